@@ -17,16 +17,20 @@ func unitSequence(service string) string { return "service-" + service }
 
 // AddUnits adds n units to the service and returns their names. It assigns the first ones
 // to the machines named in placement, and the others to machines that never had a unit,
-// or to new ones. If it fails, it returns the names of the units that it has added.
-func (s *Service) AddUnits(ctx context.Context, n int, placement []string) ([]string, error) {
+// or to new ones. A single unit gets the storage instances in attach, and new ones only for
+// what else it needs. If it fails, it returns the names of the units that it has added.
+func (s *Service) AddUnits(ctx context.Context, n int, placement []string, attach ...string) ([]string, error) {
 	if n < 1 {
 		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
+	}
+	if len(attach) > 0 && n != 1 {
+		return nil, entity.Errorf(entity.Invalid, "cannot attach storage to more than one unit")
 	}
 	var names []string
 	for n > 0 {
 		batch := min(n, unitsAtOnce)
 		here := placement[:min(len(placement), batch)]
-		added, err := s.addUnits(ctx, batch, here)
+		added, err := s.addUnits(ctx, batch, here, attach)
 		names = append(names, added...)
 		if err != nil {
 			return names, err
@@ -44,8 +48,8 @@ type place struct {
 	isClean bool // chosen because it never had a unit
 }
 
-func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]string, error) {
-	b := unitBatch{service: s, born: s.st.born()}
+func (s *Service) addUnits(ctx context.Context, n int, placement, attach []string) ([]string, error) {
+	b := unitBatch{service: s, born: s.st.born(), attach: attach}
 	err := s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
@@ -70,6 +74,8 @@ type unitBatch struct {
 
 	first, numbers int // the units' numbers
 	places         []place
+	attach         []string // storage of a single unit
+	storage        storageNumbers
 }
 
 // addOps adds n units to the service, which the caller has just read.
@@ -107,12 +113,24 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	o.assertModelAs(model)
 	o.assertLife(servicesC, s.doc.Name, entity.Alive)
 	o.Assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
+	grant := storageGrant{st: s.st, numbers: &b.storage, born: b.born, model: model}
+	if b.storage.used = 0; len(s.doc.Stores) > 0 || len(b.attach) > 0 {
+		ch, err := s.st.charmOf(ctx, o, s.doc.Name)
+		if err != nil {
+			return err
+		}
+		grant.meta = ch.Meta
+	}
 	b.names = b.names[:0]
 	for i := range n {
 		doc := unitDoc{lifeDoc: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name,
 			Series: s.doc.Series, Machine: b.places[i].machine}
 		s.st.placeOps(o, b.born, b.places[i], s.doc.Series, constraints)
 		s.st.addUnitOps(o, doc, constraints)
+		grant.unit, grant.machine = doc, doc.Machine
+		if err := grant.grantOps(ctx, o, s, b.attach); err != nil {
+			return fmt.Errorf("cannot add unit to service %q: %w", s.doc.Name, err)
+		}
 		b.names = append(b.names, doc.Name)
 	}
 	return nil

@@ -35,6 +35,7 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 		{"riak", statetest.CharmArchive(t, statetest.Riak), 1}, {"mysql", statetest.CharmArchive(t, statetest.MySQL), 2},
 		{"logging", statetest.CharmArchive(t, statetest.Logging), 0},
 		{"wordpress", statetest.CharmArchive(t, statetest.Wordpress), 1},
+		{"disk", statetest.CharmArchive(t, disk), 1},
 	}
 	models := 0
 	return func(t *testing.T) *world {
@@ -143,6 +144,17 @@ var damages = []damage{
 		finding: "services mysql: it is dying, unit mysql/0 is alive, and no cleanup will destroy it"},
 	{collection: "services", id: "empty", insert: bson.M{"life": 1},
 		finding: "services empty: it is dying, nothing refers to it, and nothing will remove it"},
+	{collection: "storage", id: "data/0", finding: "attachments unit-disk-0#data/0: its storage does not exist: storage data/0"},
+	{collection: "storage", id: "data/0", change: set("life", 1),
+		finding: "attachments unit-disk-0#data/0: it is alive, and storage data/0, its storage, is dying"},
+	{collection: "storage", id: "data/0", change: set("machine", "8"),
+		finding: "storage data/0: its machine does not exist: machines 8"},
+	{collection: "storage", id: "data/9", insert: bson.M{"life": 0}, finding: "sequence stores: its next number is 1, and 9 is taken"},
+	{collection: "attachments", id: "unit-disk-0#data/0", finding: "counts u#disk/0: it counts 1 attachments, there are 0"},
+	{collection: "attachments", id: "unit-none-0#data/0", insert: bson.M{"life": 0, "unit": "none/0", "storage": "data/0"},
+		finding: "attachments unit-none-0#data/0: its unit does not exist: units none/0"},
+	{collection: "counts", id: "at#disk/0:data/7", insert: bson.M{},
+		finding: "counts at#disk/0:data/7: its owner does not exist: attachments unit-disk-0#data/7"},
 	{collection: "relations", id: wm, finding: "endpoints mysql#" + wm + ": its relation does not exist: relations " + wm},
 	{collection: "relations", id: wm, change: set("life", 1), finding: "endpoints wordpress#" +
 		wm + ": it is alive (plain) and its relation dying (plain)"},

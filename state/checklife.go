@@ -18,8 +18,8 @@ import (
 )
 
 // cleanupKinds are the kinds of cleanups that this program knows.
-var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupLease, cleanupTasks,
-	cleanupSettings}
+var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupStorage,
+	cleanupLease, cleanupTasks, cleanupSettings}
 
 func judgeCleanup(v *view, id string) *check.Wrong {
 	c := v.Get(cleanupsC, id)
@@ -149,6 +149,8 @@ func used(collection string, r check.Row) (sequence string, number int) {
 		return "relation", r.Number("id")
 	case unitsC:
 		return unitSequence(entity.UnitService(id)), entity.UnitNumber(id)
+	case storageC:
+		return storageSequence, entity.UnitNumber(id)
 	}
 	host, last := "", id
 	if i := strings.LastIndexByte(id, '/'); i >= 0 {
@@ -167,7 +169,7 @@ func used(collection string, r check.Row) (sequence string, number int) {
 func (v *view) usedNumbers() map[string]int {
 	return check.Remembered(v.View, "numbers", func() map[string]int {
 		highest := map[string]int{}
-		for _, collection := range []string{machinesC, unitsC, relationsC, operationsC, tasksC} {
+		for _, collection := range []string{machinesC, unitsC, relationsC, operationsC, tasksC, storageC} {
 			for _, r := range v.All(collection) {
 				s, n := used(collection, r)
 				if was, ok := highest[s]; !ok || n > was {

@@ -37,6 +37,8 @@ var modelFields = map[string][]string{
 	portsC:            nil,
 	credentialsC:      {"_id"},
 	charmsC:           {"sha256"},
+	storageC:          {"life", "strength", "deadline", "machine"},
+	attachmentsC:      {"life", "strength", "deadline", "unit", "storage"},
 	cleanupsC:         {"kind", "arg"},
 	sequenceC:         {"counter"},
 	operationsC:       {"_id"},
@@ -175,6 +177,9 @@ func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (check.D
 		n, err := strconv.Atoi(name)
 		return v.relation(n), err == nil
 	}
+	if kind == lifecycle.Attachment {
+		name = parseAttachment(name)
+	}
 	return check.DocID{lifecycle.RowOf(kind).In, name}, true
 }
 
@@ -268,6 +273,10 @@ func (v *view) entityIn(collection, id string) (e recorded, ok bool) {
 		e.kind = lifecycle.Service
 	case relationsC:
 		e.kind = lifecycle.Relation
+	case storageC:
+		e.kind = lifecycle.Storage
+	case attachmentsC:
+		e.kind = lifecycle.Attachment
 	case unitsC:
 		if e.kind = lifecycle.Principal; e.doc.Text("principal") != "" {
 			e.kind = lifecycle.Subordinate
@@ -294,6 +303,8 @@ func (e recorded) name() string {
 	switch e.kind {
 	case lifecycle.Relation:
 		return strconv.Itoa(e.doc.Number("id"))
+	case lifecycle.Attachment:
+		return attachmentName(e.doc.Text("unit"), e.doc.Text("storage"))
 	case lifecycle.Model:
 		return ""
 	}
@@ -333,7 +344,7 @@ func (v *view) sources(ref lifecycle.Ref, e recorded) []check.Row {
 }
 
 // livingC are the collections of the entities that have counts.
-var livingC = []string{machinesC, unitsC, servicesC, relationsC}
+var livingC = []string{machinesC, unitsC, servicesC, relationsC, storageC, attachmentsC}
 
 // countRules count what refers to each entity again.
 func countRules() (rules []rule) {

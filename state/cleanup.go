@@ -33,6 +33,7 @@ const (
 	cleanupOrphans  = "orphans"  // destroy the subordinates that an ended container relation leaves
 	cleanupForce    = "force"    // remove an entity that was destroyed with force, by its key
 	cleanupEmptied  = "emptied"  // destroy a machine with its last unit, if nothing is on it
+	cleanupStorage  = "storage"  // destroy a storage instance that goes with its last unit
 	cleanupLease    = "lease"    // delete a removed service's lease, outside transactions
 	cleanupTasks    = "tasks"    // cancel the tasks of a removed unit
 	cleanupSettings = "settings" // delete a removed relation's settings, outside transactions
@@ -159,6 +160,8 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 		err = st.cleanupEmptied(ctx, doc.Arg, d)
 	case cleanupTasks:
 		err = st.cleanupTasks(ctx, doc.Arg)
+	case cleanupStorage:
+		err = st.cleanupStorage(ctx, doc.Arg, d)
 	case cleanupLease:
 		done, err = st.cleanupLease(ctx, doc.Arg)
 		return done, 0, err

@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -13,6 +15,7 @@ import (
 // drops settings for a relation that is gone, as after a forced destruction: no unit
 // would read them.
 func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
+	numbers, born := &storageNumbers{}, u.st.born()
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
@@ -49,6 +52,19 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		}
 		if err := u.charmStateOps(o, changes.CharmState, changes.DropState); err != nil {
 			return err
+		}
+		if len(changes.Storage) > 0 && u.doc.StorageToken != changes.StorageToken {
+			g, err := u.granting(ctx, o, numbers, born)
+			if err != nil {
+				return fmt.Errorf("cannot add storage: %w", err)
+			}
+			for _, store := range slices.Sorted(maps.Keys(changes.Storage)) {
+				c := entity.StorageConstraints{Count: changes.Storage[store]}
+				if _, err := u.addStorageOps(ctx, o, g, store, c); err != nil {
+					return fmt.Errorf("adding %q storage to unit %s: %w", store, u.doc.Name, err)
+				}
+			}
+			o.Update(unitsC, u.doc.Name, exists, bson.D{{"$set", bson.D{{"storagetoken", changes.StorageToken}}}})
 		}
 		if o.Len() > 0 || gone {
 			// What a removed unit owns goes with it, its open ports too, so it must get no more

@@ -19,6 +19,8 @@ type lifeDoc struct {
 	Deadline time.Time       `bson:"deadline,omitempty"`
 	// Machines says that the machines of the unit or service go with it.
 	Machines bool `bson:"machines,omitempty"`
+	// WithStorage says that the storage of the unit, service or model is destroyed with it.
+	WithStorage bool `bson:"withstorage,omitempty"`
 }
 
 // born is the life of a new entity.
@@ -34,12 +36,15 @@ type destruction struct {
 	now      time.Time
 	id       string // begins the ids of its cleanups
 	machines bool   // of units and services: their machines go too
+	release  bool   // of storage: what is outside state stays
+	storage  bool   // of units, services and models: their storage goes too
 }
 
-// begin starts a destruction and its timeout. Only units and services take machines
-// along; other callers use alone.
+// begin starts a destruction and its timeout. Only units and services destroy machines and
+// storage with them; other callers use alone.
 func (st *State) begin(how entity.Destruction) destruction {
-	d := destruction{strength: how.Strength, now: st.now(), id: mongo.NewID(), machines: how.Machines}
+	d := destruction{strength: how.Strength, now: st.now(), id: mongo.NewID(), machines: how.Machines,
+		storage: how.Storage}
 	if how.Strength == entity.Force {
 		d.deadline = d.now.Add(how.Timeout)
 	}
@@ -49,9 +54,9 @@ func (st *State) begin(how entity.Destruction) destruction {
 // forced returns the destruction of entities that go with one whose deadline has passed.
 func (st *State) forced() destruction { return st.again(entity.Force, st.now()) }
 
-// alone is the same destruction without the machines.
+// alone is the same destruction without the machines and storage.
 func (d destruction) alone() destruction {
-	d.machines = false
+	d.machines, d.storage = false, false
 	return d
 }
 
@@ -82,6 +87,9 @@ func (d destruction) raise(l lifeDoc) bson.D {
 	}
 	if d.machines && !l.Machines {
 		set = append(set, bson.DocElem{Name: "machines", Value: true})
+	}
+	if d.storage && !l.WithStorage {
+		set = append(set, bson.DocElem{Name: "withstorage", Value: true})
 	}
 	return set
 }

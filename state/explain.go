@@ -17,8 +17,8 @@ import (
 // explained is how many sources of an entity are named; the rest are counted.
 const explained = 10
 
-// FindEntity returns the tag of what users name by these words: a unit, machine or
-// service by its name; a relation by its key, by its number as in "relation 5", or by the
+// FindEntity returns the tag of what users name by these words: a unit, machine, service or
+// storage instance by its name; a relation by its key, by its number as in "relation 5", or by the
 // two services or endpoints that it relates.
 func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, error) {
 	if len(words) == 1 {
@@ -35,6 +35,8 @@ func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, e
 		}
 	case len(words) == 1 && entity.IsValidMachine(words[0]):
 		return entity.MachineTag(words[0]), nil
+	case len(words) == 1 && st.isStorage(ctx, words[0]):
+		return entity.StorageTag(words[0]), nil
 	case len(words) == 1 && entity.IsValidUnit(words[0]):
 		return entity.UnitTag(words[0]), nil
 	case len(words) == 1 && entity.IsValidService(words[0]):
@@ -58,8 +60,8 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 	x := &explainer{st: st, ctx: ctx, seen: map[entity.Tag]bool{}}
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
 	found, err := x.explain(tag, 0)
-	if entity.IsNotFound(err) && tag.Kind == entity.KindMachine {
-		left, rerr := st.leftoversOf(ctx, machineKey(tag.ID))
+	if key := outsideKey(tag); entity.IsNotFound(err) && key != "" {
+		left, rerr := st.leftoversOf(ctx, key)
 		if rerr != nil || len(left) == 0 {
 			return e, firstErr(rerr, err)
 		}
@@ -82,6 +84,17 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 		e.Refusals = append(e.Refusals, entity.Refusal{At: r.At, Text: orElse(r.Why, "what it rested on kept changing")})
 	}
 	return e, nil
+}
+
+// outsideKey returns the key of an entity that may have left something in the cloud, else "".
+func outsideKey(tag entity.Tag) string {
+	switch tag.Kind {
+	case entity.KindMachine:
+		return machineKey(tag.ID)
+	case entity.KindStorage:
+		return storageKey(tag.ID)
+	}
+	return ""
 }
 
 // Unsettled returns the tags of the entities that Explain has reasons for: those that are
@@ -107,6 +120,7 @@ func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 		{relationsC, going, entity.RelationTag},
 		{unitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
 		{machinesC, going, entity.MachineTag},
+		{storageC, going, entity.StorageTag},
 		{statusesC, bson.D{{"status", bson.D{{"$in", append(unsettled, entity.StatusPending)}}}}, tagOfStatus},
 	} {
 		ids, err := st.ids(c.name, c.query)
@@ -151,13 +165,15 @@ func (st *State) unsetMachines() ([]string, error) {
 	return slices.DeleteFunc(machines, func(id string) bool { return set[machineKey(id)] }), err
 }
 
-// tagOfStatus returns the tag of the unit or machine that a status is of.
+// tagOfStatus returns the tag of the unit, machine or storage that a status is of.
 func tagOfStatus(key string) entity.Tag {
 	switch kind, name := lifecycle.ParseKey(key); kind {
 	case lifecycle.Principal:
 		return entity.UnitTag(name)
 	case lifecycle.Machine:
 		return entity.MachineTag(name)
+	case lifecycle.Storage:
+		return entity.StorageTag(name)
 	}
 	return entity.Tag{}
 }
@@ -209,6 +225,12 @@ func (x *explainer) explain(tag entity.Tag, depth int) (e living, err error) {
 			return nil, err
 		}
 		return s, x.service(s, depth)
+	case entity.KindStorage:
+		s, err := x.st.Storage(x.ctx, tag.ID)
+		if err != nil {
+			return nil, err
+		}
+		return s, x.storage(s, depth)
 	case entity.KindRelation:
 		r, err := x.st.relation(tag.ID)
 		if err != nil {
@@ -232,7 +254,11 @@ type blocker struct {
 func (x *explainer) blockers(ref lifecycle.Ref, e living) (all []blocker, err error) {
 	sources, err := x.st.sources(x.ctx, ref, e.name())
 	for _, s := range sources {
-		all = append(all, blocker{tag: s.tag(), name: s.tag().ID, since: s.life().Since})
+		tag := s.tag()
+		if a, ok := s.(*attachment); ok {
+			tag = a.facing(ref)
+		}
+		all = append(all, blocker{tag: tag, name: tag.ID, since: s.life().Since})
 	}
 	if err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 )
 
 // CloudTimeout is how long the cleaner waits for the cloud to stop the instance of a Dead
-// machine that was destroyed with force. It does not wait for one whose stop has failed.
+// machine, or to destroy the filesystem of Dead storage, that was destroyed with force. It does
+// not wait for one for which that has failed.
 const CloudTimeout = time.Minute
 
 // cleanupForce removes an entity whose deadline has passed. It is not done while the
@@ -73,8 +74,8 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 			return false, 0, err
 		}
 	}
-	if m, ok := e.(*Machine); ok {
-		return st.giveUpInstance(ctx, m)
+	if out, ok := e.(outsider); ok {
+		return st.giveUpOutside(ctx, out)
 	}
 	if lifecycle.May(e.kind(), lifecycle.ToRemove, lifecycle.Cleaner, entity.Dead) {
 		err = st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
@@ -92,33 +93,52 @@ func (st *State) leaveByForce(ctx context.Context, s scopeDoc) error {
 	return u.leaveScope(ctx, s.Relation, lifecycle.Cleaner)
 }
 
-// giveUpInstance removes a Dead machine. If the cloud has not stopped its instance, it
-// waits up to CloudTimeout, and then removes the machine and records the instance as a
-// leftover.
-func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, again time.Duration, err error) {
-	if err := m.refresh(ctx); entity.IsNotFound(err) {
+// An outsider is an entity for which the cloud has something outside of state.
+type outsider interface {
+	living
+	// outside returns what that is, with its name and the key under which the cloud says why
+	// it is still there; an empty name if there is nothing.
+	outside() (left leftoverDoc, name, said string)
+}
+
+func (m *Machine) outside() (left leftoverDoc, name, said string) {
+	return leftoverDoc{Instance: m.doc.InstanceID}, m.doc.InstanceID, instanceKey(m.doc.ID)
+}
+
+func (s *Storage) outside() (left leftoverDoc, name, said string) {
+	if s.doc.Release {
+		return leftoverDoc{}, "", ""
+	}
+	return leftoverDoc{Filesystem: s.doc.Filesystem}, s.doc.Filesystem, storageKey(s.doc.ID)
+}
+
+// giveUpOutside removes a Dead entity. If the cloud has not ended what the entity has outside
+// of state, it waits up to CloudTimeout, and then removes the entity and records a leftover.
+func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, again time.Duration, err error) {
+	if err := e.refresh(ctx); entity.IsNotFound(err) {
 		return true, 0, nil
 	} else if err != nil {
 		return false, 0, err
 	}
-	if m.doc.InstanceID == "" {
-		err := st.move(ctx, m, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
+	left, name, key := e.outside()
+	if name == "" {
+		err := st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
 		return err == nil, 0, err
 	}
-	said, err := st.status(instanceKey(m.doc.ID))
+	said, err := st.status(key)
 	if err != nil && !entity.IsNotFound(err) {
 		return false, 0, err
 	}
-	late := m.doc.Since.Add(CloudTimeout).Sub(st.now())
+	late := e.life().Since.Add(CloudTimeout).Sub(st.now())
 	// If late is greater than CloudTimeout the clock has gone back, and can't tell how
 	// long the cloud has had.
 	if said.Status != entity.StatusError && late > 0 && late <= CloudTimeout {
 		return false, late, nil
 	}
-	left := leftoverDoc{ID: mongo.NewID(), Of: machineKey(m.doc.ID), Instance: m.doc.InstanceID,
-		Why: orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", CloudTimeout)), At: st.now()}
+	left.ID, left.Of, left.At = mongo.NewID(), keyOf(e), st.now()
+	left.Why = orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", CloudTimeout))
 	left.How, _ = said.Data["hint"].(string)
-	err = st.move(ctx, m, lifecycle.ToRemove, lifecycle.Cleaner, st.forced(), func(o *ops) (bool, error) {
+	err = st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced(), func(o *ops) (bool, error) {
 		o.Insert(leftoversC, left.ID, left)
 		return true, nil
 	})

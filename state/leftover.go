@@ -3,22 +3,23 @@ package state
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
 
 type leftoverDoc struct {
-	ID       string    `bson:"_id"`
-	Of       string    `bson:"of"`
-	Instance string    `bson:"instance"`
-	Why      string    `bson:"why"`
-	How      string    `bson:"how"`
-	At       time.Time `bson:"at"`
+	ID         string    `bson:"_id"`
+	Of         string    `bson:"of"`
+	Instance   string    `bson:"instance"`
+	Filesystem string    `bson:"filesystem,omitempty"`
+	Why        string    `bson:"why"`
+	How        string    `bson:"how"`
+	At         time.Time `bson:"at"`
 }
 
 // Leftovers returns the model's leftovers: what forced destruction has left outside
@@ -35,9 +36,12 @@ func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	entity.SortBy(docs, func(d leftoverDoc) string { return d.Of })
 	all := make([]entity.Leftover, len(docs))
 	for i, d := range docs {
-		machine := strings.TrimPrefix(d.Of, "m#")
-		all[i] = entity.Leftover{ID: d.ID, Of: d.Of, Instance: d.Instance,
-			What:  fmt.Sprintf("instance %s of machine %s", d.Instance, machine),
+		kind, name := lifecycle.ParseKey(d.Of)
+		what := fmt.Sprintf("instance %s of machine %s", d.Instance, name)
+		if kind == lifecycle.Storage {
+			what = fmt.Sprintf("filesystem %s of storage %s", d.Filesystem, name)
+		}
+		all[i] = entity.Leftover{ID: d.ID, Of: d.Of, Instance: d.Instance, What: what,
 			Where: "cloud " + model.Cloud, Why: d.Why, How: d.How, At: d.At}
 	}
 	return all, nil

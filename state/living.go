@@ -19,7 +19,7 @@ type referrer interface {
 }
 
 // A living entity is one that the lifecycle tables move from life to life: the model, a
-// machine, unit, service or relation. What all of them share is in move.go and remove.go;
+// machine, unit, service, relation or storage. What all of them share is in move.go and remove.go;
 // the methods here are what differs.
 type living interface {
 	referrer
@@ -87,6 +87,10 @@ func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (li
 		return st.Unit(ctx, name)
 	case lifecycle.Service:
 		return st.Service(ctx, name)
+	case lifecycle.Storage:
+		return st.Storage(ctx, name)
+	case lifecycle.Attachment:
+		return st.attachment(parseAttachment(name))
 	case lifecycle.Relation:
 		id, err := strconv.Atoi(name)
 		if err != nil {
@@ -136,6 +140,10 @@ func (st *State) sources(ctx context.Context, ref lifecycle.Ref, name string) ([
 		return asLiving(st.services(sourcesQuery(ref, name)))
 	case lifecycle.Relation:
 		return asLiving(st.relationsOf(name))
+	case lifecycle.Storage:
+		return asLiving(st.storages(sourcesQuery(ref, name)))
+	case lifecycle.Attachment:
+		return asLiving(st.attachments(sourcesQuery(ref, name)))
 	}
 	return nil, nil
 }

@@ -121,6 +121,8 @@ func (m *Machine) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 		return m.hostsUnit(barred.Ref, bson.DocElem{Name: "life", Value: entity.Alive})
 	case barred.Ref.Name == "units":
 		return m.hostsUnit(barred.Ref)
+	case barred.Ref.Name == "storage":
+		return entity.Errorf(entity.InUse, "machine has attached storage")
 	case barred.Ref.Name == "containers":
 		return m.hostsContainers(barred.Ref)
 	case goal == lifecycle.ToRemove:

@@ -20,7 +20,8 @@ func (st *State) Life(ctx context.Context) (entity.Life, error) {
 }
 
 // Destroy sets the model Dying: nothing can be added to it, and everything in it is
-// destroyed with the same strength. If the model is Dying already, a stronger destruction
+// destroyed with the same strength. Storage that outlives machines is destroyed or released, as
+// how says; the error is entity.InUse if there is some and how says neither. If the model is Dying already, a stronger destruction
 // raises its strength. The error is entity.Invalid for the controller's own model.
 func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	if st.name == ControllerModel {
@@ -30,7 +31,20 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	if _, err := st.model(); err != nil {
 		return err
 	}
-	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDestroy, lifecycle.User, st.begin(how).alone())
+	d := st.begin(how).alone()
+	d.storage = how.Storage
+	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDestroy, lifecycle.User, d, func(*ops) (bool, error) {
+		n, err := st.persistentStorage()
+		if err != nil || n == 0 || how.Storage || how.Release {
+			return true, err
+		}
+		if model, err := st.model(); err != nil || model.Life != entity.Alive {
+			return true, err
+		}
+		return false, entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy model %q: it has persistent storage: "+
+			"%d filesystem(s)", st.name, n), "To destroy the storage, add --destroy-storage. To release it from Juju's "+
+			"management without destroying it, add --release-storage.")
+	})
 }
 
 // EnsureDead sets a Dying model Dead. The error is entity.InUse while there is something
@@ -82,7 +96,7 @@ func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error 
 // End fires when the model may have become Dying, or empty.
 func (w Watches) End(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC), watcher.Collection(machinesC),
-		watcher.Collection(servicesC)), nil
+		watcher.Collection(servicesC), watcher.Collection(storageC)), nil
 }
 
 // modelStatus returns the status of the model itself.

@@ -181,8 +181,8 @@ func (o *ops) reachLater(e living, d destruction) { o.owe(cleanupDestroy, keyOf(
 
 // raiseOps applies another destruction to an entity that is Dying or Dead, and passes it
 // on to its sources; nothing if the entity's own is as strong already. A destruction that
-// is new only in taking machines along is not passed on: the first one's cleanups do the
-// rest.
+// is new only in that it destroys machines or storage too is not passed on: the first one's
+// cleanups do the rest.
 func (o *ops) raiseOps(ctx context.Context, e living, d destruction) error {
 	l := *e.life()
 	set := d.raise(l)

@@ -55,7 +55,8 @@ func (m mutator) String() string {
 }
 
 // mutators lists all mutators. A new method that changes something needs a row.
-var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, modelMutators, taskMutators, userMutators)
+var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, storageMutators, modelMutators,
+	taskMutators, userMutators)
 
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
@@ -71,14 +72,16 @@ var readers = map[string]string{
 	"Charms":       "Archive Get Warnings Uses",
 	"Cleaner":      "WatchCleanups",
 	"MinUnits":     "WatchMinUnits",
+	"Provisioning": "StorageWork WatchStorage",
+	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier",
 	"Watches":      "Deployed End Machine Machines ModelConfig Operation RelationUnits Relations Status Unit",
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
-		Machine MachineInfos Machines MinUnits ModelConfig Name Relation RelationByID Service Status StatusHistory Tasks Transactions UUID
+		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Relation RelationByID Service Status StatusHistory Storage StoragePools StorageStatus Tasks Transactions UUID
 		Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
-		RelationSettings Relations Service ServiceStatus Status`,
+		RelationSettings Relations Service ServiceStatus Status StorageStatus`,
 	"User": "Stamp",
 }
 

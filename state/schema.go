@@ -31,6 +31,8 @@ const (
 	portsC       = "ports"       // "0": a machine's open ports, with their units
 	credentialsC = "credentials" // a tag: the hash of an agent's password
 	charmsC      = "charms"      // a charm's URL
+	storageC     = "storage"     // "data/0": a storage instance
+	attachmentsC = "attachments" // "unit-mysql-0#data/0": storage that a unit has
 	cleanupsC    = "cleanups"    // a random id: work left to do
 	blocksC      = "blocks"      // a type: what users are blocked from, and why
 	leftoversC   = "leftovers"   // a random id: what forced removal left outside state
@@ -69,6 +71,9 @@ func Schema(sizes Sizes) mongo.Schema {
 			{Collection: tasksC, Fields: []string{"unit"}},
 			{Collection: machinesC, Fields: []string{"clean"}},
 			{Collection: machinesC, Fields: []string{"host"}},
+			{Collection: storageC, Fields: []string{"machine"}},
+			{Collection: attachmentsC, Fields: []string{"unit"}},
+			{Collection: attachmentsC, Fields: []string{"storage"}},
 		},
 	}
 }
@@ -81,6 +86,7 @@ func unitKey(name string) string    { return "u#" + name }
 func workloadKey(u string) string   { return unitKey(u) + "#workload" }
 func serviceKey(name string) string { return "s#" + name }
 func relationKey(id int) string     { return "r#" + strconv.Itoa(id) }
+func storageKey(id string) string   { return "st#" + id }
 
 func relationSettingsKey(id int, unit string) string { return relationKey(id) + "#" + unit }
 

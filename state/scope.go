@@ -72,7 +72,7 @@ func (ru *relationUnit) inScope() (bool, error) {
 // nothing if the unit is in scope. The error is entity.CannotEnter if the unit or the
 // relation is not Alive, and entity.CannotEnterYet while an old subordinate is not gone.
 func (u *Unit) EnterScope(ctx context.Context, relation int) error {
-	number, born := -1, u.st.born() // the subordinate's, kept from try to try
+	number, born := subordinateNumbers{unit: -1}, u.st.born() // the subordinate's, kept from try to try
 	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 		if entity.IsNotFound(err) {
@@ -137,9 +137,16 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	return nil
 }
 
+// subordinateNumbers are the numbers taken for a new subordinate, -1 if it has none yet, and
+// for its storage.
+type subordinateNumbers struct {
+	unit    int
+	storage storageNumbers
+}
+
 // subordinateOps adds the subordinate that a principal gets in a container scope, unless
 // it is there.
-func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int, born lifeDoc) error {
+func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subordinateNumbers, born lifeDoc) error {
 	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal != "" {
 		return nil
 	}
@@ -167,13 +174,14 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 	if svc.doc.Life != entity.Alive {
 		return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 	}
-	if _, err := ru.st.aliveModel(); entity.KindOf(err) == entity.NotAlive {
+	model, err := ru.st.aliveModel()
+	if entity.KindOf(err) == entity.NotAlive {
 		return entity.Errorf(entity.CannotEnter, "cannot enter scope: %v", err) // everything in the model is being destroyed
 	} else if err != nil {
 		return err
 	}
-	if *number < 0 {
-		if *number, err = ru.st.db.Next(ctx, unitSequence(service), 1); err != nil {
+	if number.unit < 0 {
+		if number.unit, err = ru.st.db.Next(ctx, unitSequence(service), 1); err != nil {
 			return err
 		}
 	}
@@ -185,9 +193,19 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 	o.expect(unitKey(ru.unit.doc.Name), "subordinates", holders["subordinates"])
 	o.assertModelAlive()
 	o.assertLife(servicesC, service, entity.Alive)
-	ru.st.addUnitOps(o, unitDoc{lifeDoc: born, Name: service + "/" + strconv.Itoa(*number), Service: service,
-		Series: svc.doc.Series, Principal: ru.unit.doc.Name}, "")
-	return nil
+	doc := unitDoc{lifeDoc: born, Name: service + "/" + strconv.Itoa(number.unit), Service: service,
+		Series: svc.doc.Series, Principal: ru.unit.doc.Name}
+	ru.st.addUnitOps(o, doc, "")
+	if len(svc.doc.Stores) == 0 {
+		return nil
+	}
+	ch, err := ru.st.charmOf(ctx, o, service)
+	if err != nil {
+		return err
+	}
+	number.storage.used = 0
+	return storageGrant{st: ru.st, numbers: &number.storage, born: born, model: model, meta: ch.Meta, unit: doc,
+		machine: ru.unit.doc.Machine}.grantOps(ctx, o, svc, nil)
 }
 
 // LeaveScope takes the unit out of the relation's scope; it does nothing if the unit is

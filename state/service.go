@@ -23,7 +23,9 @@ type serviceDoc struct {
 	Subordinate bool   `bson:"subordinate"`
 	Exposed     bool   `bson:"exposed"`
 	MinUnits    int    `bson:"minunits,omitempty"` // the minimum number of Alive units; 0 for none
-	Maker       string `bson:"maker,omitempty"`    // identifies the AddService call that made it
+	// Stores is the storage that a new unit gets, by the names of the charm's stores.
+	Stores map[string]entity.StorageConstraints `bson:"stores,omitempty"`
+	Maker  string                               `bson:"maker,omitempty"` // identifies the AddService call that made it
 }
 
 // A Service is a snapshot of a service.
@@ -82,8 +84,10 @@ type AddServiceParams struct {
 	Config      map[string]string // as users write it
 	Constraints string
 	Units       int
-	Placement   []string // ids of machines for the first units
-	Force       bool     // allow a series that the charm does not support
+	Placement   []string                             // ids of machines for the first units
+	Storage     map[string]entity.StorageConstraints // by the names of the charm's stores; may be partial
+	Attach      []string                             // storage instances for a single unit
+	Force       bool                                 // allow a series that the charm does not support
 }
 
 // AddService adds a service with its peer relations and units. If it fails, it undoes
@@ -97,7 +101,7 @@ func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, 
 	}
 	s, err := st.Service(ctx, p.Name)
 	if err == nil && p.Units > 0 {
-		_, err = s.AddUnits(ctx, p.Units, p.Placement)
+		_, err = s.AddUnits(ctx, p.Units, p.Placement, p.Attach...)
 	}
 	if err != nil {
 		st.takeBackService(ctx, p.Name, maker)
@@ -168,6 +172,15 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
 				"Deploy it under another name: juju deploy CHARM NAME")
 		}
+		storage, err := model.storageFor(ch.Meta, p.Storage)
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(storage)) {
+			if _, err := st.pool(o, model, storage[name].Pool); err != nil {
+				return fmt.Errorf("charm %q store %q: %w", ch.Meta.Name, name, err)
+			}
+		}
 		series := orElse(p.Series, model.seriesFor(ch.Meta.Series))
 		for _, id := range p.Placement {
 			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
@@ -183,7 +196,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		o.assertModelAlive()
 		o.Assert(charmsC, p.CharmURL, exists)
 		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
-			Maker: maker}
+			Stores: storage, Maker: maker}
 		o.Insert(servicesC, p.Name, doc)
 		o.bear(&Service{st: st, doc: doc})
 		o.Insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})

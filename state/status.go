@@ -69,7 +69,7 @@ type birth struct {
 	Born time.Time `bson:"born,omitempty"`
 }
 
-// beginner returns the document of the unit or machine whose initial status a key may
+// beginner returns the document of the unit, machine or storage whose initial status a key may
 // have; the zero docID for other keys.
 func beginner(key string) check.DocID {
 	kind, id, _ := strings.Cut(key, "#")
@@ -79,6 +79,8 @@ func beginner(key string) check.DocID {
 		return check.DocID{machinesC, id}
 	case kind == "u" && (part == "" || part == "workload"):
 		return check.DocID{unitsC, id}
+	case kind == "st" && part == "":
+		return check.DocID{storageC, id}
 	}
 	return check.DocID{}
 }

@@ -44,7 +44,7 @@ func (w *world) checkCounts() {
 		want[key][name]++
 	}
 	for _, m := range docs("machines") {
-		begin("m#"+text(m["_id"]), "units", "alive-units", "containers")
+		begin("m#"+text(m["_id"]), "units", "alive-units", "containers", "storage")
 	}
 	for _, m := range docs("machines") {
 		if host := text(m["host"]); host != "" {
@@ -56,9 +56,9 @@ func (w *world) checkCounts() {
 	}
 	for _, u := range docs("units") {
 		if text(u["principal"]) == "" {
-			begin("u#"+text(u["_id"]), "subordinates", "scopes")
+			begin("u#"+text(u["_id"]), "subordinates", "scopes", "attachments")
 		} else {
-			begin("u#"+text(u["_id"]), "scopes")
+			begin("u#"+text(u["_id"]), "scopes", "attachments")
 		}
 	}
 	byKey := map[string]string{}
@@ -88,6 +88,17 @@ func (w *world) checkCounts() {
 	for _, s := range docs("scopes") {
 		add(fmt.Sprintf("r#%v", s["relation"]), "scopes")
 		add("u#"+text(s["unit"]), "scopes")
+	}
+	for _, s := range docs("storage") {
+		begin("st#"+text(s["_id"]), "attachments")
+		if m := text(s["machine"]); m != "" {
+			add("m#"+m, "storage")
+		}
+	}
+	for _, a := range docs("attachments") {
+		begin("at#" + text(a["unit"]) + ":" + text(a["storage"]))
+		add("u#"+text(a["unit"]), "attachments")
+		add("st#"+text(a["storage"]), "attachments")
 	}
 	for _, c := range docs("counts") {
 		key := text(c["_id"])

@@ -29,6 +29,8 @@ type unitDoc struct {
 	Counted int `bson:"counted,omitempty"`
 	// Tasked is set with the unit's first task: when the unit is removed, its tasks end.
 	Tasked bool `bson:"tasked,omitempty"`
+	// StorageToken is that of the last hook that has added storage.
+	StorageToken string `bson:"storagetoken,omitempty"`
 }
 
 // kind returns the unit's kind in the lifecycle tables.

@@ -121,6 +121,9 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	if info.Tasks, err = u.taskRefs(); err != nil {
 		return entity.UnitInfo{}, err
 	}
+	if info.Storage, err = u.storage(); err != nil {
+		return entity.UnitInfo{}, err
+	}
 	subordinates, err := u.st.units(bson.D{{"principal", u.doc.Name}})
 	if err != nil {
 		return entity.UnitInfo{}, err

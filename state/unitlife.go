@@ -62,13 +62,14 @@ func (u *Unit) isOrphan(o *ops) (bool, error) {
 	return true, nil
 }
 
-// DestroySubordinates sets the subordinates of a Dying unit Dying.
+// DestroySubordinates sets the subordinates of a Dying unit Dying, and begins to detach its
+// storage.
 func (u *Unit) DestroySubordinates(ctx context.Context) error {
 	return u.st.destroySources(ctx, u, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}), nil)
 }
 
 // EnsureDead sets a Dying unit Dead. The error is entity.InUse while the unit is in a
-// relation's scope, and entity.HasSubordinates while it has subordinates. It does nothing
+// relation's scope or has storage, and entity.HasSubordinates while it has subordinates. It does nothing
 // if the unit is Dead or gone.
 func (u *Unit) EnsureDead(ctx context.Context) error {
 	return u.st.move(ctx, u, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.now()})
@@ -141,6 +142,8 @@ func (u *Unit) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 		return entity.Errorf(entity.HasSubordinates, "unit has subordinates")
 	case barred.Ref.Name == "scopes":
 		return entity.Errorf(entity.InUse, "unit %q is in the scope of a relation", u.doc.Name)
+	case barred.Ref.Name == "attachments":
+		return entity.Errorf(entity.InUse, "unit has storage attachments")
 	case goal == lifecycle.ToRemove:
 		return entity.Errorf(entity.InUse, "unit is not dead")
 	case goal == lifecycle.ToDead:

@@ -14,6 +14,7 @@ import (
 var Steps = []schema.Step{
 	{About: "one kind of cleanup destroys what refers to an entity", Run: mergeCleanups},
 	{About: "residues are leftovers", Run: schema.Rename("residues", "leftovers")},
+	{About: "units and machines count their storage", Run: countStorage},
 }
 
 // oldCleanups maps the kinds of cleanups of version 1 to the prefixes of the keys that
@@ -50,6 +51,34 @@ func mergeCleanups(ctx context.Context, _ *mongo.Store, db *mongo.Database) erro
 		})
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// countStorage is the models' step to version 4. Before, units did not count attachments, nor
+// machines storage, of which there was none.
+func countStorage(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
+	for prefix, count := range map[string]string{"u#": "attachments", "m#": "storage"} {
+		var docs []struct {
+			ID string `bson:"_id"`
+		}
+		query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:1] + "$"}}}, {count, bson.D{{"$exists", false}}}}
+		if err := db.All("counts", query, &docs); err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			err := db.Change(ctx, func(o *mongo.Ops) error {
+				n, err := db.Count("counts", bson.D{{"_id", doc.ID}, {count, bson.D{{"$exists", false}}}})
+				if err != nil || n == 0 {
+					return firstErr(err, mongo.ErrNothing) // another controller has done it
+				}
+				o.Update("counts", doc.ID, bson.D{{count, bson.D{{"$exists", false}}}}, bson.D{{"$set", bson.D{{count, 0}}}})
+				return nil
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

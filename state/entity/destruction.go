@@ -49,6 +49,11 @@ type Destruction struct {
 	// Machines, for units and services, also destroys each machine that deploy or add-unit made
 	// and that is left empty. Like strength it can be added later, and is never withdrawn.
 	Machines bool `json:"machines,omitempty"`
+	// Storage, for units, services and models, also destroys their storage. Otherwise storage
+	// that outlives machines is kept: detached, or with its model, released.
+	Storage bool `json:"storage,omitempty"`
+	// Release, for models, says that this is wanted: otherwise a model with storage is refused.
+	Release bool `json:"release,omitempty"`
 }
 
 // MaxTimeout is the longest Timeout: more is a mistake, and near the longest duration sums would

@@ -40,6 +40,8 @@ var (
 	LimitUnitPorts    = Limit{"open port ranges of a unit", 1000, "ranges"}
 	LimitMachinePorts = Limit{"open port ranges of a machine's units", 10_000, "ranges"}
 
+	LimitUnitStorage = Limit{"storage instances of a unit", 100, "instances"}
+
 	LimitAddress    = Limit{"address", 255, "bytes"}
 	LimitAddresses  = Limit{"addresses of a machine", 256, "addresses"}
 	LimitInstanceID = Limit{"instance id", 255, "bytes"}
@@ -58,7 +60,7 @@ var (
 var Limits = []Limit{
 	LimitName, LimitFile, LimitList, LimitDepth, LimitStatusWord, LimitStatusMessage, LimitStatusData, LimitStatusDepth,
 	LimitSettingsKey, LimitRelationSettings, LimitCharmState, LimitServiceSettings, LimitUnitPorts,
-	LimitMachinePorts,
+	LimitMachinePorts, LimitUnitStorage,
 	LimitAddress, LimitAddresses, LimitInstanceID, LimitNonce, LimitConstraints, LimitAnnotations,
 	LimitTaskParams, LimitTaskResults, LimitTaskMessage, LimitTaskMessages,
 }

@@ -11,6 +11,7 @@ import (
 var (
 	UnitWords    = append(slices.Clone(WorkloadWords), StatusError, StatusUnknown, StatusTerminated)
 	AgentWords   = []StatusWord{StatusAllocating, StatusExecuting, StatusIdle, StatusError, StatusFailed, StatusLost}
+	StorageWords = []StatusWord{StatusError} // the others follow from the records
 	MachineWords = []StatusWord{StatusPending, StatusStarted, StatusStopped, StatusError, StatusDown}
 )
 

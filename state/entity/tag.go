@@ -19,6 +19,7 @@ const (
 	KindCharm      TagKind = "charm"
 	KindTask       TagKind = "action"
 	KindOperation  TagKind = "operation"
+	KindStorage    TagKind = "storage"
 )
 
 // A Tag names one entity unambiguously: its kind, and its id as users know it ("0", "mysql/0",
@@ -44,6 +45,9 @@ func RelationTag(key string) Tag { return Tag{KindRelation, key} }
 // ModelTag returns the tag of the model with this UUID.
 func ModelTag(uuid string) Tag { return Tag{KindModel, uuid} }
 
+// StorageTag returns the tag of a storage instance, such as "data/0".
+func StorageTag(id string) Tag { return Tag{KindStorage, id} }
+
 // UserTag returns the tag of a user.
 func UserTag(name string) Tag { return Tag{KindUser, name} }
 
@@ -64,7 +68,7 @@ func (t Tag) String() string {
 	switch t.Kind {
 	case KindMachine:
 		id = strings.ReplaceAll(id, "/", "-")
-	case KindUnit:
+	case KindUnit, KindStorage:
 		// Only the last slash: a service's name has none.
 		if i := strings.LastIndexByte(id, '/'); i >= 0 {
 			id = id[:i] + "-" + id[i+1:]
@@ -96,6 +100,11 @@ func ParseTag(s string) (Tag, error) {
 			t.ID = id[:i] + "/" + id[i+1:]
 		}
 		valid = IsValidUnit(t.ID)
+	case KindStorage:
+		if i := strings.LastIndexByte(id, '-'); i >= 0 {
+			t.ID = id[:i] + "/" + id[i+1:]
+		}
+		valid = IsValidStorage(t.ID)
 	case KindService:
 		valid = IsValidService(id)
 	case KindRelation:

@@ -46,11 +46,12 @@ type UnitInfo struct {
 	// before the first.
 	LeaderSettingsVersion int64 `json:"leader-settings-version,omitempty"`
 
-	Subordinates     []string `json:"subordinates,omitempty"`
-	PrivateAddress   string   `json:"private-address,omitempty"`
-	PublicAddress    string   `json:"public-address,omitempty"`
-	Started          bool     `json:"started,omitempty"`             // its agent has set a status at least once
-	OrphanedBySubRel bool     `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
+	Subordinates     []string      `json:"subordinates,omitempty"`
+	PrivateAddress   string        `json:"private-address,omitempty"`
+	PublicAddress    string        `json:"public-address,omitempty"`
+	Started          bool          `json:"started,omitempty"`             // its agent has set a status at least once
+	Storage          []UnitStorage `json:"storage,omitempty"`             // that it has or is to have, by id; without what it has detached
+	OrphanedBySubRel bool          `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
 }
 
 // RelationInfo is a relation as seen from one unit of it.
@@ -83,12 +84,16 @@ type HookChanges struct {
 	// deletes.
 	CharmState CharmState `json:"charm-state,omitempty"`
 	DropState  []string   `json:"drop-state,omitempty"`
+	// Storage is how many instances the unit gets of its charm's stores, by name. They are added
+	// once for each StorageToken, however often the changes are written.
+	Storage      map[string]uint64 `json:"storage,omitempty"`
+	StorageToken string            `json:"storage-token,omitempty"`
 }
 
 // IsEmpty reports whether there is nothing to write.
 func (c HookChanges) IsEmpty() bool {
 	return len(c.Relations)+len(c.Applications)+len(c.OpenPorts)+len(c.ClosePorts)+
-		len(c.CharmState)+len(c.DropState) == 0
+		len(c.CharmState)+len(c.DropState)+len(c.Storage) == 0
 }
 
 // CharmState is what the charm of one unit keeps in the controller: key → value.

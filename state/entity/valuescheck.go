@@ -53,6 +53,17 @@ func (c HookChanges) Check() error {
 			}
 		}
 	}
+	for store, n := range c.Storage {
+		if !IsValidStore(store) {
+			return Errorf(Invalid, "storage %q: no such name", store)
+		}
+		if n > uint64(LimitUnitStorage.Max) {
+			return LimitUnitStorage.Check(LimitUnitStorage.Max + 1)
+		}
+	}
+	if err := LimitName.CheckText(c.StorageToken); err != nil {
+		return err
+	}
 	for _, ranges := range [][]PortRange{c.OpenPorts, c.ClosePorts} {
 		if err := LimitUnitPorts.Check(len(ranges)); err != nil {
 			return err

@@ -7,7 +7,7 @@ import "strings"
 type Kind string
 
 // The kinds. A Container is a machine in its reference to its host. A Scope is a unit's
-// presence in a relation: it exists or it doesn't.
+// presence in a relation: it exists or it doesn't. An Attachment makes a Storage usable by a unit.
 const (
 	Model       Kind = "model"
 	Machine     Kind = "machine"
@@ -17,6 +17,8 @@ const (
 	Service     Kind = "service"
 	Relation    Kind = "relation"
 	Scope       Kind = "scope"
+	Storage     Kind = "storage"
+	Attachment  Kind = "attachment"
 )
 
 // A Row says how a kind is stored.
@@ -87,6 +89,10 @@ var Kinds = []Row{
 		{"annotations", ByKey, "", Counted},
 	}},
 	{Scope, "scopes", "", nil},
+	{Storage, "storage", "st#", []Document{
+		{"statuses", ByKey, "", Sometimes}, // why it could not be made, attached or destroyed
+	}},
+	{Attachment, "attachments", "at#", nil},
 }
 
 var unitDocuments = []Document{

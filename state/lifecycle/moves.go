@@ -13,7 +13,7 @@ const (
 	MachineAgent Actor = "machine agent"
 	UnitAgent    Actor = "unit agent"
 	Deployer     Actor = "deployer"
-	Provisioner  Actor = "provisioner"
+	Provisioner  Actor = "provisioner" // of machines, or of storage
 	Cleaner      Actor = "cleaner"
 	LastRef      Actor = "last reference"
 	Controller   Actor = "controller"
@@ -98,4 +98,19 @@ var Moves = []Move{
 	{Relation, alive, dying, Cleaner, Unguarded}, // with a service that has many
 	{Relation, alive, gone, Cleaner, Unguarded},
 	{Relation, dying, gone, LastRef, Unguarded},
+
+	{Storage, alive, dying, User, Unguarded},
+	{Storage, alive, dying, Cleaner, Unguarded}, // with its unit, machine or model
+	{Storage, dying, dead, Provisioner, Unguarded},
+	{Storage, dead, gone, Provisioner, Unguarded},
+	{Storage, dying, dead, Cleaner, Forced},
+	{Storage, dead, gone, Cleaner, Forced}, // a filesystem that was not destroyed stays as a leftover
+
+	{Attachment, alive, dying, User, Unguarded},
+	{Attachment, alive, dying, UnitAgent, Unguarded}, // its unit is dying
+	{Attachment, alive, dying, Cleaner, Unguarded},
+	{Attachment, dying, dead, UnitAgent, Unguarded}, // its hooks have run
+	{Attachment, dead, gone, Provisioner, Unguarded},
+	{Attachment, dying, dead, Cleaner, Forced},
+	{Attachment, dead, gone, Cleaner, Forced},
 }

@@ -41,6 +41,7 @@ type Ref struct {
 
 // Refs is every reference. Forced removal follows their order.
 var Refs = []Ref{
+	{"storage", Storage, Model, "storage", "", false, dead, Destroy, []Actor{Cleaner}, `%d storage instance(s)`},
 	{"machines", Machine, Model, "machines", "", false, dead, Destroy, []Actor{Cleaner}, `%d machine(s)`},
 	{"services", Service, Model, "services", "", false, dead, Destroy, []Actor{Cleaner}, `%d service(s)`},
 
@@ -50,6 +51,8 @@ var Refs = []Ref{
 		`machine %s is hosting containers %q`},
 	{"units", Principal, Machine, "units", "machine", false, dead, Await, []Actor{Deployer, Cleaner},
 		`machine %s has unit %q assigned`},
+	{"storage", Storage, Machine, "storage", "machine", false, dead, Destroy, []Actor{Cleaner},
+		`machine %s has storage %q`},
 
 	{"subordinates", Subordinate, Principal, "units", "principal", false, dead, Destroy, []Actor{UnitAgent, Cleaner},
 		`unit %q has subordinate %q`},
@@ -57,6 +60,13 @@ var Refs = []Ref{
 		`unit %q is in relation %q`},
 	{"scopes", Scope, Subordinate, "scopes", "unit", false, dead, Leave, []Actor{UnitAgent, Cleaner},
 		`unit %q is in relation %q`},
+	{"attachments", Attachment, Principal, "attachments", "unit", false, dead, Destroy, []Actor{UnitAgent, Cleaner},
+		`unit %q has storage %q attached`},
+	{"attachments", Attachment, Subordinate, "attachments", "unit", false, dead, Destroy, []Actor{UnitAgent, Cleaner},
+		`unit %q has storage %q attached`},
+
+	{"attachments", Attachment, Storage, "attachments", "storage", false, dying, Refuse, []Actor{Cleaner},
+		`storage %q is attached to unit %q`},
 
 	{"units", Principal, Service, "units", "service", false, gone, Destroy, []Actor{UnitAgent, Cleaner},
 		`service %q has unit %q`},

@@ -1,0 +1,402 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/charm"
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// storageSequence numbers the storage instances of a model, whatever they are for.
+const storageSequence = "stores"
+
+// storageNumbers keeps the numbers that a transaction has taken for new instances when it is
+// tried again.
+type storageNumbers struct {
+	taken []int
+	used  int
+}
+
+func (s *storageNumbers) next(ctx context.Context, st *State) (int, error) {
+	if s.used == len(s.taken) {
+		n, err := st.db.Next(ctx, storageSequence, 1)
+		if err != nil {
+			return 0, err
+		}
+		s.taken = append(s.taken, n)
+	}
+	s.used++
+	return s.taken[s.used-1], nil
+}
+
+// defaultSize is the size of storage for which neither user nor charm names one, in MiB.
+const defaultSize = 1024
+
+// storageFor completes what users ask for with what the charm needs, and checks it: the
+// result has each of the charm's stores. Stores of block devices have none.
+func (m modelDoc) storageFor(meta *charm.Meta,
+	asked map[string]entity.StorageConstraints) (map[string]entity.StorageConstraints, error) {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		if _, ok := meta.Storage[name]; !ok {
+			return nil, entity.Errorf(entity.Invalid, "charm %q has no store called %q", meta.Name, name)
+		}
+	}
+	all := map[string]entity.StorageConstraints{}
+	for _, name := range slices.Sorted(maps.Keys(meta.Storage)) {
+		store := meta.Storage[name]
+		c, given := asked[name]
+		if !given {
+			c.Count = uint64(store.CountMin)
+		}
+		c, err := m.completeStorage(meta, store, c)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkStoreCount(store, c.Count); err != nil {
+			return nil, fmt.Errorf("charm %q store %q: %w", meta.Name, name, err)
+		}
+		if c.Count > 0 || store.Type == charm.StorageFilesystem {
+			all[name] = c
+		}
+	}
+	return all, nil
+}
+
+// completeStorage fills in the pool and size of storage for a store, and checks them.
+func (m modelDoc) completeStorage(meta *charm.Meta, store charm.Storage,
+	c entity.StorageConstraints) (entity.StorageConstraints, error) {
+	fail := func(format string, args ...any) (entity.StorageConstraints, error) {
+		return c, entity.Errorf(entity.Invalid, "charm %q store %q: %s", meta.Name, store.Name, fmt.Sprintf(format, args...))
+	}
+	pools := entity.StoragePools(m.Cloud)
+	if c.Pool == "" {
+		c.Pool = pools[0].Name
+	}
+	if c.Size == 0 {
+		c.Size = max(store.MinimumSize, 1)
+		if store.MinimumSize == 0 {
+			c.Size = defaultSize
+		}
+	}
+	switch {
+	case c.Count == 0: // what the store is, does not matter
+	case store.Shared:
+		return fail("shared storage support not implemented")
+	case store.Type == charm.StorageBlock:
+		return fail("cloud %q has no block storage", m.Cloud)
+	}
+	if c.Size < store.MinimumSize {
+		return fail("minimum storage size is %s, %s specified", entity.MiB(store.MinimumSize), entity.MiB(c.Size))
+	}
+	return c, nil
+}
+
+func checkStoreCount(store charm.Storage, n uint64) error {
+	switch {
+	case store.CountMin == 1 && store.CountMax == 1 && n != 1:
+		return entity.Errorf(entity.Invalid, "storage is singular, %d specified", n)
+	case n < uint64(store.CountMin):
+		return entity.Errorf(entity.Invalid, "%d instances required, %d specified", store.CountMin, n)
+	case store.CountMax >= 0 && n > uint64(store.CountMax):
+		return entity.Errorf(entity.Invalid, "at most %d instances supported, %d specified", store.CountMax, n)
+	case n > uint64(entity.LimitUnitStorage.Max):
+		return entity.LimitUnitStorage.Check(entity.LimitUnitStorage.Max + 1)
+	}
+	return nil
+}
+
+// storeChanges refuses to attach n more instances of a store to a unit, or with a negative n
+// to detach some, if the charm does not allow the result. It asserts that the unit's storage
+// does not change meanwhile.
+func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error {
+	store, ok := meta.Storage[name]
+	if !ok {
+		return entity.Errorf(entity.Invalid, "charm %q has no store called %q", meta.Name, name)
+	}
+	has, err := u.st.attachments(bson.D{{"unit", u.doc.Name}})
+	if err != nil {
+		return err
+	}
+	total := n
+	for _, a := range has {
+		if entity.StoreOf(a.doc.Storage) == name && a.doc.Life == entity.Alive {
+			total++
+		}
+	}
+	doing, plural := "attach", "s"
+	if n < 0 {
+		doing, n = "detach", -n
+		for _, a := range has {
+			if a.doc.Life == entity.Alive { // another may be detached in this moment
+				o.Assert(attachmentsC, a.doc.ID, isAlive)
+			}
+		}
+	}
+	if n == 1 {
+		plural = ""
+	}
+	fail := func(format string, args ...any) error {
+		return entity.Errorf(entity.Invalid, "charm %q store %q: %s", meta.Name, name, fmt.Sprintf(format, args...))
+	}
+	o.expect(unitKey(u.doc.Name), "attachments", len(has))
+	switch {
+	case store.CountMin == 1 && store.CountMax == 1 && total != 1:
+		return fail("cannot %s, storage is singular", doing)
+	case total < store.CountMin:
+		return fail("%sing %d storage instance%s brings the total to %d, which is less than the minimum of %d", doing, n,
+			plural, total, store.CountMin)
+	case store.CountMax >= 0 && total > store.CountMax:
+		return fail("%sing %d storage instance%s brings the total to %d, exceeding the maximum of %d", doing, n, plural,
+			total, store.CountMax)
+	}
+	return entity.LimitUnitStorage.Check(len(has) + n)
+}
+
+// charmOf reads the charm of a service, and asserts that it stays the service's.
+func (st *State) charmOf(ctx context.Context, o *ops, service string) (*charm.Charm, error) {
+	svc, err := st.Service(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	o.Assert(servicesC, service, bson.D{{"charm", svc.doc.CharmURL}})
+	return st.Charms().Get(ctx, svc.doc.CharmURL)
+}
+
+// A storageGrant is storage that a transaction gives to a unit.
+type storageGrant struct {
+	st      *State
+	numbers *storageNumbers
+	born    lifeDoc
+	model   modelDoc
+	meta    *charm.Meta
+	unit    unitDoc
+	machine string // the unit's, or its principal's
+}
+
+// grantOps adds the storage of a new unit of a service: the instances in attach, and new
+// ones up to the number that the service's units have.
+func (g storageGrant) grantOps(ctx context.Context, o *ops, svc *Service, attach []string) error {
+	counts := map[string]uint64{}
+	for _, id := range attach {
+		s, err := g.st.Storage(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := g.attachOps(o, s); err != nil {
+			return err
+		}
+		counts[entity.StoreOf(id)]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		c := svc.doc.Stores[name]
+		if err := checkStoreCount(g.meta.Storage[name], max(c.Count, counts[name])); err != nil {
+			return fmt.Errorf("charm %q store %q: %w", g.meta.Name, name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(svc.doc.Stores)) {
+		c := svc.doc.Stores[name]
+		c.Count -= min(c.Count, counts[name])
+		if _, err := g.newOps(ctx, o, name, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newOps adds new instances for one of the charm's stores, and attaches them. It returns
+// their ids.
+func (g storageGrant) newOps(ctx context.Context, o *ops, store string,
+	c entity.StorageConstraints) (ids []string, err error) {
+	if c.Count == 0 {
+		return nil, nil
+	}
+	pool, err := g.st.pool(o, g.model, c.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("charm %q store %q: %w", g.meta.Name, store, err)
+	}
+	for range c.Count {
+		n, err := g.numbers.next(ctx, g.st)
+		if err != nil {
+			return nil, err
+		}
+		s := &Storage{st: g.st, doc: storageDoc{lifeDoc: g.born, ID: store + "/" + strconv.Itoa(n), Pool: pool, Size: c.Size}}
+		s.doc.Born = s.doc.Since
+		if pool.Provider == entity.PoolRootFS {
+			s.doc.Machine = g.machine
+		}
+		o.Insert(storageC, s.doc.ID, s.doc)
+		o.bear(s)
+		g.attachmentOps(o, s)
+		ids = append(ids, s.doc.ID)
+	}
+	return ids, nil
+}
+
+// attachOps attaches an instance that exists.
+func (g storageGrant) attachOps(o *ops, s *Storage) error {
+	store, ok := g.meta.Storage[entity.StoreOf(s.doc.ID)]
+	if !ok {
+		return entity.Errorf(entity.Invalid, "charm %q has no store called %q", g.meta.Name, entity.StoreOf(s.doc.ID))
+	}
+	if s.doc.Life != entity.Alive {
+		return entity.Errorf(entity.NotAlive, "storage %q is not alive", s.doc.ID)
+	}
+	if a, err := g.st.attachmentOf(s.doc.ID); err != nil {
+		return err
+	} else if a != nil {
+		return entity.WithHint(entity.Errorf(entity.InUse, "storage %q is attached to unit %q", s.doc.ID, a.doc.Unit),
+			"Detach it first: juju detach-storage %s", s.doc.ID)
+	}
+	if store.Type == charm.StorageBlock {
+		return entity.Errorf(entity.Invalid, "cannot attach filesystem storage %q as block storage", s.doc.ID)
+	}
+	o.assertLife(storageC, s.doc.ID, entity.Alive)
+	o.expect(storageKey(s.doc.ID), "attachments", 0)
+	g.attachmentOps(o, s)
+	return nil
+}
+
+func (g storageGrant) attachmentOps(o *ops, s *Storage) {
+	a := &attachment{st: g.st, doc: attachmentDoc{lifeDoc: g.born, ID: attachmentID(g.unit.Name, s.doc.ID),
+		Unit: g.unit.Name, Subordinate: g.unit.Principal != "", Storage: s.doc.ID, Machine: g.machine,
+		Mount: mountOf(g.meta.Storage[entity.StoreOf(s.doc.ID)], s.doc.ID)}}
+	a.doc.Born = a.doc.Since
+	o.Insert(attachmentsC, a.doc.ID, a.doc)
+	o.bear(a)
+}
+
+// storageDir is where storage is for which the charm names no location.
+const storageDir = "/var/lib/juju/storage"
+
+// mountOf returns the path at which the charm wants an instance.
+func mountOf(store charm.Storage, id string) string {
+	if store.Location != "" && store.CountMax == 1 {
+		return path.Clean(store.Location)
+	}
+	dir := storageDir
+	if store.Location != "" {
+		dir = path.Clean(store.Location)
+	}
+	return path.Join(dir, id)
+}
+
+// pool returns a pool by its name.
+func (st *State) pool(_ *ops, model modelDoc, name string) (entity.StoragePool, error) {
+	for _, p := range entity.StoragePools(model.Cloud) {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return entity.StoragePool{}, entity.WithHint(entity.Errorf(entity.NotFound, "pool %q not found", name),
+		"See what there is: juju storage-pools")
+}
+
+// AttachStorage gives a unit an instance that no unit has.
+func (u *Unit) AttachStorage(ctx context.Context, id string) error {
+	err := u.grant(ctx, func(o *ops, g storageGrant) error {
+		s, err := u.st.Storage(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a, err := u.st.attachmentOf(id); err == nil && a != nil && a.doc.Unit == u.doc.Name && a.doc.Life == entity.Alive {
+			return mongo.ErrNothing
+		} else if err != nil {
+			return err
+		}
+		if err := g.attachOps(o, s); err != nil {
+			return err
+		}
+		return u.storeChanges(o, g.meta, entity.StoreOf(id), 1)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot attach storage %s to unit %s: %w", id, u.doc.Name, err)
+	}
+	return nil
+}
+
+// AddStorage gives a unit new instances for one of its charm's stores, and returns their ids.
+// Pool and size are those of the service's units, unless c names others.
+func (u *Unit) AddStorage(ctx context.Context, store string, c entity.StorageConstraints) (ids []string, err error) {
+	err = u.grant(ctx, func(o *ops, g storageGrant) error {
+		ids, err = u.addStorageOps(ctx, o, g, store, c)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("adding %q storage to unit %s: %w", store, u.doc.Name, err)
+	}
+	return ids, nil
+}
+
+func (u *Unit) addStorageOps(ctx context.Context, o *ops, g storageGrant, store string,
+	c entity.StorageConstraints) ([]string, error) {
+	svc, err := u.st.Service(ctx, u.doc.Service)
+	if err != nil {
+		return nil, err
+	}
+	usual := svc.doc.Stores[store]
+	if c.Pool == "" {
+		c.Pool = usual.Pool
+	}
+	if c.Size == 0 {
+		c.Size = usual.Size
+	}
+	if err := u.storeChanges(o, g.meta, store, int(min(c.Count, 1<<20))); err != nil {
+		return nil, err
+	}
+	if c, err = g.model.completeStorage(g.meta, g.meta.Storage[store], c); err != nil {
+		return nil, err
+	}
+	return g.newOps(ctx, o, store, c)
+}
+
+// grant runs a transaction that gives storage to the unit, which must be Alive.
+func (u *Unit) grant(ctx context.Context, build func(*ops, storageGrant) error) error {
+	numbers, born := &storageNumbers{}, u.st.born()
+	return u.st.change(ctx, func(o *ops) error {
+		if err := u.refresh(ctx); err != nil {
+			return err
+		}
+		g, err := u.granting(ctx, o, numbers, born)
+		if err != nil {
+			return err
+		}
+		return build(o, g)
+	})
+}
+
+// granting returns what storage of the unit is made from, and asserts that it stays.
+func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, born lifeDoc) (g storageGrant, err error) {
+	numbers.used = 0
+	g = storageGrant{st: u.st, numbers: numbers, born: born, unit: u.doc}
+	if g.model, err = u.st.aliveModel(); err != nil {
+		return g, err
+	}
+	if u.doc.Life != entity.Alive {
+		return g, entity.Errorf(entity.NotAlive, "unit %q is not alive", u.doc.Name)
+	}
+	if g.machine, err = u.machineOf(ctx); err != nil {
+		return g, err
+	}
+	ch, err := u.st.charmOf(ctx, o, u.doc.Service)
+	if err != nil {
+		return g, err
+	}
+	g.meta = ch.Meta
+	o.assertModelAlive()
+	o.assertLife(unitsC, u.doc.Name, entity.Alive)
+	return g, nil
+}
+
+// overlaps reports whether one path is the other or below it.
+func overlaps(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
+}

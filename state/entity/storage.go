@@ -1,0 +1,217 @@
+package entity
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// StorageConstraints say which storage a unit gets for one of its charm's stores.
+type StorageConstraints struct {
+	Pool  string `json:"pool,omitempty" bson:"pool"`
+	Size  uint64 `json:"size,omitempty" bson:"size"`   // MiB
+	Count uint64 `json:"count,omitempty" bson:"count"` // of instances
+}
+
+// The grammars of storage. The id of an instance is that of its charm's store and a number.
+var (
+	storeName  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*$`)
+	storageID  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*/(0|[1-9][0-9]*)$`)
+	poolName   = regexp.MustCompile(`^[a-zA-Z]+(-?[a-zA-Z0-9])*$`)
+	plainCount = regexp.MustCompile(`^-?[0-9]+$`)
+	plainSize  = regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?)([MGTPEZY])(?:i?B)?$`)
+)
+
+// IsValidStore reports whether name can be that of a charm's store.
+func IsValidStore(name string) bool { return storeName.MatchString(name) }
+
+// IsValidStorage reports whether id has the form "data/0".
+func IsValidStorage(id string) bool { return storageID.MatchString(id) }
+
+// IsValidPool reports whether name can be a storage pool's.
+func IsValidPool(name string) bool { return poolName.MatchString(name) }
+
+// StoreOf returns the name of the charm's store that a storage instance is for: "data" of
+// "data/0".
+func StoreOf(id string) string {
+	store, _, _ := strings.Cut(id, "/")
+	return store
+}
+
+// ParseStorageConstraints parses "[pool,][size,][count]", whose parts may come in any order.
+// Without a count it is 1. The errors are Invalid.
+func ParseStorageConstraints(s string) (c StorageConstraints, err error) {
+	for part := range strings.SplitSeq(s, ",") {
+		switch {
+		case part == "":
+		case poolName.MatchString(part):
+			if c.Pool != "" {
+				return c, Errorf(Invalid, "pool name is already set to %q, new value %q not valid", c.Pool, part)
+			}
+			c.Pool = part
+		case plainCount.MatchString(part):
+			n, err := strconv.ParseInt(part, 10, 32)
+			if err != nil || n <= 0 {
+				return c, Errorf(Invalid, "cannot parse count: count must be greater than zero, got %q", part)
+			}
+			c.Count = uint64(n)
+		case plainSize.MatchString(part):
+			if c.Size, err = parseStorageSize(part); err != nil {
+				return c, fmt.Errorf("cannot parse size: %w", err)
+			}
+		default:
+			return c, Errorf(Invalid, "unrecognized storage constraint %q not valid", part)
+		}
+	}
+	if c == (StorageConstraints{}) {
+		return c, Errorf(Invalid, "storage constraints require at least one field to be specified")
+	}
+	if c.Count == 0 {
+		c.Count = 1
+	}
+	return c, nil
+}
+
+// parseStorageSize parses a size that plainSize matches, in MiB rounded up.
+func parseStorageSize(s string) (uint64, error) {
+	m := plainSize.FindStringSubmatch(s)
+	n, err := strconv.ParseFloat(m[1], 64)
+	n = math.Ceil(n * math.Pow(1024, float64(strings.Index("MGTPEZY", m[2]))))
+	switch {
+	case err != nil || n >= math.MaxInt64:
+		return 0, Errorf(Invalid, "size %q is too large", s)
+	case n <= 0:
+		return 0, Errorf(Invalid, "size must be greater than zero, got %q", s)
+	}
+	return uint64(n), nil
+}
+
+// ParseStorage parses the words "name=constraints", or "name" for one instance, by name. With
+// must the constraints can't be left out. The errors are Invalid.
+func ParseStorage(words []string, must bool) (map[string]StorageConstraints, error) {
+	all := make(map[string]StorageConstraints, len(words))
+	for _, word := range words {
+		name, text, has := strings.Cut(word, "=")
+		switch {
+		case name == "" || strings.Contains(text, "="):
+			return nil, Errorf(Invalid, `expected "name=constraints" or "name", got %q`, word)
+		case must && !has:
+			return nil, Errorf(Invalid, `expected "name=constraints" where "constraints" must be specified, got %q`, word)
+		case !has:
+			text = "1"
+		}
+		if _, twice := all[name]; twice {
+			return nil, Errorf(Invalid, "storage %q specified more than once", name)
+		}
+		c, err := ParseStorageConstraints(text)
+		if err != nil {
+			return nil, fmt.Errorf("cannot parse constraints for storage %q: %w", name, err)
+		}
+		all[name] = c
+	}
+	return all, nil
+}
+
+// A StoragePool is where storage comes from: a provider, and how it is asked.
+type StoragePool struct {
+	Name       string            `json:"name"`
+	Provider   string            `json:"provider"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+}
+
+// PoolRootFS is the pool, and the provider, of directories on a machine's own disk. They go with
+// the machine.
+const PoolRootFS = "rootfs"
+
+// StoragePools returns the pools that a cloud has without being told, the default one first.
+// Each has the name of its provider. That of the first is the cloud's, and its storage outlives
+// machines.
+func StoragePools(cloud string) []StoragePool {
+	return []StoragePool{{Name: cloud, Provider: cloud}, {Name: PoolRootFS, Provider: PoolRootFS}}
+}
+
+// StorageKind is the kind of all storage: a directory, and not a device.
+const StorageKind = "filesystem"
+
+// A StorageStatus is a storage instance as users see it.
+type StorageStatus struct {
+	ID         string `json:"id"`
+	Pool       string `json:"pool"`
+	Size       uint64 `json:"size"` // MiB
+	Life       Life   `json:"life"`
+	Persistent bool   `json:"persistent,omitempty"` // it outlives machines
+	Status     Status `json:"status"`
+	// Of the unit that it is attached to; "" if there is none. The location is "" until it can be
+	// used there.
+	Unit           string `json:"unit,omitempty"`
+	Machine        string `json:"machine,omitempty"`
+	Location       string `json:"location,omitempty"`
+	AttachmentLife Life   `json:"attachment-life,omitempty"`
+}
+
+// The statuses of storage.
+const (
+	StatusAttaching StatusWord = "attaching"
+	StatusAttached  StatusWord = "attached"
+	StatusDetaching StatusWord = "detaching"
+	StatusDetached  StatusWord = "detached"
+)
+
+// A UnitStorage is storage as seen from the unit that it is attached to.
+type UnitStorage struct {
+	ID       string `json:"id"`
+	Size     uint64 `json:"size"`               // MiB
+	Location string `json:"location,omitempty"` // "" until it can be used
+	Life     Life   `json:"life"`               // of the attachment
+}
+
+// StorageWork is a storage instance that the storage provisioner has something to do about.
+type StorageWork struct {
+	ID         string      `json:"id"`
+	Life       Life        `json:"life"`
+	Pool       StoragePool `json:"pool"`
+	Size       uint64      `json:"size"`                 // MiB that are asked for
+	Filesystem string      `json:"filesystem,omitempty"` // the cloud's id; "" until it is made
+	Release    bool        `json:"release,omitempty"`    // it is not to be destroyed with its record
+	// OnMachine says that the filesystem is on the instance.
+	OnMachine  bool            `json:"on-machine,omitempty"`
+	Attachment *AttachmentWork `json:"attachment,omitempty"`
+}
+
+// AttachmentWork is the attachment of a storage instance to a unit.
+type AttachmentWork struct {
+	Unit     string `json:"unit"`
+	Instance string `json:"instance,omitempty"` // of the unit's machine; "" while there is none
+	Life     Life   `json:"life"`
+	Mount    string `json:"mount"`              // where the charm wants it
+	Location string `json:"location,omitempty"` // where it is; "" until it is there
+	InUse    string `json:"in-use,omitempty"`   // the storage that is there already
+}
+
+// A Filesystem is what a cloud has made for a storage instance.
+type Filesystem struct {
+	ID   string `json:"id"`
+	Size uint64 `json:"size"` // MiB
+}
+
+// Check returns an Invalid error for a filesystem that can't be recorded.
+func (f Filesystem) Check() error {
+	if f.ID == "" {
+		return Errorf(Invalid, "filesystem has no id")
+	}
+	return LimitInstanceID.CheckText(f.ID)
+}
+
+// MiB returns a size in MiB as users read it: "1.0GiB".
+func MiB(n uint64) string {
+	size, unit := float64(n), 0
+	for size >= 1024 && unit < len("MGTPE")-1 {
+		size, unit = size/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%dMiB", n)
+	}
+	return fmt.Sprintf("%.1f%ciB", size, "MGTPE"[unit])
+}

@@ -1,0 +1,58 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	"juju/state/entity"
+)
+
+// isStorage reports whether a name is that of a storage instance, and not of a unit: the two
+// look alike.
+func (st *State) isStorage(ctx context.Context, name string) bool {
+	if !entity.IsValidStorage(name) {
+		return false
+	}
+	if _, err := st.Unit(ctx, name); !entity.IsNotFound(err) {
+		return false
+	}
+	_, err := st.Storage(ctx, name)
+	return err == nil
+}
+
+// storage says what a storage instance waits for.
+func (x *explainer) storage(s *Storage, depth int) error {
+	a, err := x.st.attachmentOf(s.doc.ID)
+	if err != nil {
+		return err
+	}
+	reason := entity.Reason{Depth: depth, Of: s.tag().String(), By: entity.ByProvisioner, Since: s.doc.Since}
+	switch {
+	case a != nil && a.doc.Life == entity.Dying:
+		reason.By, reason.Since = entity.UnitTag(a.doc.Unit).String(), a.doc.Since
+		reason.Text = fmt.Sprintf("the agent of unit %q must run its hooks and detach storage %q", a.doc.Unit, s.doc.ID)
+	case a != nil && a.doc.Life == entity.Dead:
+		reason.Since = a.doc.Since
+		reason.Text = fmt.Sprintf("the storage provisioner must detach storage %q from machine %s", s.doc.ID, a.doc.Machine)
+	case s.doc.Life != entity.Alive:
+		if n, err := x.barred(s, entity.Dead, depth); err != nil || n > 0 {
+			return err
+		}
+		reason.Text = fmt.Sprintf("the storage provisioner must destroy storage %q", s.doc.ID)
+	case a != nil && a.doc.Location == "":
+		reason.Since = a.doc.Since
+		reason.Text = fmt.Sprintf("the storage provisioner must attach storage %q to machine %s", s.doc.ID, a.doc.Machine)
+	default:
+		return nil
+	}
+	said, err := x.st.status(storageKey(s.doc.ID))
+	if err != nil {
+		return err
+	}
+	if said.Status == entity.StatusError {
+		reason.Text += ": " + said.Message
+		reason.Hint, _ = said.Data["hint"].(string)
+	}
+	x.add(reason)
+	return nil
+}

@@ -1,0 +1,122 @@
+package state_test
+
+import (
+	"juju/state"
+	"juju/state/entity"
+)
+
+// disk is a charm that needs storage, and can have more.
+const disk = `{name: disk, summary: s, description: d, storage: {
+  data: {type: filesystem, location: /srv/data}, cache: {type: filesystem, multiple: {range: 0-3}}}}`
+
+// withStorage adds disk/0 with data/0 attached, and disk/1 with data/1, which is not made yet.
+func withStorage(s *scene) {
+	s.deploy("disk", disk, 2)
+	s.attached("disk/0", "data/0")
+}
+
+// attached makes a unit's storage and attaches it.
+func (w *world) attached(unit, storage string) {
+	w.Helper()
+	x := w.storage(storage)
+	w.ok(x.SetFilesystem(w.ctx, entity.Filesystem{ID: "fs-" + storage, Size: 1}))
+	w.ok(x.SetAttached(w.ctx, unit, "/here/"+storage))
+}
+
+// detached takes storage from a unit, as the unit's agent and the storage provisioner do.
+func (w *world) detached(unit, storage string) {
+	w.Helper()
+	w.ok(w.storage(storage).Detach(w.ctx, forced))
+	w.ok(w.unit(unit).DetachStorage(w.ctx, storage))
+	w.ok(w.storage(storage).RemoveAttachment(w.ctx, unit))
+}
+
+func (w *world) storage(id string) *state.Storage {
+	w.Helper()
+	s, err := w.st.Storage(w.ctx, id)
+	w.ok(err)
+	return s
+}
+
+func theStorage(id string) func(*scene) *state.Storage {
+	return func(s *scene) *state.Storage { return s.storage(id) }
+}
+
+// stored is on for storage, in a scene that has some.
+func stored(name, how, id string, call func(*scene, *state.Storage) error, before ...func(*scene)) mutator {
+	return on(name, how, theStorage(id), call, append([]func(*scene){withStorage}, before...)...)
+}
+
+// holds is on for a unit with storage.
+func holds(name, how, unit string, call func(*scene, *state.Unit) error, before ...func(*scene)) mutator {
+	return on(name, how, func(s *scene) *state.Unit { return s.unit(unit) }, call,
+		append([]func(*scene){withStorage}, before...)...)
+}
+
+func detaches(unit, storage string) func(*scene) {
+	return func(s *scene) { s.detached(unit, storage) }
+}
+
+func destroysStorage(id string, how entity.Destruction) func(*scene) {
+	return func(s *scene) { s.ok(s.storage(id).Destroy(s.ctx, how, false)) }
+}
+
+var storageMutators = []mutator{
+	holds("Unit.AddStorage", "", "disk/0", func(s *scene, u *state.Unit) error {
+		_, err := u.AddStorage(s.ctx, "cache", entity.StorageConstraints{Count: 2})
+		return err
+	}),
+	holds("Unit.AddStorage", "on the machine's disk", "disk/0", func(s *scene, u *state.Unit) error {
+		_, err := u.AddStorage(s.ctx, "cache", entity.StorageConstraints{Pool: entity.PoolRootFS, Count: 1})
+		return err
+	}),
+	holds("Unit.CommitHook", "with storage", "disk/0", func(s *scene, u *state.Unit) error {
+		return u.CommitHook(s.ctx, entity.HookChanges{Storage: map[string]uint64{"cache": 2}, StorageToken: "one"})
+	}),
+	holds("Unit.AttachStorage", "", "disk/0", func(s *scene, u *state.Unit) error {
+		return u.AttachStorage(s.ctx, "data/0")
+	}, detaches("disk/0", "data/0")),
+	holds("Unit.DetachStorage", "", "disk/0", func(s *scene, u *state.Unit) error {
+		return u.DetachStorage(s.ctx, "data/0")
+	}, func(s *scene) { s.ok(s.storage("data/0").Detach(s.ctx, forced)) }),
+	holds("Unit.Destroy", "with storage", "disk/0", func(s *scene, u *state.Unit) error {
+		return u.Destroy(s.ctx, entity.Destruction{Storage: true})
+	}),
+	on("Service.AddUnits", "with storage", theService("disk"), func(s *scene, x *state.Service) error {
+		_, err := x.AddUnits(s.ctx, 1, nil, "data/0")
+		return err
+	}, withStorage, detaches("disk/0", "data/0")),
+	stored("Storage.Destroy", "", "data/0", func(s *scene, x *state.Storage) error {
+		return x.Destroy(s.ctx, plain, true)
+	}, detaches("disk/0", "data/0")),
+	stored("Storage.Destroy", "by force", "data/0", func(s *scene, x *state.Storage) error {
+		return x.Destroy(s.ctx, forced, false)
+	}),
+	stored("Storage.Detach", "", "data/0", func(s *scene, x *state.Storage) error { return x.Detach(s.ctx, forced) }),
+	stored("Storage.Detach", "what the charm can do without", "cache/2", func(s *scene, x *state.Storage) error {
+		return x.Detach(s.ctx, plain)
+	}, func(s *scene) {
+		_, err := s.unit("disk/0").AddStorage(s.ctx, "cache", entity.StorageConstraints{Count: 1})
+		s.ok(err)
+	}),
+	stored("Storage.EnsureDead", "", "data/0", func(s *scene, x *state.Storage) error { return x.EnsureDead(s.ctx) },
+		detaches("disk/0", "data/0"), destroysStorage("data/0", plain)),
+	stored("Storage.Remove", "", "data/0", func(s *scene, x *state.Storage) error { return x.Remove(s.ctx) },
+		detaches("disk/0", "data/0"), destroysStorage("data/0", plain),
+		func(s *scene) { s.ok(s.storage("data/0").EnsureDead(s.ctx)) }),
+	stored("Storage.RemoveAttachment", "", "data/0", func(s *scene, x *state.Storage) error {
+		return x.RemoveAttachment(s.ctx, "disk/0")
+	}, func(s *scene) {
+		s.ok(s.unit("disk/0").Destroy(s.ctx, entity.Destruction{Storage: true}))
+		s.ok(s.unit("disk/0").DetachStorage(s.ctx, "data/0"))
+	}),
+	stored("Storage.SetFilesystem", "", "data/1", func(s *scene, x *state.Storage) error {
+		return x.SetFilesystem(s.ctx, entity.Filesystem{ID: "fs", Size: 5})
+	}),
+	stored("Storage.SetAttached", "", "data/1", func(s *scene, x *state.Storage) error {
+		return x.SetAttached(s.ctx, "disk/1", "/here")
+	}),
+	stored("Storage.SetStatus", "", "data/1", func(s *scene, x *state.Storage) error {
+		return x.SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "no room"})
+	}),
+}

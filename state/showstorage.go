@@ -1,0 +1,84 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// StorageStatus returns the named storage instances as users see them, or all, in natural
+// order. The error is entity.NotFound if one of those named does not exist.
+func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.StorageStatus, error) {
+	var query, attachments, statuses bson.D
+	for _, id := range ids {
+		if _, err := st.Storage(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids) > 0 {
+		keys := make([]string, len(ids))
+		for i, id := range ids {
+			keys[i] = storageKey(id)
+		}
+		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
+		attachments = bson.D{{"storage", bson.D{{"$in", ids}}}}
+		statuses = bson.D{{"_id", bson.D{{"$in", keys}}}}
+	}
+	all, err := st.storages(query)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	attached, err := st.attachments(attachments)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]*attachment{}
+	for _, a := range attached {
+		of[a.doc.Storage] = a
+	}
+	if statuses == nil {
+		prefix := storageKey("")
+		statuses = bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
+	}
+	var docs []statusDoc
+	if err := st.db.All(statusesC, statuses, &docs); err != nil {
+		return nil, err
+	}
+	said := map[string]statusDoc{}
+	for _, d := range docs {
+		said[d.ID] = d
+	}
+	out := make([]entity.StorageStatus, len(all))
+	for i, s := range all {
+		a := of[s.doc.ID]
+		out[i] = entity.StorageStatus{ID: s.doc.ID, Pool: s.doc.Pool.Name, Size: s.size(), Life: s.doc.Life,
+			Persistent: s.isPersistent(), Status: s.shownStatus(a, said[storageKey(s.doc.ID)]).Mended()}
+		if a != nil {
+			out[i].Unit, out[i].Machine = a.doc.Unit, a.doc.Machine
+			out[i].Location, out[i].AttachmentLife = a.doc.Location, a.doc.Life
+		}
+	}
+	return out, nil
+}
+
+// StorageStatus returns the storage that the unit has, in natural order.
+func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error) {
+	all, err := u.st.attachments(bson.D{{"unit", u.doc.Name}})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return u.st.StorageStatus(ctx, storageIDs(all)...)
+}
+
+// StoragePools returns the pools that storage can come from, the default one first.
+func (st *State) StoragePools(ctx context.Context) ([]entity.StoragePool, error) {
+	model, err := st.model()
+	return entity.StoragePools(model.Cloud), err
+}
+
+// persistentStorage returns the number of instances that outlive machines.
+func (st *State) persistentStorage() (int, error) {
+	return st.db.Count(storageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
+}

@@ -1,0 +1,369 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// A storageDoc is a storage instance, and the filesystem that the cloud makes for it.
+type storageDoc struct {
+	lifeDoc `bson:",inline"`
+	birth   `bson:",inline"`
+	ID      string             `bson:"_id"`
+	Pool    entity.StoragePool `bson:"pool"` // as it was when the instance was added
+	Size    uint64             `bson:"size"` // MiB, as asked for
+	// Machine is the machine that the storage is on and goes with; "" if it outlives machines.
+	Machine string `bson:"machine,omitempty"`
+	// Filesystem is the cloud's id of what it has made, and Made its size in MiB.
+	Filesystem string `bson:"filesystem,omitempty"`
+	Made       uint64 `bson:"made,omitempty"`
+	// Release says that the filesystem is not destroyed with this document.
+	Release bool `bson:"release,omitempty"`
+}
+
+// A Storage is a snapshot of a storage instance.
+type Storage struct {
+	ordinary
+	st  *State
+	doc storageDoc
+}
+
+// Storage reads a storage instance; the error is entity.NotFound if there is none.
+func (st *State) Storage(ctx context.Context, id string) (*Storage, error) {
+	s := &Storage{st: st}
+	if err := st.db.Get(storageC, id, &s.doc, fmt.Sprintf("storage %q", id)); err != nil {
+		return nil, entity.WithHint(err, "See what there is: juju storage")
+	}
+	return s, nil
+}
+
+// storages reads the storage instances that match, in natural order.
+func (st *State) storages(query bson.D) ([]*Storage, error) {
+	return readAll(st, storageC, query, func(d storageDoc) string { return d.ID },
+		func(d storageDoc) *Storage { return &Storage{st: st, doc: d} })
+}
+
+// ID returns the instance's id, such as "data/0".
+func (s *Storage) ID() string { return s.doc.ID }
+
+// Life returns the instance's life when it was read.
+func (s *Storage) Life() entity.Life { return s.doc.Life }
+
+// isPersistent reports whether the storage outlives machines.
+func (s *Storage) isPersistent() bool { return s.doc.Machine == "" }
+
+// Destroy sets the instance Dying: its filesystem is destroyed or, with release, left to the
+// user. The error is entity.InUse while it is attached to a unit, unless the destruction is
+// forced, which also detaches it.
+func (s *Storage) Destroy(ctx context.Context, how entity.Destruction, release bool) error {
+	d := s.st.begin(how).alone()
+	d.release = release
+	return s.st.move(ctx, s, lifecycle.ToDestroy, lifecycle.User, d)
+}
+
+// EnsureDead sets a Dying instance Dead, once no unit has it any more. The storage
+// provisioner calls it before it destroys the filesystem.
+func (s *Storage) EnsureDead(ctx context.Context) error {
+	return s.st.move(ctx, s, lifecycle.ToDead, lifecycle.Provisioner, destruction{now: s.st.now()})
+}
+
+// Remove removes a Dead instance, once its filesystem is destroyed or released.
+func (s *Storage) Remove(ctx context.Context) error {
+	return s.st.move(ctx, s, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: s.st.now()})
+}
+
+// cleanupStorage destroys a storage instance that goes with the unit it was attached to,
+// unless another unit has it by now.
+func (st *State) cleanupStorage(ctx context.Context, id string, d destruction) error {
+	s, err := st.Storage(ctx, id)
+	if err == nil {
+		err = st.move(ctx, s, lifecycle.ToDestroy, lifecycle.Cleaner, d)
+	}
+	if entity.IsNotFound(err) || entity.KindOf(err) == entity.InUse {
+		return nil
+	}
+	return err
+}
+
+// How storage differs from other living entities.
+
+func (s *Storage) state() *State        { return s.st }
+func (s *Storage) kind() lifecycle.Kind { return lifecycle.Storage }
+func (s *Storage) name() string         { return s.doc.ID }
+func (s *Storage) docID() string        { return s.doc.ID }
+func (s *Storage) tag() entity.Tag      { return entity.StorageTag(s.doc.ID) }
+func (s *Storage) life() *lifeDoc       { return &s.doc.lifeDoc }
+
+func (s *Storage) targets(ref lifecycle.Ref) []string {
+	if ref.To == lifecycle.Machine {
+		return unlessEmpty(s.doc.Machine)
+	}
+	return nil
+}
+
+func (s *Storage) refresh(ctx context.Context) error {
+	now, err := s.st.Storage(ctx, s.doc.ID)
+	if err == nil {
+		s.doc = now.doc
+	}
+	return err
+}
+
+func (s *Storage) turning(_ context.Context, _ *ops, t turn) (update bson.D, err error) {
+	if t.from == entity.Alive && t.release {
+		return bson.D{{"$set", bson.D{{"release", true}}}}, nil
+	}
+	return nil, nil
+}
+
+func (s *Storage) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
+	switch {
+	case barred.Ref.Name != "":
+		return entity.WithHint(entity.Errorf(entity.InUse, "storage is attached"),
+			"Use the --force option to remove attached storage, or use \"juju detach-storage\" to explicitly detach "+
+				"the storage before removing.")
+	case goal == lifecycle.ToRemove:
+		return entity.Errorf(entity.Invalid, "storage %q is not dead", s.doc.ID)
+	case goal == lifecycle.ToDead:
+		return entity.Errorf(entity.Invalid, "storage %q is not dying", s.doc.ID)
+	}
+	return barred
+}
+
+// An attachmentDoc says that a unit has a storage instance. The instance's count of
+// attachments keeps it from having two.
+type attachmentDoc struct {
+	lifeDoc     `bson:",inline"`
+	birth       `bson:",inline"`
+	ID          string `bson:"_id"` // see attachmentID
+	Unit        string `bson:"unit"`
+	Subordinate bool   `bson:"subordinate,omitempty"` // the unit is one
+	Storage     string `bson:"storage"`
+	Machine     string `bson:"machine"`            // the unit's, or its principal's
+	Mount       string `bson:"mount"`              // where the charm wants the filesystem
+	Location    string `bson:"location,omitempty"` // where it is; "" until it is there
+}
+
+func attachmentID(unit, storage string) string { return entity.UnitTag(unit).String() + "#" + storage }
+
+// attachmentName returns what the key of an attachment holds: "mysql/0:data/0".
+func attachmentName(unit, storage string) string { return unit + ":" + storage }
+
+// parseAttachment returns the id of the attachment with a name.
+func parseAttachment(name string) (id string) {
+	unit, storage, _ := strings.Cut(name, ":")
+	return attachmentID(unit, storage)
+}
+
+// An attachment is a snapshot of an attachment.
+type attachment struct {
+	ordinary
+	st  *State
+	doc attachmentDoc
+}
+
+func (st *State) attachment(id string) (*attachment, error) {
+	a := &attachment{st: st}
+	if err := st.db.Get(attachmentsC, id, &a.doc, fmt.Sprintf("attachment %q", id)); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// attachments reads the attachments that match, in natural order.
+func (st *State) attachments(query bson.D) ([]*attachment, error) {
+	return readAll(st, attachmentsC, query, func(d attachmentDoc) string { return attachmentName(d.Unit, d.Storage) },
+		func(d attachmentDoc) *attachment { return &attachment{st: st, doc: d} })
+}
+
+func (a *attachment) state() *State        { return a.st }
+func (a *attachment) kind() lifecycle.Kind { return lifecycle.Attachment }
+func (a *attachment) name() string         { return attachmentName(a.doc.Unit, a.doc.Storage) }
+func (a *attachment) docID() string        { return a.doc.ID }
+func (a *attachment) tag() entity.Tag      { return entity.StorageTag(a.doc.Storage) }
+func (a *attachment) life() *lifeDoc       { return &a.doc.lifeDoc }
+
+func (a *attachment) targets(ref lifecycle.Ref) []string {
+	switch {
+	case ref.To == lifecycle.Storage:
+		return []string{a.doc.Storage}
+	case a.doc.Subordinate == (ref.To == lifecycle.Subordinate):
+		return []string{a.doc.Unit}
+	}
+	return nil
+}
+
+// facing returns the tag of what the target of a reference is attached to.
+func (a *attachment) facing(ref lifecycle.Ref) entity.Tag {
+	if ref.To == lifecycle.Storage {
+		return entity.UnitTag(a.doc.Unit)
+	}
+	return a.tag()
+}
+
+// refresh returns entity.NotFound if another attachment has taken the id.
+func (a *attachment) refresh(context.Context) error {
+	now, err := a.st.attachment(a.doc.ID)
+	if err == nil && !now.doc.Born.Equal(a.doc.Born) {
+		return entity.Errorf(entity.NotFound, "attachment %q not found", a.name())
+	}
+	if err == nil {
+		a.doc = now.doc
+	}
+	return err
+}
+
+// turning leaves to the cleaner to destroy the storage with a removed attachment, if the
+// storage is on the unit's machine, or was to be destroyed with the unit or its service.
+func (a *attachment) turning(ctx context.Context, o *ops, t turn) (update bson.D, err error) {
+	if t.to != entity.Gone {
+		return nil, nil
+	}
+	s, err := a.st.Storage(ctx, a.doc.Storage)
+	if err != nil {
+		return nil, err
+	}
+	u, err := a.st.Unit(ctx, a.doc.Unit)
+	if err != nil {
+		return nil, err
+	}
+	svc, err := a.st.Service(ctx, u.doc.Service)
+	if err != nil {
+		return nil, err
+	}
+	if s.isPersistent() && !(u.doc.Life != entity.Alive && (u.doc.WithStorage || svc.doc.WithStorage)) {
+		return nil, nil
+	}
+	d := destruction{strength: u.doc.Strength, deadline: u.doc.Deadline}
+	id := fmt.Sprintf("%s-%s-%d", cleanupStorage, a.doc.ID, a.doc.Born.UnixMilli())
+	o.Insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupStorage, Arg: a.doc.Storage, Strength: d.strength,
+		Deadline: d.deadline})
+	return nil, nil
+}
+
+func (a *attachment) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
+	what := "dying"
+	if goal == lifecycle.ToRemove {
+		what = "dead"
+	}
+	return entity.Errorf(entity.Invalid, "attachment of storage %q to unit %q is not %s", a.doc.Storage, a.doc.Unit, what)
+}
+
+// attachmentOf returns the attachment of a storage instance, or nil.
+func (st *State) attachmentOf(storage string) (*attachment, error) {
+	all, err := st.attachments(bson.D{{"storage", storage}})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// Detach takes the storage from the unit that has it, once the unit's hooks have run. The
+// instance stays. The error is entity.NotSupported if it goes with its machine,
+// entity.Invalid if the charm can't do without it.
+func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
+	d := s.st.begin(how).alone()
+	a, err := s.st.attachmentOf(s.doc.ID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a == nil:
+		return entity.Errorf(entity.Invalid, "storage %q is not attached", s.doc.ID)
+	case !s.isPersistent() && d.strength != entity.Force:
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "storage is not detachable"),
+			"It is on the disk of machine %s, and goes with the unit that has it.", s.doc.Machine)
+	}
+	return s.st.move(ctx, a, lifecycle.ToDestroy, lifecycle.User, d, func(o *ops) (bool, error) {
+		if d.strength == entity.Force || a.doc.Life != entity.Alive {
+			return true, nil
+		}
+		u, err := s.st.Unit(ctx, a.doc.Unit)
+		if err != nil || u.doc.Life != entity.Alive {
+			return err == nil, err
+		}
+		ch, err := s.st.charmOf(ctx, o, u.doc.Service)
+		if err != nil {
+			return false, err
+		}
+		return true, u.storeChanges(o, ch.Meta, entity.StoreOf(s.doc.ID), -1)
+	})
+}
+
+// DetachStorage says that the unit does not use a storage instance any more. A unit that is
+// not Alive gives up its storage by itself. It does nothing if that has been said already.
+func (u *Unit) DetachStorage(ctx context.Context, storage string) error {
+	a, err := u.st.attachment(attachmentID(u.doc.Name, storage))
+	if err != nil {
+		return err
+	}
+	if u.doc.Life != entity.Alive {
+		if err := u.st.move(ctx, a, lifecycle.ToDestroy, lifecycle.UnitAgent, u.st.begin(entity.Destruction{})); err != nil {
+			return err
+		}
+	}
+	return u.st.move(ctx, a, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.now()})
+}
+
+// storage returns what the unit has or is to have, and has not detached.
+func (u *Unit) storage() ([]entity.UnitStorage, error) {
+	all, err := u.st.attachments(bson.D{{"unit", u.doc.Name}, {"life", bson.D{{"$ne", entity.Dead}}}})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	instances, err := u.st.storages(bson.D{{"_id", bson.D{{"$in", storageIDs(all)}}}})
+	sizes := map[string]uint64{}
+	for _, s := range instances {
+		sizes[s.doc.ID] = s.size()
+	}
+	out := make([]entity.UnitStorage, len(all))
+	for i, a := range all {
+		out[i] = entity.UnitStorage{ID: a.doc.Storage, Size: sizes[a.doc.Storage], Location: a.doc.Location, Life: a.doc.Life}
+	}
+	return out, err
+}
+
+func storageIDs(all []*attachment) []string {
+	ids := make([]string, len(all))
+	for i, a := range all {
+		ids[i] = a.doc.Storage
+	}
+	return ids
+}
+
+// size returns the size that the filesystem has, or is to have, in MiB.
+func (s *Storage) size() uint64 {
+	if s.doc.Made > 0 {
+		return s.doc.Made
+	}
+	return s.doc.Size
+}
+
+// shownStatus returns the status that users see: what the storage provisioner could not do,
+// or what follows from the lives of the instance and its attachment.
+func (s *Storage) shownStatus(a *attachment, said statusDoc) entity.Status {
+	status := entity.Status{Status: entity.StatusPending, Since: s.doc.Since}
+	set := func(word entity.StatusWord, since time.Time) { status.Status, status.Since = word, since }
+	switch {
+	case said.Status == entity.StatusError:
+		return said.status()
+	case a != nil && a.doc.Life != entity.Alive:
+		set(entity.StatusDetaching, a.doc.Since)
+	case s.doc.Life != entity.Alive:
+		set(entity.StatusDestroying, s.doc.Since)
+	case a != nil && a.doc.Location != "":
+		set(entity.StatusAttached, a.doc.Since)
+	case a != nil && s.doc.Filesystem != "":
+		set(entity.StatusAttaching, a.doc.Since)
+	case a == nil && s.doc.Filesystem != "":
+		set(entity.StatusDetached, s.doc.Since)
+	}
+	return status
+}
