@@ -13,6 +13,7 @@ import (
 // An Environ is one model on one cloud. Its methods are safe for concurrent use; each returns
 // soon after its context is done, and can be repeated after an interruption.
 type Environ interface {
+	Filesystems
 	// StartInstance starts an instance with a machine agent on it and returns once the cloud
 	// has accepted both; the agent may still be starting. Repeated with the same machine and
 	// nonce, it returns the instance that exists. If it fails, it leaves nothing, or an

@@ -13,6 +13,11 @@
 //	    instance.json            its tags and its address
 //	    agents/machine-N/        where its machine agent runs
 //	        agent.conf           StartParams.AgentConfig
+//	    storage/STORAGE          links to the filesystems of storage, where charms name no location
+//	    root/                    those where charms do, below it
+//	    filesystems/             filesystems of the pool rootfs, which go with the instance
+//	storage/MODEL/               filesystems that outlive instances
+//	released/MODEL/              those that a model has released; they outlive the controller
 //
 // Below an instance's directory is what a machine of its own has below /var/lib/juju.
 //

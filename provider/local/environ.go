@@ -246,7 +246,8 @@ func fits(cons entity.Constraints, host provider.Hardware) error {
 	return nil
 }
 
-// Destroy stops all instances of the model and removes its directory.
+// Destroy stops all instances of the model, releases what is left of its storage, and removes its
+// directory.
 func (e *environ) Destroy(ctx context.Context) error {
 	if err := e.cloud.destroy(ctx, e.config.Model); err != nil {
 		return fmt.Errorf("cannot destroy what model %s has: %w", e.config.Model, err)
@@ -271,6 +272,9 @@ func (c *Cloud) destroy(ctx context.Context, model string) error {
 	if err := c.sweep(ctx, c.mark(model, "")); err != nil {
 		return err
 	}
+	if err := c.releaseRest(ctx, model); err != nil {
+		return err
+	}
 	return removeAll(c.machines(model))
 }
 
@@ -281,13 +285,15 @@ func (c *Cloud) sweep(ctx context.Context, prefix string) error {
 }
 
 // DestroyController ends the keeper, the controller and all instances of all models, and
-// removes the controller's directory.
+// removes the controller's directory, but for storage that models have released.
 func (e *environ) DestroyController(ctx context.Context) error {
 	c := e.cloud
 	err := EndKeeper(ctx, c.config.Dir, c.config.Grace)
 	if err == nil {
 		var models []string
 		models, err = names(c.machines(""))
+		stored, err2 := names(c.storage(""))
+		models, err = append(models, stored...), errors.Join(err, err2)
 		for _, model := range models {
 			err = errors.Join(err, c.destroy(ctx, model))
 		}
@@ -296,10 +302,24 @@ func (e *environ) DestroyController(ctx context.Context) error {
 		err = c.sweep(ctx, c.config.Controller+"/")
 	}
 	if err == nil {
-		err = removeAll(c.config.Dir)
+		err = c.removeDir()
 	}
 	if err != nil {
 		return fmt.Errorf("cannot destroy what controller %s has: %w", c.config.Controller, err)
 	}
 	return nil
+}
+
+// removeDir removes the controller's directory, or all of it but released storage.
+func (c *Cloud) removeDir() error {
+	if kept, err := names(c.released("")); err != nil || len(kept) == 0 {
+		return errors.Join(err, removeAll(c.config.Dir))
+	}
+	entries, err := os.ReadDir(c.config.Dir)
+	for _, e := range entries {
+		if e.Name() != releasedName {
+			err = errors.Join(err, removeAll(filepath.Join(c.config.Dir, e.Name())))
+		}
+	}
+	return err
 }

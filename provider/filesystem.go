@@ -1,0 +1,41 @@
+package provider
+
+import (
+	"context"
+
+	"juju/state/entity"
+)
+
+// Filesystems are the storage of one model on one cloud. Each method can be repeated after an
+// interruption, and its error gives only the reason, as those of Environ do.
+type Filesystems interface {
+	// CreateFilesystem makes an empty filesystem for a storage instance, with at least the size
+	// that is asked for. Repeated, it returns the one that exists, with its data.
+	CreateFilesystem(ctx context.Context, params FilesystemParams) (entity.Filesystem, error)
+	// AttachFilesystem makes a filesystem usable on an instance, and returns the path there at
+	// which it is: that of the mount point, as far as the cloud can have it there.
+	AttachFilesystem(ctx context.Context, params AttachmentParams) (location string, err error)
+	// DetachFilesystem undoes AttachFilesystem. A filesystem that is not attached there, or an
+	// instance that is gone, counts as detached.
+	DetachFilesystem(ctx context.Context, params AttachmentParams) error
+	// DestroyFilesystem removes a filesystem with its data; nil if it does not exist.
+	DestroyFilesystem(ctx context.Context, id string) error
+	// ReleaseFilesystem gives up a filesystem and keeps its data for the user, also when the
+	// model or the controller is destroyed.
+	ReleaseFilesystem(ctx context.Context, id string) error
+}
+
+// FilesystemParams is what a new filesystem is made of.
+type FilesystemParams struct {
+	Storage  string             // the id of the storage instance, "data/0"
+	Pool     entity.StoragePool // its provider is the cloud's own, or entity.PoolRootFS
+	Size     uint64             // MiB
+	Instance string             // that the filesystem is on, if the provider is entity.PoolRootFS
+}
+
+// AttachmentParams says which filesystem is attached, and where.
+type AttachmentParams struct {
+	Filesystem string // the cloud's id
+	Instance   string
+	Mount      string // the path that the charm asks for
+}
