@@ -41,8 +41,9 @@ func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
 		"assumes a map":     {"assumes: [one-of: [juju]]", `assumes.0: expected a feature, any-of or all-of`},
 		"containers": {"containers: {app: {resource: image}}", `metadata.yaml: container "app": the charm is for ` +
 			`Kubernetes`},
-		"required storage": {"storage: {data: {type: filesystem}, log: {type: block}}", `metadata.yaml: required storage ` +
-			`"data", "log": `},
+		"required storage": {"storage: {data: {type: filesystem, shared: true}, log: {type: block}}",
+			`metadata.yaml: required storage "data", "log": `},
+		"a filesystem":     {"storage: {data: {type: filesystem}}", ""},
 		"optional storage": {"storage: {data: {type: filesystem, multiple: {range: 0+}}}", ""},
 		"a resource":       {"resources: {theme: {filename: t.tgz}}", `metadata.yaml: resource "theme": `},
 		"several":          {"min-juju-version: 3.0\ncontainers: {app: {}}", "(" + contract + ")\nmetadata.yaml: container"},

@@ -33,7 +33,7 @@ func (m *Meta) Hooks() []string {
 }
 
 // OriginalHooks are the hooks whose order charms have relied on from the beginning. A name that
-// begins with a hyphen follows the name of a relation.
+// begins with a hyphen follows the name of a relation or, in LaterHooks, of a store.
 var OriginalHooks = []string{
 	"install", "config-changed", "start", "upgrade-charm", "stop",
 	"-relation-joined", "-relation-changed", "-relation-departed", "-relation-broken",
@@ -51,6 +51,10 @@ type LaterHook struct {
 // -relation-created enters that relation before config-changed, so that its counterparts may see
 // it before its start hook has run.
 var LaterHooks = []LaterHook{
+	{"-storage-attached", "Once for each storage instance, whose name it begins with the store of: before install for " +
+		"those that the unit is added with, otherwise between other hooks."},
+	{"-storage-detaching", "Once for each such instance that the unit loses: between other hooks, and at the unit's end " +
+		"before the last hooks of its relations."},
 	{"-relation-created", "Once for a relation, before any other hook of it: right after install for the relations " +
 		"that are there by then, peer relations among them, otherwise when the unit enters the relation."},
 	{"leader-elected", "Once each time that the unit becomes the leader of its service: right after install if it is " +

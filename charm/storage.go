@@ -31,6 +31,9 @@ type Storage struct {
 	Transient   bool   // may be lost with the machine
 }
 
+// isProvided reports whether units can get such storage.
+func (s Storage) isProvided() bool { return s.Type == StorageFilesystem && !s.Shared }
+
 // Resource is a file, or an image, that a charm gets beside its archive.
 type Resource struct {
 	Name        string

@@ -59,10 +59,12 @@ type gap struct {
 // struck from it, and nothing else says so.
 var gaps = []gap{
 	{metaFile, "the limit of relation", limitedRelations, "it is not enforced", false},
-	{metaFile, "required storage", stores(func(s Storage) bool { return s.CountMin > 0 }),
-		"storage is not supported yet: the units would get none", true},
-	{metaFile, "storage", stores(func(s Storage) bool { return s.CountMin == 0 }),
-		"storage is not supported yet: the units get none", false},
+	{metaFile, "required storage", stores(func(s Storage) bool { return s.CountMin > 0 && !s.isProvided() }),
+		"there are neither block devices nor shared storage: the units would get none", true},
+	{metaFile, "storage", stores(func(s Storage) bool { return s.CountMin == 0 && !s.isProvided() }),
+		"there are neither block devices nor shared storage: the units get none", false},
+	{metaFile, "read-only storage", stores(func(s Storage) bool { return s.ReadOnly && s.isProvided() }),
+		"its units can write to it", false},
 	{metaFile, "resource", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Meta.Resources)) },
 		"resources are not supported yet: the units would get none", true},
 	{metaFile, "container", func(c *Charm) []string { return c.Meta.Containers },

@@ -44,7 +44,8 @@ requires:
   info: {interface: juju-info, scope: container}
   db: mysql
 storage:
-  data: {type: filesystem, multiple: {range: 0-1}}
+  data: {type: filesystem, multiple: {range: 0-1}, read-only: true}
+  disk: {type: block, multiple: {range: 0-1}}
 payloads:
   kvm: {type: kvm}
 extra-bindings:
@@ -73,12 +74,12 @@ oddity: 1
 			`run no hooks for it; ` +
 			`its name is reserved, and may be refused by later versions`,
 		`metadata.yaml: the limit of relation "web": it is not enforced`,
-		`metadata.yaml: storage "data": storage is not supported yet: the units get none`,
+		`metadata.yaml: storage "disk": there are neither block devices nor shared storage: the units get none`,
+		`metadata.yaml: read-only storage "data": its units can write to it`,
 		`metadata.yaml: payload "kvm": payloads are not supported yet`,
 		`metadata.yaml: extra binding "admin": a machine has one network: nothing is bound`,
 		`metadata.yaml: terms "lorem/1": no one is asked to agree to them`,
 		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
-		`hooks: hook "data-storage-attached": there is no such event yet: it never runs`,
 		`metadata.yaml: field "odd\x1bkey": it is not known here`,
 		`metadata.yaml: field "oddity": it is not known here`,
 		`metrics.yaml: it is not read: no metrics are collected`,

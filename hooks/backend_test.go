@@ -78,6 +78,8 @@ func testParams(info Info) ContextParams {
 		ModelUUID:    "c0ffee00-0000-4000-8000-000000000001",
 		APIAddresses: []string{"10.0.0.1:17070", "10.0.0.2:17070"},
 		Machine:      "4",
+		Storage: []entity.UnitStorage{{ID: "data/0", Size: 1024, Location: "/srv/data"}, {ID: "cache/10", Location: "/c/10"},
+			{ID: "cache/9", Location: "/c/9"}, {ID: "cache/11"}},
 	}
 }
 
@@ -334,4 +336,5 @@ requires: {db: mysql}
 peers: {loadbalancer: lb}
 extra-bindings: {admin: }
 payloads: {monitor: {type: docker}}
+storage: {data: {type: filesystem}, cache: {type: filesystem, multiple: {range: 0+}}}
 `

@@ -69,8 +69,9 @@ type Relation struct {
 type ContextParams struct {
 	Unit      string // "mysql/0"
 	Info      Info
-	Task      *Task            // runs instead of the hook, unless it is nil
-	Relations map[int]Relation // by relation id: the relations that the unit is in
+	Task      *Task                // runs instead of the hook, unless it is nil
+	Relations map[int]Relation     // by relation id: the relations that the unit is in
+	Storage   []entity.UnitStorage // that the unit has
 	// DepartingUnit is set for relation-departed only: the unit itself when it (or its service)
 	// is leaving, else Info.RemoteUnit.
 	DepartingUnit string
@@ -124,6 +125,9 @@ type Context struct {
 	stdout, stderr captured       // of a task
 	missing        bool           // the charm does not have the action
 
+	stores       map[string]uint64 // instances asked for, by the charm's store
+	storageToken string            // names the request
+
 	shared    map[string]string         // what the leader has set
 	ofService *entity.StatusesOfService // the status of the service
 }
@@ -161,6 +165,10 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 	if _, ok := params.Relations[params.Info.RelationID]; params.Info.Kind.IsRelation() && !ok {
 		return nil, entity.Errorf(entity.Invalid, "unit %s is in no relation %d", params.Unit, params.Info.RelationID)
 	}
+	if s := params.Info.Storage; s != "" && !slices.ContainsFunc(params.Storage,
+		func(u entity.UnitStorage) bool { return u.ID == s }) {
+		return nil, entity.Errorf(entity.Invalid, "unit %s has no storage %q", params.Unit, s)
+	}
 	c := &Context{
 		backend:  backend,
 		params:   params,
@@ -194,6 +202,7 @@ func (c *Context) Changes() entity.HookChanges {
 		ClosePorts: inOrder(c.ports.close),
 	}
 	c.kept.addTo(&changes)
+	c.storageChanges(&changes)
 	for key, settings := range c.writes {
 		to := &changes.Relations
 		if key.of != c.params.Unit {

@@ -83,6 +83,11 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 			set(strings.ToLower(name), value)
 		}
 	}
+	if s, ok := c.attached()[p.Info.Storage]; ok {
+		set("JUJU_STORAGE_ID", s.ID)
+		set("JUJU_STORAGE_LOCATION", s.Location)
+		set("JUJU_STORAGE_KIND", entity.StorageKind)
+	}
 	if p.Info.Kind.IsRelation() {
 		relation := p.Relations[p.Info.RelationID]
 		remote := relation.Remote

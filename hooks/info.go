@@ -11,8 +11,9 @@ import (
 // suffixes: the hook's name begins with the name of the relation.
 type Kind string
 
-// The kinds of hooks, in the order of a unit's life.
+// The kinds of hooks, in the order of a unit's life. Storage can also come and go in between.
 const (
+	StorageAttached       Kind = "storage-attached"
 	Install               Kind = "install"
 	RelationCreated       Kind = "relation-created"
 	LeaderElected         Kind = "leader-elected"
@@ -25,6 +26,7 @@ const (
 	RelationDeparted      Kind = "relation-departed"
 	RelationBroken        Kind = "relation-broken"
 	UpdateStatus          Kind = "update-status"
+	StorageDetaching      Kind = "storage-detaching"
 	Stop                  Kind = "stop"
 	Remove                Kind = "remove"
 )
@@ -37,6 +39,9 @@ func (k Kind) IsRelation() bool {
 	}
 	return false
 }
+
+// IsStorage reports whether hooks of this kind are about a storage instance.
+func (k Kind) IsStorage() bool { return k == StorageAttached || k == StorageDetaching }
 
 // Info names one hook to run. An agent records it before it runs the hook, so it holds
 // everything that is needed to run the hook again.
@@ -53,6 +58,8 @@ type Info struct {
 	// joined or changed hook, of the leader's in leader-settings-changed. In leader-elected it is
 	// the epoch of the claim. Compare it only with !=, never by order.
 	ChangeVersion int64 `json:"change-version,omitempty" yaml:"change-version,omitempty"`
+	// Storage is the instance that a storage hook is about: "data/0".
+	Storage string `json:"storage,omitempty" yaml:"storage,omitempty"`
 }
 
 // Name returns the name of the hook's file in the charm's hooks directory;
@@ -61,14 +68,20 @@ func (i Info) Name(relation string) string {
 	if i.Kind.IsRelation() {
 		return relation + "-" + string(i.Kind)
 	}
+	if i.Kind.IsStorage() {
+		return entity.StoreOf(i.Storage) + "-" + string(i.Kind)
+	}
 	return string(i.Kind)
 }
 
 // Check returns an Invalid error unless the hook can be run: a kind that
 // exists, and a remote unit exactly where the kind has one.
 func (i Info) Check() error {
+	if i.Kind.IsStorage() != entity.IsValidStorage(i.Storage) {
+		return entity.Errorf(entity.Invalid, "hook %q is about no storage %q", i.Kind, i.Storage)
+	}
 	switch i.Kind {
-	case Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, Stop, Remove,
+	case StorageAttached, StorageDetaching, Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, Stop, Remove,
 		RelationCreated, RelationBroken:
 		if i.RemoteUnit != "" {
 			return entity.Errorf(entity.Invalid, "hook %q is about no other unit, got %q", i.Kind, i.RemoteUnit)
@@ -94,6 +107,9 @@ func (i Info) Remote() string { return cmp.Or(i.RemoteUnit, i.RemoteApplication)
 
 // String describes the hook for logs: "install", "relation-joined 3 mysql/0".
 func (i Info) String() string {
+	if i.Kind.IsStorage() {
+		return fmt.Sprintf("%s %s", i.Kind, i.Storage)
+	}
 	if !i.Kind.IsRelation() {
 		return string(i.Kind)
 	}

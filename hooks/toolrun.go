@@ -76,6 +76,9 @@ func commands() map[string]commandInfo {
 		"state-set":               stateSetInfo,
 		"status-get":              statusGetInfo,
 		"status-set":              statusSetInfo,
+		"storage-add":             storageAddInfo,
+		"storage-get":             storageGetInfo,
+		"storage-list":            storageListInfo,
 		"unit-get":                unitGetInfo,
 	})
 }

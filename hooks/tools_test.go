@@ -122,7 +122,9 @@ func (s *scriptHook) begin(words []string) {
 			s.t.Fatal(err)
 		}
 	}
-	if len(words) > 1 {
+	if info.Kind.IsStorage() {
+		info.Storage = words[1]
+	} else if len(words) > 1 {
 		info.RelationID, _ = strconv.Atoi(words[1])
 	}
 	if len(words) > 2 && entity.IsValidService(words[2]) {
@@ -186,6 +188,7 @@ func (s *scriptHook) world(words string) string {
 		if changes.IsEmpty() {
 			return ""
 		}
+		changes.StorageToken = "" // differs each time
 		text, err := yaml.Marshal(changes)
 		if err != nil {
 			s.t.Fatal(err)

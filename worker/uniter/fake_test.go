@@ -42,6 +42,7 @@ type controller struct {
 	refuse       map[string]error                           // by method: its next call fails so
 	onCall       func(method string, do func() error) error // around every call that changes something
 	watchers     []chan struct{}
+	stores       map[string]uint64 // storage that hooks have asked for
 }
 
 // A relation is one of the unit's, with its counterparts.
@@ -306,6 +307,7 @@ func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes enti
 			delete(c.kept, key)
 		}
 		maps.Copy(c.kept, changes.CharmState)
+		c.stores = changes.Storage
 		open := slices.DeleteFunc(c.ports[unit.ID], func(p entity.PortRange) bool {
 			return slices.Contains(changes.ClosePorts, p)
 		})
@@ -381,6 +383,14 @@ func (c *controller) DestroySubordinates(context.Context, entity.Tag) error {
 	return c.call("DestroySubordinates", func() error { return nil })
 }
 
+func (c *controller) DetachStorage(_ context.Context, _ entity.Tag, id string) error {
+	return c.call("DetachStorage", func() error {
+		c.unit.Storage = slices.DeleteFunc(slices.Clone(c.unit.Storage),
+			func(s entity.UnitStorage) bool { return s.ID == id })
+		return nil
+	})
+}
+
 func (c *controller) EnsureDead(context.Context, entity.Tag) error {
 	return c.call("EnsureDead", func() error {
 		for _, r := range c.relations {
@@ -390,6 +400,9 @@ func (c *controller) EnsureDead(context.Context, entity.Tag) error {
 		}
 		if len(c.unit.Subordinates) > 0 {
 			return entity.Errorf(entity.HasSubordinates, "unit has subordinates")
+		}
+		if len(c.unit.Storage) > 0 {
+			return entity.Errorf(entity.InUse, "unit has storage attachments")
 		}
 		if c.unit.Life == entity.Alive {
 			return entity.Errorf(entity.Invalid, "unit is alive")

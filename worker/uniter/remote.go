@@ -378,7 +378,7 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 	switch op.Verb {
 	case resolver.Enter, resolver.Leave:
 		r.relationsStale = true
-	case resolver.DestroyUnit, resolver.Die, resolver.Deploy, resolver.ClearResolved, resolver.RunTask,
+	case resolver.DestroyUnit, resolver.Detach, resolver.Die, resolver.Deploy, resolver.ClearResolved, resolver.RunTask,
 		resolver.FailTask, resolver.Fail, resolver.Commit:
 		r.unitStale = true
 	case resolver.DestroySubordinates:

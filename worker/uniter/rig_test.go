@@ -35,6 +35,8 @@ requires:
   db: mysql
 peers:
   ring: web-ring
+storage:
+  data: {type: filesystem, multiple: {range: 0+}}
 `
 
 var hookNames = []string{"install", "config-changed", "start", "upgrade-charm", "stop",

@@ -31,6 +31,8 @@ var effects = map[string]struct {
 	"state-set": {"buffered", "state-set a=b", func(r *rig, _ string) bool { return r.c.kept["a"] == "b" }},
 	"state-delete": {"buffered", "state-delete old",
 		func(r *rig, _ string) bool { return r.c.kept["old"] == "" }},
+	"storage-add": {"buffered", "storage-add data",
+		func(r *rig, _ string) bool { return r.c.stores["data"] == 1 }},
 	"status-set": {"at once", "status-set blocked now",
 		func(r *rig, _ string) bool { return strings.Contains(fmt.Sprint(r.c.statuses), "blocked: now") }},
 	"status-set of the service": {"at once", "status-set --application waiting now",
@@ -48,6 +50,8 @@ var effects = map[string]struct {
 	"opened-ports": {when: "never"}, "relation-get": {when: "never"}, "relation-ids": {when: "never"},
 	"relation-list": {when: "never"}, "relation-model-get": {when: "never"}, "state-get": {when: "never"},
 	"status-get": {when: "never"}, "unit-get": {when: "never"},
+	"relation-list": {when: "never"}, "relation-model-get": {when: "never"}, "status-get": {when: "never"},
+	"unit-get": {when: "never"}, "storage-get": {when: "never"}, "storage-list": {when: "never"},
 	// Refused, or only checked.
 	"action-get": {when: "never"}, "action-set": {when: "never"}, "action-fail": {when: "never"},
 	"action-log": {when: "never"}, "function-get": {when: "never"}, "function-set": {when: "never"},

@@ -29,8 +29,20 @@ type State struct {
 
 	Relations map[int]Relation `json:"relations,omitempty"` // by id; those that the charm knows of
 
+	// Storage is what the charm has been told of storage, by instance.
+	Storage map[string]Storage `json:"storage,omitempty"`
+
 	Op *Op `json:"op,omitempty"` // what is in progress
 }
+
+// A Storage is how much a charm has been told about a storage instance.
+type Storage string
+
+// What a charm has been told. An instance that it knows nothing of has none of these.
+const (
+	Attached  Storage = "attached"  // storage-attached has run
+	Detaching Storage = "detaching" // storage-detaching has: the unit has only to give it up
+)
 
 // Config identifies what a config-changed hook is about.
 type Config struct {
@@ -166,6 +178,10 @@ func (s State) Ran(hook hooks.Info, config Config) State {
 	case hooks.LeaderSettingsChanged:
 		s.LeaderSettings = &hook.ChangeVersion
 	case hooks.UpdateStatus:
+	case hooks.StorageAttached:
+		s = s.withStorage(hook.Storage, Attached)
+	case hooks.StorageDetaching:
+		s = s.withStorage(hook.Storage, Detaching)
 	default:
 		s = s.withRelation(hook.RelationID, s.Relations[hook.RelationID].ran(hook))
 	}
@@ -178,6 +194,22 @@ func (s State) Entering(relation int) State {
 	r := s.Relations[relation]
 	r.CreatedPending = true
 	return s.withRelation(relation, r)
+}
+
+func (s State) withStorage(id string, told Storage) State {
+	s.Storage = maps.Clone(s.Storage)
+	if s.Storage == nil {
+		s.Storage = map[string]Storage{}
+	}
+	s.Storage[id] = told
+	return s
+}
+
+// WithoutStorage returns the state without a storage instance.
+func (s State) WithoutStorage(id string) State {
+	s.Storage = maps.Clone(s.Storage)
+	delete(s.Storage, id)
+	return s
 }
 
 func (s State) withRelation(id int, r Relation) State {

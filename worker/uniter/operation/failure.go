@@ -51,6 +51,9 @@ func (o report) Execute(
 	if op.LastLine != "" {
 		data["last-line"] = op.LastLine
 	}
+	if op.Hook.Storage != "" {
+		data["storage-id"] = op.Hook.Storage
+	}
 	if op.Hook.Kind.IsRelation() {
 		data["relation-id"] = op.Hook.RelationID
 		if op.Hook.RemoteUnit != "" {

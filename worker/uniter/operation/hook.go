@@ -98,6 +98,9 @@ func (o *runHook) announce(ctx context.Context) error {
 	if remote := o.op.Hook.Remote(); remote != "" {
 		message += " for " + remote
 	}
+	if storage := o.op.Hook.Storage; storage != "" {
+		message += " for " + storage
+	}
 	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
 		return err
 	}
@@ -140,6 +143,7 @@ func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook 
 	params.Unit, params.Info = f.Unit.ID, hook
 	params.Machine = cmp.Or(remote.Unit.Machine, params.Machine) // a subordinate has none of its own
 	params.Principal = remote.Unit.Principal
+	params.Storage = remote.Unit.Storage
 	params.Relations = map[int]hooks.Relation{}
 	for _, rel := range remote.Relations {
 		told, known := s.Relations[rel.ID]

@@ -44,6 +44,9 @@ type lifeAPI interface {
 	// DestroyUnit sets the agent's own unit Dying, because its service is, or because its
 	// last container relation is no longer Alive.
 	DestroyUnit(ctx context.Context, unit entity.Tag) error
+	// DetachStorage says that the unit, which is told to or is not Alive, has given up a storage
+	// instance.
+	DetachStorage(ctx context.Context, unit entity.Tag, storage string) error
 	// DestroySubordinates sets all the unit's subordinates Dying.
 	DestroySubordinates(ctx context.Context, unit entity.Tag) error
 	// EnsureDead takes the Dying unit to Dead; entity.InUse while it is in a scope,
@@ -111,7 +114,14 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 			},
 			commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) },
 		},
-		resolver.Forget:        {commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) }},
+		resolver.Forget: {commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) }},
+		resolver.Detach: {
+			call: func(ctx context.Context) error {
+				return ignore(f.API.DetachStorage(ctx, f.Unit, op.Storage), entity.NotFound)
+			},
+			commit: func(s localstate.State) localstate.State { return s.WithoutStorage(op.Storage) },
+		},
+		resolver.ForgetStorage: {commit: func(s localstate.State) localstate.State { return s.WithoutStorage(op.Storage) }},
 		resolver.ClearResolved: {call: func(ctx context.Context) error { return f.API.ClearResolved(ctx, f.Unit) }},
 		resolver.DestroyUnit:   {call: func(ctx context.Context) error { return f.API.DestroyUnit(ctx, f.Unit) }},
 		resolver.DestroySubordinates: {call: func(ctx context.Context) error {

@@ -22,9 +22,14 @@
 //     One thing comes between install and config-changed: if the charm has
 //     relation-created hooks, the unit enters the Alive relations they are for, and they run.
 //     They also run at once for such relations that come later, but within no sequence.
+//     storage-attached runs before install for each storage instance that the unit has by then;
+//     install waits until all of them are there.
 //  7. The charm of an Alive unit is upgraded.
 //  8. config-changed runs when the settings or the unit's addresses differ from those of its
 //     last run, and once after each start of the agent.
+//     Before these, and within no sequence, storage-attached runs for storage that has come, and
+//     storage-detaching for what the unit loses, which it then gives up; it loses all when it is
+//     not Alive.
 //  9. Relations come next, by id. The unit enters an Alive one. Then departed hooks run for
 //     units that are gone, joined hooks for new ones and changed hooks for those with changed
 //     settings. After joined the relation's next hook is changed for the same unit. If the

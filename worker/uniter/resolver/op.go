@@ -29,6 +29,8 @@ const (
 	Enter               Verb = "enter"                // enter the scope of Op.Relation
 	Leave               Verb = "leave"                // leave it
 	Forget              Verb = "forget"               // forget what the charm was told of Op.Relation
+	Detach              Verb = "detach"               // give up Op.Storage
+	ForgetStorage       Verb = "forget-storage"       // forget what the charm was told of it
 )
 
 // An Op is what a unit does next. Fields that its verb does not use are zero.
@@ -38,6 +40,7 @@ type Op struct {
 	Hook     hooks.Info
 	Task     string // an id
 	Relation int
+	Storage  string
 	// Resolved says that the user has asked to run the hook again.
 	Resolved bool
 	// Retried says that a failed hook runs again by itself, because its pause is over.
@@ -65,6 +68,8 @@ func (op Op) String() string {
 			s += " again by itself"
 		}
 		return s
+	case Detach, ForgetStorage:
+		return fmt.Sprintf("%s %s", op.Verb, op.Storage)
 	case Enter, Leave, Forget:
 		return fmt.Sprintf("%s %d", op.Verb, op.Relation)
 	}

@@ -78,6 +78,9 @@ func NextOp(local localstate.State, remote Remote) Op {
 	if op, ok := nextOfLeader(local, remote); ok {
 		return op
 	}
+	if op, ok := nextInStorage(local, remote); ok {
+		return op
+	}
 	if op, ok := nextInChain(local, remote); ok {
 		return op
 	}
@@ -164,6 +167,9 @@ func goSilently(local localstate.State, remote Remote) Op {
 			return Op{Verb: Leave, Relation: rel.ID}
 		}
 	}
+	for _, s := range remote.Unit.Storage {
+		return Op{Verb: Detach, Storage: s.ID}
+	}
 	return die(remote)
 }
 
@@ -194,6 +200,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Fail}
 	case op.Hook.Kind.IsRelation() && !remote.tells(op.Hook.RelationID):
 		return Op{Verb: Abandon} // the relation was destroyed with force
+	case op.Hook.Kind.IsStorage() && !remote.hasStorage(op.Hook.Storage):
+		return Op{Verb: Abandon} // the storage was detached with force
 	case op.Step == localstate.Pending && op.Resolved:
 		return again
 	case op.Step == localstate.Pending && op.Retried:

@@ -25,6 +25,7 @@ var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, ins
 //	relation 3 db life=...     and about a relation; members=mysql/0:1,mysql/1:7
 //	local installed ...        what the unit remembers; settled: config-changed has run since the restart
 //	told 3 members=... ...     and what its charm knows about a relation
+//	storage data/0 here ...    storage that the unit has; life=dying, gone
 //	hooks remove ...           which of the later hooks its charm has, or dispatch
 //	op run-hook pending ...    what is in progress
 //	task 12 running            the unit has a task that is not over
@@ -207,6 +208,11 @@ func (w *world) do(op Op) {
 		}
 	case Forget:
 		w.local = w.local.Without(op.Relation)
+	case Detach:
+		unit.Storage = slices.DeleteFunc(unit.Storage, func(s entity.UnitStorage) bool { return s.ID == op.Storage })
+		w.local = w.local.WithoutStorage(op.Storage)
+	case ForgetStorage:
+		w.local = w.local.WithoutStorage(op.Storage)
 	}
 }
 
@@ -251,6 +257,8 @@ func (w *world) happen(what string, words []string) error {
 		return w.relation(words)
 	case "told":
 		return w.told(words)
+	case "storage":
+		return w.storage(words)
 	case "hooks":
 		w.remote.Hooks = hooks.Implemented{Dispatch: slices.Contains(words, "dispatch"), Files: map[string]bool{}}
 		for _, word := range words {
@@ -394,6 +402,29 @@ func (w *world) relation(words []string) error {
 	})
 }
 
+func (w *world) storage(words []string) error {
+	all := &w.remote.Unit.Storage
+	i := slices.IndexFunc(*all, func(s entity.UnitStorage) bool { return s.ID == words[0] })
+	if i < 0 {
+		i = len(*all)
+		*all = append(*all, entity.UnitStorage{ID: words[0]})
+	}
+	s := &(*all)[i]
+	return each(words[1:], func(key, value string) error {
+		switch key {
+		case "here":
+			s.Location = "/" + s.ID
+		case "life":
+			return s.Life.UnmarshalText([]byte(value))
+		case "gone":
+			*all = slices.Delete(*all, i, i+1)
+		default:
+			return fmt.Errorf("unknown key %q", key)
+		}
+		return nil
+	})
+}
+
 func (w *world) told(words []string) error {
 	id, err := strconv.Atoi(words[0])
 	if err != nil {
@@ -442,6 +473,8 @@ func (w *world) op(words []string) error {
 			op.Resolved = true
 		case "retried":
 			op.Retried = true
+		case "storage":
+			op.Hook.Storage = value
 		case "relation":
 			op.Hook.RelationID, _ = strconv.Atoi(value)
 		case "unit":

@@ -1,0 +1,193 @@
+package hooks
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"juju/state/entity"
+)
+
+// attached returns the storage that the unit can use, by id.
+func (c *Context) attached() map[string]entity.UnitStorage {
+	all := map[string]entity.UnitStorage{}
+	for _, s := range c.params.Storage {
+		if s.Location != "" {
+			all[s.ID] = s
+		}
+	}
+	return all
+}
+
+// addStorage buffers the request for more instances of the charm's stores.
+func (c *Context) addStorage(counts map[string]uint64) error {
+	meta, err := c.charmMeta()
+	if err != nil {
+		return err
+	}
+	for _, store := range slices.Sorted(maps.Keys(counts)) {
+		if _, ok := meta.Storage[store]; !ok {
+			return fmt.Errorf("charm %q has no store called %q", meta.Name, store)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stores == nil {
+		c.stores = map[string]uint64{}
+	}
+	for store, n := range counts {
+		if c.stores[store]+n > uint64(entity.LimitUnitStorage.Max) {
+			return entity.LimitUnitStorage.Check(entity.LimitUnitStorage.Max + 1)
+		}
+	}
+	for store, n := range counts {
+		c.stores[store] += n
+	}
+	return nil
+}
+
+// storageChanges fills in what the hook has asked for.
+func (c *Context) storageChanges(changes *entity.HookChanges) {
+	if len(c.stores) == 0 {
+		return
+	}
+	if c.storageToken == "" {
+		c.storageToken = rand.Text()
+	}
+	changes.Storage, changes.StorageToken = maps.Clone(c.stores), c.storageToken
+}
+
+var storageListInfo = commandInfo{
+	args:    "[<storage-name>]",
+	purpose: "List the storage that is attached to the unit.",
+	details: `With a name, list only the instances of this store of the charm's. The ids can be
+given to storage-get.
+`,
+	examples: []string{"storage-list", "storage-list data --format json"},
+	make:     func() command { return &storageList{} },
+}
+
+type storageList struct {
+	out   outputFlags
+	store string
+}
+
+func (t *storageList) flags(flags *pflag.FlagSet) { t.out.add(flags) }
+
+func (t *storageList) init(_ *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		t.store, args = args[0], args[1:]
+	}
+	return checkEmpty(args)
+}
+
+func (t *storageList) run(_ context.Context, run *toolRun) error {
+	ids := []string{}
+	for id := range run.hook.attached() {
+		if t.store == "" || entity.StoreOf(id) == t.store {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, entity.CompareNatural)
+	return t.out.write(run, ids)
+}
+
+var storageGetInfo = commandInfo{
+	args:    "[<key>]",
+	purpose: "Print information about a storage instance.",
+	details: `The keys are kind, location and size. Without a key, print all of them. The instance
+is the one that -s names, else the one that the hook is about.
+`,
+	examples: []string{"storage-get -s data/0 location", "storage-get -s data/0 --format yaml"},
+	make:     func() command { return &storageGet{} },
+}
+
+type storageGet struct {
+	out outputFlags
+	id  string
+	key string
+}
+
+func (t *storageGet) flags(flags *pflag.FlagSet) {
+	flags.StringVarP(&t.id, "storage", "s", "", "the `id` of the instance")
+	t.out.add(flags)
+}
+
+func (t *storageGet) init(hook *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if t.id == "" {
+		t.id = hook.params.Info.Storage
+	}
+	switch {
+	case t.id == "":
+		return errors.New("no storage instance specified")
+	case !entity.IsValidStorage(t.id):
+		return fmt.Errorf("invalid storage ID %q", t.id)
+	}
+	if len(args) > 0 {
+		t.key, args = args[0], args[1:]
+	}
+	return checkEmpty(args)
+}
+
+func (t *storageGet) run(_ context.Context, run *toolRun) error {
+	s, ok := run.hook.attached()[t.id]
+	if !ok {
+		return entity.Errorf(entity.NotFound, "storage %q not found", t.id)
+	}
+	values := map[string]any{"kind": entity.StorageKind, "location": s.Location, "size": s.Size}
+	if t.key == "" {
+		return t.out.write(run, values)
+	}
+	value, ok := values[t.key]
+	if !ok {
+		return fmt.Errorf("invalid storage attribute %q", t.key)
+	}
+	return t.out.write(run, value)
+}
+
+var storageAddInfo = commandInfo{
+	args:    "<storage-name>[=<count>] ...",
+	purpose: "Ask for more storage instances.",
+	details: `They are added once the hook has succeeded, with the pool and size that the service
+was deployed with. The unit then runs the hook <storage-name>-storage-attached for
+each.
+`,
+	examples: []string{"storage-add data", "storage-add data=2 cache"},
+	make:     func() command { return &storageAdd{} },
+}
+
+type storageAdd struct{ counts map[string]uint64 }
+
+func (t *storageAdd) flags(flags *pflag.FlagSet) { addIgnoredFormat(flags) }
+
+func (t *storageAdd) init(_ *Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("storage add requires a storage directive")
+	}
+	all, err := entity.ParseStorage(args, false)
+	if err != nil {
+		return err
+	}
+	t.counts = map[string]uint64{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c := all[name]
+		if c.Size > 0 || c.Pool != "" {
+			return fmt.Errorf("only count can be specified for %q", name)
+		}
+		t.counts[name] = c.Count
+	}
+	return nil
+}
+
+func (t *storageAdd) run(_ context.Context, run *toolRun) error { return run.hook.addStorage(t.counts) }
