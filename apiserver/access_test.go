@@ -83,6 +83,13 @@ var mayCall = map[string]string{
 	"ModelConfig.ModelSet":                    "admin",
 	"ModelConfig.ModelUnset":                  "admin",
 	"ModelConfig.SetModelConstraints":         "admin",
+	"Storage.AddToUnit":                       "admin",
+	"Storage.Attach":                          "admin",
+	"Storage.DetachStorage":                   "admin",
+	"Storage.ListPools":                       "admin",
+	"Storage.ListStorageDetails":              "admin",
+	"Storage.Remove":                          "admin",
+	"Storage.StorageDetails":                  "admin",
 
 	"Controller.AllModels":              "admin",
 	"Controller.DestroyController":      "admin",
@@ -113,13 +120,14 @@ var mayCall = map[string]string{
 	"Status.WatchModel":                 "admin",
 
 	// All methods of a facade for agents are for the same callers.
-	"Agent.*":             "m0",
-	"ApplicationScaler.*": "manager",
-	"Deployer.*":          "m0",
-	"LeadershipService.*": "u0",
-	"Machiner.*":          "m0",
-	"Provisioner.*":       "manager",
-	"Uniter.*":            "u0",
+	"Agent.*":              "m0",
+	"ApplicationScaler.*":  "manager",
+	"Deployer.*":           "m0",
+	"LeadershipService.*":  "u0",
+	"Machiner.*":           "m0",
+	"Provisioner.*":        "manager",
+	"StorageProvisioner.*": "manager",
+	"Uniter.*":             "u0",
 }
 
 // callersOf returns the callers that mayCall has for a method, and the key that they are under.
@@ -135,10 +143,14 @@ func callersOf(r route) (key, callers string) {
 // aboutNothing are the controller's methods whose requests name no entity.
 var aboutNothing = []string{"Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
 	"Provisioner.WatchMachines",
-	"Provisioner.ModelConfig", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits"}
+	"Provisioner.ModelConfig", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits",
+	"StorageProvisioner.StorageWork", "StorageProvisioner.WatchStorage"}
 
 // aboutService reports whether an agents' method is about a service.
 func aboutService(r route) bool { return r.facade == "ApplicationScaler" }
+
+// aboutStorage reports whether an agents' method is about storage.
+func aboutStorage(r route) bool { return r.facade == "StorageProvisioner" }
 
 // aboutMachine reports whether an agents' method is about a machine.
 func aboutMachine(r route) bool {
@@ -248,6 +260,8 @@ func TestAccessToMethods(t *testing.T) {
 			about := params.Entity{Tag: params.TagOf(entity.UnitTag("mysql/0"))}
 			if aboutService(r) {
 				about.Tag = params.TagOf(entity.ServiceTag("mysql"))
+			} else if aboutStorage(r) {
+				about.Tag = params.TagOf(entity.StorageTag("data/0"))
 			} else if aboutMachine(r) {
 				about.Tag = params.TagOf(entity.MachineTag("0"))
 			}
@@ -390,13 +404,14 @@ func TestLoginListsFacades(t *testing.T) {
 			"Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
-			"Admin ApplicationScaler Pinger Provisioner Watcher"},
+			"Admin ApplicationScaler Pinger Provisioner StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
-			"Action Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Status Watcher"},
+			"Action Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Status Storage " +
+				"Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller Integrity ModelManager Pinger Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
-			"Admin Agent ApplicationScaler Deployer Machiner Pinger Provisioner Watcher"},
+			"Admin Agent ApplicationScaler Deployer Machiner Pinger Provisioner StorageProvisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)

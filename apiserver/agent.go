@@ -82,6 +82,18 @@ func (c *caller) loseInstance(ctx context.Context, machine entity.Tag, missed en
 	return m.LoseInstance(ctx, missed)
 }
 
+func (c *caller) setStorageStatus(ctx context.Context, storage entity.Tag, status entity.Status) error {
+	status.Since = time.Time{} // now, by the controller's clock
+	if err := status.CheckWord(entity.StorageWords); err != nil {
+		return err
+	}
+	s, err := c.model.Storage(ctx, storage.ID)
+	if err != nil {
+		return err
+	}
+	return s.SetStatus(ctx, status)
+}
+
 func (c *caller) setUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
 	status, err := reported(status, entity.UnitWords)
 	if err != nil {

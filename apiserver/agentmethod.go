@@ -59,6 +59,12 @@ var receivers = map[reflect.Type]func(ctx context.Context, c *caller, subject en
 	reflect.TypeFor[*state.Machine](): func(ctx context.Context, c *caller, subject entity.Tag) (any, error) {
 		return c.model.Machine(ctx, subject.ID)
 	},
+	reflect.TypeFor[*state.Storage](): func(ctx context.Context, c *caller, subject entity.Tag) (any, error) {
+		return c.model.Storage(ctx, subject.ID)
+	},
+	reflect.TypeFor[state.Provisioning](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
+		return c.model.Provisioning(), nil
+	},
 	reflect.TypeFor[*state.State](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) { return c.model, nil },
 	reflect.TypeFor[state.Watches](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
 		return c.model.Watches(), nil
@@ -70,7 +76,7 @@ var receivers = map[reflect.Type]func(ctx context.Context, c *caller, subject en
 }
 
 // calls returns the agentMethod that calls f, a method expression of a type that receivers
-// has. The request's tag says which unit or machine it is called on. args are the names in the
+// has. The request's tag says which unit, machine or storage it is called on. args are the names in the
 // request of what f takes after its context. The argument "tag" is the request's tag, or the
 // id in it if f takes a string.
 //
@@ -86,7 +92,8 @@ func calls(f any, args ...string) agentMethod {
 		tag := reflect.StructTag(fmt.Sprintf("json:%q", name))
 		fields = append(fields, reflect.StructField{Name: field, Type: t, Tag: tag})
 	}
-	onEntity := t.In(0) == reflect.TypeFor[*state.Unit]() || t.In(0) == reflect.TypeFor[*state.Machine]()
+	onEntity := slices.Contains([]reflect.Type{reflect.TypeFor[*state.Unit](), reflect.TypeFor[*state.Machine](),
+		reflect.TypeFor[*state.Storage]()}, t.In(0))
 	if onEntity || slices.Contains(args, tagArg) {
 		addField(tagField, tagArg, reflect.TypeFor[params.Tag]())
 	}

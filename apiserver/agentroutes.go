@@ -48,6 +48,18 @@ func agentFacades() []agentFacade {
 			{"WatchMachines", everything, calls(state.Watches.Machines)},
 		}},
 
+		// For the controller: the storage of any model.
+		{"StorageProvisioner", controllerAgent, []agentRoute{
+			{"EnsureStorageDead", storages, calls((*state.Storage).EnsureDead).orGone()},
+			{"RemoveAttachment", storages, calls((*state.Storage).RemoveAttachment, "unit").orGone()},
+			{"RemoveStorage", storages, calls((*state.Storage).Remove).orGone()},
+			{"SetAttached", storages, calls((*state.Storage).SetAttached, "unit", "location")},
+			{"SetFilesystem", storages, calls((*state.Storage).SetFilesystem, "filesystem")},
+			{"SetStorageStatus", storages, calls((*caller).setStorageStatus, "tag", "status").orGone()},
+			{"StorageWork", everything, calls(state.Provisioning.StorageWork).returns("work")},
+			{"WatchStorage", everything, calls(state.Provisioning.WatchStorage)},
+		}},
+
 		// For the controller: the services of any model that keep a number of units.
 		{"ApplicationScaler", controllerAgent, []agentRoute{
 			{"EnsureMinUnits", services, calls(state.MinUnits.EnsureMinUnits, "tag")},
@@ -71,6 +83,7 @@ func agentFacades() []agentFacade {
 			{"DestroySubordinates", self, calls((*state.Unit).DestroySubordinates)},
 			{"DestroyUnit", self, calls((*state.Unit).DestroySelf)},
 			{"EnsureDead", self, calls((*state.Unit).EnsureDead).orGone()},
+			{"DetachStorage", self, calls((*state.Unit).DetachStorage, "storage").orGone()},
 			{"EnterScope", self, calls((*state.Unit).EnterScope, "relation")},
 			{"FinishTask", self, calls((*state.Unit).FinishTask, "id", "outcome")},
 			{"GoalState", self, calls((*caller).goalState, "tag")},

@@ -64,8 +64,6 @@ func applicationDeploy(ctx context.Context, c *caller, p params.ApplicationsDepl
 
 func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warnings, err error) {
 	switch {
-	case len(a.Storage) > 0 || len(a.AttachStorage) > 0:
-		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: storage is not supported yet", a.ApplicationName)
 	case len(a.Resources) > 0 || len(a.Devices) > 0:
 		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: resources and devices are not supported yet",
 			a.ApplicationName)
@@ -86,6 +84,10 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	args := state.AddServiceParams{
 		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
 		Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: placements(a.Placement), Force: a.Force,
+		Storage: a.Storage,
+	}
+	if args.Attach, err = storageTags(a.AttachStorage); err != nil {
+		return nil, err
 	}
 	if args.Series, w, err = checkDeploy(ctx, c, a, ch.Meta.Series); err != nil {
 		return w, err
@@ -139,8 +141,9 @@ func settings(
 func applicationAddUnits(
 	ctx context.Context, c *caller, p params.AddApplicationUnits,
 ) (params.AddApplicationUnitsResults, error) {
-	if len(p.AttachStorage) > 0 {
-		return params.AddApplicationUnitsResults{}, entity.Errorf(entity.NotSupported, "storage is not supported yet")
+	attach, err := storageTags(p.AttachStorage)
+	if err != nil {
+		return params.AddApplicationUnitsResults{}, err
 	}
 	svc, err := c.model.Service(ctx, p.ApplicationName)
 	if err != nil {
@@ -157,7 +160,7 @@ func applicationAddUnits(
 			return params.AddApplicationUnitsResults{}, err
 		}
 	}
-	units, err := svc.AddUnits(ctx, p.NumUnits, placements(p.Placement))
+	units, err := svc.AddUnits(ctx, p.NumUnits, placements(p.Placement), attach...)
 	return params.AddApplicationUnitsResults{Units: units, Warnings: warnings.log(c)}, err
 }
 
@@ -176,7 +179,7 @@ func applicationDestroyUnit(
 			if err != nil {
 				return err
 			}
-			how.Machines = one.DestroyMachines
+			how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
 			info = params.DestroyUnitInfo{}
 			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
 				return err
@@ -185,7 +188,10 @@ func applicationDestroyUnit(
 			if errors.Is(err, entity.NotFound) {
 				return entity.Errorf(entity.NotFound, "unit %q does not exist", one.UnitTag.ID)
 			}
-			if err != nil || one.DryRun {
+			if err != nil {
+				return err
+			}
+			if info.DetachedStorage, info.DestroyedStorage, err = storageOf(ctx, u, how); err != nil || one.DryRun {
 				return err
 			}
 			if err := u.Destroy(ctx, how); err != nil {
@@ -219,7 +225,7 @@ func applicationDestroyApplication(
 			if err != nil {
 				return err
 			}
-			how.Machines = one.DestroyMachines
+			how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
 			info = params.DestroyApplicationInfo{}
 			if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
 				return err
@@ -234,6 +240,21 @@ func applicationDestroyApplication(
 			}
 			return svc.Destroy(ctx, how)
 		})}, nil
+}
+
+// storageOf returns which storage of a unit is kept and which is destroyed when the unit is
+// destroyed this way.
+func storageOf(ctx context.Context, u *state.Unit, how entity.Destruction) (kept, destroyed []params.Entity, err error) {
+	all, err := u.StorageStatus(ctx)
+	for _, s := range all {
+		e := params.Entity{Tag: params.TagOf(entity.StorageTag(s.ID))}
+		if s.Persistent && !how.Storage {
+			kept = append(kept, e)
+		} else {
+			destroyed = append(destroyed, e)
+		}
+	}
+	return kept, destroyed, err
 }
 
 // isKind refuses tags of another kind.

@@ -84,6 +84,9 @@ func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControlle
 	if err != nil {
 		return err
 	}
+	if p.DestroyStorage != nil {
+		how.Storage, how.Release = *p.DestroyStorage, !*p.DestroyStorage
+	}
 	rows, err := c.server.controller.Models(ctx)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,8 @@ func TestEveryRequestHasLimits(t *testing.T) {
 		each("a NUL", filler{text: "a\x00b"})
 		each("what is not UTF-8", filler{text: "a\xffb"})
 		each("a time that can't be written", filler{time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
-		if fillings == 0 && name != "Controller.DestroyController" && name != "Controller.RemoveBlocks" {
+		if fillings == 0 && !slices.Contains([]string{"Controller.DestroyController", "Controller.RemoveBlocks",
+			"Storage.ListStorageDetails"}, name) {
 			t.Errorf("%s: nothing was tried", name)
 		}
 	}

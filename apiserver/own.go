@@ -56,5 +56,13 @@ func services(_ context.Context, _ *caller, subject entity.Tag) error {
 	return nil
 }
 
+// storages accepts the controller's requests about any storage of the model.
+func storages(_ context.Context, _ *caller, subject entity.Tag) error {
+	if subject.Kind != entity.KindStorage {
+		return denied()
+	}
+	return nil
+}
+
 // everything accepts the controller's requests that name no entity.
 func everything(context.Context, *caller, entity.Tag) error { return nil }

@@ -19,6 +19,7 @@ import (
 	"juju/worker/provisioner"
 	"juju/worker/pruner"
 	"juju/worker/resumer"
+	"juju/worker/storageprovisioner"
 )
 
 // models returns the worker that runs a set of workers for each model that is ready.
@@ -99,6 +100,14 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 			config := c.options.Provisioner
 			config.API, config.Environ, config.AgentConfig = client.ProvisionerFacade{Caller: conn}, environ, c.agentConfig(st)
 			return provisioner.New(config)(ctx)
+		}),
+		"storageprovisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
+			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: st.UUID()})
+			if err != nil {
+				return err
+			}
+			return storageprovisioner.New(storageprovisioner.Config{API: client.StorageProvisionerFacade{Caller: conn},
+				Cloud: environ})(ctx)
 		}),
 		"minunits": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			return minunits.New(minunits.Config{API: client.ApplicationScalerFacade{Caller: conn}})(ctx)

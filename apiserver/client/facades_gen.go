@@ -197,6 +197,68 @@ func (f ProvisionerFacade) WatchMachines(ctx context.Context) (<-chan []string, 
 	return names(ctx, f, "Provisioner", "WatchMachines", nil)
 }
 
+// StorageProvisionerFacade makes the requests of facade StorageProvisioner.
+type StorageProvisionerFacade struct{ Caller }
+
+// EnsureStorageDead calls state.Storage.EnsureDead.
+func (f StorageProvisionerFacade) EnsureStorageDead(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "StorageProvisioner", "EnsureStorageDead", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// RemoveAttachment calls state.Storage.RemoveAttachment.
+func (f StorageProvisionerFacade) RemoveAttachment(ctx context.Context, tag entity.Tag, unit string) error {
+	return call(ctx, f, "StorageProvisioner", "RemoveAttachment", struct {
+		Tag  params.Tag `json:"tag"`
+		Unit string     `json:"unit"`
+	}{params.TagOf(tag), unit}, nil)
+}
+
+// RemoveStorage calls state.Storage.Remove.
+func (f StorageProvisionerFacade) RemoveStorage(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "StorageProvisioner", "RemoveStorage", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// SetAttached calls state.Storage.SetAttached.
+func (f StorageProvisionerFacade) SetAttached(ctx context.Context, tag entity.Tag, unit string, location string) error {
+	return call(ctx, f, "StorageProvisioner", "SetAttached", struct {
+		Tag      params.Tag `json:"tag"`
+		Unit     string     `json:"unit"`
+		Location string     `json:"location"`
+	}{params.TagOf(tag), unit, location}, nil)
+}
+
+// SetFilesystem calls state.Storage.SetFilesystem.
+func (f StorageProvisionerFacade) SetFilesystem(
+	ctx context.Context, tag entity.Tag, filesystem entity.Filesystem,
+) error {
+	return call(ctx, f, "StorageProvisioner", "SetFilesystem", struct {
+		Tag        params.Tag        `json:"tag"`
+		Filesystem entity.Filesystem `json:"filesystem"`
+	}{params.TagOf(tag), filesystem}, nil)
+}
+
+// SetStorageStatus calls caller.setStorageStatus.
+func (f StorageProvisionerFacade) SetStorageStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
+	return call(ctx, f, "StorageProvisioner", "SetStorageStatus", struct {
+		Tag    params.Tag    `json:"tag"`
+		Status entity.Status `json:"status"`
+	}{params.TagOf(tag), status.Fitted()}, nil)
+}
+
+// StorageWork calls state.Provisioning.StorageWork.
+func (f StorageProvisionerFacade) StorageWork(ctx context.Context) ([]entity.StorageWork, error) {
+	var reply struct {
+		Work []entity.StorageWork `json:"work"`
+	}
+	err := call(ctx, f, "StorageProvisioner", "StorageWork", nil, &reply)
+	return reply.Work, err
+}
+
+// WatchStorage calls state.Provisioning.WatchStorage.
+func (f StorageProvisionerFacade) WatchStorage(ctx context.Context) (<-chan struct{}, error) {
+	return notify(ctx, f, "StorageProvisioner", "WatchStorage", nil)
+}
+
 // ApplicationScalerFacade makes the requests of facade ApplicationScaler.
 type ApplicationScalerFacade struct{ Caller }
 
@@ -294,6 +356,14 @@ func (f UniterFacade) DestroyUnit(ctx context.Context, tag entity.Tag) error {
 // EnsureDead calls state.Unit.EnsureDead.
 func (f UniterFacade) EnsureDead(ctx context.Context, tag entity.Tag) error {
 	return call(ctx, f, "Uniter", "EnsureDead", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// DetachStorage calls state.Unit.DetachStorage.
+func (f UniterFacade) DetachStorage(ctx context.Context, tag entity.Tag, storage string) error {
+	return call(ctx, f, "Uniter", "DetachStorage", struct {
+		Tag     params.Tag `json:"tag"`
+		Storage string     `json:"storage"`
+	}{params.TagOf(tag), storage}, nil)
 }
 
 // EnterScope calls state.Unit.EnterScope.

@@ -174,6 +174,9 @@ func (c *Conn) CreateModel(ctx context.Context, name string, config map[string]s
 func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error {
 	args := params.DestroyModelsParams{Models: []params.DestroyModelParams{
 		{ModelTag: params.TagOf(entity.ModelTag(uuid)), Destruction: params.FromDestruction(how)}}}
+	if how.Storage || how.Release {
+		args.Models[0].DestroyStorage = &how.Storage
+	}
 	var result params.ErrorResults
 	if err := c.call(ctx, "ModelManager", 10, "DestroyModels", args, &result); err != nil {
 		return err

@@ -40,7 +40,9 @@ type DeployArgs struct {
 	Config      map[string]string // as users write it
 	ConfigYAML  string            // settings by service; Config takes precedence
 	Constraints entity.Constraints
-	Force       bool // even if the charm is for other series
+	Force       bool                                 // even if the charm is for other series
+	Storage     map[string]entity.StorageConstraints `json:",omitempty"` // by the charm's stores
+	Attach      []string                             `json:",omitempty"` // storage instances for the only unit
 }
 
 // deployment returns args in the wire's form.
@@ -48,6 +50,7 @@ func (args DeployArgs) deployment() params.ApplicationDeploy {
 	deploy := params.ApplicationDeploy{
 		ApplicationName: args.Service, CharmURL: args.CharmURL, NumUnits: args.Units, Placement: placements(args.Placement),
 		Config: args.Config, ConfigYAML: args.ConfigYAML, Constraints: args.Constraints, Force: args.Force,
+		Storage: args.Storage, AttachStorage: storageTags(args.Attach),
 		CharmOrigin: &params.CharmOrigin{Source: "local", Type: "charm"},
 	}
 	if args.Series != "" {
@@ -88,13 +91,13 @@ func placements(texts []string) (list []*params.Placement) {
 	return list
 }
 
-// AddUnits adds units to a service. It returns their names, and warnings for the user.
+// AddUnits adds units to a service; a single one can get existing storage. It returns their names, and warnings for the user.
 func (c *Conn) AddUnits(
-	ctx context.Context, service string, n int, placement []string,
+	ctx context.Context, service string, n int, placement []string, attach ...string,
 ) (units, warnings []string, err error) {
 	var result params.AddApplicationUnitsResults
 	err = c.application(ctx, "AddUnits", params.AddApplicationUnits{
-		ApplicationName: service, NumUnits: n, Placement: placements(placement),
+		ApplicationName: service, NumUnits: n, Placement: placements(placement), AttachStorage: storageTags(attach),
 	}, &result)
 	return result.Units, result.Warnings, err
 }
@@ -107,7 +110,7 @@ func (c *Conn) DestroyUnits(
 	var args params.DestroyUnitsParams
 	for _, name := range units {
 		args.Units = append(args.Units, params.DestroyUnitParams{
-			UnitTag: params.TagOf(entity.UnitTag(name)), DestroyMachines: how.Machines,
+			UnitTag: params.TagOf(entity.UnitTag(name)), DestroyMachines: how.Machines, DestroyStorage: how.Storage,
 			Destruction: params.FromDestruction(how)})
 	}
 	var result params.DestroyUnitResults
@@ -133,7 +136,7 @@ func (c *Conn) DestroyServices(
 		args.Applications = append(args.Applications,
 			params.DestroyApplicationParams{
 				ApplicationTag: params.TagOf(entity.ServiceTag(name)), DestroyMachines: how.Machines,
-				Destruction: params.FromDestruction(how)})
+				DestroyStorage: how.Storage, Destruction: params.FromDestruction(how)})
 	}
 	var result params.DestroyApplicationResults
 	err := c.application(ctx, "DestroyApplication", args, &result)

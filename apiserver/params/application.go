@@ -25,11 +25,12 @@ type ApplicationDeploy struct {
 	EndpointBindings map[string]string  `json:"endpoint-bindings,omitempty"`
 	Force            bool               `json:"Force"`
 
+	Storage       map[string]entity.StorageConstraints `json:"storage,omitempty"` // by store
+	AttachStorage []Tag                                `json:"attach-storage,omitempty"`
+
 	// The controller refuses these.
-	Storage       map[string]any    `json:"storage,omitempty"`
-	AttachStorage []string          `json:"attach-storage,omitempty"`
-	Devices       map[string]any    `json:"devices,omitempty"`
-	Resources     map[string]string `json:"resources,omitempty"`
+	Devices   map[string]any    `json:"devices,omitempty"`
+	Resources map[string]string `json:"resources,omitempty"`
 }
 
 // A DeployResults is what Deploy returns.
@@ -72,7 +73,7 @@ type AddApplicationUnits struct {
 	ApplicationName string       `json:"application"`
 	NumUnits        int          `json:"num-units"`
 	Placement       []*Placement `json:"placement"`
-	AttachStorage   []string     `json:"attach-storage,omitempty"`
+	AttachStorage   []Tag        `json:"attach-storage,omitempty"`
 }
 
 // An AddApplicationUnitsResults has the names of the new units.
@@ -93,6 +94,8 @@ type DestroyUnitParams struct {
 	// DestroyMachines is ours: the unit's machine is destroyed too, if deploy or add-unit has
 	// made it and nothing else is on it.
 	DestroyMachines bool `json:"destroy-machines,omitempty"`
+	// DestroyStorage destroys the unit's storage, which is detached and kept otherwise.
+	DestroyStorage bool `json:"destroy-storage,omitempty"`
 	Destruction
 }
 
@@ -107,8 +110,10 @@ type DestroyUnitResult struct {
 	Info  *DestroyUnitInfo `json:"info,omitempty"`
 }
 
-// A DestroyUnitInfo would list the unit's destroyed storage.
+// A DestroyUnitInfo says what becomes of the unit's storage.
 type DestroyUnitInfo struct {
+	DetachedStorage  []Entity `json:"detached-storage,omitempty"`
+	DestroyedStorage []Entity `json:"destroyed-storage,omitempty"`
 	entity.MachinesLeft
 }
 
@@ -123,6 +128,7 @@ type DestroyApplicationParams struct {
 	DryRun         bool `json:"dry-run,omitempty"`
 	// DestroyMachines is ours, as in DestroyUnitParams.
 	DestroyMachines bool `json:"destroy-machines,omitempty"`
+	DestroyStorage  bool `json:"destroy-storage,omitempty"` // as in DestroyUnitParams
 	Destruction
 }
 

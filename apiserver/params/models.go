@@ -87,8 +87,10 @@ type DestroyModelsParams struct {
 
 // A DestroyModelParams names one model to destroy.
 type DestroyModelParams struct {
-	ModelTag       Tag   `json:"model-tag"`
-	DestroyStorage *bool `json:"destroy-storage,omitempty"` // ignored: there is none yet
+	ModelTag Tag `json:"model-tag"`
+	// DestroyStorage says whether the model's storage is destroyed, or released. Unless it is said, a
+	// model with storage that outlives machines is refused.
+	DestroyStorage *bool `json:"destroy-storage,omitempty"`
 	Destruction
 	// Timeout, in nanoseconds, is another name of MaxWait, which takes precedence.
 	Timeout *time.Duration `json:"timeout,omitempty"`
@@ -100,7 +102,11 @@ func (p DestroyModelParams) Read() (entity.Destruction, error) {
 	if d.MaxWait == nil {
 		d.MaxWait = p.Timeout
 	}
-	return d.Read()
+	how, err := d.Read()
+	if p.DestroyStorage != nil {
+		how.Storage, how.Release = *p.DestroyStorage, !*p.DestroyStorage
+	}
+	return how, err
 }
 
 // A LeftoverResults lists what removed models have left in the cloud.

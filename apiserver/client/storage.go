@@ -1,0 +1,129 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+func (c *Conn) storage(ctx context.Context, method string, args, result any) error {
+	return c.call(ctx, "Storage", 6, method, args, result)
+}
+
+func storageTags(ids []string) (tags []params.Tag) {
+	for _, id := range ids {
+		tags = append(tags, params.TagOf(entity.StorageTag(id)))
+	}
+	return tags
+}
+
+// Storage returns all storage instances of the model, in natural order.
+func (c *Conn) Storage(ctx context.Context) ([]entity.StorageStatus, error) {
+	var result params.StorageDetailsListResults
+	err := c.storage(ctx, "ListStorageDetails", params.StorageFilters{Filters: make([]struct{}, 1)}, &result)
+	var all []entity.StorageStatus
+	for _, list := range result.Results {
+		if err == nil {
+			err = params.FromError(list.Error)
+		}
+		for _, d := range list.Result {
+			all = append(all, d.Read())
+		}
+	}
+	return all, err
+}
+
+// ShowStorage returns storage instances by their ids, or an error for each, in order.
+func (c *Conn) ShowStorage(ctx context.Context, ids ...string) ([]entity.StorageStatus, []error, error) {
+	var args params.Entities
+	for _, tag := range storageTags(ids) {
+		args.Entities = append(args.Entities, params.Entity{Tag: tag})
+	}
+	var result params.StorageDetailsResults
+	err := c.storage(ctx, "StorageDetails", args, &result)
+	all, errs := make([]entity.StorageStatus, len(result.Results)), make([]error, len(result.Results))
+	for i, r := range result.Results {
+		if errs[i] = params.FromError(r.Error); r.Result != nil {
+			all[i] = r.Result.Read()
+		}
+	}
+	return all, errs, err
+}
+
+// AddStorage gives a unit new instances for one of its charm's stores, and returns their ids.
+func (c *Conn) AddStorage(
+	ctx context.Context, unit, store string, constraints entity.StorageConstraints,
+) (ids []string, err error) {
+	var result params.AddStorageResults
+	err = c.storage(ctx, "AddToUnit", params.StoragesAddParams{Storages: []params.StorageAddParams{
+		{UnitTag: params.TagOf(entity.UnitTag(unit)), StorageName: store, Constraints: constraints}}}, &result)
+	for _, r := range result.Results {
+		if err == nil {
+			err = params.FromError(r.Error)
+		}
+		if r.Result != nil {
+			for _, tag := range r.Result.StorageTags {
+				ids = append(ids, tag.ID)
+			}
+		}
+	}
+	return ids, err
+}
+
+// AttachStorage gives a unit instances that no unit has. It returns an outcome for each, in order.
+func (c *Conn) AttachStorage(ctx context.Context, unit string, ids ...string) ([]error, error) {
+	var args params.StorageAttachmentIDs
+	for _, tag := range storageTags(ids) {
+		args.IDs = append(args.IDs, params.StorageAttachmentID{StorageTag: tag, UnitTag: params.TagOf(entity.UnitTag(unit))})
+	}
+	var result params.ErrorResults
+	err := c.storage(ctx, "Attach", args, &result)
+	return errorsOf(result.Results), err
+}
+
+// DetachStorage takes instances from the units that have them. It returns an outcome for each, in
+// order.
+func (c *Conn) DetachStorage(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error) {
+	d := params.FromDestruction(how)
+	args := params.StorageDetachmentParams{Force: &d.Force, MaxWait: d.MaxWait}
+	for _, tag := range storageTags(ids) {
+		args.StorageIDs.IDs = append(args.StorageIDs.IDs, params.StorageAttachmentID{StorageTag: tag})
+	}
+	var result params.ErrorResults
+	err := c.storage(ctx, "DetachStorage", args, &result)
+	return errorsOf(result.Results), err
+}
+
+// RemoveStorage removes instances, and destroys their filesystems unless they are to be released.
+// It returns an outcome for each, in order.
+func (c *Conn) RemoveStorage(
+	ctx context.Context, how entity.Destruction, release bool, ids ...string,
+) ([]error, error) {
+	d := params.FromDestruction(how)
+	var args params.RemoveStorage
+	for _, tag := range storageTags(ids) {
+		args.Storage = append(args.Storage, params.RemoveStorageInstance{Tag: tag, DestroyAttachments: d.Force,
+			DestroyStorage: !release, Force: &d.Force, MaxWait: d.MaxWait})
+	}
+	var result params.ErrorResults
+	err := c.storage(ctx, "Remove", args, &result)
+	return errorsOf(result.Results), err
+}
+
+// StoragePools returns the pools with these names and of these providers; all for none.
+func (c *Conn) StoragePools(ctx context.Context, names, providers []string) ([]entity.StoragePool, error) {
+	var result params.StoragePoolsResults
+	err := c.storage(ctx, "ListPools", params.StoragePoolFilters{Filters: []params.StoragePoolFilter{
+		{Names: names, Providers: providers}}}, &result)
+	var all []entity.StoragePool
+	for _, list := range result.Results {
+		if err == nil {
+			err = params.FromError(list.Error)
+		}
+		for _, p := range list.Pools {
+			all = append(all, entity.StoragePool{Name: p.Name, Provider: p.Provider})
+		}
+	}
+	return all, err
+}

@@ -1,0 +1,172 @@
+package params
+
+import (
+	"time"
+
+	"juju/state/entity"
+)
+
+// A StorageDetails is a storage instance. Pool and Size are ours.
+type StorageDetails struct {
+	StorageTag  Tag                                 `json:"storage-tag"`
+	OwnerTag    string                              `json:"owner-tag"` // "" once it is detached
+	Kind        int                                 `json:"kind"`      // 2: a filesystem
+	Life        string                              `json:"life"`
+	Status      EntityStatus                        `json:"status"`
+	Persistent  bool                                `json:"persistent"`
+	Attachments map[string]StorageAttachmentDetails `json:"attachments,omitempty"` // by the unit's tag
+	Pool        string                              `json:"pool"`
+	Size        uint64                              `json:"size"` // MiB
+}
+
+// filesystemKind is the number for storage that is a filesystem.
+const filesystemKind = 2
+
+// StorageDetailsOf returns the wire's form of an instance.
+func StorageDetailsOf(s entity.StorageStatus) StorageDetails {
+	d := StorageDetails{StorageTag: TagOf(entity.StorageTag(s.ID)), Kind: filesystemKind, Life: s.Life.String(),
+		Status: *StatusOf(s.Status), Persistent: s.Persistent, Pool: s.Pool, Size: s.Size}
+	if s.Unit != "" {
+		unit := TagOf(entity.UnitTag(s.Unit))
+		d.OwnerTag = unit.String()
+		d.Attachments = map[string]StorageAttachmentDetails{unit.String(): {
+			StorageTag: d.StorageTag, UnitTag: unit, MachineTag: TagOf(entity.MachineTag(s.Machine)),
+			Location: s.Location, Life: s.AttachmentLife.String()}}
+	}
+	return d
+}
+
+// Read returns the instance.
+func (d StorageDetails) Read() entity.StorageStatus {
+	s := entity.StorageStatus{ID: d.StorageTag.ID, Pool: d.Pool, Size: d.Size, Life: lifeFrom(d.Life),
+		Persistent: d.Persistent, Status: d.Status.Read()}
+	for _, a := range d.Attachments {
+		s.Unit, s.Machine, s.Location, s.AttachmentLife = a.UnitTag.ID, a.MachineTag.ID, a.Location, lifeFrom(a.Life)
+	}
+	return s
+}
+
+// A StorageAttachmentDetails is the attachment of an instance to a unit.
+type StorageAttachmentDetails struct {
+	StorageTag Tag    `json:"storage-tag"`
+	UnitTag    Tag    `json:"unit-tag"`
+	MachineTag Tag    `json:"machine-tag"`
+	Location   string `json:"location,omitempty"`
+	Life       string `json:"life"`
+}
+
+// A StorageDetailsResults is what StorageDetails returns.
+type StorageDetailsResults struct {
+	Results []StorageDetailsResult `json:"results"`
+}
+
+// A StorageDetailsResult is one instance.
+type StorageDetailsResult struct {
+	Result *StorageDetails `json:"result,omitempty"`
+	Error  *Error          `json:"error,omitempty"`
+}
+
+// A StorageFilters is what ListStorageDetails takes. A filter has no conditions yet.
+type StorageFilters struct {
+	Filters []struct{} `json:"filters"`
+}
+
+// A StorageDetailsListResults has a list of instances for each filter.
+type StorageDetailsListResults struct {
+	Results []StorageDetailsListResult `json:"results"`
+}
+
+// A StorageDetailsListResult is the list for one filter.
+type StorageDetailsListResult struct {
+	Result []StorageDetails `json:"result,omitempty"`
+	Error  *Error           `json:"error,omitempty"`
+}
+
+// A StoragesAddParams is what AddToUnit takes.
+type StoragesAddParams struct {
+	Storages []StorageAddParams `json:"storages"`
+}
+
+// A StorageAddParams asks for new instances for a unit.
+type StorageAddParams struct {
+	UnitTag     Tag                       `json:"unit"`
+	StorageName string                    `json:"name"`
+	Constraints entity.StorageConstraints `json:"storage"`
+}
+
+// An AddStorageResults is what AddToUnit returns.
+type AddStorageResults struct {
+	Results []AddStorageResult `json:"results"`
+}
+
+// An AddStorageResult names the new instances.
+type AddStorageResult struct {
+	Error  *Error             `json:"error,omitempty"`
+	Result *AddStorageDetails `json:"result,omitempty"`
+}
+
+// An AddStorageDetails has the tags of the new instances.
+type AddStorageDetails struct {
+	StorageTags []Tag `json:"storage-tags"`
+}
+
+// A StorageAttachmentIDs is what Attach takes.
+type StorageAttachmentIDs struct {
+	IDs []StorageAttachmentID `json:"ids"`
+}
+
+// A StorageAttachmentID names an instance and a unit; for DetachStorage the unit may be missing.
+type StorageAttachmentID struct {
+	StorageTag Tag `json:"storage-tag"`
+	UnitTag    Tag `json:"unit-tag"`
+}
+
+// A StorageDetachmentParams is what DetachStorage takes.
+type StorageDetachmentParams struct {
+	StorageIDs StorageAttachmentIDs `json:"ids"`
+	Force      *bool                `json:"force,omitempty"`
+	MaxWait    *time.Duration       `json:"max-wait,omitempty"`
+}
+
+// A RemoveStorage is what Remove takes.
+type RemoveStorage struct {
+	Storage []RemoveStorageInstance `json:"storage"`
+}
+
+// A RemoveStorageInstance names one instance. Without DestroyStorage its filesystem is released.
+type RemoveStorageInstance struct {
+	Tag                Tag            `json:"tag"`
+	DestroyAttachments bool           `json:"destroy-attachments,omitempty"`
+	DestroyStorage     bool           `json:"destroy-storage,omitempty"`
+	Force              *bool          `json:"force,omitempty"`
+	MaxWait            *time.Duration `json:"max-wait,omitempty"`
+}
+
+// A StoragePoolFilters is what ListPools takes.
+type StoragePoolFilters struct {
+	Filters []StoragePoolFilter `json:"filters,omitempty"`
+}
+
+// A StoragePoolFilter selects pools by their names and providers; an empty list selects all.
+type StoragePoolFilter struct {
+	Names     []string `json:"names,omitempty"`
+	Providers []string `json:"providers,omitempty"`
+}
+
+// A StoragePoolsResults has a list of pools for each filter.
+type StoragePoolsResults struct {
+	Results []StoragePoolsResult `json:"results,omitempty"`
+}
+
+// A StoragePoolsResult is the list for one filter.
+type StoragePoolsResult struct {
+	Pools []StoragePool `json:"storage-pools,omitempty"`
+	Error *Error        `json:"error,omitempty"`
+}
+
+// A StoragePool is a pool of storage.
+type StoragePool struct {
+	Name     string         `json:"name"`
+	Provider string         `json:"provider"`
+	Attrs    map[string]any `json:"attrs"`
+}

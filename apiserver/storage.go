@@ -1,0 +1,164 @@
+package apiserver
+
+import (
+	"context"
+	"slices"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+func storageStorageDetails(
+	ctx context.Context, c *caller, p params.Entities,
+) (params.StorageDetailsResults, error) {
+	var result params.StorageDetails // of the last one
+	return params.StorageDetailsResults{Results: each(c, "StorageDetails", p.Entities,
+		func(params.Entity) params.StorageDetailsResult {
+			one := result
+			return params.StorageDetailsResult{Result: &one}
+		},
+		func(e *params.Error) params.StorageDetailsResult { return params.StorageDetailsResult{Error: e} },
+		func(e params.Entity) error {
+			if err := isKind(e.Tag, entity.KindStorage); err != nil {
+				return err
+			}
+			all, err := c.model.StorageStatus(ctx, e.Tag.ID)
+			if err != nil {
+				return err
+			}
+			result = params.StorageDetailsOf(all[0])
+			return nil
+		})}, nil
+}
+
+func storageListStorageDetails(
+	ctx context.Context, c *caller, p params.StorageFilters,
+) (params.StorageDetailsListResults, error) {
+	var results params.StorageDetailsListResults
+	for range p.Filters {
+		all, err := c.model.StorageStatus(ctx)
+		if err != nil {
+			return results, err
+		}
+		list := make([]params.StorageDetails, len(all))
+		for i, s := range all {
+			list[i] = params.StorageDetailsOf(s)
+		}
+		results.Results = append(results.Results, params.StorageDetailsListResult{Result: list})
+	}
+	return results, nil
+}
+
+func storageAddToUnit(ctx context.Context, c *caller, p params.StoragesAddParams) (params.AddStorageResults, error) {
+	var tags []params.Tag // of the last one
+	return params.AddStorageResults{Results: each(c, "AddToUnit", p.Storages,
+		func(params.StorageAddParams) params.AddStorageResult {
+			return params.AddStorageResult{Result: &params.AddStorageDetails{StorageTags: tags}}
+		},
+		func(e *params.Error) params.AddStorageResult { return params.AddStorageResult{Error: e} },
+		func(one params.StorageAddParams) error {
+			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
+				return err
+			}
+			u, err := c.model.Unit(ctx, one.UnitTag.ID)
+			if err != nil {
+				return err
+			}
+			one.Constraints.Count = max(one.Constraints.Count, 1)
+			ids, err := u.AddStorage(ctx, one.StorageName, one.Constraints)
+			tags = nil
+			for _, id := range ids {
+				tags = append(tags, params.TagOf(entity.StorageTag(id)))
+			}
+			return err
+		})}, nil
+}
+
+func storageAttach(ctx context.Context, c *caller, p params.StorageAttachmentIDs) (params.ErrorResults, error) {
+	return outcomes(c, "Attach", p.IDs, func(one params.StorageAttachmentID) error {
+		if err := isKind(one.StorageTag, entity.KindStorage); err != nil {
+			return err
+		}
+		if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
+			return err
+		}
+		u, err := c.model.Unit(ctx, one.UnitTag.ID)
+		if err != nil {
+			return err
+		}
+		return u.AttachStorage(ctx, one.StorageTag.ID)
+	}), nil
+}
+
+func storageDetachStorage(
+	ctx context.Context, c *caller, p params.StorageDetachmentParams,
+) (params.ErrorResults, error) {
+	how, err := params.Destruction{Force: p.Force != nil && *p.Force, MaxWait: p.MaxWait}.Read()
+	if err != nil {
+		return params.ErrorResults{}, err
+	}
+	return outcomes(c, "DetachStorage", p.StorageIDs.IDs, func(one params.StorageAttachmentID) error {
+		if err := isKind(one.StorageTag, entity.KindStorage); err != nil {
+			return err
+		}
+		s, err := c.model.Storage(ctx, one.StorageTag.ID)
+		if err != nil {
+			return err
+		}
+		return s.Detach(ctx, how)
+	}), nil
+}
+
+func storageRemove(ctx context.Context, c *caller, p params.RemoveStorage) (params.ErrorResults, error) {
+	return outcomes(c, "Remove", p.Storage, func(one params.RemoveStorageInstance) error {
+		if err := isKind(one.Tag, entity.KindStorage); err != nil {
+			return err
+		}
+		force := one.DestroyAttachments || one.Force != nil && *one.Force
+		how, err := params.Destruction{Force: force, MaxWait: one.MaxWait}.Read()
+		if err != nil {
+			return err
+		}
+		s, err := c.model.Storage(ctx, one.Tag.ID)
+		if err != nil {
+			return err
+		}
+		return s.Destroy(ctx, how, !one.DestroyStorage)
+	}), nil
+}
+
+func storageListPools(
+	ctx context.Context, c *caller, p params.StoragePoolFilters,
+) (params.StoragePoolsResults, error) {
+	all, err := c.model.StoragePools(ctx)
+	if err != nil {
+		return params.StoragePoolsResults{}, err
+	}
+	if len(p.Filters) == 0 {
+		p.Filters = []params.StoragePoolFilter{{}}
+	}
+	var results params.StoragePoolsResults
+	for _, f := range p.Filters {
+		pools := []params.StoragePool{}
+		for _, pool := range all {
+			if len(f.Names) > 0 && !slices.Contains(f.Names, pool.Name) ||
+				len(f.Providers) > 0 && !slices.Contains(f.Providers, pool.Provider) {
+				continue
+			}
+			pools = append(pools, params.StoragePool{Name: pool.Name, Provider: pool.Provider, Attrs: map[string]any{}})
+		}
+		results.Results = append(results.Results, params.StoragePoolsResult{Pools: pools})
+	}
+	return results, nil
+}
+
+// storageTags returns the ids in tags of storage instances.
+func storageTags(tags []params.Tag) (ids []string, err error) {
+	for _, tag := range tags {
+		if err := isKind(tag, entity.KindStorage); err != nil {
+			return nil, err
+		}
+		ids = append(ids, tag.ID)
+	}
+	return ids, nil
+}
