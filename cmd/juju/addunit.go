@@ -15,29 +15,41 @@ func addUnitCommand(s *session) *cobra.Command {
 		Long: `Add one unit to a service, or as many as -n says.
 
 Each unit gets a machine of its own, unless --to names the machines: one that has never
-had a unit, if its series and constraints fit, or else a new one.`,
+had a unit, if its series and constraints fit, or else a new one.
+
+The units get storage as the service's first ones did. --attach-storage gives a single
+unit storage that no unit has, instead of new one.`,
 		Example: `  juju add-unit web
   juju add-unit web -n 3
-  juju add-unit web -n 2 --to 3,4 --wait`,
+  juju add-unit web -n 2 --to 3,4 --wait
+  juju add-unit store --attach-storage data/0`,
 		Annotations: seeAlso("destroy-unit", "set-min-units", "add-machine"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(a.attach) > 0 && cmd.Flags().Changed("num-units") {
+				return usagef("--attach-storage cannot be used with -n")
+			}
+			return a.run(cmd.Context(), args)
+		},
 	}
 	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "the number of units")
 	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `machines` to put the units on, separated by commas")
+	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	a.wait.flag(cmd, "until the new units are active")
 	s.modelFlag(cmd)
 	return cmd
 }
 
 type addUnitAPI interface {
-	AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string, err error)
+	AddUnits(ctx context.Context, service string, n int, placement []string, attach ...string) (
+		units, warnings []string, err error)
 }
 
 type addUnit struct {
 	*session
-	units int
-	to    []string
-	wait  waitFlag
+	units  int
+	to     []string
+	attach []string
+	wait   waitFlag
 }
 
 func (a *addUnit) run(ctx context.Context, args []string) error {
@@ -51,6 +63,9 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if a.attach, err = storageIDs(a.attach); err != nil {
+		return err
+	}
 	return a.withModel(ctx, func(api modelAPI) error {
 		added, err := a.add(ctx, api, args[0], to)
 		if err != nil {
@@ -61,7 +76,7 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 }
 
 func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []string) ([]string, error) {
-	added, warnings, err := api.AddUnits(ctx, service, a.units, to)
+	added, warnings, err := api.AddUnits(ctx, service, a.units, to, a.attach...)
 	a.warn(warnings...)
 	if len(added) > 0 {
 		a.note("Added %s.", strings.Join(added, ", "))

@@ -35,6 +35,7 @@ type modelAPI interface {
 	charmArchiveAPI
 	upgradeCharmAPI
 	tasksAPI
+	storageAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)

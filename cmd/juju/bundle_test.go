@@ -315,8 +315,10 @@ func (c *cutModel) Deploy(ctx context.Context, args client.DeployArgs) (w []stri
 	return nil, c.change(func() error { _, err := c.modelAPI.Deploy(ctx, args); return err })
 }
 
-func (c *cutModel) AddUnits(ctx context.Context, service string, n int, to []string) (units, w []string, err error) {
-	err = c.change(func() error { units, _, err = c.modelAPI.AddUnits(ctx, service, n, to); return err })
+func (c *cutModel) AddUnits(
+	ctx context.Context, service string, n int, to []string, attach ...string,
+) (units, w []string, err error) {
+	err = c.change(func() error { units, _, err = c.modelAPI.AddUnits(ctx, service, n, to, attach...); return err })
 	if err != nil {
 		units = nil
 	}

@@ -42,6 +42,11 @@ Give settings one by one with --config KEY=VALUE, or with --config KEY=@FILE to 
 the value from a file; or give --config FILE, a YAML file of settings below the
 service's name. Settings given one by one override those in the YAML file.
 
+Units get the storage that their charm needs. --storage says which: STORE is what the
+charm calls it, POOL one of juju storage-pools, SIZE such as 10G, and COUNT the number
+of instances. --attach-storage gives a single unit storage that no unit has, instead of
+new one.
+
 BUNDLE is a YAML file, or a directory or zip archive with a bundle.yaml. It describes
 services, machines and relations. The command adds what the model lacks of them, and
 changes charms, settings, constraints, annotations and exposure that differ; it removes
@@ -60,10 +65,12 @@ B, and "existing" that machines with the same number are the same.`,
   juju deploy ./charms/web front -n 2 --config title="Good morning"
   juju deploy ./web.zip --to 3 --wait
   juju deploy ./charms/store --constraints "mem=2G cores=2"
+  juju deploy ./charms/store --storage data=10G --storage logs=rootfs,1G,2
   juju deploy local:jammy/store --repository ~/charms
   juju deploy ./shop/bundle.yaml --overlay ./production.yaml --dry-run
   juju deploy ./shop --map-machines existing,3=7`,
-		Annotations: seeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "diff-bundle", "status"),
+		Annotations: seeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "diff-bundle", "storage",
+			"status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.changed = cmd.Flags().Changed
 			return d.run(cmd.Context(), args)
@@ -77,6 +84,8 @@ B, and "existing" that machines with the same number are the same.`,
 	f.StringVar(&d.series, "series", "", "the series of new machines")
 	f.BoolVar(&d.force, "force", false,
 		"with --series or a bundle: deploy to a series that the charm does not name, or the cloud does not have")
+	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
+	f.StringArrayVar(&d.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	f.StringVar(&d.repo, "repository", "", "the local repository that has the charms with URLs")
 	f.BoolVar(&d.trust, "trust", false, "deploy charms that want the cloud's credential, which they do not get yet")
 	f.BoolVar(&d.dryRun, "dry-run", false, "with a bundle: only list the changes")
@@ -99,6 +108,8 @@ type deploy struct {
 	to          []string
 	config      []string
 	constraints string
+	storage     []string
+	attach      []string
 	series      string
 	force       bool
 	repo        string
@@ -216,7 +227,17 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	if r.Constraints, err = entity.ParseConstraints(d.constraints); err != nil {
 		return r, usageError{err}
 	}
+	if r.Storage, err = entity.ParseStorage(d.storage, true); err != nil {
+		return r, usageError{err}
+	}
+	if r.Attach, err = storageIDs(d.attach); err != nil {
+		return r, err
+	}
 	switch {
+	case len(r.Attach) > 0 && d.changed("num-units"):
+		return r, usagef("--attach-storage cannot be used with -n")
+	case len(r.Attach) > 0 && ch.Meta.Subordinate:
+		return r, usagef("cannot use --attach-storage with subordinate service")
 	case ch.Meta.Subordinate && (len(d.to) > 0 || d.changed("num-units")):
 		return r, entity.WithHint(usagef("cannot use --num-units or --to with subordinate service"),
 			"It gets a unit for each unit of the services it is related to")

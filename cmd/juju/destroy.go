@@ -57,6 +57,7 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 	flags.flags(cmd)
 	if d.machines {
 		flags.machinesFlag(cmd)
+		flags.storageFlag(cmd)
 	}
 	s.modelFlag(cmd)
 	return cmd
@@ -82,7 +83,10 @@ destroy it again with --lenient or --force.
 
 A machine stays when its last unit is gone, unless you give --destroy-machines: then a
 machine that deploy or add-unit created is destroyed as soon as nothing is left on it.
-A machine that add-machine added always stays.`,
+A machine that add-machine added always stays.
+
+Storage is detached and kept, unless you give --destroy-storage or it is on the disk of
+the machine.`,
 			Example: `  juju destroy-unit web/1
   juju destroy-unit web/1 --destroy-machines
   juju destroy-unit web/1 web/2 --wait`,
@@ -105,7 +109,10 @@ destroyed, the others still are.
 
 Machines stay when their last units are gone, unless you give --destroy-machines: then
 a machine that deploy or add-unit created is destroyed as soon as nothing is left on
-it. A machine that add-machine added always stays.`,
+it. A machine that add-machine added always stays.
+
+Storage is detached and kept, unless you give --destroy-storage or it is on the disk of
+a machine.`,
 			Example: `  juju destroy-service web
   juju destroy-service web --destroy-machines
   juju destroy-service web store --wait`,

@@ -24,11 +24,16 @@ func destroyModelCommand(s *session) *cobra.Command {
 the model. Its units run their stop hooks, its machines are released, and its data is
 removed; then its name is free.
 
+A model with storage that outlives machines is refused, unless you say what becomes of
+it: --destroy-storage destroys it, --release-storage keeps its data where the cloud has
+it.
+
 You can destroy a model again that is already being destroyed, to add --lenient or
 --force. With --force the model is gone soon after --timeout, whatever its agents do.
 The command prints what the cloud has not released by then.`,
 		Example: `  juju destroy-model staging
   juju destroy-model staging -y --wait
+  juju destroy-model staging --destroy-storage
   juju destroy-model staging --force --timeout 10s`,
 		Annotations: seeAlso("destroy-service", "destroy-environment", "explain", "disable-command"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,14 +44,18 @@ The command prints what the cloud has not released by then.`,
 			if err != nil {
 				return err
 			}
+			if how.Release = d.release; how.Storage && how.Release {
+				return usagef("--destroy-storage and --release-storage cannot both be specified")
+			}
 			return d.run(cmd.Context(), args[0], how)
 		},
 	}
 	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
-	for _, name := range []string{"no-prompt", "destroy-storage", "release-storage"} {
-		cmd.Flags().Bool(name, false, "")
-		cmd.Flags().Lookup(name).Hidden = true
-	}
+	cmd.Flags().Bool("no-prompt", false, "")
+	cmd.Flags().Lookup("no-prompt").Hidden = true
+	d.destroy.storageFlag(cmd)
+	cmd.Flags().Lookup("destroy-storage").Usage = "destroy the model's storage"
+	cmd.Flags().BoolVar(&d.release, "release-storage", false, "keep the data of the model's storage, which juju forgets")
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
 		if no, err := cmd.Flags().GetBool("no-prompt"); err == nil && no {
 			d.yes = true
@@ -61,6 +70,7 @@ The command prints what the cloud has not released by then.`,
 type destroyModel struct {
 	*session
 	yes     bool
+	release bool
 	wait    waitFlag
 	destroy destroyFlags
 }

@@ -18,12 +18,17 @@ type destroyFlags struct {
 	force, lenient, noWait bool
 	timeout                time.Duration
 	machines               bool // --destroy-machines
+	storage                bool // --destroy-storage
 }
 
 func (f *destroyFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "skip failed hooks")
-	cmd.Flags().BoolVar(&f.force, "force", false,
-		"run no more hooks, finish without the agents after --timeout, and wait until it is done")
+	f.forceFlags(cmd, "run no more hooks, finish without the agents after --timeout, and wait until it is done")
+}
+
+// forceFlags adds --force, with its help, and the flags that go with it.
+func (f *destroyFlags) forceFlags(cmd *cobra.Command, help string) {
+	cmd.Flags().BoolVar(&f.force, "force", false, help)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", entity.ForceTimeout, "how long --force waits for the agents")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents: the same as --timeout 0")
 }
@@ -32,6 +37,11 @@ func (f *destroyFlags) flags(cmd *cobra.Command) {
 func (f *destroyFlags) machinesFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.machines, "destroy-machines", false,
 		"also destroy the machines created for these units, if nothing is left on them")
+}
+
+// storageFlag adds the flag --destroy-storage to a command that destroys units.
+func (f *destroyFlags) storageFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.storage, "destroy-storage", false, "also destroy the storage that these units have")
 }
 
 // noteLeft names the machines that are left without units.
@@ -56,7 +66,7 @@ func (f *destroyFlags) noteLeft(s *session, command string, left entity.Machines
 // read returns the destruction that the flags describe.
 func (f *destroyFlags) read(cmd *cobra.Command) (entity.Destruction, error) {
 	how, err := f.strength(cmd)
-	how.Machines = f.machines
+	how.Machines, how.Storage = f.machines, f.storage
 	return how, err
 }
 

@@ -19,8 +19,9 @@ import (
 
 // A fakeModel records calls and returns what it is set to return.
 type fakeModel struct {
-	mu    sync.Mutex
-	calls []string
+	storage []entity.StorageStatus
+	mu      sync.Mutex
+	calls   []string
 
 	err          error // of every call
 	refused      error // by the cloud
@@ -158,10 +159,14 @@ func (f *fakeModel) SetCharm(ctx context.Context, args client.SetCharmArgs) ([]s
 	return f.warnings, f.note("SetCharm", string(text))
 }
 
-func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string,
-	err error) {
+func (f *fakeModel) AddUnits(
+	ctx context.Context, service string, n int, placement []string, attach ...string,
+) (units, warnings []string, err error) {
 	for i := range n {
 		units = append(units, fmt.Sprintf("%s/%d", service, i))
+	}
+	if len(attach) > 0 {
+		placement = append(placement, "with "+strings.Join(attach, ","))
 	}
 	return units, f.warnings, f.note("AddUnits", service, " ", n, " ", placement)
 }
@@ -202,6 +207,12 @@ func with(how entity.Destruction) (text string) {
 	}
 	if how.Machines {
 		text += " with machines"
+	}
+	if how.Storage {
+		text += " with storage"
+	}
+	if how.Release {
+		text += " releasing storage"
 	}
 	return text
 }

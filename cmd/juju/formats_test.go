@@ -24,6 +24,7 @@ func TestFormats(t *testing.T) {
 		"actions":      {"web", "web --schema"}, "run-action": {"web/0 go", "web/0 go --wait"},
 		"run": {"--unit web/0 FORMAT x"}, "operations": {""}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
 		"show-action-output": {"2"}, "show-action-status": {""},
+		"storage": {""}, "show-storage": {"data/0"}, "storage-pools": {""},
 	}
 	untried := map[string]bool{"dump-db": true} // it asks a controller that can't be played here
 	u := newUser(t)

@@ -42,6 +42,7 @@ with one line for each unit; summary, with counts.`,
 	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
 	f.BoolVar(&c.relations, "relations", false, "also show relations, in the tabular format")
 	f.BoolVar(&c.relations, "integrations", false, "")
+	f.BoolVar(&c.storage, "storage", false, "also show storage, in the tabular format")
 	f.Lookup("integrations").Hidden = true
 	f.BoolVar(&c.color, "color", false, "use colors, even if the output is not a terminal")
 	f.BoolVar(&c.noColor, "no-color", false, "do not use colors")
@@ -56,6 +57,8 @@ type status struct {
 	*session
 	output         output
 	utc, relations bool
+	storage        bool
+	stored         []entity.StorageStatus // as last read, if it is to be shown
 	color, noColor bool
 	watch          time.Duration
 	retries        int
@@ -80,6 +83,10 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 		return usagef("--retry-delay must not be negative")
 	}
 	tabular := c.output.format == "tabular"
+	if c.storage && !tabular {
+		c.note("ignoring --storage: it applies only to the tabular format")
+		c.storage = false
+	}
 	if c.relations && !tabular {
 		c.note("ignoring --relations: it applies only to the tabular format")
 	}
@@ -134,7 +141,9 @@ func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelSt
 		reached := false
 		err = c.withModel(ctx, func(api modelAPI) error {
 			reached = true
-			m, err = api.Status(ctx, patterns...)
+			if m, err = api.Status(ctx, patterns...); err == nil && c.storage {
+				c.stored, err = api.Storage(ctx)
+			}
 			return err
 		})
 		if err == nil || !reached || !errors.Is(err, entity.Unavailable) || try >= c.retries {
@@ -155,6 +164,11 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 	}
 	if err := format(&text, m, o); err != nil {
 		return err
+	}
+	if len(c.stored) > 0 {
+		rows := storageRows(c.stored)
+		rows[0][0] = "Storage Unit"
+		fmt.Fprintf(&text, "\n%s", table(rows))
 	}
 	write := c.write
 	if o.Color {

@@ -18,7 +18,7 @@ type absence struct {
 
 const (
 	noCredentials = `The one cloud is "local", this host: it has no regions and needs no credentials.`
-	noStorage     = "Storage is not implemented."
+	noStorage     = "Storage comes from the pools of the cloud: see juju storage-pools."
 	noSpaces      = "Spaces and subnets are not implemented."
 	noCrossModel  = "Relations across models are not implemented."
 	noResources   = "Resources are not implemented."
@@ -68,9 +68,7 @@ var absent = []absence{
 	{names: "firewall-rules list-firewall-rules set-firewall-rule"},
 	{names: "action", use: "juju run-action, juju actions and juju show-task"},
 	{names: "debug-hooks debug-hook debug-code", why: "juju debug-log shows what hooks print."},
-	{names: "storage list-storage show-storage add-storage attach-storage detach-storage remove-storage " +
-		"import-filesystem " +
-		"storage-pools list-storage-pools create-storage-pool update-storage-pool remove-storage-pool", why: noStorage},
+	{names: "import-filesystem create-storage-pool update-storage-pool remove-storage-pool", why: noStorage},
 	{names: "spaces list-spaces space add-space show-space rename-space remove-space reload-spaces move-to-space " +
 		"subnets list-subnets subnet add-subnet", why: noSpaces},
 	{names: "ssh-keys list-ssh-keys add-ssh-key add-ssh-keys import-ssh-key import-ssh-keys remove-ssh-key " +

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+func addStorageCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "add-storage UNIT STORE[=[POOL,][SIZE,][COUNT]]...",
+		Short: "Add storage to a unit",
+		Long: `Give a unit new storage for a store of its charm. What is not said is as for the storage
+that the service was deployed with; without a count, one instance is added. The unit
+runs the hook STORE-storage-attached for each.`,
+		Example: `  juju add-storage web/0 cache
+  juju add-storage web/0 cache=10G,2
+  juju add-storage web/0 cache=rootfs,1G`,
+		Annotations: seeAlso("storage", "attach-storage", "deploy", "storage-pools"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("storage add requires a unit and a storage directive")
+			}
+			if err := units(args[:1]); err != nil {
+				return err
+			}
+			stores, err := entity.ParseStorage(args[1:], false)
+			if err != nil {
+				return usageError{err}
+			}
+			ctx, unit := cmd.Context(), args[0]
+			return s.withModel(ctx, func(api modelAPI) error {
+				for _, store := range slices.Sorted(maps.Keys(stores)) {
+					ids, err := api.AddStorage(ctx, unit, store, stores[store])
+					if err != nil {
+						return err
+					}
+					for _, id := range ids {
+						s.note("added storage %s to %s", id, unit)
+					}
+				}
+				return nil
+			})
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func attachStorageCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "attach-storage UNIT STORAGE...",
+		Short: "Attach storage to a unit",
+		Long: `Give a unit storage that no unit has, with the data that is in it. The unit's charm must
+have a store of that name, and room for another instance.`,
+		Example:     `  juju attach-storage store/1 data/0`,
+		Annotations: seeAlso("storage", "detach-storage", "add-unit", "deploy"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("attach-storage requires a unit ID and at least one storage ID")
+			}
+			if err := units(args[:1]); err != nil {
+				return err
+			}
+			ids, err := storageIDs(args[1:])
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				errs, err := api.AttachStorage(ctx, args[0], ids...)
+				if err != nil {
+					return err
+				}
+				return s.eachStorage(ids, errs, "attaching %s to "+args[0], "failed to attach %s to "+args[0])
+			})
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func detachStorageCommand(s *session) *cobra.Command {
+	var flags destroyFlags
+	cmd := &cobra.Command{
+		Use:   "detach-storage STORAGE...",
+		Short: "Detach storage from its unit",
+		Long: `Take storage from the unit that has it, once the unit has run the hook
+STORE-storage-detaching. The storage is kept with its data, and can be attached to
+another unit. A unit does not give up storage that its charm cannot do without, unless
+you give --force.
+
+With --force, the storage is detached after --timeout whatever the unit's agent does.`,
+		Example: `  juju detach-storage data/0
+  juju detach-storage data/0 --force`,
+		Annotations: seeAlso("storage", "attach-storage", "remove-storage"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ids, err := storageIDs(args)
+			if err == nil && len(ids) == 0 {
+				err = usagef("detach-storage requires at least one storage ID")
+			}
+			if err != nil {
+				return err
+			}
+			how, err := flags.read(cmd)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				errs, err := api.DetachStorage(ctx, how, ids...)
+				if err != nil {
+					return err
+				}
+				return s.eachStorage(ids, errs, "detaching %s", "failed to detach %s")
+			})
+		},
+	}
+	flags.forceFlags(cmd, "detach it after --timeout, whatever the unit does")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func removeStorageCommand(s *session) *cobra.Command {
+	var flags destroyFlags
+	var keep bool
+	cmd := &cobra.Command{
+		Use:   "remove-storage STORAGE...",
+		Short: "Remove storage, with its data",
+		Long: `Remove storage and destroy its data, or keep that with --no-destroy where the cloud has
+it. Storage that a unit has is refused, unless you give --force, which detaches it.`,
+		Example: `  juju remove-storage data/0
+  juju remove-storage data/0 --force
+  juju remove-storage data/0 --no-destroy`,
+		Annotations: seeAlso("storage", "detach-storage"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ids, err := storageIDs(args)
+			if err == nil && len(ids) == 0 {
+				err = usagef("remove-storage requires at least one storage ID")
+			}
+			if err != nil {
+				return err
+			}
+			how, err := flags.read(cmd)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			done := "removing %s"
+			if keep {
+				done = "releasing %s"
+			}
+			return s.withModel(ctx, func(api modelAPI) error {
+				errs, err := api.RemoveStorage(ctx, how, keep, ids...)
+				if err != nil {
+					return err
+				}
+				return s.eachStorage(ids, errs, done, "failed to remove %s")
+			})
+		},
+	}
+	flags.forceFlags(cmd, "also remove storage that a unit has; detach it after --timeout, whatever the unit does")
+	cmd.Flags().BoolVar(&keep, "no-destroy", false, "keep the data")
+	s.modelFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"juju/state/entity"
+)
+
+func (f *fakeModel) Storage(context.Context) ([]entity.StorageStatus, error) {
+	return f.storage, f.note("Storage")
+}
+
+func (f *fakeModel) ShowStorage(_ context.Context, ids ...string) ([]entity.StorageStatus, []error, error) {
+	return f.storage[:min(len(ids), len(f.storage))], f.outcomes(len(ids)), f.note("ShowStorage", ids)
+}
+
+func (f *fakeModel) AddStorage(
+	_ context.Context, unit, store string, c entity.StorageConstraints,
+) ([]string, error) {
+	return []string{store + "/0"}, f.note("AddStorage", unit, " ", store, " ", fmt.Sprint(c))
+}
+
+func (f *fakeModel) AttachStorage(_ context.Context, unit string, ids ...string) ([]error, error) {
+	return f.outcomes(len(ids)), f.note("AttachStorage", unit, " ", ids)
+}
+
+func (f *fakeModel) DetachStorage(_ context.Context, how entity.Destruction, ids ...string) ([]error, error) {
+	return f.outcomes(len(ids)), f.note("DetachStorage"+with(how), ids)
+}
+
+func (f *fakeModel) RemoveStorage(
+	_ context.Context, how entity.Destruction, release bool, ids ...string,
+) ([]error, error) {
+	return f.outcomes(len(ids)), f.note("RemoveStorage"+with(how), release, " ", ids)
+}
+
+func (f *fakeModel) StoragePools(_ context.Context, names, providers []string) ([]entity.StoragePool, error) {
+	return entity.StoragePools("local"), f.note("StoragePools", names, providers)
+}

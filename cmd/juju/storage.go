@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+// A storageAPI is what the commands about storage call.
+type storageAPI interface {
+	Storage(ctx context.Context) ([]entity.StorageStatus, error)
+	ShowStorage(ctx context.Context, ids ...string) ([]entity.StorageStatus, []error, error)
+	AddStorage(ctx context.Context, unit, store string, constraints entity.StorageConstraints) ([]string, error)
+	AttachStorage(ctx context.Context, unit string, ids ...string) ([]error, error)
+	DetachStorage(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)
+	RemoveStorage(ctx context.Context, how entity.Destruction, release bool, ids ...string) ([]error, error)
+	StoragePools(ctx context.Context, names, providers []string) ([]entity.StoragePool, error)
+}
+
+func storageCommand(s *session) *cobra.Command {
+	var output output
+	cmd := &cobra.Command{
+		Use:     "storage",
+		Aliases: []string{"list-storage"},
+		Short:   "List the storage",
+		Long: `List the storage instances of the model, with the units that have them. An instance
+without a unit was detached, and can be attached to another unit.`,
+		Example: `  juju storage
+  juju storage --format yaml`,
+		Annotations: seeAlso("show-storage", "attach-storage", "storage-pools", "status"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			if err := checkListFormat(output.format); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				all, err := api.Storage(ctx)
+				if err != nil {
+					return err
+				}
+				if len(all) == 0 && output.format == "tabular" {
+					s.note("No storage to display.")
+					return nil
+				}
+				return s.writeList(output, shownStorage(s, all), storageRows(all))
+			})
+		},
+	}
+	output.flags(cmd, "tabular", listFormats...)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// storageRows returns the table of storage, with its header.
+func storageRows(all []entity.StorageStatus) [][]string {
+	rows := [][]string{{"Unit", "Storage id", "Type", "Pool", "Size", "Status", "Message"}}
+	for _, s := range all {
+		rows = append(rows, []string{s.Unit, s.ID, entity.StorageKind, s.Pool, entity.MiB(s.Size), string(s.Status.Status),
+			s.Status.Message})
+	}
+	return rows
+}
+
+// The YAML and JSON forms of storage.
+type (
+	storageDocument struct {
+		Storage map[string]storageEntry `yaml:"storage" json:"storage"`
+	}
+	storageEntry struct {
+		Kind        string              `yaml:"kind" json:"kind"`
+		Pool        string              `yaml:"pool" json:"pool"`
+		Size        uint64              `yaml:"size" json:"size"` // MiB
+		Life        string              `yaml:"life" json:"life"`
+		Status      storageWord         `yaml:"status" json:"status"`
+		Persistent  bool                `yaml:"persistent" json:"persistent"`
+		Attachments *storageAttachments `yaml:"attachments,omitempty" json:"attachments,omitempty"`
+	}
+	storageWord struct {
+		Current string `yaml:"current" json:"current"`
+		Message string `yaml:"message,omitempty" json:"message,omitempty"`
+		Since   string `yaml:"since,omitempty" json:"since,omitempty"`
+	}
+	storageAttachments struct {
+		Units map[string]storageAttachment `yaml:"units" json:"units"`
+	}
+	storageAttachment struct {
+		Machine  string `yaml:"machine,omitempty" json:"machine,omitempty"`
+		Location string `yaml:"location,omitempty" json:"location,omitempty"`
+		Life     string `yaml:"life" json:"life"`
+	}
+)
+
+func shownStorage(s *session, all []entity.StorageStatus) storageDocument {
+	shown := storageDocument{Storage: map[string]storageEntry{}}
+	for _, one := range all {
+		entry := storageEntry{Kind: entity.StorageKind, Pool: one.Pool, Size: one.Size, Life: one.Life.String(),
+			Persistent: one.Persistent,
+			Status:     storageWord{Current: string(one.Status.Status), Message: one.Status.Message}}
+		if since := one.Status.Since; !since.IsZero() {
+			entry.Status.Since = since.In(time.Local).Format("02 Jan 2006 15:04:05Z07:00")
+		}
+		if one.Unit != "" {
+			entry.Attachments = &storageAttachments{Units: map[string]storageAttachment{
+				one.Unit: {Machine: one.Machine, Location: one.Location, Life: one.AttachmentLife.String()}}}
+		}
+		shown.Storage[one.ID] = entry
+	}
+	return shown
+}
+
+func showStorageCommand(s *session) *cobra.Command {
+	var output output
+	cmd := &cobra.Command{
+		Use:   "show-storage STORAGE...",
+		Short: "Show storage",
+		Long:  "Show storage instances, with the units that have them and the paths where it is there.",
+		Example: `  juju show-storage data/0
+  juju show-storage data/0 logs/1 --format json`,
+		Annotations: seeAlso("storage", "attach-storage", "explain"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ids, err := storageIDs(args)
+			if err == nil && len(ids) == 0 {
+				err = usagef("must specify storage id(s)")
+			}
+			if err != nil {
+				return err
+			}
+			if err := checkFormat(output.format); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				all, errs, err := api.ShowStorage(ctx, ids...)
+				if err = errors.Join(append([]error{err}, errs...)...); err != nil {
+					return err
+				}
+				text, err := encode(output.format, shownStorage(s, all).Storage)
+				if err != nil {
+					return err
+				}
+				return s.write(output, text)
+			})
+		},
+	}
+	output.flags(cmd, "yaml", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// storageIDs reads ids of storage, each of which can hold several, separated by commas.
+func storageIDs(values []string) (ids []string, err error) {
+	for _, value := range values {
+		for id := range strings.SplitSeq(value, ",") {
+			if !entity.IsValidStorage(id) {
+				return nil, entity.WithHint(usagef("storage id %q not valid", id),
+					"It is the name of a store and a number, such as data/0: see juju storage")
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func storagePoolsCommand(s *session) *cobra.Command {
+	var output output
+	var names, providers []string
+	cmd := &cobra.Command{
+		Use:     "storage-pools",
+		Aliases: []string{"list-storage-pools"},
+		Short:   "List the storage pools",
+		Long: `List the pools that storage can come from. The pool of the cloud's own name is the
+default one: its storage outlives machines. Storage from rootfs is on the disk of a
+machine, and goes with it.`,
+		Example: `  juju storage-pools
+  juju storage-pools --provider rootfs --format yaml`,
+		Annotations: seeAlso("storage", "deploy", "add-storage"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			if err := checkListFormat(output.format); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				pools, err := api.StoragePools(ctx, names, providers)
+				if err != nil {
+					return err
+				}
+				rows := [][]string{{"Name", "Provider", "Attributes"}}
+				shown := map[string]map[string]string{}
+				for _, p := range pools {
+					rows = append(rows, []string{p.Name, p.Provider, ""})
+					shown[p.Name] = map[string]string{"provider": p.Provider}
+				}
+				if len(pools) == 0 && output.format == "tabular" {
+					s.note("No storage pools to display.")
+					return nil
+				}
+				return s.writeList(output, shown, rows)
+			})
+		},
+	}
+	cmd.Flags().StringSliceVar(&names, "name", nil, "only the pools with these `names`")
+	cmd.Flags().StringSliceVar(&providers, "provider", nil, "only the pools of these `providers`")
+	output.flags(cmd, "tabular", listFormats...)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// each reports the outcomes of a bulk call, one line for each storage instance.
+func (s *session) eachStorage(ids []string, errs []error, done, failed string) error {
+	var all []error
+	for i, err := range errs {
+		if i >= len(ids) {
+			break
+		}
+		if err == nil {
+			s.note(done, ids[i])
+			continue
+		}
+		all = append(all, fmt.Errorf(failed+": %w", ids[i], err))
+	}
+	return errors.Join(all...)
+}
