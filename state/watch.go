@@ -121,7 +121,7 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 		watcher.Doc(settingsC, leaderSettingsKey(u.doc.Service)),
 		watcher.Prefix(deploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
 		watcher.Prefix(tasksC, entity.UnitTag(name).String()+"#"),
-		watcher.Prefix(attachmentsC, attachmentID(name, "")),            // its storage
+		watcher.Prefix(attachmentsC, attachmentID(name, "")), // its storage
 	}
 	if u.doc.Principal != "" {
 		topics = append(topics, watcher.Prefix(endpointsC, u.doc.Service+"#"))
