@@ -73,8 +73,20 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err := c.relationOps(ctx, o); err != nil {
 		return err
 	}
+	old, err := c.st.Charms().Get(ctx, c.doc.CharmURL)
+	if err != nil {
+		return err
+	}
+	storage, err := c.storageOps(old.Meta)
+	if err != nil {
+		return err
+	}
 	o.Assert(charmsC, c.URL, exists)
-	o.Update(servicesC, c.doc.Name, same, bson.D{{"$set", bson.D{{"charm", c.URL}, {"forcecharm", c.ForceUnits}}}})
+	set := bson.D{{"charm", c.URL}, {"forcecharm", c.ForceUnits}}
+	if len(storage) > 0 {
+		set = append(set, bson.DocElem{Name: "stores", Value: storage})
+	}
+	o.Update(servicesC, c.doc.Name, same, bson.D{{"$set", set}})
 	return nil
 }
 

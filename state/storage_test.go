@@ -1,0 +1,202 @@
+package state_test
+
+import (
+	"strings"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// storageWorld has disk/0 with data/0, and disk/1 with data/1, both attached.
+func storageWorld(t *testing.T) *world {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	s.attached("disk/1", "data/1")
+	s.started("disk/0")
+	s.started("disk/1")
+	return s.world
+}
+
+// sees checks the storage that users see, a line each: "data/0 attached disk/0".
+func (w *world) sees(want ...string) {
+	w.Helper()
+	all, err := w.st.StorageStatus(w.ctx)
+	w.ok(err)
+	var got []string
+	for _, s := range all {
+		got = append(got, strings.TrimSpace(s.ID+" "+string(s.Status.Status)+" "+s.Unit))
+	}
+	if g, want := strings.Join(got, "; "), strings.Join(want, "; "); g != want {
+		w.Errorf("storage is %q, want %q", g, want)
+	}
+}
+
+// gives up takes the storage of a unit that is Dying, as its agent and the provisioner do.
+func (w *world) givesUp(unit string, ids ...string) {
+	w.Helper()
+	for _, id := range ids {
+		w.ok(w.unit(unit).DetachStorage(w.ctx, id))
+		w.ok(w.storage(id).RemoveAttachment(w.ctx, unit))
+	}
+}
+
+func (w *world) cleans() {
+	w.Helper()
+	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
+	w.ok(err)
+}
+
+func TestAUnitIsNotDeadWhileItHasStorage(t *testing.T) {
+	w := storageWorld(t)
+	w.ok(w.unit("disk/0").Destroy(w.ctx, entity.Destruction{}))
+	w.refused(w.unit("disk/0").EnsureDead(w.ctx), entity.InUse, "unit has storage attachments")
+	w.givesUp("disk/0", "data/0")
+	w.ok(w.unit("disk/0").EnsureDead(w.ctx))
+	w.ok(w.unit("disk/0").Remove(w.ctx))
+	w.cleans()
+	w.sees("data/0 detached", "data/1 attached disk/1")
+	w.checkCounts()
+}
+
+// A unit whose agent never came up goes at once, but not with storage.
+func TestAnUnstartedUnitWithStorageBecomesDying(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	s.ok(s.unit("disk/0").Destroy(s.ctx, entity.Destruction{}))
+	if life := s.unit("disk/0").Life(); life != entity.Dying {
+		t.Errorf("the unit is %v", life)
+	}
+	s.refused(s.unit("disk/0").Remove(s.ctx), entity.InUse, "unit has storage attachments")
+}
+
+func TestDestroyStorageWithItsUnit(t *testing.T) {
+	w := storageWorld(t)
+	w.ok(w.unit("disk/0").Destroy(w.ctx, entity.Destruction{Storage: true}))
+	w.givesUp("disk/0", "data/0")
+	w.cleans()
+	w.sees("data/0 destroying", "data/1 attached disk/1")
+	w.ok(mustService(w, "disk").Destroy(w.ctx, entity.Destruction{Storage: true}))
+	w.cleans()
+	w.givesUp("disk/1", "data/1")
+	w.cleans()
+	w.sees("data/0 destroying", "data/1 destroying")
+}
+
+func TestStorageOnTheDiskOfAMachineGoesWithItsUnit(t *testing.T) {
+	w := storageWorld(t)
+	ids, err := w.unit("disk/0").AddStorage(w.ctx, "cache", entity.StorageConstraints{Pool: entity.PoolRootFS, Count: 1})
+	w.ok(err)
+	w.attached("disk/0", ids[0])
+	w.refused(w.storage(ids[0]).Detach(w.ctx, entity.Destruction{}), entity.NotSupported, "storage is not detachable")
+	machine := w.unit("disk/0").Machine()
+	w.ok(w.unit("disk/0").Destroy(w.ctx, entity.Destruction{}))
+	w.givesUp("disk/0", "data/0", ids[0])
+	w.ok(w.unit("disk/0").EnsureDead(w.ctx))
+	w.ok(w.unit("disk/0").Remove(w.ctx))
+	w.ok(w.machine(machine).SetProvisioned(w.ctx, entity.Instance{ID: "i", Nonce: "n"}))
+	w.ok(w.machine(machine).Destroy(w.ctx, entity.Destruction{}))
+	w.refused(w.machine(machine).EnsureDead(w.ctx), entity.InUse, "machine has attached storage")
+	w.cleans()
+	w.ok(w.storage(ids[0]).EnsureDead(w.ctx))
+	w.ok(w.storage(ids[0]).Remove(w.ctx))
+	w.ok(w.machine(machine).EnsureDead(w.ctx))
+	w.sees("data/0 detached", "data/1 attached disk/1")
+	w.checkCounts()
+}
+
+func TestAttachStorageThatExists(t *testing.T) {
+	w := storageWorld(t)
+	w.refused(w.unit("disk/1").AttachStorage(w.ctx, "data/0"), entity.InUse, `storage "data/0" is attached to unit "disk/0"`)
+	w.detached("disk/0", "data/0")
+	w.sees("data/0 detached", "data/1 attached disk/1")
+	w.refused(w.unit("disk/1").AttachStorage(w.ctx, "data/0"), entity.Invalid,
+		`charm "disk" store "data": cannot attach, storage is singular`)
+	w.refused(w.unit("mysql/0").AttachStorage(w.ctx, "data/0"), entity.Invalid, `charm "mysql" has no store called "data"`)
+	w.ok(w.unit("disk/0").AttachStorage(w.ctx, "data/0"))
+	w.sees("data/0 attaching disk/0", "data/1 attached disk/1")
+	w.ok(w.unit("disk/0").AttachStorage(w.ctx, "data/0"))
+	w.checkCounts()
+}
+
+// Force removes storage without its unit's agent, and its record without the cloud.
+func TestForceRemovesStorage(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	s.refused(s.storage("data/0").Destroy(s.ctx, entity.Destruction{}, false), entity.InUse, "storage is attached")
+	s.ok(s.storage("data/0").Destroy(s.ctx, entity.Destruction{Strength: entity.Force}, false))
+	s.cleans()
+	s.sees("data/0 destroying", "data/1 pending disk/1")
+	s.later.Add(int64(2 * state.CloudTimeout))
+	s.cleans()
+	s.sees("data/1 pending disk/1")
+	left, err := s.st.Leftovers(s.ctx)
+	s.ok(err)
+	if len(left) != 1 || left[0].What != "filesystem fs-data/0 of storage data/0" {
+		t.Errorf("leftovers are %+v", left)
+	}
+	s.checkIntact()
+}
+
+// A hook's storage is added once, however often it is committed.
+func TestAHookAddsStorageOnce(t *testing.T) {
+	w := storageWorld(t)
+	changes := entity.HookChanges{Storage: map[string]uint64{"cache": 2}, StorageToken: "one"}
+	w.ok(w.unit("disk/0").CommitHook(w.ctx, changes))
+	w.ok(w.unit("disk/0").CommitHook(w.ctx, changes))
+	w.sees("cache/2 pending disk/0", "cache/3 pending disk/0", "data/0 attached disk/0", "data/1 attached disk/1")
+	changes.StorageToken = "two"
+	w.refused(w.unit("disk/0").CommitHook(w.ctx, changes), entity.Invalid,
+		"attaching 2 storage instances brings the total to 4, exceeding the maximum of 3")
+}
+
+func TestAModelWithStorageIsDestroyedOnlyAsTold(t *testing.T) {
+	w := storageWorld(t)
+	w.refused(w.st.Destroy(w.ctx, entity.Destruction{}), entity.InUse, "it has persistent storage: 2 filesystem(s)")
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Release: true}))
+	w.cleans()
+	w.givesUp("disk/0", "data/0")
+	w.cleans()
+	work, err := w.st.Provisioning().StorageWork(w.ctx)
+	w.ok(err)
+	if len(work) != 1 || work[0].ID != "data/0" || work[0].Life != entity.Dying || !work[0].Release {
+		t.Errorf("there is to do: %+v", work)
+	}
+}
+
+func TestUpgradeOfACharmWithStorage(t *testing.T) {
+	for _, c := range []struct{ stores, want string }{
+		{"cache: {type: filesystem, multiple: {range: 0-3}}", `storage "data" removed`},
+		{"data: {type: filesystem, location: /srv/data}, cache: {type: filesystem, multiple: {range: 0-3}}, " +
+			"more: {type: filesystem}", `required storage "more" added`},
+		{"data: {type: block, multiple: {range: 0-1}}, cache: {type: filesystem, multiple: {range: 0-3}}",
+			`existing storage "data" type changed from "filesystem" to "block"`},
+		{"data: {type: filesystem, location: /data}, cache: {type: filesystem, multiple: {range: 0-3}}",
+			`existing storage "data" location changed from "/srv/data" to "/data"`},
+		{"data: {type: filesystem, location: /srv/data}, cache: {type: filesystem, multiple: {range: 1-3}}",
+			`existing storage "cache" range contracted: min increased from 0 to 1`},
+		{"data: {type: filesystem, location: /srv/data}, cache: {type: filesystem, multiple: {range: 0-2}}",
+			`existing storage "cache" range contracted: max decreased from 3 to 2`},
+		{"data: {type: filesystem, location: /srv/data}, cache: {type: filesystem, multiple: {range: 0-9}}, " +
+			"more: {type: filesystem, multiple: {range: 0-1}}", ""},
+	} {
+		t.Run(c.stores, func(t *testing.T) {
+			s := sharedStage(t).scene(t, nil)
+			defer s.end()
+			withStorage(s)
+			url := statetest.Charm(t, s.st, "{name: disk, summary: s, description: d, storage: {"+c.stores+"}}")
+			_, err := s.service("disk").SetCharm(s.ctx, state.SetCharmParams{URL: url})
+			if c.want != "" {
+				s.refused(err, entity.Invalid, c.want)
+				return
+			}
+			s.ok(err)
+			ids, err := s.unit("disk/0").AddStorage(s.ctx, "more", entity.StorageConstraints{Count: 1})
+			s.ok(err)
+			if len(ids) != 1 || ids[0] != "more/2" {
+				t.Errorf("added %v", ids)
+			}
+		})
+	}
+}
