@@ -47,10 +47,7 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	switch {
 	case workload.Status == entity.StatusError && !(u.doc.Life == entity.Dying && u.doc.Strength > entity.Plain):
 		reason.By, reason.Since = entity.ByUser, workload.Since
-		reason.Text = fmt.Sprintf("unit %q: %s", u.doc.Name, workload.Message)
-		if cause := workload.Cause(); cause != "" {
-			reason.Text += " (" + cause + ")"
-		}
+		reason.Text = fmt.Sprintf("unit %q: %s", u.doc.Name, workload.Explained())
 		reason.Hint = "juju resolved " + u.doc.Name
 		if u.doc.Resolved != entity.ResolvedNone {
 			reason.By, reason.Hint = tag.String(), ""

@@ -307,10 +307,7 @@ func (t waited) failed() error {
 	if t.status.Status != entity.StatusError || t.kind == "service" || t.resolved {
 		return nil
 	}
-	err := fmt.Errorf("%s %s is in error: %s", t.kind, t.name, t.status.Message)
-	if cause := t.status.Cause(); cause != "" {
-		err = fmt.Errorf("%w (%s)", err, cause)
-	}
+	err := fmt.Errorf("%s %s is in error: %s", t.kind, t.name, t.status.Explained())
 	if t.kind == "machine" {
 		return entity.WithHint(err, "Fix the cause, then retry: juju retry-provisioning %s", t.name)
 	}

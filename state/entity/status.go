@@ -10,15 +10,18 @@ type Status struct {
 	Since   time.Time      `json:"since"`
 }
 
-// Cause returns why a workload is in error: how the hook failed, and the last line that it
-// printed; "" if that is unknown.
-func (s Status) Cause() string {
+// Explained returns the message and, if the workload is in error, the cause: how the hook failed,
+// and the last line that it printed.
+func (s Status) Explained() string {
 	reason, _ := s.Data["reason"].(string)
 	line, _ := s.Data["last-line"].(string)
-	if reason == "" || line == "" {
-		return reason
+	switch {
+	case s.Status != StatusError || reason == "":
+		return s.Message
+	case line != "":
+		reason += ": " + line
 	}
-	return reason + ": " + line
+	return s.Message + " (" + reason + ")"
 }
 
 // A StatusWord is one of the constants below.

@@ -31,6 +31,8 @@ func status(word entity.StatusWord, message string) entity.Status {
 
 // rich returns a model with one of everything that status shows.
 func rich() *entity.ModelStatus {
+	failed := status(entity.StatusError, `hook failed: "start"`)
+	failed.Data = map[string]any{"hook": "start", "reason": "exit status 7", "last-line": "no space"}
 	return &entity.ModelStatus{
 		At: at,
 		Model: entity.ModelHeader{Name: "default", UUID: "6a2d3f0e-0000-4000-8000-000000000001", Cloud: "local",
@@ -61,7 +63,7 @@ func rich() *entity.ModelStatus {
 				Series: "trusty",
 				Status: status(entity.StatusError, `hook failed: "start"`), Relations: map[string][]string{"ring": {"riak"}},
 				Units: []entity.UnitStatus{
-					{Name: "riak/0", Life: entity.Dying, Machine: "2", Workload: status(entity.StatusError, `hook failed: "start"`),
+					{Name: "riak/0", Life: entity.Dying, Machine: "2", Workload: failed,
 						Agent:         status(entity.StatusIdle, ""),
 						PublicAddress: "10.0.3.4"},
 				}},

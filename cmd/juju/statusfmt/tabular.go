@@ -104,7 +104,7 @@ func unitTable(m *entity.ModelStatus) *table {
 				machine = "" // that of its principal
 			}
 			said := u.Workload
-			said.Message = strings.TrimSpace(doing(u.Agent) + " " + said.Message)
+			said.Message = strings.TrimSpace(doing(u.Agent) + " " + said.Explained())
 			t.add(cell{text: name}, statusCell(u.Workload), statusCell(u.Agent), cell{text: machine},
 				cell{text: u.PublicAddress}, cell{text: strings.Join(portTexts(u), ",")}, cell{text: message(u.Life, said)})
 		})
