@@ -186,6 +186,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"upgrade-charm":             {"upgrade-charm web --path ../../doc/examples/charms/keyvalue"},
 		"export-bundle":             {"export-bundle"},
 		"ssh":                       {"ssh 0", "ssh web/0"},
+		"charm-history":             {"charm-history web/0", "charm-history web/0 --format json"},
 		"scp":                       {"scp 0:x y", "scp web/0:x y"},
 		"add-user":                  {"add-user bob"},
 		"enable-user":               {"enable-user bob"},

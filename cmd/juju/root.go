@@ -90,6 +90,7 @@ own services, relations and machines.`,
 			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),
 			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
 		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), checkCommand(s), showStatusLogCommand(s),
+			charmHistoryCommand(s),
 			waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), helpToolCommand(s),
 			versionCommand(s)}},
 	} {

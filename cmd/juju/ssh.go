@@ -28,7 +28,7 @@ The machines of the local cloud are directories of this host. The shell begins i
 machine's directory, and runs as you, beside everything else on this host.`,
 		Example: `  juju ssh 0
   juju ssh web/0 tail -n 20 agents/unit-web-0/log`,
-		Annotations: seeAlso("scp", "debug-log", "status"),
+		Annotations: seeAlso("scp", "charm-history", "debug-log", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no target name specified")

@@ -54,13 +54,14 @@ func newHost(config Config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := charmdir.Dir{Path: config.Hooks.CharmDir, Work: config.StateDir}
+	history := charmdir.History{Path: config.Hooks.CharmDir, Author: "unit " + config.Unit.ID}
+	dir := charmdir.Dir{Path: config.Hooks.CharmDir, Work: config.StateDir, History: &history}
 	return &host{
 		store:  localstate.Open(filepath.Join(config.StateDir, stateFile)),
 		runner: processRunner{r},
 		deploy: func(ctx context.Context, url string) (*charm.Meta, error) { return dir.Deploy(ctx, config.API, url) },
 		hooks:  func() (hooks.Implemented, error) { return hooks.ReadImplemented(dir.Path) },
-		record: charmdir.History{Path: dir.Path, Author: "unit " + config.Unit.ID}.Record,
+		record: history.Record,
 	}, nil
 }
 

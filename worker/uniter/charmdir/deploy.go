@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sys/unix"
 
 	"juju/charm"
@@ -30,6 +33,9 @@ type Source interface {
 type Dir struct {
 	Path string // the charm itself
 	Work string // for the manifest and for unpacking; on the same file system
+	// History gets what was changed in the directory before a deployment, and tells that from the
+	// charm's own files. Without one, nothing is recorded.
+	History *History
 }
 
 // The files in Work.
@@ -47,7 +53,8 @@ type manifest struct {
 
 // Deploy puts the charm at url into the charm directory and returns its metadata. It
 // replaces or removes the files of the charm that was there before and leaves all others
-// alone, unless the new charm has a file of the same name. When it returns nil the charm is
+// alone, unless the new charm has a file of the same name. If it replaces a file that was changed
+// here, it says so in the log, and the history has the file as it was. When it returns nil the charm is
 // on disk. After an error or a crash the directory may hold a mixture of both charms: the
 // next Deploy, of either, sets that right.
 func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta, error) {
@@ -76,8 +83,13 @@ func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+	conflicts := d.conflicts(url, unpacked)
 	if err := d.replace(unpacked, archive.Manifest()); err != nil {
 		return nil, err
+	}
+	if len(conflicts) > 0 {
+		logger.Warningf("%s: charm %s replaces files that were changed in the charm directory: %s; "+
+			"the directory's history has them as they were", d.History.Author, url, listed(conflicts))
 	}
 	return archive.Meta, nil
 }
@@ -219,4 +231,63 @@ func syncPath(root *os.Root, name string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// maxListed is how many files a warning names.
+const maxListed = 10
+
+func listed(names []string) string {
+	if more := len(names) - maxListed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// conflicts records what was changed in the directory since the present charm was put there, and
+// returns the changed files that the unpacked one replaces or removes. A history that fails does
+// not keep the charm from being deployed.
+func (d Dir) conflicts(url, unpacked string) (names []string) {
+	if d.History == nil {
+		return nil
+	}
+	before, err := d.readManifest()
+	if err != nil || len(before.Paths) == 0 {
+		return nil
+	}
+	err = d.History.Record("before charm " + url)
+	var changed map[string]plumbing.Hash
+	if err == nil {
+		changed, err = d.History.changedSinceCharm()
+	}
+	if err != nil {
+		logger.Warningf("cannot tell what was changed in %s: %v", d.Path, err)
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		_, ofCharm := slices.BinarySearch(before.Paths, name)
+		if !keeps(unpacked, name, changed[name], ofCharm) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// keeps reports whether a file that was changed here, to the content with this hash, is the same
+// after the unpacked charm has been put in place. A zero hash is that of a deleted file. ofCharm
+// says that the present charm brought the file.
+func keeps(unpacked, name string, here plumbing.Hash, ofCharm bool) bool {
+	path := filepath.Join(unpacked, name)
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return here.IsZero()
+	case err == nil:
+		content, err := read(path, info)
+		return err == nil && plumbing.ComputeHash(plumbing.BlobObject, content) == here
+	case here.IsZero():
+		return true
+	}
+	// The new charm does not have it. Files that the charm did not bring stay, unless a file of
+	// the new charm is where their directory was.
+	return !ofCharm && errors.Is(err, fs.ErrNotExist)
 }

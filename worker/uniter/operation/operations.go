@@ -10,6 +10,7 @@ import (
 	"juju/charm"
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/worker/uniter/charmdir"
 	"juju/worker/uniter/localstate"
 	"juju/worker/uniter/resolver"
 )
@@ -235,7 +236,7 @@ type deploy struct {
 }
 
 func (o *deploy) String() string  { return fmt.Sprintf("deploy charm %q", o.url) }
-func (o *deploy) History() string { return "charm " + o.url }
+func (o *deploy) History() string { return charmdir.CharmMessage(o.url) }
 
 func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.State, error) {
 	if o.done {

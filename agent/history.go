@@ -1,0 +1,28 @@
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"juju/state/entity"
+	"juju/worker/uniter/charmdir"
+)
+
+// UnitDir returns the directory of a unit's agent, on a machine with this root.
+func UnitDir(root, unit string) string {
+	return filepath.Join(root, "agents", entity.UnitTag(unit).String())
+}
+
+// CharmDir returns the charm directory of a unit, on a machine with this root.
+func CharmDir(root, unit string) string { return filepath.Join(UnitDir(root, unit), "charm") }
+
+// CharmHistory returns the last n commits of a unit's charm directory, the newest first; all if n is
+// 0. The error is NotFound if it has none.
+func CharmHistory(root, unit string, n int) ([]charmdir.Commit, error) {
+	all, err := charmdir.History{Path: CharmDir(root, unit)}.Commits(n)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, entity.Errorf(entity.NotFound, "unit %q has no charm directory yet", unit)
+	}
+	return all, err
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/agent"
+	"juju/state/entity"
+)
+
+func charmHistoryCommand(s *session) *cobra.Command {
+	var out output
+	size := 0
+	cmd := &cobra.Command{
+		Use:   "charm-history UNIT",
+		Short: "Show what hooks and upgrades have changed in a unit's charm directory",
+		Long: `Show what hooks and upgrades have changed in a unit's charm directory, the newest first:
+files that were added (A), modified (M) and deleted (D). What a user has changed is in the
+next commit. The directory is a git repository, whose path the last line gives. To see a
+commit whole, use juju ssh and git show.`,
+		Example: `  juju charm-history web/0
+  juju charm-history web/0 -n 3 --format yaml`,
+		Annotations: seeAlso("ssh", "debug-log", "upgrade-charm"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("no unit name specified")
+			case len(args) > 1:
+				return usagef("unrecognized args: %q", args[1:])
+			case !entity.IsValidUnit(args[0]):
+				return usageError{entity.InvalidUnit(args[0])}
+			case size < 0:
+				return usagef("-n must not be negative")
+			}
+			if err := checkListFormat(out.format); err != nil {
+				return err
+			}
+			dirs, err := s.machineDirs(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return s.charmHistory(out, dirs[args[0]], args[0], size)
+		},
+	}
+	cmd.Flags().IntVarP(&size, "lines", "n", 20, "how many commits to show, counted from the newest; 0 for all")
+	out.flags(cmd, "tabular", listFormats...)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// A shownCommit is the YAML and JSON form of a commit.
+type shownCommit struct {
+	Commit   string   `yaml:"commit" json:"commit"`
+	Time     string   `yaml:"time" json:"time"`
+	Message  string   `yaml:"message" json:"message"`
+	Added    []string `yaml:"added,omitempty" json:"added,omitempty"`
+	Modified []string `yaml:"modified,omitempty" json:"modified,omitempty"`
+	Deleted  []string `yaml:"deleted,omitempty" json:"deleted,omitempty"`
+}
+
+// maxChanges is how many changed files a line of the table names.
+const maxChanges = 3
+
+func (s *session) charmHistory(out output, root, unit string, size int) error {
+	commits, err := agent.CharmHistory(root, unit, size)
+	if err != nil {
+		return err
+	}
+	shown, rows := []shownCommit{}, [][]string{{"Time", "Commit", "What", "Files"}}
+	for _, c := range commits {
+		one := shownCommit{Commit: c.ID, Time: c.Time.Format(time.RFC3339), Message: c.Message}
+		var files []string
+		for i, change := range c.Changes {
+			switch change.How {
+			case 'A':
+				one.Added = append(one.Added, change.Path)
+			case 'D':
+				one.Deleted = append(one.Deleted, change.Path)
+			default:
+				one.Modified = append(one.Modified, change.Path)
+			}
+			if i < maxChanges {
+				files = append(files, fmt.Sprintf("%c %s", change.How, change.Path))
+			}
+		}
+		if more := len(c.Changes) - maxChanges; more > 0 {
+			files = append(files, fmt.Sprintf("and %d more", more))
+		}
+		shown = append(shown, one)
+		rows = append(rows, []string{c.Time.Local().Format(time.DateTime), c.ID[:8], c.Message, strings.Join(files, ", ")})
+	}
+	if err := s.writeList(out, shown, rows); err != nil {
+		return err
+	}
+	if out.format == "tabular" {
+		s.note("The repository: %s", agent.CharmDir(root, unit))
+	}
+	return nil
+}
