@@ -17,6 +17,9 @@ func UnitDir(root, unit string) string {
 // CharmDir returns the charm directory of a unit, on a machine with this root.
 func CharmDir(root, unit string) string { return filepath.Join(UnitDir(root, unit), "charm") }
 
+// RunDir returns the directory of the Runner of a unit's hooks.
+func RunDir(root, unit string) string { return filepath.Join(UnitDir(root, unit), "run") }
+
 // CharmHistory returns the last n commits of a unit's charm directory, the newest first; all if n is
 // 0. The error is NotFound if it has none.
 func CharmHistory(root, unit string, n int) ([]charmdir.Commit, error) {

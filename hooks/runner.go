@@ -184,7 +184,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 		hctx.missing = true
 		return &FailedError{Hook: name, Reason: fmt.Sprintf("action not implemented on unit %q", hctx.params.Unit)}
 	}
-	if program == nil {
+	if program == nil && !r.isDebugged(hctx) {
 		r.params.Log(module, loggo.INFO, fmt.Sprintf("skipped %q hook (missing)", name))
 		return nil
 	}
@@ -216,6 +216,10 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	if err != nil {
 		return err
 	}
+	if program == nil || r.isDebugged(hctx) {
+		r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook is run by juju debug-hooks", name))
+		program = []string{r.params.LauncherPath, tool.DebugName, r.params.RunDir, name}
+	}
 	cmd := tool.LaunchCommand(r.params.LauncherPath, program...)
 	cmd.Dir, cmd.Env = r.params.CharmDir, hctx.environment(os.Environ(), r.params.CharmDir, r.params.ToolsDir, socket)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -234,6 +238,19 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 		failed.LastLine, failed.Message = last, hctx.failed()
 	}
 	return err
+}
+
+// isDebugged reports whether a user wants to run the hook or action by hand: see DebugHooks. Hooks
+// that the charm doesn't have are wanted too; users' commands are not.
+func (r *Runner) isDebugged(hctx *Context) bool {
+	if hctx.dispatchPath() == "" {
+		return false
+	}
+	wanted, err := tool.DebugWanted(r.params.RunDir, hctx.HookName())
+	if err != nil {
+		r.params.Log(module, loggo.WARNING, err.Error())
+	}
+	return wanted
 }
 
 // exec starts the hook and waits for its process.

@@ -35,6 +35,12 @@ func run(argv []string, streams tool.Streams) int {
 	case "-h", "--help", "help":
 		fmt.Fprint(streams.Stdout, usage)
 		return 0
+	case tool.DebugName:
+		code, err := tool.Debug(args)
+		if err != nil {
+			fmt.Fprintf(streams.Stderr, "ERROR %v\n", err)
+		}
+		return code
 	case tool.LaunchName:
 		code, err := tool.Launch(args)
 		fmt.Fprintf(streams.Stderr, "ERROR %v\n", err)

@@ -187,6 +187,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"export-bundle":             {"export-bundle"},
 		"ssh":                       {"ssh 0", "ssh web/0"},
 		"charm-history":             {"charm-history web/0", "charm-history web/0 --format json"},
+		"debug-hooks":               {"debug-hooks web/0", "debug-hooks web/0 start"},
 		"scp":                       {"scp 0:x y", "scp web/0:x y"},
 		"add-user":                  {"add-user bob"},
 		"enable-user":               {"enable-user bob"},

@@ -27,7 +27,8 @@ type session struct {
 	stdin          io.Reader
 	lines          *bufio.Reader // of stdin, set when the first line is read
 	stdout, stderr *display.Writer
-	outTerminal    bool // standard output is a terminal
+	inTerminal     bool // standard input is a terminal
+	outTerminal    bool // standard output is one
 	errTerminal    bool
 	width          func() int // of the terminal
 	getenv         func(string) string
@@ -57,6 +58,7 @@ type session struct {
 func newSession() *session {
 	s := &session{
 		stdin: os.Stdin, stdout: display.NewWriter(os.Stdout), stderr: display.NewWriter(os.Stderr),
+		inTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		outTerminal: term.IsTerminal(int(os.Stdout.Fd())), errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		width: func() int {
 			for _, f := range []*os.File{os.Stdout, os.Stderr} {

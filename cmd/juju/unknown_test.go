@@ -21,8 +21,8 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"remove-aplication web": "ERROR unrecognized command: juju remove-aplication\n" +
 			"Did you mean: remove-application\n" + all,
 		"dest":                   "ERROR unrecognized command: juju dest\nDid you mean: ",
-		"debug-hooks web/0":      "ERROR juju debug-hooks is not implemented\n",
-		"help debug-hooks":       "ERROR juju debug-hooks is not implemented\n",
+		"debug-code web/0":       "ERROR juju debug-code is not implemented\n",
+		"help debug-code":        "ERROR juju debug-code is not implemented\n",
 		"machines --format json": "ERROR juju machines does not exist here; use juju status\n" + all,
 		"trust web":              "ERROR juju trust is not implemented\n" + all,
 		"deploy ./web --num-unts 3": "ERROR unknown flag: --num-unts\nDid you mean: --num-units\n" +

@@ -1,0 +1,30 @@
+package hooks
+
+import (
+	"context"
+	"slices"
+
+	"juju/hooks/tool"
+)
+
+// A DebuggedHook is a hook that a user runs by hand, in its directory and environment.
+type DebuggedHook struct {
+	Name string
+	Dir  string
+	Env  []string
+}
+
+// ErrDebugged is the error of DebugHooks if another process does the same for the unit.
+var ErrDebugged = tool.ErrDebugged
+
+// DebugHooks gets the hooks with these names of the unit whose Runner has this RunDir, until ctx is
+// done; all of its hooks if there are no names. It calls run in place of each, which returns its
+// exit code. The context of run ends if the agent ends the hook. ready is called when no hook can
+// be missed any more.
+func DebugHooks(ctx context.Context, runDir string, names []string, ready func(),
+	run func(context.Context, DebuggedHook) int) error {
+	wants := func(hook string) bool { return len(names) == 0 || slices.Contains(names, hook) }
+	return tool.ServeDebug(ctx, runDir, ready, wants, func(ctx context.Context, req tool.DebugRequest) int {
+		return run(ctx, DebuggedHook{Name: req.Hook, Dir: req.Dir, Env: req.Env})
+	})
+}
