@@ -30,9 +30,9 @@ func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <
 	return false
 }
 
-// try takes the machine as far as it can, reading it again after each step. left means that it
-// failed because the machine's instance can't be stopped. The error is NotFound when the
-// machine is gone.
+// try takes the machine as far as it can, and reads it again if it wants no instance any more.
+// left means that it failed because the machine's instance can't be stopped. The error is NotFound
+// when the machine is gone.
 func (p *provisioner) try(ctx context.Context, id string, halfMade bool) (left bool, err error) {
 	select {
 	case <-ctx.Done():
@@ -40,11 +40,12 @@ func (p *provisioner) try(ctx context.Context, id string, halfMade bool) (left b
 	case p.slots <- struct{}{}:
 	}
 	defer func() { <-p.slots }()
-	for {
-		if left, err = p.step(ctx, id, halfMade); !errors.Is(err, errUnwanted) {
-			return left, err
-		}
+	left, err = p.step(ctx, id, halfMade)
+	if errors.Is(err, errUnwanted) {
+		// Its life has changed. If that is not so, the next step comes after a pause.
+		left, err = p.step(ctx, id, halfMade)
 	}
+	return left, err
 }
 
 func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left bool, err error) {

@@ -211,6 +211,26 @@ func TestMachineDestroyedWhileItsInstanceStarts(t *testing.T) {
 	}
 }
 
+// A machine that is Alive and for which the controller takes no instance is not tried again without
+// a pause.
+func TestAMachineThatTakesNoInstance(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	starts := 0
+	cloud.onStart = func(context.Context, provider.StartParams) error {
+		model.mu.Lock()
+		defer model.mu.Unlock()
+		if starts++; starts > 1000 {
+			return nil
+		}
+		model.faults["SetProvisioned"] = entity.Errorf(entity.NotAlive, "machine 1 is not alive")
+		return nil
+	}
+	story(t, model, cloud, nil, func(t *testing.T) { time.Sleep(10 * time.Minute) })
+	if starts < 4 || starts > 1000 {
+		t.Errorf("it has started %d instances in 10 minutes", starts)
+	}
+}
+
 func TestAnswerOfSetProvisionedIsLost(t *testing.T) {
 	for _, recorded := range []bool{true, false} {
 		t.Run(fmt.Sprint("recorded ", recorded), func(t *testing.T) {
