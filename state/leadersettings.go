@@ -97,16 +97,26 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 	if err != nil {
 		return all, err
 	}
+	keys := make([]string, len(units))
+	for i, each := range units {
+		keys[i] = workloadKey(each.doc.Name)
+	}
+	var docs []statusDoc
+	if err := u.st.db.All(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+		return all, err
+	}
+	said := make(map[string]statusDoc, len(docs))
+	for _, doc := range docs {
+		said[doc.ID] = doc
+	}
 	var workloads []entity.Status
-	for _, each := range units {
-		workload, err := each.Status(ctx)
-		if entity.IsNotFound(err) {
-			continue // it was removed meanwhile
-		} else if err != nil {
-			return all, err
+	for i, each := range units {
+		doc, ok := said[keys[i]]
+		if !ok {
+			doc = firstStatus(keys[i], birth{each.doc.Born})
 		}
-		all.Units[each.doc.Name] = workload
-		workloads = append(workloads, workload)
+		all.Units[each.doc.Name] = doc.status()
+		workloads = append(workloads, doc.status())
 	}
 	set, err := u.st.status(serviceKey(u.doc.Service))
 	all.Service = shownServiceStatus(set, workloads)
