@@ -183,14 +183,9 @@ func instanceOf(status *entity.ModelStatus, target string) (machine, instance st
 		}
 	}
 	instances := map[string]string{}
-	var add func([]entity.MachineStatus)
-	add = func(list []entity.MachineStatus) {
-		for _, m := range list {
-			instances[m.ID] = m.InstanceID
-			add(m.Containers)
-		}
+	for _, m := range status.AllMachines() {
+		instances[m.ID] = m.InstanceID
 	}
-	add(status.Machines)
 	instance, there := instances[machine]
 	switch {
 	case !there:

@@ -276,14 +276,9 @@ func entities(m *entity.ModelStatus) (all []waited) {
 	for _, s := range m.Services {
 		all = append(all, waited{kind: "service", name: s.Name, life: s.Life, status: s.Status})
 	}
-	var machines func([]entity.MachineStatus)
-	machines = func(list []entity.MachineStatus) {
-		for _, one := range list {
-			all = append(all, waited{kind: "machine", name: one.ID, life: one.Life, status: one.Status})
-			machines(one.Containers)
-		}
+	for _, one := range m.AllMachines() {
+		all = append(all, waited{kind: "machine", name: one.ID, life: one.Life, status: one.Status})
 	}
-	machines(m.Machines)
 	return all
 }
 

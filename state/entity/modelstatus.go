@@ -13,6 +13,19 @@ type ModelStatus struct {
 	At        time.Time        `json:"at"` // the controller's clock when it was read
 }
 
+// AllMachines returns every machine, containers after their hosts.
+func (m *ModelStatus) AllMachines() (all []MachineStatus) {
+	var add func([]MachineStatus)
+	add = func(machines []MachineStatus) {
+		for _, one := range machines {
+			all = append(all, one)
+			add(one.Containers)
+		}
+	}
+	add(m.Machines)
+	return all
+}
+
 // A ModelHeader is the first line of status, about the model itself.
 type ModelHeader struct {
 	Name       string `json:"name"`

@@ -80,15 +80,6 @@ func allUnits(m *entity.ModelStatus) (all []entity.UnitStatus) {
 	return all
 }
 
-// allMachines returns every machine, containers after their hosts.
-func allMachines(machines []entity.MachineStatus) (all []entity.MachineStatus) {
-	for _, m := range machines {
-		all = append(all, m)
-		all = append(all, allMachines(m.Containers)...)
-	}
-	return all
-}
-
 // portTexts returns the ports of a unit in the form "80/tcp".
 func portTexts(u entity.UnitStatus) []string {
 	texts := make([]string, len(u.OpenedPorts))

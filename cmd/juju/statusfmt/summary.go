@@ -13,7 +13,7 @@ import (
 // Summary writes counts: machines, units and services by status, and exposed services.
 func Summary(w io.Writer, m *entity.ModelStatus, _ Options) error {
 	var subnets, ports, machines, units, services []string
-	for _, one := range allMachines(m.Machines) {
+	for _, one := range m.AllMachines() {
 		machines = append(machines, string(one.Status.Status))
 		for _, a := range one.Addresses {
 			subnets = append(subnets, subnetOf(a))

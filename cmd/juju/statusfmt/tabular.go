@@ -130,7 +130,7 @@ func doing(agent entity.Status) string {
 func machineTable(m *entity.ModelStatus) *table {
 	t := &table{}
 	t.add(plain("Machine", "State", "Address", "Inst id", "Base", "AZ", "Message")...)
-	for _, one := range allMachines(m.Machines) {
+	for _, one := range m.AllMachines() {
 		address := ""
 		if len(one.Addresses) > 0 {
 			address = one.Addresses[0]
