@@ -92,7 +92,6 @@ type unit struct {
 	config                               string
 	charm                                string // of the last hook
 	relations                            map[string]*relation
-	left                                 []string // relations that it need not break any more
 	sets                                 map[string]set
 }
 

@@ -229,13 +229,14 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 // nextTask runs the oldest task. One that is running already is known only to the controller: its
 // agent, or its machine, was lost.
 func nextTask(remote Remote) (Op, bool) {
-	for _, task := range remote.Unit.Tasks {
-		if task.Status == entity.TaskPending {
-			return Op{Verb: RunTask, Task: task.ID}, true
-		}
-		return Op{Verb: FailTask, Task: task.ID}, true
+	if len(remote.Unit.Tasks) == 0 {
+		return Op{}, false
 	}
-	return Op{}, false
+	task := remote.Unit.Tasks[0]
+	if task.Status == entity.TaskPending {
+		return Op{Verb: RunTask, Task: task.ID}, true
+	}
+	return Op{Verb: FailTask, Task: task.ID}, true
 }
 
 // nextOfTask finishes a task that is in progress. It is never run again once it has begun.
