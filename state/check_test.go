@@ -121,7 +121,7 @@ var damages = []damage{
 	{collection: "machines", id: "3", change: set("life", 1),
 		finding: "units wordpress/0: it is alive, and machine 3, its machine, is dying"},
 	{collection: "machines", id: "9", insert: bson.M{"life": 0},
-		finding: "sequence machine: its next number is 4, and 9 is taken"},
+		finding: "sequence machine: its next number is 5, and 9 is taken"},
 	{collection: "machines", id: "3/lxd/0", insert: bson.M{"life": 0, "host": "8"},
 		finding: "machines 3/lxd/0: its host does not exist: machines 8"},
 	{collection: "units", id: "wordpress/0", finding: "scopes 2#requirer#wordpress/0: its unit does not exist: units wordpress/0"},

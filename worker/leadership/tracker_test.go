@@ -119,11 +119,11 @@ func leads(t *testing.T, tracker *Tracker, want int64) {
 func TestALeaderRenewsAtHalfOfItsTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newController()
-		first, end := begin(t, c, web0)
-		defer end()
-		if epoch, known := first.Epoch(); epoch != 0 || known {
+		if epoch, known := NewTracker(c, web0).Epoch(); epoch != 0 || known {
 			t.Errorf("before the first answer: epoch %d, known %v", epoch, known)
 		}
+		first, end := begin(t, c, web0)
+		defer end()
 		leads(t, first, 1)
 		second, end := begin(t, c, web1)
 		defer end()
