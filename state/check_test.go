@@ -106,7 +106,7 @@ const wm = "wordpress:db mysql:server"
 var damages = []damage{
 	{collection: "model", id: "model", finding: "model model: it is missing, so nothing can be added to the model"},
 	{collection: "model", id: "model", change: set("life", 1),
-		finding: "model model: it is dying, machine 0 is alive, and no cleanup will destroy it"},
+		finding: "model model: it is dying, storage data/0 is alive, and no cleanup will destroy it"},
 	{collection: "tasks", id: "unit-riak-0#2", finding: "operations 1: it has no tasks"},
 	{collection: "tasks", id: "unit-gone-0#2", insert: bson.M{"number": 8, "operation": "1", "unit": "gone/0",
 		"status": "pending"},

@@ -39,6 +39,9 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		}
 		if len(changes.Applications) > 0 {
 			if err := u.leaderOps(o, changes.Epoch); err != nil {
+				if now := u.refresh(ctx); now != nil {
+					return now // it was removed meanwhile, and so it leads no more
+				}
 				return err
 			}
 		}

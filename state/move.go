@@ -99,8 +99,7 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	if t.from == entity.Alive {
 		set = append(set, d.raise(*l)...)
 	}
-	o.Update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...),
-		append(bson.D{{"$set", set}}, update...))
+	o.Update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...), withSet(set, update))
 	if t.from != entity.Alive {
 		return nil
 	}
@@ -110,6 +109,20 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	o.reachOps(e, d, holders, atOnce)
 	o.forceOps(key, *l, d)
 	return nil
+}
+
+// withSet returns an update that also sets fields. It has one $set: of two with the same name a
+// transaction that is resumed would know only the last.
+func withSet(set, update bson.D) bson.D {
+	var others bson.D
+	for _, e := range update {
+		if fields, ok := e.Value.(bson.D); ok && e.Name == "$set" {
+			set = append(set, fields...)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return append(bson.D{{"$set", set}}, others...)
 }
 
 // destroyAtOnce destroys sources in the entity's own transaction: those that the table
