@@ -22,7 +22,7 @@ func (r *rig) debug(script string, names ...string) (ran <-chan string, end func
 			hooks <- h.Name
 			cmd := exec.CommandContext(ctx, "sh", "-c", script)
 			cmd.Dir, cmd.Env = h.Dir, h.Env
-			if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+			if err := cmd.Run(); err != nil && cmd.ProcessState == nil && ctx.Err() == nil {
 				r.t.Error(err)
 			}
 			return max(cmd.ProcessState.ExitCode(), 0)
