@@ -264,7 +264,7 @@ func (s *scene) databases() []*mongo.Database { return []*mongo.Database{s.st.DB
 var (
 	randomIDs = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{24}\b`)
 	realTimes = regexp.MustCompile(`"uploadDate":"[^"]*"`)
-	numbers   = regexp.MustCompile(`([/#"-])\d+|("(?:id|relation|counter)":)\d+`)
+	numbers   = regexp.MustCompile(`([/#"-])\d+|("(?:id|relation|counter|number)":)\d+`)
 )
 
 // contents returns what the model and the controller hold, one line a document,
