@@ -17,6 +17,36 @@ func Notify(ctx context.Context, watch func(context.Context) (<-chan struct{}, e
 	return each(ctx, watch, func(ctx context.Context, _ struct{}) error { return handle(ctx) })
 }
 
+// NotifyAgain is Notify for work that may have to go on without an event: handle is also called
+// once the pause has passed that it returned. After a pause of 0 only an event counts.
+func NotifyAgain(ctx context.Context, watch func(context.Context) (<-chan struct{}, error),
+	handle func(context.Context) (again time.Duration, err error)) error {
+	events, err := watch(ctx)
+	if err != nil {
+		return err
+	}
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case _, ok := <-events:
+			if !ok {
+				return Ended(ctx)
+			}
+		case <-again:
+		}
+		pause, err := handle(ctx)
+		if err != nil {
+			return err
+		}
+		again = nil
+		if pause > 0 {
+			again = time.After(pause)
+		}
+	}
+}
+
 // Strings is Notify for a watch whose events name what changed.
 func Strings(ctx context.Context, watch func(context.Context) (<-chan []string, error),
 	handle func(ctx context.Context, ids []string) error) error {

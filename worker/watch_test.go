@@ -37,6 +37,33 @@ func TestStringsHandlesOneEventAtATime(t *testing.T) {
 	})
 }
 
+// Work that is not over goes on after the pause it asks for, or with the next event.
+func TestNotifyAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events := make(chan struct{})
+		begin, pauses := time.Now(), []time.Duration{time.Minute, time.Hour, 0, 0}
+		var at []time.Duration
+		go func() {
+			events <- struct{}{}
+			time.Sleep(2 * time.Minute)
+			events <- struct{}{}
+			time.Sleep(48 * time.Hour)
+			events <- struct{}{}
+			close(events)
+		}()
+		err := NotifyAgain(t.Context(),
+			func(context.Context) (<-chan struct{}, error) { return events, nil },
+			func(context.Context) (time.Duration, error) {
+				at = append(at, time.Since(begin))
+				return pauses[len(at)-1], nil
+			})
+		want := []time.Duration{0, time.Minute, 2 * time.Minute, 48*time.Hour + 2*time.Minute}
+		if !errors.Is(err, ErrWatchEnded) || !slices.Equal(at, want) {
+			t.Errorf("handled at %v, then %v; want %v", at, err, want)
+		}
+	})
+}
+
 func TestWatchThatEnds(t *testing.T) {
 	events := make(chan struct{}, 1)
 	watch := func(context.Context) (<-chan struct{}, error) { return events, nil }

@@ -37,32 +37,15 @@ func (c *running) resumeModels(open provider.Open) worker.Func {
 		retry = 10 * time.Second
 	}
 	return func(ctx context.Context) error {
-		events, err := c.ctrl.WatchUnfinishedModels(ctx)
-		if err != nil {
-			return err
-		}
-		var again <-chan time.Time
-		for {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case _, ok := <-events:
-				if !ok {
-					return worker.Ended(ctx)
-				}
-			case <-again:
-			}
+		return worker.NotifyAgain(ctx, c.ctrl.WatchUnfinishedModels, func(ctx context.Context) (time.Duration, error) {
 			left, err := c.ctrl.ResumeModels(ctx, func(ctx context.Context, row controller.ModelRow) error {
 				return c.removeOutside(ctx, open, row)
 			})
-			if err != nil {
-				return err
+			if err != nil || left == 0 {
+				return 0, err
 			}
-			again = nil
-			if left > 0 {
-				again = time.After(retry)
-			}
-		}
+			return retry, nil
+		})
 	}
 }
 

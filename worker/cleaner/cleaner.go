@@ -25,37 +25,18 @@ func New(config Config) worker.Func {
 		config.Retry = 30 * time.Second
 	}
 	return func(ctx context.Context) error {
-		events, err := config.API.WatchCleanups(ctx)
-		if err != nil {
-			return err
-		}
 		// No event tells that an unfinished cleanup can go on, so it is tried again after a
-		// while. The timer runs only while there is one.
-		var again <-chan time.Time
-		for {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case _, ok := <-events:
-				if !ok {
-					return worker.Ended(ctx)
-				}
-			case <-again:
-			}
+		// while.
+		return worker.NotifyAgain(ctx, config.API.WatchCleanups, func(ctx context.Context) (time.Duration, error) {
 			left, due, err := config.API.Cleanup(ctx)
-			if err != nil {
-				return err
+			if err != nil || left == 0 {
+				return due, err
 			}
-			again = nil
-			if left > 0 {
-				logger.Debugf("%d cleanups are left for the next pass", left)
-				if due == 0 || due > config.Retry {
-					due = config.Retry
-				}
+			logger.Debugf("%d cleanups are left for the next pass", left)
+			if due == 0 || due > config.Retry {
+				due = config.Retry
 			}
-			if due > 0 {
-				again = time.After(due)
-			}
-		}
+			return due, nil
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package provisioner
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -38,12 +39,12 @@ type Config struct {
 
 // New returns the provisioner of one model.
 func New(config Config) worker.Func {
-	orDefault(&config.Parallel, 16)
-	orDefault(&config.Attempts, 10)
-	orDefault(&config.Pause, 10*time.Second)
-	orDefault(&config.Retry, 30*time.Second)
-	orDefault(&config.Look, 2*time.Minute)
-	orDefault(&config.Sure, time.Minute)
+	config.Parallel = cmp.Or(config.Parallel, 16)
+	config.Attempts = cmp.Or(config.Attempts, 10)
+	config.Pause = cmp.Or(config.Pause, 10*time.Second)
+	config.Retry = cmp.Or(config.Retry, 30*time.Second)
+	config.Look = cmp.Or(config.Look, 2*time.Minute)
+	config.Sure = cmp.Or(config.Sure, time.Minute)
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		p := &provisioner{
@@ -65,13 +66,6 @@ func New(config Config) worker.Func {
 			}
 		}()
 		return p.loop(ctx)
-	}
-}
-
-func orDefault[T comparable](value *T, otherwise T) {
-	var zero T
-	if *value == zero {
-		*value = otherwise
 	}
 }
 

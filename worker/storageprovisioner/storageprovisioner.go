@@ -1,6 +1,7 @@
 package storageprovisioner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,22 +50,19 @@ type Config struct {
 
 // New returns the worker for one model.
 func New(config Config) worker.Func {
-	orDefault(&config.Retry, 30*time.Second)
-	orDefault(&config.MaxRetry, 30*time.Minute)
-	orDefault(&config.Bound, 5*time.Minute)
+	config.Retry = cmp.Or(config.Retry, 30*time.Second)
+	config.MaxRetry = cmp.Or(config.MaxRetry, 30*time.Minute)
+	config.Bound = cmp.Or(config.Bound, 5*time.Minute)
 	return func(ctx context.Context) error {
 		p := &provisioner{Config: config, failed: map[string]failure{}}
-		return p.loop(ctx)
+		return worker.NotifyAgain(ctx, p.API.WatchStorage, func(ctx context.Context) (time.Duration, error) {
+			err := p.pass(ctx)
+			return p.pause(), err
+		})
 	}
 }
 
-func orDefault(d *time.Duration, otherwise time.Duration) {
-	if *d == 0 {
-		*d = otherwise
-	}
-}
-
-// A provisioner's loop owns its fields.
+// A provisioner's passes own its fields.
 type provisioner struct {
 	Config
 	failed map[string]failure // by storage
@@ -77,40 +75,15 @@ type failure struct {
 	life  entity.Life // of the instance then; when it changes, the instance does not wait
 }
 
-func (p *provisioner) loop(ctx context.Context) error {
-	events, err := p.API.WatchStorage(ctx)
-	if err != nil {
-		return err
-	}
-	var again <-chan time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case _, ok := <-events:
-			if !ok {
-				return worker.Ended(ctx)
-			}
-		case <-again:
-		}
-		if err := p.pass(ctx); err != nil {
-			return err
-		}
-		again = nil
-		if next, ok := p.next(); ok {
-			again = time.After(time.Until(next))
-		}
-	}
-}
-
-// next returns the time at which the first of the failures is over.
-func (p *provisioner) next() (first time.Time, ok bool) {
+// pause returns how long it is until the first of the failures may be tried again, 0 if there is
+// none.
+func (p *provisioner) pause() (first time.Duration) {
 	for _, f := range p.failed {
-		if !ok || f.next.Before(first) {
-			first, ok = f.next, true
+		if left := max(time.Until(f.next), 1); first == 0 || left < first {
+			first = left
 		}
 	}
-	return first, ok
+	return first
 }
 
 // pass does what there is to do now. It fails only if the controller does.
