@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -82,10 +83,7 @@ func (m modelDoc) completeStorage(meta *charm.Meta, store charm.Storage,
 		c.Pool = pools[0].Name
 	}
 	if c.Size == 0 {
-		c.Size = max(store.MinimumSize, 1)
-		if store.MinimumSize == 0 {
-			c.Size = defaultSize
-		}
+		c.Size = cmp.Or(store.MinimumSize, defaultSize)
 	}
 	switch {
 	case c.Count == 0: // what the store is, does not matter
@@ -219,7 +217,7 @@ func (g storageGrant) newOps(ctx context.Context, o *ops, store string,
 	if c.Count == 0 {
 		return nil, nil
 	}
-	pool, err := g.st.pool(o, g.model, c.Pool)
+	pool, err := g.model.pool(c.Pool)
 	if err != nil {
 		return nil, fmt.Errorf("charm %q store %q: %w", g.meta.Name, store, err)
 	}
@@ -289,9 +287,9 @@ func mountOf(store charm.Storage, id string) string {
 	return path.Join(dir, id)
 }
 
-// pool returns a pool by its name.
-func (st *State) pool(_ *ops, model modelDoc, name string) (entity.StoragePool, error) {
-	for _, p := range entity.StoragePools(model.Cloud) {
+// pool returns a pool of the model's cloud by its name.
+func (m modelDoc) pool(name string) (entity.StoragePool, error) {
+	for _, p := range entity.StoragePools(m.Cloud) {
 		if p.Name == name {
 			return p, nil
 		}

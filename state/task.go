@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	mgo "gopkg.in/mgo.v2"
@@ -102,7 +103,7 @@ func (t Tasks) Find(ctx context.Context, prefix string) (ids []string, err error
 		return nil, err
 	}
 	for _, d := range docs {
-		if id := strconv.Itoa(d.Number); len(id) >= len(prefix) && id[:len(prefix)] == prefix {
+		if id := strconv.Itoa(d.Number); strings.HasPrefix(id, prefix) {
 			ids = append(ids, id)
 		}
 	}

@@ -98,10 +98,7 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
   juju detach-storage data/0 --force`,
 		Annotations: seeAlso("storage", "attach-storage", "remove-storage"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := storageIDs(args)
-			if err == nil && len(ids) == 0 {
-				err = usagef("detach-storage requires at least one storage ID")
-			}
+			ids, err := someStorageIDs(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -137,10 +134,7 @@ it. Storage that a unit has is refused, unless you give --force, which detaches 
   juju remove-storage data/0 --no-destroy`,
 		Annotations: seeAlso("storage", "detach-storage"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := storageIDs(args)
-			if err == nil && len(ids) == 0 {
-				err = usagef("remove-storage requires at least one storage ID")
-			}
+			ids, err := someStorageIDs(cmd, args)
 			if err != nil {
 				return err
 			}

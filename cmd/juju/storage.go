@@ -170,6 +170,15 @@ func storageIDs(values []string) (ids []string, err error) {
 	return ids, nil
 }
 
+// someStorageIDs is storageIDs for a command that needs at least one.
+func someStorageIDs(cmd *cobra.Command, values []string) ([]string, error) {
+	ids, err := storageIDs(values)
+	if err == nil && len(ids) == 0 {
+		err = usagef("%s requires at least one storage ID", cmd.Name())
+	}
+	return ids, err
+}
+
 func storagePoolsCommand(s *session) *cobra.Command {
 	var output output
 	var names, providers []string
