@@ -29,10 +29,10 @@ const (
 	maxLength = 64 << 20
 	// freeAfter is how much of the file may have been read and still take space.
 	freeAfter = 1 << 20
-	// busyLook and idleLook are how often the file is looked at while a hook runs
-	// and between hooks. It is looked at, and not watched, because a user has 128
-	// inotify instances, and a host may have more agents; a hook's last lines
-	// are fetched when it ends and wait for no clock.
+	// busyLook and idleLook are how often the file is looked at while a hook runs, and between
+	// hooks while a process that one has left has it open; otherwise it is not looked at. It is
+	// not watched, because a user has 128 inotify instances, and a host may have more agents; a
+	// hook's last lines are fetched when it ends and wait for no clock.
 	busyLook = 100 * time.Millisecond
 	idleLook = 2 * time.Second
 )
@@ -174,10 +174,11 @@ func (o *output) follow() {
 		case <-timer.C:
 			o.mu.Lock()
 			o.read()
-			if every == idleLook {
-				o.reset()
-			}
+			over := every == idleLook && o.reset()
 			o.mu.Unlock()
+			if over {
+				continue
+			}
 		}
 		timer.Reset(every)
 	}
@@ -306,17 +307,18 @@ func (o *output) empty() {
 	}
 }
 
-// reset empties the file if all of it was read and no other process has it open, which it
-// checks with a write lease. Otherwise it frees what was read.
-func (o *output) reset() {
-	if o.offset == 0 {
-		return
-	}
+// reset empties the file if no other process has it open, which it checks with a write lease. Then
+// it returns true: nothing more can come before the next begin. Otherwise it frees what was read.
+func (o *output) reset() (over bool) {
 	fd := o.file.Fd()
 	if _, err := unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_WRLCK); err != nil {
 		o.free(1)
-		return
+		return false
 	}
 	defer unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_UNLCK)
-	o.empty()
+	o.read() // what the last process printed before it closed the file
+	if o.offset > 0 {
+		o.empty()
+	}
+	return true
 }

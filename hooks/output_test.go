@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -221,6 +223,50 @@ func TestOutputRunsAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.want(t, "start: later")
+}
+
+// Between hooks the file is looked at as long as a process that one has left has it open, so that
+// its lines are logged soon, and no longer, so that an idle agent does nothing.
+func TestOutputIsLookedAtOnlyWhileItIsOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sleep := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		path := filepath.Join(t.TempDir(), "output")
+		o := newOutput(t, path)
+		f := o.begun(t, "start")
+		o.end()
+		for range 3 {
+			sleep(10 * idleLook)
+			write(t, f, "later\n")
+			sleep(idleLook + 1)
+			o.want(t, "start: later")
+		}
+		write(t, f, "at last\n")
+		f.Close()
+		sleep(idleLook + 1)
+		o.want(t, "start: at last")
+		if size, _ := space(t, path); size != 0 {
+			t.Errorf("the file is still %d long", size)
+		}
+		if err := os.WriteFile(path, []byte("from elsewhere\n"), 0); err != nil {
+			t.Fatal(err)
+		}
+		sleep(10 * idleLook)
+		o.want(t)
+		f = o.begun(t, "stop")
+		o.want(t, "start: from elsewhere")
+		write(t, f, "running\n")
+		sleep(busyLook + 1)
+		o.want(t, "stop: running")
+		o.end()
+		f.Close()
+		if err := o.close(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // Emptying the file by hand does not stop the log.
