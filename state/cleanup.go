@@ -60,17 +60,31 @@ func (c Cleaner) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
 // many should be tried again; due is the time until the next one with a deadline, 0 if
 // there is none.
 //
-// Those of force come last, once the others have led to nothing new: what they remove, and
-// which machines go with their units, does not depend on what force removes beside it.
+// The destruction of the model comes once the others have led to nothing new, and force
+// once that has led to nothing new either: what goes before, and which machines go with
+// their units, does not depend on what the later ones remove beside it.
 func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err error) {
-	for {
-		p, err := c.pass(ctx, bson.D{{"kind", bson.D{{"$ne", cleanupForce}}}})
-		if err != nil {
-			return p.left, 0, err
+	ofModel := bson.D{{"kind", cleanupDestroy}, {"arg", modelKey}}
+	others := bson.D{{"kind", bson.D{{"$ne", cleanupForce}}}, {"$nor", []bson.D{ofModel}}}
+	for again := true; again; {
+		p, err := c.pass(ctx, others)
+		if left = p.left; err != nil {
+			return left, 0, err
 		}
-		if left = p.left; p.done == 0 {
-			break
+		if p.done > 0 {
+			continue
 		}
+		m, err := c.pass(ctx, ofModel)
+		if left += m.left; err != nil {
+			return left, 0, err
+		}
+		if again = m.done > 0; again || m.left == 0 {
+			continue
+		}
+		if p, err = c.pass(ctx, others); err != nil { // what the model's end has begun
+			return left, 0, err
+		}
+		left, again = m.left+p.left, p.done > 0
 	}
 	p, err := c.pass(ctx, bson.D{{"kind", cleanupForce}})
 	return left + p.left, p.due, err

@@ -329,3 +329,23 @@ func TestNextServiceOwesNothingForTheLastOne(t *testing.T) {
 		t.Errorf("machine %s is %s, destroyed with strength %s; want force", machine, doc.Life, doc.Strength)
 	}
 }
+
+// A unit that comes to a machine keeps the machine from going with one that was destroyed with
+// force, even if the cleaner finds the model destroyed too, and the new unit gone: the
+// machine goes with the model, plainly, as if the cleaner had run before.
+func TestModelsEndComesAfterMachinesThatUnitsLeave(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	w.provision("0")
+	w.started("mysql/0")
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour, Machines: true}))
+	_, err := s.AddUnits(w.ctx, 1, []string{"0"})
+	w.ok(err)
+	w.end("mysql/0")
+	w.ok(w.st.Destroy(w.ctx, plain))
+	w.clean()
+	e := w.checkExplain("0", "the agent of machine 0 must set it dead")
+	if e.Life != entity.Dying || e.Strength != entity.Plain {
+		t.Errorf("the machine is %v %v, want dying plain", e.Life, e.Strength)
+	}
+}
