@@ -8,6 +8,7 @@
 //	agents/machine-N/         the machine's agent
 //	agents/unit-NAME-N/       the agents of the units
 //	tools/machine-N/jujud     says which Juju's contract with charms is kept
+//	tools/machine-N/juju-run  runs a command as a unit's hook is run
 //	hooks.lock                locked while a hook runs, unless the cloud names another file
 //
 // Each agent's directory has:

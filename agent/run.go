@@ -15,6 +15,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/hooks"
 	"juju/provider/process"
 	"juju/state/entity"
 	"juju/worker"
@@ -81,9 +82,15 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 		if err := a.installJujud(); err != nil {
 			return err
 		}
+		if err := hooks.InstallJujuRun(a.toolsDir(), a.options.HookTool); err != nil {
+			return err
+		}
 	}
 	return a.Run(ctx)
 }
+
+// toolsDir returns the directory of programs for the users of the machine.
+func (a *Agent) toolsDir() string { return filepath.Join(a.root(), "tools", a.config.Tag.String()) }
 
 // installJujud makes a link to this program where charms look for jujud, to ask it for the version.
 func (a *Agent) installJujud() error {
@@ -91,7 +98,7 @@ func (a *Agent) installJujud() error {
 	if err != nil {
 		return fmt.Errorf("cannot install jujud: %w", err)
 	}
-	link := filepath.Join(a.root(), "tools", a.config.Tag.String(), "jujud")
+	link := filepath.Join(a.toolsDir(), "jujud")
 	if at, err := os.Readlink(link); err == nil && at == self {
 		return nil
 	}

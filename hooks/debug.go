@@ -28,3 +28,6 @@ func DebugHooks(ctx context.Context, runDir string, names []string, ready func()
 		return run(ctx, DebuggedHook{Name: req.Hook, Dir: req.Dir, Env: req.Env})
 	})
 }
+
+// A Shell runs in place of a hook.
+type Shell = tool.Shell

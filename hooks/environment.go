@@ -52,7 +52,7 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set(tool.SocketVar, socket)
 	set("JUJU_AGENT_SOCKET_ADDRESS", socket)
 	set("JUJU_AGENT_SOCKET_NETWORK", "unix")
-	if t := p.Task; t != nil {
+	if t := p.Task; c.isTask() {
 		set("JUJU_ACTION_NAME", t.Name)
 		set("JUJU_ACTION_UUID", t.ID)
 		set("JUJU_ACTION_TAG", entity.TaskTag(t.ID).String())

@@ -125,6 +125,9 @@ func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last
 		stdout, stderr, err = r.output.begin(of)
 		return stdout, stderr, r.output.end, err
 	}
+	if s := hctx.params.Task.Streams; s != nil {
+		return s[1], s[2], func() string { return "" }, nil
+	}
 	if r.stdout == nil {
 		if r.stdout, err = r.follow("stdout"); err != nil {
 			return nil, nil, nil, err
@@ -176,7 +179,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	if _, err := os.Stat(r.params.CharmDir); err != nil {
 		return err
 	}
-	program, err := hctx.program(r.params.CharmDir)
+	program, err := hctx.program(r.params.CharmDir, r.params.LauncherPath)
 	if err != nil {
 		return err
 	}
@@ -223,6 +226,9 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	cmd := tool.LaunchCommand(r.params.LauncherPath, program...)
 	cmd.Dir, cmd.Env = r.params.CharmDir, hctx.environment(os.Environ(), r.params.CharmDir, r.params.ToolsDir, socket)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if t := hctx.params.Task; t != nil && t.Streams != nil {
+		cmd.Stdin = t.Streams[0]
+	}
 	if t := hctx.params.Task; t != nil && t.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, errTimedOut)

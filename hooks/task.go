@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"time"
 	"unicode/utf8"
 
+	"juju/hooks/tool"
 	"juju/state/entity"
 )
 
@@ -24,6 +25,10 @@ type Task struct {
 	// ever.
 	Command string
 	Timeout time.Duration
+	// Shell says that the user runs a shell, and Streams are the user's standard input, output and
+	// error, to which the command is connected. Only commands of juju-run have these, and no ID.
+	Shell   bool
+	Streams []*os.File
 	// A Parallel task does not wait for the machine's hooks. Those with the same Group wait for
 	// each other.
 	Parallel bool
@@ -86,15 +91,25 @@ func (c *Context) dispatchPath() string {
 	switch {
 	case c.params.Task == nil:
 		return "hooks/" + c.HookName()
-	case c.params.Task.Command != "":
+	case c.params.Task.isCommand():
 		return ""
 	}
 	return "actions/" + c.HookName()
 }
 
+// isTask reports whether a task of the controller's runs, and neither a hook nor a command of juju-run.
+func (c *Context) isTask() bool { return c.params.Task != nil && c.params.Task.ID != "" }
+
+// isCommand reports whether the task is a user's command, and not an action.
+func (t *Task) isCommand() bool { return t.Command != "" || t.Shell }
+
 // program returns the program that runs, with its arguments; none if the charm doesn't have it.
-func (c *Context) program(charmDir string) ([]string, error) {
+// launcher is the hook-tool binary.
+func (c *Context) program(charmDir, launcher string) ([]string, error) {
 	path := c.dispatchPath()
+	if path == "" && c.params.Task.Shell {
+		return append([]string{launcher}, tool.ShellProgram()...), nil
+	}
 	if path == "" {
 		return []string{shell, "-c", c.params.Task.Command}, nil
 	}
@@ -119,15 +134,16 @@ func (c *Context) lockPath(machine string) string {
 // who describes what runs, for others that wait for it.
 func (c *Context) who() string {
 	kind := "hook"
-	if c.params.Task != nil {
+	if c.isTask() {
 		kind = "action"
+	} else if c.params.Task != nil {
+		kind = "command"
 	}
 	return fmt.Sprintf("%s %q of unit %s", kind, c.HookName(), c.params.Unit)
 }
 
-// Outcome returns how a task has ended for which Run has returned err, which is nil or a
-// *FailedError. Its results are what action-set has set, the exit code and the output.
-func (c *Context) Outcome(err error) (entity.TaskOutcome, error) {
+// Outcome returns how a task has ended that has failed like this, or has not if failed is nil. Its results are what action-set has set, the exit code and the output.
+func (c *Context) Outcome(failed *FailedError) (entity.TaskOutcome, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	outcome := entity.TaskOutcome{Status: entity.TaskCompleted}
@@ -136,8 +152,7 @@ func (c *Context) Outcome(err error) (entity.TaskOutcome, error) {
 		results = map[string]any{}
 	}
 	code := 0
-	var failed *FailedError
-	if errors.As(err, &failed) {
+	if failed != nil {
 		code = failed.ExitCode
 		switch {
 		case failed.Reason == reasonAborted:

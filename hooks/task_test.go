@@ -34,7 +34,7 @@ func (r *rig) taskWith(ctx context.Context, task Task) (entity.TaskOutcome, erro
 	if err != nil && !errors.As(err, &failed) {
 		return entity.TaskOutcome{}, err
 	}
-	return hctx.Outcome(err)
+	return hctx.Outcome(failed)
 }
 
 // action writes an action of the charm.

@@ -178,27 +178,43 @@ func checkEmpty(args []string) error {
 }
 
 // InstallTools makes dir hold a link to binary, the hook-tool program, under
-// the name of every hook tool. Repeating it is harmless, also while hooks run:
+// the name of every hook tool, and as juju-run. Repeating it is harmless, also while hooks run:
 // no name is ever missing once it has been there.
 func InstallTools(dir, binary string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot install hook tools: %w", err)
 	}
-	for _, name := range ToolNames() {
-		link := filepath.Join(dir, name)
-		if target, err := os.Readlink(link); err == nil && target == binary {
-			continue
+	for _, name := range append(ToolNames(), tool.JujuRunName) {
+		if err := installLink(filepath.Join(dir, name), binary); err != nil {
+			return err
 		}
-		fresh := link + ".new"
-		if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("cannot install hook tool: %w", err)
-		}
-		if err := os.Symlink(binary, fresh); err != nil {
-			return fmt.Errorf("cannot install hook tool: %w", err)
-		}
-		if err := os.Rename(fresh, link); err != nil {
-			return fmt.Errorf("cannot install hook tool: %w", err)
-		}
+	}
+	return nil
+}
+
+// InstallJujuRun makes dir hold a link to binary, the hook-tool program, as juju-run.
+func InstallJujuRun(dir, binary string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot install juju-run: %w", err)
+	}
+	return installLink(filepath.Join(dir, tool.JujuRunName), binary)
+}
+
+// installLink makes link lead to a program.
+func installLink(link, program string) error {
+	if target, err := os.Readlink(link); err == nil && target == program {
+		return nil
+	}
+	fresh := link + ".new"
+	err := os.Remove(fresh)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		err = os.Symlink(program, fresh)
+	}
+	if err == nil {
+		err = os.Rename(fresh, link)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot install %s: %w", filepath.Base(link), err)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (t *actionGet) init(_ *Context, args []string) error {
 
 func (t *actionGet) run(_ context.Context, run *toolRun) error {
 	task := run.hook.params.Task
-	if task == nil {
+	if !run.hook.isTask() {
 		return errNoAction
 	}
 	var value any = task.Params
@@ -116,7 +116,7 @@ func (t *actionSet) init(_ *Context, args []string) error {
 
 func (t *actionSet) run(_ context.Context, run *toolRun) error {
 	c := run.hook
-	if c.params.Task == nil {
+	if !c.isTask() {
 		return errNoAction
 	}
 	c.mu.Lock()
@@ -169,7 +169,7 @@ func (t *actionFail) init(_ *Context, args []string) error {
 
 func (t *actionFail) run(_ context.Context, run *toolRun) error {
 	c := run.hook
-	if c.params.Task == nil {
+	if !c.isTask() {
 		return errNoAction
 	}
 	c.mu.Lock()
@@ -192,7 +192,7 @@ func (t *actionLog) init(_ *Context, args []string) error {
 
 func (t *actionLog) run(ctx context.Context, run *toolRun) error {
 	c := run.hook
-	if c.params.Task == nil {
+	if !c.isTask() {
 		return errNoAction
 	}
 	return c.backend.LogTask(ctx, c.unit, c.params.Task.ID, t.message)

@@ -7,14 +7,10 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 
 	"juju/agent"
 	"juju/charm"
@@ -94,7 +90,12 @@ func (s *session) debugHooks(ctx context.Context, root, unit string, names []str
 	}
 	err = hooks.DebugHooks(ctx, agent.RunDir(root, unit), names, ready, func(ctx context.Context, h hooks.DebuggedHook) int {
 		s.note("Hook %s of unit %s. To run what the charm has for it: ./hooks/%s. To end it: exit 0", h.Name, unit, h.Name)
-		code := s.hookShell(ctx, unit, h)
+		shell := hooks.Shell{Prompt: unit + ":" + h.Name + " % ", Terminal: s.inTerminal, Term: s.getenv("TERM"),
+			Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr}
+		code, err := shell.Run(ctx, h.Dir, h.Env)
+		if err != nil {
+			fmt.Fprintf(s.stderr, "ERROR %v\n", err)
+		}
 		s.note("Hook %s has ended with exit code %d. Waiting for hooks of unit %s; to end: ctrl-c", h.Name, code, unit)
 		return code
 	})
@@ -102,50 +103,4 @@ func (s *session) debugHooks(ctx context.Context, root, unit string, names []str
 		return entity.Errorf(entity.AlreadyExists, "cannot debug unit %q: %w", unit, err)
 	}
 	return err
-}
-
-// hookShell runs a shell in place of a hook, and returns its exit code.
-func (s *session) hookShell(ctx context.Context, unit string, h hooks.DebuggedHook) int {
-	argv := []string{"sh"}
-	if _, err := exec.LookPath("bash"); err == nil {
-		// It leaves what follows exit in a pipe to the next hook's shell.
-		argv = []string{"bash", "--noprofile", "--norc"}
-	}
-	if s.inTerminal {
-		argv = append(argv, "-i")
-	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = h.Dir, append(h.Env, "PS1="+unit+":"+h.Name+" % ")
-	if terminal := s.getenv("TERM"); s.inTerminal && terminal != "" {
-		cmd.Env = append(cmd.Env, "TERM="+terminal) // the hook's own is that of a program
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.stdin, s.stdout, s.stderr
-	if s.inTerminal {
-		defer foreground(cmd)()
-	}
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		fmt.Fprintf(s.stderr, "ERROR cannot open a shell: %v\n", err)
-		return 1
-	}
-	if code := cmd.ProcessState.ExitCode(); code >= 0 {
-		return code
-	}
-	return 1 // killed
-}
-
-// foreground gives the terminal to a command that is about to start, and returns the function that
-// takes it back: otherwise ctrl-c would end this program too.
-func foreground(cmd *exec.Cmd) (back func()) {
-	tty := int(os.Stdin.Fd())
-	state, _ := term.GetState(tty)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Foreground: true, Ctty: tty}
-	signal.Ignore(unix.SIGTTOU) // or taking it back would stop this program
-	return func() {
-		_ = unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, unix.Getpgrp())
-		if state != nil {
-			_ = term.Restore(tty, state)
-		}
-	}
 }

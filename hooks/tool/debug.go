@@ -24,6 +24,10 @@ import (
 // other's part.
 const DebugName = "debug"
 
+// debugStdin stands for DIR if the connection is the standard input: it is then juju-run that runs
+// the shell (see RunCommand).
+const debugStdin = "-"
+
 // debugSocket is the name of the socket.
 const debugSocket = "debug.socket"
 
@@ -73,14 +77,20 @@ func Debug(args []string) (code int, err error) {
 	if err != nil {
 		return 2, err
 	}
-	conn, err := dial(filepath.Join(args[0], debugSocket), dialTimeout)
+	by, conn, err := "juju debug-hooks", net.Conn(nil), error(nil)
+	if args[0] == debugStdin {
+		by = JujuRunName
+		conn, err = net.FileConn(os.Stdin)
+	} else {
+		conn, err = dial(filepath.Join(args[0], debugSocket), dialTimeout)
+	}
 	if err != nil {
-		return 1, fmt.Errorf("cannot reach juju debug-hooks: %w", err)
+		return 1, fmt.Errorf("cannot reach %s: %w", by, err)
 	}
 	defer conn.Close()
 	var reply debugReply
 	if err := debugCall(conn, DebugRequest{Hook: args[1], Run: true, Env: os.Environ(), Dir: wd}, &reply); err != nil {
-		return 1, errors.New("juju debug-hooks has ended before the shell was left")
+		return 1, fmt.Errorf("%s has ended before the shell was left", by)
 	}
 	return reply.Code, nil
 }
@@ -136,13 +146,8 @@ func ServeDebug(ctx context.Context, dir string, ready func(), wants func(hook s
 				return
 			}
 			_ = conn.SetDeadline(time.Time{})
-			during, over := context.WithCancel(ctx)
+			during, over := untilClosed(ctx, conn)
 			defer over()
-			conns.Go(func() {
-				// The hook sends nothing more, so this read ends with its process, or with the Close.
-				_, _ = conn.Read(make([]byte, 1))
-				over()
-			})
 			one.Lock()
 			code := run(during, req)
 			one.Unlock()
@@ -150,5 +155,21 @@ func ServeDebug(ctx context.Context, dir string, ready func(), wants func(hook s
 				_ = writeMessage(conn, debugReply{Code: code})
 			}
 		})
+	}
+}
+
+// untilClosed returns a context that also ends when the other end closes the connection, on which it
+// sends nothing more. over closes it on this end.
+func untilClosed(ctx context.Context, conn net.Conn) (_ context.Context, over func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = conn.Read(make([]byte, 1))
+		cancel()
+	}()
+	return ctx, func() {
+		conn.Close()
+		<-done
 	}
 }

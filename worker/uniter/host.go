@@ -23,6 +23,9 @@ type host struct {
 	deploy func(ctx context.Context, url string) (*charm.Meta, error) // puts a charm into the charm directory
 	record func(message string) error                                 // commits the directory to its history
 	hooks  func() (hooks.Implemented, error)                          // which hooks the charm has
+	// commands are those of the machine's users; it may be nil. endCommands ends their service.
+	commands    <-chan *localCommand
+	endCommands func()
 }
 
 // A store stores the unit's state.
@@ -56,7 +59,9 @@ func newHost(config Config) (*host, error) {
 	}
 	history := charmdir.History{Path: config.Hooks.CharmDir, Author: "unit " + config.Unit.ID}
 	dir := charmdir.Dir{Path: config.Hooks.CharmDir, Work: config.StateDir, History: &history}
+	commands, end := serveCommands(config.Hooks.RunDir)
 	return &host{
+		commands: commands, endCommands: end,
 		store:  localstate.Open(filepath.Join(config.StateDir, stateFile)),
 		runner: processRunner{r},
 		deploy: func(ctx context.Context, url string) (*charm.Meta, error) { return dir.Deploy(ctx, config.API, url) },
@@ -66,6 +71,9 @@ func newHost(config Config) (*host, error) {
 }
 
 func (h *host) close() {
+	if h.endCommands != nil {
+		h.endCommands()
+	}
 	if err := h.runner.Close(); err != nil {
 		logger.Warningf("%v", err)
 	}

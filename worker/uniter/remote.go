@@ -63,6 +63,9 @@ type remote struct {
 	config     entity.ModelConfig
 	configured func(entity.ModelConfig) // is called with it whenever it was read
 
+	commands <-chan *localCommand // of the machine's users; nil if there are none
+	command  *localCommand        // the one that runs next, or nil
+
 	counterparts chan counterpart // events of the relations' watches
 	watched      map[int]context.CancelFunc
 	cancel       context.CancelFunc
@@ -133,6 +136,10 @@ func (r *remote) refresh(ctx context.Context) error {
 		r.leader.Retire()
 	}
 	r.snapshot.Epoch, r.snapshot.EpochKnown = r.leader.Epoch()
+	if r.command != nil && r.command.Context.Err() != nil {
+		r.command = nil
+	}
+	r.snapshot.Command = r.command != nil
 	if r.configStale {
 		config, err := r.api.ModelConfig(ctx, r.unit)
 		if err != nil {
@@ -271,6 +278,8 @@ func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 		r.counterpart(c)
 		return nil
 	case <-r.leader.Changed():
+		return nil
+	case r.command = <-r.nextCommand():
 		return nil
 	}
 }

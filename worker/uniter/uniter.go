@@ -89,6 +89,7 @@ func run(ctx context.Context, config Config, tracker *leadership.Tracker) error 
 		return err
 	}
 	defer host.close()
+	remote.commands = host.commands
 	state, err := host.store.Read()
 	if err != nil {
 		return err
@@ -230,10 +231,14 @@ func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, mes
 }
 
 // carryOut carries out one operation and notes what it changes.
-func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
+func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	before := u.executor.State()
 	u.factory.Hook.Settings = u.remote.config.Values()
 	u.factory.Hook.LockExempt = u.remote.config.LockExempt(u.remote.snapshot.Unit.Service)
+	if next.Verb == resolver.RunCommand {
+		u.factory.Command = &u.remote.command.Command
+		defer func() { u.remote.endCommand(err) }()
+	}
 	op, err := u.factory.New(next, before, u.remote.copy())
 	if err != nil {
 		return err

@@ -103,7 +103,8 @@ type Op struct {
 	// For a deployment or a task: the failed hook that the unit returns to, if it was in error.
 	After *Op `json:"after,omitempty"`
 
-	// For a task: its id, and how it has ended when it is Done.
+	// For a task: its id, "" for a command of a user of the machine, and how it has ended when it
+	// is Done.
 	Task    string             `json:"task,omitempty"`
 	Outcome entity.TaskOutcome `json:"outcome,omitzero"`
 

@@ -73,6 +73,8 @@ type Factory struct {
 	SetAgentStatus func(ctx context.Context, word entity.StatusWord, message string) error
 	// Hook is what the contexts of all hooks have in common.
 	Hook hooks.ContextParams
+	// Command is what a user of the machine runs next, or nil.
+	Command *Command
 }
 
 // New returns the operation that the resolver has chosen for a unit in state s.
@@ -84,6 +86,8 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 		return &runHook{Factory: f, op: op, skip: true}, nil
 	case resolver.RunTask:
 		return &runTask{Factory: f, id: op.Task, remote: remote}, nil
+	case resolver.RunCommand:
+		return &runTask{Factory: f, command: f.Command, remote: remote}, nil
 	case resolver.Deploy:
 		return &deploy{Factory: f, url: op.Charm}, nil
 	case resolver.Commit:

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,16 +23,32 @@ type taskAPI interface {
 // terminated is the outcome of a task that was interrupted. It is never run again.
 var terminated = entity.TaskOutcome{Status: entity.TaskFailed, Message: "action terminated"}
 
+// A Command is one that a user of the machine runs with juju-run.
+type Command struct {
+	hooks.Command
+	Context context.Context // ends when the user no longer waits for it
+	// Code is its exit code when it is over, unless Err says why it has none, or that what it has
+	// changed was refused.
+	Code int
+	Err  error
+}
+
 // runTask runs an action or a user's command, or finishes one.
 type runTask struct {
 	Factory
-	id     string
-	remote resolver.Remote
-	done   bool // an earlier agent has run it
-	name   string
+	id      string   // "" for a command of a user of the machine
+	command *Command // that; nil if an earlier agent has run it
+	remote  resolver.Remote
+	done    bool // an earlier agent has run it
+	name    string
 }
 
-func (o *runTask) String() string { return "run task " + o.id }
+func (o *runTask) String() string {
+	if o.id == "" {
+		return "run command"
+	}
+	return "run task " + o.id
+}
 
 func (o *runTask) History() string {
 	if o.name == "" {
@@ -55,6 +72,9 @@ func (o *runTask) Prepare(_ context.Context, s localstate.State) (localstate.Sta
 func (o *runTask) Execute(
 	ctx context.Context, s localstate.State, persist func(localstate.State) error,
 ) (localstate.State, error) {
+	if o.command != nil {
+		return o.executeCommand(ctx, s, persist)
+	}
 	begun, err := o.API.BeginTask(ctx, o.Unit, o.id)
 	if errors.Is(err, entity.TaskGone) {
 		return s.With(s.Op.After), nil
@@ -65,43 +85,17 @@ func (o *runTask) Execute(
 	if err != nil {
 		return s, err
 	}
-	if err := o.announce(ctx, task); err != nil {
-		return s, err
-	}
-	params := o.contextParams(s, o.remote, hooks.Info{})
-	params.Task = task
-	waited := false
-	params.Waiting = func(ctx context.Context, holder string) {
-		waited = true
-		o.showWaiting(ctx, "action "+task.Name, holder)
-	}
-	hctx, err := hooks.NewContext(o.API, params)
-	if err != nil {
-		return s, err
-	}
+	hctx, failed, err := o.run(ctx, s, task, hooks.Info{}, persist)
 	op := *s.Op
-	o.name = task.Name
-	err = o.Runner.Run(ctx, hctx, func(p hooks.Process) error {
-		if waited {
-			if err := o.announce(ctx, task); err != nil {
-				return err
-			}
-		}
-		running := op
-		running.Process = &p
-		return persist(s.With(&running))
-	})
 	op.Step = localstate.Done
-	var failed *hooks.FailedError
 	switch {
-	case err == nil || errors.As(err, &failed):
 	case errors.Is(err, hooks.ErrAbort): // while it waited for others
 		op.Outcome = entity.TaskOutcome{Status: entity.TaskAborted, Message: "aborted"}
 		return s.With(&op), nil
-	default:
+	case err != nil:
 		return s, err
 	}
-	if op.Outcome, err = hctx.Outcome(err); err != nil {
+	if op.Outcome, err = hctx.Outcome(failed); err != nil {
 		return s, err
 	}
 	if failed == nil || failed.ExitCode == 0 { // by action-fail: what else the action did counts
@@ -110,9 +104,77 @@ func (o *runTask) Execute(
 	return s.With(&op), nil
 }
 
+// executeCommand runs a command of a user of the machine. It succeeds also if the command can't be
+// run: that concerns only the user.
+func (o *runTask) executeCommand(
+	ctx context.Context, s localstate.State, persist func(localstate.State) error,
+) (localstate.State, error) {
+	over := s.With(s.Op.After)
+	info, err := o.command.Info(o.contextParams(s, o.remote, hooks.Info{}).Relations)
+	if err != nil {
+		o.command.Err = err
+		return over, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(o.command.Context, func() { cancel(hooks.ErrAbort) })()
+	hctx, failed, err := o.run(ctx, s, o.command.Task(), info, persist)
+	switch {
+	case errors.Is(err, hooks.ErrAbort):
+		o.command.Err = err
+		return over, nil
+	case err != nil:
+		return s, err
+	case failed != nil && failed.ExitCode > 0 && failed.Message == "":
+		o.command.Code = failed.ExitCode
+		return over, nil
+	case failed != nil:
+		o.command.Err = errors.New(cmp.Or(failed.Message, failed.Reason))
+		return over, nil
+	}
+	op := *s.Op
+	op.Step, op.Changes = localstate.Done, hctx.Changes()
+	return s.With(&op), nil
+}
+
+// run runs a task, or a user's command that is about what info says. failed says how it has failed;
+// err, that it has not run.
+func (o *runTask) run(
+	ctx context.Context, s localstate.State, task *hooks.Task, info hooks.Info, persist func(localstate.State) error,
+) (hctx *hooks.Context, failed *hooks.FailedError, err error) {
+	if err := o.announce(ctx, task); err != nil {
+		return nil, nil, err
+	}
+	params := o.contextParams(s, o.remote, info)
+	params.Task = task
+	waited := false
+	params.Waiting = func(ctx context.Context, holder string) {
+		waited = true
+		o.showWaiting(ctx, "action "+task.Name, holder)
+	}
+	if hctx, err = hooks.NewContext(o.API, params); err != nil {
+		return nil, nil, err
+	}
+	o.name = task.Name
+	err = o.Runner.Run(ctx, hctx, func(p hooks.Process) error {
+		if waited {
+			if err := o.announce(ctx, task); err != nil {
+				return err
+			}
+		}
+		running := *s.Op
+		running.Process = &p
+		return persist(s.With(&running))
+	})
+	if errors.As(err, &failed) {
+		err = nil
+	}
+	return hctx, failed, err
+}
+
 func (o *runTask) announce(ctx context.Context, task *hooks.Task) error {
 	message := "running action " + task.Name
-	if task.Command != "" {
+	if task.Name == entity.CommandTask {
 		message = "running commands"
 	}
 	return o.SetAgentStatus(ctx, entity.StatusExecuting, message)
@@ -127,10 +189,17 @@ func (o *runTask) Commit(ctx context.Context, s localstate.State) (localstate.St
 	if !op.Changes.IsEmpty() {
 		err := o.API.CommitHook(ctx, o.Unit, op.Changes)
 		if isRefusal(err) {
-			op.Outcome.Status, op.Outcome.Message = entity.TaskFailed, fmt.Sprintf("cannot commit its changes: %v", err)
+			err = fmt.Errorf("cannot commit its changes: %w", err)
+			op.Outcome.Status, op.Outcome.Message = entity.TaskFailed, err.Error()
+			if o.command != nil {
+				o.command.Err = err
+			}
 		} else if err != nil {
 			return s, err
 		}
+	}
+	if op.Task == "" {
+		return s.With(op.After), nil
 	}
 	if err := o.API.FinishTask(ctx, o.Unit, op.Task, op.Outcome); err != nil {
 		return s, err
@@ -145,6 +214,9 @@ func (f Factory) failTask(s localstate.State) (localstate.State, error) {
 		if err := f.EndInterrupted(*op.Process); err != nil {
 			return s, err
 		}
+	}
+	if op.Task == "" { // no one waits for it any more
+		return s.With(op.After), nil
 	}
 	op.Step, op.Outcome, op.Process = localstate.Done, terminated, nil
 	return s.With(&op), nil

@@ -20,6 +20,7 @@ const (
 	Deploy              Verb = "deploy"               // put Op.Charm into the charm directory
 	Run                 Verb = "run"                  // run Op.Hook
 	RunTask             Verb = "run-task"             // run Op.Task
+	RunCommand          Verb = "run-command"          // run the command of a user of the machine
 	FailTask            Verb = "fail-task"            // Op.Task was interrupted, and nothing is left of it here
 	Fail                Verb = "fail"                 // end what is left of the interrupted hook or task; it has failed
 	Skip                Verb = "skip"                 // count the failed hook as run, at the user's request

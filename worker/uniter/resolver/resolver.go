@@ -29,6 +29,8 @@ type Remote struct {
 	Barred bool
 	// RetryDue says that the failed hook should run again by itself.
 	RetryDue bool
+	// Command says that a user of the machine waits for a command to run.
+	Command bool
 	// UpdateStatusDue says that it is time for an update-status hook.
 	UpdateStatusDue bool
 	// Hooks are the hooks that the deployed charm has now. Only those of charm.LaterHooks matter:
@@ -220,16 +222,19 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	case remote.RetryDue:
 		return byItself
 	}
-	if op, ok := nextTask(remote); ok && local.Installed {
+	if op, ok := nextTask(remote); ok && (local.Installed || op.Verb == RunCommand) {
 		return op
 	}
 	return Op{Verb: AwaitResolution}
 }
 
-// nextTask runs the oldest task. One that is running already is known only to the controller: its
-// agent, or its machine, was lost.
+// nextTask runs a command of a user of the machine, or else the oldest task. A task that is running
+// already is known only to the controller: its agent, or its machine, was lost.
 func nextTask(remote Remote) (Op, bool) {
-	if len(remote.Unit.Tasks) == 0 {
+	switch {
+	case remote.Command:
+		return Op{Verb: RunCommand}, true
+	case len(remote.Unit.Tasks) == 0:
 		return Op{}, false
 	}
 	task := remote.Unit.Tasks[0]
@@ -239,7 +244,8 @@ func nextTask(remote Remote) (Op, bool) {
 	return Op{Verb: FailTask, Task: task.ID}, true
 }
 
-// nextOfTask finishes a task that is in progress. It is never run again once it has begun.
+// nextOfTask finishes a task, or a user's command, that is in progress. It is never run again once
+// it has begun.
 func nextOfTask(op localstate.Op, remote Remote) Op {
 	unfinished := slices.ContainsFunc(remote.Unit.Tasks, func(t entity.TaskRef) bool {
 		return t.ID == op.Task && t.Status != entity.TaskAborting

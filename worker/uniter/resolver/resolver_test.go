@@ -29,6 +29,7 @@ var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, ins
 //	hooks remove ...           which of the later hooks its charm has, or dispatch
 //	op run-hook pending ...    what is in progress
 //	task 12 running            the unit has a task that is not over
+//	command                    a user of the machine waits for a command
 //	gone 3                     the controller no longer lists a relation
 //	fail start                 the next run of this hook fails
 //	restart                    the agent is a new process
@@ -165,6 +166,8 @@ func (w *world) do(op Op) {
 		w.ran(w.local.Op.Hook)
 	case RunTask, FailTask:
 		w.over(op.Task)
+	case RunCommand:
+		w.remote.Command = false
 	case Fail:
 		failed := *w.local.Op
 		if failed.Kind == localstate.RunTask {
@@ -249,6 +252,8 @@ func (w *world) happen(what string, words []string) error {
 		return err
 	case "task":
 		w.remote.Unit.Tasks = append(w.remote.Unit.Tasks, entity.TaskRef{ID: words[0], Status: entity.TaskStatus(words[1])})
+	case "command":
+		w.remote.Command = true
 	case "unit":
 		return each(words, w.unit)
 	case "local":

@@ -1,0 +1,206 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// JujuRunName is the name of the program that runs a command as a hook is run, from a shell of the
+// machine or a job of cron.
+const JujuRunName = "juju-run"
+
+const jujuRunUsage = `Usage: juju-run [options] UNIT COMMAND
+       juju-run [options] --interactive UNIT
+       juju-run --no-context COMMAND
+
+Summary:
+Run a command of a shell as a hook of a unit is run.
+
+Options:
+      --force-remote-unit   do not check that the remote unit is in the relation
+  -i, --interactive         open a shell instead
+      --no-context          run the command on the machine, outside of any unit
+  -r, --relation id         the relation that the command is about, like db:3 or 3
+      --remote-app name     the service at the other end of it
+      --remote-unit name    the unit there; needed if there are several
+  -u, --unit name           the unit; all arguments are then the command's
+
+Details:
+The command runs in the charm's directory, with the hook tools, while no hook runs on
+the machine: it waits for that. What it has changed is written if it exits with 0. Its
+exit code is that of juju-run. It reads and writes what juju-run does. If juju-run ends
+first, so does the command.
+
+Only root and the user of the unit's agent can use it, and no hook can.
+
+Examples:
+  juju-run web/0 'config-get title'
+  juju-run -r db:3 web/0 'relation-get password'
+  juju-run --interactive web/0
+`
+
+// JujuRun is what the program of that name runs. self is how it was called, and getenv reads the
+// environment. It returns the exit code.
+func JujuRun(self string, args []string, getenv func(string) string, streams [3]*os.File) int {
+	code, err := jujuRun(self, args, getenv, streams)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(streams[1], jujuRunUsage)
+		return 0
+	}
+	if err != nil {
+		streams[2].Write(Failure(err, hintOf(err)).Stderr)
+	}
+	return code
+}
+
+func jujuRun(self string, args []string, getenv func(string) string, streams [3]*os.File) (code int, err error) {
+	var req CommandRequest
+	var unit string
+	var noContext, operator bool
+	flags := flag.NewFlagSet(JujuRunName, flag.ContinueOnError)
+	flags.SetOutput(&bytes.Buffer{})
+	for _, name := range []string{"i", "interactive"} {
+		flags.BoolVar(&req.Shell, name, false, "")
+	}
+	for _, name := range []string{"r", "relation"} {
+		flags.StringVar(&req.Relation, name, "", "")
+	}
+	for _, name := range []string{"u", "unit"} {
+		flags.StringVar(&unit, name, "", "")
+	}
+	flags.StringVar(&req.RemoteUnit, "remote-unit", "", "")
+	flags.StringVar(&req.RemoteApplication, "remote-app", "", "")
+	flags.BoolVar(&req.ForceRemoteUnit, "force-remote-unit", false, "")
+	flags.BoolVar(&noContext, "no-context", false, "")
+	flags.BoolVar(&operator, "operator", false, "")
+	if err := flags.Parse(args); err != nil {
+		return 2, err
+	}
+	args = flags.Args()
+	if getenv(ContextVar) != "" {
+		return 2, hinted{errors.New("juju-run cannot be called from within a hook"),
+			"it would wait for the end of the hook; what a hook has left running must unset " + ContextVar}
+	}
+	switch {
+	case operator:
+		return 2, errors.New("--operator is for Kubernetes only")
+	case noContext && (unit != "" || req != CommandRequest{Shell: req.Shell}):
+		return 2, errors.New("--no-context goes with neither a unit nor a relation")
+	case unit == "" && !noContext && len(args) == 0:
+		return 2, errors.New("missing unit-name")
+	case unit == "" && !noContext:
+		unit, args = args[0], args[1:]
+	}
+	switch {
+	case !req.Shell && len(args) == 0:
+		return 2, errors.New("missing commands")
+	case req.Shell && len(args) > 0:
+		return 2, fmt.Errorf("unrecognized args: %q", args)
+	case !req.Shell && len(args) > 1:
+		return 2, fmt.Errorf("unrecognized args: %q", args[1:])
+	case !req.Shell:
+		req.Command = args[0]
+	}
+	if req.Relation == "" && (req.RemoteUnit != "" || req.RemoteApplication != "") {
+		return 2, errors.New("a remote unit or service needs a relation: --relation")
+	}
+	dir, err := agentDir(self, unit)
+	if err != nil {
+		return 1, err
+	}
+	if req.Shell {
+		return askShell(dir, req, streams, getenv("TERM"), unit)
+	}
+	return askCommand(dir, req, streams)
+}
+
+// defaultRoot holds all of a machine's files, unless juju-run is called by a link elsewhere.
+const defaultRoot = "/var/lib/juju"
+
+// agentDir returns the directory in which the agent of a unit listens; for "" that of the machine's.
+// All agents of a machine are in the directory agents. Beside or below its parent is the link by
+// which juju-run was called.
+func agentDir(self, unit string) (string, error) {
+	if path, err := exec.LookPath(self); err == nil {
+		self = path
+	}
+	self, err := filepath.Abs(self)
+	if err != nil {
+		return "", err
+	}
+	root := defaultRoot
+	for dir := filepath.Dir(self); dir != "/"; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(filepath.Join(dir, "agents")); err == nil && info.IsDir() {
+			root = dir
+			break
+		}
+	}
+	if unit == "" {
+		found, _ := filepath.Glob(filepath.Join(root, "agents", "machine-*", "run"))
+		if len(found) != 1 {
+			return "", fmt.Errorf("no agent of a machine found in %s", root)
+		}
+		return found[0], nil
+	}
+	name, number, ok := strings.Cut(unit, "/")
+	tag := "unit-" + name + "-" + number
+	if !ok && strings.HasPrefix(unit, "unit-") {
+		tag = unit
+	} else if !ok || strings.Contains(number, "/") {
+		return "", fmt.Errorf("%q is not a valid unit name", unit)
+	}
+	dir := filepath.Join(root, "agents", tag)
+	if _, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("unit %q not found on this machine", unit)
+	}
+	return filepath.Join(dir, "run"), nil
+}
+
+// askShell asks the agent to let the user run a shell, and runs it.
+func askShell(dir string, req CommandRequest, streams [3]*os.File, terminal, unit string) (code int, err error) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 1, fmt.Errorf("cannot open a shell: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "shell"), os.NewFile(uintptr(pair[1]), "shell")
+	conn, err := net.FileConn(ours)
+	ours.Close()
+	if err != nil {
+		theirs.Close()
+		return 1, fmt.Errorf("cannot open a shell: %w", err)
+	}
+	_, err = unix.IoctlGetTermios(int(streams[0].Fd()), unix.TCGETS)
+	shell := Shell{Prompt: unit + " % ", Terminal: err == nil, Term: terminal,
+		Stdin: streams[0], Stdout: streams[1], Stderr: streams[2]}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		var hook DebugRequest
+		if readMessage(conn, &hook) != nil {
+			return
+		}
+		during, over := untilClosed(context.Background(), conn)
+		defer over()
+		code, err := shell.Run(during, hook.Dir, hook.Env)
+		if err != nil {
+			streams[2].Write(Failure(err, "").Stderr)
+		}
+		_ = writeMessage(conn, debugReply{Code: code})
+	})
+	code, err = askCommand(dir, req, [3]*os.File{theirs, streams[1], streams[2]})
+	theirs.Close()
+	conn.Close() // if the shell runs, that ends it
+	serving.Wait()
+	return code, err
+}
