@@ -1,5 +1,5 @@
-// Package localstate is all that a unit agent remembers. It is one file that is replaced as
-// a whole, so it always describes one moment.
+// Package localstate is all that a unit agent remembers. It is one file whose content
+// is replaced as a whole, so it always describes one moment.
 //
 // It holds what only the agent knows: which hooks have run, which one is running, and what
 // the charm has been told about its relations. What is also in the controller's state, such

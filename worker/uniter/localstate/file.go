@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"juju/worker/uniter/durable"
 )
@@ -14,16 +13,17 @@ import (
 // A File stores a State.
 type File struct {
 	path string
+	doc  *durable.Document
 	last []byte // what it holds, as far as this process knows
 }
 
 // Open returns the file at path, which need not exist; its directory must.
-func Open(path string) *File { return &File{path: path} }
+func Open(path string) *File { return &File{path: path, doc: durable.OpenDocument(path)} }
 
 // Read returns the stored State, or the zero State if there is no file. A file that can't be
 // parsed is an error: to treat the unit as new would run its install hook again.
 func (f *File) Read() (State, error) {
-	content, err := os.ReadFile(f.path)
+	content, err := f.doc.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return State{}, nil
 	}
@@ -53,7 +53,7 @@ func (f *File) Write(s State) error {
 		return nil
 	}
 	f.last = nil
-	if err := durable.WriteFile(f.path, content); err != nil {
+	if err := f.doc.Write(content); err != nil {
 		return fmt.Errorf("cannot write the unit's state: %w", err)
 	}
 	f.last = content

@@ -82,29 +82,48 @@ func TestUnparsableFile(t *testing.T) {
 func TestFileIsWrittenOnlyWhenItChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	f := Open(path)
-	inode := func() os.FileInfo {
+	content := func() string {
 		t.Helper()
-		info, err := os.Stat(path)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return info
+		return string(text)
 	}
 	if err := f.Write(State{Charm: "local:web-1"}); err != nil {
 		t.Fatal(err)
 	}
-	before := inode()
+	before := content()
 	if err := f.Write(State{Charm: "local:web-1"}); err != nil {
 		t.Fatal(err)
 	}
-	if !os.SameFile(before, inode()) {
+	if content() != before {
 		t.Error("the same state was written again")
 	}
 	if err := f.Write(State{Charm: "local:web-2"}); err != nil {
 		t.Fatal(err)
 	}
-	if os.SameFile(before, inode()) {
-		t.Error("another state was not written as a new file")
+	if content() == before {
+		t.Error("another state was not written")
+	}
+}
+
+// The file of an earlier version holds nothing but the state.
+func TestFileOfAnEarlierVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	if err := os.WriteFile(path, []byte(`{"charm": "local:web-1", "config": {}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := Open(path)
+	s, err := f.Read()
+	if err != nil || s.Charm != "local:web-1" {
+		t.Fatalf("read %+v, %v", s, err)
+	}
+	if err := f.Write(State{Charm: "local:web-2"}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open(path).Read(); err != nil || s.Charm != "local:web-2" {
+		t.Errorf("read %+v, %v", s, err)
 	}
 }
 
