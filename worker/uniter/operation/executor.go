@@ -17,6 +17,10 @@ var logger = loggo.GetLogger("juju.worker.uniter.operation")
 // errSkipExecute is returned by Prepare when there is nothing to execute.
 var errSkipExecute = errors.New("nothing to execute")
 
+// errSkipCommit is returned by Execute when there is nothing to commit: the state is that after the
+// commit.
+var errSkipCommit = errors.New("nothing to commit")
+
 // commitTimeout limits how long an agent that is told to stop tries to commit a hook that
 // has succeeded. After that the commit is left to the next agent. An agent that is not told
 // to stop waits as long as the controller is away.
@@ -69,10 +73,11 @@ func (e *Executor) Run(ctx context.Context, op Operation) error {
 	}
 	if !skip {
 		next, err = op.Execute(ctx, e.state, func(s localstate.State) error { return e.persist(ctx, s) })
-		if err != nil {
+		committed := errors.Is(err, errSkipCommit)
+		if err != nil && !committed {
 			return fmt.Errorf("cannot %s: %w", op, err)
 		}
-		if err := e.persist(ctx, next); err != nil {
+		if err := e.persist(ctx, next); err != nil || committed {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ type script struct {
 	err   error  // errFails if nil
 	times int    // how often it fails; 0 for always
 	skip  bool
+	once  bool // nothing to commit
 }
 
 var errFails = errors.New("fails")
@@ -63,7 +64,11 @@ func (s *script) Execute(
 	if err := persist(begun); err != nil {
 		return from, err
 	}
-	return s.step("E", begun)
+	to, err := s.step("E", begun)
+	if s.once && err == nil {
+		err = errSkipCommit
+	}
+	return to, err
 }
 
 func (s *script) Commit(ctx context.Context, from localstate.State) (localstate.State, error) {
@@ -103,6 +108,12 @@ func TestEachStepIsOnDiskBeforeTheNextBegins(t *testing.T) {
 	if err := NewExecutor(s, localstate.State{Charm: "-"}).Run(t.Context(), s); err != nil ||
 		!slices.Equal(s.log, []string{"P from -", "write -P", "C from -P", "write -PC"}) {
 		t.Errorf("with nothing to execute: did %q, then %v", s.log, err)
+	}
+
+	s = &script{once: true}
+	if err := NewExecutor(s, localstate.State{Charm: "-"}).Run(t.Context(), s); err != nil ||
+		!slices.Equal(s.log, all[:len(all)-2]) {
+		t.Errorf("with nothing to commit: did %q, then %v", s.log, err)
 	}
 }
 

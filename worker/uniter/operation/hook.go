@@ -39,6 +39,7 @@ type runHook struct {
 	skip   bool // the failed hook counts as run
 	done   bool // an earlier agent has run it
 	name   string
+	begins localstate.Op // the record of the hook, which has not begun
 }
 
 func (o *runHook) String() string {
@@ -81,11 +82,15 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 	if err := o.announce(ctx); err != nil {
 		return s, err
 	}
-	return s.With(&localstate.Op{
+	o.begins = localstate.Op{
 		Kind: localstate.RunHook, Step: localstate.Pending,
 		Hook: o.op.Hook, Name: o.name, Config: localstate.ConfigOf(o.remote.Unit),
 		Resolved: o.op.Resolved, Retried: o.op.Retried,
-	}), nil
+	}
+	if s.Op == nil {
+		return s, nil // Execute records the hook together with its process
+	}
+	return s.With(&o.begins), nil // it replaces a failed one
 }
 
 // announce sets the statuses to what is about to run. update-status runs all the time, and is
@@ -179,7 +184,7 @@ func members(hook hooks.Info, relation int, told localstate.Relation) []string {
 func (o *runHook) Execute(
 	ctx context.Context, s localstate.State, persist func(localstate.State) error,
 ) (localstate.State, error) {
-	op := *s.Op
+	op := o.begins
 	if op.Resolved {
 		// The hook is recorded, so the request can be cleared. From now on the user can make
 		// another, for the next failure.
@@ -219,6 +224,9 @@ func (o *runHook) Execute(
 		return s, err
 	}
 	op.Step, op.Changes = localstate.Done, hctx.Changes()
+	if op.Changes.IsEmpty() && op.Hook.Kind != hooks.Start {
+		return s.Ran(op.Hook, op.Config), errSkipCommit
+	}
 	return s.With(&op), nil
 }
 

@@ -208,7 +208,7 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return again
 	case op.Step == localstate.Pending && op.Retried:
 		return byItself
-	case op.Step == localstate.Pending:
+	case op.Step == localstate.Pending: // as an earlier version recorded it
 		return Op{Verb: Abandon}
 	case unit.ForceCharm && unit.ServiceCharmURL != local.Charm:
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
