@@ -23,7 +23,8 @@ func RunDir(root, unit string) string { return filepath.Join(UnitDir(root, unit)
 // CharmHistory returns the last n commits of a unit's charm directory, the newest first; all if n is
 // 0. The error is NotFound if it has none.
 func CharmHistory(root, unit string, n int) ([]charmdir.Commit, error) {
-	all, err := charmdir.History{Path: CharmDir(root, unit)}.Commits(n)
+	history := charmdir.History{Path: CharmDir(root, unit)}
+	all, err := history.Commits(n)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, entity.Errorf(entity.NotFound, "unit %q has no charm directory yet", unit)
 	}

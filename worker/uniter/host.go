@@ -57,8 +57,8 @@ func newHost(config Config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	history := charmdir.History{Path: config.Hooks.CharmDir, Author: "unit " + config.Unit.ID}
-	dir := charmdir.Dir{Path: config.Hooks.CharmDir, Work: config.StateDir, History: &history}
+	history := &charmdir.History{Path: config.Hooks.CharmDir, Author: "unit " + config.Unit.ID}
+	dir := charmdir.Dir{Path: config.Hooks.CharmDir, Work: config.StateDir, History: history}
 	commands, end := serveCommands(config.Hooks.RunDir)
 	return &host{
 		commands: commands, endCommands: end,

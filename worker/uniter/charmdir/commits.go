@@ -30,7 +30,7 @@ type Change struct {
 
 // Commits returns the last n commits, the newest first; all if n is 0. The error is
 // fs.ErrNotExist if the directory has no history.
-func (h History) Commits(n int) ([]Commit, error) {
+func (h *History) Commits(n int) ([]Commit, error) {
 	var all []Commit
 	err := h.walk(func(c *object.Commit) (bool, error) {
 		changes, err := changesOf(c)
@@ -44,7 +44,7 @@ func (h History) Commits(n int) ([]Commit, error) {
 }
 
 // walk calls f with each commit, the newest first, while f returns true.
-func (h History) walk(f func(*object.Commit) (bool, error)) error {
+func (h *History) walk(f func(*object.Commit) (bool, error)) error {
 	repo, err := git.PlainOpen(h.Path)
 	if errors.Is(err, git.ErrRepositoryNotExists) {
 		return fs.ErrNotExist
@@ -122,7 +122,7 @@ func CharmMessage(url string) string { return charmPrefix + url }
 
 // changedSinceCharm returns the files that were changed, added or deleted since the last charm was
 // put there, with the hashes of their contents; the zero hash for the deleted ones.
-func (h History) changedSinceCharm() (map[string]plumbing.Hash, error) {
+func (h *History) changedSinceCharm() (map[string]plumbing.Hash, error) {
 	var head, charm *object.Tree
 	err := h.walk(func(c *object.Commit) (more bool, err error) {
 		if head == nil {

@@ -2,6 +2,7 @@ package charmdir
 
 import (
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -14,11 +15,12 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
 // log returns the history, oldest first: "message: file=content file=content".
-func (h History) log(t *testing.T) []string {
+func (h *History) log(t *testing.T) []string {
 	t.Helper()
 	repo, err := git.PlainOpen(h.Path)
 	if err != nil {
@@ -53,19 +55,19 @@ func (h History) log(t *testing.T) []string {
 	return lines
 }
 
-func newHistory(t *testing.T) (History, Dir) {
+func newHistory(t *testing.T) (*History, Dir) {
 	d := Dir{Path: t.TempDir()}
-	return History{Path: d.Path, Author: "unit web/0"}, d
+	return &History{Path: d.Path, Author: "unit web/0"}, d
 }
 
-func (h History) mustRecord(t *testing.T, message string) {
+func (h *History) mustRecord(t *testing.T, message string) {
 	t.Helper()
 	if err := h.Record(message); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (h History) expect(t *testing.T, want ...string) {
+func (h *History) expect(t *testing.T, want ...string) {
 	t.Helper()
 	if got := h.log(t); !slices.Equal(got, want) {
 		t.Errorf("the history is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -113,6 +115,246 @@ func TestQuickChangesAreSeen(t *testing.T) {
 	h.expect(t, want...)
 }
 
+// contents returns what the history says of every file: its mode and content, by name.
+func (h *History) contents(t *testing.T) map[string]string {
+	t.Helper()
+	repo, err := git.PlainOpen(h.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := repo.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, err := repo.CommitObject(head.Hash())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := commit.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	if err := files.ForEach(func(f *object.File) error {
+		content, err := f.Contents()
+		all[f.Name] = f.Mode.String() + " " + content
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// onDisk is contents, of the directory.
+func (h *History) onDisk(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	if err := filepath.WalkDir(h.Path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		content, err := read(path, info)
+		name, _ := filepath.Rel(h.Path, path)
+		entry, _ := describe(name, info)
+		all[name] = entry.Mode.String() + " " + string(content)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// wantWhole fails unless the history is as git wants it.
+func (h *History) wantWhole(t *testing.T) {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Log("git is not here to check the history")
+		return
+	}
+	packs, err := filepath.Glob(filepath.Join(h.Path, ".git/objects/pack/*.pack"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := [][]string{{"fsck", "--strict", "--full"}, {"diff", "--exit-code", "HEAD"}}
+	for _, path := range packs {
+		checks = append(checks, []string{"index-pack", "-o", filepath.Join(t.TempDir(), "idx"), path})
+	}
+	for _, args := range checks {
+		cmd := exec.Command(git, append([]string{"-C", h.Path, "-c", "safe.directory=*"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "missing") {
+			t.Errorf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// Whatever hooks do to files, the history has all of it, also after a restart of the agent.
+func TestHistoryHasEveryChange(t *testing.T) {
+	h, d := newHistory(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	name := func() string {
+		names := []string{"a", "b", "c", "lib"}
+		parts := make([]string, 1+random.IntN(3))
+		for i := range parts {
+			parts[i] = names[random.IntN(len(names))]
+		}
+		return strings.Join(parts, "/")
+	}
+	path := func() string { return filepath.Join(d.Path, name()) }
+	changes := []func(){
+		func() { os.WriteFile(path(), []byte(fmt.Sprint(random.IntN(10))), 0o644) },
+		func() { os.WriteFile(path(), []byte(strings.Repeat("x", random.IntN(10))), 0o644) },
+		func() { os.MkdirAll(path(), 0o755) },
+		func() { os.MkdirAll(path(), 0o755) },
+		func() { os.Remove(path()) },
+		func() { os.RemoveAll(path()) },
+		func() { os.Rename(path(), path()) },
+		func() {
+			path := path()
+			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+				os.Chmod(path, info.Mode().Perm()^0o111)
+			}
+		},
+		func() { os.Symlink("there", path()) },
+		func() { os.Chtimes(path(), time.Now(), time.Now()) },
+	}
+	d.write(t, "first", "1")
+	for round := range 100 {
+		for range random.IntN(6) {
+			changes[random.IntN(len(changes))]()
+		}
+		if random.IntN(5) == 0 {
+			h = &History{Path: h.Path, Author: h.Author}
+		}
+		h.mustRecord(t, fmt.Sprintf("round %d", round))
+		if diff := cmp.Diff(h.onDisk(t), h.contents(t)); diff != "" {
+			t.Fatalf("round %d: the history has (+), the directory (-):\n%s", round, diff)
+		}
+	}
+	h.wantWhole(t)
+}
+
+// A user may do anything to the repository between two hooks.
+func TestHistoryGoesOnAfterAUser(t *testing.T) {
+	h, d := newHistory(t)
+	repo := func() (*git.Repository, *git.Worktree) {
+		t.Helper()
+		repo, err := git.PlainOpen(d.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := repo.Worktree()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return repo, tree
+	}
+	by := &git.CommitOptions{Author: &object.Signature{Name: "user", When: time.Now()}}
+	d.write(t, "a", "1")
+	d.write(t, "lib/b", "1")
+	h.mustRecord(t, "one")
+
+	d.write(t, "a", "2")
+	_, tree := repo()
+	if _, err := tree.Add("a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tree.Commit("mine", by); err != nil {
+		t.Fatal(err)
+	}
+	h.mustRecord(t, "nothing more")
+	d.write(t, "lib/b", "2")
+	h.mustRecord(t, "two")
+	h.expect(t, "one: a=1 lib/b=1", "mine: a=2 lib/b=1", "two: a=2 lib/b=2")
+
+	r, tree := repo()
+	head, err := r.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.Checkout(&git.CheckoutOptions{Hash: head.Hash()}); err != nil { // detached
+		t.Fatal(err)
+	}
+	d.write(t, "a", "3")
+	h.mustRecord(t, "three")
+	h.expect(t, "one: a=1 lib/b=1", "mine: a=2 lib/b=1", "two: a=2 lib/b=2", "three: a=3 lib/b=2")
+	h.wantWhole(t)
+
+	if err := os.RemoveAll(filepath.Join(d.Path, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	h.mustRecord(t, "anew")
+	d.write(t, "a", "4")
+	h.mustRecord(t, "four")
+	h.expect(t, "anew: a=3 lib/b=2", "four: a=4 lib/b=2")
+}
+
+// The objects of a large commit share a file. Equal contents are there once, and a later commit
+// takes what an earlier has.
+func TestHistoryOfALargeCharm(t *testing.T) {
+	h, d := newHistory(t)
+	objects := func() (loose, packs int) {
+		t.Helper()
+		loosePaths, err := filepath.Glob(filepath.Join(d.Path, ".git/objects/??/*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		packPaths, err := filepath.Glob(filepath.Join(d.Path, ".git/objects/pack/*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(loosePaths), len(packPaths)
+	}
+	const files = 4 * looseObjects
+	deploy := func(charm string) {
+		t.Helper()
+		for i := range files {
+			d.write(t, fmt.Sprintf("lib/%d/%d", i/10, i), strings.Repeat(fmt.Sprint(charm, i/2), i/2*7%3000))
+		}
+		h.mustRecord(t, charm)
+	}
+	deploy("charm")
+	h.wantWhole(t)
+	if diff := cmp.Diff(h.onDisk(t), h.contents(t)); diff != "" {
+		t.Errorf("the history has (+), the directory (-):\n%s", diff)
+	}
+	if loose, packed := objects(); loose != looseObjects+1 || packed != 2 {
+		t.Errorf("%d loose objects, %d files of packs", loose, packed)
+	}
+	// The charm is deployed again: no content is new.
+	now := time.Now()
+	for i := range files {
+		if err := os.Chtimes(filepath.Join(d.Path, fmt.Sprintf("lib/%d/%d", i/10, i)), now, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.mustRecord(t, "again")
+	h = &History{Path: h.Path, Author: h.Author}
+	d.write(t, "lib/0/3", "changed")
+	h.mustRecord(t, "hook") // the file, the trees of lib/0, lib and the directory, the commit
+	if loose, packed := objects(); loose != looseObjects+1+5 || packed != 2 {
+		t.Errorf("after a change: %d loose objects, %d files of packs", loose, packed)
+	}
+	deploy("another")
+	if _, packed := objects(); packed != 4 {
+		t.Errorf("after an upgrade: %d files of packs", packed)
+	}
+	deploy("charm")
+	if _, packed := objects(); packed != 4 {
+		t.Errorf("after the way back: %d files of packs", packed)
+	}
+	h.wantWhole(t)
+}
+
 func TestHistoryOfModesAndLinks(t *testing.T) {
 	h, d := newHistory(t)
 	d.write(t, "a", "a")
@@ -139,14 +381,7 @@ func TestHistoryOfModesAndLinks(t *testing.T) {
 	}
 	h.mustRecord(t, "touched only")
 	h.expect(t, "one: a=a b=b", "executable: a=a b=b", "directory: a=a b/c=c", "link: a=a b=a")
-	if git, err := exec.LookPath("git"); err == nil {
-		for _, args := range [][]string{{"fsck", "--strict"}, {"diff", "--exit-code", "HEAD"}} {
-			if out, err := exec.Command(git,
-				append([]string{"-C", d.Path, "-c", "safe.directory=*"}, args...)...).CombinedOutput(); err != nil {
-				t.Errorf("git %v: %v\n%s", args, err, out)
-			}
-		}
-	}
+	h.wantWhole(t)
 }
 
 func TestHistoryLeavesOutSpecialAndLargeFiles(t *testing.T) {

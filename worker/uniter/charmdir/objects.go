@@ -1,0 +1,126 @@
+package charmdir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// looseObjects is how many objects of one commit get a file each. The others share a pack: the
+// first commit of a large charm has thousands.
+const looseObjects = 100
+
+// objects puts the objects of one commit into a repository.
+type objects struct {
+	path string
+	// thorough says that packs may have what is put. Otherwise that is new, or the object of an
+	// earlier hook, so that packs, whose indexes take time to read, are not searched.
+	thorough bool
+	repo     *git.Repository // nil until there is something to put
+	n        int             // how many were put
+	pack     *packfile       // nil until it is needed
+	err      error           // the first; put does nothing after it
+}
+
+// put puts an object, unless the repository has it, and returns its hash.
+func (o *objects) put(encoded *plumbing.MemoryObject) plumbing.Hash {
+	if o.err == nil {
+		o.err = o.tryPut(encoded)
+	}
+	return encoded.Hash()
+}
+
+func (o *objects) tryPut(encoded *plumbing.MemoryObject) (err error) {
+	if o.repo == nil {
+		if o.repo, err = git.PlainOpen(o.path); err != nil {
+			return err
+		}
+	}
+	if o.has(encoded.Hash()) {
+		return nil
+	}
+	if o.n++; o.n <= looseObjects {
+		_, err := o.repo.Storer.SetEncodedObject(encoded)
+		return err
+	}
+	if o.pack == nil {
+		if o.pack, err = newPackfile(o.path); err != nil {
+			return err
+		}
+	}
+	return o.pack.add(encoded)
+}
+
+// has reports whether the repository has an object, as far as it was searched.
+func (o *objects) has(hash plumbing.Hash) bool {
+	if o.thorough || o.n >= looseObjects {
+		return o.repo.Storer.HasEncodedObject(hash) == nil
+	}
+	name := hash.String()
+	_, err := os.Lstat(filepath.Join(o.path, git.GitDirName, "objects", name[:2], name[2:]))
+	return err == nil
+}
+
+// putTree puts a tree and returns its hash.
+func (o *objects) putTree(tree *object.Tree) plumbing.Hash {
+	encoded := &plumbing.MemoryObject{}
+	if err := tree.Encode(encoded); o.err == nil {
+		o.err = err
+	}
+	return o.put(encoded)
+}
+
+// commit makes a commit with this tree the branch's last, unless that has the same tree. It returns
+// the error of all that was put.
+func (o *objects) commit(tree plumbing.Hash, author, message string) error {
+	if o.err == nil && o.pack != nil {
+		o.err = o.pack.finish()
+	}
+	if o.err != nil {
+		return o.err
+	}
+	c := &object.Commit{Message: message, TreeHash: tree,
+		Author: object.Signature{Name: author, Email: "juju@localhost", When: time.Now()}}
+	c.Committer = c.Author
+	head, err := o.repo.Head()
+	switch {
+	case errors.Is(err, plumbing.ErrReferenceNotFound):
+	case err != nil:
+		return err
+	default:
+		last, err := o.repo.CommitObject(head.Hash())
+		if err != nil || last.TreeHash == tree {
+			return err
+		}
+		c.ParentHashes = []plumbing.Hash{head.Hash()}
+	}
+	encoded := &plumbing.MemoryObject{}
+	if err := c.Encode(encoded); err != nil {
+		return err
+	}
+	hash, err := o.repo.Storer.SetEncodedObject(encoded)
+	if err != nil {
+		return err
+	}
+	branch, err := o.repo.Reference(plumbing.HEAD, false)
+	if err != nil {
+		return err
+	}
+	name := plumbing.HEAD // a user has checked out a commit
+	if branch.Type() == plumbing.SymbolicReference {
+		name = branch.Target()
+	}
+	return o.repo.Storer.SetReference(plumbing.NewHashReference(name, hash))
+}
+
+// close removes a pack that was not finished.
+func (o *objects) close() {
+	if o.pack != nil {
+		o.pack.close()
+	}
+}

@@ -1,0 +1,148 @@
+package charmdir
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+)
+
+// A packfile is a file of many objects, as git has them. It becomes a part of the repository when it
+// is finished.
+type packfile struct {
+	file    *os.File
+	out     *bufio.Writer
+	deflate *zlib.Writer
+	at      int64 // bytes written to out
+	index   idxfile.Writer
+	has     map[plumbing.Hash]bool
+}
+
+// packHeader is the length of what comes before the first object.
+const packHeader = 12
+
+// newPackfile begins a packfile for the repository in a directory.
+func newPackfile(dir string) (*packfile, error) {
+	dir = filepath.Join(dir, git.GitDirName, "objects", "pack")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, "tmp_pack_*") // a name that git gc removes
+	if err != nil {
+		return nil, err
+	}
+	p := &packfile{file: file, out: bufio.NewWriterSize(file, 1<<18), has: map[plumbing.Hash]bool{}}
+	// The directory is on a disk of the unit's own, so time counts for more than space.
+	if p.deflate, err = zlib.NewWriterLevel(nil, zlib.BestSpeed); err == nil {
+		_, err = p.Write(make([]byte, packHeader)) // finish writes it
+	}
+	if err != nil {
+		p.close()
+	}
+	return p, err
+}
+
+// Write writes to the pack.
+func (p *packfile) Write(b []byte) (int, error) {
+	n, err := p.out.Write(b)
+	p.at += int64(n)
+	return n, err
+}
+
+// add adds an object.
+func (p *packfile) add(o *plumbing.MemoryObject) error {
+	if p.has[o.Hash()] {
+		return nil
+	}
+	at, crc := p.at, crc32.NewIEEE()
+	w := io.MultiWriter(p, crc)
+	if _, err := w.Write(objectHeader(o.Type(), o.Size())); err != nil {
+		return err
+	}
+	p.deflate.Reset(w)
+	r, err := o.Reader()
+	if err == nil {
+		_, err = io.Copy(p.deflate, r)
+	}
+	if err == nil {
+		err = p.deflate.Close()
+	}
+	if err != nil {
+		return err
+	}
+	p.has[o.Hash()] = true
+	p.index.Add(o.Hash(), uint64(at), crc.Sum32())
+	return nil
+}
+
+// objectHeader returns the type and the length of an object in a pack: four bits of the length in
+// the first byte, seven in each that follows. The eighth bit says that another follows.
+func objectHeader(kind plumbing.ObjectType, length int64) []byte {
+	header := []byte{byte(kind)<<4 | byte(length&0x0f)}
+	for length >>= 4; length > 0; length >>= 7 {
+		header[len(header)-1] |= 0x80
+		header = append(header, byte(length&0x7f))
+	}
+	return header
+}
+
+// finish completes the pack and makes it a part of the repository.
+func (p *packfile) finish() error {
+	if err := p.out.Flush(); err != nil {
+		return err
+	}
+	header := binary.BigEndian.AppendUint32([]byte("PACK"), 2) // the version
+	header = binary.BigEndian.AppendUint32(header, uint32(len(p.has)))
+	if _, err := p.file.WriteAt(header, 0); err != nil {
+		return err
+	}
+	sum := sha1.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(p.file, 0, p.at)); err != nil {
+		return err
+	}
+	var name plumbing.Hash
+	sum.Sum(name[:0])
+	if _, err := p.file.Write(name[:]); err != nil {
+		return err
+	}
+	final := filepath.Join(filepath.Dir(p.file.Name()), "pack-"+name.String())
+	// The index comes first: go-git can't use a repository that has a pack without one.
+	if err := p.writeIndex(name, final+".idx"); err != nil {
+		return err
+	}
+	if err := p.file.Chmod(0o444); err != nil {
+		return err
+	}
+	return os.Rename(p.file.Name(), final+".pack")
+}
+
+// writeIndex writes the index of the pack with a checksum.
+func (p *packfile) writeIndex(sum plumbing.Hash, path string) error {
+	if err := p.index.OnFooter(sum); err != nil {
+		return err
+	}
+	index, err := p.index.Index()
+	if err != nil {
+		return err
+	}
+	var encoded bytes.Buffer
+	if _, err := idxfile.NewEncoder(&encoded).Encode(index); err != nil {
+		return err
+	}
+	return os.WriteFile(path, encoded.Bytes(), 0o444)
+}
+
+// close closes the file, and removes it if it was not finished.
+func (p *packfile) close() {
+	p.file.Close()
+	os.Remove(p.file.Name())
+}
