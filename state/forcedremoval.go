@@ -98,18 +98,19 @@ type outsider interface {
 	living
 	// outside returns what that is, with its name and the key under which the cloud says why
 	// it is still there; an empty name if there is nothing.
-	outside() (left leftoverDoc, name, said string)
+	outside() (left leftoverDoc, name, said string, err error)
 }
 
-func (m *Machine) outside() (left leftoverDoc, name, said string) {
-	return leftoverDoc{Instance: m.doc.InstanceID}, m.doc.InstanceID, instanceKey(m.doc.ID)
+func (m *Machine) outside() (left leftoverDoc, name, said string, err error) {
+	return leftoverDoc{Instance: m.doc.InstanceID}, m.doc.InstanceID, instanceKey(m.doc.ID), nil
 }
 
-func (s *Storage) outside() (left leftoverDoc, name, said string) {
-	if s.doc.Release {
-		return leftoverDoc{}, "", ""
+func (s *Storage) outside() (left leftoverDoc, name, said string, err error) {
+	model, err := s.st.model()
+	if err != nil || s.isReleased(model) {
+		return leftoverDoc{}, "", "", err
 	}
-	return leftoverDoc{Filesystem: s.doc.Filesystem}, s.doc.Filesystem, storageKey(s.doc.ID)
+	return leftoverDoc{Filesystem: s.doc.Filesystem}, s.doc.Filesystem, storageKey(s.doc.ID), nil
 }
 
 // giveUpOutside removes a Dead entity. If the cloud has not ended what the entity has outside
@@ -120,7 +121,10 @@ func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, agai
 	} else if err != nil {
 		return false, 0, err
 	}
-	left, name, key := e.outside()
+	left, name, key, err := e.outside()
+	if err != nil {
+		return false, 0, err
+	}
 	if name == "" {
 		err := st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
 		return err == nil, 0, err

@@ -59,6 +59,12 @@ func (s *Storage) Life() entity.Life { return s.doc.Life }
 // isPersistent reports whether the storage outlives machines.
 func (s *Storage) isPersistent() bool { return s.doc.Machine == "" }
 
+// isReleased reports whether the filesystem is left to the user, who has said so of the instance
+// or of its model.
+func (s *Storage) isReleased(model modelDoc) bool {
+	return s.doc.Release || s.isPersistent() && model.Life != entity.Alive && !model.WithStorage
+}
+
 // Destroy sets the instance Dying: its filesystem is destroyed or, with release, left to the
 // user. The error is entity.InUse while it is attached to a unit, unless the destruction is
 // forced, which also detaches it.
@@ -83,13 +89,16 @@ func (s *Storage) Remove(ctx context.Context) error {
 // unless another unit has it by now.
 func (st *State) cleanupStorage(ctx context.Context, id string, d destruction) error {
 	s, err := st.Storage(ctx, id)
-	if err == nil {
-		err = st.move(ctx, s, lifecycle.ToDestroy, lifecycle.Cleaner, d)
-	}
-	if entity.IsNotFound(err) || entity.KindOf(err) == entity.InUse {
+	if entity.IsNotFound(err) {
 		return nil
+	} else if err != nil {
+		return err
 	}
-	return err
+	return st.move(ctx, s, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) {
+		a, err := st.attachmentOf(id)
+		o.expect(storageKey(id), "attachments", 0)
+		return a == nil, err
+	})
 }
 
 // How storage differs from other living entities.

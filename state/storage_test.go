@@ -200,3 +200,32 @@ func TestUpgradeOfACharmWithStorage(t *testing.T) {
 		})
 	}
 }
+
+// Storage that was to go with its unit stays once another unit has it, even if the first one was
+// destroyed with force.
+func TestStorageThatAnotherUnitHasStays(t *testing.T) {
+	w := storageWorld(t)
+	ids, err := w.unit("disk/0").AddStorage(w.ctx, "cache", entity.StorageConstraints{Count: 1})
+	w.ok(err)
+	w.attached("disk/0", ids[0])
+	w.ok(w.unit("disk/0").Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Storage: true}))
+	w.givesUp("disk/0", "data/0", ids[0])
+	w.ok(w.unit("disk/1").AttachStorage(w.ctx, ids[0]))
+	w.cleans()
+	w.sees(ids[0]+" attaching disk/1", "data/0 destroying", "data/1 attached disk/1")
+	w.checkCounts()
+}
+
+// A forced end of a model leaves nothing to remove of storage that the user wants to keep.
+func TestAForcedModelReleasesStorage(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Strength: entity.Force, Release: true}))
+	s.cleans()
+	s.sees()
+	left, err := s.st.Leftovers(s.ctx)
+	s.ok(err)
+	if len(left) > 0 {
+		t.Errorf("leftovers are %+v", left)
+	}
+}

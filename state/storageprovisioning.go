@@ -52,7 +52,7 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 	for _, s := range all {
 		w := entity.StorageWork{ID: s.doc.ID, Life: s.doc.Life, Pool: s.doc.Pool, Size: s.doc.Size,
 			Filesystem: s.doc.Filesystem, OnMachine: !s.isPersistent(),
-			Release: s.doc.Release || s.isPersistent() && model.Life != entity.Alive && !model.WithStorage}
+			Release: s.isReleased(model)}
 		a := due[s.doc.ID]
 		if a == nil && s.doc.Life == entity.Dying {
 			if a, err = st.attachmentOf(s.doc.ID); err != nil {
