@@ -23,9 +23,13 @@ func (s *sim) any() (*simAction, error) {
 		return s.someAgent()
 	case n < 66:
 		return s.weather(), nil
-	case n < 72:
+	case n < 69:
+		return s.useStorage(), nil
+	case n < 71:
+		return s.useTasks(), nil
+	case n < 77:
 		return s.unasked(), nil
-	case n < 82 && !full, n < 88:
+	case n < 85 && !full, n < 89:
 		return s.grow(), nil
 	}
 	return s.shrink(), nil
@@ -38,13 +42,15 @@ func (s *sim) someAgent() (*simAction, error) {
 			a   *simAction
 			err error
 		)
-		switch s.rnd.IntN(8) {
+		switch s.rnd.IntN(9) {
 		case 0:
 			a = s.machineAgent(s.someMachine())
 		case 1:
 			a = s.provisioner(s.someMachine())
 		case 2, 3:
 			a, err = s.deployer(s.someUnit())
+		case 4:
+			a, err = s.storageProvisioner()
 		default:
 			if u := s.someUnit(); u != nil && (!u.IsIdle() || s.rnd.IntN(10) == 0) {
 				a, err = s.unitAgent(u)
@@ -131,12 +137,12 @@ func (s *sim) shrink() *simAction {
 		for i := 0; i < 6 && u != nil && (u.Started || !s.up(unitTag(u))); i++ { // one whose agent is starting
 			u = s.someUnit()
 		}
-		how.Machines = s.rnd.IntN(2) == 0
+		how.Machines, how.Storage = s.rnd.IntN(2) == 0, s.rnd.IntN(4) == 0
 		return s.destroyUnit(u, how)
 	case n < 11:
 		return s.destroyRelation(s.someRelation(), how)
 	case n < 13:
-		how.Machines = s.rnd.IntN(2) == 0
+		how.Machines, how.Storage = s.rnd.IntN(2) == 0, s.rnd.IntN(4) == 0
 		return s.destroyService(s.someService(), how)
 	}
 	m := s.someMachine()
@@ -168,11 +174,12 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 	if n == 0 {
 		placement = nil
 	}
-	return &simAction{what: fmt.Sprintf("deploy %s -n %d --to %v", name, n, placement), by: "user",
+	stores := s.someStores(name)
+	return &simAction{what: fmt.Sprintf("deploy %s -n %d --to %v --storage %v", name, n, placement, stores), by: "user",
 		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid},
 		run: func() error {
 			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.charms[name], Units: n,
-				Placement: placement})
+				Placement: placement, Storage: stores})
 			return err
 		},
 		expect: func(error) (simulationtest.Answer, error) {
@@ -191,6 +198,7 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 				}
 			}
 			s.model.AddService(name, isSubordinate(name), peer, key)
+			s.gives[name] = stores
 			var units []string
 			for unit, u := range s.shadow.docs["units"] {
 				if u.Service == name && !s.model.Used("u#"+unit) {
@@ -205,9 +213,13 @@ func (s *sim) addUnits(svc *simulationtest.Service, n int, placement []string) *
 	if svc == nil {
 		return nil
 	}
-	var names []string
-	return &simAction{what: fmt.Sprintf("add-unit %s -n %d --to %v", svc.Name, n, placement), by: "user",
-		may: []entity.Kind{entity.NotAlive, entity.Invalid},
+	var names, attach []string
+	if x := s.someStorage(); x != nil && svc.Name == "disk" && n == 1 && s.rnd.IntN(2) == 0 {
+		attach = []string{x.ID}
+	}
+	what := fmt.Sprintf("add-unit %s -n %d --to %v --attach %v", svc.Name, n, placement, attach)
+	return &simAction{what: what, by: "user",
+		may: []entity.Kind{entity.NotAlive, entity.Invalid, entity.InUse},
 		rival: func() *simAction {
 			if len(placement) > 0 && s.rnd.IntN(2) == 0 {
 				return s.destroyMachine(s.model.Machines[placement[0]], s.destruction())
@@ -217,7 +229,7 @@ func (s *sim) addUnits(svc *simulationtest.Service, n int, placement []string) *
 		run: func() error {
 			handle, err := s.st.Service(s.ctx, svc.Name)
 			if err == nil {
-				names, err = handle.AddUnits(s.ctx, n, placement)
+				names, err = handle.AddUnits(s.ctx, n, placement, attach...)
 			}
 			return err
 		},
@@ -230,6 +242,17 @@ func (s *sim) addUnits(svc *simulationtest.Service, n int, placement []string) *
 					return why, nil
 				}
 			}
+			for _, id := range attach {
+				x := s.model.Storage[id]
+				if x == nil {
+					return simulationtest.Answer{entity.NotFound}, nil
+				}
+				if why := s.model.MayAttachNew(x, svc); why != nil {
+					return why, nil
+				}
+			}
+			s.attaching = attach
+			defer func() { s.attaching = nil }()
 			return nil, s.placed(svc, n, names, placement)
 		}}
 }

@@ -19,6 +19,7 @@ import (
 // unknown.
 func (s *sim) adopt() {
 	m := simulationtest.New()
+	m.Stores = simStores
 	m.Now, m.Leftovers = s.now(), len(s.shadow.docs["leftovers"])
 	if s.model != nil {
 		m.Barred = s.model.Barred
@@ -30,7 +31,8 @@ func (s *sim) adopt() {
 		d := s.shadow.docs["machines"][id]
 		x := &simulationtest.Machine{Life: d.life(), ID: id, Instance: d.Instance != "",
 			Manager: slices.Contains(d.Jobs, state.JobManageModel),
-			Clean:   d.Clean, ForUnits: d.ForUnits, Units: map[*simulationtest.Unit]bool{}, Containers: map[*simulationtest.Machine]bool{}}
+			Clean:   d.Clean, ForUnits: d.ForUnits, Units: map[*simulationtest.Unit]bool{},
+			Containers: map[*simulationtest.Machine]bool{}, Storage: map[*simulationtest.Storage]bool{}}
 		x.DeadSince, _ = d.More["since"].(time.Time)
 		x.CloudErred = s.shadow.status("m#"+id+"#instance") == entity.StatusError
 		if x.Host = m.Machines[d.Host]; x.Host != nil {
@@ -47,7 +49,8 @@ func (s *sim) adopt() {
 		m.Units[id] = &simulationtest.Unit{Life: d.life(), Name: id, Service: m.Services[d.Service],
 			Machine: m.Machines[d.Machine],
 			Started: d.Started, Resolved: d.Resolved != "", Erred: s.shadow.status("u#"+id+"#workload") == entity.StatusError,
-			Subs: map[*simulationtest.Unit]bool{}, Scopes: map[*simulationtest.Relation]bool{}}
+			Subs: map[*simulationtest.Unit]bool{}, Scopes: map[*simulationtest.Relation]bool{},
+			Attached: map[*simulationtest.Attachment]bool{}}
 		m.Use("u#" + id)
 	}
 	for id, d := range s.shadow.docs["units"] {
@@ -78,6 +81,27 @@ func (s *sim) adopt() {
 		u, r := m.Units[d.Unit], m.Relations[n]
 		u.Scopes[r], r.In[u] = true, true
 	}
+	for id, d := range s.shadow.docs["storage"] {
+		x := &simulationtest.Storage{Life: d.life(), ID: id, Machine: m.Machines[d.Machine], Made: d.Filesystem != "",
+			Kept: d.Release, Erred: s.shadow.status("st#"+id) == entity.StatusError}
+		x.DeadSince, _ = d.More["since"].(time.Time)
+		if x.Machine != nil {
+			x.Machine.Storage[x] = true
+		}
+		m.Storage[id] = x
+		m.Use("st#" + id)
+	}
+	for _, d := range s.shadow.docs["attachments"] {
+		a := &simulationtest.Attachment{Life: d.life(), Unit: m.Units[d.Unit], Storage: m.Storage[d.storage()],
+			There: d.Location != ""}
+		a.Unit.Attached[a], a.Storage.Held = true, a
+	}
+	for _, d := range s.shadow.docs["tasks"] {
+		id := strconv.Itoa(d.Task)
+		m.Tasks[id] = &simulationtest.Task{ID: id, Operation: d.Operation, Unit: d.Unit,
+			Status: entity.TaskStatus(d.Status), Completed: d.Completed}
+	}
+	m.Given = s.given
 	for tag, a := range s.agents {
 		if u := m.Units[strings.TrimPrefix(tag, "unit-")]; u != nil {
 			a.failed = u.Erred
@@ -89,8 +113,7 @@ func (s *sim) adopt() {
 // status returns the status word of an entity.
 func (s *shadow) status(key string) entity.StatusWord {
 	if d := s.docs["statuses"][key]; d != nil {
-		word, _ := d.More["status"].(string)
-		return entity.StatusWord(word)
+		return entity.StatusWord(d.Status)
 	}
 	return ""
 }

@@ -47,7 +47,13 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 		return nil, err
 	}
 	agent := s.agents[unitTag(u)]
+	task, err := s.nextTask(u, info)
+	if err != nil {
+		return nil, err
+	}
 	switch {
+	case info.Started && info.Life != entity.Dead && task != nil && s.rnd.IntN(2) == 0:
+		return task, nil
 	case !info.Started && info.Life == entity.Alive && info.ServiceLife != entity.Alive && s.rnd.IntN(2) == 0:
 		return s.destroySelf(u), nil
 	case !info.Started && info.Life == entity.Dying && !s.calm && s.rnd.IntN(2) == 0:
@@ -82,15 +88,25 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 			return s.enter(u, rel), nil
 		}
 	}
+	for _, x := range info.Storage {
+		if x.Life == entity.Dying || info.Life != entity.Alive && s.rnd.IntN(2) == 0 {
+			return s.giveUp(u, x.ID), nil
+		}
+	}
 	if info.Life == entity.Alive {
-		return nil, nil
+		return task, nil
 	}
 	for sub := range u.Subs {
 		if sub.Life.Life == entity.Alive {
 			return s.destroySubordinates(u), nil
 		}
 	}
-	if len(u.Subs) > 0 {
+	for a := range u.Attached {
+		if a.Life.Life == entity.Alive {
+			return s.destroySubordinates(u), nil
+		}
+	}
+	if len(u.Subs) > 0 || len(u.Attached) > 0 && s.calm {
 		return nil, nil
 	}
 	return s.unitDead(u), nil
@@ -271,7 +287,8 @@ func (s *sim) deployer(u *simulationtest.Unit) (*simAction, error) {
 	case u.Life.Life == entity.Dead:
 		delete(s.agents, tag)
 		return s.removeUnit(u), nil
-	case agent == nil && u.Life.Life == entity.Dying && !u.Started:
+	case agent == nil && u.Life.Life == entity.Dying && !u.Started &&
+		(len(u.Attached) == 0 || !s.calm && s.rnd.IntN(2) == 0):
 		return s.removeUnit(u), nil
 	case agent == nil:
 		s.agents[tag] = &simAgent{failed: u.Erred}
@@ -299,7 +316,7 @@ func (s *sim) onMachine(by, what string, m *simulationtest.Machine, do func(*sta
 
 // machineAgent is what the agent of a machine does with the machine itself.
 func (s *sim) machineAgent(m *simulationtest.Machine) *simAction {
-	if m == nil || !s.machineUp(m) || m.Life.Life != entity.Dying || len(m.Units)+len(m.Containers) > 0 &&
+	if m == nil || !s.machineUp(m) || m.Life.Life != entity.Dying || len(m.Units)+len(m.Containers)+len(m.Storage) > 0 &&
 		(s.calm || s.rnd.IntN(4) > 0) {
 		return nil
 	}
@@ -319,7 +336,7 @@ func (s *sim) provisioner(m *simulationtest.Machine) *simAction {
 	case !m.Instance && (m.Life.Life == entity.Alive || m.Life.Life == entity.Dying && len(m.Units) > 0):
 		return s.provision(m)
 	case m.Life.Life == entity.Dying && !m.Instance &&
-		(len(m.Units)+len(m.Containers) == 0 || !s.calm && s.rnd.IntN(4) == 0):
+		(len(m.Units)+len(m.Containers)+len(m.Storage) == 0 || !s.calm && s.rnd.IntN(4) == 0):
 		return s.machineDead(m, "provisioner")
 	case m.Life.Life == entity.Dead && m.Instance && !s.calm && s.rnd.IntN(5) == 0:
 		return s.cloudSays(m, true)

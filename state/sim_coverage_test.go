@@ -119,6 +119,10 @@ func (c *rowCounts) see(s *sim, ops []txn.Op) {
 			kind, by = lifecycle.Service, ""
 		case "relations":
 			kind, by = lifecycle.Relation, ""
+		case "storage":
+			kind = lifecycle.Storage
+		case "attachments":
+			kind = lifecycle.Attachment
 		case "model":
 			kind = lifecycle.Model
 		}

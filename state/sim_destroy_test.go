@@ -13,8 +13,8 @@ func (s *sim) destroyUnit(u *simulationtest.Unit, how entity.Destruction) *simAc
 	if u == nil {
 		return nil
 	}
-	return &simAction{what: fmt.Sprintf("destroy-unit %s %v %v machines=%t", u.Name, how.Strength, how.Timeout,
-		how.Machines), by: "user",
+	return &simAction{what: fmt.Sprintf("destroy-unit %s %v %v machines=%t storage=%t", u.Name, how.Strength,
+		how.Timeout, how.Machines, how.Storage), by: "user",
 		may: []entity.Kind{entity.Invalid},
 		rival: func() *simAction {
 			if u.Started || !s.up(unitTag(u)) {
@@ -56,8 +56,8 @@ func (s *sim) destroyService(svc *simulationtest.Service, how entity.Destruction
 	if svc == nil {
 		return nil
 	}
-	return &simAction{what: fmt.Sprintf("destroy-service %s %v %v machines=%t", svc.Name, how.Strength, how.Timeout,
-		how.Machines), by: "user",
+	return &simAction{what: fmt.Sprintf("destroy-service %s %v %v machines=%t storage=%t", svc.Name, how.Strength,
+		how.Timeout, how.Machines, how.Storage), by: "user",
 		rival: func() *simAction {
 			if s.rnd.IntN(2) == 0 {
 				return s.addUnits(svc, 1, nil)
@@ -99,6 +99,31 @@ func (s *sim) destroyMachine(m *simulationtest.Machine, how entity.Destruction) 
 		expect: said(func() simulationtest.Answer { return s.model.DestroyMachine(m, s.model.Begin(how)) })}
 }
 
+// waitsForStorage reports whether a cleanup is one of a machine that waits until units give up
+// the storage on its disk.
+func (s *sim) waitsForStorage(cleanup *simDoc) bool {
+	x := s.model.Machines[strings.TrimPrefix(cleanup.Arg, "m#")]
+	if cleanup.Kind != "destroy" || x == nil {
+		return false
+	}
+	for on := range x.Storage {
+		if on.Held != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// waitForStorage returns the number of such cleanups.
+func (s *sim) waitForStorage() (n int) {
+	for _, d := range s.shadow.docs["cleanups"] {
+		if s.waitsForStorage(d) {
+			n++
+		}
+	}
+	return n
+}
+
 // cleaner runs the cleaner until it has nothing to do.
 func (s *sim) cleaner() *simAction {
 	return &simAction{what: "clean", by: "cleaner",
@@ -110,7 +135,7 @@ func (s *sim) cleaner() *simAction {
 					return err
 				}
 				if s.shadow.transactions() == before {
-					if left > 0 && s.model.Life.Life == entity.Alive {
+					if left > s.waitForStorage() && s.model.Life.Life == entity.Alive {
 						return fmt.Errorf("%d cleanups cannot be done", left)
 					}
 					return nil
@@ -122,7 +147,9 @@ func (s *sim) cleaner() *simAction {
 			s.model.Clean()
 			for id, d := range s.shadow.docs["cleanups"] {
 				// The cleanup of a model stays while machines wait for their containers.
-				if d.Kind != "force" && (!strings.HasSuffix(id, "-destroy-e") || len(s.model.Machines) == 0) {
+				whole := strings.HasSuffix(id, "-destroy-e") && len(s.model.Machines)+len(s.model.Storage) > 0
+				waits := whole || s.waitsForStorage(d)
+				if d.Kind != "force" && !waits {
 					return nil, fmt.Errorf("cleanup %s was not done", id)
 				}
 			}

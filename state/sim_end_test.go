@@ -78,6 +78,13 @@ func (s *sim) round() (acted bool, err error) {
 			}
 		}
 	}
+	for range len(s.model.Storage) {
+		if more, err := act(s.storageProvisioner()); err != nil {
+			return false, err
+		} else if !more {
+			break
+		}
+	}
 	before := s.shadow.transactions()
 	err = s.do(s.cleaner(), nil)
 	return acted || s.shadow.transactions() != before, err
@@ -90,7 +97,7 @@ func (s *sim) force() error {
 		if err := s.do(s.cleaner(), nil); err != nil {
 			return err
 		}
-		if len(s.model.Ends()) == 0 {
+		if len(s.model.Ends())+len(s.model.Ending()) == 0 {
 			return s.quiet("forced, and time has passed")
 		}
 		how := entity.Destruction{Strength: entity.Force, Timeout: one(s, []time.Duration{0, 10 * time.Second, time.Minute})}
@@ -131,6 +138,13 @@ func (s *sim) endAll(how entity.Destruction, going bool) error {
 		}
 	}
 	slices.Reverse(all) // containers before their hosts
+	for _, id := range slices.Sorted(maps.Keys(s.model.Storage)) {
+		if x := s.model.Storage[id]; !going || x.Life.Life != entity.Alive {
+			all = append(all, s.removeStorage(x, how, false))
+		} else if x.Held != nil && x.Held.Life.Life != entity.Alive {
+			all = append(all, s.detach(x, how))
+		}
+	}
 	for _, a := range all {
 		if err := s.do(a, nil); err != nil && !errors.Is(err, entity.NotFound) {
 			return err
@@ -146,6 +160,9 @@ func (s *sim) quiet(after string) error {
 	}
 	if ends := s.model.Ends(); len(ends) > 0 {
 		return fmt.Errorf("%s, but these remain: %v", after, ends)
+	}
+	if ending := s.model.Ending(); len(ending) > 0 {
+		return fmt.Errorf("%s, but these attachments remain: %v", after, ending)
 	}
 	if left := s.shadow.names("cleanups"); len(left) > 0 {
 		return fmt.Errorf("%s, but these cleanups are left: %v", after, left)
@@ -167,7 +184,7 @@ func (s *sim) end() error {
 		return err
 	}
 	// A machine with anything on it is refused, so nested containers go first.
-	for rounds := 0; rounds < 3 || len(s.model.Machines) > 1 && rounds < 20; rounds++ {
+	for rounds := 0; rounds < 3 || len(s.model.Machines)+len(s.model.Storage) > 1 && rounds < 20; rounds++ {
 		if err := s.endAll(s.destruction(), false); err != nil {
 			return err
 		}
@@ -178,7 +195,16 @@ func (s *sim) end() error {
 	if err := s.forgetLeftovers(); err != nil {
 		return err
 	}
+	if err := s.forgetTasks(); err != nil {
+		return err
+	}
 	return s.empty()
+}
+
+// forgetTasks lets the tasks of the model be old enough to be pruned.
+func (s *sim) forgetTasks() error {
+	s.clock.Add((simTaskAge + time.Millisecond).Milliseconds())
+	return s.do(s.pruneTasks(), nil)
 }
 
 // forgetLeftovers removes the leftovers of force from the model and from state.

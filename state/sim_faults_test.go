@@ -168,6 +168,20 @@ var faults = []fault{
 		return in(op, "ports", "") && op.Update != nil &&
 			slices.ContainsFunc(all, func(o txn.Op) bool { return in(&o, "units", "") && o.Remove })
 	})},
+	{"storage", "storage that goes is not counted off its machine", uncounted("m#", "storage", -1)},
+	{"storage", "an attachment that goes is not counted off its unit", uncounted("u#", "attachments", -1)},
+	{"storage", "storage that goes with its unit is forgotten", dropped(cleanupOf("storage"))},
+	{"storage", "an attachment stays", dropped(removed("attachments", ""))},
+	{"storage", "storage is destroyed though it is to be kept",
+		changed("storage", "release", func(any) any { return false })},
+	{"tasks", "the tasks of a unit that is gone are forgotten", dropped(cleanupOf("tasks"))},
+	{"tasks", "an operation outlives its tasks", dropped(removed("operations", ""))},
+	{"tasks", "a cancelled task goes on", changed("tasks", "status", func(v any) any {
+		if v == entity.TaskAborting {
+			return entity.TaskRunning
+		}
+		return v
+	})},
 	{"rest", "what force leaves behind is not recorded",
 		dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "leftovers", "") && op.Insert != nil })},
 }

@@ -25,7 +25,8 @@ func newHistory() *history {
 // service can be reused.
 func (h *history) check(s *shadow) (wrong []string) {
 	now := map[string]simulationtest.Life{}
-	for _, c := range []struct{ collection, prefix string }{{"machines", "m#"}, {"units", "u#"}, {"services", "s#"}} {
+	for _, c := range []struct{ collection, prefix string }{
+		{"machines", "m#"}, {"units", "u#"}, {"services", "s#"}, {"storage", "st#"}} {
 		for id, d := range s.docs[c.collection] {
 			now[c.prefix+id] = d.life()
 		}
@@ -36,16 +37,17 @@ func (h *history) check(s *shadow) (wrong []string) {
 	for key, l := range now {
 		was, known := h.last[key]
 		back := l.Life < was.Life || l.Strength < was.Strength || was.Machines && !l.Machines ||
+			was.WithStorage && !l.WithStorage ||
 			was.Strength == entity.Force && was.Deadline.Before(l.Deadline)
 		switch {
 		case h.gone[key]:
 			wrong = append(wrong, key+" was gone and is there again")
-		case known && back && !(key[0] == 's' && l.Life == entity.Alive):
+		case known && back && !(strings.HasPrefix(key, "s#") && l.Life == entity.Alive):
 			wrong = append(wrong, fmt.Sprintf("%s went back from %s to %s", key, was, l))
 		}
 	}
 	for key := range h.last {
-		if _, there := now[key]; !there && key[0] != 's' {
+		if _, there := now[key]; !there && !strings.HasPrefix(key, "s#") {
 			h.gone[key] = true
 		}
 	}
@@ -64,6 +66,8 @@ func (s *shadow) check() (wrong []string) {
 	c.relations()
 	c.units()
 	c.scopes()
+	c.storage()
+	c.tasks()
 	c.compare()
 	c.actors()
 	return c.wrong
@@ -128,7 +132,7 @@ func (c *checker) forced(key string, d *simDoc) {
 
 func (c *checker) machines() {
 	for id, m := range c.docs["machines"] {
-		c.begin("m#"+id, "units", "alive-units", "containers")
+		c.begin("m#"+id, "units", "alive-units", "containers", "storage")
 		c.may("statuses", "m#"+id)
 		c.may("constraints", "m#"+id)
 		c.may("ports", id)
@@ -192,9 +196,9 @@ func (c *checker) units() {
 		c.may("credentials", entity.UnitTag(id).String())
 		c.forced(key, u)
 		if u.Principal == "" {
-			c.begin(key, "subordinates", "scopes")
+			c.begin(key, "subordinates", "scopes", "attachments")
 		} else {
-			c.begin(key, "scopes")
+			c.begin(key, "scopes", "attachments")
 		}
 	}
 	beside := map[string]bool{}
@@ -263,6 +267,57 @@ func (c *checker) scopes() {
 	for id, d := range c.docs["cleanups"] {
 		if d.Kind != "force" {
 			c.own("cleanups", id)
+		}
+	}
+}
+
+// storage checks instances and attachments. The count of an instance keeps it from having two.
+func (c *checker) storage() {
+	for id, d := range c.docs["storage"] {
+		key := "st#" + id
+		c.begin(key, "attachments")
+		c.own("storage", id)
+		c.may("statuses", key)
+		c.forced(key, d)
+		if d.Machine == "" {
+			continue
+		}
+		c.refer(id, "m#"+d.Machine, "storage")
+		if m := c.docs["machines"][d.Machine]; m != nil && m.Life == entity.Dead {
+			c.complain("storage %s is on a dead machine", id)
+		}
+	}
+	for id, d := range c.docs["attachments"] {
+		key := "at#" + d.Unit + ":" + d.storage()
+		c.begin(key)
+		c.own("attachments", id)
+		c.forced(key, d)
+		c.refer(id, "u#"+d.Unit, "attachments")
+		c.refer(id, "st#"+d.storage(), "attachments")
+		if c.counts["st#"+d.storage()]["attachments"] > 1 {
+			c.complain("storage %s is attached twice", d.storage())
+		}
+		if u := c.docs["units"][d.Unit]; u != nil && u.Life == entity.Dead {
+			c.complain("dead unit %s has storage %s", d.Unit, d.storage())
+		}
+		if x := c.docs["storage"][d.storage()]; x != nil && x.Life == entity.Dead {
+			c.complain("dead storage %s is attached to %s", d.storage(), d.Unit)
+		}
+	}
+}
+
+// tasks checks that tasks have an operation, operations have tasks, and what is to be done has a
+// unit that does it.
+func (c *checker) tasks() {
+	for id, d := range c.docs["tasks"] {
+		c.own("tasks", id)
+		c.own("operations", d.Operation)
+		over := entity.TaskStatus(d.Status).IsOver()
+		if over != !d.Completed.IsZero() {
+			c.complain("task %s is %s, completed %v", id, d.Status, d.Completed)
+		}
+		if c.docs["units"][d.Unit] == nil && !over && c.docs["cleanups"]["tasks-"+d.Unit] == nil {
+			c.complain("task %s is %s, but its unit is gone", id, d.Status)
 		}
 	}
 }

@@ -24,6 +24,7 @@ func (s *sim) begin() (err error) {
 		s.charms[name] = statetest.Charm(s, s.st, metadata)
 	}
 	s.model, s.shadow, s.history, s.agents = simulationtest.New(), newShadow(), newHistory(), map[string]*simAgent{}
+	s.model.Stores, s.model.Given, s.gives = simStores, s.given, simGives{}
 	if s.cover != nil {
 		s.model.Barred = s.cover.barred
 	}
@@ -60,9 +61,10 @@ func (s *sim) hasManagers() bool {
 }
 
 func (s *sim) destroyModel(how entity.Destruction) *simAction {
-	return &simAction{what: fmt.Sprintf("destroy-model %v %v", how.Strength, how.Timeout), by: "user",
+	return &simAction{what: fmt.Sprintf("destroy-model %v %v storage=%t release=%t", how.Strength, how.Timeout,
+		how.Storage, how.Release), by: "user",
 		run:    func() error { return s.st.Destroy(s.ctx, how) },
-		expect: said(func() simulationtest.Answer { s.model.Destroy(s.model.Begin(how)); return nil })}
+		expect: said(func() simulationtest.Answer { return s.model.Destroy(s.model.Begin(how), how.Release) })}
 }
 
 func (s *sim) modelDead() *simAction {
@@ -71,10 +73,23 @@ func (s *sim) modelDead() *simAction {
 		expect: said(func() simulationtest.Answer { return s.model.Dead() })}
 }
 
+func (s *sim) modelDestruction() entity.Destruction {
+	how := s.destruction()
+	how.Storage, how.Release = s.rnd.IntN(3) == 0, s.rnd.IntN(3) == 0
+	return how
+}
+
 // endModel destroys the model with everything in it, and begins another.
 func (s *sim) endModel() error {
-	if err := s.do(s.destroyModel(s.destruction()), nil); err != nil {
+	if err := s.do(s.destroyModel(s.modelDestruction()), nil); err != nil {
 		return err
+	}
+	if s.model.Life.Life == entity.Alive {
+		how := s.modelDestruction()
+		how.Release = true
+		if err := s.do(s.destroyModel(how), nil); err != nil {
+			return err
+		}
 	}
 	for range 100 {
 		a, err := s.whileItEnds()
@@ -94,6 +109,9 @@ func (s *sim) endModel() error {
 		return err
 	}
 	if err := s.forgetLeftovers(); err != nil {
+		return err
+	}
+	if err := s.forgetTasks(); err != nil {
 		return err
 	}
 	if err := s.empty(); err != nil {
@@ -120,8 +138,8 @@ func (s *sim) whileItEnds() (*simAction, error) {
 	case n < 90:
 		return s.shrink(), nil
 	case n < 93:
-		return s.destroyModel(s.destruction()), nil
-	case len(s.model.Machines)+len(s.model.Services) > 0:
+		return s.destroyModel(s.modelDestruction()), nil
+	case len(s.model.Machines)+len(s.model.Services)+len(s.model.Storage) > 0:
 		return s.modelDead(), nil
 	}
 	return nil, nil
@@ -136,7 +154,7 @@ func (s *sim) forceModel() error {
 		if err := s.do(s.cleaner(), nil); err != nil {
 			return err
 		}
-		if len(s.model.Machines)+len(s.model.Services) == 0 {
+		if len(s.model.Machines)+len(s.model.Services)+len(s.model.Storage) == 0 {
 			return s.quiet("the model was forced, and time has passed")
 		}
 		s.clock.Add(61_000)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,28 +20,36 @@ import (
 // A simDoc is a document of any collection; More holds the fields specific to
 // one.
 type simDoc struct {
-	ID        string          `bson:"_id"`
-	Life      entity.Life     `bson:"life"`
-	Strength  entity.Strength `bson:"strength"`
-	Deadline  time.Time       `bson:"deadline"`
-	Machines  bool            `bson:"machines"`
-	ForUnits  bool            `bson:"forunits"`
-	Number    int             `bson:"id"`
-	Service   string          `bson:"service"`
-	Machine   string          `bson:"machine"`
-	Principal string          `bson:"principal"`
-	Host      string          `bson:"host"`
-	Instance  string          `bson:"instance"`
-	Unit      string          `bson:"unit"`
-	Parent    string          `bson:"parent"`
-	Relation  any             `bson:"relation"` // a number, or a key
-	Started   bool            `bson:"started"`
-	Clean     bool            `bson:"clean"`
-	Resolved  string          `bson:"resolved"`
-	Jobs      []string        `bson:"jobs"`
-	Kind      string          `bson:"kind"`
-	Arg       string          `bson:"arg"`
-	Ports     []struct {
+	ID          string          `bson:"_id"`
+	Life        entity.Life     `bson:"life"`
+	Strength    entity.Strength `bson:"strength"`
+	Deadline    time.Time       `bson:"deadline"`
+	Machines    bool            `bson:"machines"`
+	WithStorage bool            `bson:"withstorage"`
+	ForUnits    bool            `bson:"forunits"`
+	Number      int             `bson:"id"`
+	Service     string          `bson:"service"`
+	Machine     string          `bson:"machine"`
+	Principal   string          `bson:"principal"`
+	Host        string          `bson:"host"`
+	Instance    string          `bson:"instance"`
+	Unit        string          `bson:"unit"`
+	Parent      string          `bson:"parent"`
+	Relation    any             `bson:"relation"` // a number, or a key
+	Started     bool            `bson:"started"`
+	Clean       bool            `bson:"clean"`
+	Resolved    string          `bson:"resolved"`
+	Jobs        []string        `bson:"jobs"`
+	Kind        string          `bson:"kind"`
+	Filesystem  string          `bson:"filesystem"`
+	Release     bool            `bson:"release"`
+	Location    string          `bson:"location"`
+	Operation   string          `bson:"operation"`
+	Task        int             `bson:"number"`
+	Status      string          `bson:"status"`
+	Completed   time.Time       `bson:"completed"`
+	Arg         string          `bson:"arg"`
+	Ports       []struct {
 		Unit string `bson:"unit"`
 	} `bson:"ports"`
 	Endpoints []struct {
@@ -50,14 +59,22 @@ type simDoc struct {
 }
 
 func (d *simDoc) life() simulationtest.Life {
-	return simulationtest.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline, Machines: d.Machines}
+	return simulationtest.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline, Machines: d.Machines,
+		WithStorage: d.WithStorage}
+}
+
+// storage returns the instance that an attachment is of.
+func (d *simDoc) storage() string {
+	_, id, _ := strings.Cut(d.ID, "#")
+	return id
 }
 
 // simCollections lists the collections of entities, and of what must be removed
 // with them.
 var simCollections = []string{"machines", "units", "services", "relations", "endpoints", "scopes", "deployments",
 	"settings",
-	"constraints", "counts", "statuses", "ports", "credentials", "cleanups", "leftovers"}
+	"storage", "attachments", "operations", "tasks", "constraints", "counts",
+	"statuses", "ports", "credentials", "cleanups", "leftovers"}
 
 // A shadow is a copy of a model's database. After each step it reads only the
 // documents that the step's operations named.
@@ -192,6 +209,16 @@ func (s *shadow) facts() map[string]string {
 	}
 	for id, u := range s.docs["units"] {
 		facts["u#"+id] = simulationtest.UnitFact(u.life(), u.Service, u.Machine, u.Principal, u.Started, u.Resolved != "")
+	}
+	for id, d := range s.docs["storage"] {
+		facts["st#"+id] = simulationtest.StorageFact(d.life(), d.Machine, d.Filesystem != "", d.Release)
+	}
+	for _, d := range s.docs["attachments"] {
+		facts["at#"+d.Unit+":"+d.storage()] = simulationtest.AttachmentFact(d.life(), d.Location != "")
+	}
+	for _, d := range s.docs["tasks"] {
+		facts[fmt.Sprintf("t#%d", d.Task)] = simulationtest.TaskFact(d.Operation, d.Unit, entity.TaskStatus(d.Status),
+			d.Completed)
 	}
 	in := map[int][]string{}
 	for _, d := range s.docs["scopes"] {

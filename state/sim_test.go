@@ -42,6 +42,9 @@ type sim struct {
 	fault   func([]txn.Op) []txn.Op
 	ports   int
 
+	gives     simGives // what deploy has asked for, by service
+	attaching []string // storage for the unit that is being added
+
 	steps  int
 	story  []string // the latest steps
 	raced  bool     // another action might have come between
@@ -58,8 +61,11 @@ var simCharms = map[string]string{
 	"db": statetest.MySQL, "db2": statetest.MySQL, "web": statetest.Wordpress, "ring": statetest.Riak,
 	"log": `{name: log, summary: s, description: d, subordinate: true,
   requires: {info: {interface: juju-info, scope: container}, too: {interface: mysql, scope: container}}}`,
-	"col": collector, "ship": shipper,
+	"col": collector, "ship": storing, "disk": disk,
 }
+
+// simGives is the storage that services were deployed with.
+type simGives map[string]map[string]entity.StorageConstraints
 
 // simRelations are the possible relations: their endpoints, and whether they
 // have container scope.
@@ -70,10 +76,10 @@ var simRelations = []struct {
 	{"web:db", "db:server", false}, {"web:db", "db2:server", false},
 	{"log:info", "db:juju-info", true}, {"log:too", "db:server", true}, {"log:info", "web:juju-info", true},
 	{"log:info", "ring:juju-info", true}, {"col:info", "db:juju-info", true}, {"ship:info", "db:juju-info", true},
-	{"ship:feed", "col:feed", true},
+	{"ship:feed", "col:feed", true}, {"ship:info", "disk:juju-info", true},
 }
 
-var simServices = []string{"db", "db2", "web", "ring", "log", "col", "ship"}
+var simServices = []string{"db", "db2", "web", "ring", "log", "col", "ship", "disk", "disk"}
 
 func isSubordinate(service string) bool {
 	return service == "log" || service == "col" || service == "ship"

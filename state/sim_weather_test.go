@@ -19,9 +19,11 @@ func (s *sim) weather() *simAction {
 	u, m := s.someUnit(), s.someMachine()
 	switch n := s.rnd.IntN(40); {
 	case n < 5:
-		d := one(s, []time.Duration{time.Second, 11 * time.Second, 61 * time.Second, time.Hour})
+		d := one(s, []time.Duration{time.Second, 11 * time.Second, 61 * time.Second, time.Hour, 100 * time.Hour})
 		s.clock.Add(d.Milliseconds())
 		return nothing("later by " + d.String())
+	case n == 5:
+		return s.pruneTasks()
 	case n == 8 && s.rnd.IntN(4) == 0:
 		if err := s.restart(); err != nil {
 			return &simAction{what: "restart", run: func() error { return err },
@@ -61,7 +63,7 @@ func (s *sim) lose(m *simulationtest.Machine) *simAction {
 // unasked is an action out of turn.
 func (s *sim) unasked() *simAction {
 	u, m, r := s.someUnit(), s.someMachine(), s.someRelation()
-	switch s.rnd.IntN(6) {
+	switch s.rnd.IntN(7) {
 	case 0:
 		if u != nil {
 			return s.unitDead(u)
@@ -85,6 +87,10 @@ func (s *sim) unasked() *simAction {
 	case 5:
 		if u != nil && u.Started {
 			return s.openPort(u)
+		}
+	case 6:
+		if x := s.someStorage(); x != nil {
+			return s.storageUnasked(x)
 		}
 	}
 	return nil

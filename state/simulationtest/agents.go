@@ -19,6 +19,11 @@ func (u *Unit) IsIdle() bool {
 			return false
 		}
 	}
+	for a := range u.Attached {
+		if a.Life.Life == entity.Dying {
+			return false
+		}
+	}
 	return true
 }
 
@@ -54,10 +59,11 @@ func (m *Model) DestroySelf(u *Unit) {
 	}
 }
 
-// DestroySubordinates is what the agent of a Dying principal does.
+// DestroySubordinates is what the agent of a Dying unit does to its subordinates and storage.
 func (m *Model) DestroySubordinates(u *Unit) {
 	if u.Life.Life != entity.Alive {
 		m.endSubordinates(u, Destruction{})
+		m.endAttachments(u, Destruction{})
 	}
 }
 
@@ -117,7 +123,7 @@ func (m *Model) UnitDead(u *Unit) Answer {
 	switch {
 	case u.Life.Life >= entity.Dead:
 		return nil
-	case u.Life.Life == entity.Alive && len(u.Subs)+len(u.Scopes) == 0:
+	case u.Life.Life == entity.Alive && len(u.Subs)+len(u.Scopes)+len(u.Attached) == 0:
 		return Answer{entity.Invalid}
 	case u.Life.Life == entity.Alive:
 		return Answer{entity.Invalid, entity.InUse, entity.HasSubordinates}
@@ -137,6 +143,10 @@ func (m *Model) unitHeld(u *Unit) (why Answer) {
 	}
 	if len(u.Scopes) > 0 {
 		m.bar("scope", u.kind(), "dead")
+		why = append(why, entity.InUse)
+	}
+	if len(u.Attached) > 0 {
+		m.bar("attachment", u.kind(), "dead")
 		why = append(why, entity.InUse)
 	}
 	return why
@@ -186,7 +196,7 @@ func (m *Model) MachineDead(x *Machine) Answer {
 	switch {
 	case x.Life.Life >= entity.Dead:
 		return nil
-	case x.Life.Life == entity.Alive && len(x.Units)+len(x.Containers) == 0:
+	case x.Life.Life == entity.Alive && len(x.Units)+len(x.Containers)+len(x.Storage) == 0:
 		return Answer{entity.Invalid}
 	case x.Life.Life == entity.Alive:
 		return Answer{entity.Invalid, entity.InUse}
@@ -195,6 +205,9 @@ func (m *Model) MachineDead(x *Machine) Answer {
 		return Answer{entity.InUse}
 	case len(x.Containers) > 0:
 		m.bar("container", "machine", "dead")
+		return Answer{entity.InUse}
+	case len(x.Storage) > 0:
+		m.bar("storage", "machine", "dead")
 		return Answer{entity.InUse}
 	}
 	m.turnDead(x)

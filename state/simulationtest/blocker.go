@@ -32,17 +32,28 @@ func (m *Model) Blockers(key string) (refs map[string]int, by string) {
 		u := m.Units[id]
 		count("subordinates", len(u.Subs))
 		count("scopes", len(u.Scopes))
+		count("attachments", len(u.Attached))
 		by = u.waitsFor()
 	case "m":
 		x := m.Machines[id]
 		count("units", len(x.Units))
 		count("containers", len(x.Containers))
+		count("storage", len(x.Storage))
 		switch {
 		case len(refs) > 0:
 		case x.Instance && x.Life.Life == entity.Dying:
 			by = entity.MachineTag(id).String()
 		default:
 			by = entity.ByProvisioner
+		}
+	case "st":
+		switch s := m.Storage[id]; {
+		case s.Held == nil, s.Held.Life.Life == entity.Dead:
+			by = entity.ByProvisioner
+		case s.Held.Life.Life == entity.Dying:
+			by = entity.UnitTag(s.Held.Unit.Name).String()
+		default:
+			count("attachments", 1)
 		}
 	}
 	return refs, by

@@ -13,7 +13,7 @@ func (m *Model) Clean() {
 		for len(m.owed) > 0 {
 			m.pass()
 		}
-		again = m.endAll() || m.forceDue()
+		again = m.endAll() || m.endOnMachines() || m.forceDue()
 	}
 }
 
@@ -45,6 +45,15 @@ func (m *Model) forceDue() (did bool) {
 		if r.due(m.Now) {
 			m.forceRelation(r)
 			did = true
+		}
+	}
+	for _, s := range values(m.Storage) {
+		if s.Held != nil && s.Held.due(m.Now) {
+			m.forceAttachment(s.Held)
+			did = true
+		}
+		if s.due(m.Now) {
+			did = m.forceStorage(s) || did
 		}
 	}
 	for _, u := range values(m.Units) {
@@ -100,6 +109,9 @@ func (m *Model) forceUnit(u *Unit) {
 	for _, r := range sorted(u.Scopes) {
 		m.LeaveScope(u, r)
 	}
+	for _, a := range sorted(u.Attached) {
+		m.forceAttachment(a)
+	}
 	if u.Life.Life != entity.Gone {
 		m.removeUnit(u, m.forced())
 	}
@@ -122,6 +134,12 @@ func (m *Model) forceMachine(x *Machine) (did bool) {
 		if c.Life.Life != entity.Gone {
 			return did
 		}
+	}
+	for _, s := range sorted(x.Storage) {
+		did = m.forceStorage(s) || did
+	}
+	if len(x.Storage) > 0 {
+		return did
 	}
 	if x.Life.Life == entity.Dying {
 		m.turnDead(x)
@@ -153,6 +171,9 @@ func (m *Model) Ends() (keys []string) {
 	}
 	for _, u := range m.Units {
 		note("u#"+u.Name, u.Life)
+	}
+	for _, s := range m.Storage {
+		note("st#"+s.ID, s.Life)
 	}
 	for _, r := range m.Relations {
 		note("r#"+r.Key, r.Life)

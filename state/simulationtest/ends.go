@@ -25,14 +25,17 @@ func (m *Model) endUnit(u *Unit, d Destruction, itself bool) {
 		if !u.raise(d) {
 			return
 		}
-	case !itself && u.Principal == nil && !u.Started && len(u.Subs)+len(u.Scopes) == 0:
+	case !itself && u.Principal == nil && !u.Started && len(u.Subs)+len(u.Scopes)+len(u.Attached) == 0:
 		m.removeUnit(u, d)
 		return
 	default:
 		u.Life.Life = entity.Dying
 		u.raise(d)
 	}
-	m.owe(func() { m.endSubordinates(u, d.alone()) })
+	m.owe(func() {
+		m.endSubordinates(u, d.alone())
+		m.endAttachments(u, d)
+	})
 }
 
 func (m *Model) endSubordinates(u *Unit, d Destruction) {
@@ -51,6 +54,7 @@ func (m *Model) removeUnit(u *Unit, d Destruction) {
 		m.owed = append(m.owed, debt{pay: func() { m.endEmptied(x, d.alone()) }, emptied: true})
 	}
 	u.Life.Life = entity.Gone
+	m.owe(func() { m.cancelAll(u.Name) })
 	delete(m.Units, u.Name)
 	if u.Machine != nil {
 		delete(u.Machine.Units, u)
@@ -160,7 +164,7 @@ func (m *Model) endMachine(x *Machine, d Destruction) {
 		if !x.raise(d) {
 			return
 		}
-	case !x.Instance && !x.Manager && len(x.Units)+len(x.Containers) == 0:
+	case !x.Instance && !x.Manager && len(x.Units)+len(x.Containers)+len(x.Storage) == 0:
 		m.removeMachine(x)
 		return
 	default:
@@ -168,6 +172,7 @@ func (m *Model) endMachine(x *Machine, d Destruction) {
 		x.Manager = false
 		x.raise(d)
 	}
+	x.wants = append(x.wants, d)
 	if d.Strength == entity.Plain {
 		return
 	}

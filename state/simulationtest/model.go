@@ -17,6 +17,8 @@ type Life struct {
 	Strength entity.Strength
 	Deadline time.Time // of force
 	Machines bool      // it is destroyed with machines
+	// WithStorage says that it is destroyed with storage.
+	WithStorage bool
 }
 
 // A Machine is a machine, or a container on one.
@@ -32,6 +34,9 @@ type Machine struct {
 	DeadSince  time.Time
 	Units      map[*Unit]bool
 	Containers map[*Machine]bool
+	Storage    map[*Storage]bool // on its disk
+
+	wants []Destruction // still to be applied to the storage on its disk
 }
 
 // A Service is a service.
@@ -56,6 +61,7 @@ type Unit struct {
 	Resolved  bool
 	Subs      map[*Unit]bool
 	Scopes    map[*Relation]bool
+	Attached  map[*Attachment]bool
 }
 
 // A Relation is a relation. Both Ends of a peer relation are the same service.
@@ -84,6 +90,11 @@ type Model struct {
 	Services  map[string]*Service
 	Units     map[string]*Unit
 	Relations map[int]*Relation
+	Storage   map[string]*Storage
+	Stores    Stores
+	Tasks     map[string]*Task
+	// Given, if set, is called for each new unit, to add the storage that state has given it.
+	Given     func(*Unit)
 	Leftovers int
 	Now       time.Time
 	Life      Life // of the model itself
@@ -100,7 +111,7 @@ type Model struct {
 // New returns an empty model.
 func New() *Model {
 	return &Model{Machines: map[string]*Machine{}, Services: map[string]*Service{}, Units: map[string]*Unit{},
-		Relations: map[int]*Relation{}, used: map[string]bool{}}
+		Relations: map[int]*Relation{}, Storage: map[string]*Storage{}, Tasks: map[string]*Task{}, used: map[string]bool{}}
 }
 
 // An Answer lists the kinds of error that are right for a call; an empty one
@@ -144,17 +155,18 @@ type Destruction struct {
 	Strength entity.Strength
 	Deadline time.Time
 	Machines bool // destroy units and services with their machines
+	Storage  bool // destroy units, services and models with their storage
 }
 
-// alone returns the destruction for what does not take machines with it.
+// alone returns the destruction for what takes neither machines nor storage with it.
 func (d Destruction) alone() Destruction {
-	d.Machines = false
+	d.Machines, d.Storage = false, false
 	return d
 }
 
 // Begin returns the destruction how, beginning now.
 func (m *Model) Begin(how entity.Destruction) Destruction {
-	d := Destruction{Strength: how.Strength, Machines: how.Machines}
+	d := Destruction{Strength: how.Strength, Machines: how.Machines, Storage: how.Storage}
 	if how.Strength == entity.Force {
 		d.Deadline = m.Now.Add(how.Timeout)
 	}
@@ -174,6 +186,7 @@ func (l *Life) raise(d Destruction) bool {
 		l.Deadline = d.Deadline
 	}
 	l.Machines = l.Machines || d.Machines
+	l.WithStorage = l.WithStorage || d.Storage
 	return *l != was
 }
 
@@ -186,6 +199,9 @@ func (l Life) String() string {
 	}
 	if l.Machines {
 		text += " with machines"
+	}
+	if l.WithStorage {
+		text += " with storage"
 	}
 	return text
 }
@@ -235,6 +251,19 @@ func (m *Model) Facts() map[string]string {
 			principal = u.Principal.Name
 		}
 		facts["u#"+u.Name] = UnitFact(u.Life, u.Service.Name, machine, principal, u.Started, u.Resolved)
+	}
+	for _, s := range m.Storage {
+		machine := ""
+		if s.Machine != nil {
+			machine = s.Machine.ID
+		}
+		facts["st#"+s.ID] = StorageFact(s.Life, machine, s.Made, s.Kept)
+		if a := s.Held; a != nil {
+			facts["at#"+a.name()] = AttachmentFact(a.Life, a.There)
+		}
+	}
+	for _, t := range m.Tasks {
+		facts["t#"+t.ID] = TaskFact(t.Operation, t.Unit, t.Status, t.Completed)
 	}
 	for _, r := range m.Relations {
 		var in []string

@@ -96,7 +96,7 @@ func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool
 func (m *Model) addUnit(name string, s *Service, x *Machine, principal *Unit) {
 	m.fresh("u#" + name)
 	u := &Unit{Name: name, Service: s, Machine: x, Principal: principal, Subs: map[*Unit]bool{},
-		Scopes: map[*Relation]bool{}}
+		Scopes: map[*Relation]bool{}, Attached: map[*Attachment]bool{}}
 	m.Units[name] = u
 	s.Units[u] = true
 	if x != nil {
@@ -104,12 +104,15 @@ func (m *Model) addUnit(name string, s *Service, x *Machine, principal *Unit) {
 	} else {
 		principal.Subs[u] = true
 	}
+	if m.Given != nil {
+		m.Given(u)
+	}
 }
 
 func (m *Model) addMachine(id string, host *Machine, manager, clean bool) *Machine {
 	m.fresh("m#" + id)
 	x := &Machine{ID: id, Host: host, Manager: manager, Clean: clean, Units: map[*Unit]bool{},
-		Containers: map[*Machine]bool{}}
+		Containers: map[*Machine]bool{}, Storage: map[*Storage]bool{}}
 	m.Machines[id] = x
 	if host != nil {
 		host.Containers[x] = true

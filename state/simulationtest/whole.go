@@ -9,16 +9,22 @@ import (
 
 // How a model ends, with everything in it.
 
-// Destroy is juju destroy-model.
-func (m *Model) Destroy(d Destruction) {
+// Destroy is juju destroy-model. keep releases the storage that outlives machines.
+func (m *Model) Destroy(d Destruction, keep bool) Answer {
 	if m.Life.Life == entity.Dead || m.Life.Life == entity.Dying && !m.Life.raise(d) {
-		return
+		return nil
 	}
 	if m.Life.Life == entity.Alive {
+		for _, s := range m.Storage {
+			if s.Machine == nil && !keep && !d.Storage {
+				return Answer{entity.InUse}
+			}
+		}
 		m.Life.Life = entity.Dying
 		m.Life.raise(d)
 	}
-	m.wants = append(m.wants, d)
+	m.wants = append(m.wants, d.alone())
+	return nil
 }
 
 // endAll destroys what is in a Dying model, as far as nothing blocks it, and
@@ -40,6 +46,11 @@ func (m *Model) endAll() (did bool) {
 		for _, x := range slices.Backward(values(m.Machines)) { // containers before their hosts
 			m.DestroyMachine(x, d)
 		}
+		for _, s := range values(m.Storage) {
+			if goes(s.Life) {
+				m.endStorage(s, d)
+			}
+		}
 	}
 	return !maps.Equal(before, m.Facts())
 }
@@ -52,10 +63,13 @@ func (m *Model) Dead() Answer {
 	if len(m.Services) > 0 {
 		m.bar("service", "model", "dead")
 	}
+	if len(m.Storage) > 0 {
+		m.bar("storage", "model", "dead")
+	}
 	switch {
 	case m.Life.Life == entity.Alive:
 		return Answer{entity.Invalid}
-	case len(m.Machines)+len(m.Services) > 0:
+	case len(m.Machines)+len(m.Services)+len(m.Storage) > 0:
 		return Answer{entity.InUse}
 	}
 	m.Life.Life = entity.Dead
