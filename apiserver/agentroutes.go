@@ -86,7 +86,7 @@ func agentFacades() []agentFacade {
 			{"DetachStorage", self, calls((*state.Unit).DetachStorage, "storage").orGone()},
 			{"EnterScope", self, calls((*state.Unit).EnterScope, "relation")},
 			{"FinishTask", self, calls((*state.Unit).FinishTask, "id", "outcome")},
-			{"GoalState", self, calls((*caller).goalState, "tag")},
+			{"GoalState", self, calls((*state.Unit).GoalState)},
 			{"LeaderSettings", self, calls((*state.Unit).LeaderSettings).returns("settings")},
 			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},
 			{"LogTask", self, calls((*state.Unit).LogTask, "id", "message")},

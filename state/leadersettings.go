@@ -97,30 +97,41 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 	if err != nil {
 		return all, err
 	}
+	if all.Units, err = u.st.workloads(units); err != nil {
+		return all, err
+	}
+	var workloads []entity.Status
+	for _, each := range units { // in their order, which decides between two of the same word
+		workloads = append(workloads, all.Units[each.doc.Name])
+	}
+	set, err := u.st.status(serviceKey(u.doc.Service))
+	all.Service = shownServiceStatus(set, workloads)
+	return all, err
+}
+
+// workloads returns the statuses of units' workloads, by the units' names.
+func (st *State) workloads(units []*Unit) (map[string]entity.Status, error) {
 	keys := make([]string, len(units))
-	for i, each := range units {
-		keys[i] = workloadKey(each.doc.Name)
+	for i, u := range units {
+		keys[i] = workloadKey(u.doc.Name)
 	}
 	var docs []statusDoc
-	if err := u.st.db.All(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
-		return all, err
+	if err := st.db.All(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+		return nil, err
 	}
 	said := make(map[string]statusDoc, len(docs))
 	for _, doc := range docs {
 		said[doc.ID] = doc
 	}
-	var workloads []entity.Status
-	for i, each := range units {
+	all := make(map[string]entity.Status, len(units))
+	for i, u := range units {
 		doc, ok := said[keys[i]]
 		if !ok {
-			doc = firstStatus(keys[i], birth{each.doc.Born})
+			doc = firstStatus(keys[i], birth{u.doc.Born})
 		}
-		all.Units[each.doc.Name] = doc.status()
-		workloads = append(workloads, doc.status())
+		all[u.doc.Name] = doc.status()
 	}
-	set, err := u.st.status(serviceKey(u.doc.Service))
-	all.Service = shownServiceStatus(set, workloads)
-	return all, err
+	return all, nil
 }
 
 // shownServiceStatus returns the status that a service shows: the one that its leader has

@@ -80,7 +80,7 @@ var readers = map[string]string{
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
 		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Relation RelationByID Service Status StatusHistory Storage StoragePools StorageStatus Tasks Transactions UUID
 		Unit Unsettled Watches`,
-	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
+	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer GoalState Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
 		RelationSettings Relations Service ServiceStatus Status StorageStatus`,
 	"User": "Stamp",
 }

@@ -383,7 +383,7 @@ func (f UniterFacade) FinishTask(ctx context.Context, tag entity.Tag, id string,
 	}{params.TagOf(tag), id, outcome}, nil)
 }
 
-// GoalState calls caller.goalState.
+// GoalState calls state.Unit.GoalState.
 func (f UniterFacade) GoalState(ctx context.Context, tag entity.Tag) (entity.GoalState, error) {
 	var result entity.GoalState
 	err := call(ctx, f, "Uniter", "GoalState", params.Entity{Tag: params.TagOf(tag)}, &result)
