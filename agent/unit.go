@@ -33,6 +33,7 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 			Unit: a.config.Tag.ID, Machine: a.config.Machine, Principal: a.config.Principal,
 			ModelName: a.config.ModelName, ModelUUID: a.config.Model,
 			APIAddresses: a.config.Addresses,
+			ResourcesDir: filepath.Join(a.dir, "resources"),
 		},
 	})
 	return map[string]worker.Func{

@@ -83,6 +83,8 @@ var mayCall = map[string]string{
 	"ModelConfig.ModelSet":                    "admin",
 	"ModelConfig.ModelUnset":                  "admin",
 	"ModelConfig.SetModelConstraints":         "admin",
+	"Resources.AddPendingResources":           "admin",
+	"Resources.ListResources":                 "admin",
 	"Storage.AddToUnit":                       "admin",
 	"Storage.Attach":                          "admin",
 	"Storage.DetachStorage":                   "admin",
@@ -320,7 +322,10 @@ func TestAccessToEndpoints(t *testing.T) {
 		"POST /charms": "admin",
 		"GET /charms":  "admin u0",
 		"GET /log":     "admin",
-		"GET /logsink": "m0 u0 manager",
+		"GET /applications/{service}/resources/{resource}": "admin",
+		"PUT /applications/{service}/resources/{resource}": "admin",
+		"GET /units/{unit}/resources/{resource}":           "u0",
+		"GET /logsink":                                     "m0 u0 manager",
 	}
 	w := newWorld(t).populate()
 	type caller struct {
@@ -345,7 +350,8 @@ func TestAccessToEndpoints(t *testing.T) {
 			t.Errorf("mayUse does not say who may use %s", name)
 		}
 		for who, c := range callers {
-			target := "https://" + w.address + "/model/" + w.st.UUID() + e.path + "?url=" + url.QueryEscape(w.charms["mysql"])
+			path := strings.NewReplacer("{service}", "mysql", "{unit}", "unit-mysql-0", "{resource}", "x").Replace(e.path)
+			target := "https://" + w.address + "/model/" + w.st.UUID() + path + "?url=" + url.QueryEscape(w.charms["mysql"])
 			req, err := http.NewRequest(e.method, target, bytes.NewReader([]byte("no zip")))
 			if err != nil {
 				t.Fatal(err)
@@ -406,7 +412,7 @@ func TestLoginListsFacades(t *testing.T) {
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
 			"Admin ApplicationScaler Pinger Provisioner StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
-			"Action Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Status Storage " +
+			"Action Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Resources Status Storage " +
 				"Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller Integrity ModelManager Pinger Status UserManager Watcher"},

@@ -94,6 +94,7 @@ func agentFacades() []agentFacade {
 			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},
 			{"RelationSettings", self, calls((*state.Unit).RelationSettings, "relation", "remote").returns("settings")},
 			{"Relations", self, calls((*state.Unit).Relations).returns("relations")},
+			{"Resource", self, calls((*state.Unit).Resource, "name")},
 			{"ServiceStatus", self, calls((*state.Unit).ServiceStatus)},
 			{"SetAgentStatus", self, calls((*caller).setAgentStatus, "tag", "status")},
 			{"SetCharm", self, calls((*state.Unit).SetCharm, "url")},

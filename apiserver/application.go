@@ -64,8 +64,8 @@ func applicationDeploy(ctx context.Context, c *caller, p params.ApplicationsDepl
 
 func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warnings, err error) {
 	switch {
-	case len(a.Resources) > 0 || len(a.Devices) > 0:
-		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: resources and devices are not supported yet",
+	case len(a.Devices) > 0:
+		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: devices are not supported yet",
 			a.ApplicationName)
 	case a.NumUnits < 0:
 		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
@@ -84,7 +84,7 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	args := state.AddServiceParams{
 		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
 		Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: placements(a.Placement), Force: a.Force,
-		Storage: a.Storage,
+		Storage: a.Storage, Resources: a.Resources,
 	}
 	if args.Attach, err = storageTags(a.AttachStorage); err != nil {
 		return nil, err
@@ -99,7 +99,9 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	for _, what := range vain {
 		w.add("charm %q: %s", ch.Meta.Name, what)
 	}
-	_, err = c.model.AddService(ctx, args)
+	if _, err = c.model.AddService(ctx, args); err == nil {
+		err = warnOfResources(ctx, c, &w, a.ApplicationName)
+	}
 	return w, err
 }
 

@@ -63,6 +63,8 @@ var forUsers = map[string]string{
 	"ModelConfig.ModelSet":                    "write change",
 	"ModelConfig.ModelUnset":                  "write change",
 	"ModelConfig.SetModelConstraints":         "write change",
+	"Resources.AddPendingResources":           "write change",
+	"Resources.ListResources":                 "read -",
 	"Storage.AddToUnit":                       "write change",
 	"Storage.Attach":                          "write change",
 	"Storage.DetachStorage":                   "write change",

@@ -77,6 +77,12 @@ func serveCharm(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) e
 		return err
 	}
 	defer archive.Close()
+	w.Header().Set("Content-Type", "application/zip")
+	return s.send(w, r, v, archive, sum, "charm "+url)
+}
+
+// send answers with a file, and its SHA-256 in a header; what names it in the log.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, v *visitor, file io.Reader, sum, what string) error {
 	if err := s.barrier(r.Context()); err != nil {
 		return fmt.Errorf("cannot pass the barrier: %w", err)
 	}
@@ -85,14 +91,13 @@ func serveCharm(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) e
 		!errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/zip")
 	w.Header().Set(params.SHA256Header, sum)
-	if sized, ok := archive.(interface{ Size() int64 }); ok {
+	if sized, ok := file.(interface{ Size() int64 }); ok {
 		w.Header().Set("Content-Length", strconv.FormatInt(sized.Size(), 10))
 	}
-	if _, err := io.Copy(w, archive); err != nil {
-		logger.Warningf("%s@%s: cannot send charm %s: %v", v.tag, r.RemoteAddr, url, err)
-		panic(http.ErrAbortHandler) // a partial archive must not look complete
+	if _, err := io.Copy(w, file); err != nil {
+		logger.Warningf("%s@%s: cannot send %s: %v", v.tag, r.RemoteAddr, what, err)
+		panic(http.ErrAbortHandler) // a partial file must not look complete
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ func userRoutes() []route {
 		{"Client", 7, "FullStatus", atModel, reader, reads, nil, do(clientFullStatus)},
 		{"Client", 7, "StatusHistory", atModel, reader, reads, nil, do(clientStatusHistory)},
 		{"Explain", 1, "Explain", atModel, reader, reads, nil, do(explain)},
+		{"Resources", 3, "AddPendingResources", atModel, writer, changes, nil, do(resourcesAddPending)},
+		{"Resources", 3, "ListResources", atModel, reader, reads, nil, do(resourcesListResources)},
 		{"Status", 1, "WatchOperation", atModel, reader, reads, nil, watch(statusWatchOperation)},
 		{"Status", 1, "WatchStatus", atModel, reader, reads, nil, watch(statusWatch)},
 		{"MachineManager", 10, "AddMachines", atModel, writer, changes, nil, do(machineManagerAddMachines)},
@@ -112,6 +114,9 @@ func endpoints() []endpoint {
 		// A unit's agent may fetch any charm of its model: the charm that it needs may change
 		// before it has fetched it, and charms are no secret within their model.
 		{"GET", "/charms", reader | unitAgent, reads, serveCharm},
+		{"GET", "/applications/{service}/resources/{resource}", reader, reads, serveResource},
+		{"PUT", "/applications/{service}/resources/{resource}", writer, changes, serveResourceUpload},
+		{"GET", "/units/{unit}/resources/{resource}", unitAgent, reads, serveUnitResource},
 		{"GET", "/log", reader, reads, serveDebugLog},
 		{"GET", "/logsink", machineAgent | unitAgent | controllerAgent, free, serveLogSink},
 	}

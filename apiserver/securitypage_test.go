@@ -34,7 +34,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 	{"Watches", "watches of a connection", "%s", "refused"},
 	{"PingEvery Silence WriteTime", "time between pings; of silence; until a frame is read", "%s; %s; %s",
 		"the connection ends"},
-	{"Charm UploadTime", "a charm's archive; the time for it", "%s; %s", "refused"},
+	{"Charm Resource UploadTime", "a charm's archive; the file of a resource; the time for either", "%s; %s; %s", "refused"},
 	{"Uploads UserUploads UploadBytes", "uploads under way; of one user; their temporary files together", "%s; %s; %s",
 		"503, told to try again"},
 	{"JudgedUploads", "archives that are read at once", "%s", "others wait until their request ends"},

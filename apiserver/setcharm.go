@@ -12,9 +12,9 @@ import (
 // the new charm does not use, and about what the charm declares in vain.
 func applicationSetCharm(ctx context.Context, c *caller, p params.ApplicationSetCharm) (params.SetCharmResult, error) {
 	var result params.SetCharmResult
-	if len(p.StorageConstraints) > 0 || len(p.ResourceIDs) > 0 || len(p.EndpointBindings) > 0 {
+	if len(p.StorageConstraints) > 0 || len(p.EndpointBindings) > 0 {
 		return result, entity.Errorf(entity.NotSupported,
-			"cannot upgrade service %q: storage, resources and bindings are not supported yet", p.ApplicationName)
+			"cannot upgrade service %q: storage and bindings are not supported yet", p.ApplicationName)
 	}
 	if err := noHub(p.CharmURL); err != nil {
 		return result, err
@@ -32,13 +32,16 @@ func applicationSetCharm(ctx context.Context, c *caller, p params.ApplicationSet
 		return result, err
 	}
 	unused, err := svc.SetCharm(ctx, state.SetCharmParams{URL: p.CharmURL, ForceUnits: p.Force || p.ForceUnits,
-		ForceSeries: p.Force || p.ForceSeries || p.ForceBase, Config: config})
+		ForceSeries: p.Force || p.ForceSeries || p.ForceBase, Config: config, Resources: p.ResourceIDs})
 	if err != nil {
 		return result, err
 	}
 	var w warnings
 	for _, name := range unused {
 		w.add("setting %q is kept, but charm %q does not use it", name, ch.Meta.Name)
+	}
+	if err := warnOfResources(ctx, c, &w, p.ApplicationName); err != nil {
+		return result, err
 	}
 	vain, err := c.model.Charms().Warnings(ctx, p.CharmURL)
 	for _, what := range vain {

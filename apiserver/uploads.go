@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,7 +88,7 @@ func tryUploadAgain(format string, args ...any) error {
 		"Try again when they have ended")
 }
 
-// An upload is the temporary file of a charm. Its errors don't reveal the file's path.
+// An upload is the temporary file of a charm or a resource. Its errors don't reveal the file's path.
 type upload struct {
 	uploads *uploads
 	file    *os.File
@@ -142,7 +143,7 @@ func diskFull(what string) error {
 }
 
 // serveCharmUpload receives the archive of a charm and answers with the URL given to it. The
-// archive is checked on disk, because it may be large. It ends when the client leaves.
+// archive is checked on disk, because it may be large.
 func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if schema := query.Get("schema"); schema != "" && schema != "local" {
@@ -153,49 +154,73 @@ func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Requ
 	if series != "" && !charm.IsValidSeries(series) {
 		return entity.InvalidSeries(series)
 	}
-	end, err := s.uploads.begin(v.tag)
-	if err != nil {
-		return err
-	}
-	defer end()
-	ctx, cancel := context.WithTimeout(r.Context(), s.limits.UploadTime)
-	defer cancel()
-	// The server's other deadlines are for websockets.
-	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil &&
-		!errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	u, err := s.uploads.open(s.config.TempDir)
-	if err != nil {
-		return err
-	}
-	defer u.close()
-	_, err = io.Copy(u, http.MaxBytesReader(w, r.Body, s.limits.Charm))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return entity.Errorf(entity.Invalid, "charm archive is larger than %d bytes", tooLarge.Limit)
-	case u.failed != nil:
-		return u.failed
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return entity.Errorf(entity.Invalid, "cannot read the upload: it took longer than %s", s.limits.UploadTime)
-	case err != nil:
-		logger.Debugf("%s@%s: an upload was cut short: %v", v.tag, r.RemoteAddr, err)
-		return entity.Errorf(entity.Invalid, "cannot read the upload: it was cut short")
-	}
-	done, err := s.uploads.judging.take(ctx, s.limits.UploadTime)
+	u, done, err := s.receive(v, w, r, s.limits.Charm, "charm archive")
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := s.still(r, v, writer); err != nil {
-		return err
-	}
-	url, err := v.model.Charms().Add(ctx, u.file.Name(), series)
+	url, err := v.model.Charms().Add(r.Context(), u.file.Name(), series)
 	if err != nil {
 		return err
 	}
 	s.writeJSON(w, r, http.StatusOK, params.CharmsResponse{CharmURL: url})
 	return nil
+}
+
+// receive receives a file of at most limit bytes; what names it in errors. done must be called
+// when the file is read. It ends when the client leaves.
+func (s *Server) receive(
+	v *visitor, w http.ResponseWriter, r *http.Request, limit int64, what string,
+) (u *upload, done func(), err error) {
+	var ends []func()
+	endAll := func() {
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+	}
+	defer func() {
+		if err != nil {
+			endAll()
+		}
+	}()
+	end, err := s.uploads.begin(v.tag)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends = append(ends, end)
+	// The server's other deadlines are for websockets.
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
+		return nil, nil, err
+	}
+	if u, err = s.uploads.open(s.config.TempDir); err != nil {
+		return nil, nil, err
+	}
+	ends = append(ends, u.close)
+	_, err = io.Copy(u, http.MaxBytesReader(w, r.Body, limit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, nil, entity.Errorf(entity.Invalid, "%s is larger than %d bytes", what, tooLarge.Limit)
+	case u.failed != nil:
+		return nil, nil, u.failed
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it took longer than %s",
+			s.limits.UploadTime)
+	case err != nil:
+		logger.Debugf("%s@%s: an upload was cut short: %v", v.tag, r.RemoteAddr, err)
+		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it was cut short")
+	}
+	if _, err = u.file.Seek(0, io.SeekStart); err != nil {
+		return nil, nil, diskError(err)
+	}
+	wait, cancel := context.WithTimeout(r.Context(), s.limits.UploadTime)
+	defer cancel()
+	end, err = s.uploads.judging.take(wait, s.limits.UploadTime)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends = append(ends, end)
+	return u, endAll, s.still(r, v, writer)
 }

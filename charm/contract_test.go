@@ -45,7 +45,7 @@ func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
 			`metadata.yaml: required storage "data", "log": `},
 		"a filesystem":     {"storage: {data: {type: filesystem}}", ""},
 		"optional storage": {"storage: {data: {type: filesystem, multiple: {range: 0+}}}", ""},
-		"a resource":       {"resources: {theme: {filename: t.tgz}}", `metadata.yaml: resource "theme": `},
+		"a resource":       {"resources: {theme: {filename: t.tgz}}", ""},
 		"several":          {"min-juju-version: 3.0\ncontainers: {app: {}}", "(" + contract + ")\nmetadata.yaml: container"},
 	} {
 		t.Run(name, func(t *testing.T) {

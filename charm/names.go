@@ -34,6 +34,9 @@ const (
 // IsValidName reports whether name can be a charm's.
 func IsValidName(name string) bool { return namePattern.MatchString(name) }
 
+// IsValidResource reports whether name can be a resource's.
+func IsValidResource(name string) bool { return resourcePattern.MatchString(name) }
+
 // IsValidSeries reports whether series has the form of one: "trusty", "centos7".
 func IsValidSeries(series string) bool { return seriesPattern.MatchString(series) }
 

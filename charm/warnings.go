@@ -65,8 +65,7 @@ var gaps = []gap{
 		"there are neither block devices nor shared storage: the units get none", false},
 	{metaFile, "read-only storage", stores(func(s Storage) bool { return s.ReadOnly && s.isProvided() }),
 		"its units can write to it", false},
-	{metaFile, "resource", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Meta.Resources)) },
-		"resources are not supported yet: the units would get none", true},
+	{metaFile, "resource of type oci-image", images, "it is for Kubernetes: the units get none", false},
 	{metaFile, "container", func(c *Charm) []string { return c.Meta.Containers },
 		"the charm is for Kubernetes: there are only machines here", true},
 	{metaFile, "payload", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Meta.Payloads)) },
@@ -100,6 +99,17 @@ func stores(match func(Storage) bool) func(*Charm) []string {
 		slices.Sort(names)
 		return names
 	}
+}
+
+// images returns the resources that are no files.
+func images(c *Charm) (names []string) {
+	for name, r := range c.Meta.Resources {
+		if r.Type != "file" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func secretOptions(c *Charm) (names []string) {

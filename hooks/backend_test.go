@@ -2,7 +2,9 @@ package hooks
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -28,6 +30,9 @@ type fakeBackend struct {
 	term      int64 // by which the leader leads
 	shared    entity.LeaderSettings
 	kept      entity.CharmState
+	resources map[string]string // the files that were uploaded; "" for one that was not
+	damaged   bool              // other files arrive
+	replaced  string            // becomes the file of each resource as soon as one was asked for
 	ofService entity.Status
 	down      error
 	calls     []string
@@ -57,6 +62,7 @@ func newBackend() *fakeBackend {
 		},
 		status: entity.Status{Status: entity.StatusMaintenance, Message: "installing", Data: map[string]any{"step": 2}},
 		epoch:  4, term: 4,
+		resources: map[string]string{"site": "hello", "logo": ""},
 		shared:    entity.LeaderSettings{"primary": "10.0.0.7", "token": "two words"},
 		kept:      entity.CharmState{"schema": "3", "#notices#": "- [a, b]\n"},
 		ofService: entity.Status{Status: entity.StatusBlocked, Message: "no database"},
@@ -196,6 +202,38 @@ func (b *fakeBackend) CharmState(ctx context.Context, unit entity.Tag) (entity.C
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.kept), nil
+}
+
+func (b *fakeBackend) Resource(ctx context.Context, unit entity.Tag, name string) (entity.Resource, error) {
+	r := entity.Resource{Name: name, Type: "file", Filename: name + ".tgz"}
+	if err := b.enter(unit, "Resource %s", name); err != nil {
+		return r, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	content, ok := b.resources[name]
+	if !ok {
+		return r, entity.Errorf(entity.NotFound, "charm %q has no resource %q", "wordpress", name)
+	}
+	if content != "" {
+		r.File = &entity.ResourceFile{SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(content)))}
+	}
+	if b.replaced != "" {
+		b.resources[name], b.replaced = b.replaced, ""
+	}
+	return r, nil
+}
+
+func (b *fakeBackend) OpenResource(ctx context.Context, unit entity.Tag, name string) (io.ReadCloser, error) {
+	if err := b.enter(unit, "OpenResource %s", name); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.damaged {
+		return io.NopCloser(strings.NewReader("damaged")), nil
+	}
+	return io.NopCloser(strings.NewReader(b.resources[name])), nil
 }
 
 func (b *fakeBackend) LogTask(ctx context.Context, unit entity.Tag, id, message string) error {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -42,6 +43,12 @@ type Backend interface {
 	LogTask(ctx context.Context, unit entity.Tag, id, message string) error
 	// SetWorkloadVersion sets the version that status shows, at once.
 	SetWorkloadVersion(ctx context.Context, unit entity.Tag, version string) error
+
+	// Resource returns a resource that the unit's charm declares; the error is NotFound if it
+	// declares none of this name.
+	Resource(ctx context.Context, unit entity.Tag, name string) (entity.Resource, error)
+	// OpenResource opens the file of a resource, which the unit then has.
+	OpenResource(ctx context.Context, unit entity.Tag, name string) (io.ReadCloser, error)
 
 	// CharmState returns what the charm keeps in the controller for the unit.
 	CharmState(ctx context.Context, unit entity.Tag) (entity.CharmState, error)
@@ -81,6 +88,7 @@ type ContextParams struct {
 	APIAddresses []string // host:port
 	Machine      string   // id of the machine, "0"
 	Principal    string   // the unit that a subordinate belongs to, or ""
+	ResourcesDir string   // where the files of resources are kept, in a directory for each
 	// Settings are those of the model, by key; the environment has its proxies.
 	Settings   map[string]string
 	Leadership Leadership
@@ -130,6 +138,9 @@ type Context struct {
 
 	shared    map[string]string         // what the leader has set
 	ofService *entity.StatusesOfService // the status of the service
+
+	fetching sync.Mutex        // guards fetched; held while a resource is fetched
+	fetched  map[string]string // paths of the files of resources
 }
 
 // A settingsKey names the settings of one unit, or service, in one relation.

@@ -55,8 +55,8 @@ type Info struct {
 	// RemoteUnit is the unit that has joined, changed or departed.
 	RemoteUnit string `json:"remote-unit,omitempty" yaml:"remote-unit,omitempty"`
 	// ChangeVersion is the version of what the hook is about: of RemoteUnit's settings in a
-	// joined or changed hook, of the leader's in leader-settings-changed. In leader-elected it is
-	// the epoch of the claim. Compare it only with !=, never by order.
+	// joined or changed hook, of the leader's in leader-settings-changed, of the service's
+	// resources in install and upgrade-charm. In leader-elected it is the epoch of the claim. Compare it only with !=, never by order.
 	ChangeVersion int64 `json:"change-version,omitempty" yaml:"change-version,omitempty"`
 	// Storage is the instance that a storage hook is about: "data/0".
 	Storage string `json:"storage,omitempty" yaml:"storage,omitempty"`

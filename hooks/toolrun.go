@@ -71,6 +71,7 @@ func commands() map[string]commandInfo {
 		"relation-list":           relationListInfo,
 		"relation-model-get":      relationModelGetInfo,
 		"relation-set":            relationSetInfo,
+		"resource-get":            resourceGetInfo,
 		"state-delete":            stateDeleteInfo,
 		"state-get":               stateGetInfo,
 		"state-set":               stateSetInfo,

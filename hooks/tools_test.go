@@ -136,6 +136,7 @@ func (s *scriptHook) begin(words []string) {
 	s.backend, s.log = newBackend(), newLog()
 	params := testParams(info)
 	params.Leadership, params.Task = s.backend, task
+	params.ResourcesDir = filepath.Join(s.dir, "resources")
 	if s.hook, err = NewContext(s.backend, params); err != nil {
 		s.t.Fatal(err)
 	}
@@ -208,6 +209,12 @@ func (s *scriptHook) world(words string) string {
 		s.backend.change(func(b *fakeBackend) { b.term++ })
 	case "kept":
 		s.backend.change(func(b *fakeBackend) { b.kept = entity.CharmState{w[1]: w[2]} })
+	case "resource":
+		s.backend.change(func(b *fakeBackend) { b.resources[w[1]] = w[2] })
+	case "replaced-by":
+		s.backend.change(func(b *fakeBackend) { b.replaced = w[1] })
+	case "damaged":
+		s.backend.change(func(b *fakeBackend) { b.damaged = true })
 	case "shared":
 		s.backend.change(func(b *fakeBackend) { b.shared = entity.LeaderSettings{w[1]: w[2]} })
 	case "down":

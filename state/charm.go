@@ -145,12 +145,6 @@ func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
 	return ch, nil
 }
 
-// Uses reports whether a charm of the model uses the archive with this SHA-256.
-func (c Charms) Uses(ctx context.Context, sum string) (bool, error) {
-	n, err := c.st.db.Count(charmsC, bson.D{{"sha256", sum}})
-	return n > 0, err
-}
-
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.
 func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {
 	var doc charmDoc

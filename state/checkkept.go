@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"gopkg.in/mgo.v2/bson"
@@ -78,14 +80,49 @@ func (st *State) judgeLease(v *view, id string) *check.Wrong {
 		}}
 }
 
-// judgeArchive finds charms whose archive does not exist, or has no reference from the
-// model.
-func (st *State) judgeArchive(v *view, url string) *check.Wrong {
+// judgeCharm finds charms whose archive is not kept.
+func (st *State) judgeCharm(v *view, url string) *check.Wrong {
 	ch := v.Get(charmsC, url)
 	if ch == nil {
 		return nil
 	}
-	where, sum := check.DocID{charmsC, url}, ch.Text("sha256")
+	return st.judgeArchive(v, check.DocID{charmsC, url}, "its archive", ch.Text("sha256"),
+		"deploy the charm again from its source")
+}
+
+// judgeResources finds services' resources whose files are not kept.
+func (st *State) judgeResources(v *view, key string) *check.Wrong {
+	doc := v.Get(resourcesC, key)
+	kind, service := lifecycle.ParseKey(key)
+	if doc == nil || kind != lifecycle.Service {
+		return nil // units only remember what they have fetched
+	}
+	files := doc.Doc("files")
+	for _, field := range slices.Sorted(maps.Keys(files)) {
+		name := unescapeKey(field)
+		if w := st.judgeArchive(v, check.DocID{resourcesC, key}, fmt.Sprintf("the file of resource %q", name),
+			files.Doc(field).Text("sha256"), fmt.Sprintf("juju attach-resource %s %s=FILE", service, name)); w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+// judgeUpload finds uploads whose files are not kept.
+func (st *State) judgeUpload(v *view, id string) *check.Wrong {
+	doc := v.Get(uploadsC, id)
+	if doc == nil || doc["stored"] != true {
+		return nil
+	}
+	w := st.judgeArchive(v, check.DocID{uploadsC, id}, "its file", doc.Text("sha256"), "")
+	if w != nil && w.Act == nil {
+		return check.Remove(w.Where, w.What, "remove it")
+	}
+	return w
+}
+
+// judgeArchive finds out whether an archive does not exist, or has no reference from the model.
+func (st *State) judgeArchive(v *view, where check.DocID, what, sum, mend string) *check.Wrong {
 	there, referred, err := st.host.Archives.Find(sum)
 	if err != nil {
 		v.Fail(err)
@@ -93,10 +130,12 @@ func (st *State) judgeArchive(v *view, url string) *check.Wrong {
 	}
 	switch {
 	case !there:
-		return &check.Wrong{Where: where,
-			What: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
+		if mend != "" {
+			mend = ": " + mend
+		}
+		return &check.Wrong{Where: where, What: fmt.Sprintf("%s does not exist (SHA-256 %s)%s", what, sum, mend)}
 	case !referred:
-		return &check.Wrong{Where: where, What: "its archive has no reference from the model", Repair: "add the reference",
+		return &check.Wrong{Where: where, What: what + " has no reference from the model", Repair: "add the reference",
 			Act: func(ctx context.Context) error { return st.host.Archives.Refer(ctx, sum) }}
 	}
 	return nil

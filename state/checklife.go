@@ -19,7 +19,7 @@ import (
 
 // cleanupKinds are the kinds of cleanups that this program knows.
 var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupStorage,
-	cleanupLease, cleanupTasks, cleanupSettings}
+	cleanupLease, cleanupTasks, cleanupArchive, cleanupSettings}
 
 func judgeCleanup(v *view, id string) *check.Wrong {
 	c := v.Get(cleanupsC, id)

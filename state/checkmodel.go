@@ -37,6 +37,8 @@ var modelFields = map[string][]string{
 	portsC:            nil,
 	credentialsC:      {"_id"},
 	charmsC:           {"sha256"},
+	resourcesC:        {"files"},
+	uploadsC:          {"sha256", "stored"},
 	storageC:          {"life", "strength", "deadline", "machine"},
 	attachmentsC:      {"life", "strength", "deadline", "unit", "storage"},
 	cleanupsC:         {"kind", "arg"},
@@ -57,7 +59,9 @@ var unruled = map[string]string{
 func (st *State) rules() []check.Rule {
 	return append(slices.Concat(check.PointerRules(modelPointers()), asRules(modelRules), asRules([]rule{
 		{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
-		{of: charmsC, judge: st.judgeArchive},
+		{of: charmsC, judge: st.judgeCharm},
+		{of: resourcesC, judge: st.judgeResources},
+		{of: uploadsC, judge: st.judgeUpload},
 		{of: lease.Collection, ids: st.leasesOf, judge: st.judgeLease},
 	})), st.host.Form.Rule())
 }

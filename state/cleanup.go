@@ -36,6 +36,7 @@ const (
 	cleanupStorage  = "storage"  // destroy a storage instance that goes with its last unit
 	cleanupLease    = "lease"    // delete a removed service's lease, outside transactions
 	cleanupTasks    = "tasks"    // cancel the tasks of a removed unit
+	cleanupArchive  = "archive"  // give up a file of a resource if nothing uses it any more
 	cleanupSettings = "settings" // delete a removed relation's settings, outside transactions
 )
 
@@ -174,6 +175,8 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 		err = st.cleanupEmptied(ctx, doc.Arg, d)
 	case cleanupTasks:
 		err = st.cleanupTasks(ctx, doc.Arg)
+	case cleanupArchive:
+		err = st.host.Archives.Release(ctx, doc.Arg, func() (bool, error) { return st.uses(doc.Arg) })
 	case cleanupStorage:
 		err = st.cleanupStorage(ctx, doc.Arg, d)
 	case cleanupLease:

@@ -56,7 +56,7 @@ func (m mutator) String() string {
 
 // mutators lists all mutators. A new method that changes something needs a row.
 var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, storageMutators, modelMutators,
-	taskMutators, userMutators)
+	taskMutators, resourceMutators, userMutators)
 
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
@@ -66,22 +66,23 @@ var readers = map[string]string{
 	"Machine":      "Addresses ID Info InstanceID IsManager Life",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
-	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series UnitNames",
+	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Resource Resources Series UnitNames",
 	"Agents":       "Check Stamp Started WatchPasswords",
 	"Blocks":       "All Check",
-	"Charms":       "Archive Get Warnings Uses",
+	"Charms":       "Archive Get Warnings",
 	"Cleaner":      "WatchCleanups",
 	"MinUnits":     "WatchMinUnits",
 	"Provisioning": "StorageWork WatchStorage",
+	"Resources":    "Open",
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier",
 	"Watches":      "Deployed End Machine Machines ModelConfig Operation RelationUnits Relations Status Unit",
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
-		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Relation RelationByID Service Status StatusHistory Storage StoragePools StorageStatus Tasks Transactions UUID
+		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Refers Relation RelationByID Resources Service Status StatusHistory Storage StoragePools StorageStatus Tasks Transactions UUID
 		Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer GoalState Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
-		RelationSettings Relations Service ServiceStatus Status StorageStatus`,
+		RelationSettings Relations Resource Service ServiceStatus Status StorageStatus`,
 	"User": "Stamp",
 }
 

@@ -25,7 +25,7 @@ type Host struct {
 	Made func() (NewModel, error)
 }
 
-// Archives are the archives of a model's charms. The controller stores each once for all
+// Archives are the archives of a model's charms, and the files of its resources. The controller stores each once for all
 // models.
 type Archives interface {
 	// Adding keeps archives that nothing uses from being removed until done is called.
@@ -37,6 +37,9 @@ type Archives interface {
 	Find(sum string) (there, referred bool, err error)
 	// Refer adds the model to those that refer to an archive.
 	Refer(ctx context.Context, sum string) error
+	// Release drops the model's reference to an archive, and deletes the archive with the last
+	// one, unless used returns true, or the archive is kept again meanwhile.
+	Release(ctx context.Context, sum string, used func() (bool, error)) error
 }
 
 // Open opens the database of an existing model. First it finishes transactions begun

@@ -31,6 +31,8 @@ const (
 	portsC       = "ports"       // "0": a machine's open ports, with their units
 	credentialsC = "credentials" // a tag: the hash of an agent's password
 	charmsC      = "charms"      // a charm's URL
+	resourcesC   = "resources"   // a key: the files of a service's resources, or those that a unit has fetched
+	uploadsC     = "uploads"     // a random id: the file of a resource that no service uses yet
 	storageC     = "storage"     // "data/0": a storage instance
 	attachmentsC = "attachments" // "unit-mysql-0#data/0": storage that a unit has
 	cleanupsC    = "cleanups"    // a random id: work left to do

@@ -25,7 +25,9 @@ type serviceDoc struct {
 	MinUnits    int    `bson:"minunits,omitempty"` // the minimum number of Alive units; 0 for none
 	// Stores is the storage that a new unit gets, by the names of the charm's stores.
 	Stores map[string]entity.StorageConstraints `bson:"stores,omitempty"`
-	Maker  string                               `bson:"maker,omitempty"` // identifies the AddService call that made it
+	// Resources is the version of the service's resources; 0 before the first.
+	Resources int64  `bson:"resources,omitempty"`
+	Maker     string `bson:"maker,omitempty"` // identifies the AddService call that made it
 }
 
 // A Service is a snapshot of a service.
@@ -86,6 +88,7 @@ type AddServiceParams struct {
 	Units       int
 	Placement   []string                             // ids of machines for the first units
 	Storage     map[string]entity.StorageConstraints // by the names of the charm's stores; may be partial
+	Resources   map[string]string                    // ids of uploads, by the names of the charm's resources
 	Attach      []string                             // storage instances for a single unit
 	Force       bool                                 // allow a series that the charm does not support
 }
@@ -197,6 +200,9 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		o.Assert(charmsC, p.CharmURL, exists)
 		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
 			Stores: storage, Maker: maker}
+		if doc.Resources, err = st.resourceOps(o, doc, ch.Meta, p.Resources); err != nil {
+			return err
+		}
 		o.Insert(servicesC, p.Name, doc)
 		o.bear(&Service{st: st, doc: doc})
 		o.Insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})

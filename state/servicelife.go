@@ -25,7 +25,14 @@ func (s *Service) docID() string        { return s.doc.Name }
 func (s *Service) tag() entity.Tag      { return entity.ServiceTag(s.doc.Name) }
 func (s *Service) life() *lifeDoc       { return &s.doc.lifeDoc }
 
-func (s *Service) asserts() bson.D { return bson.D{s.doc.keeps()} }
+// asserts includes the version of the resources: the files are released with the service.
+func (s *Service) asserts() bson.D {
+	version := any(s.doc.Resources)
+	if s.doc.Resources == 0 {
+		version = bson.D{{"$exists", false}}
+	}
+	return bson.D{s.doc.keeps(), {"resources", version}}
+}
 
 func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.machines && !s.doc.Machines {
@@ -40,6 +47,9 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 		return update, nil
 	}
 	if err := s.forgetDestructions(o); err != nil {
+		return nil, err
+	}
+	if err := s.releaseResources(o); err != nil {
 		return nil, err
 	}
 	return update, s.st.releaseLeaseOps(o, s.doc.Name)

@@ -19,6 +19,7 @@ type SetCharmParams struct {
 	ForceUnits  bool              // upgrade units in error too, without waiting until they are resolved
 	ForceSeries bool              // allow a charm that does not support the service's series
 	Config      map[string]string // settings to change with it, as users write them
+	Resources   map[string]string // ids of uploads, by the names of the charm's resources
 }
 
 // SetCharm changes the charm of a service; its units' agents upgrade them. Peer relations
@@ -64,7 +65,11 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 		return err
 	}
 	same := bson.D{{"life", entity.Alive}, {"charm", c.doc.CharmURL}}
-	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == c.ForceUnits {
+	resources, err := c.st.resourceOps(o, c.doc, c.charm.Meta, c.SetCharmParams.Resources)
+	if err != nil {
+		return err
+	}
+	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == c.ForceUnits && c.doc.Resources == resources {
 		if o.Len() > 0 { // the settings were checked against this charm
 			o.Assert(servicesC, c.doc.Name, same)
 		}
@@ -85,6 +90,9 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	set := bson.D{{"charm", c.URL}, {"forcecharm", c.ForceUnits}}
 	if len(storage) > 0 {
 		set = append(set, bson.DocElem{Name: "stores", Value: storage})
+	}
+	if resources != c.doc.Resources {
+		set = append(set, bson.DocElem{Name: "resources", Value: resources})
 	}
 	o.Update(servicesC, c.doc.Name, same, bson.D{{"$set", set}})
 	return nil

@@ -111,7 +111,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 		Name: u.doc.Name, Service: u.doc.Service, Machine: u.doc.Machine, Principal: u.doc.Principal,
 		Life: u.doc.Life, Strength: u.doc.Strength, ServiceLife: svc.doc.Life, Resolved: u.doc.Resolved,
 		CharmURL: u.doc.CharmURL, ServiceCharmURL: svc.doc.CharmURL, ForceCharm: svc.doc.ForceCharm,
-		ConfigVersion: config.Version, Started: u.doc.Started,
+		ConfigVersion: config.Version, ResourcesVersion: svc.doc.Resources, Started: u.doc.Started,
 	}
 	leaders, err := u.st.settings(leaderSettingsKey(u.doc.Service))
 	if err != nil && !entity.IsNotFound(err) {

@@ -86,8 +86,11 @@ func (c *running) model(id string, open provider.Open) worker.Func {
 	}
 }
 
-// pruneTasks is how often the tasks are removed that are kept no longer.
-const pruneTasks = time.Hour
+// How often tasks and uploads are removed that are kept no longer.
+const (
+	pruneTasks   = time.Hour
+	pruneUploads = time.Hour
+)
 
 // modelWorkers returns the workers that a controller runs for one model.
 func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]worker.Func {
@@ -123,6 +126,9 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 				_, err := st.Tasks().Prune(ctx)
 				return err
 			})
+		},
+		"upload pruner": func(ctx context.Context) error {
+			return worker.Every(ctx, pruneUploads, st.Resources().Prune)
 		},
 	}
 	if st.UUID() == c.conf.Model {

@@ -24,7 +24,7 @@ func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string
 	if series != "" {
 		query.Set("series", series)
 	}
-	body, err := c.transfer(ctx, http.MethodPost, "/charms", query, archive, nil)
+	body, err := c.transfer(ctx, http.MethodPost, "/charms", query, zipped(archive), nil)
 	if err != nil {
 		return "", err
 	}
@@ -53,10 +53,18 @@ func (f UniterFacade) CharmArchive(ctx context.Context, url string) (archive io.
 	return archive, sha256, err
 }
 
+// sent is what a request sends.
+type sent struct {
+	kind    string // its MIME type
+	content io.Reader
+}
+
+func zipped(archive io.Reader) *sent { return &sent{"application/zip", archive} }
+
 // transfer makes an HTTP request at the connection's model. It returns the body
 // of a successful answer, and copies the answer's headers to header.
 func (c *Conn) transfer(
-	ctx context.Context, method, path string, query url.Values, send io.Reader, header http.Header,
+	ctx context.Context, method, path string, query url.Values, send *sent, header http.Header,
 ) (io.ReadCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, transferTime)
 	stop := context.AfterFunc(c.ctx, cancel)
@@ -65,14 +73,18 @@ func (c *Conn) transfer(
 		cancel()
 	}
 	target := "http" + c.dialer.scheme + "://" + c.dialer.address + c.dialer.modelPath(path) + "?" + query.Encode()
-	req, err := http.NewRequestWithContext(ctx, method, target, send)
+	var content io.Reader
+	if send != nil {
+		content = send.content
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, content)
 	if err != nil {
 		done()
 		return nil, fmt.Errorf("cannot make a request: %w", err)
 	}
 	c.dialer.authorise(req.Header)
 	if send != nil {
-		req.Header.Set("Content-Type", "application/zip")
+		req.Header.Set("Content-Type", send.kind)
 	}
 	response, err := c.http.Do(req)
 	if err != nil {

@@ -458,6 +458,16 @@ func (f UniterFacade) Relations(ctx context.Context, tag entity.Tag) ([]entity.R
 	return reply.Relations, err
 }
 
+// Resource calls state.Unit.Resource.
+func (f UniterFacade) Resource(ctx context.Context, tag entity.Tag, name string) (entity.Resource, error) {
+	var result entity.Resource
+	err := call(ctx, f, "Uniter", "Resource", struct {
+		Tag  params.Tag `json:"tag"`
+		Name string     `json:"name"`
+	}{params.TagOf(tag), name}, &result)
+	return result, err
+}
+
 // ServiceStatus calls state.Unit.ServiceStatus.
 func (f UniterFacade) ServiceStatus(ctx context.Context, tag entity.Tag) (entity.StatusesOfService, error) {
 	var result entity.StatusesOfService

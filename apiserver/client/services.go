@@ -43,6 +43,7 @@ type DeployArgs struct {
 	Force       bool                                 // even if the charm is for other series
 	Storage     map[string]entity.StorageConstraints `json:",omitempty"` // by the charm's stores
 	Attach      []string                             `json:",omitempty"` // storage instances for the only unit
+	Resources   map[string]string                    `json:",omitempty"` // ids of AddPendingResources, by name
 }
 
 // deployment returns args in the wire's form.
@@ -50,7 +51,7 @@ func (args DeployArgs) deployment() params.ApplicationDeploy {
 	deploy := params.ApplicationDeploy{
 		ApplicationName: args.Service, CharmURL: args.CharmURL, NumUnits: args.Units, Placement: placements(args.Placement),
 		Config: args.Config, ConfigYAML: args.ConfigYAML, Constraints: args.Constraints, Force: args.Force,
-		Storage: args.Storage, AttachStorage: storageTags(args.Attach),
+		Storage: args.Storage, AttachStorage: storageTags(args.Attach), Resources: args.Resources,
 		CharmOrigin: &params.CharmOrigin{Source: "local", Type: "charm"},
 	}
 	if args.Series != "" {

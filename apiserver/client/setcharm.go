@@ -11,8 +11,9 @@ type SetCharmArgs struct {
 	Service     string
 	CharmURL    string // of a charm in the model; see UploadCharm
 	Config      map[string]string
-	ForceUnits  bool // upgrade units in error too
-	ForceSeries bool // even if the charm is for other series
+	ForceUnits  bool              // upgrade units in error too
+	Resources   map[string]string `json:",omitempty"` // ids of uploads, by name
+	ForceSeries bool              // even if the charm is for other series
 }
 
 // SetCharm changes the charm of a service. It returns warnings for the user.
@@ -20,7 +21,7 @@ func (c *Conn) SetCharm(ctx context.Context, args SetCharmArgs) (warnings []stri
 	var result params.SetCharmResult
 	err = c.application(ctx, "SetCharm", params.ApplicationSetCharm{
 		ApplicationName: args.Service, CharmURL: args.CharmURL, ConfigSettings: args.Config,
-		ForceUnits: args.ForceUnits, ForceSeries: args.ForceSeries,
+		ForceUnits: args.ForceUnits, ResourceIDs: args.Resources, ForceSeries: args.ForceSeries,
 	}, &result)
 	return result.Warnings, err
 }

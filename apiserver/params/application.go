@@ -28,9 +28,9 @@ type ApplicationDeploy struct {
 	Storage       map[string]entity.StorageConstraints `json:"storage,omitempty"` // by store
 	AttachStorage []Tag                                `json:"attach-storage,omitempty"`
 
-	// The controller refuses these.
-	Devices   map[string]any    `json:"devices,omitempty"`
-	Resources map[string]string `json:"resources,omitempty"`
+	Resources map[string]string `json:"resources,omitempty"` // ids of uploads, by name
+
+	Devices map[string]any `json:"devices,omitempty"` // the controller refuses them
 }
 
 // A DeployResults is what Deploy returns.

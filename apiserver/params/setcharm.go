@@ -14,8 +14,9 @@ type ApplicationSetCharm struct {
 	ForceSeries        bool              `json:"force-series"`
 	ForceBase          bool              `json:"force-base"`
 
+	ResourceIDs map[string]string `json:"resource-ids,omitempty"` // ids of uploads, by name
+
 	// The controller refuses these.
-	ResourceIDs        map[string]string `json:"resource-ids,omitempty"`
 	StorageConstraints map[string]any    `json:"storage-constraints,omitempty"`
 	EndpointBindings   map[string]string `json:"endpoint-bindings,omitempty"`
 }

@@ -36,6 +36,7 @@ type modelAPI interface {
 	upgradeCharmAPI
 	tasksAPI
 	storageAPI
+	resourcesAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)

@@ -47,6 +47,9 @@ charm calls it, POOL one of juju storage-pools, SIZE such as 10G, and COUNT the 
 of instances. --attach-storage gives a single unit storage that no unit has, instead of
 new one.
 
+--resource gives the file of a resource that the charm declares; its units fetch it with
+resource-get. One that has none yet can get it later: juju attach-resource.
+
 BUNDLE is a YAML file, or a directory or zip archive with a bundle.yaml. It describes
 services, machines and relations. The command adds what the model lacks of them, and
 changes charms, settings, constraints, annotations and exposure that differ; it removes
@@ -66,11 +69,12 @@ B, and "existing" that machines with the same number are the same.`,
   juju deploy ./web.zip --to 3 --wait
   juju deploy ./charms/store --constraints "mem=2G cores=2"
   juju deploy ./charms/store --storage data=10G --storage logs=rootfs,1G,2
+  juju deploy ./charms/web --resource site=./site.tar.gz
   juju deploy local:jammy/store --repository ~/charms
   juju deploy ./shop/bundle.yaml --overlay ./production.yaml --dry-run
   juju deploy ./shop --map-machines existing,3=7`,
 		Annotations: seeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "diff-bundle", "storage",
-			"status"),
+			"attach-resource", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.changed = cmd.Flags().Changed
 			return d.run(cmd.Context(), args)
@@ -86,6 +90,7 @@ B, and "existing" that machines with the same number are the same.`,
 		"with --series or a bundle: deploy to a series that the charm does not name, or the cloud does not have")
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.StringArrayVar(&d.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
+	f.StringArrayVar(&d.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
 	f.StringVar(&d.repo, "repository", "", "the local repository that has the charms with URLs")
 	f.BoolVar(&d.trust, "trust", false, "deploy charms that want the cloud's credential, which they do not get yet")
 	f.BoolVar(&d.dryRun, "dry-run", false, "with a bundle: only list the changes")
@@ -97,6 +102,7 @@ B, and "existing" that machines with the same number are the same.`,
 
 type deployAPI interface {
 	statusAPI
+	resourcesAPI
 	UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error)
 	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
@@ -110,6 +116,7 @@ type deploy struct {
 	constraints string
 	storage     []string
 	attach      []string
+	resources   []string
 	series      string
 	force       bool
 	repo        string
@@ -210,8 +217,16 @@ func (d *deploy) service(
 	if err := d.settings(&request, source.charm.Config); err != nil {
 		return err
 	}
+	files, err := openResources(d.resources)
+	if err != nil {
+		return err
+	}
+	defer files.close()
+	if err := files.check(source.charm.Meta); err != nil {
+		return err
+	}
 	return with(func(api modelAPI) error {
-		if err := d.deploy(ctx, api, source, request); err != nil {
+		if err := d.deploy(ctx, api, source, request, files); err != nil {
 			return err
 		}
 		return d.wait.run(ctx, d.session, api, until{names: []string{request.Service}})
@@ -292,8 +307,10 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 	return hint(err)
 }
 
-// deploy uploads the charm and adds the service.
-func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource, r client.DeployArgs) error {
+// deploy uploads the charm and the files of its resources, and adds the service.
+func (d *deploy) deploy(
+	ctx context.Context, api deployAPI, source *charmSource, r client.DeployArgs, files resourceFiles,
+) error {
 	// Check this before the upload; the controller would only do so after it.
 	status, err := api.Status(ctx, r.Service)
 	if err != nil {
@@ -321,6 +338,9 @@ func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource,
 	p := d.progress("Deploying charm %q as service %q", source.charm.Meta.Name, r.Service)
 	defer p.done()
 	if r.CharmURL, err = source.upload(ctx, api, series); err != nil {
+		return err
+	}
+	if r.Resources, err = files.upload(ctx, d.session, api, r.Service, r.CharmURL); err != nil {
 		return err
 	}
 	warnings, err := api.Deploy(ctx, r)

@@ -19,9 +19,10 @@ import (
 
 // A fakeModel records calls and returns what it is set to return.
 type fakeModel struct {
-	storage []entity.StorageStatus
-	mu      sync.Mutex
-	calls   []string
+	storage   []entity.StorageStatus
+	resources entity.ResourcesOf
+	mu        sync.Mutex
+	calls     []string
 
 	err          error // of every call
 	refused      error // by the cloud

@@ -25,6 +25,7 @@ func TestFormats(t *testing.T) {
 		"run": {"--unit web/0 FORMAT x"}, "operations": {""}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
 		"show-action-output": {"2"}, "show-action-status": {""},
 		"storage": {""}, "show-storage": {"data/0"}, "storage-pools": {""},
+		"resources": {"web", "web --details", "web/0"},
 	}
 	// They need a controller that can't be played here, and a machine; a script tests the latter.
 	untried := map[string]bool{"dump-db": true, "charm-history": true}
@@ -40,6 +41,8 @@ func TestFormats(t *testing.T) {
 		for _, args := range lines[cmd.Name()] {
 			u.fake.config.Settings = map[string]entity.ConfigSetting{"title": {Value: "a: b"}}
 			u.fake.tasks = []entity.Task{{ID: "2", Unit: "web/0", Status: entity.TaskCompleted}}
+			u.fake.resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "site", File: &entity.ResourceFile{Size: 1}}},
+				Units: map[string]map[string]entity.ResourceFile{"web/0": {"site": {Size: 1}}}}
 			u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "web"} }
 			for format, read := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal} {
 				line, ok := strings.CutSuffix(args, " FORMAT x")

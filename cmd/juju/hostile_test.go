@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -146,6 +147,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"destroy-relation":  {"destroy-relation web store"},
 		"destroy-model":     {"destroy-model -y default --force"},
 		"add-relation":      {"add-relation web store -v"},
+		"resources":         {"resources web", "resources web --details", "resources web/0 --format yaml"},
+		"attach-resource":   {"attach-resource web site=" + os.Args[0]},
 		"storage":           {"storage", "storage --format yaml", "storage --format json"},
 		"show-storage":      {"show-storage data/0", "show-storage data/0 --format json"},
 		"storage-pools":     {"storage-pools", "storage-pools --format yaml"},

@@ -21,7 +21,6 @@ const (
 	noStorage     = "Storage comes from the pools of the cloud: see juju storage-pools."
 	noSpaces      = "Spaces and subnets are not implemented."
 	noCrossModel  = "Relations across models are not implemented."
-	noResources   = "Resources are not implemented."
 	noBranches    = "Branches of a model are not implemented."
 	noSecrets     = "Secrets are not implemented."
 	noBackups     = "Backups are not implemented. While the controller is stopped, its directory can be copied."
@@ -59,8 +58,7 @@ var absent = []absence{
 	{names: "set-application-base set-series upgrade-machine upgrade-series"},
 	{names: "trust"},
 	{names: "scale-application add-k8s update-k8s remove-k8s", why: "There is no Kubernetes cloud."},
-	{names: "attach attach-resource push-resource resources list-resources charm-resources list-charm-resources",
-		why: noResources},
+	{names: "charm-resources list-charm-resources", why: noHub},
 	{names: "payloads list-payloads"},
 	{names: "suspend-relation resume-relation", why: noCrossModel},
 	{names: "offer offers list-offers find-offers show-offer remove-offer consume remove-saas remove-consumed-application",

@@ -31,12 +31,12 @@ A unit whose hook has failed is upgraded once that is resolved. With --force-uni
 upgraded at once; it stays in error, and runs neither upgrade-charm nor config-changed.
 
 Settings that the new charm does not have are kept, but not used, and a warning names
-them.`,
+them. --resource gives the file of a resource; with it, the charm may be the same.`,
 		Example: `  juju upgrade-charm web --path ./charms/web
   juju upgrade-charm web --path ./charms/web --force-units
   juju upgrade-charm web --revision 0
   juju upgrade-charm store --switch ./charms/faststore --config cache=yes`,
-		Annotations: seeAlso("deploy", "config", "resolved", "status"),
+		Annotations: seeAlso("deploy", "attach-resource", "config", "resolved", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			u.changed = cmd.Flags().Changed
 			return u.run(cmd.Context(), args)
@@ -48,6 +48,7 @@ them.`,
 	f.IntVar(&u.revision, "revision", 0, "a `REVISION` of the charm that the model has")
 	f.StringVar(&u.repo, "repository", "", "the local repository that has the charm")
 	f.StringArrayVar(&u.config, "config", nil, "a setting to change at the same time, as `KEY=VALUE` or KEY=@FILE")
+	f.StringArrayVar(&u.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
 	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units at once whose hook has failed")
 	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's series")
 	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series")
@@ -64,7 +65,7 @@ type upgradeCharm struct {
 	*session
 	path, to, repo                 string
 	revision                       int
-	config                         []string
+	config, resources              []string
 	forceUnits, forceSeries, force bool
 	changed                        func(flag string) bool
 	wait                           waitFlag
@@ -85,6 +86,11 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 	if request.Config, err = settings(u.config); err != nil {
 		return err
 	}
+	files, err := openResources(u.resources)
+	if err != nil {
+		return err
+	}
+	defer files.close()
 	// Read a charm from its path before there is a connection.
 	var source *charmSource
 	if path := u.charmPath(); path != "" {
@@ -93,7 +99,7 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 		}
 		defer source.close()
 	}
-	return u.withModel(ctx, func(api modelAPI) error { return u.upgrade(ctx, api, source, request) })
+	return u.withModel(ctx, func(api modelAPI) error { return u.upgrade(ctx, api, source, request, files) })
 }
 
 // charmPath returns the path that the flags name, or "".
@@ -108,7 +114,7 @@ func (u *upgradeCharm) charmPath() string {
 }
 
 func (u *upgradeCharm) upgrade(
-	ctx context.Context, api modelAPI, source *charmSource, request client.SetCharmArgs,
+	ctx context.Context, api modelAPI, source *charmSource, request client.SetCharmArgs, files resourceFiles,
 ) error {
 	status, err := api.Status(ctx, request.Service)
 	if err != nil {
@@ -134,11 +140,14 @@ func (u *upgradeCharm) upgrade(
 		return entity.WithHint(fmt.Errorf("cannot upgrade %q to %q", old.Name, source.charm.Meta.Name),
 			"It is another charm. To use it all the same: juju upgrade-charm %s --switch %s", now.Name, source.path)
 	}
+	if err := files.check(source.charm.Meta); err != nil {
+		return err
+	}
 	same, err := source.isSame(ctx, api, now.CharmURL)
 	switch {
 	case err != nil:
 		return err
-	case same && (request.ForceUnits || len(request.Config) > 0):
+	case same && (request.ForceUnits || len(request.Config) > 0 || len(files) > 0):
 		request.CharmURL = now.CharmURL // what the flags say still counts
 	case same && u.to != "":
 		return entity.Errorf(entity.AlreadyExists, "already running specified charm %q", now.CharmURL)
@@ -151,6 +160,9 @@ func (u *upgradeCharm) upgrade(
 		if request.CharmURL, err = source.upload(ctx, api, now.Series); err != nil {
 			return err
 		}
+	}
+	if request.Resources, err = files.upload(ctx, u.session, api, now.Name, request.CharmURL); err != nil {
+		return err
 	}
 	warnings, err := api.SetCharm(ctx, request)
 	p.done()

@@ -30,6 +30,12 @@ func (r Row) Life() entity.Life { return entity.Life(r.Number("life")) }
 
 func (r Row) Strength() entity.Strength { return entity.Strength(r.Number("strength")) }
 
+// Doc returns the document in a field, nil if there is none.
+func (r Row) Doc(field string) Row {
+	m, _ := r[field].(Row)
+	return m
+}
+
 // Docs returns the documents in a list.
 func (r Row) Docs(field string) (all []Row) {
 	list, _ := r[field].([]any)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,6 +24,16 @@ type blobDoc struct {
 	SHA256 string   `bson:"_id"`
 	File   string   `bson:"file"`
 	Models []string `bson:"models"`
+	Kept   int64    `bson:"kept,omitempty"` // counts how often a model has kept the archive again
+}
+
+// unkept asserts that no model has kept the archive since it was read.
+func (d blobDoc) unkept() bson.D {
+	kept := any(d.Kept)
+	if d.Kept == 0 {
+		kept = bson.D{{"$exists", false}}
+	}
+	return bson.D{{"models", d.Models}, {"kept", kept}}
 }
 
 // charmBlobs is the prefix of the collections that hold the files.
@@ -66,6 +77,13 @@ func (a archives) Refer(ctx context.Context, sum string) error {
 		_, err = a.referToBlob(ctx, a.model, sum, b.File)
 	}
 	return err
+}
+
+func (a archives) Release(ctx context.Context, sum string, used func() (bool, error)) error {
+	if err := a.releaseBlob(ctx, a.model, sum, used); err != nil {
+		return err
+	}
+	return a.deleteOldFiles(ctx)
 }
 
 // files calls f with the files in the store.
@@ -139,15 +157,13 @@ func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string
 		switch {
 		case entity.IsNotFound(err):
 			file = newFile
-			o.Insert(blobsC, sum, blobDoc{sum, file, []string{model}})
+			o.Insert(blobsC, sum, blobDoc{SHA256: sum, File: file, Models: []string{model}})
 		case err != nil:
 			return err
 		default:
 			file = doc.File
-			if slices.Contains(doc.Models, model) {
-				return mongo.ErrNothing
-			}
-			o.Update(blobsC, sum, bson.D{{"file", file}}, bson.D{{"$addToSet", bson.D{{"models", model}}}})
+			o.Update(blobsC, sum, bson.D{{"file", file}},
+				bson.D{{"$addToSet", bson.D{{"models", model}}}, {"$inc", bson.D{{"kept", 1}}}})
 		}
 		return nil
 	})
@@ -197,7 +213,7 @@ func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 		return err
 	}
 	for _, doc := range docs {
-		if err := c.releaseBlob(ctx, model, doc.SHA256); err != nil {
+		if err := c.releaseBlob(ctx, model, doc.SHA256, nil); err != nil {
 			return err
 		}
 	}
@@ -227,7 +243,10 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	return nil
 }
 
-func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
+// releaseBlob removes a model's reference to an archive, and marks the archive's file for deletion
+// if it was the last. used, which may be nil, is called after the archive was read: if a model keeps
+// the archive later, the transaction does not apply.
+func (c *Controller) releaseBlob(ctx context.Context, model, sum string, used func() (bool, error)) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.blob(sum)
 		if entity.IsNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
@@ -235,13 +254,18 @@ func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
 		} else if err != nil {
 			return err
 		}
+		if used != nil {
+			if is, err := used(); err != nil || is {
+				return cmp.Or[error](err, mongo.ErrNothing)
+			}
+		}
 		if len(doc.Models) > 1 {
 			// Assert that another model refers to it: the last one to go marks the
 			// file for deletion.
-			o.Update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
+			o.Update(blobsC, sum, doc.unkept(), bson.D{{"$pull", bson.D{{"models", model}}}})
 			return nil
 		}
-		o.Remove(blobsC, sum, bson.D{{"models", doc.Models}})
+		o.Remove(blobsC, sum, doc.unkept())
 		o.Insert(oldFilesC, doc.File, bson.D{})
 		return nil
 	})

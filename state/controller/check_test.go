@@ -72,7 +72,7 @@ var damages = []damage{
 	}, "model " + stray + " refers to it and does not exist", false},
 	{"blobs", "an archive without a charm", func(w *world, c *mgo.Collection) error {
 		return c.Update(nil, bson.D{{"$push", bson.D{{"models", w.other()}}}})
-	}, `model "controller" refers to it and has no charm that uses it`, false},
+	}, `model "controller" refers to it and nothing in it uses it`, false},
 	{"blobs", "an archive without its record", func(_ *world, c *mgo.Collection) error { _, err := c.RemoveAll(nil); return err },
 		"but charms use the archive in file", false},
 	{"oldfiles", "a file that is needed and to be deleted",

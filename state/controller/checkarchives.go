@@ -42,7 +42,7 @@ func (c *Controller) judgeReference(ctx context.Context) func(*check.View, strin
 					if used, err := c.uses(ctx, m, sum); err != nil || used {
 						return err
 					}
-					if err := c.releaseBlob(ctx, m, sum); err != nil {
+					if err := c.releaseBlob(ctx, m, sum, nil); err != nil {
 						return err
 					}
 					return c.deleteOldFiles(ctx)
@@ -62,7 +62,7 @@ func (c *Controller) judgeReference(ctx context.Context) func(*check.View, strin
 				return nil
 			}
 			if !used {
-				w.What = fmt.Sprintf("model %q refers to it and has no charm that uses it", r.Text("name"))
+				w.What = fmt.Sprintf("model %q refers to it and nothing in it uses it", r.Text("name"))
 				return w
 			}
 		}
@@ -79,7 +79,7 @@ func (c *Controller) uses(ctx context.Context, model, sum string) (bool, error) 
 	} else if err != nil {
 		return false, err
 	}
-	return st.Charms().Uses(ctx, sum)
+	return st.Refers(ctx, sum)
 }
 
 // judgeOldFile finds files marked for deletion that an archive still has.

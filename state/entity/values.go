@@ -40,6 +40,9 @@ type UnitInfo struct {
 	ServiceCharmURL string   `json:"service-charm-url"`   // the charm that it should run
 	ForceCharm      bool     `json:"force-charm,omitempty"`
 	ConfigVersion   int64    `json:"config-version"` // changes with the service's settings; compared by !=
+	// ResourcesVersion changes with the service's resources; compared by !=. It is 0 before the
+	// first.
+	ResourcesVersion int64 `json:"resources-version,omitempty"`
 	// Tasks are those that are not over, the oldest first.
 	Tasks []TaskRef `json:"tasks,omitempty"`
 	// LeaderSettingsVersion changes with what the service's leaders set; compared by !=. It is 0

@@ -82,6 +82,7 @@ var Kinds = []Row{
 		{"constraints", ByKey, "", Always},
 		{"statuses", ByKey, "", Always},
 		{"leaders", ByName, "", Counted},
+		{"resources", ByKey, "", Sometimes},
 		{"annotations", ByKey, "", Counted},
 	}},
 	{Relation, "relations", "r#", []Document{
@@ -100,6 +101,7 @@ var unitDocuments = []Document{
 	{"statuses", ByKey, "", Sometimes},
 	{"statuses", ByKey, "#workload", Sometimes}, // the charm's
 	{"settings", ByKey, "#state", Sometimes},    // what the charm keeps in the controller
+	{"resources", ByKey, "", Sometimes},         // the files that it has fetched
 	{"credentials", ByTag, "", Sometimes},
 	{"constraints", ByKey, "", Sometimes},
 	{"annotations", ByKey, "", Counted},

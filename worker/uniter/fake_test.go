@@ -452,6 +452,14 @@ func (c *controller) CharmState(context.Context, entity.Tag) (entity.CharmState,
 	return maps.Clone(c.kept), nil
 }
 
+func (c *controller) Resource(context.Context, entity.Tag, string) (entity.Resource, error) {
+	return entity.Resource{}, entity.Errorf(entity.NotFound, "charm \"web\" has no resources")
+}
+
+func (c *controller) OpenResource(context.Context, entity.Tag, string) (io.ReadCloser, error) {
+	return nil, entity.Errorf(entity.NotFound, "charm \"web\" has no resources")
+}
+
 func (c *controller) LeaderSettings(context.Context, entity.Tag) (entity.LeaderSettings, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -50,7 +50,7 @@ var effects = map[string]struct {
 	"opened-ports": {when: "never"}, "relation-get": {when: "never"}, "relation-ids": {when: "never"},
 	"relation-list": {when: "never"}, "relation-model-get": {when: "never"}, "state-get": {when: "never"},
 	"status-get": {when: "never"}, "unit-get": {when: "never"},
-	"storage-get": {when: "never"}, "storage-list": {when: "never"},
+	"resource-get": {when: "never"}, "storage-get": {when: "never"}, "storage-list": {when: "never"},
 	// Refused, or only checked.
 	"action-get": {when: "never"}, "action-set": {when: "never"}, "action-fail": {when: "never"},
 	"action-log": {when: "never"}, "function-get": {when: "never"}, "function-set": {when: "never"},

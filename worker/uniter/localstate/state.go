@@ -27,6 +27,8 @@ type State struct {
 	LeaderEpoch    int64  `json:"leader-epoch,omitempty"`    // of the claim that the last leader-elected was about
 	LeaderSettings *int64 `json:"leader-settings,omitempty"` // the version that the last leader-settings-changed was about
 
+	Resources int64 `json:"resources,omitempty"` // the version of the resources that install or upgrade-charm was about
+
 	Relations map[int]Relation `json:"relations,omitempty"` // by id; those that the charm knows of
 
 	// Storage is what the charm has been told of storage, by instance.
@@ -164,12 +166,14 @@ func (s State) Ran(hook hooks.Info, config Config) State {
 	switch hook.Kind {
 	case hooks.Install:
 		s.Installed, s.ConfigPending = true, true
+		s.Resources = hook.ChangeVersion
 	case hooks.ConfigChanged:
 		s.ConfigPending, s.Config = false, config
 	case hooks.Start:
 		s.Started = true
 	case hooks.UpgradeCharm:
 		s.UpgradePending, s.ConfigPending = false, true
+		s.Resources = hook.ChangeVersion
 	case hooks.Stop:
 		s.Stopped = true
 	case hooks.Remove:

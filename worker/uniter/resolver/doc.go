@@ -24,7 +24,8 @@
 //     They also run at once for such relations that come later, but within no sequence.
 //     storage-attached runs before install for each storage instance that the unit has by then;
 //     install waits until all of them are there.
-//  7. The charm of an Alive unit is upgraded.
+//  7. The charm of an Alive unit is upgraded. If its service only has other resources,
+//     upgrade-charm and config-changed run for them.
 //  8. config-changed runs when the settings or the unit's addresses differ from those of its
 //     last run, and once after each start of the agent.
 //     Before these, and within no sequence, storage-attached runs for storage that has come, and

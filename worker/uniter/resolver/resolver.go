@@ -266,13 +266,16 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 	alive := unit.Life == entity.Alive
 	outdated := local.Charm != unit.ServiceCharmURL
 	run := func(kind hooks.Kind) (Op, bool) { return Op{Verb: Run, Hook: hooks.Info{Kind: kind}}, true }
+	withResources := func(kind hooks.Kind) (Op, bool) {
+		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, ChangeVersion: unit.ResourcesVersion}}, true
+	}
 	switch {
 	case !local.Installed && outdated:
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}, true
 	case !local.Installed:
-		return run(hooks.Install)
+		return withResources(hooks.Install)
 	case local.UpgradePending:
-		return run(hooks.UpgradeCharm)
+		return withResources(hooks.UpgradeCharm)
 	case local.ConfigPending:
 		return run(hooks.ConfigChanged)
 	case !local.Started:
@@ -281,6 +284,8 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 		return Op{}, false
 	case alive && outdated:
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}, true
+	case alive && local.Resources != unit.ResourcesVersion:
+		return withResources(hooks.UpgradeCharm)
 	case remote.Recovering || local.Config != localstate.ConfigOf(unit):
 		return run(hooks.ConfigChanged)
 	}

@@ -312,6 +312,8 @@ func (w *world) unit(key, value string) (err error) {
 		u.ForceCharm = value != "no"
 	case "config":
 		u.ConfigVersion, err = strconv.ParseInt(value, 10, 64)
+	case "resources":
+		u.ResourcesVersion, err = strconv.ParseInt(value, 10, 64)
 	case "address":
 		u.PrivateAddress = value
 	case "subordinates":

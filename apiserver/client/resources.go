@@ -1,0 +1,98 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// Resources returns the resources of a service, and which files its units have.
+func (c *Conn) Resources(ctx context.Context, service string) (of entity.ResourcesOf, err error) {
+	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ServiceTag(service))}}}
+	var results params.ResourcesResults
+	if err := c.call(ctx, "Resources", 3, "ListResources", args, &results); err != nil {
+		return of, err
+	}
+	of.Units = map[string]map[string]entity.ResourceFile{}
+	for _, result := range results.Results {
+		if err := params.FromError(result.Error); err != nil {
+			return of, err
+		}
+		for _, r := range result.Resources {
+			of.Resources = append(of.Resources, r.Read())
+		}
+		for _, unit := range result.UnitResources {
+			files := map[string]entity.ResourceFile{}
+			for _, r := range unit.Resources {
+				if file := r.Read().File; file != nil {
+					files[r.Name] = *file
+				}
+			}
+			of.Units[unit.Tag.ID] = files
+		}
+	}
+	return of, nil
+}
+
+// AddPendingResources returns an id for the upload of each of the resources of a service that is
+// about to be deployed or upgraded, by name.
+func (c *Conn) AddPendingResources(ctx context.Context, service, charmURL string, names ...string) (
+	ids map[string]string, err error,
+) {
+	args := params.AddPendingResources{Entity: params.Entity{Tag: params.TagOf(entity.ServiceTag(service))}, URL: charmURL}
+	for _, name := range names {
+		args.Resources = append(args.Resources, params.CharmResource{Name: name, Type: "file", Origin: "upload"})
+	}
+	var result params.AddPendingResourcesResult
+	if err = c.call(ctx, "Resources", 3, "AddPendingResources", args, &result); err == nil {
+		err = params.FromError(result.Error)
+	}
+	if err == nil && len(result.PendingIDs) != len(names) {
+		err = entity.Errorf(entity.Invalid, "the controller answers with %d ids for %d resources", len(result.PendingIDs),
+			len(names))
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids = map[string]string{}
+	for i, name := range names {
+		ids[name] = result.PendingIDs[i]
+	}
+	return ids, nil
+}
+
+// UploadResource sends the file of a resource: under an id of AddPendingResources, or if that is
+// "" for a service that exists, whose units then run upgrade-charm.
+func (c *Conn) UploadResource(ctx context.Context, service, name, id string, file io.Reader) error {
+	query := url.Values{}
+	if id != "" {
+		query.Set("pendingid", id)
+	}
+	path := "/applications/" + url.PathEscape(service) + "/resources/" + url.PathEscape(name)
+	body, err := c.transfer(ctx, http.MethodPut, path, query, &sent{"application/octet-stream", file}, nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	var result params.ResourceUploadResult
+	if err := json.NewDecoder(io.LimitReader(body, 1<<20)).Decode(&result); err != nil {
+		return entity.Errorf(entity.Unavailable, "cannot read the answer to an upload: %w", err)
+	}
+	return nil
+}
+
+// OpenResource opens the file of a resource for the agent of a unit. The reader ends with ctx,
+// with the connection, and when it is closed.
+func (f UniterFacade) OpenResource(ctx context.Context, unit entity.Tag, name string) (file io.ReadCloser, err error) {
+	path := "/units/" + unit.String() + "/resources/" + url.PathEscape(name)
+	err = f.Do(ctx, func(c *Conn) error {
+		file, err = c.transfer(ctx, http.MethodGet, path, nil, nil, nil)
+		return err
+	})
+	return file, err
+}

@@ -1,0 +1,98 @@
+package params
+
+import (
+	"encoding/hex"
+	"time"
+
+	"juju/state/entity"
+)
+
+// A CharmResource is a resource as a charm declares it, with its file if it has one.
+type CharmResource struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Path        string `json:"path"` // the name of its file
+	Description string `json:"description,omitempty"`
+	Origin      string `json:"origin"`      // always "upload"
+	Revision    int    `json:"revision"`    // always 0: of a charm store
+	Fingerprint []byte `json:"fingerprint"` // the file's SHA-384, empty without a file
+	Size        int64  `json:"size"`        // in bytes
+}
+
+// A Resource is a resource of a service.
+type Resource struct {
+	CharmResource
+	ID          string    `json:"id"` // "service/name"
+	PendingID   string    `json:"pending-id"`
+	Application string    `json:"application"`
+	Username    string    `json:"username"`  // who uploaded its file
+	Timestamp   time.Time `json:"timestamp"` // when; zero without a file
+	SHA256      string    `json:"sha256,omitempty"`
+}
+
+// originUpload is the origin of a resource whose file a user uploads.
+const originUpload = "upload"
+
+// ResourceOf returns the wire's form of a service's resource.
+func ResourceOf(service string, r entity.Resource) Resource {
+	out := Resource{ID: service + "/" + r.Name, Application: service,
+		CharmResource: CharmResource{Name: r.Name, Type: r.Type, Path: r.Filename, Description: r.Description,
+			Origin: originUpload}}
+	if f := r.File; f != nil {
+		out.Fingerprint, _ = hex.DecodeString(f.SHA384) // the controller has made it
+		out.Size, out.Username, out.Timestamp, out.SHA256 = f.Size, f.User, f.Uploaded, f.SHA256
+	}
+	return out
+}
+
+// Read returns the resource.
+func (r Resource) Read() entity.Resource {
+	out := entity.Resource{Name: r.Name, Type: r.Type, Filename: r.Path, Description: r.Description}
+	if !r.Timestamp.IsZero() {
+		out.File = &entity.ResourceFile{SHA256: r.SHA256, SHA384: hex.EncodeToString(r.Fingerprint), Size: r.Size,
+			User: r.Username, Uploaded: r.Timestamp}
+	}
+	return out
+}
+
+// A ResourcesResults is what ListResources returns, a result for each service.
+type ResourcesResults struct {
+	Results []ResourcesResult `json:"results"`
+}
+
+// A ResourcesResult has the resources of a service, and those that its units have fetched.
+type ResourcesResult struct {
+	Error               *Error          `json:"error,omitempty"`
+	Resources           []Resource      `json:"resources"`
+	CharmStoreResources []CharmResource `json:"charm-store-resources"`
+	UnitResources       []UnitResources `json:"unit-resources"`
+}
+
+// UnitResources are the resources that a unit has fetched.
+type UnitResources struct {
+	Entity
+	Resources        []Resource       `json:"resources"`
+	DownloadProgress map[string]int64 `json:"download-progress"`
+}
+
+// AddPendingResources is what AddPendingResources takes: the resources of a service that
+// is about to be deployed or upgraded.
+type AddPendingResources struct {
+	Entity
+	URL       string          `json:"url"`
+	Resources []CharmResource `json:"resources"`
+}
+
+// AddPendingResourcesResult has the id of each upload, in the order of the resources.
+type AddPendingResourcesResult struct {
+	Error      *Error   `json:"error,omitempty"`
+	PendingIDs []string `json:"pending-ids"`
+}
+
+// A ResourceUploadResult is the answer to an upload.
+type ResourceUploadResult struct {
+	Resource Resource `json:"resource"`
+}
+
+// SHA384Header has the SHA-384 of the file of a resource, in hex.
+const SHA384Header = "Content-Sha384"

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/charm"
+	"juju/state/entity"
+)
+
+func attachResourceCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "attach-resource SERVICE NAME=FILE",
+		Aliases: []string{"attach", "push-resource"},
+		Short:   "Upload the file of a resource",
+		Long: `Upload a file for a resource that the charm of a service declares. The service's units
+run upgrade-charm and config-changed; their hooks fetch the file with resource-get. It
+takes the place of the file that the resource had before. A file with the same content
+changes nothing.`,
+		Example:     `  juju attach-resource web site=./site.tar.gz`,
+		Annotations: seeAlso("resources", "deploy", "upgrade-charm"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("missing application name")
+			case len(args) == 1:
+				return usagef("no resource specified")
+			case len(args) > 2:
+				return usagef("unrecognized args: %q", args[2:])
+			}
+			if err := services(args[:1]); err != nil {
+				return err
+			}
+			files, err := openResources(args[1:])
+			if err != nil {
+				return err
+			}
+			defer files.close()
+			return s.withModel(cmd.Context(), func(api modelAPI) error { return s.attachResource(cmd.Context(), api, args[0], files) })
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// attachResource uploads one file for a service that exists.
+func (s *session) attachResource(ctx context.Context, api resourcesAPI, service string, files resourceFiles) error {
+	for name, file := range files {
+		p := s.progress("Uploading resource %q", name)
+		defer p.done()
+		// The client of HTTP closes what it sends.
+		if err := api.UploadResource(ctx, service, name, "", io.NopCloser(file)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A resourcesAPI is what the commands about resources call.
+type resourcesAPI interface {
+	Resources(ctx context.Context, service string) (entity.ResourcesOf, error)
+	AddPendingResources(ctx context.Context, service, charmURL string, names ...string) (ids map[string]string, err error)
+	UploadResource(ctx context.Context, service, name, id string, file io.Reader) error
+}
+
+// resourceFiles are the open files that a user gives for resources, by name.
+type resourceFiles map[string]*os.File
+
+// openResources opens the files that the values of --resource name: NAME=FILE.
+func openResources(values []string) (files resourceFiles, err error) {
+	files = resourceFiles{}
+	defer func() {
+		if err != nil {
+			files.close()
+		}
+	}()
+	for _, value := range values {
+		name, path, ok := strings.Cut(value, "=")
+		switch {
+		case !ok:
+			return nil, entity.WithHint(usagef("expected name=value format, got %q", value),
+				"Give the name of a resource and a file: site=./site.tar.gz")
+		case name == "":
+			return nil, usagef("missing resource name in %q", value)
+		case path == "":
+			return nil, usagef("missing resource value in %q", value)
+		case !charm.IsValidResource(name):
+			return nil, usagef("invalid resource name %q", name)
+		case files[name] != nil:
+			return nil, usagef("resource %q specified more than once", name)
+		}
+		if err := files.open(name, path); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+func (f resourceFiles) open(name, path string) error {
+	file, err := openFile(path)
+	if _, number := strconv.Atoi(path); number == nil && errors.Is(err, os.ErrNotExist) {
+		return entity.WithHint(usagef("cannot use revision %s of resource %q", path, name),
+			"There is no charm store; give a file: %s=FILE", name)
+	} else if err != nil {
+		return fmt.Errorf("cannot read resource %q: %w", name, err)
+	}
+	f[name] = file
+	return nil
+}
+
+func (f resourceFiles) close() {
+	for _, file := range f {
+		file.Close()
+	}
+}
+
+// check refuses resources that a charm does not declare.
+func (f resourceFiles) check(meta *charm.Meta) error {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if _, ok := meta.Resources[name]; ok {
+			continue
+		}
+		err := usagef("unrecognized resource %q", name)
+		if len(meta.Resources) == 0 {
+			return entity.WithHint(err, "Charm %q has no resources", meta.Name)
+		}
+		return entity.WithHint(err, "Charm %q has: %s", meta.Name,
+			strings.Join(slices.Sorted(maps.Keys(meta.Resources)), ", "))
+	}
+	return nil
+}
+
+// upload uploads the files for a service that is about to be deployed or upgraded, and returns
+// the ids of the uploads.
+func (f resourceFiles) upload(
+	ctx context.Context, s *session, api resourcesAPI, service, charmURL string,
+) (ids map[string]string, err error) {
+	if len(f) == 0 {
+		return nil, nil
+	}
+	names := slices.Sorted(maps.Keys(f))
+	if ids, err = api.AddPendingResources(ctx, service, charmURL, names...); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		p := s.progress("Uploading resource %q", name)
+		err := api.UploadResource(ctx, service, name, ids[name], io.NopCloser(f[name]))
+		p.done()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}

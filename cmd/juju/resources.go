@@ -1,0 +1,180 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+func resourcesCommand(s *session) *cobra.Command {
+	var output output
+	var details bool
+	cmd := &cobra.Command{
+		Use:     "resources SERVICE|UNIT",
+		Aliases: []string{"list-resources"},
+		Short:   "List the resources of a service or unit",
+		Long: `List the resources that the charm of a service declares, with who uploaded their files,
+and when. A revision is the time of the upload; - stands for a resource without a file.
+For a unit, list the files that it has fetched. --details shows both, the revision that
+a unit has and the one that it will get.`,
+		Example: `  juju resources web
+  juju resources web --details
+  juju resources web/0 --format yaml`,
+		Annotations: seeAlso("attach-resource", "deploy", "status"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("missing application or unit name")
+			case len(args) > 1:
+				return usagef("unrecognized args: %q", args[1:])
+			case !entity.IsValidUnit(args[0]) && !entity.IsValidService(args[0]):
+				return usagef("%q is neither a service nor a unit", args[0])
+			}
+			if err := checkListFormat(output.format); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				service, unit := args[0], ""
+				if entity.IsValidUnit(args[0]) {
+					service, unit = entity.UnitService(args[0]), args[0]
+				}
+				of, err := api.Resources(ctx, service)
+				if err != nil {
+					return err
+				}
+				if _, there := of.Units[unit]; unit != "" && !there {
+					return entity.WithHint(entity.Errorf(entity.NotFound, "unit %q not found", unit),
+						"See what there is: juju status")
+				}
+				if len(of.Resources) == 0 && output.format == "tabular" {
+					s.note("No resources to display.")
+					return nil
+				}
+				return s.writeList(output, shownResources(service, unit, details, of), resourceRows(unit, details, of))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&details, "details", false, "show what each unit has, and what it will get")
+	output.flags(cmd, "tabular", listFormats...)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// revisionOf returns the revision of a file: when it was uploaded.
+func revisionOf(file *entity.ResourceFile) string {
+	if file == nil || file.Uploaded.IsZero() {
+		return "-"
+	}
+	return file.Uploaded.UTC().Format("2006-01-02T15:04")
+}
+
+// unitFile returns the file that a unit has of a resource, nil if it has none.
+func unitFile(of entity.ResourcesOf, unit, resource string) *entity.ResourceFile {
+	if file, ok := of.Units[unit][resource]; ok {
+		return &file
+	}
+	return nil
+}
+
+// resourceRows returns the table of a service's resources, or a unit's.
+func resourceRows(unit string, details bool, of entity.ResourcesOf) [][]string {
+	var rows [][]string
+	switch {
+	case unit == "" && !details:
+		rows = append(rows, []string{"Resource", "Supplied by", "Revision"})
+		for _, r := range of.Resources {
+			rows = append(rows, []string{r.Name, supplier(r.File), revisionOf(r.File)})
+		}
+	case unit == "":
+		rows = append(rows, []string{"Unit", "Resource", "Revision", "Expected"})
+		for _, u := range slices.SortedFunc(maps.Keys(of.Units), entity.CompareNatural) {
+			for _, r := range of.Resources {
+				rows = append(rows, []string{u, r.Name, revisionOf(unitFile(of, u, r.Name)), revisionOf(r.File)})
+			}
+		}
+	case details:
+		rows = append(rows, []string{"Resource", "Revision", "Expected"})
+		for _, r := range of.Resources {
+			rows = append(rows, []string{r.Name, revisionOf(unitFile(of, unit, r.Name)), revisionOf(r.File)})
+		}
+	default:
+		rows = append(rows, []string{"Resource", "Revision"})
+		for _, r := range of.Resources {
+			rows = append(rows, []string{r.Name, revisionOf(unitFile(of, unit, r.Name))})
+		}
+	}
+	return rows
+}
+
+// supplier returns who uploaded a file.
+func supplier(file *entity.ResourceFile) string {
+	if file == nil {
+		return "-"
+	}
+	return cmp.Or(file.User, "-")
+}
+
+// The YAML and JSON forms of resources.
+type (
+	resourceEntry struct {
+		ID          string `yaml:"resourceid" json:"resourceid"`
+		Name        string `yaml:"name" json:"name"`
+		Application string `yaml:"applicationid" json:"applicationid"`
+		Type        string `yaml:"type" json:"type"`
+		Path        string `yaml:"path" json:"path"`
+		Description string `yaml:"description,omitempty" json:"description,omitempty"`
+		Revision    string `yaml:"revision,omitempty" json:"revision,omitempty"`
+		Fingerprint string `yaml:"fingerprint" json:"fingerprint"` // SHA-384 in hex
+		Size        int64  `yaml:"size" json:"size"`               // in bytes
+		Origin      string `yaml:"origin" json:"origin"`
+		Used        bool   `yaml:"used" json:"used"` // a unit has it
+		Timestamp   string `yaml:"timestamp,omitempty" json:"timestamp,omitempty"`
+		User        string `yaml:"username,omitempty" json:"username,omitempty"`
+	}
+	resourceDetail struct {
+		Unit     string        `yaml:"unitid" json:"unitid"`
+		Resource resourceEntry `yaml:"unit" json:"unit"`
+		Expected resourceEntry `yaml:"expected" json:"expected"`
+	}
+)
+
+func shownResource(service string, r entity.Resource, file *entity.ResourceFile, used bool) resourceEntry {
+	e := resourceEntry{ID: service + "/" + r.Name, Name: r.Name, Application: service, Type: r.Type, Path: r.Filename,
+		Description: r.Description, Origin: "upload", Used: used}
+	if file != nil {
+		e.Revision, e.Fingerprint, e.Size, e.User = revisionOf(file), file.SHA384, file.Size, file.User
+		e.Timestamp = file.Uploaded.UTC().Format("2006-01-02T15:04:05Z")
+	}
+	return e
+}
+
+func shownResources(service, unit string, details bool, of entity.ResourcesOf) any {
+	units := slices.SortedFunc(maps.Keys(of.Units), entity.CompareNatural)
+	if unit != "" {
+		units = []string{unit}
+	}
+	list := []resourceEntry{}
+	all := []resourceDetail{}
+	for _, r := range of.Resources {
+		used := slices.ContainsFunc(units, func(u string) bool { return unitFile(of, u, r.Name) != nil })
+		file := r.File
+		if unit != "" {
+			file = unitFile(of, unit, r.Name)
+		}
+		list = append(list, shownResource(service, r, file, used))
+		for _, u := range units {
+			has := unitFile(of, u, r.Name)
+			all = append(all, resourceDetail{Unit: u, Resource: shownResource(service, r, has, has != nil),
+				Expected: shownResource(service, r, r.File, has != nil)})
+		}
+	}
+	if details {
+		return map[string][]resourceDetail{"resources": all}
+	}
+	return map[string][]resourceEntry{"resources": list}
+}

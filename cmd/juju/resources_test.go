@@ -1,0 +1,68 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state/entity"
+)
+
+// Files of resources are uploaded before the service is deployed or upgraded, and all mistakes are
+// found before anything is uploaded.
+func TestDeployWithResources(t *testing.T) {
+	u := newUser(t)
+	dir := charmDir(t, metadata+"resources:\n  site: {type: file, filename: s}\n  logo: {type: file, filename: l}\n")
+	site, logo := filepath.Join(dir, "..", "site"), filepath.Join(dir, "..", "logo")
+	write(t, site, "pages")
+	write(t, logo, "picture")
+	u.types("deploy", dir, "-q", "--resource", "site="+site, "--resource", "logo="+logo)
+	u.asked("Status webpage", "UploadCharm", "AddPendingResources webpage local:jammy/web-0 [logo site]",
+		"UploadResource webpage logo 0 picture", "UploadResource webpage site 1 pages",
+		`Deploy {"Service":"webpage","CharmURL":"local:jammy/web-0","Series":"","Units":1,"Placement":null,`+
+			`"Config":{},"ConfigYAML":"","Constraints":{},"Force":false,"Resources":{"logo":"0","site":"1"}}`)
+	u.sees(0, "", "")
+	for value, want := range map[string]string{
+		"site":          `expected name=value format, got "site"`,
+		"=" + site:      "missing resource name in",
+		"site=":         `missing resource value in "site="`,
+		"Site=" + dir:   `invalid resource name "Site"`,
+		"site=" + dir:   "is a directory, not a file",
+		"other=" + site: `unrecognized resource "other"`,
+		"site=3":        `cannot use revision 3 of resource "site"`,
+	} {
+		u.types("deploy", dir, "--resource", value)
+		u.asked()
+		if u.code == 0 || !strings.Contains(u.err.String(), want) {
+			t.Errorf("--resource %s: %d %s", value, u.code, u.err.String())
+		}
+	}
+	u.types("deploy", dir, "--resource", "site="+site, "--resource", "site="+logo)
+	u.asked()
+	u.sees(2, "", "ERROR resource \"site\" specified more than once\nFor usage: juju help deploy\n")
+}
+
+func TestResources(t *testing.T) {
+	u := newUser(t)
+	u.types("resources", "web")
+	u.asked("Resources web")
+	u.sees(0, "", "No resources to display.\n")
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	old, now := entity.ResourceFile{User: "bob", Uploaded: at}, entity.ResourceFile{User: "eve", Uploaded: at.Add(time.Hour)}
+	u.fake.resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "logo"}, {Name: "site", File: &now}},
+		Units: map[string]map[string]entity.ResourceFile{"web/2": {"site": old}, "web/10": {}}}
+	for line, want := range map[string]string{
+		"resources web":             "Resource  Supplied by  Revision\nlogo      -            -\nsite      eve          2026-11-22T16:04\n",
+		"resources web/2":           "Resource  Revision\nlogo      -\nsite      2026-11-22T15:04\n",
+		"resources web/2 --details": "Resource  Revision          Expected\nlogo      -                 -\nsite      2026-11-22T15:04  2026-11-22T16:04\n",
+		"resources web --details": "Unit    Resource  Revision          Expected\nweb/2   logo      -                 -\n" +
+			"web/2   site      2026-11-22T15:04  2026-11-22T16:04\nweb/10  logo      -                 -\n" +
+			"web/10  site      -                 2026-11-22T16:04\n",
+	} {
+		u.types(strings.Fields(line)...)
+		u.sees(0, want, "")
+	}
+	u.types("resources", "web/7")
+	u.sees(1, "", "ERROR unit \"web/7\" not found\nSee what there is: juju status\n")
+}

@@ -1,0 +1,175 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/charm"
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A resourcesDoc holds the resources of a service that have files, or the files that a unit
+// has fetched last.
+type resourcesDoc struct {
+	ID      string                         `bson:"_id"`     // the owner's key
+	Files   map[string]entity.ResourceFile `bson:"files"`   // by the resource's name, escaped
+	Version int64                          `bson:"version"` // counts the changes
+}
+
+// resources reads the resources document of a service or unit, nil if it has none.
+func (st *State) resources(key string) (*resourcesDoc, error) {
+	doc := &resourcesDoc{}
+	err := st.db.Get(resourcesC, key, doc, "resources of "+key)
+	if entity.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// file returns the file of a resource, nil if it has none. The document may be nil.
+func (d *resourcesDoc) file(name string) *entity.ResourceFile {
+	if d == nil {
+		return nil
+	}
+	f, ok := d.Files[escapeKey(name)]
+	if !ok {
+		return nil
+	}
+	return &f
+}
+
+// Resources returns the resources that the service's charm declares, sorted by name, with their
+// files, and which files the units have.
+func (s *Service) Resources(ctx context.Context) (of entity.ResourcesOf, err error) {
+	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
+	if err != nil {
+		return of, err
+	}
+	doc, err := s.st.resources(serviceKey(s.doc.Name))
+	if err != nil {
+		return of, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(ch.Meta.Resources)) {
+		of.Resources = append(of.Resources, resourceOf(ch.Meta.Resources[name], doc.file(name)))
+	}
+	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
+	if err != nil {
+		return of, err
+	}
+	of.Units = map[string]map[string]entity.ResourceFile{}
+	for _, u := range units {
+		has, err := s.st.resources(unitKey(u.doc.Name))
+		if err != nil {
+			return of, err
+		}
+		of.Units[u.doc.Name] = map[string]entity.ResourceFile{}
+		if has != nil {
+			of.Units[u.doc.Name] = unescapeKeys(has.Files)
+		}
+	}
+	return of, nil
+}
+
+// Resource returns a resource that the service's charm declares; the error is entity.Invalid if it
+// declares none of this name.
+func (s *Service) Resource(ctx context.Context, name string) (r entity.Resource, err error) {
+	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
+	if err == nil {
+		err = checkResource(ch.Meta, name)
+	}
+	if err != nil {
+		return r, err
+	}
+	doc, err := s.st.resources(serviceKey(s.doc.Name))
+	if err != nil {
+		return r, err
+	}
+	return resourceOf(ch.Meta.Resources[name], doc.file(name)), nil
+}
+
+func resourceOf(r charm.Resource, file *entity.ResourceFile) entity.Resource {
+	return entity.Resource{Name: r.Name, Type: r.Type, Filename: r.Filename, Description: r.Description, File: file}
+}
+
+// Resource returns a resource that the unit's charm declares; the error is entity.NotFound if it
+// declares none of this name.
+func (u *Unit) Resource(ctx context.Context, name string) (r entity.Resource, err error) {
+	ch, err := u.charm(ctx)
+	if err != nil {
+		return r, err
+	}
+	declared, ok := ch.Meta.Resources[name]
+	if !ok {
+		return r, entity.Errorf(entity.NotFound, "charm %q has no resource %q", ch.Meta.Name, name)
+	}
+	doc, err := u.st.resources(serviceKey(u.doc.Service))
+	if err != nil {
+		return r, err
+	}
+	return resourceOf(declared, doc.file(name)), nil
+}
+
+// charm returns the charm that the unit runs, or is to run.
+func (u *Unit) charm(ctx context.Context) (*charm.Charm, error) {
+	url := u.doc.CharmURL
+	if url == "" {
+		s, err := u.st.Service(ctx, u.doc.Service)
+		if err != nil {
+			return nil, err
+		}
+		url = s.doc.CharmURL
+	}
+	return u.st.Charms().Get(ctx, url)
+}
+
+// SetFetched records that the unit has fetched the file of a resource.
+func (u *Unit) SetFetched(ctx context.Context, name string, file entity.ResourceFile) error {
+	key, field := unitKey(u.doc.Name), escapeKey(name)
+	return u.st.change(ctx, func(o *ops) error {
+		if err := u.refresh(ctx); err != nil {
+			return err
+		}
+		doc, err := u.st.resources(key)
+		if err != nil {
+			return err
+		}
+		if has := doc.file(name); has != nil && has.SHA256 == file.SHA256 && has.Upload == file.Upload {
+			return mongo.ErrNothing
+		}
+		o.Assert(unitsC, u.doc.Name, exists)
+		o.putFiles(doc, key, map[string]entity.ResourceFile{field: file})
+		return nil
+	})
+}
+
+// putFiles adds the operations that set files in a resources document, nil if there is none yet.
+// It returns the document's new version.
+func (o *ops) putFiles(doc *resourcesDoc, key string, files map[string]entity.ResourceFile) int64 {
+	if doc == nil {
+		o.Insert(resourcesC, key, resourcesDoc{ID: key, Files: files, Version: 1})
+		return 1
+	}
+	set := bson.D{{"version", doc.Version + 1}}
+	for _, field := range slices.Sorted(maps.Keys(files)) {
+		set = append(set, bson.DocElem{Name: "files." + field, Value: files[field]})
+	}
+	o.Update(resourcesC, key, bson.D{{"version", doc.Version}}, bson.D{{"$set", set}})
+	return doc.Version + 1
+}
+
+// Open opens the file of a resource.
+func (r Resources) Open(file entity.ResourceFile) (io.ReadCloser, error) {
+	content, err := r.st.host.Archives.Open(file.SHA256)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the file of a resource: %w", err)
+	}
+	return content, nil
+}
