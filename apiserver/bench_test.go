@@ -33,7 +33,7 @@ type agentsJob struct {
 
 // TestAgentsProcess is not a test. The benchmarks run it as a process, so that memory and time
 // of the clients are not counted as the server's. It connects agents with the watches of a
-// unit's agent, prints "ready", waits for a line, and exits.
+// unit's agent and the connection for its log, prints "ready", waits for a line, and exits.
 func TestAgentsProcess(t *testing.T) {
 	text := os.Getenv(agentsEnv)
 	if text == "" {
@@ -57,6 +57,9 @@ func TestAgentsProcess(t *testing.T) {
 					continue
 				}
 				if err := watchAsUnit(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+				if _, err := c.LogSink(t.Context()); err != nil {
 					t.Error(err)
 				}
 				return
@@ -158,8 +161,8 @@ func manyConns(c *Config) {
 	c.Limits.AgentConns = 100_000
 }
 
-// BenchmarkIdleAgents reports the server's memory for an idle agent: the connection, TLS, and
-// four watches. Target: 50 kB.
+// BenchmarkIdleAgents reports the server's memory for an idle agent: two connections, one for its
+// log, TLS, and four watches. Target: 50 kB without that for the log.
 func BenchmarkIdleAgents(b *testing.B) {
 	w := newWorld(b, manyConns).populate()
 	n := agentCount(10_000)

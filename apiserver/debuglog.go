@@ -110,7 +110,14 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
+	ctx, from := r.Context().Value(serveKey{}).(context.Context), r.RemoteAddr
+	s.goOn(v, func() { s.receiveLog(ctx, v, ws, from) })
+	return nil
+}
+
+// receiveLog receives the log of an agent until it leaves, or ctx ends.
+func (s *Server) receiveLog(ctx context.Context, v *visitor, ws *websocket.Conn, from string) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errGone)
 	defer s.ending.join(s, v.model, v.identity, cancel)()
 	closing := sync.OnceFunc(func() { closeStream(ctx, ws) })
@@ -122,23 +129,23 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 	alive := func(string) error { return ws.SetReadDeadline(time.Now().Add(s.limits.Silence)) }
 	ws.SetPongHandler(alive)
 	if err := ws.WriteMessage(websocket.TextMessage, []byte("{}")); err != nil {
-		return nil
+		return
 	}
 	for {
 		if err := alive(""); err != nil {
-			return nil
+			return
 		}
 		var record params.LogRecord
 		if err := ws.ReadJSON(&record); err != nil {
-			return nil
+			return
 		}
 		err := s.config.Logs.Append(v.model.UUID(), entity.LogMessage{
 			Entity: v.tag.String(), Timestamp: record.Time, Severity: record.Level,
 			Module: record.Module, Location: record.Location, Message: record.Message,
 		})
 		if err != nil {
-			logger.Warningf("%s@%s: %v", v.tag, r.RemoteAddr, err)
-			return nil
+			logger.Warningf("%s@%s: %v", v.tag, from, err)
+			return
 		}
 	}
 }

@@ -28,6 +28,7 @@ type endpoint struct {
 type visitor struct {
 	identity
 	model *state.State
+	leave func() // must be called when it has been served
 }
 
 // mux returns the handler of all paths.
@@ -74,10 +75,13 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		if err != nil {
 			return err
 		}
-		defer leave()
 		g := guestOf(r.Context())
 		g.admit()
-		defer g.dismiss() // the connection may bring other requests
+		v.leave = func() {
+			g.dismiss() // the connection may bring other requests
+			leave()
+		}
+		defer func() { v.leave() }()
 		if v.roles&e.who == 0 {
 			return denied()
 		}
@@ -92,6 +96,22 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		}
 		s.writeError(w, r, err)
 	}
+}
+
+// goOn serves a visitor in another goroutine, after its request: thousands of agents keep a
+// websocket, and net/http's goroutine and buffers are freed.
+func (s *Server) goOn(v *visitor, serve func()) {
+	leave := v.leave
+	v.leave = func() {}
+	s.active.Go(func() {
+		defer leave()
+		defer func() {
+			if p := recover(); p != nil {
+				logger.Criticalf("%s: panic: %v\n%s", v.tag, p, debug.Stack())
+			}
+		}()
+		serve()
+	})
 }
 
 // still returns an error unless the visitor still has one of the roles. Long requests check
@@ -128,7 +148,7 @@ func (s *Server) visitor(r *http.Request) (*visitor, error) {
 			err)
 		return nil, err
 	}
-	return &visitor{id, model}, nil
+	return &visitor{identity: id, model: model}, nil
 }
 
 // httpStatus is the status for each kind of error; others are 500.
