@@ -3,6 +3,7 @@ package apiserver
 import (
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -170,12 +171,26 @@ func TestLimitOfConnections(t *testing.T) {
 		t.Errorf("one too many: %v", err)
 	}
 	u0 := w.info(entity.UnitTag("mysql/0"))
+	for range 5 { // requests that are over don't count
+		code, text := w.request("GET", "/charms?url=local:none-1", u0.Tag.String(), u0.Password, "")
+		if code != http.StatusNotFound || !strings.Contains(text, "none") {
+			t.Errorf("a request: %d %s", code, text)
+		}
+	}
 	w.dial(u0)
 	w.stream("/logsink", u0)
-	w.stream("/logsink", u0)
+	log := w.stream("/logsink", u0)
 	if _, err := client.Dial(t.Context(), u0); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("an agent: %v", err)
 	}
+	log.ws.Close()
+	eventually(t, "a log that has ended is still counted", func() bool {
+		c, err := client.Dial(t.Context(), u0)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
 	w.dial(w.info(entity.UnitTag("mysql/1")))
 	for range 5 {
 		w.dial(w.managerInfo(w.st.UUID()))
