@@ -44,6 +44,7 @@ type Service struct {
 	To               []string // placements of the first units, as written
 	Expose           *bool    // nil if the bundle says nothing
 	Annotations      map[string]string
+	Resources        map[string]string // the paths of the files for the charm's resources
 	Constraints      string
 	ConstraintsGiven bool // even if as ""
 	Trust            bool // the charm wants the cloud's credential

@@ -26,7 +26,7 @@ var charms = func() map[string]*charm.Charm {
 	for name, text := range map[string][2]string{
 		"web": {"requires: {store: kv, log: {interface: log, optional: true}}\nprovides: {site: http}\npeers: {ring: web}",
 			"options: {title: {type: string}, port: {type: int, default: 80}, debug: {type: boolean}}"},
-		"store": {"provides: {db: kv}", ""},
+		"store": {"provides: {db: kv}\nresources: {seed: {type: file, filename: seed}}", ""},
 		"two":   {"provides: {db: kv, admin: kv}", ""},
 		"proxy": {"requires: {backend: http}\nprovides: {site: http}", ""},
 		"log":   {"subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}", ""},
@@ -51,6 +51,12 @@ var charms = func() map[string]*charm.Charm {
 }()
 
 var checks = Checks{
+	File: func(path string) error {
+		if path == "/charms/nowhere" {
+			return errors.New("it is not there")
+		}
+		return nil
+	},
 	Charm: func(s *Service) (*charm.Charm, error) {
 		path := s.CharmPath()
 		if path == "" {
@@ -134,6 +140,9 @@ func outcome(text string) string {
 		}
 		if len(s.Annotations) > 0 {
 			fmt.Fprint(&out, " annotations ", s.Annotations)
+		}
+		if len(s.Resources) > 0 {
+			fmt.Fprint(&out, " resources ", s.Resources)
 		}
 		if len(s.Unsupported) > 0 {
 			fmt.Fprint(&out, " unsupported ", s.Unsupported)

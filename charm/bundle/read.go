@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"gopkg.in/yaml.v3"
@@ -131,7 +132,7 @@ func (r *reader) finishService(name string, l *serviceLayer) *Service {
 		case "bindings":
 			r.warn(l.at, "bindings are ignored: the model has no spaces")
 		case "resources":
-			s.Unsupported = append(s.Unsupported, r.resources(l.at, values)...)
+			s.Resources = r.resources(values)
 		default:
 			s.Unsupported = append(s.Unsupported, key)
 		}
@@ -139,16 +140,23 @@ func (r *reader) finishService(name string, l *serviceLayer) *Service {
 	return s
 }
 
-// resources returns "resources" if one is a file. A number is a revision in a charm store.
-func (r *reader) resources(at field, values map[string]field) []string {
+// resources returns the paths of files, relative to the file that names them. A number is a
+// revision in a charm store.
+func (r *reader) resources(values map[string]field) map[string]string {
+	files := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := values[name]
-		if f.node.Kind != yaml.ScalarNode || f.node.ShortTag() != "!!int" {
-			return []string{"resources"}
+		if f.node.Kind == yaml.ScalarNode && f.node.ShortTag() == "!!int" {
+			r.warn(f, "ignored: it is about a charm store")
+			continue
 		}
-		r.warn(f, "ignored: it is about a charm store")
+		path := r.text(f)
+		if path != "" && !filepath.IsAbs(path) {
+			path = filepath.Join(f.src.Dir, path)
+		}
+		files[name] = path
 	}
-	return nil
+	return files
 }
 
 func (r *reader) machine(at field) *Machine {

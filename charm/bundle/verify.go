@@ -18,6 +18,8 @@ type Checks struct {
 	// Charm returns the charm of a service. Verify calls it once for each service whose charm has
 	// a valid path or URL. It returns an fs.ErrNotExist if there is nothing at the path.
 	Charm func(s *Service) (*charm.Charm, error)
+	// File returns why the file of a resource can't be read.
+	File func(path string) error
 	// Constraints returns what is wrong with constraints.
 	Constraints func(text string) error
 	// Series returns the series of a base, "" if the base is not known.
@@ -183,6 +185,14 @@ func (v *verifier) charm(name string, s *Service) *charm.Charm {
 }
 
 func (v *verifier) withCharm(name string, s *Service, ch *charm.Charm) {
+	for _, resource := range slices.Sorted(maps.Keys(s.Resources)) {
+		path := s.Resources[resource]
+		if _, ok := ch.Meta.Resources[resource]; !ok {
+			v.failf("application %q: unrecognized resource %q", name, resource)
+		} else if err := v.checks.File(path); err != nil {
+			v.failf("application %q: cannot read resource %q: %w", name, resource, err)
+		}
+	}
 	if ch.Meta.Subordinate {
 		if len(s.To) > 0 {
 			v.failf("application %q is subordinate but specifies unit placement", name)

@@ -90,6 +90,8 @@ func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) 
 		err = p.upgradeCharm(ctx, c)
 	case *bundlechanges.SetOptions:
 		err = p.setOptions(ctx, c)
+	case *bundlechanges.AttachResource:
+		err = p.attachOne(ctx, c)
 	case *bundlechanges.SetConstraints:
 		err = p.setConstraints(ctx, c)
 	case *bundlechanges.SetExposed:
@@ -131,6 +133,9 @@ func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService
 		return err
 	}
 	if args.ConfigYAML, err = s.OptionsYAML(c.Name); err != nil {
+		return err
+	}
+	if args.Resources, err = p.uploadResources(ctx, c.Name, c.Charm.URL); err != nil {
 		return err
 	}
 	warnings, err := p.api.Deploy(ctx, args)

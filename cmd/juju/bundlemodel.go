@@ -32,8 +32,11 @@ type annotationsAPI interface {
 }
 
 // readModel reads what a bundle can say about a model. For services that matters says no to, and
-// that a bundle therefore can't change, it reads only what the status has.
-func readModel(ctx context.Context, api bundleAPI, matters func(service string) bool) (*bundlechanges.Model, error) {
+// that a bundle therefore can't change, it reads only what the status has; resources says of which
+// services their files matter too.
+func readModel(ctx context.Context, api bundleAPI, matters, resources func(service string) bool) (
+	*bundlechanges.Model, error,
+) {
 	status, err := api.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -65,6 +68,11 @@ func readModel(ctx context.Context, api bundleAPI, matters func(service string) 
 			return nil, err
 		}
 		svc.Options = config.Settings
+		if resources(s.Name) {
+			if svc.Resources, err = readResources(ctx, api, s.Name); err != nil {
+				return nil, err
+			}
+		}
 		if s.Subordinate {
 			continue
 		}

@@ -170,6 +170,7 @@ func (b *bundleSource) verify(ctx context.Context, api charmArchiveAPI) (err err
 			b.charms[names[s]] = c
 			return c.charm, nil
 		},
+		File: checkFile,
 		Constraints: func(text string) error {
 			_, err := entity.ParseConstraints(text)
 			return err
@@ -292,10 +293,13 @@ func (b *bundleSource) wanted(
 ) (bundlechanges.Wanted, error) {
 	w := bundlechanges.Wanted{Bundle: b.Bundle, Relations: b.relations, Options: b.options,
 		Charms: map[string]*charm.Charm{}, SameCharm: map[string]bool{}, CharmURLs: map[string]string{}}
+	var err error
+	if w.Resources, err = b.resourceSums(); err != nil {
+		return w, err
+	}
 	for name, c := range b.charms {
 		w.Charms[name], w.CharmURLs[name] = c.charm, c.url
 		if have := m.Services[name]; have != nil {
-			var err error
 			if w.SameCharm[name], err = c.isSame(ctx, api, have.CharmURL); err != nil {
 				return w, err
 			}

@@ -96,7 +96,7 @@ type bundlePlan struct {
 func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
 	p := &bundlePlan{deploy: d, api: api, source: b, warned: map[string]bool{}}
 	var err error
-	p.model, err = readModel(ctx, api, func(name string) bool { return b.Services[name] != nil })
+	p.model, err = readModel(ctx, api, b.has, b.hasResources)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (d *diffBundle) diff(ctx context.Context, api bundleAPI, b *bundleSource) e
 		return err
 	}
 	d.warn(b.taken...)
-	model, err := readModel(ctx, api, func(name string) bool { return b.Services[name] != nil })
+	model, err := readModel(ctx, api, b.has, b.hasResources)
 	if err != nil {
 		return err
 	}

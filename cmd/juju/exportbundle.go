@@ -74,7 +74,7 @@ func (e *exportBundle) run(ctx context.Context, args []string) error {
 		return usagef("unrecognized args: %q", args)
 	}
 	return e.withModel(ctx, func(api modelAPI) error {
-		model, err := readModel(ctx, api, func(string) bool { return true })
+		model, err := readModel(ctx, api, everyService, everyService)
 		if err != nil {
 			return err
 		}
@@ -97,6 +97,8 @@ func (e *exportBundle) run(ctx context.Context, args []string) error {
 	})
 }
 
+func everyService(string) bool { return true }
+
 // bundle returns the bundle that describes a model.
 func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 	b := exported{Applications: map[string]exportedService{}, Machines: map[string]exportedMachine{}}
@@ -109,6 +111,9 @@ func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 		}
 		out := exportedService{Charm: s.CharmURL, Series: s.Series, NumUnits: len(s.Units), Expose: s.Exposed,
 			Annotations: s.Annotations, Constraints: s.Constraints.String(), Options: e.options(s)}
+		for _, resource := range slices.Sorted(maps.Keys(s.Resources)) {
+			e.warn(fmt.Sprintf("the file of resource %q of application %q is left out", resource, name))
+		}
 		for _, u := range s.Units {
 			out.To = append(out.To, u.Machine)
 			if machine := m.Machines[u.Machine]; machine != nil {

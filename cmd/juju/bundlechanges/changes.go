@@ -34,6 +34,9 @@ type UpgradeCharm struct {
 // A SetOptions sets a service's options to those of the bundle.
 type SetOptions struct{ Service string }
 
+// An AttachResource uploads another file for a resource of a service.
+type AttachResource struct{ Service, Resource string }
+
 // A SetConstraints replaces a service's constraints.
 type SetConstraints struct{ Service, Constraints string }
 
@@ -88,6 +91,10 @@ func (c *UpgradeCharm) String() string {
 }
 
 func (c *SetOptions) String() string { return "set application options for " + c.Service }
+
+func (c *AttachResource) String() string {
+	return fmt.Sprintf("attach resource %s to %s", c.Resource, c.Service)
+}
 
 func (c *SetConstraints) String() string {
 	return fmt.Sprintf("set constraints for %s to %q", c.Service, c.Constraints)

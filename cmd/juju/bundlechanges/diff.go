@@ -31,6 +31,7 @@ type ServiceDiff struct {
 	Options     map[string]*ValueDiff[any] `yaml:"options,omitempty"`
 	Annotations map[string]*ValueDiff[any] `yaml:"annotations,omitempty"`
 	Constraints *ValueDiff[string]         `yaml:"constraints,omitempty"`
+	Resources   map[string]*ValueDiff[any] `yaml:"resources,omitempty"` // the files' sums
 }
 
 // A MachineDiff is in what a machine differs.
@@ -102,8 +103,11 @@ func (p *planner) diffService(name string, annotations bool) *ServiceDiff {
 	if c, err := entity.ParseConstraints(want.Constraints); err != nil || !c.Equal(have.Constraints) {
 		d.Constraints = &ValueDiff[string]{want.Constraints, have.Constraints.String()}
 	}
+	if d.Resources = diffAnnotations(p.Resources[name], have.Resources); len(d.Resources) > 0 {
+		maps.DeleteFunc(d.Resources, func(resource string, _ *ValueDiff[any]) bool { return p.Resources[name][resource] == "" })
+	}
 	if d.Charm == nil && d.Series == nil && d.NumUnits == nil && d.Expose == nil && len(d.Options) == 0 &&
-		len(d.Annotations) == 0 && d.Constraints == nil {
+		len(d.Annotations) == 0 && d.Constraints == nil && len(d.Resources) == 0 {
 		return nil
 	}
 	return d

@@ -21,6 +21,8 @@ type Wanted struct {
 	Force bool
 	// SameCharm says of a service that is in the model whether it has the bundle's charm.
 	SameCharm map[string]bool
+	// Resources are the sums of the files that the bundle names, by service and resource.
+	Resources map[string]map[string]string
 	// CharmURLs are the charms of services whose charm is in the model already.
 	CharmURLs map[string]string
 }
@@ -42,8 +44,9 @@ type Service struct {
 	Constraints entity.Constraints
 	Options     map[string]entity.ConfigSetting
 	Annotations map[string]string
-	Units       []Unit // Alive ones, in the order of their numbers
-	NextUnit    int    // more than the number of any of its units
+	Resources   map[string]string // the sums of the files of its resources
+	Units       []Unit            // Alive ones, in the order of their numbers
+	NextUnit    int               // more than the number of any of its units
 }
 
 // A Unit is a unit of a service.

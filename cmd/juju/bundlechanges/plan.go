@@ -148,6 +148,9 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 			break
 		}
 	}
+	for _, resource := range slices.Sorted(maps.Keys(lacking(have.Resources, p.Resources[name]))) {
+		p.add(&AttachResource{name, resource})
+	}
 	if c, err := entity.ParseConstraints(want.Constraints); err == nil && want.ConstraintsGiven && !have.Subordinate &&
 		!c.Equal(have.Constraints) {
 		p.add(&SetConstraints{name, want.Constraints})

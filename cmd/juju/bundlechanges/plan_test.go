@@ -49,6 +49,7 @@ type situation struct {
 		Constraints         string
 		Options             map[string]any
 		Annotations         map[string]string
+		Resources           map[string]string
 		Units               yaml.Node // name: machine
 		Next                int
 	}
@@ -57,12 +58,13 @@ type situation struct {
 		Annotations  map[string]string
 	}
 	Relations     [][]string
-	Dying         [][]string        // relations
-	Series        map[string]string // of new services
-	MachineSeries map[string]string `yaml:"machine-series"`
-	Map           map[string]string // of machines
-	Other         []string          // services with another charm
-	URLs          map[string]string // of charms that are in the model
+	Dying         [][]string                   // relations
+	Series        map[string]string            // of new services
+	MachineSeries map[string]string            `yaml:"machine-series"`
+	Map           map[string]string            // of machines
+	Resources     map[string]map[string]string // the sums of files, by service
+	Other         []string                     // services with another charm
+	URLs          map[string]string            // of charms that are in the model
 }
 
 func life(word string) entity.Life {
@@ -92,7 +94,8 @@ func read(t *testing.T, text, about string) (Wanted, *Model) {
 		t.Fatalf("%v\n%s", err, about)
 	}
 	w := Wanted{Bundle: b, Charms: map[string]*charm.Charm{}, Options: map[string]map[string]any{}, Series: s.Series,
-		MachineSeries: s.MachineSeries, Machines: s.Map, SameCharm: map[string]bool{}, CharmURLs: s.URLs}
+		MachineSeries: s.MachineSeries, Machines: s.Map, SameCharm: map[string]bool{}, CharmURLs: s.URLs,
+		Resources: s.Resources}
 	all := charms(t)
 	w.Relations, err = b.Verify(bundle.Checks{
 		Charm:       func(s *bundle.Service) (*charm.Charm, error) { return all[s.Charm], nil },
@@ -126,7 +129,7 @@ func model(t *testing.T, s situation) *Model {
 			t.Fatal(err)
 		}
 		have := &Service{Life: life(svc.Life), CharmURL: svc.Charm, Series: svc.Series, Exposed: svc.Exposed,
-			Subordinate: svc.Sub, Constraints: c, Annotations: svc.Annotations, NextUnit: svc.Next,
+			Subordinate: svc.Sub, Constraints: c, Annotations: svc.Annotations, NextUnit: svc.Next, Resources: svc.Resources,
 			Options: map[string]entity.ConfigSetting{"title": {Source: entity.SourceUnset},
 				"port": {Value: int64(80), Default: int64(80), Source: entity.SourceDefault}}}
 		for option, value := range svc.Options {

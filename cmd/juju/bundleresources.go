@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"juju/cmd/juju/bundlechanges"
+	"juju/state/entity"
+)
+
+// checkFile returns why the file of a resource can't be read.
+func checkFile(path string) error {
+	f, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// has reports whether the bundle has a service; hasResources, whether with files of resources.
+func (b *bundleSource) has(service string) bool { return b.Services[service] != nil }
+
+func (b *bundleSource) hasResources(service string) bool {
+	return b.has(service) && len(b.Services[service].Resources) > 0
+}
+
+// resourceSums returns the SHA-256 of each file that a bundle names, in hex, by service and
+// resource.
+func (b *bundleSource) resourceSums() (map[string]map[string]string, error) {
+	all := map[string]map[string]string{}
+	for name, s := range b.Services {
+		all[name] = map[string]string{}
+		for resource, path := range s.Resources {
+			f, err := openFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("cannot read resource %q: %w", resource, err)
+			}
+			hash := sha256.New()
+			_, err = io.Copy(hash, f)
+			f.Close()
+			if err != nil {
+				return nil, fmt.Errorf("cannot read resource %q: %w", resource, err)
+			}
+			all[name][resource] = hex.EncodeToString(hash.Sum(nil))
+		}
+	}
+	return all, nil
+}
+
+// readResources returns the sums of the files of a service's resources.
+func readResources(ctx context.Context, api resourcesAPI, service string) (map[string]string, error) {
+	of, err := api.Resources(ctx, service)
+	if errors.Is(err, entity.NotImplemented) { // by an older controller
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	sums := map[string]string{}
+	for _, r := range of.Resources {
+		if r.File != nil {
+			sums[r.Name] = r.File.SHA256
+		}
+	}
+	return sums, nil
+}
+
+// openResources opens the files that the bundle names for a service.
+func (b *bundleSource) openResources(service string) (resourceFiles, error) {
+	files, paths := resourceFiles{}, b.Services[service].Resources
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
+		if err := files.open(name, paths[name]); err != nil {
+			files.close()
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// uploadResources uploads the files of a service that is about to be deployed.
+func (p *bundlePlan) uploadResources(ctx context.Context, service, charmURL string) (ids map[string]string, err error) {
+	files, err := p.source.openResources(service)
+	if err != nil {
+		return nil, err
+	}
+	defer files.close()
+	return files.upload(ctx, p.session, p.api, service, charmURL)
+}
+
+func (p *bundlePlan) attachOne(ctx context.Context, c *bundlechanges.AttachResource) error {
+	files := resourceFiles{}
+	if err := files.open(c.Resource, p.source.Services[c.Service].Resources[c.Resource]); err != nil {
+		return err
+	}
+	defer files.close()
+	return p.attachResource(ctx, p.api, c.Service, files)
+}
