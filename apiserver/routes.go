@@ -69,11 +69,14 @@ func userRoutes() []route {
 		{"ModelConfig", 3, "SetModelConstraints", atModel, writer, changes, nil, do(modelConfigSetConstraints)},
 		{"Storage", 6, "AddToUnit", atModel, writer, changes, nil, do(storageAddToUnit)},
 		{"Storage", 6, "Attach", atModel, writer, changes, nil, do(storageAttach)},
+		{"Storage", 6, "CreatePool", atModel, writer, changes, nil, do(storageCreatePool)},
 		{"Storage", 6, "DetachStorage", atModel, writer, changes, nil, do(storageDetachStorage)},
 		{"Storage", 6, "ListPools", atModel, reader, reads, nil, do(storageListPools)},
 		{"Storage", 6, "ListStorageDetails", atModel, reader, reads, nil, do(storageListStorageDetails)},
 		{"Storage", 6, "Remove", atModel, writer, removes, nil, do(storageRemove)},
+		{"Storage", 6, "RemovePool", atModel, writer, removes, nil, do(storageRemovePool)},
 		{"Storage", 6, "StorageDetails", atModel, reader, reads, nil, do(storageStorageDetails)},
+		{"Storage", 6, "UpdatePool", atModel, writer, changes, nil, do(storageUpdatePool)},
 
 		// For users, at the controller. The methods check the caller's access to the models that
 		// a request names, and return nothing about other users.

@@ -130,7 +130,7 @@ func storageRemove(ctx context.Context, c *caller, p params.RemoveStorage) (para
 func storageListPools(
 	ctx context.Context, c *caller, p params.StoragePoolFilters,
 ) (params.StoragePoolsResults, error) {
-	all, err := c.model.StoragePools(ctx)
+	all, err := c.model.Pools().All(ctx)
 	if err != nil {
 		return params.StoragePoolsResults{}, err
 	}
@@ -145,11 +145,31 @@ func storageListPools(
 				len(f.Providers) > 0 && !slices.Contains(f.Providers, pool.Provider) {
 				continue
 			}
-			pools = append(pools, params.StoragePool{Name: pool.Name, Provider: pool.Provider, Attrs: map[string]any{}})
+			pools = append(pools, params.StoragePoolOf(pool))
 		}
 		results.Results = append(results.Results, params.StoragePoolsResult{Pools: pools})
 	}
 	return results, nil
+}
+
+func storageCreatePool(ctx context.Context, c *caller, p params.StoragePoolArgs) (params.ErrorResults, error) {
+	return outcomes(c, "CreatePool", p.Pools, func(pool params.StoragePool) error {
+		return c.model.Pools().Create(ctx, pool.Read())
+	}), nil
+}
+
+func storageUpdatePool(ctx context.Context, c *caller, p params.StoragePoolArgs) (params.ErrorResults, error) {
+	return outcomes(c, "UpdatePool", p.Pools, func(pool params.StoragePool) error {
+		return c.model.Pools().Update(ctx, pool.Name, pool.Read().Attributes)
+	}), nil
+}
+
+func storageRemovePool(
+	ctx context.Context, c *caller, p params.StoragePoolDeleteArgs,
+) (params.ErrorResults, error) {
+	return outcomes(c, "RemovePool", p.Pools, func(pool params.StoragePoolDeleteArg) error {
+		return c.model.Pools().Remove(ctx, pool.Name)
+	}), nil
 }
 
 // storageTags returns the ids in tags of storage instances.

@@ -217,7 +217,7 @@ func (g storageGrant) newOps(ctx context.Context, o *ops, store string,
 	if c.Count == 0 {
 		return nil, nil
 	}
-	pool, err := g.model.pool(c.Pool)
+	pool, err := g.st.poolOps(o, g.model, c.Pool)
 	if err != nil {
 		return nil, fmt.Errorf("charm %q store %q: %w", g.meta.Name, store, err)
 	}
@@ -285,17 +285,6 @@ func mountOf(store charm.Storage, id string) string {
 		dir = path.Clean(store.Location)
 	}
 	return path.Join(dir, id)
-}
-
-// pool returns a pool of the model's cloud by its name.
-func (m modelDoc) pool(name string) (entity.StoragePool, error) {
-	for _, p := range entity.StoragePools(m.Cloud) {
-		if p.Name == name {
-			return p, nil
-		}
-	}
-	return entity.StoragePool{}, entity.WithHint(entity.Errorf(entity.NotFound, "pool %q not found", name),
-		"See what there is: juju storage-pools")
 }
 
 // AttachStorage gives a unit an instance that no unit has.

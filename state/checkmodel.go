@@ -52,6 +52,7 @@ var modelFields = map[string][]string{
 var unruled = map[string]string{
 	historyC:   "the past; bounded, and written outside transactions",
 	blocksC:    "each stands alone",
+	poolsC:     "each stands alone: what needs one that is gone is refused",
 	leftoversC: "their entities are gone",
 }
 

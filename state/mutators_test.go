@@ -72,6 +72,7 @@ var readers = map[string]string{
 	"Charms":       "Archive Get Warnings",
 	"Cleaner":      "WatchCleanups",
 	"MinUnits":     "WatchMinUnits",
+	"Pools":        "All",
 	"Provisioning": "StorageWork WatchStorage",
 	"Resources":    "Open",
 	"Storage":      "ID Life",
@@ -79,7 +80,8 @@ var readers = map[string]string{
 	"Transactions": "Barrier",
 	"Watches":      "Deployed End Machine Machines ModelConfig Operation RelationUnits Relations Status Unit",
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
-		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Refers Relation RelationByID Resources Service Status StatusHistory Storage StoragePools StorageStatus Tasks Transactions UUID
+		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Refers Relation RelationByID Resources Service Status
+		StatusHistory Pools Storage StorageStatus Tasks Transactions UUID
 		Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer GoalState Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
 		RelationSettings Relations Resource Service ServiceStatus Status StorageStatus`,

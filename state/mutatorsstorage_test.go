@@ -38,6 +38,14 @@ func (w *world) storage(id string) *state.Storage {
 	return s
 }
 
+// fast is a pool that users make on the cloud of the tests.
+var fast = entity.StoragePool{Name: "fast", Provider: "dummy",
+	Attributes: map[string]string{entity.PoolDir: "/mnt/fast"}}
+
+func withPool(s *scene) { s.ok(s.st.Pools().Create(s.ctx, fast)) }
+
+func thePools(s *scene) state.Pools { return s.st.Pools() }
+
 func theStorage(id string) func(*scene) *state.Storage {
 	return func(s *scene) *state.Storage { return s.storage(id) }
 }
@@ -70,6 +78,15 @@ var storageMutators = []mutator{
 		_, err := u.AddStorage(s.ctx, "cache", entity.StorageConstraints{Pool: entity.PoolRootFS, Count: 1})
 		return err
 	}),
+	on("Pools.Create", "", thePools, func(s *scene, p state.Pools) error { return p.Create(s.ctx, fast) }),
+	on("Pools.Update", "", thePools, func(s *scene, p state.Pools) error {
+		return p.Update(s.ctx, fast.Name, map[string]string{entity.PoolDir: "/mnt/other"})
+	}, withPool),
+	on("Pools.Remove", "", thePools, func(s *scene, p state.Pools) error { return p.Remove(s.ctx, fast.Name) }, withPool),
+	holds("Unit.AddStorage", "from a pool that users have made", "disk/0", func(s *scene, u *state.Unit) error {
+		_, err := u.AddStorage(s.ctx, "cache", entity.StorageConstraints{Pool: fast.Name, Count: 2})
+		return err
+	}, withPool),
 	holds("Unit.CommitHook", "with storage", "disk/0", func(s *scene, u *state.Unit) error {
 		return u.CommitHook(s.ctx, entity.HookChanges{Storage: map[string]uint64{"cache": 2}, StorageToken: "one"})
 	}),

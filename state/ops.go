@@ -22,6 +22,7 @@ type ops struct {
 	// moving has the keys of the entities that the transaction itself moves. Dropping a
 	// reference to one of them does not check whether it was the last.
 	moving map[string]bool
+	pools  map[string]bool // that the transaction uses
 }
 
 type countOp struct {
@@ -31,7 +32,9 @@ type countOp struct {
 	remove bool
 }
 
-func newOps() *ops { return &ops{counts: map[string]*countOp{}, moving: map[string]bool{}} }
+func newOps() *ops {
+	return &ops{counts: map[string]*countOp{}, moving: map[string]bool{}, pools: map[string]bool{}}
+}
 
 // change runs a transaction on the model: see mongo.Runner.Change.
 func (st *State) change(ctx context.Context, build func(*ops) error) error {

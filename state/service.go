@@ -180,7 +180,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(storage)) {
-			if _, err := model.pool(storage[name].Pool); err != nil {
+			if _, err := st.poolOps(o, model, storage[name].Pool); err != nil {
 				return fmt.Errorf("charm %q store %q: %w", ch.Meta.Name, name, err)
 			}
 		}

@@ -72,12 +72,6 @@ func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error
 	return u.st.StorageStatus(ctx, storageIDs(all)...)
 }
 
-// StoragePools returns the pools that storage can come from, the default one first.
-func (st *State) StoragePools(ctx context.Context) ([]entity.StoragePool, error) {
-	model, err := st.model()
-	return entity.StoragePools(model.Cloud), err
-}
-
 // persistentStorage returns the number of instances that outlive machines.
 func (st *State) persistentStorage() (int, error) {
 	return st.db.Count(storageC, bson.D{{"machine", bson.D{{"$exists", false}}}})

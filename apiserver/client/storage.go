@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -122,8 +123,31 @@ func (c *Conn) StoragePools(ctx context.Context, names, providers []string) ([]e
 			err = params.FromError(list.Error)
 		}
 		for _, p := range list.Pools {
-			all = append(all, entity.StoragePool{Name: p.Name, Provider: p.Provider})
+			all = append(all, p.Read())
 		}
 	}
 	return all, err
+}
+
+// CreateStoragePool adds a pool.
+func (c *Conn) CreateStoragePool(ctx context.Context, pool entity.StoragePool) error {
+	return c.changePool(ctx, "CreatePool", params.StoragePoolArgs{Pools: []params.StoragePool{params.StoragePoolOf(pool)}})
+}
+
+// UpdateStoragePool replaces the attributes of a pool.
+func (c *Conn) UpdateStoragePool(ctx context.Context, name string, attributes map[string]string) error {
+	pool := params.StoragePoolOf(entity.StoragePool{Name: name, Attributes: attributes})
+	return c.changePool(ctx, "UpdatePool", params.StoragePoolArgs{Pools: []params.StoragePool{pool}})
+}
+
+// RemoveStoragePool removes a pool that nothing uses.
+func (c *Conn) RemoveStoragePool(ctx context.Context, name string) error {
+	args := params.StoragePoolDeleteArgs{Pools: []params.StoragePoolDeleteArg{{Name: name}}}
+	return c.changePool(ctx, "RemovePool", args)
+}
+
+func (c *Conn) changePool(ctx context.Context, method string, args any) error {
+	var result params.ErrorResults
+	err := c.storage(ctx, method, args, &result)
+	return errors.Join(append(errorsOf(result.Results), err)...)
 }

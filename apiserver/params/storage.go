@@ -1,6 +1,7 @@
 package params
 
 import (
+	"fmt"
 	"time"
 
 	"juju/state/entity"
@@ -169,4 +170,40 @@ type StoragePool struct {
 	Name     string         `json:"name"`
 	Provider string         `json:"provider"`
 	Attrs    map[string]any `json:"attrs"`
+}
+
+// StoragePoolOf returns the wire's form of a pool.
+func StoragePoolOf(p entity.StoragePool) StoragePool {
+	pool := StoragePool{Name: p.Name, Provider: p.Provider, Attrs: map[string]any{}}
+	for key, value := range p.Attributes {
+		pool.Attrs[key] = value
+	}
+	return pool
+}
+
+// Read returns the pool. An attribute that is not a string becomes the text of its value.
+func (p StoragePool) Read() entity.StoragePool {
+	pool := entity.StoragePool{Name: p.Name, Provider: p.Provider}
+	for key, value := range p.Attrs {
+		if pool.Attributes == nil {
+			pool.Attributes = map[string]string{}
+		}
+		pool.Attributes[key] = fmt.Sprint(value)
+	}
+	return pool
+}
+
+// A StoragePoolArgs is what CreatePool and UpdatePool take.
+type StoragePoolArgs struct {
+	Pools []StoragePool `json:"pools"`
+}
+
+// A StoragePoolDeleteArgs is what RemovePool takes.
+type StoragePoolDeleteArgs struct {
+	Pools []StoragePoolDeleteArg `json:"pools"`
+}
+
+// A StoragePoolDeleteArg names a pool.
+type StoragePoolDeleteArg struct {
+	Name string `json:"name"`
 }

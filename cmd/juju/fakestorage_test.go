@@ -38,3 +38,15 @@ func (f *fakeModel) RemoveStorage(
 func (f *fakeModel) StoragePools(_ context.Context, names, providers []string) ([]entity.StoragePool, error) {
 	return entity.StoragePools("local"), f.note("StoragePools", names, providers)
 }
+
+func (f *fakeModel) CreateStoragePool(_ context.Context, pool entity.StoragePool) error {
+	return f.note("CreateStoragePool", pool)
+}
+
+func (f *fakeModel) UpdateStoragePool(_ context.Context, name string, attributes map[string]string) error {
+	return f.note("UpdateStoragePool", name, " ", attributes)
+}
+
+func (f *fakeModel) RemoveStoragePool(_ context.Context, name string) error {
+	return f.note("RemoveStoragePool", name)
+}

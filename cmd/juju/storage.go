@@ -21,6 +21,9 @@ type storageAPI interface {
 	DetachStorage(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)
 	RemoveStorage(ctx context.Context, how entity.Destruction, release bool, ids ...string) ([]error, error)
 	StoragePools(ctx context.Context, names, providers []string) ([]entity.StoragePool, error)
+	CreateStoragePool(ctx context.Context, pool entity.StoragePool) error
+	UpdateStoragePool(ctx context.Context, name string, attributes map[string]string) error
+	RemoveStoragePool(ctx context.Context, name string) error
 }
 
 func storageCommand(s *session) *cobra.Command {
@@ -179,6 +182,12 @@ func someStorageIDs(cmd *cobra.Command, values []string) ([]string, error) {
 	return ids, err
 }
 
+// A shownPool is a pool as storage-pools shows it.
+type shownPool struct {
+	Provider   string            `json:"provider" yaml:"provider"`
+	Attributes map[string]string `json:"attrs,omitempty" yaml:"attrs,omitempty"`
+}
+
 func storagePoolsCommand(s *session) *cobra.Command {
 	var output output
 	var names, providers []string
@@ -191,7 +200,7 @@ default one: its storage outlives machines. Storage from rootfs is on the disk o
 machine, and goes with it.`,
 		Example: `  juju storage-pools
   juju storage-pools --provider rootfs --format yaml`,
-		Annotations: seeAlso("storage", "deploy", "add-storage"),
+		Annotations: seeAlso("storage", "deploy", "add-storage", "create-storage-pool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)
@@ -206,10 +215,10 @@ machine, and goes with it.`,
 					return err
 				}
 				rows := [][]string{{"Name", "Provider", "Attributes"}}
-				shown := map[string]map[string]string{}
+				shown := map[string]shownPool{}
 				for _, p := range pools {
-					rows = append(rows, []string{p.Name, p.Provider, ""})
-					shown[p.Name] = map[string]string{"provider": p.Provider}
+					rows = append(rows, []string{p.Name, p.Provider, attributesText(p.Attributes)})
+					shown[p.Name] = shownPool{p.Provider, p.Attributes}
 				}
 				if len(pools) == 0 && output.format == "tabular" {
 					s.note("No storage pools to display.")

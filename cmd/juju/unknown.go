@@ -65,7 +65,7 @@ var absent = []absence{
 		why: noCrossModel},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule"},
 	{names: "action", use: "juju run-action, juju actions and juju show-task"},
-	{names: "import-filesystem create-storage-pool update-storage-pool remove-storage-pool", why: noStorage},
+	{names: "import-filesystem", why: noStorage},
 	{names: "debug-code", why: "juju debug-hooks opens a shell in place of a hook."},
 	{names: "spaces list-spaces space add-space show-space rename-space remove-space reload-spaces move-to-space " +
 		"subnets list-subnets subnet add-subnet", why: noSpaces},

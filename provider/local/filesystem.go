@@ -16,7 +16,8 @@ import (
 )
 
 // A filesystem is a directory. One of the cloud's own pool is in storage/MODEL, and its ID is the
-// name of that directory: "data-0". One of the pool rootfs is below its instance, and its ID has
+// name of that directory: "data-0". One of a pool with a directory is in DIR/MODEL, and its ID is
+// its path. One of the pool rootfs is below its instance, and its ID has
 // the instance's too: "INSTANCE/data-0". To attach one is to make a symbolic link to it, because
 // to mount it takes root.
 
@@ -37,6 +38,12 @@ const releasedName = "released"
 func (e *environ) filesystem(id string) (string, error) {
 	instance, name, onInstance := strings.Cut(id, "/")
 	switch {
+	case filepath.IsAbs(id):
+		// Only what has the form of CreateFilesystem's own is ever removed.
+		dir, base := filepath.Split(id)
+		if filepath.Base(dir) == e.config.Model && isName(base) && filepath.Clean(id) == id {
+			return id, nil
+		}
 	case onInstance && isName(instance) && isName(name):
 		return filepath.Join(e.cloud.dir(e.config.Model, instance), "filesystems", name), nil
 	case !onInstance && isName(id):
@@ -50,12 +57,16 @@ func (e *environ) filesystem(id string) (string, error) {
 func (e *environ) CreateFilesystem(
 	_ context.Context, params provider.FilesystemParams,
 ) (f entity.Filesystem, err error) {
-	if len(params.Pool.Attributes) > 0 {
-		return f, entity.Errorf(entity.Invalid, "pool %q has attributes, and storage of this cloud has none", params.Pool.Name)
-	}
 	f = entity.Filesystem{ID: strings.ReplaceAll(params.Storage, "/", "-"), Size: params.Size}
+	parent := e.cloud.config.Dir
 	switch params.Pool.Provider {
 	case "local":
+		if in := params.Pool.Attributes[entity.PoolDir]; in != "" {
+			if _, err := os.Stat(in); err != nil {
+				return f, fmt.Errorf("%s of pool %q: %w", entity.PoolDir, params.Pool.Name, err)
+			}
+			parent, f.ID = in, filepath.Join(in, e.config.Model, f.ID)
+		}
 	case entity.PoolRootFS:
 		if _, err := os.Stat(e.cloud.dir(e.config.Model, params.Instance)); params.Instance == "" || err != nil {
 			return f, entity.Errorf(entity.NotProvisioned, "its machine has no instance yet")
@@ -72,7 +83,7 @@ func (e *environ) CreateFilesystem(
 		return f, nil
 	}
 	var disk unix.Statfs_t
-	if unix.Statfs(e.cloud.config.Dir, &disk) == nil {
+	if unix.Statfs(parent, &disk) == nil {
 		if free := disk.Bavail * uint64(disk.Bsize) >> 20; free < params.Size {
 			return f, fmt.Errorf("filesystem is not big enough (%dM < %dM)", free, params.Size)
 		}
@@ -153,7 +164,7 @@ func (e *environ) DestroyFilesystem(_ context.Context, id string) error {
 }
 
 // ReleaseFilesystem moves the directory to where nothing removes it. A filesystem on an instance
-// stays there, and goes with it.
+// stays there, and goes with it; one in the directory of a pool stays where it is.
 func (e *environ) ReleaseFilesystem(_ context.Context, id string) error {
 	dir, err := e.filesystem(id)
 	if err != nil || strings.Contains(id, "/") {

@@ -2,8 +2,11 @@ package entity
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -120,6 +123,37 @@ type StoragePool struct {
 	Provider   string            `json:"provider"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
+
+// PoolDir is the attribute of pools that names the directory, on the host of the controller, in
+// which their filesystems are.
+const PoolDir = "storage-dir"
+
+// Check returns an error for a pool that users can't have on a cloud: Invalid, or NotFound if the
+// cloud has no such provider.
+func (p StoragePool) Check(cloud string) error {
+	own := StoragePools(cloud)
+	i := slices.IndexFunc(own, func(o StoragePool) bool { return o.Provider == p.Provider })
+	switch {
+	case !IsValidPool(p.Name):
+		return Errorf(Invalid, "pool name %q not valid", p.Name)
+	case i < 0:
+		return WithHint(Errorf(NotFound, "storage provider %q not found", p.Provider), "Cloud %q has %s and %s.", cloud,
+			own[0].Provider, own[1].Provider)
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Attributes)) {
+		dir := p.Attributes[key]
+		switch {
+		case key != PoolDir || i > 0:
+			return Errorf(Invalid, "storage provider %q has no attribute %q", p.Provider, key)
+		case !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || len(dir) > maxPoolDir:
+			return Errorf(Invalid, "%s %q is not an absolute path of at most %d bytes", PoolDir, dir, maxPoolDir)
+		}
+	}
+	return nil
+}
+
+// maxPoolDir leaves room for the names of filesystems.
+const maxPoolDir = 100
 
 // PoolRootFS is the pool, and the provider, of directories on a machine's own disk. They go with
 // the machine.

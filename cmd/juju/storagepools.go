@@ -1,0 +1,116 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+func createStoragePoolCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create-storage-pool NAME PROVIDER [KEY=VALUE...]",
+		Short: "Add a storage pool",
+		Long: `Add a pool that storage can come from: juju deploy --storage and juju add-storage can
+name it. PROVIDER is one of those that juju storage-pools shows.
+
+Pools of the provider local have the attribute storage-dir: the directory, on the host of
+the controller, in which the storage is made. Without it, that is a directory of the
+controller's own.`,
+		Example:     `  juju create-storage-pool fast local storage-dir=/mnt/ssd`,
+		Annotations: seeAlso("storage-pools", "update-storage-pool", "remove-storage-pool", "add-storage"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("pool creation requires names, provider type and optional attributes for configuration")
+			}
+			if strings.Contains(args[0]+args[1], "=") {
+				return usagef("pool creation requires names and provider type before optional attributes for configuration")
+			}
+			attributes, err := poolAttributes(args[2:])
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				return api.CreateStoragePool(ctx, entity.StoragePool{Name: args[0], Provider: args[1], Attributes: attributes})
+			})
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func updateStoragePoolCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "update-storage-pool NAME KEY=VALUE...",
+		Short: "Replace the attributes of a storage pool",
+		Long: `Replace the attributes of a storage pool that was added with juju create-storage-pool.
+Storage that exists stays as it was made.`,
+		Example:     `  juju update-storage-pool fast storage-dir=/mnt/other`,
+		Annotations: seeAlso("storage-pools", "create-storage-pool", "remove-storage-pool"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("pool update requires name and configuration attributes")
+			}
+			attributes, err := poolAttributes(args[1:])
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error { return api.UpdateStoragePool(ctx, args[0], attributes) })
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func removeStoragePoolCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "remove-storage-pool NAME",
+		Short: "Remove a storage pool",
+		Long: `Remove a storage pool that was added with juju create-storage-pool. A pool from which
+there is storage, or from which the units of a service get some, is refused.`,
+		Example:     `  juju remove-storage-pool fast`,
+		Annotations: seeAlso("storage-pools", "create-storage-pool", "remove-storage"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("pool removal requires storage pool name")
+			case len(args) > 1:
+				return usagef("unrecognized args: %q", args[1:])
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error { return api.RemoveStoragePool(ctx, args[0]) })
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// poolAttributes reads the attributes of a pool.
+func poolAttributes(pairs []string) (map[string]string, error) {
+	attributes := map[string]string{}
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usagef("expected \"key=value\", got %q", pair)
+		}
+		if _, twice := attributes[key]; twice {
+			return nil, usagef("key %q specified more than once", key)
+		}
+		attributes[key] = value
+	}
+	return attributes, nil
+}
+
+// attributesText returns the attributes of a pool in one line: "a=b c=d".
+func attributesText(attributes map[string]string) string {
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(attributes)) {
+		pairs = append(pairs, key+"="+attributes[key])
+	}
+	return strings.Join(pairs, " ")
+}

@@ -1,0 +1,175 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A poolDoc is a storage pool that users have made.
+type poolDoc struct {
+	Name       string            `bson:"_id"`
+	Provider   string            `bson:"provider"`
+	Attributes map[string]string `bson:"attributes,omitempty"`
+	// Grants grows with each transaction that uses the pool, so that a removal can assert that
+	// there was none since it has looked.
+	Grants int `bson:"grants"`
+}
+
+func (d poolDoc) pool() entity.StoragePool {
+	return entity.StoragePool{Name: d.Name, Provider: d.Provider, Attributes: d.Attributes}
+}
+
+// Pools is the part of a model's state that holds the pools that storage can come from.
+type Pools struct{ st *State }
+
+// Pools returns the model's storage pools.
+func (st *State) Pools() Pools { return Pools{st} }
+
+// All returns the cloud's own pools, the default one first, and then those that users have made,
+// in natural order.
+func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
+	model, err := p.st.model()
+	if err != nil {
+		return nil, err
+	}
+	var docs []poolDoc
+	err = p.st.db.All(poolsC, nil, &docs)
+	entity.SortBy(docs, func(d poolDoc) string { return d.Name })
+	all := entity.StoragePools(model.Cloud)
+	for _, d := range docs {
+		all = append(all, d.pool())
+	}
+	return all, err
+}
+
+// Create adds a pool. The errors are entity.Invalid, entity.NotFound if the cloud has no such
+// provider, and entity.AlreadyExists.
+func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
+	return p.st.change(ctx, func(o *ops) error {
+		model, err := p.st.aliveModel()
+		if err != nil {
+			return err
+		}
+		if err := pool.Check(model.Cloud); err != nil {
+			return err
+		}
+		_, _, err = p.st.pool(model, pool.Name)
+		switch {
+		case err == nil:
+			return entity.Errorf(entity.AlreadyExists, "storage pool %q already exists", pool.Name)
+		case !entity.IsNotFound(err):
+			return err
+		}
+		o.assertModelAlive()
+		o.Insert(poolsC, pool.Name, poolDoc{Name: pool.Name, Provider: pool.Provider, Attributes: pool.Attributes})
+		return nil
+	})
+}
+
+// Update replaces the attributes of a pool. Storage that exists stays as it was made.
+func (p Pools) Update(ctx context.Context, name string, attributes map[string]string) error {
+	return p.st.change(ctx, func(o *ops) error {
+		model, err := p.st.model()
+		if err != nil {
+			return err
+		}
+		doc, err := p.own(model, name)
+		if err != nil {
+			return err
+		}
+		pool := doc.pool()
+		if pool.Attributes = attributes; maps.Equal(doc.Attributes, attributes) {
+			return mongo.ErrNothing
+		}
+		if err := pool.Check(model.Cloud); err != nil {
+			return err
+		}
+		o.Update(poolsC, name, exists, bson.D{{"$set", bson.D{{"attributes", attributes}}}})
+		return nil
+	})
+}
+
+// Remove removes a pool. The error is entity.InUse while there is storage from it, or units of a
+// service get some.
+func (p Pools) Remove(ctx context.Context, name string) error {
+	return p.st.change(ctx, func(o *ops) error {
+		model, err := p.st.model()
+		if err != nil {
+			return err
+		}
+		doc, err := p.own(model, name)
+		if err != nil {
+			return err
+		}
+		user, err := p.user(name)
+		if err != nil {
+			return err
+		}
+		if user != "" {
+			return entity.WithHint(entity.Errorf(entity.InUse, "storage pool %q in use", name), "%s", user)
+		}
+		o.Remove(poolsC, name, bson.D{{"grants", doc.Grants}})
+		return nil
+	})
+}
+
+// user says what uses a pool; "" if nothing does.
+func (p Pools) user(name string) (string, error) {
+	all, err := p.st.storages(bson.D{{"pool.name", name}})
+	if err != nil || len(all) > 0 {
+		if err == nil {
+			return fmt.Sprintf("Storage %s comes from it.", all[0].doc.ID), nil
+		}
+		return "", err
+	}
+	services, err := p.st.services(nil)
+	for _, s := range services {
+		for _, store := range slices.Sorted(maps.Keys(s.doc.Stores)) {
+			if s.doc.Stores[store].Pool == name {
+				return fmt.Sprintf("The units of service %q get storage %q from it.", s.doc.Name, store), nil
+			}
+		}
+	}
+	return "", err
+}
+
+// own reads the document of a pool that users may change.
+func (p Pools) own(model modelDoc, name string) (poolDoc, error) {
+	doc, own, err := p.st.pool(model, name)
+	switch {
+	case entity.IsNotFound(err):
+		return doc, entity.Errorf(entity.NotFound, "storage pool %q not found", name)
+	case err == nil && !own:
+		return doc, entity.Errorf(entity.Invalid, "storage pool %q is the cloud's own, and stays as it is", name)
+	}
+	return doc, err
+}
+
+// pool reads a pool by its name. own says that users have made it.
+func (st *State) pool(model modelDoc, name string) (doc poolDoc, own bool, err error) {
+	for _, p := range entity.StoragePools(model.Cloud) {
+		if p.Name == name {
+			return poolDoc{Name: p.Name, Provider: p.Provider}, false, nil
+		}
+	}
+	err = st.db.Get(poolsC, name, &doc, fmt.Sprintf("pool %q", name))
+	return doc, true, entity.WithHint(err, "See what there is: juju storage-pools")
+}
+
+// poolOps reads a pool for storage that the transaction adds or promises, and keeps it from being
+// removed meanwhile.
+func (st *State) poolOps(o *ops, model modelDoc, name string) (entity.StoragePool, error) {
+	doc, own, err := st.pool(model, name)
+	if err == nil && own && !o.pools[name] {
+		o.pools[name] = true
+		o.Update(poolsC, name, exists, bson.D{{"$inc", bson.D{{"grants", 1}}}})
+	}
+	return doc.pool(), err
+}
