@@ -1,0 +1,216 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// A disk is a cloud with the directories of two instances, "one" and "two", and no process.
+type disk struct {
+	*testing.T
+	*environ
+}
+
+func newDisk(t *testing.T) disk {
+	h := newHost(t, newController())
+	c := h.cloud()
+	d := disk{t, h.environ(c).(*environ)}
+	for _, instance := range []string{"one", "two"} {
+		d.ok(os.MkdirAll(d.root(instance), 0o700))
+	}
+	t.Cleanup(func() { // what the end of the cloud leaves to the user
+		d.ok(d.Destroy(context.Background()))
+		d.ok(os.RemoveAll(filepath.Join(h.dir, releasedName)))
+	})
+	return d
+}
+
+func (d disk) root(instance string) string { return d.cloud.dir(d.config.Model, instance) }
+
+func (d disk) ok(err error) {
+	d.Helper()
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d disk) refused(err error, kind entity.Kind, text string) {
+	d.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) || kind != "" && !errors.Is(err, kind) {
+		d.Errorf("got error %v, want %q of kind %q", err, text, kind)
+	}
+}
+
+func (d disk) make(storage string, pool entity.StoragePool, instance string) (entity.Filesystem, error) {
+	return d.CreateFilesystem(d.Context(),
+		provider.FilesystemParams{Storage: storage, Pool: pool, Size: 1, Instance: instance})
+}
+
+// made makes a filesystem of the cloud's own pool.
+func (d disk) made(storage string) string {
+	d.Helper()
+	f, err := d.make(storage, own, "")
+	d.ok(err)
+	return f.ID
+}
+
+func at(id, instance, mount string) provider.AttachmentParams {
+	return provider.AttachmentParams{Filesystem: id, Instance: instance, Mount: mount}
+}
+
+func (d disk) attached(id, instance, mount string) (location string) {
+	d.Helper()
+	location, err := d.AttachFilesystem(d.Context(), at(id, instance, mount))
+	d.ok(err)
+	return location
+}
+
+// is checks that a path has a file "who" with this text; "" means that there is none.
+func (d disk) is(dir, want string) {
+	d.Helper()
+	got, err := os.ReadFile(filepath.Join(dir, "who"))
+	if string(got) != want || (err == nil) != (want != "") {
+		d.Errorf("%s has %q, %v, want %q", dir, got, err, want)
+	}
+}
+
+func (d disk) write(dir, text string) {
+	d.Helper()
+	d.ok(os.WriteFile(filepath.Join(dir, "who"), []byte(text), 0o600))
+}
+
+var (
+	own    = entity.StoragePool{Name: "local", Provider: "local"}
+	onDisk = entity.StoragePool{Name: "rootfs", Provider: "rootfs"}
+)
+
+func TestAFilesystemMovesBetweenInstances(t *testing.T) {
+	d := newDisk(t)
+	id := d.made("data/0")
+	if again := d.made("data/0"); again != id {
+		t.Errorf("made again it is %s, not %s", again, id)
+	}
+	first := d.attached(id, "one", "/srv/data")
+	if want := filepath.Join(d.root("one"), "root/srv/data"); first != want {
+		t.Errorf("it is at %s, want %s", first, want)
+	}
+	d.write(first, "first")
+	d.attached(id, "one", "/srv/data")
+	for range 2 {
+		d.ok(d.DetachFilesystem(t.Context(), at(id, "one", "/srv/data")))
+		d.is(first, "")
+	}
+	second := d.attached(id, "two", "/var/lib/juju/storage/data/0")
+	if want := filepath.Join(d.root("two"), "storage/data/0"); second != want {
+		t.Errorf("it is at %s, want %s", second, want)
+	}
+	d.is(second, "first")
+	for range 2 {
+		d.ok(d.DestroyFilesystem(t.Context(), id))
+		d.is(second, "")
+	}
+	_, err := d.AttachFilesystem(t.Context(), at(id, "one", "/srv/data"))
+	d.refused(err, "", "no such file")
+}
+
+func TestAFilesystemOnTheDiskOfAnInstance(t *testing.T) {
+	d := newDisk(t)
+	for _, none := range []string{"", "three"} {
+		_, err := d.make("data/0", onDisk, none)
+		d.refused(err, entity.NotProvisioned, "its machine has no instance yet")
+	}
+	f, err := d.make("data/0", onDisk, "one")
+	d.ok(err)
+	location := d.attached(f.ID, "one", "/srv/data")
+	d.write(location, "here")
+	d.ok(d.ReleaseFilesystem(t.Context(), f.ID))
+	d.is(location, "here")
+	d.ok(os.RemoveAll(d.root("one")))
+	d.ok(d.DestroyFilesystem(t.Context(), f.ID))
+}
+
+func TestAFilesystemInTheDirectoryOfAPool(t *testing.T) {
+	d := newDisk(t)
+	dir := t.TempDir()
+	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{entity.PoolDir: dir}}
+	f, err := d.make("data/0", pool, "")
+	d.ok(err)
+	if want := filepath.Join(dir, d.config.Model, "data-0"); f.ID != want {
+		t.Errorf("it is %s, want %s", f.ID, want)
+	}
+	location := d.attached(f.ID, "one", "/srv/data")
+	d.write(location, "fast")
+	d.ok(d.ReleaseFilesystem(t.Context(), f.ID))
+	d.is(f.ID, "fast")
+	d.ok(d.DestroyFilesystem(t.Context(), f.ID))
+	d.is(location, "")
+	pool.Attributes = map[string]string{entity.PoolDir: filepath.Join(dir, "missing")}
+	_, err = d.make("data/1", pool, "")
+	d.refused(err, "", `storage-dir of pool "fast": `)
+}
+
+// Nothing but what the cloud has made is removed, whatever the records say.
+func TestOtherPathsAreNotRemoved(t *testing.T) {
+	d := newDisk(t)
+	dir := t.TempDir()
+	for _, id := range []string{"", "..", "one/..", "../one", "a/b/c", dir, "/", filepath.Join(dir, "model", "data-0"),
+		filepath.Join(dir, d.config.Model), filepath.Join(dir, d.config.Model) + "/.."} {
+		d.refused(d.DestroyFilesystem(t.Context(), id), entity.Invalid, "is no filesystem of this cloud")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPathThatIsInUse(t *testing.T) {
+	d := newDisk(t)
+	one, two := d.made("data/0"), d.made("data/1")
+	d.ok(os.MkdirAll(filepath.Join(d.root("one"), "root/srv/there"), 0o700))
+	_, err := d.AttachFilesystem(t.Context(), at(one, "one", "/srv/there"))
+	d.refused(err, entity.InUse, "/srv/there exists")
+	d.attached(one, "one", "/srv/data")
+	_, err = d.AttachFilesystem(t.Context(), at(two, "one", "/srv/data/below"))
+	d.refused(err, entity.InUse, "/srv/data is not a directory")
+	// A link that is left over gives way, and its detachment is not that of the new one.
+	location := d.attached(two, "one", "/srv/data")
+	d.write(location, "second")
+	d.ok(d.DetachFilesystem(t.Context(), at(one, "one", "/srv/data")))
+	d.is(location, "second")
+	_, err = d.AttachFilesystem(t.Context(), at(one, "three", "/srv/data"))
+	d.refused(err, entity.NotProvisioned, "its machine has no instance")
+}
+
+func TestAReleasedFilesystemStaysWithTheUser(t *testing.T) {
+	d := newDisk(t)
+	id, rest := d.made("data/0"), d.made("data/1")
+	dir, err := d.filesystem(id)
+	d.ok(err)
+	d.write(dir, "kept")
+	left, err := d.filesystem(rest)
+	d.ok(err)
+	d.write(left, "too")
+	for range 2 {
+		d.ok(d.ReleaseFilesystem(t.Context(), id))
+	}
+	d.is(dir, "")
+	d.ok(d.Destroy(t.Context()))
+	released := d.cloud.released(d.config.Model)
+	d.is(filepath.Join(released, id), "kept")
+	d.is(filepath.Join(released, rest), "too")
+}
+
+func TestFilesystemsThatAreRefused(t *testing.T) {
+	d := newDisk(t)
+	_, err := d.CreateFilesystem(t.Context(), provider.FilesystemParams{Storage: "data/0", Pool: own, Size: math.MaxInt64})
+	d.refused(err, "", "filesystem is not big enough (")
+	_, err = d.make("data/0", entity.StoragePool{Name: "ebs", Provider: "ebs"}, "")
+	d.refused(err, entity.NotSupported, `this cloud has no storage provider "ebs"`)
+}

@@ -1,0 +1,301 @@
+package storageprovisioner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/provider"
+	"juju/provider/dummytest"
+	"juju/state/entity"
+)
+
+// A model has the storage of a model as far as the worker sees it. Tests change work, and wake.
+type model struct {
+	work   map[string]entity.StorageWork
+	events chan struct{}
+	errs   map[string]error // by storage: what SetAttached answers
+	status map[string]entity.Status
+	fault  error // of StorageWork
+}
+
+func (m *model) WatchStorage(context.Context) (<-chan struct{}, error) { return m.events, nil }
+
+func (m *model) StorageWork(context.Context) (all []entity.StorageWork, err error) {
+	for _, w := range m.work {
+		if w.Attachment != nil {
+			a := *w.Attachment
+			w.Attachment = &a
+		}
+		a := w.Attachment
+		due := a != nil && (a.Life == entity.Dead || a.Life == entity.Alive && a.Location == "")
+		waits := w.Life == entity.Dying && a != nil && a.Life != entity.Dead
+		if (due || w.Life != entity.Alive || w.Filesystem == "") && !waits {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b entity.StorageWork) int { return strings.Compare(a.ID, b.ID) })
+	return all, m.fault
+}
+
+// change changes one instance, and wakes the worker's watch as the controller's would.
+func (m *model) change(tag entity.Tag, f func(*entity.StorageWork)) error {
+	w, ok := m.work[tag.ID]
+	if !ok {
+		return entity.Errorf(entity.NotFound, "storage %q not found", tag.ID)
+	}
+	f(&w)
+	m.work[tag.ID] = w
+	m.wake()
+	return nil
+}
+
+// wake fires the watch; an event that is not read yet is enough.
+func (m *model) wake() {
+	select {
+	case m.events <- struct{}{}:
+	default:
+	}
+}
+
+func (m *model) SetFilesystem(_ context.Context, tag entity.Tag, f entity.Filesystem) error {
+	return m.change(tag, func(w *entity.StorageWork) { w.Filesystem = f.ID; delete(m.status, w.ID) })
+}
+
+func (m *model) SetAttached(_ context.Context, tag entity.Tag, unit, location string) error {
+	if err := m.errs[tag.ID]; err != nil {
+		delete(m.work, tag.ID)
+		return err
+	}
+	return m.change(tag, func(w *entity.StorageWork) { w.Attachment.Location = location; delete(m.status, w.ID) })
+}
+
+func (m *model) RemoveAttachment(_ context.Context, tag entity.Tag, unit string) error {
+	return m.change(tag, func(w *entity.StorageWork) { w.Attachment = nil })
+}
+
+func (m *model) SetStorageStatus(_ context.Context, tag entity.Tag, status entity.Status) error {
+	m.status[tag.ID] = status
+	return nil
+}
+
+func (m *model) EnsureStorageDead(_ context.Context, tag entity.Tag) error {
+	return m.change(tag, func(w *entity.StorageWork) { w.Life = entity.Dead })
+}
+
+func (m *model) RemoveStorage(_ context.Context, tag entity.Tag) error {
+	delete(m.work, tag.ID)
+	return nil
+}
+
+// String writes a line for each instance: "data/0 alive fs-data-0 a/0 at /i-1/srv".
+func (m *model) String() string {
+	var lines []string
+	for id, w := range m.work {
+		line := strings.TrimSpace(fmt.Sprintf("%s %s %s", id, w.Life, w.Filesystem))
+		if a := w.Attachment; a != nil {
+			line = strings.TrimSpace(fmt.Sprintf("%s %s at %s", line, a.Unit, a.Location))
+		}
+		if s := m.status[id]; s.Message != "" {
+			line += ": " + s.Message
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// A rig runs the worker for a model on a dummy cloud, in a bubble of synctest.
+type rig struct {
+	*testing.T
+	*model
+	cloud *dummytest.Cloud
+}
+
+// story runs the worker while tell runs, and fails the test unless it ends with its context.
+func story(t *testing.T, tell func(*rig)) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{T: t, cloud: dummytest.New(nil), model: &model{work: map[string]entity.StorageWork{},
+			events: make(chan struct{}, 1), errs: map[string]error{}, status: map[string]entity.Status{}}}
+		environ, err := r.cloud.Open(t.Context(), provider.Config{Controller: "c", Model: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- New(Config{API: r.model, Cloud: environ})(ctx) }()
+		tell(r)
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the worker ended with %v", err)
+		}
+	})
+}
+
+// set adds or replaces an instance.
+func (r *rig) set(w entity.StorageWork) {
+	r.work[w.ID] = w
+	r.wake()
+}
+
+func (r *rig) is(want ...string) {
+	r.Helper()
+	synctest.Wait()
+	if got := r.model.String(); got != strings.Join(want, "\n") {
+		r.Errorf("storage is\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// called checks what the cloud was asked since the last time.
+func (r *rig) called(want ...string) {
+	r.Helper()
+	synctest.Wait()
+	var got []string
+	for _, op := range r.cloud.Ops() {
+		got = append(got, op.Method)
+	}
+	if !slices.Equal(got, want) {
+		r.Errorf("the cloud was asked %q, want %q", got, want)
+	}
+}
+
+func wanted(id, instance string) entity.StorageWork {
+	return entity.StorageWork{ID: id, Size: 5,
+		Attachment: &entity.AttachmentWork{Unit: "a/0", Instance: instance, Mount: "/srv"}}
+}
+
+func TestLifeOfStorage(t *testing.T) {
+	story(t, func(r *rig) {
+		r.set(wanted("data/0", ""))
+		r.is("data/0 alive fs-data-0 a/0 at") // its machine has no instance yet
+		w := r.work["data/0"]
+		w.Attachment.Instance = "i-1"
+		r.set(w)
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv")
+		w = r.work["data/0"]
+		w.Attachment.Life = entity.Dying
+		r.set(w)
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv") // the unit's hooks run
+		w.Attachment.Life = entity.Dead
+		r.set(w)
+		r.is("data/0 alive fs-data-0")
+		w = r.work["data/0"]
+		w.Life = entity.Dying
+		r.set(w)
+		r.is()
+		r.called("CreateFilesystem", "AttachFilesystem", "DetachFilesystem", "DestroyFilesystem")
+	})
+}
+
+func TestStorageOnTheDiskOfAMachineWaitsForIt(t *testing.T) {
+	story(t, func(r *rig) {
+		w := wanted("data/0", "")
+		w.OnMachine = true
+		r.set(w)
+		r.is("data/0 alive a/0 at")
+		r.called()
+		w.Attachment.Instance = "i-1"
+		r.set(w)
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv")
+	})
+}
+
+func TestReleasedStorageIsNotDestroyed(t *testing.T) {
+	story(t, func(r *rig) {
+		r.set(entity.StorageWork{ID: "data/0", Life: entity.Dying, Filesystem: "fs", Release: true})
+		r.is()
+		r.called("ReleaseFilesystem")
+	})
+}
+
+func TestStorageWithoutAFilesystemIsOnlyRemoved(t *testing.T) {
+	story(t, func(r *rig) {
+		w := wanted("data/0", "i-1")
+		w.Life, w.Attachment.Life = entity.Dying, entity.Dead
+		r.set(w)
+		r.is()
+		r.called()
+	})
+}
+
+// What fails is reported, does not hold up other storage, and is tried again after a pause that
+// doubles; a new life does not wait.
+func TestAFailureIsTriedAgain(t *testing.T) {
+	story(t, func(r *rig) {
+		r.cloud.Fail("CreateFilesystem", 2, errors.New("no room"))
+		r.set(wanted("data/0", "i-1"))
+		r.is("data/0 alive a/0 at: cannot make filesystem: no room")
+		r.set(wanted("other/0", "i-2"))
+		time.Sleep(29 * time.Second)
+		r.wake()
+		r.is("data/0 alive a/0 at: cannot make filesystem: no room",
+			"other/0 alive a/0 at: cannot make filesystem: no room")
+		time.Sleep(31 * time.Second)
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv", "other/0 alive fs-other-0 a/0 at /i-2/srv")
+		r.cloud.Fail("DestroyFilesystem", 3, entity.WithHint(errors.New("busy"), "By hand: rm"))
+		begin := time.Now()
+		r.set(entity.StorageWork{ID: "data/0", Life: entity.Dead, Filesystem: "fs-data-0"})
+		synctest.Wait()
+		if s := r.status["data/0"]; s.Status != entity.StatusError || s.Data["hint"] != "By hand: rm" {
+			r.Errorf("its status is %+v", s)
+		}
+		for r.work["data/0"].ID != "" {
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if took := time.Since(begin); took != (30+60+120)*time.Second {
+			r.Errorf("it was destroyed after %v", took)
+		}
+		r.cloud.Fail("CreateFilesystem", 1, errors.New("no room"))
+		r.set(wanted("data/1", "i-1"))
+		synctest.Wait()
+		r.set(entity.StorageWork{ID: "data/1", Life: entity.Dying})
+		r.is("other/0 alive fs-other-0 a/0 at /i-2/srv")
+	})
+}
+
+func TestAMountPointThatIsInUse(t *testing.T) {
+	story(t, func(r *rig) {
+		w := wanted("data/0", "i-1")
+		w.Attachment.InUse = "data/1"
+		r.set(w)
+		r.is("data/0 alive fs-data-0 a/0 at: cannot attach it to unit a/0: /srv is in use by storage data/1")
+		r.called("CreateFilesystem")
+	})
+}
+
+// A forced removal may take the record while the cloud attaches the filesystem.
+func TestStorageThatIsGoneWhenItIsAttached(t *testing.T) {
+	story(t, func(r *rig) {
+		r.errs["data/0"] = entity.Errorf(entity.NotFound, "storage not found")
+		r.set(wanted("data/0", "i-1"))
+		r.is()
+		r.called("CreateFilesystem", "AttachFilesystem", "DetachFilesystem")
+	})
+}
+
+// A cloud that does not answer holds up one step for a limited time.
+func TestACloudThatHangs(t *testing.T) {
+	story(t, func(r *rig) {
+		release := r.cloud.Stall("CreateFilesystem")
+		defer release()
+		r.set(wanted("data/0", "i-1"))
+		time.Sleep(5*time.Minute + time.Second)
+		r.is("data/0 alive a/0 at: cannot make filesystem: context deadline exceeded")
+	})
+}
+
+func TestAnErrorOfTheControllerEndsTheWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &model{events: make(chan struct{}, 1), fault: errors.New("connection lost")}
+		m.wake()
+		if err := New(Config{API: m})(t.Context()); !errors.Is(err, m.fault) {
+			t.Errorf("the worker ended with %v", err)
+		}
+	})
+}
