@@ -193,7 +193,10 @@ func applicationDestroyUnit(
 			if err != nil {
 				return err
 			}
-			if info.DetachedStorage, info.DestroyedStorage, err = storageOf(ctx, u, how); err != nil || one.DryRun {
+			info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
+				return s.Unit == one.UnitTag.ID
+			})
+			if err != nil || one.DryRun {
 				return err
 			}
 			if err := u.Destroy(ctx, how); err != nil {
@@ -233,6 +236,12 @@ func applicationDestroyApplication(
 				return err
 			}
 			svc, err := c.model.Service(ctx, one.ApplicationTag.ID)
+			if err != nil {
+				return err
+			}
+			info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
+				return s.Unit != "" && entity.UnitService(s.Unit) == one.ApplicationTag.ID
+			})
 			if err != nil || one.DryRun {
 				return err
 			}
@@ -244,19 +253,23 @@ func applicationDestroyApplication(
 		})}, nil
 }
 
-// storageOf returns which storage of a unit is kept and which is destroyed when the unit is
-// destroyed this way.
-func storageOf(ctx context.Context, u *state.Unit, how entity.Destruction) (kept, destroyed []params.Entity, err error) {
-	all, err := u.StorageStatus(ctx)
+// storageWith returns what becomes of the attached storage that matches when the units that have
+// it are destroyed this way.
+func storageWith(
+	ctx context.Context, c *caller, how entity.Destruction, match func(entity.StorageStatus) bool,
+) (with params.DestroyedWith, err error) {
+	all, err := c.model.StorageStatus(ctx)
 	for _, s := range all {
 		e := params.Entity{Tag: params.TagOf(entity.StorageTag(s.ID))}
-		if s.Persistent && !how.Storage {
-			kept = append(kept, e)
-		} else {
-			destroyed = append(destroyed, e)
+		switch {
+		case !match(s):
+		case s.Persistent && !how.Storage:
+			with.DetachedStorage = append(with.DetachedStorage, e)
+		default:
+			with.DestroyedStorage = append(with.DestroyedStorage, e)
 		}
 	}
-	return kept, destroyed, err
+	return with, err
 }
 
 // isKind refuses tags of another kind.

@@ -60,9 +60,10 @@ func orElse(s, otherwise string) string {
 func machineManagerDestroyMachines(
 	ctx context.Context, c *caller, p params.DestroyMachinesParams,
 ) (params.DestroyMachineResults, error) {
+	var with params.DestroyedWith // of the one that was destroyed last
 	return params.DestroyMachineResults{Results: each(c, "DestroyMachineWithParams", p.MachineTags,
 		func(tag params.Tag) params.DestroyMachineResult {
-			return params.DestroyMachineResult{Info: &params.DestroyMachineInfo{MachineID: tag.ID}}
+			return params.DestroyMachineResult{Info: &params.DestroyMachineInfo{MachineID: tag.ID, DestroyedWith: with}}
 		},
 		func(e *params.Error) params.DestroyMachineResult { return params.DestroyMachineResult{Error: e} },
 		func(tag params.Tag) error {
@@ -78,6 +79,10 @@ func machineManagerDestroyMachines(
 				return err
 			}
 			m, err := c.model.Machine(ctx, tag.ID)
+			if err != nil {
+				return err
+			}
+			with, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool { return s.Machine == tag.ID })
 			if err != nil || p.DryRun {
 				return err
 			}

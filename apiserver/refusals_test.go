@@ -57,7 +57,7 @@ func TestRefusals(t *testing.T) {
 		"a relation that there is": {second(c.AddRelation(ctx, "mysql", "wordpress")), entity.AlreadyExists, ""},
 		"a relation that there is not": {c.DestroyRelation(ctx, entity.Destruction{}, "mysql", "mysql"), entity.NotFound,
 			""},
-		"a machine with units": {firstOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
+		"a machine with units": {outcomeOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
 		"a machine as placement": {third(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid,
 			"machine-id cannot be specified when adding machines"},
 		"a charm to download": {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},

@@ -28,6 +28,9 @@ func firstOf(errs []error, err error) error {
 	return errors.Join(errs...)
 }
 
+// outcomeOf is firstOf for a call that destroys.
+func outcomeOf(errs []error, _ entity.DestroyInfo, err error) error { return firstOf(errs, err) }
+
 // A user deploys two services from archives, relates and configures them, adds a unit, sees
 // all that in the status, and destroys everything. The test uses only the client.
 func TestUsersStory(t *testing.T) {
@@ -191,7 +194,7 @@ func TestUsersStory(t *testing.T) {
 	if err := firstOf(errs, err); err != nil || left.Machines != nil {
 		t.Errorf("destroying a service with its machines leaves machines %v: %v", left, err)
 	}
-	if errs, err := c.DestroyMachines(ctx, entity.Destruction{}, "3", "9"); err != nil || errs[0] != nil ||
+	if errs, _, err := c.DestroyMachines(ctx, entity.Destruction{}, "3", "9"); err != nil || errs[0] != nil ||
 		!errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying machines: %v, %v", errs, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -103,13 +104,21 @@ func checkStoreCount(store charm.Storage, n uint64) error {
 	case store.CountMin == 1 && store.CountMax == 1 && n != 1:
 		return entity.Errorf(entity.Invalid, "storage is singular, %d specified", n)
 	case n < uint64(store.CountMin):
-		return entity.Errorf(entity.Invalid, "%d instances required, %d specified", store.CountMin, n)
+		return entity.Errorf(entity.Invalid, "%s required, %d specified", instances(store.CountMin), n)
 	case store.CountMax >= 0 && n > uint64(store.CountMax):
-		return entity.Errorf(entity.Invalid, "at most %d instances supported, %d specified", store.CountMax, n)
+		return entity.Errorf(entity.Invalid, "at most %s supported, %d specified", instances(store.CountMax), n)
 	case n > uint64(entity.LimitUnitStorage.Max):
-		return entity.LimitUnitStorage.Check(entity.LimitUnitStorage.Max + 1)
+		return entity.LimitUnitStorage.Check(int(min(n, math.MaxInt32)))
 	}
 	return nil
+}
+
+// instances returns a number of instances as users read it.
+func instances(n int) string {
+	if n == 1 {
+		return "1 instance"
+	}
+	return strconv.Itoa(n) + " instances"
 }
 
 // storeChanges refuses to attach n more instances of a store to a unit, or with a negative n

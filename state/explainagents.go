@@ -32,6 +32,9 @@ func (x *explainer) unit(u *Unit, depth int) error {
 				u.doc.Service, u.doc.Name)})
 		return nil
 	}
+	if err := x.awaitedStorage(u, depth); err != nil {
+		return err
+	}
 	return x.unitAgent(u, depth, false)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state/entity"
 )
 
@@ -18,6 +20,23 @@ func (st *State) isStorage(ctx context.Context, name string) bool {
 	}
 	_, err := st.Storage(ctx, name)
 	return err == nil
+}
+
+// awaitedStorage says which storage an Alive unit does not have yet.
+func (x *explainer) awaitedStorage(u *Unit, depth int) error {
+	missing := bson.D{{"unit", u.doc.Name}, {"life", entity.Alive}, {"location", bson.D{{"$exists", false}}}}
+	all, err := x.st.attachments(missing)
+	for _, a := range all {
+		x.add(entity.Reason{Depth: depth, Of: u.tag().String(), Ref: "attachments", Since: a.doc.Since,
+			Text: fmt.Sprintf("unit %q waits for storage %q", u.doc.Name, a.doc.Storage)})
+		if x.seen[a.tag()] {
+			continue
+		}
+		if _, err := x.explain(a.tag(), depth+1); err != nil && !entity.IsNotFound(err) {
+			return err
+		}
+	}
+	return err
 }
 
 // storage says what a storage instance waits for.

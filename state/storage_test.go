@@ -229,3 +229,44 @@ func TestAForcedModelReleasesStorage(t *testing.T) {
 		t.Errorf("leftovers are %+v", left)
 	}
 }
+
+func TestExplainSaysThatAUnitWaitsForItsStorage(t *testing.T) {
+	w := storageWorld(t)
+	ids, err := w.unit("disk/0").AddStorage(w.ctx, "cache", entity.StorageConstraints{Count: 1})
+	w.ok(err)
+	w.ok(w.storage(ids[0]).SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no room"}))
+	e, err := w.st.Explain(w.ctx, entity.UnitTag("disk/0"))
+	w.ok(err)
+	var got []string
+	for _, r := range e.Reasons {
+		got = append(got, r.Text)
+	}
+	want := []string{`unit "disk/0" waits for storage "cache/2"`,
+		`the storage provisioner must attach storage "cache/2" to machine ` + w.unit("disk/0").Machine() + ": no room"}
+	if len(got) < 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("it waits for %q, want %q", got, want)
+	}
+	if e, err = w.st.Explain(w.ctx, entity.UnitTag("disk/1")); err != nil || len(e.Reasons) > 0 {
+		t.Errorf("disk/1, which has its storage, waits for %+v, %v", e.Reasons, err)
+	}
+}
+
+func TestNumbersOfInstancesThatAreRefused(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	url := statetest.Charm(t, s.st, "{name: many, summary: s, description: d, storage: {"+
+		"one: {type: filesystem, multiple: {range: 1-2}}, none: {type: filesystem, multiple: {range: 0-1}}, "+
+		"any: {type: filesystem, multiple: {range: 0+}}}}")
+	for name, c := range map[string]struct {
+		store string
+		n     uint64
+		want  string
+	}{
+		"a": {"none", 2, `charm "many" store "none": at most 1 instance supported, 2 specified`},
+		"b": {"one", 3, `charm "many" store "one": at most 2 instances supported, 3 specified`},
+		"c": {"any", 500, "500 instances"},
+	} {
+		_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: url,
+			Storage: map[string]entity.StorageConstraints{c.store: {Count: c.n}}})
+		s.refused(err, entity.Invalid, c.want)
+	}
+}

@@ -54,18 +54,22 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, war
 }
 
 // DestroyMachines destroys machines by id. It returns an outcome for each, in order.
-func (c *Conn) DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error) {
+func (c *Conn) DestroyMachines(
+	ctx context.Context, how entity.Destruction, ids ...string,
+) (errs []error, info entity.DestroyInfo, err error) {
 	args := params.DestroyMachinesParams{Destruction: params.FromDestruction(how)}
 	for _, id := range ids {
 		args.MachineTags = append(args.MachineTags, params.TagOf(entity.MachineTag(id)))
 	}
 	var result params.DestroyMachineResults
-	err := c.call(ctx, "MachineManager", 10, "DestroyMachineWithParams", args, &result)
-	errs := make([]error, len(result.Results))
+	err = c.call(ctx, "MachineManager", 10, "DestroyMachineWithParams", args, &result)
+	errs = make([]error, len(result.Results))
 	for i, r := range result.Results {
-		errs[i] = params.FromError(r.Error)
+		if errs[i] = params.FromError(r.Error); r.Info != nil {
+			info.Add(r.Info.DestroyedWith.Read(entity.MachinesLeft{}))
+		}
 	}
-	return errs, err
+	return errs, info, err
 }
 
 // RetryProvisioning retries to start instances for machines for which that has failed. It

@@ -103,11 +103,11 @@ func (c *Conn) AddUnits(
 	return result.Units, result.Warnings, err
 }
 
-// DestroyUnits destroys units by name. It returns an outcome for each, in order, and the
-// machines that are left empty.
+// DestroyUnits destroys units by name. It returns an outcome for each, in order, and what becomes
+// of their machines and storage.
 func (c *Conn) DestroyUnits(
 	ctx context.Context, how entity.Destruction, units ...string,
-) ([]error, entity.MachinesLeft, error) {
+) ([]error, entity.DestroyInfo, error) {
 	var args params.DestroyUnitsParams
 	for _, name := range units {
 		args.Units = append(args.Units, params.DestroyUnitParams{
@@ -117,21 +117,21 @@ func (c *Conn) DestroyUnits(
 	var result params.DestroyUnitResults
 	err := c.application(ctx, "DestroyUnit", args, &result)
 	errs := make([]error, len(result.Results))
-	var left entity.MachinesLeft
+	var info entity.DestroyInfo
 	for i, r := range result.Results {
 		errs[i] = params.FromError(r.Error)
 		if r.Info != nil {
-			left.Add(r.Info.MachinesLeft)
+			info.Add(r.Info.DestroyedWith.Read(r.Info.MachinesLeft))
 		}
 	}
-	return errs, left, err
+	return errs, info, err
 }
 
-// DestroyServices destroys services by name. It returns an outcome for each, in order, and the
-// machines that are left empty.
+// DestroyServices destroys services by name. It returns an outcome for each, in order, and what
+// becomes of their machines and storage.
 func (c *Conn) DestroyServices(
 	ctx context.Context, how entity.Destruction, services ...string,
-) ([]error, entity.MachinesLeft, error) {
+) ([]error, entity.DestroyInfo, error) {
 	var args params.DestroyApplicationsParams
 	for _, name := range services {
 		args.Applications = append(args.Applications,
@@ -142,14 +142,14 @@ func (c *Conn) DestroyServices(
 	var result params.DestroyApplicationResults
 	err := c.application(ctx, "DestroyApplication", args, &result)
 	errs := make([]error, len(result.Results))
-	var left entity.MachinesLeft
+	var info entity.DestroyInfo
 	for i, r := range result.Results {
 		errs[i] = params.FromError(r.Error)
 		if r.Info != nil {
-			left.Add(r.Info.MachinesLeft)
+			info.Add(r.Info.DestroyedWith.Read(r.Info.MachinesLeft))
 		}
 	}
-	return errs, left, err
+	return errs, info, err
 }
 
 // AddRelation relates two services, named with or without their endpoints. It returns the

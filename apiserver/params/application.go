@@ -110,11 +110,28 @@ type DestroyUnitResult struct {
 	Info  *DestroyUnitInfo `json:"info,omitempty"`
 }
 
-// A DestroyUnitInfo says what becomes of the unit's storage.
+// A DestroyUnitInfo says what becomes of what the unit had.
 type DestroyUnitInfo struct {
+	DestroyedWith
+	entity.MachinesLeft
+}
+
+// A DestroyedWith names the storage of what is destroyed: what is kept, and what is destroyed too.
+type DestroyedWith struct {
 	DetachedStorage  []Entity `json:"detached-storage,omitempty"`
 	DestroyedStorage []Entity `json:"destroyed-storage,omitempty"`
-	entity.MachinesLeft
+}
+
+// Read returns the ids, with the machines that are left.
+func (d DestroyedWith) Read(left entity.MachinesLeft) entity.DestroyInfo {
+	info := entity.DestroyInfo{MachinesLeft: left}
+	for _, e := range d.DetachedStorage {
+		info.DetachedStorage = append(info.DetachedStorage, e.Tag.ID)
+	}
+	for _, e := range d.DestroyedStorage {
+		info.DestroyedStorage = append(info.DestroyedStorage, e.Tag.ID)
+	}
+	return info
 }
 
 // A DestroyApplicationsParams is what DestroyApplication takes.
@@ -146,6 +163,7 @@ type DestroyApplicationResult struct {
 // A DestroyApplicationInfo would list what else is destroyed.
 type DestroyApplicationInfo struct {
 	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
+	DestroyedWith
 	entity.MachinesLeft
 }
 

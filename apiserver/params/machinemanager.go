@@ -51,6 +51,7 @@ type DestroyMachineResult struct {
 // A DestroyMachineInfo says what was destroyed.
 type DestroyMachineInfo struct {
 	MachineID string `json:"machine-id"`
+	DestroyedWith
 }
 
 // A RetryProvisioningArgs is what RetryProvisioning takes: machines, or all whose instances

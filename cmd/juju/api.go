@@ -50,9 +50,9 @@ type (
 		ModelConfig(ctx context.Context) (entity.ModelConfig, error)
 	}
 	destroyAPI interface {
-		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.MachinesLeft, error)
-		DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.MachinesLeft, error)
-		DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)
+		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.DestroyInfo, error)
+		DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.DestroyInfo, error)
+		DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 	}
 	addRelationAPI interface {
 		AddRelation(ctx context.Context, endpoints ...string) (map[string]string, error)

@@ -52,7 +52,7 @@ func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
 	if m := p.unusedBy; m != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		errs, failed := p.api.DestroyMachines(ctx, entity.Destruction{}, m.Spot.ID)
+		errs, _, failed := p.api.DestroyMachines(ctx, entity.Destruction{}, m.Spot.ID)
 		if failed = errors.Join(append(errs, failed)...); failed == nil {
 			p.note("Machine %s, which has no unit yet, is removed again.", m.Spot.ID)
 		} else {

@@ -14,10 +14,10 @@ type destroyCommand struct {
 	cobra.Command                      // its names and help
 	entities      string               // "units"
 	check         func([]string) error // of the arguments
-	// destroy calls the API. It returns an outcome for each name, in order, and the machines
-	// that are left without units.
+	// destroy calls the API. It returns an outcome for each name, in order, and what becomes of
+	// machines and storage.
 	destroy func(api modelAPI, ctx context.Context, how entity.Destruction, names ...string) (
-		[]error, entity.MachinesLeft, error)
+		[]error, entity.DestroyInfo, error)
 	machines bool // has --destroy-machines
 	// plain reports the error of a single name as it is, without "no services were destroyed".
 	plain bool
@@ -39,11 +39,12 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 		}
 		ctx := cmd.Context()
 		return s.withModel(ctx, func(api modelAPI) error {
-			errs, left, err := d.destroy(api, ctx, how, args...)
+			errs, info, err := d.destroy(api, ctx, how, args...)
 			if err != nil {
 				return err
 			}
-			flags.noteLeft(s, name, left)
+			noteStorage(s, info)
+			flags.noteLeft(s, name, info.MachinesLeft)
 			if err := d.outcome(errs); err != nil {
 				return err
 			}
@@ -138,10 +139,6 @@ If some of the machines cannot be destroyed, the others still are.`,
 			Annotations: seeAlso("add-machine", "destroy-unit", "explain"),
 		},
 		entities: "machines", check: machines,
-		destroy: func(api modelAPI, ctx context.Context, how entity.Destruction, ids ...string) (
-			[]error, entity.MachinesLeft, error) {
-			errs, err := api.DestroyMachines(ctx, how, ids...)
-			return errs, entity.MachinesLeft{}, err
-		},
+		destroy: modelAPI.DestroyMachines,
 	}.command(s)
 }

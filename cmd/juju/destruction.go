@@ -44,6 +44,16 @@ func (f *destroyFlags) storageFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.storage, "destroy-storage", false, "also destroy the storage that these units have")
 }
 
+// noteStorage says what becomes of storage, in Juju's words.
+func noteStorage(s *session, info entity.DestroyInfo) {
+	for _, id := range info.DestroyedStorage {
+		s.note("- will remove storage %s", id)
+	}
+	for _, id := range info.DetachedStorage {
+		s.note("- will detach storage %s", id)
+	}
+}
+
 // noteLeft names the machines that are left without units.
 func (f *destroyFlags) noteLeft(s *session, command string, left entity.MachinesLeft) {
 	ids := slices.Compact(slices.SortedFunc(slices.Values(left.Machines), entity.CompareNatural))

@@ -138,6 +138,18 @@ func TestExplain(t *testing.T) {
 `, "")
 }
 
+// Commands that destroy units say what becomes of their storage.
+func TestStorageOfWhatIsDestroyed(t *testing.T) {
+	u := newUser(t)
+	u.fake.left = entity.DestroyInfo{DetachedStorage: []string{"data/0", "data/1"}, DestroyedStorage: []string{"cache/2"}}
+	for _, line := range []string{"destroy-unit web/0", "destroy-service web"} {
+		u.types(strings.Fields(line)...)
+		u.sees(0, "", "- will remove storage cache/2\n- will detach storage data/0\n- will detach storage data/1\n")
+	}
+	u.types("destroy-machine", "0", "--force")
+	u.sees(0, "", "- will remove storage cache/2\n")
+}
+
 // Commands that destroy units name the machines that are left without units.
 func TestMachinesLeftWithoutUnits(t *testing.T) {
 	u := newUser(t)
@@ -148,15 +160,15 @@ func TestMachinesLeftWithoutUnits(t *testing.T) {
 			"destroy-machine 3 10\n",
 		"destroy-service web --destroy-machines -q": "",
 	} {
-		u.fake.left = entity.MachinesLeft{Machines: []string{"10", "3", "3"}}
+		u.fake.left.MachinesLeft = entity.MachinesLeft{Machines: []string{"10", "3", "3"}}
 		u.types(strings.Fields(line)...)
 		u.sees(0, "", want)
 	}
-	u.fake.left = entity.MachinesLeft{Machines: []string{"7"}}
+	u.fake.left.MachinesLeft = entity.MachinesLeft{Machines: []string{"7"}}
 	u.types("destroy-service", "web")
 	u.sees(0, "", "Machine 7 is left without units. To destroy it: juju destroy-machine 7; next time: juju "+
 		"destroy-service --destroy-machines\n")
-	u.fake.left = entity.MachinesLeft{Uncounted: true}
+	u.fake.left.MachinesLeft = entity.MachinesLeft{Uncounted: true}
 	u.types("destroy-service", "web")
 	u.sees(0, "", "Some machines will be left without units. To destroy them too: juju destroy-service "+
 		"--destroy-machines\n")

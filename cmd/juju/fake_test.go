@@ -40,7 +40,7 @@ type fakeModel struct {
 	constraints  entity.Constraints
 	modelConfig  entity.ModelConfig
 	history      []entity.PastStatus
-	left         entity.MachinesLeft
+	left         entity.DestroyInfo
 	tasks        []entity.Task // of the only operation, 1
 	actions      map[string]client.ActionInfo
 	uploaded     []byte
@@ -173,17 +173,18 @@ func (f *fakeModel) AddUnits(
 }
 
 func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error,
-	entity.MachinesLeft, error) {
+	entity.DestroyInfo, error) {
 	return f.outcomes(len(units)), f.left, f.note("DestroyUnits"+with(how), units)
 }
 
 func (f *fakeModel) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error,
-	entity.MachinesLeft, error) {
+	entity.DestroyInfo, error) {
 	return f.outcomes(len(services)), f.left, f.note("DestroyServices"+with(how), services)
 }
 
-func (f *fakeModel) DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error) {
-	return f.outcomes(len(ids)), f.note("DestroyMachines"+with(how), ids)
+func (f *fakeModel) DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error,
+	entity.DestroyInfo, error) {
+	return f.outcomes(len(ids)), entity.DestroyInfo{DestroyedStorage: f.left.DestroyedStorage}, f.note("DestroyMachines"+with(how), ids)
 }
 
 func (f *fakeModel) AddRelation(ctx context.Context, ends ...string) (map[string]string, error) {

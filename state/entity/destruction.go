@@ -92,3 +92,18 @@ func (l *MachinesLeft) Add(o MachinesLeft) {
 	l.Machines = append(l.Machines, o.Machines...)
 	l.Uncounted = l.Uncounted || o.Uncounted
 }
+
+// A DestroyInfo says what becomes of what was with the units, services or machines that are
+// destroyed.
+type DestroyInfo struct {
+	MachinesLeft
+	// The ids of storage that is kept, and of storage that is destroyed too.
+	DetachedStorage, DestroyedStorage []string
+}
+
+// Add adds what other says.
+func (i *DestroyInfo) Add(o DestroyInfo) {
+	i.MachinesLeft.Add(o.MachinesLeft)
+	i.DetachedStorage = append(i.DetachedStorage, o.DetachedStorage...)
+	i.DestroyedStorage = append(i.DestroyedStorage, o.DestroyedStorage...)
+}
