@@ -48,7 +48,9 @@ type Service struct {
 	Constraints      string
 	ConstraintsGiven bool // even if as ""
 	Trust            bool // the charm wants the cloud's credential
-	// Unsupported are the service's parts that Juju has and this program does not: "storage".
+	// Storage is what the units get for the charm's stores, as users write it: "fast,10G".
+	Storage map[string]string
+	// Unsupported are the service's parts that Juju has and this program does not: "devices".
 	Unsupported []string
 
 	options map[string]*yaml.Node

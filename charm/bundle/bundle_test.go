@@ -144,6 +144,9 @@ func outcome(text string) string {
 		if len(s.Resources) > 0 {
 			fmt.Fprint(&out, " resources ", s.Resources)
 		}
+		if len(s.Storage) > 0 {
+			fmt.Fprint(&out, " storage ", s.Storage)
+		}
 		if len(s.Unsupported) > 0 {
 			fmt.Fprint(&out, " unsupported ", s.Unsupported)
 		}

@@ -129,6 +129,8 @@ func (r *reader) finishService(name string, l *serviceLayer) *Service {
 			}
 		case "annotations":
 			s.Annotations = r.texts(values)
+		case "storage":
+			s.Storage = r.texts(values)
 		case "bindings":
 			r.warn(l.at, "bindings are ignored: the model has no spaces")
 		case "resources":

@@ -135,6 +135,9 @@ func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService
 	if args.ConfigYAML, err = s.OptionsYAML(c.Name); err != nil {
 		return err
 	}
+	if args.Storage, err = p.source.storage(c.Name); err != nil {
+		return err
+	}
 	if args.Resources, err = p.uploadResources(ctx, c.Name, c.Charm.URL); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func shop(t *testing.T) string {
 	dir := t.TempDir()
 	for name, meta := range map[string]string{
 		"web":   "requires: {store: kv}\nprovides: {site: http}\npeers: {ring: web}\n",
-		"store": "provides: {db: kv}\n",
+		"store": "provides: {db: kv}\nstorage: {data: {type: filesystem, multiple: {range: 0-2}}}\n",
 		"log":   "subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}\n",
 		"later": "series: [noble]\n",
 	} {
@@ -240,6 +240,17 @@ relations:
 		"- set constraints for web to \"mem=1G\"\n"+
 		"- expose all endpoints of web and allow access from CIDRs 0.0.0.0/0 and ::/0\n",
 		"WARNING application \"web\" has 5 units, and the bundle says 4: none is destroyed\n")
+}
+
+// The units of a bundle's services get the storage that it says.
+func TestDeployABundleWithStorage(t *testing.T) {
+	u, file := newUser(t), shop(t)
+	write(t, file, "applications: {store: {charm: ./store, num_units: 0, storage: {data: \"fast,1G,2\"}}}\n")
+	u.types("deploy", file, "-q")
+	if calls := strings.Join(u.fake.calls, "\n"); u.code != 0 ||
+		!strings.Contains(calls, `"Storage":{"data":{"pool":"fast","size":1024,"count":2}}`) {
+		t.Errorf("exit code %d, asked %s", u.code, calls)
+	}
 }
 
 func TestDiffBundleUsage(t *testing.T) {

@@ -33,10 +33,12 @@ func TestBundleRefusals(t *testing.T) {
 			"ERROR Bundle cannot be deployed without trusting applications with your cloud credentials.\n" +
 				"  Please repeat the deploy command with the --trust argument if you consent to trust the following " +
 				"application(s):\n    - store\n    - web\n", 0},
-		{"what is not there yet", "applications: {web: {charm: ./web, storage: {a: 1G}, " +
+		{"what is not there yet", "applications: {web: {charm: ./web, storage: {a: 1G, b: x_y}, " +
 			"offers: {o: {endpoints: [site]}}}}\nsaas: {x: {url: a.b}}", "", 1,
 			"ERROR the provided bundle has the following errors:\n  saas: not supported yet\n" +
-				"  application \"web\": storage: not supported yet\n  application \"web\": offers: not supported yet\n" +
+				"  application \"web\": offers: not supported yet\n" +
+				"  invalid storage \"a\" in application \"web\": charm \"web\" has no store called \"a\"\n" +
+				"  invalid storage \"b\" in application \"web\": unrecognized storage constraint \"x_y\" not valid\n" +
 				"Nothing has been changed\n", 0},
 		{"charms of a store", "applications: {web: {charm: web}, mysql: {charm: \"cs:trusty/mysql-5\"}, " +
 			"web-b: {charm: ./none}}", "", 1,

@@ -182,6 +182,7 @@ func (b *bundleSource) verify(ctx context.Context, api charmArchiveAPI) (err err
 		return err
 	}
 	mistakes = append(mistakes, b.unsupported()...)
+	mistakes = append(mistakes, b.wrongStorage()...)
 	if len(mistakes) > 0 {
 		return mistakes
 	}
@@ -220,6 +221,42 @@ func (b *bundleSource) unsupported() (errs []error) {
 		}
 	}
 	return errs
+}
+
+// wrongStorage returns an error for each service's storage that can't be read, or that is for no
+// store of its charm.
+func (b *bundleSource) wrongStorage() (errs []error) {
+	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
+		s := b.Services[name]
+		for _, store := range slices.Sorted(maps.Keys(s.Storage)) {
+			_, err := entity.ParseStorageConstraints(s.Storage[store])
+			if c := b.charms[name]; c != nil && err == nil {
+				if _, ok := c.charm.Meta.Storage[store]; !ok {
+					err = fmt.Errorf("charm %q has no store called %q", c.charm.Meta.Name, store)
+				}
+			}
+			if err != nil {
+				errs = append(errs, entity.Errorf(entity.Invalid, "invalid storage %q in application %q: %w", store, name, err))
+			}
+		}
+	}
+	return errs
+}
+
+// storage returns the storage of a service, which has been verified.
+func (b *bundleSource) storage(name string) (map[string]entity.StorageConstraints, error) {
+	var all map[string]entity.StorageConstraints
+	for store, text := range b.Services[name].Storage {
+		c, err := entity.ParseStorageConstraints(text)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = map[string]entity.StorageConstraints{}
+		}
+		all[store] = c
+	}
+	return all, nil
 }
 
 // charm reads the charm of a service: the one at its path, the one in the repository, or one of
