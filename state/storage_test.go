@@ -95,6 +95,8 @@ func TestStorageOnTheDiskOfAMachineGoesWithItsUnit(t *testing.T) {
 	w.givesUp("disk/0", "data/0", ids[0])
 	w.ok(w.unit("disk/0").EnsureDead(w.ctx))
 	w.ok(w.unit("disk/0").Remove(w.ctx))
+	w.cleans()
+	w.sees(ids[0]+" destroying", "data/0 detached", "data/1 attached disk/1")
 	w.ok(w.machine(machine).SetProvisioned(w.ctx, entity.Instance{ID: "i", Nonce: "n"}))
 	w.ok(w.machine(machine).Destroy(w.ctx, entity.Destruction{}))
 	w.refused(w.machine(machine).EnsureDead(w.ctx), entity.InUse, "machine has attached storage")
