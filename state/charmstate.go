@@ -21,22 +21,6 @@ func (u *Unit) charmStateOps(o *ops, set entity.CharmState, drop []string) error
 	if len(set)+len(drop) == 0 {
 		return nil
 	}
-	key := charmStateKey(u.doc.Name)
-	doc, err := u.st.settings(key)
-	if err != nil && !entity.IsNotFound(err) {
-		return err
-	}
-	if entity.IsNotFound(err) {
-		if err := set.Check(); err != nil || len(set) == 0 {
-			return err
-		}
-		fresh := settingsDoc{ID: key, Settings: map[string]any{}, Version: 1}
-		for k, v := range set {
-			fresh.Settings[escapeKey(k)] = v
-		}
-		o.Insert(settingsC, key, fresh)
-		return nil
-	}
 	changes := map[string]any{}
 	for _, k := range drop {
 		changes[k] = nil
@@ -44,5 +28,6 @@ func (u *Unit) charmStateOps(o *ops, set entity.CharmState, drop []string) error
 	for k, v := range set {
 		changes[k] = v
 	}
-	return o.changeSettings(doc, changes)
+	_, err := u.st.putSettings(o, settingsDoc{ID: charmStateKey(u.doc.Name)}, changes)
+	return err
 }

@@ -38,10 +38,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return err
 		}
 		if len(changes.Applications) > 0 {
-			if err := u.leaderOps(o, changes.Epoch); err != nil {
-				if now := u.refresh(ctx); now != nil {
-					return now // it was removed meanwhile, and so it leads no more
-				}
+			if err := u.leaderOps(ctx, o, changes.Epoch); err != nil {
 				return err
 			}
 		}
@@ -97,7 +94,7 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 			return false, err
 		}
 	}
-	changed, err := u.st.putSettings(o, settingsDoc{ID: key, Relation: &relation}, values)
+	changed, err := u.st.putSettings(o, settingsDoc{ID: key, Relation: &relation}, emptyDeletes(values))
 	if err != nil {
 		return false, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
 	}

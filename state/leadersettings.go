@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"maps"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -28,11 +27,11 @@ func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error
 // the unit does not lead by this claim.
 func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings entity.LeaderSettings) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := u.leaderOps(o, epoch); err != nil {
+		if err := u.leaderOps(ctx, o, epoch); err != nil {
 			return err
 		}
 		key := leaderSettingsKey(u.doc.Service)
-		changed, err := u.st.putSettings(o, settingsDoc{ID: key}, settings)
+		changed, err := u.st.putSettings(o, settingsDoc{ID: key}, emptyDeletes(settings))
 		if err == nil && !changed {
 			return mongo.ErrNothing
 		}
@@ -40,46 +39,11 @@ func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings enti
 	})
 }
 
-// putSettings merges changes into the settings that begin describes, which it inserts if
-// they do not exist; an empty value deletes its key. It reports whether any value changes.
-func (st *State) putSettings(o *ops, begin settingsDoc, changes map[string]string) (changed bool, err error) {
-	before := o.Len()
-	doc, err := st.settings(begin.ID)
-	if err != nil && !entity.IsNotFound(err) {
-		return false, err
-	}
-	if err == nil {
-		set := map[string]any{}
-		for k, v := range changes {
-			set[k] = v
-			if v == "" {
-				set[k] = nil
-			}
-		}
-		err = o.changeSettings(doc, set)
-		return o.Len() > before, err
-	}
-	set := maps.Clone(changes)
-	maps.DeleteFunc(set, func(_, v string) bool { return v == "" })
-	if len(set) == 0 {
-		return false, nil
-	}
-	if err := entity.CheckRelationSettings(set); err != nil {
-		return false, err
-	}
-	begin.Settings, begin.Version = map[string]any{}, 1
-	for k, v := range set {
-		begin.Settings[escapeKey(k)] = v
-	}
-	o.Insert(settingsC, begin.ID, begin)
-	return true, nil
-}
-
 // SetServiceStatus sets the status of the unit's service, which is then no longer derived
 // from the statuses of its units. epoch is what the unit's claim to lead the service
 // returned. The error is entity.LeadershipRefused if the unit does not lead by this claim.
 func (u *Unit) SetServiceStatus(ctx context.Context, epoch int64, s entity.Status) error {
-	return u.st.setStatus(ctx, serviceKey(u.doc.Service), s, func(o *ops) error { return u.leaderOps(o, epoch) })
+	return u.st.setStatus(ctx, serviceKey(u.doc.Service), s, func(o *ops) error { return u.leaderOps(ctx, o, epoch) })
 }
 
 // ServiceStatus returns the status of the unit's service, and those of its units' workloads.
@@ -91,7 +55,7 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 		return all, err
 	}
 	if leader.Holder != u.doc.Name {
-		return all, u.notLeader()
+		return all, u.notLeader(ctx)
 	}
 	units, err := u.st.units(bson.D{{"service", u.doc.Service}})
 	if err != nil {

@@ -55,6 +55,14 @@ func TestOnlyTheLeaderSetsSettingsForAllUnits(t *testing.T) {
 	w.refused(second.SetLeaderSettings(w.ctx, 2, entity.LeaderSettings{"a": "6"}), entity.LeadershipRefused,
 		"is not the leader")
 	sees(entity.LeaderSettings{"a": "5"}, 3)
+	// What only the leader writes, a unit that is gone is told alike.
+	gone := w.deploy("gone", statetest.MySQL, 1).Name() + "/0"
+	u := w.unit(gone)
+	w.ok(w.unit(gone).Destroy(w.ctx, entity.Destruction{}))
+	w.refused(u.SetLeaderSettings(w.ctx, 1, entity.LeaderSettings{"a": "1"}), entity.NotFound, `unit "gone/0" not found`)
+	w.refused(u.SetServiceStatus(w.ctx, 1, entity.Status{Status: entity.StatusActive}), entity.NotFound, "not found")
+	_, err = u.ServiceStatus(w.ctx)
+	w.refused(err, entity.NotFound, "not found")
 
 	other, err := w.unit("wordpress/0").LeaderSettings(w.ctx)
 	w.ok(err)

@@ -191,20 +191,24 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 }
 
 // leaderOps asserts that the unit leads its service by the claim that returned this
-// epoch. The error is entity.LeadershipRefused if it does not.
-func (u *Unit) leaderOps(o *ops, epoch int64) error {
+// epoch. The error is entity.LeadershipRefused if it does not, and entity.NotFound if it is gone.
+func (u *Unit) leaderOps(ctx context.Context, o *ops, epoch int64) error {
 	leader, _, err := u.st.leaders(u.doc.Service)
 	if err != nil {
 		return err
 	}
 	if leader.Holder != u.doc.Name || leader.Epoch != epoch {
-		return u.notLeader()
+		return u.notLeader(ctx)
 	}
 	o.Assert(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
 	return nil
 }
 
-func (u *Unit) notLeader() error {
+// notLeader returns why the unit does not lead.
+func (u *Unit) notLeader(ctx context.Context) error {
+	if err := u.refresh(ctx); err != nil {
+		return err // it was removed, and so it leads no more
+	}
 	return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.doc.Name, u.doc.Service)
 }
 

@@ -12,7 +12,7 @@ import (
 // write. epoch is what its claim returned.
 func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := u.leaderOps(o, epoch); err != nil {
+		if err := u.leaderOps(ctx, o, epoch); err != nil {
 			return err
 		}
 		if _, err := u.st.LeadersText(u.doc.Service); entity.IsNotFound(err) {

@@ -51,13 +51,39 @@ func (d settingsDoc) limit() entity.Limit {
 	return entity.LimitServiceSettings
 }
 
+// putSettings merges changes into settings as changeSettings does; if there are none, it inserts
+// begin with the changes. It reports whether any value changes.
+func (st *State) putSettings(o *ops, begin settingsDoc, changes map[string]any) (changed bool, err error) {
+	before := o.Len()
+	doc, err := st.settings(begin.ID)
+	if entity.IsNotFound(err) {
+		doc, err = begin, nil
+	}
+	if err == nil {
+		err = o.changeSettings(doc, changes)
+	}
+	return o.Len() > before, err
+}
+
+// emptyDeletes returns changes of settings in which an empty value deletes its key.
+func emptyDeletes(values map[string]string) map[string]any {
+	changes := make(map[string]any, len(values))
+	for k, v := range values {
+		if changes[k] = v; v == "" {
+			changes[k] = nil
+		}
+	}
+	return changes
+}
+
 // changeSettings adds the operation that merges changes into settings that were just
-// read; a nil value deletes its key. It asserts the version, and adds nothing if no value
-// changes. The error is entity.Invalid for names that can't be stored, and beyond the
+// read, or inserts those of version 0; a nil value deletes its key. It asserts the version, and
+// adds nothing if no value changes. The error is entity.Invalid for names that can't be stored, and beyond the
 // limit.
 func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	set, unset := bson.M{}, bson.M{}
-	after := maps.Clone(doc.Settings)
+	after := map[string]any{}
+	maps.Copy(after, doc.Settings)
 	maps.Copy(after, changes)
 	for k := range changes {
 		if err := entity.CheckSettingsKey(k); err != nil {
@@ -81,6 +107,12 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 		}
 	}
 	if len(set)+len(unset) == 0 {
+		return nil
+	}
+	if doc.Version == 0 {
+		maps.DeleteFunc(after, func(_ string, v any) bool { return v == nil })
+		doc.Settings, doc.Version = escapeKeys(after), 1
+		o.Insert(settingsC, doc.ID, doc)
 		return nil
 	}
 	update := bson.D{{"$inc", bson.D{{"version", 1}}}}
