@@ -17,7 +17,7 @@
 //	lock, alive, …      for package provider/process: the agent runs, and only once
 //	log                 its log
 //
-// The directory of a unit's agent also has:
+// The directory of a machine's agent also has run/: what running commands need. That of a unit's has:
 //
 //	charm/              the deployed charm
 //	state/              the uniter's state, and charms that are being deployed

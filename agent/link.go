@@ -11,12 +11,12 @@ import (
 	"juju/state/entity"
 )
 
-// A link is a client.Caller that outlives connections, for the uniter. A hook must not fail
-// because the controller is away for a moment, so a request that is cut short by a lost
-// connection is made again on the next one. That is safe because all of the uniter's requests
-// can be repeated: each succeeds if what it asks for is so already.
+// A link is a client.Caller that outlives connections, for the uniter, and for what runs a machine's
+// commands. A hook must not fail because the controller is away for a moment, so a request that is
+// cut short by a lost connection is made again on the next one. That is safe because all of the
+// requests of these workers can be repeated: each succeeds if what it asks for is so already.
 //
-// A watch ends with its connection. The uniter then starts anew, after the hook that runs.
+// A watch ends with its connection. The worker then starts anew, after the hook that runs.
 type link struct {
 	mu      sync.Mutex
 	conn    *client.Conn

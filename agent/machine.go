@@ -3,10 +3,14 @@ package agent
 import (
 	"context"
 	"path/filepath"
+	"sync/atomic"
 
 	"juju/apiserver/client"
+	"juju/hooks"
+	"juju/state/entity"
 	"juju/worker"
 	"juju/worker/deployer"
+	"juju/worker/machineactions"
 	"juju/worker/machiner"
 )
 
@@ -15,16 +19,39 @@ func (a *Agent) machineWorkers() map[string]worker.Func {
 	if a.config.HookLock == "" {
 		a.config.HookLock = filepath.Join(a.root(), "hooks.lock")
 	}
-	return map[string]worker.Func{
-		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
-			return map[string]worker.Func{
-				"machiner": machiner.New(machiner.Config{
-					API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag, Configured: a.configured,
-				}),
-				"deployer": a.deployer(conn),
-			}
-		}, nil),
+	var settings atomic.Pointer[entity.ModelConfig] // of the model, as last read
+	configured := func(config entity.ModelConfig) {
+		settings.Store(&config)
+		a.configured(config)
 	}
+	api := newLink()
+	actions := machineactions.New(machineactions.Config{
+		API:     client.MachineActionsFacade{Caller: api},
+		Machine: a.config.Tag,
+		Hooks: hooks.RunnerParams{
+			CharmDir:     a.root(),
+			ToolsDir:     a.toolsDir(),
+			RunDir:       filepath.Join(a.dir, "run"),
+			LauncherPath: a.options.HookTool,
+			LockPath:     a.config.HookLock,
+		},
+		Context: func() hooks.ContextParams {
+			params := hooks.ContextParams{ModelName: a.config.ModelName, ModelUUID: a.config.Model,
+				APIAddresses: a.config.Addresses}
+			if config := settings.Load(); config != nil {
+				params.Settings = config.Values()
+			}
+			return params
+		},
+	})
+	return a.outliving(api, "machine actions", actions, func(conn *client.Conn) map[string]worker.Func {
+		return map[string]worker.Func{
+			"machiner": machiner.New(machiner.Config{
+				API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag, Configured: configured,
+			}),
+			"deployer": a.deployer(conn),
+		}
+	})
 }
 
 // deployer is the worker that deploys the units of a machine, or the subordinates of a unit.

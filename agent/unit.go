@@ -14,7 +14,6 @@ import (
 // running hook must not notice that the controller was away.
 func (a *Agent) unitWorkers() map[string]worker.Func {
 	api := newLink()
-	running := make(chan struct{}, 1) // full while the uniter runs
 	uniter := uniter.New(uniter.Config{
 		API:        client.UniterFacade{Caller: api},
 		Leadership: client.LeadershipServiceFacade{Caller: api},
@@ -36,25 +35,35 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 			ResourcesDir: filepath.Join(a.dir, "resources"),
 		},
 	})
+	// An agent that stops lets its hook finish and releases its leadership.
+	return a.outliving(api, "uniter", uniter, func(conn *client.Conn) map[string]worker.Func {
+		return map[string]worker.Func{"deployer": a.deployer(conn)}
+	})
+}
+
+// outliving returns an agent's workers: those of a connection, and one that outlives connections
+// and uses api. When the agent stops, it keeps its connection until that one has ended.
+func (a *Agent) outliving(
+	api *link, name string, work worker.Func, workers func(*client.Conn) map[string]worker.Func,
+) map[string]worker.Func {
+	running := make(chan struct{}, 1) // full while work runs
 	return map[string]worker.Func{
 		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
-			return map[string]worker.Func{
-				"deployer": a.deployer(conn),
-				"link": func(ctx context.Context) error {
-					api.set(conn)
-					<-ctx.Done()
-					return nil
-				},
+			set := workers(conn)
+			set["link"] = func(ctx context.Context) error {
+				api.set(conn)
+				<-ctx.Done()
+				return nil
 			}
+			return set
 		}, func() {
-			// An agent that stops lets its hook finish and releases its leadership.
 			running <- struct{}{}
 			<-running
 		}),
-		"uniter": func(ctx context.Context) error {
+		name: func(ctx context.Context) error {
 			running <- struct{}{}
 			defer func() { <-running }()
-			return uniter(ctx)
+			return work(ctx)
 		},
 	}
 }

@@ -44,6 +44,7 @@ var mayCall = map[string]string{
 	"Action.ListOperations":                   "admin",
 	"Action.Operations":                       "admin",
 	"Action.Run":                              "admin",
+	"Action.RunOnAllMachines":                 "admin",
 	"Status.WatchOperation":                   "admin",
 	"Annotations.Get":                         "admin",
 	"Annotations.Set":                         "admin",
@@ -129,6 +130,7 @@ var mayCall = map[string]string{
 	"ApplicationScaler.*":  "manager",
 	"Deployer.*":           "m0",
 	"LeadershipService.*":  "u0",
+	"MachineActions.*":     "m0",
 	"Machiner.*":           "m0",
 	"Provisioner.*":        "manager",
 	"StorageProvisioner.*": "manager",
@@ -159,7 +161,7 @@ func aboutStorage(r route) bool { return r.facade == "StorageProvisioner" }
 
 // aboutMachine reports whether an agents' method is about a machine.
 func aboutMachine(r route) bool {
-	return r.facade == "Machiner" || r.facade == "Agent" || r.facade == "Provisioner" ||
+	return r.facade == "Machiner" || r.facade == "MachineActions" || r.facade == "Agent" || r.facade == "Provisioner" ||
 		r.facade == "Deployer" && (r.method == "DeployedUnits" || r.method == "WatchDeployed")
 }
 
@@ -411,7 +413,7 @@ func TestLoginListsFacades(t *testing.T) {
 	for _, test := range []struct{ who, got, want string }{
 		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""),
 			"Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
-		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer Machiner Pinger Watcher"},
+		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer MachineActions Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
 			"Admin ApplicationScaler Pinger Provisioner StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
@@ -420,7 +422,7 @@ func TestLoginListsFacades(t *testing.T) {
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller Integrity ModelManager Pinger Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
-			"Admin Agent ApplicationScaler Deployer Machiner Pinger Provisioner StorageProvisioner Watcher"},
+			"Admin Agent ApplicationScaler Deployer MachineActions Machiner Pinger Provisioner StorageProvisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)

@@ -13,18 +13,18 @@ import (
 func actionEnqueue(ctx context.Context, c *caller, p params.Actions) (params.EnqueuedActions, error) {
 	var tasks []state.NewTask
 	for _, a := range p.Actions {
-		unit := a.Receiver // "mysql/leader"
+		receiver := a.Receiver // "mysql/leader"
 		if tag, err := params.ParseTag(a.Receiver); err == nil {
-			if tag.Kind != entity.KindUnit {
-				return params.EnqueuedActions{}, entity.Errorf(entity.NotSupported, "cannot run actions on %s: only on units", tag)
+			if tag.Kind != entity.KindUnit && tag.Kind != entity.KindMachine {
+				return params.EnqueuedActions{}, entity.Errorf(entity.NotSupported, "cannot run actions on %s", tag)
 			}
-			unit = tag.ID
+			receiver = tag.ID
 		}
 		if a.Name == entity.CommandTask {
 			// Who may run any command is checked by Run.
 			return params.EnqueuedActions{}, entity.Errorf(entity.Invalid, "cannot run %q as an action", a.Name)
 		}
-		tasks = append(tasks, state.NewTask{Unit: unit, Name: a.Name, Params: a.Parameters, Parallel: a.Parallel,
+		tasks = append(tasks, state.NewTask{Receiver: receiver, Name: a.Name, Params: a.Parameters, Parallel: a.Parallel,
 			Group: a.ExecutionGroup})
 	}
 	return c.enqueue(ctx, tasks)
@@ -54,14 +54,9 @@ func (c *caller) enqueue(ctx context.Context, tasks []state.NewTask) (params.Enq
 	return result, nil
 }
 
-// actionRun runs a command on units.
+// actionRun runs a command on units and machines.
 func actionRun(ctx context.Context, c *caller, p params.RunParams) (params.EnqueuedActions, error) {
-	if len(p.Machines) > 0 {
-		return params.EnqueuedActions{}, entity.WithHint(
-			entity.Errorf(entity.NotSupported, "cannot run a command on machine %s: only on units", p.Machines[0]),
-			"For a shell on the machine: juju ssh %s", p.Machines[0])
-	}
-	units := slices.Clone(p.Units)
+	receivers := slices.Clone(p.Units)
 	for _, name := range p.Applications {
 		svc, err := c.model.Service(ctx, name)
 		if err != nil {
@@ -72,14 +67,32 @@ func actionRun(ctx context.Context, c *caller, p params.RunParams) (params.Enque
 			return params.EnqueuedActions{}, err
 		}
 		for _, unit := range all {
-			if !slices.Contains(units, unit) {
-				units = append(units, unit)
+			if !slices.Contains(receivers, unit) {
+				receivers = append(receivers, unit)
 			}
 		}
 	}
+	return c.runCommand(ctx, p, append(receivers, p.Machines...))
+}
+
+// actionRunOnAllMachines runs a command on every machine of the model.
+func actionRunOnAllMachines(ctx context.Context, c *caller, p params.RunParams) (params.EnqueuedActions, error) {
+	all, err := c.model.Machines(ctx)
+	if err != nil {
+		return params.EnqueuedActions{}, err
+	}
+	var ids []string
+	for _, m := range all {
+		ids = append(ids, m.ID())
+	}
+	return c.runCommand(ctx, p, ids)
+}
+
+// runCommand has units and machines run a command.
+func (c *caller) runCommand(ctx context.Context, p params.RunParams, receivers []string) (params.EnqueuedActions, error) {
 	var tasks []state.NewTask
-	for _, unit := range units {
-		tasks = append(tasks, state.NewTask{Unit: unit, Name: entity.CommandTask, Parallel: p.Parallel,
+	for _, receiver := range receivers {
+		tasks = append(tasks, state.NewTask{Receiver: receiver, Name: entity.CommandTask, Parallel: p.Parallel,
 			Group: p.ExecutionGroup, Params: map[string]any{
 				entity.CommandParam: p.Commands, entity.TimeoutParam: p.Timeout.Nanoseconds()}})
 	}
@@ -176,10 +189,10 @@ func matches(o entity.Operation, p params.OperationQueryArgs) bool {
 			return slices.Contains(names, of(t))
 		})
 	}
-	return len(p.Machines) == 0 && // no task is a machine's
-		has(p.ActionNames, func(t entity.Task) string { return t.Name }) &&
-		has(p.Units, func(t entity.Task) string { return t.Unit }) &&
-		has(p.Applications, func(t entity.Task) string { return entity.UnitService(t.Unit) })
+	return has(p.ActionNames, func(t entity.Task) string { return t.Name }) &&
+		has(p.Units, func(t entity.Task) string { return t.Receiver }) &&
+		has(p.Machines, func(t entity.Task) string { return t.Receiver }) &&
+		has(p.Applications, func(t entity.Task) string { return entity.UnitService(t.Receiver) })
 }
 
 // actionCharmActions returns the actions of services' charms.

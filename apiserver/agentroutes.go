@@ -23,6 +23,14 @@ func agentFacades() []agentFacade {
 			{"WatchMachine", self, calls(state.Watches.Machine, "tag")},
 		}},
 
+		// For the agent of a machine: the commands that users run there.
+		{"MachineActions", machineAgent, []agentRoute{
+			{"BeginTask", self, calls((*state.Machine).BeginTask, "id")},
+			{"FinishTask", self, calls((*state.Machine).FinishTask, "id", "outcome")},
+			{"Tasks", self, calls((*state.Machine).Tasks).returns("tasks")},
+			{"WatchTasks", self, calls(state.Watches.MachineTasks, "tag")},
+		}},
+
 		// For agents that deploy units: the units that they deploy.
 		{"Deployer", machineAgent | unitAgent, []agentRoute{
 			{"DeployedUnits", self, calls((*state.State).DeployedUnits, "tag").returns("units")},

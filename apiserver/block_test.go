@@ -25,6 +25,7 @@ var forUsers = map[string]string{
 	"Action.ListOperations":                   "read -",
 	"Action.Operations":                       "read -",
 	"Action.Run":                              "admin change",
+	"Action.RunOnAllMachines":                 "admin change",
 	"Status.WatchOperation":                   "read -",
 	"Annotations.Set":                         "write change",
 	"Application.AddRelation":                 "write change",

@@ -26,6 +26,7 @@ func userRoutes() []route {
 		{"Action", 7, "ListOperations", atModel, reader, reads, nil, do(actionListOperations)},
 		{"Action", 7, "Operations", atModel, reader, reads, nil, do(actionOperations)},
 		{"Action", 7, "Run", atModel, admin, changes, nil, do(actionRun)},
+		{"Action", 7, "RunOnAllMachines", atModel, admin, changes, nil, do(actionRunOnAllMachines)},
 		{"Annotations", 2, "Get", atModel, reader, reads, nil, do(annotationsGet)},
 		{"Annotations", 2, "Set", atModel, writer, changes, nil, do(annotationsSet)},
 		{"Application", 19, "AddRelation", atModel, writer, changes, nil, do(applicationAddRelation)},

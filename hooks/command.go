@@ -1,7 +1,9 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -14,28 +16,74 @@ import (
 // A Command is what a user of the machine runs with juju-run.
 type Command struct {
 	tool.CommandRequest
-	Streams [3]*os.File // standard input, output and error
+	Streams [3]*os.File     // standard input, output and error
+	Context context.Context // ends when the user no longer waits
+
+	// Code is the command's exit code, unless Err says why it has none, or that what it has
+	// changed was refused. They are set before End is called.
+	Code int
+	Err  error
+	over chan struct{}
 }
 
-// ServeCommands takes the commands of users of the machine for the unit whose Runner has this
-// RunDir, until ctx is done. It calls run for each, in a goroutine of its own; its context ends when
-// the user no longer waits. run returns the command's exit code, or an error that says why there is
-// none.
-func ServeCommands(ctx context.Context, runDir string, run func(context.Context, Command) (code int, err error)) error {
-	return tool.ServeCommands(ctx, runDir, entity.Hint,
-		func(ctx context.Context, req tool.CommandRequest, streams [3]*os.File) (int, error) {
-			return run(ctx, Command{req, streams})
-		})
+// End answers the user.
+func (c *Command) End() { close(c.over) }
+
+// errAgentStopped is what a user is told whose command's end the agent does not see.
+var errAgentStopped = errors.New("the agent has stopped")
+
+// ServeCommands takes the commands of users of the machine for the agent whose Runner has this
+// RunDir, until end is called. The channel gets one after another, as they are asked for; each must
+// be ended.
+func ServeCommands(runDir string, log func(error)) (commands <-chan *Command, end func()) {
+	next, done := make(chan *Command), make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer close(done)
+		err := tool.ServeCommands(ctx, runDir, entity.Hint,
+			func(ctx context.Context, req tool.CommandRequest, streams [3]*os.File) (int, error) {
+				c := &Command{CommandRequest: req, Streams: streams, Context: ctx, over: make(chan struct{})}
+				select {
+				case next <- c:
+				case <-ctx.Done():
+					return 0, errAgentStopped
+				}
+				select {
+				case <-c.over:
+					return c.Code, c.Err
+				case <-ctx.Done():
+					return 0, errAgentStopped
+				}
+			})
+		if err != nil {
+			log(err)
+		}
+	}()
+	return next, func() {
+		cancel()
+		<-done
+	}
+}
+
+// Failed sets how the command has ended, from what Run has returned.
+func (c *Command) Failed(failed *FailedError) {
+	switch {
+	case failed == nil:
+	case failed.ExitCode > 0 && failed.Message == "":
+		c.Code = failed.ExitCode
+	default:
+		c.Err = errors.New(cmp.Or(failed.Message, failed.Reason))
+	}
 }
 
 // Task returns the command as a task. The controller knows nothing of it, so it has no id.
-func (c Command) Task() *Task {
+func (c *Command) Task() *Task {
 	return &Task{Name: entity.CommandTask, Command: c.Command, Shell: c.Shell, Streams: c.Streams[:]}
 }
 
 // Info returns what a command is about: the relation that the user has named, and the unit there.
 // The user need not name the only unit of a relation.
-func (c Command) Info(relations map[int]Relation) (Info, error) {
+func (c *Command) Info(relations map[int]Relation) (Info, error) {
 	if c.Relation == "" {
 		return Info{}, nil
 	}

@@ -157,6 +157,13 @@ func logToLoggo(module string, level loggo.Level, message string) {
 	loggo.GetLogger(module).Logf(level, "%s", message)
 }
 
+// NewMachineContext prepares the execution of a user's command on a machine, outside of any unit.
+// It has no hook tools.
+func NewMachineContext(machine string, params ContextParams) *Context {
+	params.Machine, params.Unit = machine, ""
+	return &Context{params: params, log: logToLoggo}
+}
+
 // NewContext prepares the execution of the hook that params names. The error is Invalid if
 // there is no such hook, or if it names a relation that is not in Relations.
 func NewContext(backend Backend, params ContextParams) (*Context, error) {
@@ -193,6 +200,14 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 	// the hook and what it starts can read its environment.
 	c.id = fmt.Sprintf("%s-%s-%s", params.Unit, c.HookName(), strings.ToLower(rand.Text()))
 	return c, nil
+}
+
+// entity names the unit for logs, or the machine.
+func (c *Context) entity() string {
+	if c.params.Unit == "" {
+		return "machine " + c.params.Machine
+	}
+	return "unit " + c.params.Unit
 }
 
 // HookName returns the name of the hook's file, "db-relation-joined", or of a task.

@@ -46,29 +46,20 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set("APT_LISTCHANGES_FRONTEND", "none")
 
 	p := c.params
-	set("CHARM_DIR", charmDir)
-	set("JUJU_CHARM_DIR", charmDir)
-	set(tool.ContextVar, c.id)
-	set(tool.SocketVar, socket)
-	set("JUJU_AGENT_SOCKET_ADDRESS", socket)
-	set("JUJU_AGENT_SOCKET_NETWORK", "unix")
+	if p.Unit != "" {
+		c.unitEnvironment(set, charmDir, socket)
+	}
 	if t := p.Task; c.isTask() {
 		set("JUJU_ACTION_NAME", t.Name)
 		set("JUJU_ACTION_UUID", t.ID)
 		set("JUJU_ACTION_TAG", entity.TaskTag(t.ID).String())
 	}
-	if path := c.dispatchPath(); path != "" {
-		set("JUJU_HOOK_NAME", c.HookName())
-		set("JUJU_DISPATCH_PATH", path)
-	}
-	set("JUJU_UNIT_NAME", p.Unit)
 	set("JUJU_MODEL_NAME", p.ModelName)
 	set("JUJU_MODEL_UUID", p.ModelUUID)
 	set("JUJU_ENV_NAME", p.ModelName)
 	set("JUJU_ENV_UUID", p.ModelUUID)
 	set("JUJU_API_ADDRESSES", strings.Join(p.APIAddresses, " "))
 	set("JUJU_MACHINE_ID", p.Machine)
-	set("JUJU_PRINCIPAL_UNIT", p.Principal)
 	set("JUJU_AVAILABILITY_ZONE", "") // no cloud has zones yet
 	set("JUJU_VERSION", charm.Contract.String())
 	set("CLOUD_API_VERSION", "") // only Kubernetes has one
@@ -83,6 +74,24 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 			set(strings.ToLower(name), value)
 		}
 	}
+	return env
+}
+
+// unitEnvironment sets what only hooks and commands of units have.
+func (c *Context) unitEnvironment(set func(name, value string), charmDir, socket string) {
+	p := c.params
+	set("CHARM_DIR", charmDir)
+	set("JUJU_CHARM_DIR", charmDir)
+	set(tool.ContextVar, c.id)
+	set(tool.SocketVar, socket)
+	set("JUJU_AGENT_SOCKET_ADDRESS", socket)
+	set("JUJU_AGENT_SOCKET_NETWORK", "unix")
+	if path := c.dispatchPath(); path != "" {
+		set("JUJU_HOOK_NAME", c.HookName())
+		set("JUJU_DISPATCH_PATH", path)
+	}
+	set("JUJU_UNIT_NAME", p.Unit)
+	set("JUJU_PRINCIPAL_UNIT", p.Principal)
 	if s, ok := c.attached()[p.Info.Storage]; ok {
 		set("JUJU_STORAGE_ID", s.ID)
 		set("JUJU_STORAGE_LOCATION", s.Location)
@@ -102,5 +111,4 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 			set("JUJU_DEPARTING_UNIT", p.DepartingUnit)
 		}
 	}
-	return env
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -47,9 +48,9 @@ func (e *FailedError) Error() string {
 	return text
 }
 
-// RunnerParams says where a unit's hooks run. All paths are absolute.
+// RunnerParams says where a unit's hooks run, or a machine's commands. All paths are absolute.
 type RunnerParams struct {
-	CharmDir     string // the deployed charm
+	CharmDir     string // the deployed charm; for a machine, where commands begin
 	ToolsDir     string // what InstallTools has filled; first in the hooks' PATH
 	RunDir       string // the runner's own: made, private to the user; holds the socket and the hooks' output
 	LauncherPath string // the hook-tool binary
@@ -120,7 +121,7 @@ func (r *Runner) Close() error {
 // begin returns the files that the hook or task of a context prints to. When it is over, end
 // returns the last line that it has printed to stderr or, if there is none, to stdout.
 func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last string), err error) {
-	of := "unit." + hctx.params.Unit + "." + hctx.HookName()
+	of := strings.Replace(hctx.entity(), " ", ".", 1) + "." + hctx.HookName()
 	if hctx.params.Task == nil {
 		stdout, stderr, err = r.output.begin(of)
 		return stdout, stderr, r.output.end, err
@@ -208,13 +209,15 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	}
 	hctx.log, hctx.charmDir = r.params.Log, r.params.CharmDir
 	socket := filepath.Join(r.params.RunDir, "agent.socket")
-	server, err := tool.Serve(socket, hctx.serve)
-	if err != nil {
-		return err
+	if hctx.params.Unit != "" {
+		server, err := tool.Serve(socket, hctx.serve)
+		if err != nil {
+			return err
+		}
+		// From here on the tools of this hook work, and from the Close on they
+		// don't: so what Changes returns after Run is all there will ever be.
+		defer server.Close()
 	}
-	// From here on the tools of this hook work, and from the Close on they
-	// don't: so what Changes returns after Run is all there will ever be.
-	defer server.Close()
 	stdout, stderr, end, err := r.begin(hctx)
 	if err != nil {
 		return err

@@ -139,7 +139,7 @@ func (c *Context) who() string {
 	} else if c.params.Task != nil {
 		kind = "command"
 	}
-	return fmt.Sprintf("%s %q of unit %s", kind, c.HookName(), c.params.Unit)
+	return fmt.Sprintf("%s %q of %s", kind, c.HookName(), c.entity())
 }
 
 // Outcome returns how a task has ended that has failed like this, or has not if failed is nil. Its results are what action-set has set, the exit code and the output.

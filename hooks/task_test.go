@@ -111,15 +111,12 @@ func TestCommands(t *testing.T) {
 func TestAbortedTask(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
-	r.action("slow", "sleep 100 & echo $! >child; : >begun; wait")
+	begun := newFIFO(t, filepath.Join(r.dir, "begun"))
+	r.action("slow", "sleep 100 & echo begun >../begun; wait")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
 		defer cancel(ErrAbort)
-		for deadline := time.Now().Add(eventTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			if _, err := os.Stat(filepath.Join(r.params.CharmDir, "begun")); err == nil {
-				return
-			}
-		}
+		_, _ = begun.lines.ReadString('\n')
 	}()
 	outcome, err := r.taskWith(ctx, Task{ID: "5", Name: "slow"})
 	if err != nil || outcome.Status != entity.TaskAborted || outcome.Message != "aborted" {

@@ -141,15 +141,16 @@ func (st *State) judgeArchive(v *view, where check.DocID, what, sum, mend string
 	return nil
 }
 
-// judgeTask finds the tasks of units that are gone that no cleanup will end.
+// judgeTask finds the tasks of units and machines that are gone that no cleanup will end.
 func judgeTask(v *view, id string) *check.Wrong {
 	task := v.Get(tasksC, id)
-	unit := task.Text("unit")
-	if task == nil || entity.TaskStatus(task.Text("status")).IsOver() || v.Get(unitsC, unit) != nil ||
-		v.hasCleanup(cleanupTasks, unit) {
+	receiver := entity.ReceiverTag(task.Text("unit"))
+	if task == nil || entity.TaskStatus(task.Text("status")).IsOver() || v.Get(unitsC, receiver.ID) != nil ||
+		v.Get(machinesC, receiver.ID) != nil || v.hasCleanup(cleanupTasks, receiver.ID) {
 		return nil
 	}
-	return v.needsCleanup(check.DocID{tasksC, id}, cleanupTasks, unit, "its unit is gone, and no cleanup will cancel it")
+	return v.needsCleanup(check.DocID{tasksC, id}, cleanupTasks, receiver.ID,
+		fmt.Sprintf("its %s is gone, and no cleanup will cancel it", receiver.Kind))
 }
 
 // judgeOperation finds operations without tasks.

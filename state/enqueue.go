@@ -22,15 +22,15 @@ const leaderOf = "/leader"
 
 // A NewTask is a task to enqueue.
 type NewTask struct {
-	Unit   string // "mysql/0", or "mysql/leader"
-	Name   string // of an action, or entity.CommandTask
-	Params map[string]any
+	Receiver string // "mysql/0" or "mysql/leader"; for commands also a machine, "3"
+	Name     string // of an action, or entity.CommandTask
+	Params   map[string]any
 	// Parallel and Group replace what the charm says; nil leaves it.
 	Parallel *bool
 	Group    *string
 }
 
-// Enqueue adds an operation with tasks for units, all in one transaction. A task that is refused
+// Enqueue adds an operation with tasks for units and machines, all in one transaction. A task that is refused
 // has an error at its place in errs, and no id; if all are, there is no operation. The parameters
 // of an action get the charm's defaults.
 func (t Tasks) Enqueue(
@@ -44,7 +44,7 @@ func (t Tasks) Enqueue(
 	now := t.st.now()
 	err = t.st.change(ctx, func(o *ops) error {
 		ids, errs = make([]string, len(tasks)), make([]error, len(tasks))
-		e := enqueueing{st: t.st, units: map[string]*Unit{}, asserts: map[string]bson.D{}}
+		e := enqueueing{st: t.st, units: map[string]*Unit{}, machines: map[string]*Machine{}, asserts: map[string]bson.D{}}
 		for i, task := range tasks {
 			doc, err := e.task(ctx, o, task)
 			if refused := isTaskRefusal(err); refused {
@@ -54,7 +54,7 @@ func (t Tasks) Enqueue(
 				return err
 			}
 			doc.Number, doc.Operation, doc.Enqueued, doc.Status = first+i, operation, now, entity.TaskPending
-			doc.ID, ids[i] = taskID(doc.Unit, doc.Number), strconv.Itoa(doc.Number)
+			doc.ID, ids[i] = taskID(doc.Receiver, doc.Number), strconv.Itoa(doc.Number)
 			o.Insert(tasksC, doc.ID, doc)
 			e.added = append(e.added, doc)
 		}
@@ -62,9 +62,11 @@ func (t Tasks) Enqueue(
 			return mongo.ErrNothing
 		}
 		o.Insert(operationsC, operation, operationDoc{ID: operation, Summary: e.summary(), Enqueued: now})
-		for _, name := range slices.Sorted(maps.Keys(e.units)) {
-			if assert, ok := e.asserts[name]; ok {
-				o.assertTasked(e.units[name], assert)
+		for _, name := range slices.Sorted(maps.Keys(e.asserts)) {
+			if m, ok := e.machines[name]; ok {
+				o.assertTasked(machinesC, name, m.doc.Tasked, e.asserts[name])
+			} else {
+				o.assertTasked(unitsC, name, e.units[name].doc.Tasked, e.asserts[name])
 			}
 		}
 		return nil
@@ -80,13 +82,14 @@ func isTaskRefusal(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.Invalid) || errors.Is(err, entity.NotAlive)
 }
 
-// assertTasked asserts what a new task requires of its unit, and that its removal ends its tasks.
-func (o *ops) assertTasked(u *Unit, assert bson.D) {
-	if u.doc.Tasked {
-		o.Assert(unitsC, u.doc.Name, assert)
+// assertTasked asserts what a new task requires of its unit or machine, and that the removal of that
+// ends its tasks.
+func (o *ops) assertTasked(collection, id string, tasked bool, assert bson.D) {
+	if tasked {
+		o.Assert(collection, id, assert)
 		return
 	}
-	o.Update(unitsC, u.doc.Name, assert, bson.D{{"$set", bson.D{{"tasked", true}}}})
+	o.Update(collection, id, assert, bson.D{{"$set", bson.D{{"tasked", true}}}})
 }
 
 // UnitNames returns the names of the service's units, in order.
@@ -101,37 +104,31 @@ func (s *Service) UnitNames(ctx context.Context) ([]string, error) {
 
 // enqueueing is one try to enqueue tasks.
 type enqueueing struct {
-	st      *State
-	units   map[string]*Unit
-	asserts map[string]bson.D // what the tasks require of the unit
-	added   []taskDoc
+	st       *State
+	units    map[string]*Unit
+	machines map[string]*Machine
+	asserts  map[string]bson.D // what the tasks require of the unit or machine
+	added    []taskDoc
 }
 
 func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (taskDoc, error) {
-	u, err := e.unit(ctx, o, task.Unit)
+	doc, spec, assert, err := e.receiver(ctx, o, task)
 	if err != nil {
-		return taskDoc{}, err
-	}
-	doc := taskDoc{Unit: u.doc.Name, Name: task.Name}
-	spec, assert := commandSpec, notDead
-	if task.Name != entity.CommandTask {
-		if spec, assert, err = e.action(ctx, o, u, task.Name); err != nil {
-			return doc, err
-		}
+		return doc, err
 	}
 	params, err := spec.InsertDefaults(task.Params)
 	if err == nil {
 		err = spec.ValidateParams(params)
 	}
 	if err != nil {
-		return doc, entity.Errorf(entity.Invalid, "cannot run %q on unit %q: %w", task.Name, u.doc.Name, err)
+		return doc, entity.Errorf(entity.Invalid, "cannot run %q on %s: %w", task.Name, doc.on(), err)
 	}
 	text, err := json.Marshal(params)
 	if err == nil {
 		err = entity.CheckTaskJSON(entity.LimitTaskParams, string(text))
 	}
 	if err != nil {
-		return doc, entity.Errorf(entity.Invalid, "cannot run %q on unit %q: %w", task.Name, u.doc.Name, err)
+		return doc, entity.Errorf(entity.Invalid, "cannot run %q on %s: %w", task.Name, doc.on(), err)
 	}
 	doc.Params, doc.Parallel, doc.Group = string(text), spec.Parallel, spec.ExecutionGroup
 	if task.Parallel != nil {
@@ -140,10 +137,60 @@ func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (taskDoc, e
 	if task.Group != nil {
 		doc.Group = *task.Group
 	}
-	if was := e.asserts[u.doc.Name]; len(was) < len(assert) {
-		e.asserts[u.doc.Name] = assert
+	if was := e.asserts[doc.Receiver]; len(was) < len(assert) {
+		e.asserts[doc.Receiver] = assert
 	}
 	return doc, nil
+}
+
+// on names the receiver for users.
+func (d taskDoc) on() string {
+	return fmt.Sprintf("%s %q", entity.ReceiverTag(d.Receiver).Kind, d.Receiver)
+}
+
+// receiver begins the document of a task, and returns what describes its parameters and what it
+// requires of the unit or machine.
+func (e *enqueueing) receiver(
+	ctx context.Context, o *ops, task NewTask,
+) (doc taskDoc, spec charm.ActionSpec, assert bson.D, err error) {
+	spec, assert = commandSpec, notDead
+	command := task.Name == entity.CommandTask
+	if entity.IsValidMachine(task.Receiver) {
+		if !command {
+			err = entity.WithHint(entity.Errorf(entity.Invalid,
+				"cannot add action %q to a machine; only predefined actions allowed", task.Name),
+				"Name a unit, or for a command: juju run --machine %s COMMAND", task.Receiver)
+			return doc, spec, nil, err
+		}
+		m, err := e.machine(ctx, task.Receiver)
+		if err != nil {
+			return doc, spec, nil, err
+		}
+		return taskDoc{Receiver: m.doc.ID, Name: task.Name}, spec, assert, nil
+	}
+	u, err := e.unit(ctx, o, task.Receiver)
+	if err == nil && !command {
+		spec, assert, err = e.action(ctx, o, u, task.Name)
+	}
+	if err != nil {
+		return doc, spec, nil, err
+	}
+	return taskDoc{Receiver: u.doc.Name, Name: task.Name}, spec, assert, nil
+}
+
+// machine reads the machine that a task names.
+func (e *enqueueing) machine(ctx context.Context, id string) (*Machine, error) {
+	if m := e.machines[id]; m != nil {
+		return m, nil
+	}
+	m, err := e.st.Machine(ctx, id)
+	if err == nil && m.doc.Life == entity.Dead {
+		err = entity.Errorf(entity.NotAlive, "machine %s is dead", id)
+	}
+	if err == nil {
+		e.machines[id] = m
+	}
+	return m, err
 }
 
 // commandSpec describes the parameters of a user's command.
@@ -216,13 +263,13 @@ func (e *enqueueing) action(
 
 // summary describes an operation as Juju does: "backup run on unit-mysql-0".
 func (e *enqueueing) summary() string {
-	var units []string
+	var receivers []string
 	for _, doc := range e.added {
-		units = append(units, entity.UnitTag(doc.Unit).String())
+		receivers = append(receivers, entity.ReceiverTag(doc.Receiver).String())
 	}
 	name := e.added[0].Name
 	if name == entity.CommandTask {
 		name = "command"
 	}
-	return fmt.Sprintf("%s run on %s", name, entity.LimitName.Cut(strings.Join(units, ",")))
+	return fmt.Sprintf("%s run on %s", name, entity.LimitName.Cut(strings.Join(receivers, ",")))
 }

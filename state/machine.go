@@ -43,6 +43,8 @@ type machineDoc struct {
 	// ForUnits machines were made by deploy or add-unit. No user asked for them by
 	// themselves, so they may go with their units.
 	ForUnits bool `bson:"forunits,omitempty"`
+	// Tasked is set with the machine's first task: when it is removed, its tasks end.
+	Tasked bool `bson:"tasked,omitempty"`
 }
 
 // A Machine is a snapshot of a machine.

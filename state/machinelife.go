@@ -86,16 +86,24 @@ func (m *Machine) guards(ctx context.Context, by lifecycle.Actor,
 	return all, nil
 }
 
-// Which moves are open depends on the instance.
+// Which moves are open depends on the instance; what a removal does, on Tasked.
 func (m *Machine) asserts() bson.D {
-	return bson.D{{"instance", bson.D{{"$exists", m.doc.InstanceID != ""}}}}
+	assert := bson.D{{"instance", bson.D{{"$exists", m.doc.InstanceID != ""}}}}
+	if !m.doc.Tasked {
+		assert = append(assert, bson.DocElem{Name: "tasked", Value: bson.D{{"$ne", true}}})
+	}
+	return assert
 }
 
-// turning hands the job of a destroyed manager to another one.
+// turning hands the job of a destroyed manager to another one, and ends the tasks of a machine that
+// is removed.
 func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && m.IsManager() {
 		o.Assert(machinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", JobManageModel}})
 		update = bson.D{{"$pull", bson.D{{"jobs", JobManageModel}}}}
+	}
+	if t.to == entity.Gone {
+		o.taskedOps(m.doc.ID, m.doc.Tasked)
 	}
 	return update, nil
 }

@@ -63,7 +63,7 @@ var readers = map[string]string{
 	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
 	"Endpoint":     "String",
-	"Machine":      "Addresses ID Info InstanceID IsManager Life",
+	"Machine":      "Addresses ID Info InstanceID IsManager Life Tasks",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
 	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Resource Resources Series UnitNames",
@@ -78,7 +78,7 @@ var readers = map[string]string{
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier",
-	"Watches":      "Deployed End Machine Machines ModelConfig Operation RelationUnits Relations Status Unit",
+	"Watches":      "Deployed End Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Status Unit",
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
 		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Refers Relation RelationByID Resources Service Status
 		StatusHistory Pools Storage StorageStatus Tasks Transactions UUID

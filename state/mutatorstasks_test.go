@@ -10,7 +10,7 @@ func enqueue(s *scene, tasks ...state.NewTask) error {
 	return err
 }
 
-// tasked gives a unit tasks: operations 1, 3 and 5 with the tasks 2, 4 and 6.
+// tasked gives a unit or machine tasks: operations 1, 3 and 5 with the tasks 2, 4 and 6.
 func tasked(unit string) func(*scene) {
 	return func(s *scene) {
 		for range 3 {
@@ -27,10 +27,19 @@ func finishes(s *scene, u *state.Unit) error {
 	return u.FinishTask(s.ctx, "2", entity.TaskOutcome{Status: entity.TaskCompleted, Message: "m", Results: "{}"})
 }
 
+func machineBegins(machine, task string) func(*scene) {
+	return func(s *scene) {
+		m, err := s.st.Machine(s.ctx, machine)
+		s.ok(err)
+		_, err = m.BeginTask(s.ctx, task)
+		s.ok(err)
+	}
+}
+
 // acts adds a service whose charm has actions.
 func acts(s *scene) { s.busyService(1) }
 
-var backup = state.NewTask{Unit: "busy/0", Name: "backup"}
+var backup = state.NewTask{Receiver: "busy/0", Name: "backup"}
 
 var taskMutators = []mutator{
 	onModel("Tasks.Enqueue", "", func(s *scene) error { return enqueue(s, command("mysql/0"), command("riak/0")) }),
@@ -54,6 +63,18 @@ var taskMutators = []mutator{
 		tasked("mysql/0"), begins("mysql/0", "2")),
 	onUnit("Remove", "with tasks", "riak/0", removeUnit, tasked("riak/0"), starts("riak/0"),
 		destroysUnit("riak/0", plain), kills("riak/0")),
+	onModel("Tasks.Enqueue", "on a machine", func(s *scene) error { return enqueue(s, command("0"), command("4")) }),
+	on("Machine.BeginTask", "", theMachine("4"), func(s *scene, m *state.Machine) error {
+		_, err := m.BeginTask(s.ctx, "2")
+		return err
+	}, tasked("4")),
+	on("Machine.FinishTask", "", theMachine("4"), func(s *scene, m *state.Machine) error {
+		return m.FinishTask(s.ctx, "2", entity.TaskOutcome{Status: entity.TaskCompleted})
+	}, tasked("4"), machineBegins("4", "2")),
+	on("Machine.Remove", "with tasks", theMachine("4"), removeMachine, tasked("4"), provisions("4"),
+		destroysMachine("4", plain), machineDead("4")),
+	logging(onModel("Cleaner.Cleanup", "tasks of a machine", cleanup, tasked("0"), machineBegins("0", "2"),
+		destroysMachine("0", forced))),
 	logging(onModel("Cleaner.Cleanup", "tasks of a unit", cleanup, tasked("mysql/1"), begins("mysql/1", "2"),
 		destroysUnit("mysql/1", plain))),
 }

@@ -21,6 +21,7 @@ type settingsDoc struct {
 	Container string         `bson:"container,omitempty"`
 	Settings  map[string]any `bson:"settings"`
 	Version   int64          `bson:"version"`
+	absent    bool           // it is to be inserted
 }
 
 func (st *State) settings(key string) (settingsDoc, error) {
@@ -58,6 +59,7 @@ func (st *State) putSettings(o *ops, begin settingsDoc, changes map[string]any) 
 	doc, err := st.settings(begin.ID)
 	if entity.IsNotFound(err) {
 		doc, err = begin, nil
+		doc.absent = true
 	}
 	if err == nil {
 		err = o.changeSettings(doc, changes)
@@ -77,7 +79,7 @@ func emptyDeletes(values map[string]string) map[string]any {
 }
 
 // changeSettings adds the operation that merges changes into settings that were just
-// read, or inserts those of version 0; a nil value deletes its key. It asserts the version, and
+// read, or inserts those that are absent; a nil value deletes its key. It asserts the version, and
 // adds nothing if no value changes. The error is entity.Invalid for names that can't be stored, and beyond the
 // limit.
 func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
@@ -109,7 +111,7 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	if len(set)+len(unset) == 0 {
 		return nil
 	}
-	if doc.Version == 0 {
+	if doc.absent {
 		maps.DeleteFunc(after, func(_ string, v any) bool { return v == nil })
 		doc.Settings, doc.Version = escapeKeys(after), 1
 		o.Insert(settingsC, doc.ID, doc)

@@ -37,7 +37,7 @@ func (s *sim) enqueue(units []*simulationtest.Unit) *simAction {
 	var names []string
 	for _, u := range units {
 		names = append(names, u.Name)
-		tasks = append(tasks, state.NewTask{Unit: u.Name, Name: entity.CommandTask,
+		tasks = append(tasks, state.NewTask{Receiver: u.Name, Name: entity.CommandTask,
 			Params: map[string]any{entity.CommandParam: "true"}})
 	}
 	var operation string

@@ -24,12 +24,13 @@ type operationDoc struct {
 	Enqueued time.Time `bson:"enqueued"`
 }
 
-// A taskDoc is an action of a unit, or a command that runs there. It stays when its unit goes.
+// A taskDoc is an action of a unit, or a command that runs there or on a machine. It stays when its
+// receiver goes.
 type taskDoc struct {
 	ID        string               `bson:"_id"` // see taskID
 	Number    int                  `bson:"number"`
 	Operation string               `bson:"operation"`
-	Unit      string               `bson:"unit"`
+	Receiver  string               `bson:"unit"` // the unit, or the id of the machine
 	Name      string               `bson:"name"`
 	Params    string               `bson:"params"` // JSON: its keys are the charm's
 	Parallel  bool                 `bson:"parallel,omitempty"`
@@ -44,10 +45,10 @@ type taskDoc struct {
 	Size      int                  `bson:"size,omitempty"` // of all of it in bytes, once it is over
 }
 
-// taskID returns the id of a task's document. The unit comes first so that its agent can watch
+// taskID returns the id of a task's document. The receiver comes first so that its agent can watch
 // its own.
-func taskID(unit string, number int) string {
-	return fmt.Sprintf("%s#%d", entity.UnitTag(unit), number)
+func taskID(receiver string, number int) string {
+	return fmt.Sprintf("%s#%d", entity.ReceiverTag(receiver), number)
 }
 
 // taskSequence numbers operations and tasks, from 1.
@@ -55,7 +56,7 @@ const taskSequence = "task"
 
 func (d taskDoc) task() entity.Task {
 	return entity.Task{
-		ID: strconv.Itoa(d.Number), Operation: d.Operation, Unit: d.Unit, Name: d.Name,
+		ID: strconv.Itoa(d.Number), Operation: d.Operation, Receiver: d.Receiver, Name: d.Name,
 		Params: rawJSON(d.Params), Parallel: d.Parallel, Group: d.Group, Status: d.Status, Message: d.Message,
 		Results: rawJSON(d.Results), Log: d.Log, Enqueued: d.Enqueued, Started: d.Started, Completed: d.Completed,
 	}
@@ -68,7 +69,7 @@ func rawJSON(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// Tasks is the part of a model's state that holds the tasks of its units.
+// Tasks is the part of a model's state that holds the tasks of its units and machines.
 type Tasks struct{ st *State }
 
 // Tasks returns the model's tasks.
@@ -182,7 +183,7 @@ func (t Tasks) withTasks(docs []operationDoc, fields bson.D) ([]entity.Operation
 	return all, nil
 }
 
-// Cancel ends a task: one that is pending is over at once, one that runs is ended by its unit. It
+// Cancel ends a task: one that is pending is over at once, one that runs is ended by its receiver. It
 // does nothing to a task that is over.
 func (t Tasks) Cancel(ctx context.Context, id string) error {
 	now := t.st.now()
@@ -232,7 +233,7 @@ func (w Watches) Operation(ctx context.Context, id string) (<-chan struct{}, err
 		if err != nil {
 			return nil, err
 		}
-		topics = append(topics, watcher.Doc(tasksC, taskID(t.Unit, number)))
+		topics = append(topics, watcher.Doc(tasksC, taskID(t.Receiver, number)))
 	}
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }

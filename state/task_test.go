@@ -25,7 +25,7 @@ look: {parallel: true}
 
 // command is a task that runs a user's command.
 func command(unit string) state.NewTask {
-	return state.NewTask{Unit: unit, Name: entity.CommandTask, Params: map[string]any{entity.CommandParam: "true"}}
+	return state.NewTask{Receiver: unit, Name: entity.CommandTask, Params: map[string]any{entity.CommandParam: "true"}}
 }
 
 // enqueues adds one task, which must not be refused, and returns its id.
@@ -62,15 +62,15 @@ func TestEnqueue(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	yes, other := true, "other"
 	operation, ids, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{
-		{Unit: "busy/0", Name: "backup", Params: map[string]any{"out": "x.y"}},
-		{Unit: "busy/9", Name: "backup"},
-		{Unit: "busy/1", Name: "nothing"},
-		{Unit: "mysql/0", Name: "backup"},
-		{Unit: "busy/1", Name: "backup", Params: map[string]any{"level": 10}},
-		{Unit: "busy/leader", Name: "look"},
-		{Unit: "busy/1", Name: "look", Group: &other},
-		{Unit: "busy/1", Name: "backup", Parallel: &yes},
-		{Unit: "busy/1", Name: entity.CommandTask},
+		{Receiver: "busy/0", Name: "backup", Params: map[string]any{"out": "x.y"}},
+		{Receiver: "busy/9", Name: "backup"},
+		{Receiver: "busy/1", Name: "nothing"},
+		{Receiver: "mysql/0", Name: "backup"},
+		{Receiver: "busy/1", Name: "backup", Params: map[string]any{"level": 10}},
+		{Receiver: "busy/leader", Name: "look"},
+		{Receiver: "busy/1", Name: "look", Group: &other},
+		{Receiver: "busy/1", Name: "backup", Parallel: &yes},
+		{Receiver: "busy/1", Name: entity.CommandTask},
 	})
 	w.ok(err)
 	for i, want := range []string{
@@ -91,7 +91,7 @@ func TestEnqueue(t *testing.T) {
 	w.ok(err)
 	var tasks []string
 	for _, task := range got.Tasks {
-		tasks = append(tasks, fmt.Sprintf("%s %s %s %s %v %q", task.ID, task.Unit, task.Name, task.Params, task.Parallel,
+		tasks = append(tasks, fmt.Sprintf("%s %s %s %s %v %q", task.ID, task.Receiver, task.Name, task.Params, task.Parallel,
 			task.Group))
 	}
 	want := []string{`2 busy/0 backup {"level":5,"out":"x.y"} false "disk"`, `8 busy/1 look {} true "other"`,
@@ -101,11 +101,11 @@ func TestEnqueue(t *testing.T) {
 		t.Errorf("operation %s %q has\n%s", operation, got.Summary, strings.Join(tasks, "\n"))
 	}
 	w.claims("busy/1", 1)
-	if task := w.task(w.enqueues(state.NewTask{Unit: "busy/leader", Name: "look"}), entity.TaskPending); task.Unit !=
+	if task := w.task(w.enqueues(state.NewTask{Receiver: "busy/leader", Name: "look"}), entity.TaskPending); task.Receiver !=
 		"busy/1" {
-		t.Errorf("the leader's task is for %s", task.Unit)
+		t.Errorf("the leader's task is for %s", task.Receiver)
 	}
-	operation, _, _, err = w.st.Tasks().Enqueue(w.ctx, []state.NewTask{{Unit: "no/0", Name: "look"}})
+	operation, _, _, err = w.st.Tasks().Enqueue(w.ctx, []state.NewTask{{Receiver: "no/0", Name: "look"}})
 	if operation != "" || err != nil {
 		t.Errorf("without tasks there is operation %q, %v", operation, err)
 	}
@@ -120,12 +120,12 @@ func TestEnqueueAsksTheUnitsCharm(t *testing.T) {
 	statetest.Charm(t, w.st, busy, "actions.yaml", "new: {}")
 	_, err := svc.SetCharm(w.ctx, state.SetCharmParams{URL: "local:jammy/busy-1"})
 	w.ok(err)
-	new := []state.NewTask{{Unit: "busy/0", Name: "new"}}
+	new := []state.NewTask{{Receiver: "busy/0", Name: "new"}}
 	_, _, errs, err := w.st.Tasks().Enqueue(w.ctx, new)
 	w.ok(err)
 	w.refused(errs[0], entity.Invalid, `action "new" not defined on unit "busy/0"`)
 	w.st.Before(func() { w.ok(u.SetCharm(w.ctx, "local:jammy/busy-1")) })
-	_, _, errs, err = w.st.Tasks().Enqueue(w.ctx, []state.NewTask{{Unit: "busy/0", Name: "look"}})
+	_, _, errs, err = w.st.Tasks().Enqueue(w.ctx, []state.NewTask{{Receiver: "busy/0", Name: "look"}})
 	w.ok(err)
 	w.refused(errs[0], entity.Invalid, `action "look" not defined on unit "busy/0"`)
 	w.enqueues(new[0])
@@ -135,7 +135,7 @@ func TestTheLifeOfATask(t *testing.T) {
 	w := newWorld(t)
 	w.busyService(2)
 	u, other := w.started("busy/0"), w.unit("busy/1")
-	id := w.enqueues(state.NewTask{Unit: "busy/0", Name: "backup"})
+	id := w.enqueues(state.NewTask{Receiver: "busy/0", Name: "backup"})
 	_, err := other.BeginTask(w.ctx, id)
 	w.refused(err, entity.Unauthorized, "permission denied")
 	w.refused(other.FinishTask(w.ctx, id, entity.TaskOutcome{Status: entity.TaskFailed}), entity.Unauthorized,
@@ -319,4 +319,59 @@ func TestWatchTasks(t *testing.T) {
 	w.ok(err)
 	next(t, of)
 	next(t, own)
+}
+
+// A machine runs commands and no actions. Its agent sees only its own, and they end with it.
+func TestTasksOfMachines(t *testing.T) {
+	w := newWorld(t)
+	w.busyService(1)
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	id := m.ID()
+	watch, err := w.st.Watches().MachineTasks(w.ctx, id)
+	w.ok(err)
+	next(t, watch)
+	operation, ids, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command(id), command("busy/0"), command(id),
+		{Receiver: id, Name: "backup"}, command("99")})
+	w.ok(err)
+	w.refused(errs[3], entity.Invalid, `cannot add action "backup" to a machine; only predefined actions allowed`)
+	w.refused(errs[4], entity.NotFound, "machine 99 not found")
+	next(t, watch)
+	all, err := w.st.Tasks().Operation(w.ctx, operation)
+	w.ok(err)
+	if want := "command run on machine-" + id + ",unit-busy-0,machine-" + id; all.Summary != want {
+		t.Errorf("the summary is %q, want %q", all.Summary, want)
+	}
+	own, err := m.Tasks(w.ctx)
+	w.ok(err)
+	if want := []entity.TaskRef{{ID: ids[0], Status: entity.TaskPending}, {ID: ids[2], Status: entity.TaskPending}}; !slices.Equal(
+		own, want) {
+		t.Errorf("the machine has %v, want %v", own, want)
+	}
+	_, err = m.BeginTask(w.ctx, ids[1])
+	w.refused(err, entity.Unauthorized, "permission denied")
+	w.refused(m.FinishTask(w.ctx, ids[1], entity.TaskOutcome{Status: entity.TaskCompleted}), entity.Unauthorized,
+		"permission denied")
+	_, err = w.unit("busy/0").BeginTask(w.ctx, ids[0])
+	w.refused(err, entity.Unauthorized, "permission denied")
+	task, err := m.BeginTask(w.ctx, ids[0])
+	w.ok(err)
+	if task.Receiver != id || task.Status != entity.TaskRunning {
+		t.Errorf("it begins %+v", task)
+	}
+	w.ok(m.FinishTask(w.ctx, ids[0], entity.TaskOutcome{Status: entity.TaskCompleted, Results: "{}"}))
+	w.task(ids[0], entity.TaskCompleted)
+	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "n"}))
+	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
+	m, err = w.st.Machine(w.ctx, id)
+	w.ok(err)
+	w.ok(m.EnsureDead(w.ctx))
+	_, _, errs, err = w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command(id)})
+	w.ok(err)
+	w.refused(errs[0], entity.NotAlive, "machine "+id+" is dead")
+	w.ok(m.Remove(w.ctx))
+	w.cleans()
+	if task := w.task(ids[2], entity.TaskCancelled); task.Message != "machine removed" {
+		t.Errorf("the message is %q", task.Message)
+	}
 }

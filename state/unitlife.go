@@ -131,7 +131,7 @@ func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err 
 	if err := u.closeAllPortsOps(ctx, o); err != nil {
 		return nil, err
 	}
-	u.taskedOps(o)
+	o.taskedOps(u.doc.Name, u.doc.Tasked)
 	return nil, u.emptiedOps(ctx, o, t.destruction)
 }
 

@@ -47,21 +47,26 @@ func (c *Conn) EnqueueActions(
 	return operation, tasks, nil
 }
 
-// A RunArgs is a command for units.
+// A RunArgs is a command for units and machines.
 type RunArgs struct {
 	Command  string
 	Timeout  time.Duration // 0 for none
 	Units    []string
 	Services []string
 	Machines []string
+	All      bool  // all machines, and nothing else
 	Parallel *bool // whether it waits for hooks; nil for the default
 	Group    *string
 }
 
-// RunCommand has units run a command of a shell's.
+// RunCommand has units and machines run a command of a shell's.
 func (c *Conn) RunCommand(ctx context.Context, args RunArgs) (operation string, tasks []Enqueued, err error) {
 	var result params.EnqueuedActions
-	err = c.action(ctx, "Run", params.RunParams{Commands: args.Command, Timeout: args.Timeout, Units: args.Units,
+	method := "Run"
+	if args.All {
+		method = "RunOnAllMachines"
+	}
+	err = c.action(ctx, method, params.RunParams{Commands: args.Command, Timeout: args.Timeout, Units: args.Units,
 		Applications: args.Services, Machines: args.Machines, Parallel: args.Parallel, ExecutionGroup: args.Group}, &result)
 	operation, tasks = enqueued(result)
 	return operation, tasks, err

@@ -66,6 +66,44 @@ func (f MachinerFacade) WatchMachine(ctx context.Context, tag entity.Tag) (<-cha
 	return notify(ctx, f, "Machiner", "WatchMachine", params.Entity{Tag: params.TagOf(tag)})
 }
 
+// MachineActionsFacade makes the requests of facade MachineActions.
+type MachineActionsFacade struct{ Caller }
+
+// BeginTask calls state.Machine.BeginTask.
+func (f MachineActionsFacade) BeginTask(ctx context.Context, tag entity.Tag, id string) (entity.Task, error) {
+	var result entity.Task
+	err := call(ctx, f, "MachineActions", "BeginTask", struct {
+		Tag params.Tag `json:"tag"`
+		Id  string     `json:"id"`
+	}{params.TagOf(tag), id}, &result)
+	return result, err
+}
+
+// FinishTask calls state.Machine.FinishTask.
+func (f MachineActionsFacade) FinishTask(
+	ctx context.Context, tag entity.Tag, id string, outcome entity.TaskOutcome,
+) error {
+	return call(ctx, f, "MachineActions", "FinishTask", struct {
+		Tag     params.Tag         `json:"tag"`
+		Id      string             `json:"id"`
+		Outcome entity.TaskOutcome `json:"outcome"`
+	}{params.TagOf(tag), id, outcome}, nil)
+}
+
+// Tasks calls state.Machine.Tasks.
+func (f MachineActionsFacade) Tasks(ctx context.Context, tag entity.Tag) ([]entity.TaskRef, error) {
+	var reply struct {
+		Tasks []entity.TaskRef `json:"tasks"`
+	}
+	err := call(ctx, f, "MachineActions", "Tasks", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Tasks, err
+}
+
+// WatchTasks calls state.Watches.MachineTasks.
+func (f MachineActionsFacade) WatchTasks(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "MachineActions", "WatchTasks", params.Entity{Tag: params.TagOf(tag)})
+}
+
 // DeployerFacade makes the requests of facade Deployer.
 type DeployerFacade struct{ Caller }
 

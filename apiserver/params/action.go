@@ -10,7 +10,7 @@ import (
 // An Action is a task: to enqueue, or enqueued.
 type Action struct {
 	Tag            Tag            `json:"tag,omitzero"`
-	Receiver       string         `json:"receiver"` // a unit's tag, or "mysql/leader"
+	Receiver       string         `json:"receiver"` // a unit's tag or a machine's, or "mysql/leader"
 	Name           string         `json:"name"`
 	Parameters     map[string]any `json:"parameters,omitempty" limit:"file"`
 	Parallel       *bool          `json:"parallel,omitempty"`
@@ -80,7 +80,7 @@ type OperationQueryArgs struct {
 	Limit        *int     `json:"limit,omitempty"`
 }
 
-// A RunParams is a command for units.
+// A RunParams is a command for units and machines.
 type RunParams struct {
 	Commands       string        `json:"commands" limit:"file"`
 	Timeout        time.Duration `json:"timeout"`
@@ -116,7 +116,7 @@ type ApplicationCharmActionsResult struct {
 // ActionResultOf returns the wire's form of a task.
 func ActionResultOf(t entity.Task) ActionResult {
 	r := ActionResult{
-		Action: &Action{Tag: TagOf(entity.TaskTag(t.ID)), Receiver: entity.UnitTag(t.Unit).String(), Name: t.Name,
+		Action: &Action{Tag: TagOf(entity.TaskTag(t.ID)), Receiver: entity.ReceiverTag(t.Receiver).String(), Name: t.Name,
 			Parameters: jsonMap(t.Params), Parallel: &t.Parallel, ExecutionGroup: &t.Group},
 		Enqueued: t.Enqueued, Started: t.Started, Completed: t.Completed, Status: string(t.Status), Message: t.Message,
 		Output: jsonMap(t.Results),
@@ -134,7 +134,7 @@ func (r ActionResult) Task() entity.Task {
 	if a := r.Action; a != nil {
 		t.ID, t.Name, t.Params = a.Tag.ID, a.Name, jsonText(a.Parameters)
 		if tag, err := ParseTag(a.Receiver); err == nil {
-			t.Unit = tag.ID
+			t.Receiver = tag.ID
 		}
 	}
 	for _, m := range r.Log {

@@ -73,10 +73,10 @@ func TestCommandCalls(t *testing.T) {
 			asked: []string{`EnqueueActions go {"a":{"b":2,"keep":[1,"yes"]}} [web/0]`}},
 		{line: "run --unit web/0,web/leader -a store ls -l",
 			asked: []string{`RunCommand {"Command":"ls -l","Timeout":300000000000,"Units":["web/0","web/leader"],` +
-				`"Services":["store"],"Machines":null,"Parallel":null,"Group":null}`}, stderr: "There are no units to run it.\n"},
+				`"Services":["store"],"Machines":null,"All":false,"Parallel":null,"Group":null}`}, stderr: "There are no units or machines to run it.\n"},
 		{line: "exec --service web --service store --timeout 1m --parallel --execution-group g uptime",
 			asked: []string{`RunCommand {"Command":"uptime","Timeout":60000000000,"Units":null,` +
-				`"Services":["web","store"],"Machines":null,"Parallel":true,"Group":"g"}`}, stderr: "There are no units to run it.\n"},
+				`"Services":["web","store"],"Machines":null,"All":false,"Parallel":true,"Group":"g"}`}, stderr: "There are no units or machines to run it.\n"},
 		{line: "operations --apps web --applications store --units web/0 --status failed --limit 5",
 			asked: []string{`Operations {"Services":["store","web"],"Units":["web/0"],"Machines":null,"Actions":null,` +
 				`"Statuses":["failed"],"Limit":5}`}, stderr: "There are more: see --limit.\n"},

@@ -40,7 +40,7 @@ func TestFormats(t *testing.T) {
 		}
 		for _, args := range lines[cmd.Name()] {
 			u.fake.config.Settings = map[string]entity.ConfigSetting{"title": {Value: "a: b"}}
-			u.fake.tasks = []entity.Task{{ID: "2", Unit: "web/0", Status: entity.TaskCompleted}}
+			u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted}}
 			u.fake.resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "site", File: &entity.ResourceFile{Size: 1}}},
 				Units: map[string]map[string]entity.ResourceFile{"web/0": {"site": {Size: 1}}}}
 			u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "web"} }

@@ -21,8 +21,8 @@ func operationsCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "operations",
 		Aliases: []string{"list-operations"},
-		Short:   "List what units were asked to do",
-		Long: `List the newest operations: what users have asked units to do, each with its tasks. Each
+		Short:   "List what units and machines were asked to do",
+		Long: `List the newest operations: what users have asked units and machines to do, each with its tasks. Each
 flag takes several values, separated by commas, and selects operations that have a task
 of one of them.
 
@@ -61,7 +61,7 @@ and max-action-results-size say.`,
 	f.StringSliceVar(&q.Services, "applications", nil, "the services")
 	f.StringSliceVar(&apps, "apps", nil, "the same")
 	f.StringSliceVar(&q.Units, "units", nil, "the units")
-	f.StringSliceVar(&q.Machines, "machines", nil, "the machines, none of which has tasks yet")
+	f.StringSliceVar(&q.Machines, "machines", nil, "the machines")
 	f.StringSliceVar(&q.Actions, "actions", nil, "the names of actions; juju-run for commands")
 	f.StringSliceVar(&q.Statuses, "status", nil, "the statuses, such as pending, running, completed or failed")
 	f.IntVar(&q.Limit, "limit", 0, "how many to list at most; 50 if 0")
@@ -125,8 +125,8 @@ func operationValue(o entity.Operation) map[string]any {
 	for _, t := range o.Tasks {
 		task := taskValue(t)
 		delete(task, "id")
-		delete(task, "unit")
-		task["host"] = t.Unit
+		delete(task, receiverKind(t))
+		task["host"] = t.Receiver
 		tasks[t.ID] = task
 		action := map[string]any{"name": t.Name}
 		if params := jsonMap(t.Params); len(params) > 0 {

@@ -109,8 +109,8 @@ func (r *runAction) report(
 	for i, task := range tasks {
 		errs = append(errs, task.Err)
 		if task.Err == nil {
-			value["unit-"+strings.ReplaceAll(task.Task.Unit, "/", "-")] = map[string]any{
-				"id": task.Task.ID, "unit": task.Task.Unit}
+			value["unit-"+strings.ReplaceAll(task.Task.Receiver, "/", "-")] = map[string]any{
+				"id": task.Task.ID, "unit": task.Task.Receiver}
 		} else if len(tasks) > 1 {
 			r.warn(fmt.Sprintf("%s: %v", units[i], task.Err))
 		}
@@ -125,7 +125,7 @@ func (r *runAction) report(
 	if r.wait.waits() {
 		o, err := r.awaitOperation(ctx, api, operation, r.wait.duration())
 		for _, task := range o.Tasks {
-			value["unit-"+strings.ReplaceAll(task.Unit, "/", "-")] = taskValue(task)
+			value["unit-"+strings.ReplaceAll(task.Receiver, "/", "-")] = taskValue(task)
 		}
 		if err != nil && failure == nil {
 			failure = stillRunning(err, o)
@@ -151,7 +151,7 @@ func stillRunning(err error, o entity.Operation) error {
 	var on []string
 	for _, task := range o.Tasks {
 		if !task.Status.IsOver() {
-			on = append(on, "unit "+task.Unit)
+			on = append(on, receiverKind(task)+" "+task.Receiver)
 		}
 	}
 	return entity.WithHint(fmt.Errorf("timed out waiting for results from: %s", strings.Join(on, ", ")),

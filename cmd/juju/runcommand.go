@@ -19,12 +19,15 @@ import (
 func runCommand(s *session) *cobra.Command {
 	r := &runOnUnits{session: s}
 	cmd := &cobra.Command{
-		Use:     "run --unit UNIT|--application SERVICE COMMAND",
+		Use:     "run --unit UNIT|--application SERVICE|--machine MACHINE|--all COMMAND",
 		Aliases: []string{"exec"},
-		Short:   "Run a command on units",
+		Short:   "Run a command on units or machines",
 		Long: `Run a shell command in the context of units: in the directory of the charm, with the hook
 tools, while no hook runs. What it changes of relations and ports counts if it exits with
 0. SERVICE/leader is the unit that leads a service.
+
+On a machine, the command runs outside of any unit, without hook tools, in the directory
+where juju ssh begins, while no hook runs there. --all is for all machines.
 
 The output and the exit code of a single command are those of this one. Those of several
 are printed as a list. A command that takes longer than --timeout is ended.
@@ -33,7 +36,9 @@ The command is run here as in Juju 2, where it is exec in Juju 3. To run an acti
 charm: juju run-action.`,
 		Example: `  juju run --unit web/0 'relation-ids store'
   juju run --application web --timeout 1m 'config-get title'
-  juju run --unit web/leader is-leader`,
+  juju run --unit web/leader is-leader
+  juju run --machine 0,1 uptime
+  juju run --all 'df -h'`,
 		Annotations: seeAlso("run-action", "ssh", "operations", "show-task"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
@@ -42,8 +47,8 @@ charm: juju run-action.`,
 	f.StringSliceVarP(&r.units, "unit", "u", nil, "the units, separated by commas")
 	f.StringSliceVarP(&r.services, "application", "a", nil, "the services, of which all units run it")
 	f.StringSliceVar(&r.older, "service", nil, "older name of --application")
-	f.StringSliceVar(&r.machines, "machine", nil, "machines; this is not supported, see juju help ssh")
-	f.BoolVar(&r.all, "all", false, "all machines; this is not supported, see juju help ssh")
+	f.StringSliceVar(&r.machines, "machine", nil, "the machines, separated by commas")
+	f.BoolVar(&r.all, "all", false, "all machines")
 	f.DurationVar(&r.timeout, "timeout", 5*time.Minute, "how long the command may take")
 	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks of the machine")
 	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions of this group")
@@ -75,15 +80,17 @@ func (r *runOnUnits) check(args []string) error {
 		return usagef("You cannot specify --all and individual units")
 	case !r.all && len(r.machines)+len(r.services)+len(r.units) == 0:
 		return usagef("You must specify a target, either through --all, --machine, --service or --unit")
-	case r.all || len(r.machines) > 0:
-		return withHint(entity.Errorf(entity.NotSupported, "cannot run a command on machines: only on units"),
-			"For a shell on a machine, or a command there: juju ssh MACHINE [COMMAND]")
 	case r.timeout <= 0:
 		return usagef("--timeout must be positive")
 	}
 	for _, unit := range r.units {
 		if !isUnitTarget(unit) {
 			return usageError{entity.InvalidUnit(unit)}
+		}
+	}
+	for _, machine := range r.machines {
+		if !entity.IsValidMachine(machine) {
+			return usageError{entity.InvalidMachine(machine)}
 		}
 	}
 	if len(r.services) > 0 {
@@ -103,7 +110,8 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	request := client.RunArgs{Command: strings.Join(args, " "), Timeout: r.timeout, Units: r.units, Services: r.services}
+	request := client.RunArgs{Command: strings.Join(args, " "), Timeout: r.timeout, Units: r.units, Services: r.services,
+		Machines: r.machines, All: r.all}
 	if r.parallel {
 		request.Parallel = &r.parallel
 	}
@@ -120,7 +128,7 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 			errs = append(errs, task.Err)
 		}
 		if len(tasks) == 0 {
-			r.note("There are no units to run it.")
+			r.note("There are no units or machines to run it.")
 			return nil
 		}
 		failure := bulk("commands", "queued", errs)
@@ -144,7 +152,7 @@ func (r *runOnUnits) results(
 	if r.background {
 		for _, task := range tasks {
 			if task.Err == nil {
-				fmt.Fprintf(r.stdout, "%s\n", inLine([]any{"Task " + task.Task.ID + " queued on unit " + task.Task.Unit})...)
+				fmt.Fprintf(r.stdout, "%s\n", inLine([]any{"Task " + task.Task.ID + " queued on " + receiverKind(task.Task) + " " + task.Task.Receiver})...)
 			}
 		}
 		return nil
@@ -209,7 +217,11 @@ func streamOf(results map[string]any, name string) []byte {
 
 // commandValue returns what is printed of one of several commands.
 func commandValue(task entity.Task) map[string]any {
-	value := map[string]any{"UnitId": task.Unit, "Stdout": ""}
+	key := "UnitId"
+	if receiverKind(task) == "machine" {
+		key = "MachineId"
+	}
+	value := map[string]any{key: task.Receiver, "Stdout": ""}
 	results := jsonMap(task.Results)
 	for name, key := range map[string]string{"stdout": "Stdout", "stderr": "Stderr",
 		"stdout-encoding": "Stdout.encoding", "stderr-encoding": "Stderr.encoding"} {

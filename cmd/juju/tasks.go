@@ -32,7 +32,7 @@ func showTaskCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-task ID",
 		Short: "Show a task and its results",
-		Long: `Show a task: an action or a command of one unit. It has its status, what it has logged and
+		Long: `Show a task: an action of a unit, or a command of a unit or machine. It has its status, what it has logged and
 its results. With --wait, wait until it is over.`,
 		Example: `  juju show-task 12
   juju show-task 12 --wait=1m --format json`,
@@ -255,7 +255,7 @@ func (s *session) actionStatus(ctx context.Context, api tasksAPI, prefix string,
 		if !task.Completed.IsZero() {
 			completed = task.Completed.UTC().Format(time.DateTime)
 		}
-		list = append(list, map[string]any{"id": task.ID, "action": task.Name, "unit": task.Unit,
+		list = append(list, map[string]any{"id": task.ID, "action": task.Name, receiverKind(task): task.Receiver,
 			"status": fmt.Sprint(task.Status), "completed at": completed})
 	}
 	text, err := encode(output.format, map[string]any{"actions": list})

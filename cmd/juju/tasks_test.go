@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-var taskOver = entity.Task{ID: "2", Unit: "web/0", Name: "go", Status: entity.TaskCompleted, Message: "fine",
+var taskOver = entity.Task{ID: "2", Receiver: "web/0", Name: "go", Status: entity.TaskCompleted, Message: "fine",
 	Results: []byte(`{"a":{"b":"1"},"return-code":0,"stdout":"x\n"}`), Params: []byte(`{"level":5}`),
 	Log:      []entity.TaskMessage{{At: time.Unix(100, 0), Message: "half"}},
 	Enqueued: time.Unix(99, 0), Started: time.Unix(100, 0), Completed: time.Unix(101, 0)}
@@ -59,7 +59,7 @@ func TestRunAction(t *testing.T) {
 	u.fake.tasks = []entity.Task{taskOver}
 	u.types("run-action", "web/0", "go")
 	u.sees(0, "Action queued with id: \"2\"\n", "")
-	u.fake.tasks = append(u.fake.tasks, entity.Task{ID: "3", Unit: "web/1", Status: entity.TaskPending})
+	u.fake.tasks = append(u.fake.tasks, entity.Task{ID: "3", Receiver: "web/1", Status: entity.TaskPending})
 	u.types("run-action", "web/0", "web/1", "go")
 	u.sees(0, "unit-web-0:\n    id: \"2\"\n    unit: web/0\nunit-web-1:\n    id: \"3\"\n    unit: web/1\n", "")
 	u.types("run-action", "web/0", "web/1", "go", "--wait=1ms", "--format", "json")
@@ -86,7 +86,7 @@ func TestRunAction(t *testing.T) {
 // The output and the exit code of one command are those of juju; several are a list.
 func TestRun(t *testing.T) {
 	u := newUser(t)
-	task := entity.Task{ID: "2", Unit: "web/0", Status: entity.TaskCompleted,
+	task := entity.Task{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted,
 		Results: []byte(`{"return-code":3,"stdout":"\u001b[1mx\n","stderr":"y\n"}`)}
 	u.fake.tasks = []entity.Task{task}
 	u.types("run", "--unit", "web/0", "x")
@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 	u.sees(3, "\\x1b[1mx\n", "y\n")
 	u.types("run", "--unit", "web/0", "--format", "yaml", "x")
 	u.sees(0, "- ReturnCode: 3\n  Stderr: |\n    y\n  Stdout: \"\\e[1mx\\n\"\n  UnitId: web/0\n", "")
-	u.fake.tasks = []entity.Task{{ID: "2", Unit: "web/0", Status: entity.TaskFailed, Message: "command timed out"}}
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskFailed, Message: "command timed out"}}
 	u.types("run", "--unit", "web/0", "x")
 	u.sees(1, "", "ERROR command timed out\nSee the whole task: juju show-task 2\n")
 	u.types("run", "--unit", "web/0", "--background", "x")
@@ -111,9 +111,16 @@ func TestRun(t *testing.T) {
 		u.types(append([]string{"run"}, strings.Fields(line)...)...)
 		u.sees(2, "", "ERROR "+want+"\nFor usage: juju help run\n")
 	}
-	u.types("run", "--machine", "0", "x")
-	u.sees(1, "", "ERROR cannot run a command on machines: only on units\n"+
-		"For a shell on a machine, or a command there: juju ssh MACHINE [COMMAND]\n")
+	u.types("run", "--machine", "x", "x")
+	u.sees(2, "", "ERROR invalid machine id \"x\"\nA machine is a number, a container its machine with type and number: "+
+		"3, 3/lxd/0\n")
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "0", Status: entity.TaskCompleted}}
+	u.types("run", "--machine", "0", "--format", "yaml", "x")
+	u.sees(0, "- MachineId: \"0\"\n  Stdout: \"\"\n", "")
+	u.types("run", "--all", "--background", "x")
+	u.sees(0, "Task 2 queued on machine 0\n", "")
+	u.types("show-task", "2")
+	u.sees(0, "id: \"2\"\nmachine: \"0\"\nstatus: completed\n", "")
 }
 
 func TestOperations(t *testing.T) {

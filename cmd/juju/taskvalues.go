@@ -25,9 +25,12 @@ func timing(enqueued, started, completed time.Time) map[string]any {
 	return times
 }
 
+// receiverKind says what runs a task: "unit" or "machine".
+func receiverKind(t entity.Task) string { return string(entity.ReceiverTag(t.Receiver).Kind) }
+
 // taskValue returns what commands print of a task.
 func taskValue(t entity.Task) map[string]any {
-	value := map[string]any{"id": t.ID, "unit": t.Unit, "status": string(t.Status)}
+	value := map[string]any{"id": t.ID, receiverKind(t): t.Receiver, "status": string(t.Status)}
 	if t.Message != "" {
 		value["message"] = t.Message
 	}

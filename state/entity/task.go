@@ -10,8 +10,8 @@ import (
 // A TaskStatus says how far a task has come, in Juju's words.
 type TaskStatus string
 
-// The statuses of tasks. A task begins Pending, and is Running while its unit works on it. A task
-// that is cancelled before it runs is Cancelled; one that runs is Aborting until its unit has
+// The statuses of tasks. A task begins Pending, and is Running while its receiver works on it. A task
+// that is cancelled before it runs is Cancelled; one that runs is Aborting until that has
 // ended it, and then Aborted.
 const (
 	TaskPending   TaskStatus = "pending"
@@ -54,12 +54,12 @@ const (
 	TimeoutParam = "timeout"
 )
 
-// A Task is one action of one unit, or a command that a user runs there.
+// A Task is one action of one unit, or a command that a user runs there or on a machine.
 type Task struct {
 	ID        string          `json:"id"` // "12"
 	Operation string          `json:"operation"`
-	Unit      string          `json:"unit"`
-	Name      string          `json:"name"` // of the action, or CommandTask
+	Receiver  string          `json:"receiver"` // the unit that runs it, "mysql/0", or the machine, "3"
+	Name      string          `json:"name"`     // of the action, or CommandTask
 	Params    json.RawMessage `json:"params,omitempty"`
 	Parallel  bool            `json:"parallel,omitempty"` // it does not wait for hooks of the machine
 	Group     string          `json:"group,omitempty"`    // tasks of a group run one at a time
@@ -72,13 +72,21 @@ type Task struct {
 	Completed time.Time       `json:"completed,omitzero"`
 }
 
+// ReceiverTag returns the tag of the unit or machine that runs a task.
+func ReceiverTag(name string) Tag {
+	if IsValidMachine(name) {
+		return MachineTag(name)
+	}
+	return UnitTag(name)
+}
+
 // A TaskMessage is one that a task has logged.
 type TaskMessage struct {
 	At      time.Time `json:"at" bson:"at"`
 	Message string    `json:"message" bson:"message"`
 }
 
-// An Operation is what a user asked for at once: tasks for one or several units.
+// An Operation is what a user asked for at once: tasks for one or several units or machines.
 type Operation struct {
 	ID       string
 	Summary  string
@@ -86,7 +94,7 @@ type Operation struct {
 	Tasks    []Task // by number
 }
 
-// A TaskRef is an unfinished task of a unit.
+// A TaskRef is an unfinished task of a unit or machine.
 type TaskRef struct {
 	ID     string     `json:"id"`
 	Status TaskStatus `json:"status"`

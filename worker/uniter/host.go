@@ -24,7 +24,7 @@ type host struct {
 	record func(message string) error                                 // commits the directory to its history
 	hooks  func() (hooks.Implemented, error)                          // which hooks the charm has
 	// commands are those of the machine's users; it may be nil. endCommands ends their service.
-	commands    <-chan *localCommand
+	commands    <-chan *hooks.Command
 	endCommands func()
 }
 
@@ -59,7 +59,7 @@ func newHost(config Config) (*host, error) {
 	}
 	history := &charmdir.History{Path: config.Hooks.CharmDir, Author: "unit " + config.Unit.ID}
 	dir := charmdir.Dir{Path: config.Hooks.CharmDir, Work: config.StateDir, History: history}
-	commands, end := serveCommands(config.Hooks.RunDir)
+	commands, end := hooks.ServeCommands(config.Hooks.RunDir, func(err error) { logger.Errorf("%v", err) })
 	return &host{
 		commands: commands, endCommands: end,
 		store:  localstate.Open(filepath.Join(config.StateDir, stateFile)),

@@ -63,8 +63,8 @@ type remote struct {
 	config     entity.ModelConfig
 	configured func(entity.ModelConfig) // is called with it whenever it was read
 
-	commands <-chan *localCommand // of the machine's users; nil if there are none
-	command  *localCommand        // the one that runs next, or nil
+	commands <-chan *hooks.Command // of the machine's users; nil if there are none
+	command  *hooks.Command        // the one that runs next, or nil
 
 	counterparts chan counterpart // events of the relations' watches
 	watched      map[int]context.CancelFunc

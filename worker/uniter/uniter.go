@@ -236,7 +236,7 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	u.factory.Hook.Settings = u.remote.config.Values()
 	u.factory.Hook.LockExempt = u.remote.config.LockExempt(u.remote.snapshot.Unit.Service)
 	if next.Verb == resolver.RunCommand {
-		u.factory.Command = &u.remote.command.Command
+		u.factory.Command = u.remote.command
 		defer func() { u.remote.endCommand(err) }()
 	}
 	op, err := u.factory.New(next, before, u.remote.copy())

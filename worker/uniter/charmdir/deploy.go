@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"juju/charm"
-	"juju/worker/uniter/durable"
+	"juju/worker/durable"
 )
 
 // A Source has the archives of charms, by URL.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"juju/worker/uniter/durable"
+	"juju/worker/durable"
 )
 
 // A File stores a State.

@@ -74,7 +74,7 @@ type Factory struct {
 	// Hook is what the contexts of all hooks have in common.
 	Hook hooks.ContextParams
 	// Command is what a user of the machine runs next, or nil.
-	Command *Command
+	Command *hooks.Command
 }
 
 // New returns the operation that the resolver has chosen for a unit in state s.

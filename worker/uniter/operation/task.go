@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,21 +22,11 @@ type taskAPI interface {
 // terminated is the outcome of a task that was interrupted. It is never run again.
 var terminated = entity.TaskOutcome{Status: entity.TaskFailed, Message: "action terminated"}
 
-// A Command is one that a user of the machine runs with juju-run.
-type Command struct {
-	hooks.Command
-	Context context.Context // ends when the user no longer waits for it
-	// Code is its exit code when it is over, unless Err says why it has none, or that what it has
-	// changed was refused.
-	Code int
-	Err  error
-}
-
 // runTask runs an action or a user's command, or finishes one.
 type runTask struct {
 	Factory
-	id      string   // "" for a command of a user of the machine
-	command *Command // that; nil if an earlier agent has run it
+	id      string         // "" for a command of a user of the machine
+	command *hooks.Command // that; nil if an earlier agent has run it
 	remote  resolver.Remote
 	done    bool // an earlier agent has run it
 	name    string
@@ -125,11 +114,8 @@ func (o *runTask) executeCommand(
 		return over, nil
 	case err != nil:
 		return s, err
-	case failed != nil && failed.ExitCode > 0 && failed.Message == "":
-		o.command.Code = failed.ExitCode
-		return over, nil
 	case failed != nil:
-		o.command.Err = errors.New(cmp.Or(failed.Message, failed.Reason))
+		o.command.Failed(failed)
 		return over, nil
 	}
 	op := *s.Op

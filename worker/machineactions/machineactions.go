@@ -1,0 +1,232 @@
+package machineactions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/juju/loggo"
+
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker"
+)
+
+var logger = loggo.GetLogger("juju.worker.machineactions")
+
+// Config is what the worker needs.
+type Config struct {
+	API     API
+	Machine entity.Tag
+	Hooks   hooks.RunnerParams // where commands run
+	// Context returns what the environment of all commands has in common now.
+	Context func() hooks.ContextParams
+}
+
+// recordName is the name of the file in Hooks.RunDir that says what runs.
+const recordName = "command.json"
+
+// terminated is the outcome of a task that was interrupted.
+var terminated = entity.TaskOutcome{Status: entity.TaskFailed, Message: "action terminated"}
+
+// New returns the worker of one machine. When it is told to end it lets a running command finish,
+// for as long as Hooks.StopTimeout says.
+func New(config Config) worker.Func {
+	return func(ctx context.Context) error {
+		if err := os.MkdirAll(config.Hooks.RunDir, 0o700); err != nil {
+			return fmt.Errorf("cannot make the directory of the machine's commands: %w", err)
+		}
+		runner, err := hooks.NewRunner(config.Hooks)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if err := runner.Close(); err != nil {
+				logger.Warningf("%v", err)
+			}
+		}()
+		commands, end := hooks.ServeCommands(config.Hooks.RunDir, func(err error) { logger.Errorf("%v", err) })
+		defer end()
+		r := &running{Config: config, runner: runner, commands: commands,
+			record: recordFile(filepath.Join(config.Hooks.RunDir, recordName))}
+		return r.loop(ctx)
+	}
+}
+
+type running struct {
+	Config
+	runner   *hooks.Runner
+	commands <-chan *hooks.Command
+	record   recordFile
+	events   <-chan struct{}
+}
+
+func (r *running) loop(ctx context.Context) (err error) {
+	if err := r.recover(ctx); err != nil {
+		return err
+	}
+	if r.events, err = r.API.WatchTasks(ctx, r.Machine); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case _, ok := <-r.events:
+			if !ok {
+				return worker.Ended(ctx)
+			}
+		case command := <-r.commands:
+			err := r.command(ctx, command)
+			if command.Err == nil {
+				command.Err = err
+			}
+			command.End()
+			if err != nil {
+				return err
+			}
+		}
+		if err := r.tasks(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// recover ends what an earlier agent has left running.
+func (r *running) recover(ctx context.Context) error {
+	left, err := r.record.read()
+	if err != nil {
+		return err
+	}
+	if left.Process != nil {
+		if err := hooks.EndInterrupted(*left.Process); err != nil {
+			return err
+		}
+	}
+	if left.Task != "" {
+		outcome := terminated
+		if left.Outcome != nil {
+			outcome = *left.Outcome
+		}
+		if err := r.API.FinishTask(ctx, r.Machine, left.Task, outcome); err != nil {
+			return err
+		}
+	}
+	return r.record.clear()
+}
+
+// tasks runs the machine's tasks until there are none.
+func (r *running) tasks(ctx context.Context) error {
+	for ctx.Err() == nil {
+		refs, err := r.API.Tasks(ctx, r.Machine)
+		if err != nil || len(refs) == 0 {
+			return err
+		}
+		if refs[0].Status != entity.TaskPending { // its agent, or its machine, was lost
+			err = r.API.FinishTask(ctx, r.Machine, refs[0].ID, terminated)
+		} else {
+			err = r.task(ctx, refs[0].ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// task runs a task.
+func (r *running) task(ctx context.Context, id string) error {
+	begun, err := r.API.BeginTask(ctx, r.Machine, id)
+	if errors.Is(err, entity.TaskGone) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	task, err := hooks.NewTask(begun)
+	if err != nil {
+		return err
+	}
+	during, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var outcome entity.TaskOutcome
+	done := make(chan error, 1)
+	go func() {
+		hctx, failed, err := r.run(during, task)
+		switch {
+		case errors.Is(err, hooks.ErrAbort): // while it waited for hooks
+			outcome, err = entity.TaskOutcome{Status: entity.TaskAborted, Message: "aborted"}, nil
+		case err == nil:
+			outcome, err = hctx.Outcome(failed)
+		}
+		done <- err
+	}()
+	if err := r.await(during, id, done, func() { cancel(hooks.ErrAbort) }); err != nil {
+		return err
+	}
+	// From here on the task has ended, even if the agent is told to end now.
+	if err := r.record.write(record{Task: id, Outcome: &outcome}); err != nil {
+		return err
+	}
+	ctx, cancelFinish := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancelFinish()
+	if err := r.API.FinishTask(ctx, r.Machine, id, outcome); err != nil {
+		return err
+	}
+	return r.record.clear()
+}
+
+// await waits for the end of a task, and aborts it when a user cancels it.
+func (r *running) await(ctx context.Context, id string, done <-chan error, abort func()) error {
+	events := r.events
+	for {
+		select {
+		case err := <-done:
+			return err
+		case _, ok := <-events:
+			if !ok {
+				events = nil // the loop will find out too
+				continue
+			}
+			refs, err := r.API.Tasks(ctx, r.Machine)
+			if err == nil && !slices.ContainsFunc(refs, func(t entity.TaskRef) bool {
+				return t.ID == id && t.Status != entity.TaskAborting
+			}) {
+				abort()
+			}
+		}
+	}
+}
+
+// command runs a command of a user of the machine. An error concerns the worker.
+func (r *running) command(ctx context.Context, c *hooks.Command) error {
+	during, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.Context, func() { cancel(hooks.ErrAbort) })()
+	_, failed, err := r.run(during, c.Task())
+	if errors.Is(err, hooks.ErrAbort) { // while it waited for hooks
+		c.Err = err
+		return nil
+	} else if err != nil {
+		return err
+	}
+	c.Failed(failed)
+	return r.record.clear()
+}
+
+// run runs a task or command. failed says how it has failed; err, that it has not run.
+func (r *running) run(ctx context.Context, task *hooks.Task) (*hooks.Context, *hooks.FailedError, error) {
+	params := r.Context()
+	params.Task = task
+	hctx := hooks.NewMachineContext(r.Machine.ID, params)
+	err := r.runner.Run(ctx, hctx, func(p hooks.Process) error {
+		return r.record.write(record{Task: task.ID, Process: &p})
+	})
+	var failed *hooks.FailedError
+	if errors.As(err, &failed) {
+		err = nil
+	}
+	return hctx, failed, err
+}

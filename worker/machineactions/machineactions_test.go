@@ -1,0 +1,259 @@
+package machineactions
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker"
+)
+
+// patience is how long a test waits for something.
+const patience = 20 * time.Second
+
+// A controller has the tasks of machine 3.
+type controller struct {
+	t *testing.T
+
+	mu      sync.Mutex
+	tasks   []entity.Task
+	changed chan struct{} // closed at the next change
+	watch   chan struct{}
+}
+
+func newController(t *testing.T) *controller {
+	return &controller{t: t, changed: make(chan struct{}), watch: make(chan struct{}, 1)}
+}
+
+// change calls f, and wakes who waits.
+func (c *controller) change(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+	close(c.changed)
+	c.changed = make(chan struct{})
+	select {
+	case c.watch <- struct{}{}:
+	default:
+	}
+}
+
+func (c *controller) task(id string) *entity.Task {
+	i := slices.IndexFunc(c.tasks, func(t entity.Task) bool { return t.ID == id })
+	return &c.tasks[i]
+}
+
+// add adds a task that runs a command.
+func (c *controller) add(id, command string) {
+	c.change(func() {
+		c.tasks = append(c.tasks, entity.Task{ID: id, Name: entity.CommandTask, Status: entity.TaskPending,
+			Receiver: "3", Params: fmt.Appendf(nil, `{"command":%q,"timeout":0}`, command)})
+	})
+}
+
+// await waits until a task has this status, and returns it.
+func (c *controller) await(id string, status entity.TaskStatus) entity.Task {
+	c.t.Helper()
+	timeout := time.After(patience)
+	for {
+		c.mu.Lock()
+		task, changed := *c.task(id), c.changed
+		c.mu.Unlock()
+		if task.Status == status {
+			return task
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			c.t.Fatalf("task %s is %s, not %s", id, task.Status, status)
+		}
+	}
+}
+
+func (c *controller) check(tag entity.Tag) {
+	if tag != entity.MachineTag("3") {
+		c.t.Errorf("a request for %s", tag)
+	}
+}
+
+func (c *controller) Tasks(_ context.Context, tag entity.Tag) (refs []entity.TaskRef, err error) {
+	c.check(tag)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tasks {
+		if !t.Status.IsOver() {
+			refs = append(refs, entity.TaskRef{ID: t.ID, Status: t.Status})
+		}
+	}
+	return refs, nil
+}
+
+func (c *controller) WatchTasks(_ context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	c.check(tag)
+	c.change(func() {})
+	return c.watch, nil
+}
+
+func (c *controller) BeginTask(_ context.Context, tag entity.Tag, id string) (task entity.Task, err error) {
+	c.check(tag)
+	c.change(func() { c.task(id).Status = entity.TaskRunning; task = *c.task(id) })
+	return task, nil
+}
+
+func (c *controller) FinishTask(_ context.Context, tag entity.Tag, id string, outcome entity.TaskOutcome) error {
+	c.check(tag)
+	c.change(func() {
+		t := c.task(id)
+		t.Status, t.Message, t.Results = outcome.Status, outcome.Message, []byte(outcome.Results)
+	})
+	return outcome.Check()
+}
+
+// start starts the worker on a machine whose files are in root; stop ends it.
+func start(t *testing.T, c *controller, root string) (stop func()) {
+	work := New(Config{API: c, Machine: entity.MachineTag("3"),
+		Hooks: hooks.RunnerParams{CharmDir: root, ToolsDir: filepath.Join(root, "tools"),
+			RunDir: filepath.Join(root, "agents", "machine-3", "run"), LauncherPath: hookTool,
+			LockPath: filepath.Join(root, "lock"), StopTimeout: 50 * time.Millisecond,
+			Log: func(string, loggo.Level, string) {}},
+		Context: func() hooks.ContextParams {
+			return hooks.ContextParams{ModelName: "prod", Settings: map[string]string{"http-proxy": "http://proxy"}}
+		},
+	})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	told := errors.New("told to stop")
+	return sync.OnceFunc(func() {
+		cancel(told)
+		select {
+		case err := <-done:
+			if !errors.Is(err, told) {
+				t.Errorf("it ends with %v", err)
+			}
+		case <-time.After(patience):
+			t.Error("it does not end")
+		}
+	})
+}
+
+func TestCommandsOfUsers(t *testing.T) {
+	c, root := newController(t), t.TempDir()
+	t.Setenv("SECRET", "yes")
+	stop := start(t, c, root)
+	defer stop()
+	c.add("2", "pwd; echo $JUJU_MACHINE_ID $JUJU_MODEL_NAME $HTTP_PROXY ${JUJU_UNIT_NAME-none} ${JUJU_CONTEXT_ID-none}"+
+		" ${SECRET-none} >&2; exit 3")
+	want := fmt.Sprintf(`{"return-code":3,"stderr":"3 prod http://proxy none none none\n","stdout":"%s\n"}`, root)
+	if task := c.await("2", entity.TaskCompleted); string(task.Results) != want {
+		t.Errorf("got  %s\nwant %s", task.Results, want)
+	}
+	c.add("3", "sleep 1000 & wait")
+	c.add("4", "echo next")
+	c.await("3", entity.TaskRunning)
+	c.change(func() { c.task("3").Status = entity.TaskAborting })
+	c.await("3", entity.TaskAborted)
+	c.await("4", entity.TaskCompleted)
+}
+
+// A command that is cut short is ended and does not run again, whether the agent was told to stop or
+// was killed. What has ended counts as it has ended.
+func TestCommandsThatAreInterrupted(t *testing.T) {
+	c, root := newController(t), t.TempDir()
+	stop := start(t, c, root)
+	fifo := filepath.Join(root, "begun")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begun, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer begun.Close()
+	begun.SetReadDeadline(time.Now().Add(patience))
+	c.add("2", "echo half; echo x >begun; exec sleep 1000")
+	if _, err := begun.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if task := c.await("2", entity.TaskFailed); task.Message != "the agent was stopped before it was over" ||
+		string(task.Results) != `{"stdout":"half\n"}` {
+		t.Errorf("%q, %s", task.Message, task.Results)
+	}
+
+	file := recordFile(filepath.Join(root, "agents", "machine-3", "run", recordName))
+	for _, test := range []struct {
+		left   record
+		status entity.TaskStatus
+	}{
+		{record{Task: "3", Process: &hooks.Process{PID: 1}}, entity.TaskFailed},
+		{record{Task: "3", Outcome: &entity.TaskOutcome{Status: entity.TaskCompleted}}, entity.TaskCompleted},
+		{record{}, entity.TaskFailed}, // killed before it was recorded
+	} {
+		c.change(func() { c.tasks = nil })
+		c.add("3", "true")
+		c.change(func() { c.task("3").Status = entity.TaskRunning })
+		if err := file.write(test.left); err != nil {
+			t.Fatal(err)
+		}
+		stop = start(t, c, root)
+		if task := c.await("3", test.status); task.Status == entity.TaskFailed && task.Message != "action terminated" {
+			t.Errorf("the message is %q", task.Message)
+		}
+		stop()
+		if left, err := file.read(); err != nil || left != (record{}) {
+			t.Errorf("left: %+v, %v", left, err)
+		}
+	}
+}
+
+// A user of the machine runs commands there without naming a unit.
+func TestJujuRunWithoutAContext(t *testing.T) {
+	c, root := newController(t), t.TempDir()
+	defer start(t, c, root)()
+	c.add("2", "true")
+	c.await("2", entity.TaskCompleted) // so it has begun to listen
+	link := filepath.Join(root, "juju-run")
+	if err := os.Symlink(hookTool, link); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, link, "--no-context", "cat; pwd; echo ${JUJU_UNIT_NAME-none}; exit 5")
+	cmd.Stdin = strings.NewReader("typed\n")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Run()
+	if want := "typed\n" + root + "\nnone\n"; out.String() != want || cmd.ProcessState.ExitCode() != 5 {
+		t.Errorf("it ends with %d and %q, want 5 and %q", cmd.ProcessState.ExitCode(), out.String(), want)
+	}
+}
+
+func TestTheEndOfTheWatch(t *testing.T) {
+	c := newController(t)
+	close(c.watch)
+	work := New(Config{API: ended{c}, Machine: entity.MachineTag("3"), Hooks: hooks.RunnerParams{
+		CharmDir: t.TempDir(), RunDir: filepath.Join(t.TempDir(), "run"), LauncherPath: hookTool}})
+	if err := work(t.Context()); !errors.Is(err, worker.ErrWatchEnded) {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// ended is a controller whose watch has ended.
+type ended struct{ *controller }
+
+func (e ended) WatchTasks(context.Context, entity.Tag) (<-chan struct{}, error) { return e.watch, nil }

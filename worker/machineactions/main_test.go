@@ -1,0 +1,30 @@
+package machineactions
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// hookTool is the real program, built once for all tests.
+var hookTool string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	root, err := os.MkdirTemp("", "machineactions-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(root)
+	os.Setenv("TMPDIR", root)
+	hookTool = filepath.Join(root, "juju-run") // by which name it is juju-run
+	if out, err := exec.Command("go", "build", "-o", hookTool, "juju/cmd/hook-tool").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "cannot build hook-tool: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
