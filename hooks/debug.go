@@ -17,6 +17,9 @@ type DebuggedHook struct {
 // ErrDebugged is the error of DebugHooks if another process does the same for the unit.
 var ErrDebugged = tool.ErrDebugged
 
+// ErrAgentRemoved is the error of DebugHooks if the unit's agent is removed.
+var ErrAgentRemoved = tool.ErrAgentRemoved
+
 // DebugHooks gets the hooks with these names of the unit whose Runner has this RunDir, until ctx is
 // done; all of its hooks if there are no names. It calls run in place of each, which returns its
 // exit code. The context of run ends if the agent ends the hook. ready is called when no hook can

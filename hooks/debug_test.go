@@ -112,3 +112,24 @@ func TestDebuggedHooksEndTogether(t *testing.T) {
 		t.Errorf("the socket is left: %v", err)
 	}
 }
+
+// A session ends when its unit's agent is removed with its directory.
+func TestDebuggingEndsWithTheAgent(t *testing.T) {
+	dir := t.TempDir()
+	run := filepath.Join(dir, "agents", "unit-x-0", "run")
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err := DebugHooks(t.Context(), run, nil, func() {
+		hidden := filepath.Join(dir, "agents", ".unit-x-0")
+		if err := os.Rename(filepath.Dir(run), hidden); err != nil {
+			t.Error(err)
+		}
+		if err := os.RemoveAll(hidden); err != nil {
+			t.Error(err)
+		}
+	}, nil)
+	if !errors.Is(err, ErrAgentRemoved) {
+		t.Errorf("it ends with %v", err)
+	}
+}

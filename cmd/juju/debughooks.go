@@ -29,7 +29,7 @@ hook's environment and tools. The hook's exit code is that of the shell: after e
 what the hook tools have buffered is written; with another code, the hook has failed.
 While the shell is open, the unit and others on its machine wait.
 
-It goes on until you interrupt it with ctrl-c between two hooks. To debug a hook that
+It goes on until you interrupt it with ctrl-c between two hooks, or the unit is removed. To debug a hook that
 has failed, run juju resolved in another shell. On a terminal, if tmux is installed, it
 runs in a tmux session with the name of the unit, or attaches to that.
 
@@ -99,6 +99,10 @@ func (s *session) debugHooks(ctx context.Context, root, unit string, names []str
 		s.note("Hook %s has ended with exit code %d. Waiting for hooks of unit %s; to end: ctrl-c", h.Name, code, unit)
 		return code
 	})
+	if errors.Is(err, hooks.ErrAgentRemoved) {
+		s.note("Unit %s is removed.", unit)
+		return nil
+	}
 	if errors.Is(err, hooks.ErrDebugged) {
 		return entity.Errorf(entity.AlreadyExists, "cannot debug unit %q: %w", unit, err)
 	}

@@ -102,11 +102,14 @@ func debugCall(conn net.Conn, req DebugRequest, reply *debugReply) error {
 	return readMessage(conn, reply)
 }
 
+// ErrAgentRemoved is the error of a session whose agent's directory is removed.
+var ErrAgentRemoved = errors.New("the agent is removed")
+
 // ErrDebugged is the error of a second session for one unit.
 var ErrDebugged = errors.New("its hooks are being debugged already")
 
 // ServeDebug gets hooks of the unit whose agent uses dir, until ctx is done: those for which wants
-// returns true. run is called for one after another, and returns the hook's exit code; its context
+// returns true. It returns ErrAgentRemoved if the agent is removed meanwhile. run is called for one after another, and returns the hook's exit code; its context
 // ends with the hook's process. ready is called when the agent can ask.
 func ServeDebug(ctx context.Context, dir string, ready func(), wants func(hook string) bool,
 	run func(context.Context, DebugRequest) int) error {
@@ -122,14 +125,21 @@ func ServeDebug(ctx context.Context, dir string, ready func(), wants func(hook s
 	defer done()
 	var conns sync.WaitGroup
 	defer conns.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { l.Close() })()
+	stop, err := onRemoval(dir, debugSocket, func() { cancel(ErrAgentRemoved) })
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ready()
 	var one sync.Mutex // only one hook has the terminal
 	for {
 		conn, err := l.Accept()
-		if ctx.Err() != nil {
+		if errors.Is(context.Cause(ctx), ErrAgentRemoved) {
+			return ErrAgentRemoved
+		} else if ctx.Err() != nil {
 			return nil
 		} else if err != nil {
 			return err
