@@ -207,8 +207,8 @@ func checkDeploy(
 // applicationCheckDeploy returns the errors of the cloud that Deploy would return, and the
 // series that the service would have, before the client uploads the charm.
 func applicationCheckDeploy(ctx context.Context, c *caller, p params.CheckDeploy) (params.CheckDeployResult, error) {
-	series, _, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
-	return params.CheckDeployResult{Series: series}, err
+	series, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
+	return params.CheckDeployResult{Series: series, Warnings: w}, err
 }
 
 // checkUnits asks the cloud whether a service can have more machines.

@@ -91,7 +91,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	before := w.stored()
 	deploy := func(args client.DeployArgs) error {
 		args.Service, args.Units = "x", 1
-		_, checked := c.CheckDeploy(ctx, args, map[string][]string{old: {"trusty", "xenial"}}[args.CharmURL])
+		_, _, checked := c.CheckDeploy(ctx, args, map[string][]string{old: {"trusty", "xenial"}}[args.CharmURL])
 		_, err := c.Deploy(ctx, args)
 		if err == nil || checked == nil || err.Error() != checked.Error() {
 			t.Errorf("Deploy returns %v, and CheckDeploy %v", err, checked)
@@ -172,7 +172,9 @@ func TestWarningsOfIgnoredConstraints(t *testing.T) {
 		}
 	}
 	text := `unsupported constraints: cpu-power, virt-type: cloud "dummy" ignores them`
-	warnings, err := c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql, Units: 1, Constraints: ignored})
+	_, warnings, err := c.CheckDeploy(ctx, client.DeployArgs{Service: "plan", Constraints: ignored}, nil)
+	check("CheckDeploy", warnings, err, text)
+	warnings, err = c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql, Units: 1, Constraints: ignored})
 	check("deploy", warnings, err, text)
 	_, warnings, err = c.AddMachine(ctx, client.MachineArgs{Constraints: ignored})
 	check("add-machine", warnings, err, text)

@@ -77,12 +77,14 @@ func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, 
 
 // CheckDeploy asks whether the cloud has machines for a service, before its charm is uploaded.
 // charm lists the series that the charm names. It returns the series that the service would
-// have, or "" if that is not decided yet.
-func (c *Conn) CheckDeploy(ctx context.Context, args DeployArgs, charm []string) (series string, err error) {
+// have, or "" if that is not decided yet, and the cloud's warnings.
+func (c *Conn) CheckDeploy(
+	ctx context.Context, args DeployArgs, charm []string,
+) (series string, warnings []string, err error) {
 	var result params.CheckDeployResult
 	err = c.application(ctx, "CheckDeploy", params.CheckDeploy{ApplicationDeploy: args.deployment(), CharmSeries: charm},
 		&result)
-	return result.Series, err
+	return result.Series, result.Warnings, err
 }
 
 func placements(texts []string) (list []*params.Placement) {

@@ -51,9 +51,11 @@ type CheckDeploy struct {
 	CharmSeries []string `json:"charm-series,omitempty"` // named by the charm
 }
 
-// A CheckDeployResult is the series that the service would have; "" if it is open.
+// A CheckDeployResult is the series that the service would have; "" if it is open. Warnings are those
+// of the cloud that Deploy would return.
 type CheckDeployResult struct {
-	Series string `json:"series,omitempty"`
+	Series   string   `json:"series,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A CharmOrigin says where a charm came from.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/charm"
 	"juju/cmd/juju/bundlechanges"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
@@ -22,6 +23,9 @@ func (p *bundlePlan) run(ctx context.Context, dry bool) error {
 		fmt.Fprintln(p.stdout, "Changes to deploy bundle:")
 		for _, c := range p.changes {
 			p.say(c)
+			if c, ok := c.(*bundlechanges.AddCharm); ok {
+				p.warnOfCharm(p.source.charms[c.Of].charm)
+			}
 		}
 		return nil
 	}
@@ -161,6 +165,13 @@ func (p *bundlePlan) warnOnce(warnings []string) {
 			p.warned[w] = true
 			p.warn(w)
 		}
+	}
+}
+
+// warnOfCharm prints the warnings that the controller has of a charm.
+func (p *bundlePlan) warnOfCharm(c *charm.Charm) {
+	for _, w := range c.Warnings() {
+		p.warnOnce([]string{fmt.Sprintf("charm %q: %s", c.Meta.Name, w)})
 	}
 }
 

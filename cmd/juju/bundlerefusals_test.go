@@ -185,6 +185,22 @@ machines: {"0": {constraints: cores=2, annotations: {c: d}}}
 		"Uploading charm \"./web\"\nWARNING no tags here\nDeploy of bundle completed.\n")
 }
 
+// A dry run prints each warning of the cloud and of charms that the deployment prints.
+func TestDryRunWarns(t *testing.T) {
+	file := shop(t)
+	dir := filepath.Dir(file)
+	write(t, filepath.Join(dir, "web", "metadata.yaml"), "name: web\nsummary: s\ndescription: d\npayloads: {x: {type: y}}\n")
+	write(t, file, "applications: {web: {charm: ./web, num_units: 1}, again: {charm: ./web, num_units: 1}}\n")
+	u := newUser(t)
+	u.fake.warnings = []string{"no tags here"}
+	u.types("deploy", file, "--dry-run")
+	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web\n"+
+		"- deploy application again using ./web\n- deploy application web using ./web\n"+
+		"- add unit again/0 to new machine 0\n- add unit web/0 to new machine 1\n",
+		"WARNING no tags here\n"+
+			"WARNING charm \"web\": metadata.yaml: payload \"x\": payloads are not supported yet\n")
+}
+
 // A unit on a machine of the model is not added with those that get machines of their own.
 func TestBundleUnitsAreAddedTogether(t *testing.T) {
 	file := shop(t)

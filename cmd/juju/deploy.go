@@ -104,7 +104,7 @@ type deployAPI interface {
 	statusAPI
 	resourcesAPI
 	UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error)
-	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, err error)
+	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 }
 
@@ -328,7 +328,7 @@ func (d *deploy) deploy(
 		return entity.WithHint(err, "Choose another name: juju deploy %s NAME; "+
 			"or add units to the existing service: juju add-unit %s", source.path, r.Service)
 	}
-	series, err := api.CheckDeploy(ctx, r, source.charm.Meta.Series)
+	series, _, err := api.CheckDeploy(ctx, r, source.charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		series, err = r.Series, nil
 	}

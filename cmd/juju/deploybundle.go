@@ -177,9 +177,12 @@ func (p *bundlePlan) check(ctx context.Context, service, series, constraints str
 	if args.Constraints, err = entity.ParseConstraints(constraints); err != nil {
 		return "", err
 	}
-	chosen, err := p.api.CheckDeploy(ctx, args, p.source.charms[service].charm.Meta.Series)
+	chosen, warnings, err := p.api.CheckDeploy(ctx, args, p.source.charms[service].charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		return series, nil
+	}
+	if p.dryRun { // or the change itself gets them
+		p.warnOnce(warnings)
 	}
 	return chosen, err
 }

@@ -137,11 +137,11 @@ func (f *fakeModel) UploadCharm(ctx context.Context, archive io.Reader, series s
 	return "local:jammy/web-0", f.note("UploadCharm", series)
 }
 
-func (f *fakeModel) CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (string, error) {
+func (f *fakeModel) CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (string, []string, error) {
 	if f.refuse != nil {
-		return args.Series, f.refuse(args)
+		return args.Series, f.warnings, f.refuse(args)
 	}
-	return args.Series, f.refused
+	return args.Series, f.warnings, f.refused
 }
 
 func (f *fakeModel) Deploy(ctx context.Context, args client.DeployArgs) ([]string, error) {
