@@ -142,8 +142,8 @@ func showOperationCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-operation ID",
 		Short: "Show an operation and the results of its tasks",
-		Long: `Show an operation with all its tasks and their results. With --wait, wait until all its
-tasks are over.`,
+		Long: `Show an operation with all its tasks and their results. With --wait or
+--watch, wait until all its tasks are over.`,
 		Example: `  juju show-operation 11
   juju show-operation 11 --wait=5m`,
 		Annotations: seeAlso("operations", "show-task", "run-action"),
@@ -173,6 +173,7 @@ tasks are over.`,
 		},
 	}
 	taskFlags(cmd, &wait, &output)
+	watchFlag(cmd, &wait)
 	s.modelFlag(cmd)
 	return cmd
 }

@@ -33,8 +33,9 @@ func showTaskCommand(s *session) *cobra.Command {
 		Use:   "show-task ID",
 		Short: "Show a task and its results",
 		Long: `Show a task: an action of a unit, or a command of a unit or machine. It has its status, what it has logged and
-its results. With --wait, wait until it is over.`,
+its results. With --wait or --watch, wait until it is over.`,
 		Example: `  juju show-task 12
+  juju show-task 12 --watch
   juju show-task 12 --wait=1m --format json`,
 		Annotations: seeAlso("run-action", "run", "operations", "cancel-task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,8 +47,24 @@ its results. With --wait, wait until it is over.`,
 		},
 	}
 	taskFlags(cmd, &wait, &output)
+	watchFlag(cmd, &wait)
 	s.modelFlag(cmd)
 	return cmd
+}
+
+// watchFlag adds the flag --watch, which waits for ever.
+func watchFlag(cmd *cobra.Command, wait *waitTime) {
+	watch := false
+	cmd.Flags().BoolVar(&watch, "watch", false, "wait until it is over, however long that is")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if watch && cmd.Flags().Changed("wait") {
+			return withHelp(cmd, usagef("specify either --watch or --wait but not both"))
+		}
+		if watch {
+			*wait = forEver
+		}
+		return nil
+	}
 }
 
 func taskFlags(cmd *cobra.Command, wait *waitTime, output *output) {

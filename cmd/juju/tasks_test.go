@@ -38,6 +38,10 @@ func TestShowTask(t *testing.T) {
 	u.fake.tasks = []entity.Task{taskOver}
 	u.types("show-task", "2", "--wait")
 	u.sees(0, taskText, "")
+	u.types("show-task", "2", "--watch")
+	u.sees(0, taskText, "")
+	u.types("show-task", "2", "--watch", "--wait=1s")
+	u.sees(2, "", "ERROR specify either --watch or --wait but not both\nFor usage: juju help show-task\n")
 	u.types("show-action-output", "2", "--wait", "5s")
 	u.sees(0, taskText, "")
 	u.fake.tasks[0].ID = "21"
