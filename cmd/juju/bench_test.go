@@ -13,38 +13,14 @@ import (
 // The time from `juju deploy` until the first hook runs, through the command, a machine agent
 // and a unit agent. Controller, agents and hook are real processes.
 func BenchmarkDeployToFirstHook(b *testing.B) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		b.Fatal(err)
-	}
-	bin, _ := buildSystem(b, root)
-	dir := b.TempDir()
-	data, fifo, charm := filepath.Join(dir, "data"), filepath.Join(dir, "began"), filepath.Join(dir, "charm")
+	fifo := filepath.Join(b.TempDir(), "began")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	for name, text := range map[string]string{
-		"metadata.yaml": "{name: bench, summary: s, description: d}\n",
-		"hooks/install": "#!/bin/sh\necho >" + fifo + "\n",
-	} {
-		file := filepath.Join(charm, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-			b.Fatal(err)
-		}
-	}
-	juju := func(args ...string) {
-		b.Helper()
-		cmd := exec.CommandContext(b.Context(), filepath.Join(bin, "juju"), args...)
-		cmd.Env = append(os.Environ(), "JUJU_DATA="+data)
-		if text, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("juju %v: %v\n%s", args, err, text)
-		}
-	}
-	juju("bootstrap", "-q")
-	defer sweep(b, bin, data)
+	s := newBenchSystem(b, map[string]string{
+		"charm/metadata.yaml": "{name: bench, summary: s, description: d}\n",
+		"charm/hooks/install": "#!/bin/sh\necho >" + fifo + "\n",
+	})
 	var total time.Duration
 	n := 0
 	for b.Loop() {
@@ -55,7 +31,7 @@ func BenchmarkDeployToFirstHook(b *testing.B) {
 			_, err := os.ReadFile(fifo)
 			began <- err
 		}()
-		juju("deploy", charm, fmt.Sprintf("bench%c", 'a'+rune(n%26))+letters(n/26), "-q")
+		s.juju("deploy", filepath.Join(s.dir, "charm"), fmt.Sprintf("bench%c", 'a'+rune(n%26))+letters(n/26), "-q")
 		select {
 		case err := <-began:
 			if err != nil {
@@ -67,6 +43,48 @@ func BenchmarkDeployToFirstHook(b *testing.B) {
 		total += time.Since(start)
 	}
 	b.ReportMetric(float64(total.Milliseconds())/float64(n), "ms/first-hook")
+}
+
+// A benchSystem is a controller of the real programs, for one benchmark.
+type benchSystem struct {
+	*testing.B
+	bin  string // the programs
+	dir  string // with the benchmark's files
+	data string // the controller's
+}
+
+// newBenchSystem writes the files, by name, and bootstraps a controller, which goes with the benchmark.
+func newBenchSystem(b *testing.B, files map[string]string) *benchSystem {
+	b.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		b.Fatal(err)
+	}
+	bin, _ := buildSystem(b, root)
+	s := &benchSystem{B: b, bin: bin, dir: b.TempDir()}
+	s.data = filepath.Join(s.dir, "data")
+	for name, text := range files {
+		file := filepath.Join(s.dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Cleanup(func() { sweep(b, s.bin, s.data) })
+	s.juju("bootstrap", "-q")
+	return s
+}
+
+// juju runs a command, which must succeed.
+func (s *benchSystem) juju(args ...string) {
+	s.Helper()
+	cmd := exec.Command(filepath.Join(s.bin, "juju"), args...)
+	cmd.Env = append(os.Environ(), "JUJU_DATA="+s.data)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		s.Fatalf("juju %v: %v\n%s", args, err, text)
+	}
 }
 
 // letters writes a number in letters, since the name of a service can't end with a digit.

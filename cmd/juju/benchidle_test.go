@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,39 +17,14 @@ import (
 // agents are real processes.
 func BenchmarkIdleUnits(b *testing.B) {
 	const units, while = 50, 20 * time.Second
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		b.Fatal(err)
-	}
-	bin, _ := buildSystem(b, root)
-	dir := b.TempDir()
-	data, bundle := filepath.Join(dir, "data"), filepath.Join(dir, "bundle.yaml")
-	for name, text := range map[string]string{
+	s := newBenchSystem(b, map[string]string{
 		"idle/metadata.yaml": "{name: idle, summary: s, description: d}\n",
 		"idle/hooks/start":   "#!/bin/sh\nstatus-set active\n",
 		"bundle.yaml": fmt.Sprintf("applications: {idle: {charm: ./idle, num_units: %d, to: [%s'0']}}\nmachines: {'0': }\n",
 			units, strings.Repeat("'0', ", units-1)),
-	} {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-			b.Fatal(err)
-		}
-	}
-	juju := func(args ...string) {
-		b.Helper()
-		cmd := exec.CommandContext(b.Context(), filepath.Join(bin, "juju"), args...)
-		cmd.Env = append(os.Environ(), "JUJU_DATA="+data)
-		if text, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("juju %v: %v\n%s", args, err, text)
-		}
-	}
-	juju("bootstrap", "-q")
-	defer sweep(b, bin, data)
-	juju("deploy", bundle, "-q", "--wait=5m")
-	homes, err := filepath.Glob(filepath.Join(data, "local", "*", "machines", "*", "local-*", "agents", "unit-*"))
+	})
+	s.juju("deploy", filepath.Join(s.dir, "bundle.yaml"), "-q", "--wait=5m")
+	homes, err := filepath.Glob(filepath.Join(s.data, "local", "*", "machines", "*", "local-*", "agents", "unit-*"))
 	if err != nil || len(homes) != units {
 		b.Fatalf("%d agents, %v", len(homes), err)
 	}
