@@ -20,12 +20,8 @@ func TestAnEarlyMachineIsLetInSoon(t *testing.T) {
 	defer loggo.GetLogger("juju.agent").SetLogLevel(loggo.UNSPECIFIED)
 	s.host.Options.RetryDelay = time.Hour
 	s.begun = func() {
-		for end := time.Now().Add(patience); !strings.Contains(s.log.String(), "not provisioned"); {
-			if time.Now().After(end) {
-				t.Error("the agent was not refused")
-				return
-			}
-			time.Sleep(5 * time.Millisecond)
+		if !s.log.await("not provisioned") {
+			t.Error("the agent was not refused")
 		}
 	}
 	s.deploy("mysql", statetest.MySQL, 1)

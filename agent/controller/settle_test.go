@@ -113,6 +113,7 @@ func (s *system) history(st *state.State, names ...string) string {
 type lately struct {
 	mu    sync.Mutex
 	lines []string
+	next  chan struct{} // if not nil, is closed with the next line
 }
 
 // Write implements loggo.Writer.
@@ -124,6 +125,32 @@ func (l *lately) Write(e loggo.Entry) {
 		l.lines = slices.Delete(l.lines, 0, kept)
 	}
 	l.lines = append(l.lines, fmt.Sprintf("%s %s %s %s", e.Timestamp.Format(time.TimeOnly), e.Level, e.Module, e.Message))
+	if l.next != nil {
+		close(l.next)
+		l.next = nil
+	}
+}
+
+// await waits until a line has this text, and reports whether one has.
+func (l *lately) await(text string) bool {
+	timeout := time.After(patience)
+	for {
+		l.mu.Lock()
+		found := slices.ContainsFunc(l.lines, func(line string) bool { return strings.Contains(line, text) })
+		if l.next == nil {
+			l.next = make(chan struct{})
+		}
+		next := l.next
+		l.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-next:
+		case <-timeout:
+			return false
+		}
+	}
 }
 
 func (l *lately) String() string {
