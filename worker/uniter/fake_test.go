@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"juju/state/entity"
 )
@@ -412,40 +411,6 @@ func (c *controller) EnsureDead(context.Context, entity.Tag) error {
 	})
 }
 
-func (c *controller) ClaimLeadership(context.Context, entity.Tag, time.Duration) (int64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.leads == 0 {
-		return 0, entity.Errorf(entity.LeadershipRefused, "leadership claim denied")
-	}
-	return c.leads, nil
-}
-
-func (c *controller) ReleaseLeadership(context.Context, entity.Tag) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.released++
-	return nil
-}
-
-func (c *controller) BlockUntilLeadershipReleased(ctx context.Context, _ entity.Tag) error {
-	leads := watch(ctx, c, func() int64 { return c.leads }, func(_, is int64) int64 { return is })
-	for epoch := range leads {
-		if epoch != 0 {
-			return nil
-		}
-	}
-	return context.Cause(ctx)
-}
-
-func (c *controller) asLeader(epoch int64, f func()) error {
-	if epoch != c.leads {
-		return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", "web/0", "web")
-	}
-	f()
-	return nil
-}
-
 func (c *controller) CharmState(context.Context, entity.Tag) (entity.CharmState, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -460,74 +425,6 @@ func (c *controller) OpenResource(context.Context, entity.Tag, string) (io.ReadC
 	return nil, entity.Errorf(entity.NotFound, "charm \"web\" has no resources")
 }
 
-func (c *controller) LeaderSettings(context.Context, entity.Tag) (entity.LeaderSettings, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.shared), nil
-}
-
-func (c *controller) SetLeaderSettings(
-	_ context.Context, _ entity.Tag, epoch int64, settings entity.LeaderSettings,
-) error {
-	return c.call("SetLeaderSettings", func() error { return c.asLeader(epoch, func() { c.shared = settings }) })
-}
-
-func (c *controller) ServiceStatus(context.Context, entity.Tag) (entity.StatusesOfService, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return entity.StatusesOfService{Service: c.ofService, Units: map[string]entity.Status{"web/0": c.workload}}, nil
-}
-
-func (c *controller) SetServiceStatus(_ context.Context, _ entity.Tag, epoch int64, status entity.Status) error {
-	return c.call("SetServiceStatus", func() error { return c.asLeader(epoch, func() { c.ofService = status }) })
-}
-
 func (c *controller) SetWorkloadVersion(_ context.Context, _ entity.Tag, version string) error {
 	return c.call("SetWorkloadVersion", func() error { c.version = version; return nil })
-}
-
-// refs returns the tasks that are not over. The caller holds the lock.
-func (c *controller) refs() (refs []entity.TaskRef) {
-	for _, t := range c.tasks {
-		if !t.Status.IsOver() {
-			refs = append(refs, entity.TaskRef{ID: t.ID, Status: t.Status})
-		}
-	}
-	return refs
-}
-
-// task finds a task. The caller holds the lock.
-func (c *controller) task(id string) *entity.Task {
-	i := slices.IndexFunc(c.tasks, func(t entity.Task) bool { return t.ID == id })
-	return &c.tasks[i]
-}
-
-func (c *controller) BeginTask(_ context.Context, _ entity.Tag, id string) (task entity.Task, err error) {
-	err = c.call("BeginTask", func() error {
-		t := c.task(id)
-		if t.Status != entity.TaskPending && t.Status != entity.TaskRunning {
-			return entity.Errorf(entity.TaskGone, "action no longer available")
-		}
-		t.Status = entity.TaskRunning
-		task = *t
-		return nil
-	})
-	return task, err
-}
-
-func (c *controller) FinishTask(_ context.Context, _ entity.Tag, id string, outcome entity.TaskOutcome) error {
-	return c.call("FinishTask", func() error {
-		if t := c.task(id); !t.Status.IsOver() {
-			t.Status, t.Message, t.Results = outcome.Status, outcome.Message, []byte(outcome.Results)
-		}
-		return nil
-	})
-}
-
-func (c *controller) LogTask(_ context.Context, _ entity.Tag, id, message string) error {
-	return c.call("LogTask", func() error {
-		t := c.task(id)
-		t.Log = append(t.Log, entity.TaskMessage{Message: message})
-		return nil
-	})
 }
