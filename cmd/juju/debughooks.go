@@ -29,9 +29,10 @@ hook's environment and tools. The hook's exit code is that of the shell: after e
 what the hook tools have buffered is written; with another code, the hook has failed.
 While the shell is open, the unit and others on its machine wait.
 
-It goes on until you interrupt it with ctrl-c between two hooks, or the unit is removed. To debug a hook that
-has failed, run juju resolved in another shell. On a terminal, if tmux is installed, it
-runs in a tmux session with the name of the unit, or attaches to that.
+It goes on until you interrupt it with ctrl-c between two hooks, or the unit is removed.
+To debug a hook that has failed, run juju resolved in another shell. On a terminal, if
+tmux is installed, it runs in a tmux session with the name of the unit, or attaches to
+that.
 
 It works on the host of the local cloud, as the user who runs the controller.`,
 		Example: `  juju debug-hooks web/0

@@ -22,9 +22,9 @@ func operationsCommand(s *session) *cobra.Command {
 		Use:     "operations",
 		Aliases: []string{"list-operations"},
 		Short:   "List what units and machines were asked to do",
-		Long: `List the newest operations: what users have asked units and machines to do, each with its tasks. Each
-flag takes several values, separated by commas, and selects operations that have a task
-of one of them.
+		Long: `List the newest operations: what users have asked units and machines to do, each with its
+tasks. Each flag takes several values, separated by commas, and selects operations that
+have a task of one of them.
 
 Operations that are over are kept as long as the model's settings max-action-results-age
 and max-action-results-size say.`,

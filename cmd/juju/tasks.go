@@ -32,8 +32,8 @@ func showTaskCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-task ID",
 		Short: "Show a task and its results",
-		Long: `Show a task: an action of a unit, or a command of a unit or machine. It has its status, what it has logged and
-its results. With --wait or --watch, wait until it is over.`,
+		Long: `Show a task: an action of a unit, or a command of a unit or machine. It has its status,
+what it has logged and its results. With --wait or --watch, wait until it is over.`,
 		Example: `  juju show-task 12
   juju show-task 12 --watch
   juju show-task 12 --wait=1m --format json`,
