@@ -12,9 +12,9 @@ import (
 // the new charm does not use, and about what the charm declares in vain.
 func applicationSetCharm(ctx context.Context, c *caller, p params.ApplicationSetCharm) (params.SetCharmResult, error) {
 	var result params.SetCharmResult
-	if len(p.StorageConstraints) > 0 || len(p.EndpointBindings) > 0 {
+	if len(p.EndpointBindings) > 0 {
 		return result, entity.Errorf(entity.NotSupported,
-			"cannot upgrade service %q: storage and bindings are not supported yet", p.ApplicationName)
+			"cannot upgrade service %q: bindings are not supported yet", p.ApplicationName)
 	}
 	if err := noHub(p.CharmURL); err != nil {
 		return result, err
@@ -32,7 +32,8 @@ func applicationSetCharm(ctx context.Context, c *caller, p params.ApplicationSet
 		return result, err
 	}
 	unused, err := svc.SetCharm(ctx, state.SetCharmParams{URL: p.CharmURL, ForceUnits: p.Force || p.ForceUnits,
-		ForceSeries: p.Force || p.ForceSeries || p.ForceBase, Config: config, Resources: p.ResourceIDs})
+		ForceSeries: p.Force || p.ForceSeries || p.ForceBase, Config: config, Resources: p.ResourceIDs,
+		Storage: p.StorageConstraints})
 	if err != nil {
 		return result, err
 	}

@@ -20,6 +20,8 @@ type SetCharmParams struct {
 	ForceSeries bool              // allow a charm that does not support the service's series
 	Config      map[string]string // settings to change with it, as users write them
 	Resources   map[string]string // ids of uploads, by the names of the charm's resources
+	// Storage replaces what new units get for stores of the charm.
+	Storage map[string]entity.StorageConstraints
 }
 
 // SetCharm changes the charm of a service; its units' agents upgrade them. Peer relations
@@ -69,7 +71,8 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == c.ForceUnits && c.doc.Resources == resources {
+	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == c.ForceUnits && c.doc.Resources == resources &&
+		len(c.Storage) == 0 {
 		if o.Len() > 0 { // the settings were checked against this charm
 			o.Assert(servicesC, c.doc.Name, same)
 		}
@@ -82,7 +85,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	storage, err := c.storageOps(old.Meta)
+	storage, err := c.storageOps(o, old.Meta)
 	if err != nil {
 		return err
 	}

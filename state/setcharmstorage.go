@@ -11,8 +11,8 @@ import (
 
 // storageOps refuses a charm whose stores are not those of the old one, as far as units have
 // them already, and returns the storage that new units get from now on: for stores that only
-// the new charm has, what the charm needs.
-func (c *charmChange) storageOps(old *charm.Meta) (map[string]entity.StorageConstraints, error) {
+// the new charm has, what the charm needs, unless the user has said something else.
+func (c *charmChange) storageOps(o *ops, old *charm.Meta) (map[string]entity.StorageConstraints, error) {
 	for _, name := range slices.Sorted(maps.Keys(old.Storage)) {
 		store, ok := c.charm.Meta.Storage[name]
 		if !ok {
@@ -31,9 +31,17 @@ func (c *charmChange) storageOps(old *charm.Meta) (map[string]entity.StorageCons
 	if err != nil {
 		return nil, err
 	}
-	all, err := model.storageFor(c.charm.Meta, c.doc.Stores)
+	asked := map[string]entity.StorageConstraints{}
+	maps.Copy(asked, c.doc.Stores)
+	maps.Copy(asked, c.Storage)
+	all, err := model.storageFor(c.charm.Meta, asked)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Storage)) {
+		if _, err := c.st.poolOps(o, model, all[name].Pool); err != nil {
+			return nil, fmt.Errorf("charm %q store %q: %w", c.charm.Meta.Name, name, err)
+		}
 	}
 	return all, nil
 }

@@ -272,3 +272,25 @@ func TestNumbersOfInstancesThatAreRefused(t *testing.T) {
 		s.refused(err, entity.Invalid, c.want)
 	}
 }
+
+// An upgrade may say what units get from now on; those that are there keep what they have.
+func TestUpgradeChangesTheStorageOfNewUnits(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	s.ok(s.st.Pools().Create(s.ctx, fast))
+	svc := s.service("disk")
+	set := func(stores map[string]entity.StorageConstraints) error {
+		_, err := svc.SetCharm(s.ctx, state.SetCharmParams{URL: svc.CharmURL(), Storage: stores})
+		return err
+	}
+	s.refused(set(map[string]entity.StorageConstraints{"more": {Count: 1}}), entity.Invalid, `no store called "more"`)
+	s.refused(set(map[string]entity.StorageConstraints{"cache": {Count: 4}}), entity.Invalid, "at most 3 instances supported")
+	s.refused(set(map[string]entity.StorageConstraints{"cache": {Pool: "slow", Count: 1}}), entity.NotFound,
+		`charm "disk" store "cache": pool "slow" not found`)
+	s.ok(set(map[string]entity.StorageConstraints{"cache": {Pool: "fast", Count: 2}}))
+	s.refused(s.st.Pools().Remove(s.ctx, "fast"), entity.InUse, `storage pool "fast" in use`)
+	_, err := svc.AddUnits(s.ctx, 1, nil)
+	s.ok(err)
+	s.sees("cache/2 pending disk/2", "cache/3 pending disk/2", "data/0 attached disk/0", "data/1 pending disk/1",
+		"data/4 pending disk/2")
+}

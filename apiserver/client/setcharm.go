@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 // A SetCharmArgs says which charm a service is to have.
@@ -14,6 +15,8 @@ type SetCharmArgs struct {
 	ForceUnits  bool              // upgrade units in error too
 	Resources   map[string]string `json:",omitempty"` // ids of uploads, by name
 	ForceSeries bool              // even if the charm is for other series
+	// Storage replaces what new units get for stores of the charm.
+	Storage map[string]entity.StorageConstraints `json:",omitempty"`
 }
 
 // SetCharm changes the charm of a service. It returns warnings for the user.
@@ -22,6 +25,7 @@ func (c *Conn) SetCharm(ctx context.Context, args SetCharmArgs) (warnings []stri
 	err = c.application(ctx, "SetCharm", params.ApplicationSetCharm{
 		ApplicationName: args.Service, CharmURL: args.CharmURL, ConfigSettings: args.Config,
 		ForceUnits: args.ForceUnits, ResourceIDs: args.Resources, ForceSeries: args.ForceSeries,
+		StorageConstraints: args.Storage,
 	}, &result)
 	return result.Warnings, err
 }

@@ -1,5 +1,7 @@
 package params
 
+import "juju/state/entity"
+
 // An ApplicationSetCharm changes the charm of a service. Force implies the other forces.
 type ApplicationSetCharm struct {
 	ApplicationName    string            `json:"application"`
@@ -16,9 +18,10 @@ type ApplicationSetCharm struct {
 
 	ResourceIDs map[string]string `json:"resource-ids,omitempty"` // ids of uploads, by name
 
+	StorageConstraints map[string]entity.StorageConstraints `json:"storage-constraints,omitempty"` // by store
+
 	// The controller refuses these.
-	StorageConstraints map[string]any    `json:"storage-constraints,omitempty"`
-	EndpointBindings   map[string]string `json:"endpoint-bindings,omitempty"`
+	EndpointBindings map[string]string `json:"endpoint-bindings,omitempty"`
 }
 
 // A SetCharmResult has warnings for the user. It is ours; Juju returns nothing.

@@ -172,6 +172,22 @@ func TestDeployRefusals(t *testing.T) {
 	u.asked()
 }
 
+// An upgrade says what storage units get from now on.
+func TestUpgradeCharmWithStorage(t *testing.T) {
+	u, dir := newUser(t), charmDir(t, metadata)
+	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
+		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}
+	u.fake.uploaded = emptyZip(t)
+	u.types("upgrade-charm", "front", "--path", dir, "--storage", "data=fast,1G", "-q")
+	if calls := strings.Join(u.fake.calls, "\n"); u.code != 0 ||
+		!strings.Contains(calls, `"Storage":{"data":{"pool":"fast","size":1024,"count":1}}`) {
+		t.Errorf("exit code %d, asked %s", u.code, calls)
+	}
+	u.types("upgrade-charm", "front", "--path", dir, "--storage", "data")
+	u.sees(2, "", `ERROR expected "name=constraints" where "constraints" must be specified, got "data"`+
+		"\nFor usage: juju help upgrade-charm\n")
+}
+
 func TestUpgradeCharm(t *testing.T) {
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{

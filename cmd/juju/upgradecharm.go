@@ -31,7 +31,10 @@ A unit whose hook has failed is upgraded once that is resolved. With --force-uni
 upgraded at once; it stays in error, and runs neither upgrade-charm nor config-changed.
 
 Settings that the new charm does not have are kept, but not used, and a warning names
-them. --resource gives the file of a resource; with it, the charm may be the same.`,
+them. --resource gives the file of a resource; with it, the charm may be the same.
+
+--storage says what units get for stores of the charm from now on, as for deploy. Storage
+that exists stays as it is.`,
 		Example: `  juju upgrade-charm web --path ./charms/web
   juju upgrade-charm web --path ./charms/web --force-units
   juju upgrade-charm web --revision 0
@@ -49,6 +52,7 @@ them. --resource gives the file of a resource; with it, the charm may be the sam
 	f.StringVar(&u.repo, "repository", "", "the local repository that has the charm")
 	f.StringArrayVar(&u.config, "config", nil, "a setting to change at the same time, as `KEY=VALUE` or KEY=@FILE")
 	f.StringArrayVar(&u.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
+	f.StringArrayVar(&u.storage, "storage", nil, "storage of new units, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units at once whose hook has failed")
 	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's series")
 	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series")
@@ -65,7 +69,7 @@ type upgradeCharm struct {
 	*session
 	path, to, repo                 string
 	revision                       int
-	config, resources              []string
+	config, resources, storage     []string
 	forceUnits, forceSeries, force bool
 	changed                        func(flag string) bool
 	wait                           waitFlag
@@ -85,6 +89,9 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 	var err error
 	if request.Config, err = settings(u.config); err != nil {
 		return err
+	}
+	if request.Storage, err = entity.ParseStorage(u.storage, true); err != nil {
+		return usageError{err}
 	}
 	files, err := openResources(u.resources)
 	if err != nil {
@@ -147,7 +154,8 @@ func (u *upgradeCharm) upgrade(
 	switch {
 	case err != nil:
 		return err
-	case same && (request.ForceUnits || len(request.Config) > 0 || len(files) > 0):
+	case same && (request.ForceUnits || len(request.Config) > 0 || len(files) > 0 ||
+		len(request.Storage) > 0):
 		request.CharmURL = now.CharmURL // what the flags say still counts
 	case same && u.to != "":
 		return entity.Errorf(entity.AlreadyExists, "already running specified charm %q", now.CharmURL)
