@@ -35,6 +35,9 @@ func TestExportBundle(t *testing.T) {
 			{Endpoints: []entity.EndpointStatus{{Service: "going", Name: "juju-info"}, {Service: "log", Name: "host"}}},
 		},
 	}}
+	u.fake.storage = []entity.StorageStatus{{ID: "data/0", Unit: "web/1", Pool: "fast", Size: 1024},
+		{ID: "data/1", Unit: "web/1", Pool: "fast", Size: 1024}, {ID: "data/2", Unit: "web/2", Pool: "local", Size: 1},
+		{ID: "data/3", Pool: "local", Size: 1}}
 	u.fake.config.Settings = map[string]entity.ConfigSetting{
 		"title": {Value: "x: y", Source: entity.SourceUser}, "port": {Value: int64(80), Source: entity.SourceDefault},
 		"none": {Source: entity.SourceUnset}}
@@ -74,6 +77,8 @@ applications:
       title: 'x: y'
     annotations:
       a: "1"
+    storage:
+      data: fast,1024M,2
 machines:
   "0":
     constraints: mem=1024M
