@@ -243,6 +243,10 @@ func (p *player) resolve() (m *entity.ModelStatus) {
 	m, err := p.st.Status(p.ctx)
 	p.ok(err)
 	p.look()
+	alive := map[string]bool{}
+	for _, s := range m.Services {
+		alive[s.Name] = s.Life == entity.Alive
+	}
 	there := map[string]bool{}
 	for _, u := range everyUnit(m) {
 		there[u.Name] = true
@@ -256,8 +260,8 @@ func (p *player) resolve() (m *entity.ModelStatus) {
 		if failed && hook == u.Workload.Data["hook"] && p.rand.IntN(3) == 0 {
 			word = "no-retry"
 		}
-		if p.rand.IntN(3) == 0 {
-			p.upgrade(entity.UnitService(u.Name), true)
+		if service := entity.UnitService(u.Name); p.rand.IntN(3) == 0 && alive[service] {
+			p.upgrade(service, true)
 		}
 		unit, err := p.st.Unit(p.ctx, u.Name)
 		if errors.Is(err, entity.NotFound) {
