@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"juju/charm"
@@ -69,6 +70,43 @@ func TestKilledInTheMiddleOfAHook(t *testing.T) {
 	r.expect("install", "config-changed", "ended")
 	r.settle(func() { r.c.unit.Resolved = entity.ResolvedRetry })
 	r.expect("config-changed", "start")
+}
+
+// An agent dies when the controller has forgotten the user's request to retry a hook, and before
+// the hook has begun. The next agent runs it.
+func TestARequestToRetryOutlivesTheAgent(t *testing.T) {
+	r := newRig(t, map[string]string{"start": "[ -e ../second ] || { : >../second; exit 1; }"})
+	r.start()
+	r.settle(nil)
+	r.expect("install", "config-changed", "start")
+	var dead atomic.Bool
+	r.c.change(func() {
+		r.c.onCall = func(method string, do func() error) error {
+			if dead.Load() {
+				return errCrash
+			}
+			err := do()
+			if method == "ClearResolved" {
+				dead.Store(true)
+				err = errCrash
+			}
+			return err
+		}
+		r.c.unit.Resolved = entity.ResolvedRetry
+	})
+	if err := r.end(); !errors.Is(err, errCrash) || !dead.Load() {
+		t.Fatalf("the agent ended with %v", err)
+	}
+	r.expect()
+	r.c.change(func() { r.c.onCall = nil })
+	r.start()
+	r.settle(nil)
+	if r.c.failure() != "" {
+		t.Errorf("workload's status is %+v", r.c.workload)
+	}
+	if got := r.hooks(); got[0] != "start" {
+		t.Errorf("these hooks have run: %q", got)
+	}
 }
 
 // errCrash is the error of every call between a crash and the next start.
