@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"strings"
+	"time"
 
 	"juju/state"
 	"juju/state/statetest"
@@ -12,19 +13,57 @@ func shows(s *scene) {
 	s.siteService(map[string]string{"pages": s.pend("site", "pages", "one")})
 }
 
-// withUploads returns a mutator that calls f with the ids of uploads of new files for a service.
-func withUploads(m mutator, f func(s *scene, ids map[string]string) error) mutator {
-	m.take = func(s *scene) func() error {
-		ids := map[string]string{"pages": s.pend("site", "pages", "two"), "logo": s.pend("site", "logo", "l")}
-		return func() error { return f(s, ids) }
-	}
-	return m
+// uploaded stores files for two resources of a service.
+func uploaded(s *scene) {
+	s.pend("site", "pages", "two")
+	s.pend("site", "logo", "l")
 }
 
-func (s *scene) site() *state.Service {
+// uploads returns the ids of the uploads that no service has yet, by resource.
+func (s *scene) uploads() map[string]string {
+	var docs []struct {
+		ID       string `bson:"_id"`
+		Resource string
+	}
+	session := s.store.Session()
+	defer session.Close()
+	s.ok(session.DB(s.st.UUID()).C("uploads").Find(nil).All(&docs))
+	ids := map[string]string{}
+	for _, doc := range docs {
+		ids[doc.Resource] = doc.ID
+	}
+	return ids
+}
+
+// withUploads returns a mutator that calls f with the ids of uploads for a service.
+func withUploads(name, how string, before func(*scene), f func(s *scene, ids map[string]string) error) mutator {
+	return mutator{name: name, how: how, before: []func(*scene){before, uploaded}, take: func(s *scene) func() error {
+		ids := s.uploads()
+		return func() error { return f(s, ids) }
+	}}
+}
+
+// withSite calls f with the service.
+func (s *scene) withSite(f func(*state.Service) error) error {
 	svc, err := s.st.Service(s.ctx, "site")
-	s.ok(err)
-	return svc
+	if err != nil {
+		return err
+	}
+	return f(svc)
+}
+
+// fetches records that a unit has fetched a file.
+func fetches(s *scene, u *state.Unit) error {
+	r, err := u.Resource(s.ctx, "pages")
+	if err != nil {
+		return err
+	}
+	return u.SetFetched(s.ctx, "pages", *r.File)
+}
+
+// attaches gives the service another file.
+func attaches(s *scene) {
+	s.ok(s.withSite(func(svc *state.Service) error { s.attach(svc, "pages", "two"); return nil }))
 }
 
 var resourceMutators = []mutator{
@@ -32,49 +71,40 @@ var resourceMutators = []mutator{
 		_, err := s.st.Resources().AddPending(s.ctx, "mysql", []string{"a", "b"})
 		return err
 	}),
-	{name: "Resources.Store", leaves: true, take: func(s *scene) func() error {
-		ids, err := s.st.Resources().AddPending(s.ctx, "site", []string{"pages"})
+	{name: "Resources.Store", leaves: true, before: []func(*scene){func(s *scene) {
+		_, err := s.st.Resources().AddPending(s.ctx, "site", []string{"pages"})
 		s.ok(err)
-		return func() error {
-			return s.st.Resources().Store(s.ctx, state.Upload{Service: "site", Resource: "pages", ID: ids[0], User: "bob"},
-				strings.NewReader("text"))
-		}
+	}}, take: func(s *scene) func() error {
+		to := state.Upload{Service: "site", Resource: "pages", ID: s.uploads()["pages"], User: "bob"}
+		return func() error { return s.st.Resources().Store(s.ctx, to, strings.NewReader("text")) }
 	}},
-	withUploads(mutator{name: "Service.SetResources", before: []func(*scene){shows}},
-		func(s *scene, ids map[string]string) error { return s.site().SetResources(s.ctx, ids) }),
-	withUploads(mutator{name: "Service.SetCharm", how: "with resources", before: []func(*scene){shows}},
-		func(s *scene, ids map[string]string) error {
-			svc := s.site()
+	withUploads("Service.SetResources", "", shows, func(s *scene, ids map[string]string) error {
+		return s.withSite(func(svc *state.Service) error { return svc.SetResources(s.ctx, ids) })
+	}),
+	withUploads("Service.SetCharm", "with resources", shows, func(s *scene, ids map[string]string) error {
+		return s.withSite(func(svc *state.Service) error {
 			_, err := svc.SetCharm(s.ctx, state.SetCharmParams{URL: svc.CharmURL(), Resources: ids})
 			return err
-		}),
-	withUploads(mutator{name: "State.AddService", how: "with resources",
-		before: []func(*scene){func(s *scene) { statetest.Charm(s.T, s.st, site) }}},
+		})
+	}),
+	givingUp(withUploads("State.AddService", "with resources", func(s *scene) { statetest.Charm(s.T, s.st, site) },
 		func(s *scene, ids map[string]string) error {
 			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: "site", CharmURL: charmOf("site"), Resources: ids})
 			return err
-		}),
-	onUnit("SetFetched", "", "site/0", func(s *scene, u *state.Unit) error {
-		r, err := u.Resource(s.ctx, "pages")
-		s.ok(err)
-		return u.SetFetched(s.ctx, "pages", *r.File)
-	}, shows),
-	onUnit("SetFetched", "another", "site/0", func(s *scene, u *state.Unit) error {
-		r, err := u.Resource(s.ctx, "pages")
-		s.ok(err)
-		return u.SetFetched(s.ctx, "pages", *r.File)
-	}, shows, func(s *scene) { s.content("site/0", "pages"); s.attach(s.site(), "pages", "two") }),
-	onModel("Service.Destroy", "with resources", func(s *scene) error { return s.site().Destroy(s.ctx, plain) }, shows,
-		func(s *scene) {
-			for _, u := range []string{"site/0", "site/1"} {
-				s.ok(s.unit(u).Destroy(s.ctx, plain))
-			}
-		}),
-	free(onModel("Resources.Prune", "", func(s *scene) error { return s.st.Resources().Prune(s.ctx) }, shows,
-		func(s *scene) {
-			s.pend("site", "logo", "in vain")
-			s.later.Store(int64(1e14))
 		})),
-	logging(onModel("Cleaner.Cleanup", "a file of a resource", cleanup, shows,
-		func(s *scene) { s.attach(s.site(), "pages", "two") })),
+	onUnit("SetFetched", "", "site/0", fetches, shows),
+	onUnit("SetFetched", "another", "site/0", fetches, shows, func(s *scene) { s.content("site/0", "pages") }, attaches),
+	onModel("Service.Destroy", "with resources", func(s *scene) error {
+		return s.withSite(func(svc *state.Service) error { return svc.Destroy(s.ctx, plain) })
+	}, shows, func(s *scene) {
+		for _, u := range []string{"site/0", "site/1"} {
+			s.ok(s.unit(u).Destroy(s.ctx, plain))
+		}
+	}),
+	free(mutator{name: "Resources.Prune", before: []func(*scene){shows, func(s *scene) { s.pend("site", "logo", "in vain") }},
+		take: func(s *scene) func() error {
+			s.later.Store(int64(25 * time.Hour))
+			return func() error { return s.st.Resources().Prune(s.ctx) }
+		}}),
+	logging(onModel("Cleaner.Cleanup", "a file of a resource", cleanup, shows, attaches)),
 }

@@ -1,6 +1,8 @@
 package state_test
 
 import (
+	"time"
+
 	"juju/state"
 	"juju/state/entity"
 )
@@ -50,12 +52,13 @@ var taskMutators = []mutator{
 	onModel("Tasks.Cancel", "", func(s *scene) error { return s.st.Tasks().Cancel(s.ctx, "2") }, tasked("mysql/0")),
 	onModel("Tasks.Cancel", "one that runs", func(s *scene) error { return s.st.Tasks().Cancel(s.ctx, "2") },
 		tasked("mysql/0"), begins("mysql/0", "2")),
-	free(onModel("Tasks.Prune", "", func(s *scene) error { _, err := s.st.Tasks().Prune(s.ctx); return err },
-		tasked("mysql/0"), begins("mysql/0", "2"), func(s *scene) {
-			s.ok(finishes(s, s.unit("mysql/0")))
-			s.ok(s.st.SetModelConfig(s.ctx, map[string]string{entity.ConfigTaskAge: "1m"}, nil))
-			s.later.Store(int64(1e12))
-		})),
+	free(mutator{name: "Tasks.Prune", before: []func(*scene){tasked("mysql/0"), begins("mysql/0", "2"), func(s *scene) {
+		s.ok(finishes(s, s.unit("mysql/0")))
+		s.ok(s.st.SetModelConfig(s.ctx, map[string]string{entity.ConfigTaskAge: "1m"}, nil))
+	}}, take: func(s *scene) func() error {
+		s.later.Store(int64(time.Hour))
+		return func() error { _, err := s.st.Tasks().Prune(s.ctx); return err }
+	}}),
 	onUnit("BeginTask", "", "mysql/0", func(s *scene, u *state.Unit) error { _, err := u.BeginTask(s.ctx, "2"); return err },
 		tasked("mysql/0")),
 	onUnit("FinishTask", "", "mysql/0", finishes, tasked("mysql/0"), begins("mysql/0", "2")),

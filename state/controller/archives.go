@@ -230,14 +230,32 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 		return err
 	}
 	for _, f := range old {
-		err := c.files(func(fs *mgo.GridFS) error { return fs.Remove(f.File) })
-		// Not found: another controller has deleted it, or one of two files of this
-		// name.
-		if err == nil || errors.Is(err, mgo.ErrNotFound) {
+		err := c.files(func(fs *mgo.GridFS) error { return deleteFiles(fs, f.File) })
+		if err == nil {
 			err = c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(oldFilesC, f.File, nil); return nil })
 		}
 		if err != nil {
 			return fmt.Errorf("cannot delete file %s: %w", f.File, err)
+		}
+	}
+	return nil
+}
+
+// deleteFiles deletes the files of a name: two processes may both have written one. It deletes what
+// is in them first, which nothing would find any more without them if that were interrupted.
+func deleteFiles(fs *mgo.GridFS, name string) error {
+	var files []struct {
+		ID any `bson:"_id"`
+	}
+	if err := fs.Find(bson.D{{"filename", name}}).Select(bson.D{{"_id", 1}}).All(&files); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if _, err := fs.Chunks.RemoveAll(bson.D{{"files_id", f.ID}}); err != nil {
+			return err
+		}
+		if err := fs.RemoveId(f.ID); err != nil {
+			return err
 		}
 	}
 	return nil
