@@ -112,7 +112,8 @@ func (c *Command) Info(relations map[int]Relation) (Info, error) {
 		return Info{}, entity.WithHint(entity.Errorf(entity.NotFound, "no remote unit found for relation id: %d", id),
 			"%s", forceIt)
 	case len(relation.Members) > 1:
-		return Info{}, entity.Errorf(entity.Invalid, "ambiguous remote unit; possibilities are %v", relation.Members)
+		members := slices.SortedFunc(slices.Values(relation.Members), entity.CompareNatural)
+		return Info{}, entity.Errorf(entity.Invalid, "ambiguous remote unit; possibilities are %v", members)
 	default:
 		info.RemoteUnit = relation.Members[0]
 	}

@@ -221,7 +221,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"alive":        scriptAlive,
 	"nothing-left": scriptNothingLeft,
 	"await-task":   scriptAwaitTask,
-	"no-process":   scriptNoProcess,
+	"process":      scriptProcess,
 	"unseen":       scriptUnseen,
 	"filled":       scriptFilled,
 }
@@ -357,13 +357,12 @@ func scriptAwaitTask(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// scriptNoProcess waits until no process has these words in its command line.
-func scriptNoProcess(ts *testscript.TestScript, neg bool, args []string) {
-	noNot(ts, neg)
-	eventually(ts, fmt.Sprintf("no process %q", args), func() bool {
+// scriptProcess waits until a process has these words in its command line, or none has.
+func scriptProcess(ts *testscript.TestScript, neg bool, args []string) {
+	eventually(ts, fmt.Sprintf("process %q, or none: %v", args, neg), func() bool {
 		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		ts.Check(err)
-		return !slices.ContainsFunc(files, func(file string) bool {
+		return neg != slices.ContainsFunc(files, func(file string) bool {
 			line, _ := os.ReadFile(file) // a process may have ended
 			return strings.Contains(strings.ReplaceAll(string(line), "\x00", " "), args[0])
 		})

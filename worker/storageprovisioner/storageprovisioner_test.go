@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 // A model has the storage of a model as far as the worker sees it. Tests change work, and wake.
 type model struct {
+	mu     sync.Mutex
 	work   map[string]entity.StorageWork
 	events chan struct{}
 	errs   map[string]error // by storage: what SetAttached answers
@@ -27,6 +29,8 @@ type model struct {
 func (m *model) WatchStorage(context.Context) (<-chan struct{}, error) { return m.events, nil }
 
 func (m *model) StorageWork(context.Context) (all []entity.StorageWork, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, w := range m.work {
 		if w.Attachment != nil {
 			a := *w.Attachment
@@ -45,6 +49,8 @@ func (m *model) StorageWork(context.Context) (all []entity.StorageWork, err erro
 
 // change changes one instance, and wakes the worker's watch as the controller's would.
 func (m *model) change(tag entity.Tag, f func(*entity.StorageWork)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	w, ok := m.work[tag.ID]
 	if !ok {
 		return entity.Errorf(entity.NotFound, "storage %q not found", tag.ID)
@@ -68,8 +74,13 @@ func (m *model) SetFilesystem(_ context.Context, tag entity.Tag, f entity.Filesy
 }
 
 func (m *model) SetAttached(_ context.Context, tag entity.Tag, unit, location string) error {
-	if err := m.errs[tag.ID]; err != nil {
+	m.mu.Lock()
+	err := m.errs[tag.ID]
+	if err != nil {
 		delete(m.work, tag.ID)
+	}
+	m.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	return m.change(tag, func(w *entity.StorageWork) { w.Attachment.Location = location; delete(m.status, w.ID) })
@@ -80,6 +91,8 @@ func (m *model) RemoveAttachment(_ context.Context, tag entity.Tag, unit string)
 }
 
 func (m *model) SetStorageStatus(_ context.Context, tag entity.Tag, status entity.Status) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.status[tag.ID] = status
 	return nil
 }
@@ -89,12 +102,16 @@ func (m *model) EnsureStorageDead(_ context.Context, tag entity.Tag) error {
 }
 
 func (m *model) RemoveStorage(_ context.Context, tag entity.Tag) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	delete(m.work, tag.ID)
 	return nil
 }
 
 // String writes a line for each instance: "data/0 alive fs-data-0 a/0 at /i-1/srv".
 func (m *model) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var lines []string
 	for id, w := range m.work {
 		line := strings.TrimSpace(fmt.Sprintf("%s %s %s", id, w.Life, w.Filesystem))
@@ -139,8 +156,17 @@ func story(t *testing.T, tell func(*rig)) {
 
 // set adds or replaces an instance.
 func (r *rig) set(w entity.StorageWork) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.work[w.ID] = w
 	r.wake()
+}
+
+// get returns an instance, and its status.
+func (r *rig) get(id string) (entity.StorageWork, entity.Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.work[id], r.status[id]
 }
 
 func (r *rig) is(want ...string) {
@@ -173,18 +199,18 @@ func TestLifeOfStorage(t *testing.T) {
 	story(t, func(r *rig) {
 		r.set(wanted("data/0", ""))
 		r.is("data/0 alive fs-data-0 a/0 at") // its machine has no instance yet
-		w := r.work["data/0"]
+		w, _ := r.get("data/0")
 		w.Attachment.Instance = "i-1"
 		r.set(w)
 		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv")
-		w = r.work["data/0"]
+		w, _ = r.get("data/0")
 		w.Attachment.Life = entity.Dying
 		r.set(w)
 		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv") // the unit's hooks run
 		w.Attachment.Life = entity.Dead
 		r.set(w)
 		r.is("data/0 alive fs-data-0")
-		w = r.work["data/0"]
+		w, _ = r.get("data/0")
 		w.Life = entity.Dying
 		r.set(w)
 		r.is()
@@ -241,10 +267,10 @@ func TestAFailureIsTriedAgain(t *testing.T) {
 		begin := time.Now()
 		r.set(entity.StorageWork{ID: "data/0", Life: entity.Dead, Filesystem: "fs-data-0"})
 		synctest.Wait()
-		if s := r.status["data/0"]; s.Status != entity.StatusError || s.Data["hint"] != "By hand: rm" {
+		if _, s := r.get("data/0"); s.Status != entity.StatusError || s.Data["hint"] != "By hand: rm" {
 			r.Errorf("its status is %+v", s)
 		}
-		for r.work["data/0"].ID != "" {
+		for w, _ := r.get("data/0"); w.ID != ""; w, _ = r.get("data/0") {
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
@@ -272,7 +298,9 @@ func TestAMountPointThatIsInUse(t *testing.T) {
 // A forced removal may take the record while the cloud attaches the filesystem.
 func TestStorageThatIsGoneWhenItIsAttached(t *testing.T) {
 	story(t, func(r *rig) {
+		r.mu.Lock()
 		r.errs["data/0"] = entity.Errorf(entity.NotFound, "storage not found")
+		r.mu.Unlock()
 		r.set(wanted("data/0", "i-1"))
 		r.is()
 		r.called("CreateFilesystem", "AttachFilesystem", "DetachFilesystem")
