@@ -242,6 +242,9 @@ func (c *Checker) conclude(u *unit, next *hook, wrong func(string, string, ...an
 		skipped := *last
 		skipped.sets = nil
 		c.succeed(u, &skipped)
+		if last.kind == "config-changed" {
+			u.recovering = false // the user has said that it counts as run
+		}
 		return true
 	case u.resolved == "retry" && again:
 	case u.resolved == "retry" && !last.failed(): // another hook was killed before it could write that it began
