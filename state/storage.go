@@ -247,6 +247,15 @@ func (a *attachment) turning(ctx context.Context, o *ops, t turn) (update bson.D
 	if err != nil {
 		return nil, err
 	}
+	// What the unit's destruction does to its storage is decided here, if it has begun by then.
+	unit, none := unraised(u.doc.lifeDoc), bson.DocElem{Name: "withstorage", Value: bson.D{{"$exists", false}}}
+	if !u.doc.WithStorage {
+		unit = append(unit, none)
+	}
+	o.Assert(unitsC, u.doc.Name, unit)
+	if !svc.doc.WithStorage {
+		o.Assert(servicesC, svc.doc.Name, bson.D{none})
+	}
 	if s.isPersistent() && !(u.doc.Life != entity.Alive && (u.doc.WithStorage || svc.doc.WithStorage)) {
 		return nil, nil
 	}
