@@ -80,17 +80,12 @@ func warnOfResources(ctx context.Context, c *caller, w *warnings, service string
 	if err != nil {
 		return err
 	}
-	of, err := s.Resources(ctx)
-	if err != nil {
-		return err
+	missing, err := s.MissingResources(ctx)
+	for _, name := range missing {
+		w.add("resource %q was not uploaded: hooks that ask for it fail until juju attach-resource %s %s=FILE", name,
+			service, name)
 	}
-	for _, r := range of.Resources {
-		if r.File == nil && r.Type == "file" {
-			w.add("resource %q was not uploaded: hooks that ask for it fail until juju attach-resource %s %s=FILE", r.Name,
-				service, r.Name)
-		}
-	}
-	return nil
+	return err
 }
 
 // serveResourceUpload receives the file of a resource: for a pending id, or else for a service

@@ -49,33 +49,58 @@ func (d *resourcesDoc) file(name string) *entity.ResourceFile {
 // Resources returns the resources that the service's charm declares, sorted by name, with their
 // files, and which files the units have.
 func (s *Service) Resources(ctx context.Context) (of entity.ResourcesOf, err error) {
-	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
-	if err != nil {
+	if of.Resources, err = s.declared(ctx); err != nil {
 		return of, err
-	}
-	doc, err := s.st.resources(serviceKey(s.doc.Name))
-	if err != nil {
-		return of, err
-	}
-	for _, name := range slices.Sorted(maps.Keys(ch.Meta.Resources)) {
-		of.Resources = append(of.Resources, resourceOf(ch.Meta.Resources[name], doc.file(name)))
 	}
 	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
 	if err != nil {
 		return of, err
 	}
-	of.Units = map[string]map[string]entity.ResourceFile{}
-	for _, u := range units {
-		has, err := s.st.resources(unitKey(u.doc.Name))
-		if err != nil {
-			return of, err
-		}
-		of.Units[u.doc.Name] = map[string]entity.ResourceFile{}
-		if has != nil {
-			of.Units[u.doc.Name] = unescapeKeys(has.Files)
-		}
+	keys := make([]string, len(units))
+	for i, u := range units {
+		keys[i] = unitKey(u.doc.Name)
+	}
+	var fetched []resourcesDoc
+	if err := s.st.db.All(resourcesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &fetched); err != nil {
+		return of, err
+	}
+	has := make(map[string]resourcesDoc, len(fetched))
+	for _, doc := range fetched {
+		has[doc.ID] = doc
+	}
+	of.Units = make(map[string]map[string]entity.ResourceFile, len(units))
+	for i, u := range units {
+		of.Units[u.doc.Name] = unescapeKeys(has[keys[i]].Files)
 	}
 	return of, nil
+}
+
+// declared returns the resources that the service's charm declares, sorted by name, with their files.
+func (s *Service) declared(ctx context.Context) (all []entity.Resource, err error) {
+	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
+	if err != nil || len(ch.Meta.Resources) == 0 {
+		return nil, err
+	}
+	doc, err := s.st.resources(serviceKey(s.doc.Name))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(ch.Meta.Resources)) {
+		all = append(all, resourceOf(ch.Meta.Resources[name], doc.file(name)))
+	}
+	return all, nil
+}
+
+// MissingResources returns the names of the files that the service's charm declares and no one has
+// uploaded, sorted.
+func (s *Service) MissingResources(ctx context.Context) (names []string, err error) {
+	all, err := s.declared(ctx)
+	for _, r := range all {
+		if r.File == nil && r.Type == "file" {
+			names = append(names, r.Name)
+		}
+	}
+	return names, err
 }
 
 // Resource returns a resource that the service's charm declares; the error is entity.Invalid if it
