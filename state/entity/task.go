@@ -107,6 +107,9 @@ type TaskOutcome struct {
 	Results string     `json:"results,omitempty"` // a JSON map; "" for none
 }
 
+// TaskTerminated is the outcome of a task that was interrupted. It is never run again.
+var TaskTerminated = TaskOutcome{Status: TaskFailed, Message: "action terminated"}
+
 // Check returns an Invalid error for an outcome that can't be stored.
 func (o TaskOutcome) Check() error {
 	if !slices.Contains(TaskStatuses, o.Status) || !o.Status.IsOver() {

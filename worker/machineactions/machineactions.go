@@ -29,9 +29,6 @@ type Config struct {
 // recordName is the name of the file in Hooks.RunDir that says what runs.
 const recordName = "command.json"
 
-// terminated is the outcome of a task that was interrupted.
-var terminated = entity.TaskOutcome{Status: entity.TaskFailed, Message: "action terminated"}
-
 // New returns the worker of one machine. When it is told to end it lets a running command finish,
 // for as long as Hooks.StopTimeout says.
 func New(config Config) worker.Func {
@@ -107,7 +104,7 @@ func (r *running) recover(ctx context.Context) error {
 		}
 	}
 	if left.Task != "" {
-		outcome := terminated
+		outcome := entity.TaskTerminated
 		if left.Outcome != nil {
 			outcome = *left.Outcome
 		}
@@ -126,7 +123,7 @@ func (r *running) tasks(ctx context.Context) error {
 			return err
 		}
 		if refs[0].Status != entity.TaskPending { // its agent, or its machine, was lost
-			err = r.API.FinishTask(ctx, r.Machine, refs[0].ID, terminated)
+			err = r.API.FinishTask(ctx, r.Machine, refs[0].ID, entity.TaskTerminated)
 		} else {
 			err = r.task(ctx, refs[0].ID)
 		}

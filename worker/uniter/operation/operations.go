@@ -102,7 +102,7 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 	simple, ok := map[resolver.Verb]simple{
 		resolver.Fail: {execute: f.fail},
 		resolver.FailTask: {call: func(ctx context.Context) error {
-			return f.API.FinishTask(ctx, f.Unit, op.Task, terminated)
+			return f.API.FinishTask(ctx, f.Unit, op.Task, entity.TaskTerminated)
 		}},
 		resolver.Abandon: {prepare: f.showWorkload, execute: f.abandon},
 		resolver.Enter: {

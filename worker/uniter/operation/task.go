@@ -19,9 +19,6 @@ type taskAPI interface {
 	FinishTask(ctx context.Context, unit entity.Tag, id string, outcome entity.TaskOutcome) error
 }
 
-// terminated is the outcome of a task that was interrupted. It is never run again.
-var terminated = entity.TaskOutcome{Status: entity.TaskFailed, Message: "action terminated"}
-
 // runTask runs an action or a user's command, or finishes one.
 type runTask struct {
 	Factory
@@ -204,6 +201,6 @@ func (f Factory) failTask(s localstate.State) (localstate.State, error) {
 	if op.Task == "" { // no one waits for it any more
 		return s.With(op.After), nil
 	}
-	op.Step, op.Outcome, op.Process = localstate.Done, terminated, nil
+	op.Step, op.Outcome, op.Process = localstate.Done, entity.TaskTerminated, nil
 	return s.With(&op), nil
 }
