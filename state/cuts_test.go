@@ -187,7 +187,7 @@ func TestCutConnection(t *testing.T) {
 	inParallel(t, quick(), mutator.String, func(t *testing.T, m mutator) {
 		r := m.record(t, st)
 		rnd := rand.New(rand.NewPCG(seed, uint64(len(m.String()))))
-		for _, at := range points(rnd, r.messages) {
+		for _, at := range points(rnd, r.messages, false, true) {
 			only := rnd.IntN(2) == 0
 			for _, ends := range []bool{false, true} {
 				alone := m.logs || m.givesUp
@@ -221,11 +221,13 @@ func TestNextCallAfterACutReconnects(t *testing.T) {
 // than half as many messages repeats itself.
 const maxPoints = 600
 
-// points returns the points to test, in random order: in a soak up to
-// maxPoints, otherwise one.
-func points(rnd *rand.Rand, messages int) (all []point) {
+// points returns the points to test before and after a number of messages, in
+// random order: in a soak up to maxPoints, otherwise one.
+func points(rnd *rand.Rand, messages int, after ...bool) (all []point) {
 	for n := range messages {
-		all = append(all, point{n + 1, false}, point{n + 1, true})
+		for _, a := range after {
+			all = append(all, point{n + 1, a})
+		}
 	}
 	limit := 1
 	if soak {
