@@ -254,7 +254,7 @@ func deleteFiles(fs *mgo.GridFS, name string) error {
 		if _, err := fs.Chunks.RemoveAll(bson.D{{"files_id", f.ID}}); err != nil {
 			return err
 		}
-		if err := fs.RemoveId(f.ID); err != nil {
+		if _, err := fs.Files.RemoveAll(bson.D{{"_id", f.ID}}); err != nil { // unless another controller has
 			return err
 		}
 	}
