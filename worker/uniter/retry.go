@@ -56,14 +56,15 @@ func (r retry) after(op resolver.Op, s localstate.State) retry {
 
 // awaitRetry waits until something changes, or until the failed hook should run again.
 func (u *uniter) awaitRetry(ctx context.Context) error {
-	if !u.remote.config.RetryHooks() {
+	failed := u.executor.State().FailedHook()
+	if failed == nil || !u.remote.config.RetryHooks() {
 		u.retry.due = time.Time{}
 		return u.remote.wait(ctx, nil)
 	}
 	if u.retry.due.IsZero() {
 		pause := u.retry.pause()
 		u.retry.due = time.Now().Add(pause)
-		logger.Infof("unit %s: hook %q runs again in %v", u.Unit.ID, u.executor.State().FailedHook().Name,
+		logger.Infof("unit %s: hook %q runs again in %v", u.Unit.ID, failed.Name,
 			pause.Round(time.Second))
 	}
 	err := u.waitUntil(ctx, u.retry.due)

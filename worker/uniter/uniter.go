@@ -133,7 +133,7 @@ type uniter struct {
 	busy     time.Time // when the last operation ended
 	updated  time.Time // when it was last time for update-status
 	jitter   jitter    // of the pause since then
-	reported bool      // the workload's status shows the failed hook
+	reported bool      // the workload's status shows the failure
 	retry    retry     // of that hook
 	status   struct {  // what the agent's status was last set to
 		word    entity.StatusWord
@@ -203,8 +203,8 @@ func (u *uniter) waitUntil(ctx context.Context, at time.Time) error {
 	return u.remote.wait(ctx, timer.C)
 }
 
-// awaitResolution shows the user the failed hook, and waits until something changes or the
-// hook should run again.
+// awaitResolution shows the user what has failed, and waits until something changes or the
+// failed hook should run again.
 func (u *uniter) awaitResolution(ctx context.Context) error {
 	if !u.reported {
 		if err := u.executor.Run(ctx, u.factory.Report()); err != nil {
@@ -251,7 +251,7 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	}
 	u.retry = u.retry.after(next, u.executor.State())
 	// Only a new failure is logged, not one that a forced upgrade returns to.
-	failed := u.executor.State().FailedHook()
+	failed := u.executor.State().Failed()
 	if failed != nil && failed != before.Op && (before.Op == nil || failed != before.Op.After) {
 		logger.Errorf("unit %s: %s", u.Unit.ID, operation.Failure(failed))
 	}

@@ -20,8 +20,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"juju/charm"
+	"juju/state/entity"
 	"juju/worker/durable"
 )
+
+// ErrConflict is the error of a deployment that the charm directory stands in the way of: a file in it
+// can't be replaced or removed.
+var ErrConflict = errors.New("cannot replace the files of the charm")
 
 // A Source has the archives of charms, by URL.
 type Source interface {
@@ -55,8 +60,8 @@ type manifest struct {
 // replaces or removes the files of the charm that was there before and leaves all others
 // alone, unless the new charm has a file of the same name. If it replaces a file that was changed
 // here, it says so in the log, and the history has the file as it was. When it returns nil the charm is
-// on disk. After an error or a crash the directory may hold a mixture of both charms: the
-// next Deploy, of either, sets that right.
+// on disk. After ErrConflict or a crash the directory may hold a mixture of both charms: the
+// next Deploy, of either, sets that right. After other errors it holds the charm that it held.
 func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta, error) {
 	for _, dir := range []string{d.Path, d.Work} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -127,6 +132,19 @@ func (d Dir) replace(unpacked string, paths []string) error {
 	if err := d.writeManifest(manifest{both}); err != nil {
 		return err
 	}
+	err = d.place(unpacked, both, paths)
+	switch {
+	case entity.IsDiskFull(err):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return d.writeManifest(manifest{paths})
+}
+
+// place makes the charm directory hold, of the files of both charms, those of the unpacked one at
+// paths.
+func (d Dir) place(unpacked string, both, paths []string) error {
 	root, err := os.OpenRoot(d.Path)
 	if err != nil {
 		return err
@@ -150,7 +168,7 @@ func (d Dir) replace(unpacked string, paths []string) error {
 			return err
 		}
 	}
-	return d.writeManifest(manifest{paths})
+	return nil
 }
 
 // remove removes a file of an earlier charm, or an empty directory. It leaves alone what

@@ -308,7 +308,7 @@ func TestInterruptedUpgradeIsRepeated(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := d.replace(unpacked, paths); (err == nil) != (cut == len(paths)) {
+			if err := d.replace(unpacked, paths); errors.Is(err, ErrConflict) != (cut < len(paths)) {
 				t.Fatalf("cut at %d: %v", cut, err)
 			}
 			d.mustDeploy(t, then)

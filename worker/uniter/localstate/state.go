@@ -92,7 +92,7 @@ type Step string
 const (
 	Pending Step = "pending" // it may have begun
 	Done    Step = "done"    // it has succeeded and must be committed
-	Failed  Step = "failed"  // a hook has failed: the unit waits for the user
+	Failed  Step = "failed"  // a hook, or an upgrade, has failed: the unit waits for the user
 )
 
 // An Op is an operation in progress.
@@ -124,7 +124,7 @@ type Op struct {
 	Resolved bool `json:"resolved,omitempty"`
 	// Retried says that a failed hook runs again by itself.
 	Retried bool `json:"retried,omitempty"`
-	// Reason says why a hook has failed: "exit status 1".
+	// Reason says why a hook or an upgrade has failed: "exit status 1".
 	Reason string `json:"reason,omitempty"`
 	// Message is what a hook that has failed said with juju-fail.
 	Message string `json:"message,omitempty"`
@@ -137,10 +137,18 @@ type Op struct {
 	Workload *entity.Status `json:"workload,omitempty"`
 }
 
+// Failed returns what has failed and awaits resolution: a hook or an upgrade of the charm, or nil.
+func (s State) Failed() *Op {
+	if s.Op != nil && s.Op.Step == Failed {
+		return s.Op
+	}
+	return nil
+}
+
 // FailedHook returns the hook that has failed and awaits resolution, or nil.
 func (s State) FailedHook() *Op {
-	if s.Op != nil && s.Op.Kind == RunHook && s.Op.Step == Failed {
-		return s.Op
+	if op := s.Failed(); op != nil && op.Kind == RunHook {
+		return op
 	}
 	return nil
 }
@@ -148,6 +156,11 @@ func (s State) FailedHook() *Op {
 // FailedWith returns the operation after its hook has failed for this reason.
 func (op Op) FailedWith(reason string) *Op {
 	return &Op{Kind: RunHook, Step: Failed, Hook: op.Hook, Name: op.Name, Config: op.Config, Reason: reason}
+}
+
+// ConflictsWith returns the upgrade after the charm directory has stood in its way.
+func (op Op) ConflictsWith(err error) *Op {
+	return &Op{Kind: DeployCharm, Step: Failed, Charm: op.Charm, After: op.After, Reason: err.Error()}
 }
 
 // Has reports whether the charm has a relation of this name.

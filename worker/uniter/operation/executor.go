@@ -81,7 +81,7 @@ func (e *Executor) Run(ctx context.Context, op Operation) error {
 			return err
 		}
 	}
-	if e.state.FailedHook() != nil {
+	if e.state.Failed() != nil {
 		return nil
 	}
 	// An agent that is told to stop while its hook runs must still commit it.

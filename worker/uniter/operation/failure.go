@@ -8,15 +8,15 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// report shows in the workload's status which hook has failed. First it records the status
+// report shows in the workload's status which hook, or that an upgrade, has failed. First it records the status
 // that it hides, to show it again when the failure is resolved: the charm has set it, and
 // won't set it again.
 type report struct{ Factory }
 
-// Report returns the operation that shows that a hook has failed. It can be repeated.
+// Report returns the operation that shows what has failed. It can be repeated.
 func (f Factory) Report() Operation { return report{f} }
 
-func (report) String() string  { return "report a failed hook" }
+func (report) String() string  { return "report a failure" }
 func (report) History() string { return "" }
 
 func (o report) Prepare(ctx context.Context, s localstate.State) (localstate.State, error) {
@@ -28,6 +28,8 @@ func (o report) Prepare(ctx context.Context, s localstate.State) (localstate.Sta
 		return s, errSkipExecute
 	case s.Op.Workload != nil:
 		return s, nil
+	case s.Op.After != nil && s.Op.After.Workload != nil:
+		shown = *s.Op.After.Workload // it hid that of the failed hook
 	case shown.Status == entity.StatusError:
 		// It shows a failure from before the unit's machine, and the agent's memory, was lost.
 		shown = entity.Status{Status: entity.StatusUnknown}
@@ -41,7 +43,12 @@ func (o report) Execute(
 	ctx context.Context, s localstate.State, _ func(localstate.State) error,
 ) (localstate.State, error) {
 	op := s.Op
-	data := map[string]any{"hook": op.Name}
+	data := map[string]any{}
+	if op.Kind == localstate.DeployCharm {
+		data["charm"] = op.Charm
+	} else {
+		data["hook"] = op.Name
+	}
 	if op.Reason != "" {
 		data["reason"] = op.Reason
 	}
@@ -69,8 +76,11 @@ func (report) Commit(_ context.Context, s localstate.State) (localstate.State, e
 	return s, nil
 }
 
-// Failure describes for the log which hook has failed, and how.
+// Failure describes for the log what has failed, and how.
 func Failure(op *localstate.Op) string {
+	if op.Kind == localstate.DeployCharm {
+		return fmt.Sprintf("upgrade to charm %q failed: %s", op.Charm, op.Reason)
+	}
 	name := fmt.Sprintf("%q", op.Name)
 	if remote := op.Hook.Remote(); remote != "" {
 		name += " for " + remote
@@ -84,9 +94,12 @@ func Failure(op *localstate.Op) string {
 	return text
 }
 
-// message is what the workload's status says of a failed hook: the charm's own words too, if it
-// has said any.
+// message is what the workload's status says of a failure; of a failed hook the charm's own words
+// too, if it has said any.
 func message(op *localstate.Op) string {
+	if op.Kind == localstate.DeployCharm {
+		return "upgrade failed"
+	}
 	text := fmt.Sprintf("hook failed: %q", op.Name)
 	if op.Message != "" {
 		text += ": " + op.Message
@@ -97,7 +110,7 @@ func message(op *localstate.Op) string {
 // showWorkload shows the workload's status again that a failure has hidden. It runs before
 // the user's request is cleared, so that every unit that can be resolved is in error.
 func (f Factory) showWorkload(ctx context.Context, s localstate.State) error {
-	if op := s.FailedHook(); op != nil && op.Workload != nil {
+	if op := s.Failed(); op != nil && op.Workload != nil {
 		shown := *op.Workload
 		if shown.CheckWord(entity.UnitWords) != nil { // set before statuses were checked
 			shown = entity.Status{Status: entity.StatusUnknown}

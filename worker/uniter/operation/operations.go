@@ -89,7 +89,7 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 	case resolver.RunCommand:
 		return &runTask{Factory: f, command: f.Command, remote: remote}, nil
 	case resolver.Deploy:
-		return &deploy{Factory: f, url: op.Charm}, nil
+		return &deploy{Factory: f, url: op.Charm, resolved: op.Resolved}, nil
 	case resolver.Commit:
 		switch s.Op.Kind {
 		case localstate.DeployCharm:
@@ -235,8 +235,9 @@ func (f Factory) abandon(s localstate.State) (localstate.State, error) {
 // deploy puts a charm into the charm directory.
 type deploy struct {
 	Factory
-	url  string
-	done bool // an earlier agent has done it
+	url      string
+	resolved bool // the user has asked to try it again
+	done     bool // an earlier agent has done it
 }
 
 func (o *deploy) String() string  { return fmt.Sprintf("deploy charm %q", o.url) }
@@ -246,12 +247,16 @@ func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.St
 	if o.done {
 		return s, errSkipExecute
 	}
-	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, "deploying charm "+o.url); err != nil {
-		return s, err
-	}
-	op := &localstate.Op{Kind: localstate.DeployCharm, Step: localstate.Pending, Charm: o.url, After: s.FailedHook()}
+	op := &localstate.Op{Kind: localstate.DeployCharm, Step: localstate.Pending, Charm: o.url, After: s.FailedHook(),
+		Resolved: o.resolved}
 	if s.Op != nil && s.Op.Kind == localstate.DeployCharm {
 		op.After = s.Op.After
+		if err := o.showWorkload(ctx, s); err != nil {
+			return s, err
+		}
+	}
+	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, "deploying charm "+o.url); err != nil {
+		return s, err
 	}
 	return s.With(op), nil
 }
@@ -259,6 +264,11 @@ func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.St
 func (o *deploy) Execute(
 	ctx context.Context, s localstate.State, _ func(localstate.State) error,
 ) (localstate.State, error) {
+	if s.Op.Resolved {
+		if err := o.API.ClearResolved(ctx, o.Unit); err != nil {
+			return s, err
+		}
+	}
 	// State learns the unit's charm before the unit has it, so that what the charm needs of
 	// state, such as its settings, is there when its first hook runs. It learns it only now
 	// that this operation is on disk: otherwise, if the agent died here and its service then
@@ -267,7 +277,11 @@ func (o *deploy) Execute(
 		return s, err
 	}
 	meta, err := o.Deploy(ctx, o.url)
-	if err != nil {
+	upgrade := s.Charm != ""
+	switch {
+	case upgrade && errors.Is(err, charmdir.ErrConflict) && ctx.Err() == nil:
+		return s.With(s.Op.ConflictsWith(err)), nil
+	case err != nil:
 		if ctx.Err() == nil {
 			err = errors.Join(err, o.SetAgentStatus(ctx, entity.StatusFailed, fmt.Sprintf("cannot %s: %v", o, err)))
 		}

@@ -12,7 +12,7 @@ type Verb string
 // What a unit can do next.
 const (
 	Wait                Verb = "wait"                 // nothing, until something changes
-	AwaitResolution     Verb = "await-resolution"     // nothing, until the user deals with the failed hook
+	AwaitResolution     Verb = "await-resolution"     // nothing, until the user deals with the failed hook or upgrade
 	Terminate           Verb = "terminate"            // end the agent, for good
 	DestroyUnit         Verb = "destroy-unit"         // set the unit itself Dying
 	DestroySubordinates Verb = "destroy-subordinates" // set its subordinates Dying
@@ -42,7 +42,7 @@ type Op struct {
 	Task     string // an id
 	Relation int
 	Storage  string
-	// Resolved says that the user has asked to run the hook again.
+	// Resolved says that the user has asked to run the hook, or to deploy the charm, again.
 	Resolved bool
 	// Retried says that a failed hook runs again by itself, because its pause is over.
 	Retried bool
@@ -56,6 +56,9 @@ func (op Op) String() string {
 	case RunTask, FailTask:
 		return fmt.Sprintf("%s %s", op.Verb, op.Task)
 	case Deploy:
+		if op.Resolved {
+			return fmt.Sprintf("%s %s again", op.Verb, op.Charm)
+		}
 		return fmt.Sprintf("%s %s", op.Verb, op.Charm)
 	case Run:
 		s := fmt.Sprintf("%s %s", op.Verb, op.Hook)

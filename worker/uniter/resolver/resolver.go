@@ -179,15 +179,7 @@ func goSilently(local localstate.State, remote Remote) Op {
 func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op {
 	unit := remote.Unit
 	if op.Kind == localstate.DeployCharm {
-		switch {
-		case op.Step == localstate.Done:
-			return Op{Verb: Commit}
-		case unit.Life != entity.Alive && !local.Installed && op.After == nil:
-			return Op{Verb: Abandon}
-		}
-		// The charm directory may be a mixture of charms. Whichever charm the unit should have
-		// now, even the old one, must be deployed.
-		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
+		return nextOfDeploy(op, local, remote)
 	}
 	if op.Kind == localstate.RunTask {
 		return nextOfTask(op, remote)
@@ -226,6 +218,25 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return op
 	}
 	return Op{Verb: AwaitResolution}
+}
+
+// nextOfDeploy finishes the deployment of a charm.
+func nextOfDeploy(op localstate.Op, local localstate.State, remote Remote) Op {
+	unit := remote.Unit
+	resolved := unit.Resolved != entity.ResolvedNone
+	switch {
+	case op.Step == localstate.Done:
+		return Op{Verb: Commit}
+	case unit.Life != entity.Alive && !local.Installed && op.After == nil:
+		return Op{Verb: Abandon}
+	case op.Step == localstate.Failed && unit.Life != entity.Alive && unit.Strength >= entity.Lenient:
+		return Op{Verb: Abandon} // it goes with what is in the directory
+	case op.Step == localstate.Failed && !resolved && !(unit.ForceCharm && unit.ServiceCharmURL != op.Charm):
+		return Op{Verb: AwaitResolution}
+	}
+	// The charm directory may be a mixture of charms. Whichever charm the unit should have
+	// now, even the old one, must be deployed.
+	return Op{Verb: Deploy, Charm: unit.ServiceCharmURL, Resolved: op.Resolved || resolved && op.Step == localstate.Failed}
 }
 
 // nextTask runs a command of a user of the machine, or else the oldest task. A task that is running

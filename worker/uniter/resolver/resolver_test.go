@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -31,7 +32,7 @@ var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, ins
 //	task 12 running            the unit has a task that is not over
 //	command                    a user of the machine waits for a command
 //	gone 3                     the controller no longer lists a relation
-//	fail start                 the next run of this hook fails
+//	fail start                 the next run of this hook, or deployment of this charm, fails
 //	restart                    the agent is a new process
 //	once                       a single step only
 func TestStories(t *testing.T) {
@@ -139,11 +140,19 @@ func (w *world) do(op Op) {
 	case Die:
 		unit.Life = entity.Dead
 	case Deploy:
+		if op.Resolved {
+			unit.Resolved = entity.ResolvedNone
+		}
 		var after *localstate.Op
 		if w.local.Op != nil {
 			if after = w.local.Op; w.local.Op.Kind == localstate.DeployCharm {
 				after = w.local.Op.After
 			}
+		}
+		if i := slices.Index(w.fails, op.Charm); i >= 0 {
+			w.fails = slices.Delete(w.fails, i, i+1)
+			w.local.Op = localstate.Op{Charm: op.Charm, After: after}.ConflictsWith(errors.New("no"))
+			return
 		}
 		w.local = w.local.Deployed(op.Charm, after)
 		unit.CharmURL = op.Charm
@@ -306,6 +315,8 @@ func (w *world) unit(key, value string) (err error) {
 		u.Resolved = entity.Resolved(value)
 	case "forced":
 		u.Strength = entity.Force
+	case "lenient":
+		u.Strength = entity.Lenient
 	case "charm":
 		u.ServiceCharmURL = value
 	case "force-charm":
