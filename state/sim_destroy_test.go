@@ -114,30 +114,17 @@ func (s *sim) waitsForStorage(cleanup *simDoc) bool {
 	return false
 }
 
-// waitForStorage returns the number of such cleanups.
-func (s *sim) waitForStorage() (n int) {
-	for _, d := range s.shadow.docs["cleanups"] {
-		if s.waitsForStorage(d) {
-			n++
-		}
-	}
-	return n
-}
-
 // cleaner runs the cleaner until it has nothing to do.
 func (s *sim) cleaner() *simAction {
+	left := 0
 	return &simAction{what: "clean", by: "cleaner",
-		run: func() error {
+		run: func() (err error) {
 			for range 30 {
 				before := s.shadow.transactions()
-				left, _, err := s.st.Cleaner().Cleanup(s.ctx)
-				if err != nil {
+				if left, _, err = s.st.Cleaner().Cleanup(s.ctx); err != nil {
 					return err
 				}
 				if s.shadow.transactions() == before {
-					if left > s.waitForStorage() && s.model.Life.Life == entity.Alive {
-						return fmt.Errorf("%d cleanups cannot be done", left)
-					}
 					return nil
 				}
 			}
@@ -145,13 +132,19 @@ func (s *sim) cleaner() *simAction {
 		},
 		expect: func(error) (simulationtest.Answer, error) {
 			s.model.Clean()
+			wait := 0
 			for id, d := range s.shadow.docs["cleanups"] {
 				// The cleanup of a model stays while machines wait for their containers.
 				whole := strings.HasSuffix(id, "-destroy-e") && len(s.model.Machines)+len(s.model.Storage) > 0
-				waits := whole || s.waitsForStorage(d)
-				if d.Kind != "force" && !waits {
+				switch {
+				case whole || s.waitsForStorage(d):
+					wait++
+				case d.Kind != "force":
 					return nil, fmt.Errorf("cleanup %s was not done", id)
 				}
+			}
+			if left > wait {
+				return nil, fmt.Errorf("%d cleanups cannot be done, and %d wait", left, wait)
 			}
 			return nil, nil
 		}}
