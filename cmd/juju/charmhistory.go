@@ -19,8 +19,9 @@ func charmHistoryCommand(s *session) *cobra.Command {
 		Short: "Show what hooks and upgrades have changed in a unit's charm directory",
 		Long: `Show what hooks and upgrades have changed in a unit's charm directory, the newest first:
 files that were added (A), modified (M) and deleted (D). What a user has changed is in the
-next commit. The directory is a git repository, whose path the last line gives. To see a
-commit whole, use juju ssh and git show.`,
+next commit. (lost) says that a power loss has taken what tells the changes. The directory is
+a git repository, whose path the last line gives. To see a commit whole, use juju ssh and git
+show.`,
 		Example: `  juju charm-history web/0
   juju charm-history web/0 -n 3 --format yaml`,
 		Annotations: seeAlso("ssh", "debug-log", "upgrade-charm"),
@@ -59,6 +60,7 @@ type shownCommit struct {
 	Added    []string `yaml:"added,omitempty" json:"added,omitempty"`
 	Modified []string `yaml:"modified,omitempty" json:"modified,omitempty"`
 	Deleted  []string `yaml:"deleted,omitempty" json:"deleted,omitempty"`
+	Lost     bool     `yaml:"lost,omitempty" json:"lost,omitempty"`
 }
 
 // maxChanges is how many changed files a line of the table names.
@@ -71,7 +73,7 @@ func (s *session) charmHistory(out output, root, unit string, size int) error {
 	}
 	shown, rows := []shownCommit{}, [][]string{{"Time", "Commit", "What", "Files"}}
 	for _, c := range commits {
-		one := shownCommit{Commit: c.ID, Time: c.Time.Format(time.RFC3339), Message: c.Message}
+		one := shownCommit{Commit: c.ID, Time: c.Time.Format(time.RFC3339), Message: c.Message, Lost: c.Lost}
 		var files []string
 		for i, change := range c.Changes {
 			switch change.How {
@@ -88,6 +90,9 @@ func (s *session) charmHistory(out output, root, unit string, size int) error {
 		}
 		if more := len(c.Changes) - maxChanges; more > 0 {
 			files = append(files, fmt.Sprintf("and %d more", more))
+		}
+		if c.Lost {
+			files = []string{"(lost)"}
 		}
 		shown = append(shown, one)
 		rows = append(rows, []string{c.Time.Local().Format(time.DateTime), c.ID[:8], c.Message, strings.Join(files, ", ")})

@@ -27,11 +27,11 @@ func WriteFile(path string, content []byte) error {
 	if err := os.Rename(next, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
-// syncDir syncs a directory, so that its entries survive a power loss.
-func syncDir(path string) error {
+// SyncDir syncs a directory, so that its entries survive a power loss.
+func SyncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err

@@ -20,6 +20,8 @@ type Commit struct {
 	Time    time.Time
 	Message string
 	Changes []Change // sorted by path
+	// Lost says that a power loss has taken what tells the changes.
+	Lost bool
 }
 
 // A Change is what a commit changed in one file.
@@ -28,13 +30,17 @@ type Change struct {
 	Path string
 }
 
-// Commits returns the last n commits, the newest first; all if n is 0. The error is
-// fs.ErrNotExist if the directory has no history.
+// Commits returns the last n commits, the newest first; all if n is 0, as far as a power loss has not
+// taken them. The error is fs.ErrNotExist if the directory has no history.
 func (h *History) Commits(n int) ([]Commit, error) {
 	var all []Commit
 	err := h.walk(func(c *object.Commit) (bool, error) {
 		changes, err := changesOf(c)
-		all = append(all, Commit{c.Hash.String(), c.Author.When, strings.TrimSpace(c.Message), changes})
+		lost := errors.Is(err, plumbing.ErrObjectNotFound)
+		if lost {
+			err = nil
+		}
+		all = append(all, Commit{c.Hash.String(), c.Author.When, strings.TrimSpace(c.Message), changes, lost})
 		return len(all) != n, err
 	})
 	if err != nil {
@@ -43,7 +49,7 @@ func (h *History) Commits(n int) ([]Commit, error) {
 	return all, nil
 }
 
-// walk calls f with each commit, the newest first, while f returns true.
+// walk calls f with each commit, the newest first, while f returns true and the repository has one.
 func (h *History) walk(f func(*object.Commit) (bool, error)) error {
 	repo, err := git.PlainOpen(h.Path)
 	if errors.Is(err, git.ErrRepositoryNotExists) {
@@ -60,7 +66,9 @@ func (h *History) walk(f func(*object.Commit) (bool, error)) error {
 	next := head.Hash()
 	for {
 		commit, err := repo.CommitObject(next)
-		if err != nil {
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		more, err := f(commit)

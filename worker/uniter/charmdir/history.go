@@ -25,8 +25,12 @@ type History struct {
 	// Author is the author of the commits.
 	Author string
 
-	last *recorded // nil if the index must be read
+	last  *recorded // nil if the index must be read
+	loose int       // how many loose objects the repository has, at least; valid if last is not nil
 }
+
+// maxLoose is how many loose objects the history leaves before it packs them, as git itself does.
+var maxLoose = 6700
 
 // recorded is what a Record has found and left.
 type recorded struct {
@@ -47,6 +51,10 @@ func (h *History) Record(message string) error {
 	if err == nil {
 		err = h.record(last, message)
 	}
+	if err == nil && h.loose > maxLoose {
+		h.loose = 0
+		err = packLoose(h.Path)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot record the history of %s: %w", h.Path, err)
 	}
@@ -64,17 +72,25 @@ func (h *History) isCurrent(last *recorded) bool {
 
 func (h *History) indexPath() string { return filepath.Join(h.Path, git.GitDirName, "index") }
 
-// load reads git's index.
+// load makes a repository, or mends the one there is, and reads git's index.
 func (h *History) load() (*recorded, error) {
-	repo, err := git.PlainOpen(h.Path)
-	if errors.Is(err, git.ErrRepositoryNotExists) {
-		repo, err = git.PlainInit(h.Path, false)
+	_, err := git.PlainInit(h.Path, false)
+	if err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
+		return nil, err
 	}
+	var back bool
+	if h.loose, back, err = mend(h.Path); err != nil {
+		return nil, err
+	}
+	repo, err := git.PlainOpen(h.Path)
 	if err != nil {
 		return nil, err
 	}
 	idx, err := repo.Storer.Index()
-	if err != nil {
+	switch {
+	case back: // the index has files that the repository has not
+		idx = &index.Index{}
+	case err != nil:
 		// An agent that died while it wrote the index leaves a part of one. The index can be
 		// made anew from the directory.
 		logger.Warningf("cannot read the index of %s, makes a new one: %v", h.Path, err)
@@ -97,6 +113,7 @@ func (h *History) record(last *recorded, message string) error {
 	if err := objects.commit(last.root.store(objects), h.Author, message); err != nil {
 		return err
 	}
+	h.loose += objects.n + 1
 	// The index comes last: without it the changed files are read again, and nothing is lost.
 	if err := objects.repo.Storer.SetIndex(&index.Index{Version: 2, Entries: last.root.entries(nil)}); err != nil {
 		return err

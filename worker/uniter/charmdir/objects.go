@@ -1,7 +1,6 @@
 package charmdir
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -87,17 +86,16 @@ func (o *objects) commit(tree plumbing.Hash, author, message string) error {
 	c := &object.Commit{Message: message, TreeHash: tree,
 		Author: object.Signature{Name: author, Email: "juju@localhost", When: time.Now()}}
 	c.Committer = c.Author
-	head, err := o.repo.Head()
-	switch {
-	case errors.Is(err, plumbing.ErrReferenceNotFound):
-	case err != nil:
+	head, err := headOf(o.repo)
+	if err != nil {
 		return err
-	default:
-		last, err := o.repo.CommitObject(head.Hash())
+	}
+	if !head.IsZero() {
+		last, err := o.repo.CommitObject(head)
 		if err != nil || last.TreeHash == tree {
 			return err
 		}
-		c.ParentHashes = []plumbing.Hash{head.Hash()}
+		c.ParentHashes = []plumbing.Hash{head}
 	}
 	encoded := &plumbing.MemoryObject{}
 	if err := c.Encode(encoded); err != nil {
@@ -107,15 +105,7 @@ func (o *objects) commit(tree plumbing.Hash, author, message string) error {
 	if err != nil {
 		return err
 	}
-	branch, err := o.repo.Reference(plumbing.HEAD, false)
-	if err != nil {
-		return err
-	}
-	name := plumbing.HEAD // a user has checked out a commit
-	if branch.Type() == plumbing.SymbolicReference {
-		name = branch.Target()
-	}
-	return o.repo.Storer.SetReference(plumbing.NewHashReference(name, hash))
+	return setHead(o.repo, hash)
 }
 
 // close removes a pack that was not finished.

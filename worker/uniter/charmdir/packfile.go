@@ -6,6 +6,7 @@ import (
 	"compress/zlib"
 	"crypto/sha1"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 	"os"
@@ -14,6 +15,9 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"juju/worker/durable"
 )
 
 // A packfile is a file of many objects, as git has them. It becomes a part of the repository when it
@@ -25,6 +29,7 @@ type packfile struct {
 	at      int64 // bytes written to out
 	index   idxfile.Writer
 	has     map[plumbing.Hash]bool
+	durable bool // finish must have it on the disk
 }
 
 // packHeader is the length of what comes before the first object.
@@ -59,7 +64,7 @@ func (p *packfile) Write(b []byte) (int, error) {
 }
 
 // add adds an object.
-func (p *packfile) add(o *plumbing.MemoryObject) error {
+func (p *packfile) add(o plumbing.EncodedObject) error {
 	if p.has[o.Hash()] {
 		return nil
 	}
@@ -95,6 +100,43 @@ func objectHeader(kind plumbing.ObjectType, length int64) []byte {
 	return header
 }
 
+// packLoose puts the loose objects of the repository in a directory into a packfile.
+func packLoose(dir string) error {
+	repo, err := git.PlainOpen(dir)
+	if err != nil {
+		return err
+	}
+	loose, ok := repo.Storer.(storer.LooseObjectStorer)
+	if !ok {
+		return errors.New("its objects are not in files")
+	}
+	p, err := newPackfile(dir)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	err = loose.ForEachObjectHash(func(hash plumbing.Hash) error {
+		stored, err := repo.Storer.EncodedObject(plumbing.AnyObject, hash)
+		if err != nil {
+			return err
+		}
+		return p.add(stored)
+	})
+	if err != nil || len(p.has) == 0 {
+		return err
+	}
+	p.durable = true // before the only other copy goes
+	if err := p.finish(); err != nil {
+		return err
+	}
+	for hash := range p.has {
+		if err := loose.DeleteLooseObject(hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // finish completes the pack and makes it a part of the repository.
 func (p *packfile) finish() error {
 	if err := p.out.Flush(); err != nil {
@@ -122,7 +164,16 @@ func (p *packfile) finish() error {
 	if err := p.file.Chmod(0o444); err != nil {
 		return err
 	}
-	return os.Rename(p.file.Name(), final+".pack")
+	if !p.durable {
+		return os.Rename(p.file.Name(), final+".pack")
+	}
+	if err := p.file.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(p.file.Name(), final+".pack"); err != nil {
+		return err
+	}
+	return durable.SyncDir(filepath.Dir(final))
 }
 
 // writeIndex writes the index of the pack with a checksum.
@@ -137,6 +188,9 @@ func (p *packfile) writeIndex(sum plumbing.Hash, path string) error {
 	var encoded bytes.Buffer
 	if _, err := idxfile.NewEncoder(&encoded).Encode(index); err != nil {
 		return err
+	}
+	if p.durable {
+		return durable.WriteFile(path, encoded.Bytes())
 	}
 	return os.WriteFile(path, encoded.Bytes(), 0o444)
 }

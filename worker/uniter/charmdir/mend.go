@@ -1,0 +1,148 @@
+package charmdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"juju/worker/durable"
+)
+
+// mend makes the repository of a charm directory usable after a power loss, which can leave files
+// empty that were written shortly before: the history syncs nothing, so that hooks don't wait for the
+// disk. It removes empty objects and, if the last commit is damaged, goes back to the newest that is
+// whole. It returns the number of loose objects, and whether it has gone back.
+func mend(path string) (loose int, back bool, err error) {
+	gitDir := filepath.Join(path, git.GitDirName)
+	loose, err = removeEmpty(filepath.Join(gitDir, "objects"))
+	if err != nil {
+		return 0, false, err
+	}
+	head := filepath.Join(gitDir, "HEAD")
+	if info, err := os.Stat(head); err == nil && info.Size() == 0 {
+		if err := durable.WriteFile(head, []byte("ref: "+plumbing.Master.String()+"\n")); err != nil {
+			return 0, false, err
+		}
+	}
+	repo, err := git.PlainOpen(path)
+	if err != nil {
+		return 0, false, err
+	}
+	if hash, err := headOf(repo); err == nil && (hash.IsZero() || whole(repo, hash)) {
+		return loose, false, nil
+	}
+	newest := newestWhole(repo)
+	from := "anew"
+	if !newest.IsZero() {
+		from = "after " + newest.String()
+	}
+	logger.Warningf("the last commits of the history of %s are damaged; it goes on %s", path, from)
+	return loose, true, setHead(repo, newest)
+}
+
+// removeEmpty removes the empty files from a repository's objects, and counts the loose ones that it
+// leaves.
+func removeEmpty(objects string) (loose int, err error) {
+	return loose, filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a user's git has packed it
+		case err != nil:
+			return err
+		case info.Size() == 0:
+			return os.Remove(path)
+		case len(filepath.Base(filepath.Dir(path))) == 2:
+			loose++
+		}
+		return nil
+	})
+}
+
+// headOf returns the hash of the last commit, or zero if there is none.
+func headOf(repo *git.Repository) (plumbing.Hash, error) {
+	head, err := repo.Head()
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return plumbing.ZeroHash, nil
+	} else if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return head.Hash(), nil
+}
+
+// setHead makes a commit the last, or none if the hash is zero.
+func setHead(repo *git.Repository, commit plumbing.Hash) error {
+	branch, err := repo.Reference(plumbing.HEAD, false)
+	if err != nil {
+		return err
+	}
+	name := plumbing.HEAD // a user has checked out a commit
+	if branch.Type() == plumbing.SymbolicReference {
+		name = branch.Target()
+	}
+	if commit.IsZero() {
+		return repo.Storer.RemoveReference(name)
+	}
+	return repo.Storer.SetReference(plumbing.NewHashReference(name, commit))
+}
+
+// whole reports whether the repository has a commit and all of its tree.
+func whole(repo *git.Repository, commit plumbing.Hash) bool {
+	c, err := repo.CommitObject(commit)
+	return err == nil && wholeTree(repo, c.TreeHash)
+}
+
+func wholeTree(repo *git.Repository, hash plumbing.Hash) bool {
+	tree, err := repo.TreeObject(hash)
+	if err != nil {
+		return false
+	}
+	for _, e := range tree.Entries {
+		if e.Mode == filemode.Dir {
+			if !wholeTree(repo, e.Hash) {
+				return false
+			}
+		} else if repo.Storer.HasEncodedObject(e.Hash) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// newestWhole returns the newest commit that is whole, as far as the objects can be read; zero if
+// there is none.
+func newestWhole(repo *git.Repository) plumbing.Hash {
+	commits, err := repo.CommitObjects()
+	if err != nil {
+		return plumbing.ZeroHash
+	}
+	var all []object.Commit
+	parents := map[plumbing.Hash]bool{} // several commits may have the time of the newest
+	err = commits.ForEach(func(c *object.Commit) error {
+		if whole(repo, c.Hash) {
+			all = append(all, *c)
+			for _, p := range c.ParentHashes {
+				parents[p] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		logger.Warningf("cannot read all objects: %v", err)
+	}
+	var newest object.Commit
+	for _, c := range all {
+		if !parents[c.Hash] && c.Committer.When.After(newest.Committer.When) {
+			newest = c
+		}
+	}
+	return newest.Hash
+}
