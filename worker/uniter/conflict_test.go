@@ -72,7 +72,8 @@ func TestConflictOfAnUpgrade(t *testing.T) {
 		t.Helper()
 		reason, _ := r.c.workload.Data["reason"].(string)
 		delete(r.c.workload.Data, "reason")
-		if r.c.failure() != "upgrade failed" || !strings.Contains(reason, "cannot replace the files of the charm: ") ||
+		if r.c.failure() != "upgrade failed" ||
+			!strings.HasPrefix(reason, "cannot replace the files of the charm: hooks/start: ") ||
 			!cmp.Equal(r.c.workload.Data, map[string]any{"charm": r.c.unit.ServiceCharmURL}) {
 			t.Errorf("the workload's status is %+v with reason %q", r.c.workload, reason)
 		}

@@ -153,13 +153,13 @@ func (d Dir) place(unpacked string, both, paths []string) error {
 	for _, name := range slices.Backward(both) { // a directory's files come before it
 		if _, found := slices.BinarySearch(paths, name); !found {
 			if err := remove(root, name); err != nil {
-				return err
+				return inTheWay(name, err)
 			}
 		}
 	}
 	for _, name := range paths {
 		if err := move(root, d.Path, unpacked, name); err != nil {
-			return err
+			return inTheWay(name, err)
 		}
 	}
 	// All of it must be on disk before the caller records that it is.
@@ -169,6 +169,17 @@ func (d Dir) place(unpacked string, both, paths []string) error {
 		}
 	}
 	return nil
+}
+
+// inTheWay says which file of the charm could not be replaced or removed, without the directories.
+func inTheWay(name string, err error) error {
+	if link := new(os.LinkError); errors.As(err, &link) {
+		err = link.Err
+	}
+	if path := new(fs.PathError); errors.As(err, &path) {
+		err = path.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // remove removes a file of an earlier charm, or an empty directory. It leaves alone what
