@@ -149,3 +149,16 @@ func TestLooseObjectsArePacked(t *testing.T) {
 		t.Errorf("there are only the packs %q", packs)
 	}
 }
+
+func TestDamagedIndexIsMadeAnew(t *testing.T) {
+	h, d := newHistory(t)
+	d.write(t, "a", "a")
+	h.mustRecord(t, "one")
+	if err := os.Truncate(filepath.Join(d.Path, ".git/index"), 20); err != nil {
+		t.Fatal(err)
+	}
+	h.mustRecord(t, "the same")
+	d.write(t, "a", "b")
+	h.mustRecord(t, "two")
+	h.expect(t, "one: a=a", "two: a=b")
+}
