@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // A Violation is a promise that was not kept.
@@ -41,12 +40,14 @@ type Checker struct {
 	Hooks int
 
 	units    map[string]*unit
-	configs  map[string]int      // by service: how often its settings or its charm were changed
-	settings map[string]string   // and the version of its settings
-	charms   map[string][]string // and its charms
-	forced   map[string]bool     // charms that were forced, as SERVICE CHARM
-	writes   map[write]*hook     // of relations' settings
-	members  map[string]map[string][]string
+	configs  map[string]int       // by service: how often its settings or its charm were changed
+	settings map[string]string    // and the version of its settings
+	charms   map[string][]version // and its charms
+	retries  map[string]bool      // whether its failed hooks run again by themselves
+	led      map[string]string    // and the version of what its leader has set
+	claims   map[string]string    // by unit: by which it leads, 0 if it does not
+	writes   map[write]*hook      // of relations' settings
+	members  map[string]map[string]members
 	wrong    []Violation
 }
 
@@ -56,8 +57,8 @@ type write struct{ unit, relation, value string }
 // NewChecker returns the checker of a journal that is empty.
 func NewChecker() *Checker {
 	return &Checker{units: map[string]*unit{}, configs: map[string]int{}, settings: map[string]string{},
-		charms: map[string][]string{}, forced: map[string]bool{}, writes: map[write]*hook{},
-		members: map[string]map[string][]string{}}
+		charms: map[string][]version{}, retries: map[string]bool{}, led: map[string]string{},
+		claims: map[string]string{}, writes: map[write]*hook{}, members: map[string]map[string]members{}}
 }
 
 // Violations returns what was wrong so far.
@@ -68,51 +69,6 @@ func (c *Checker) violate(u *unit, line int, guarantee, format string, args ...a
 		panic(guarantee)
 	}
 	c.wrong = append(c.wrong, Violation{guarantee, u.name, line, fmt.Sprintf(format, args...)})
-}
-
-// A unit is what the checker knows of a unit: since its machine was lost, if it was.
-type unit struct {
-	name, service, place string
-
-	last       *hook  // the hook that runs, or ran last and whose outcome may be open
-	resolved   string // what the user has said since the hook failed
-	forced     bool   // a forced upgrade came since, and before the user's word
-	recovering bool   // the agent was killed, and config-changed has not run since
-	orphans    bool   // the agent was killed, and no hook has begun since
-	lost       bool   // its machine is, and it has not begun on another
-	gone       bool
-	ended      bool // it was removed by force
-
-	later                                bool
-	installed, started, stopped, removed bool
-	upgraded                             bool // upgrade-charm was last
-	configs                              int  // how often config-changed has succeeded
-	causes                               int  // how often it should have, but for the service's
-	base                                 int  // Checker.configs when the unit began
-	config                               string
-	charm                                string // of the last hook
-	relations                            map[string]*relation
-	sets                                 map[string]set
-}
-
-// A set is what a unit may have set last in a relation.
-type set struct{ certain, perhaps string }
-
-func (c *Checker) unit(name string) *unit {
-	if c.units[name] == nil {
-		c.units[name] = newUnit(name, "", nil)
-	}
-	return c.units[name]
-}
-
-// newUnit returns a unit that begins; before has what outlives a machine.
-func newUnit(name, place string, before *unit) *unit {
-	service, _, _ := strings.Cut(name, "/")
-	u := &unit{name: name, service: service, place: place, relations: map[string]*relation{}, sets: map[string]set{}}
-	if before != nil {
-		u.sets = before.sets
-	}
-	return u
 }
 
 // Add takes the next line. It returns an error if that does not make sense.
@@ -162,15 +118,33 @@ func (c *Checker) Add(e Entry) error {
 		if e.Args[0] != "retry" && e.Args[0] != "no-retry" {
 			return senseless("neither retry nor no-retry")
 		}
-		if c.unit(e.Who).last == nil {
+		u := c.unit(e.Who)
+		if u.last == nil && !u.orphans {
 			return senseless("it has run no hook")
 		}
-		c.unit(e.Who).resolved = e.Args[0]
+		u.skipped = u.skipped || u.resolved == "no-retry"
+		u.resolved = e.Args[0]
+	case "retries":
+		if e.Args[0] != "on" && e.Args[0] != "off" {
+			return senseless("neither on nor off")
+		}
+		c.retries[e.Who] = e.Args[0] == "on"
+		for _, u := range c.units {
+			u.retries = u.retries || u.service == e.Who && c.retries[e.Who]
+		}
+	case "leads":
+		c.claims[e.Who] = e.Args[0]
+	case "led":
+		c.led[e.Who] = e.Args[0]
+	case "entered":
+		c.unit(e.Who).relation(e.Args[0])
+	case "taken":
+		c.unit(e.Who).relation(e.Args[0]).taken = true
 	case "members":
 		if c.members[e.Who] == nil {
-			c.members[e.Who] = map[string][]string{}
+			c.members[e.Who] = map[string]members{}
 		}
-		c.members[e.Who][e.Args[0]] = e.Args[1:]
+		c.members[e.Who][e.Args[0]] = newMembers(e.Args[1:])
 	case "forced":
 		c.unit(e.Who).gone, c.unit(e.Who).ended = true, true
 	case "gone":
@@ -201,7 +175,7 @@ func (c *Checker) begin(h *hook) {
 		said = true
 	}
 	switch {
-	case !h.known:
+	case !h.known || h.later && h.Values["later"] == "false":
 		wrong("known-hook", "%s", h)
 	case u.ended:
 		wrong("force-last", "%s", h)
@@ -211,7 +185,7 @@ func (c *Checker) begin(h *hook) {
 		wrong("one-at-a-time", "%s while %s runs", h, u.last)
 		u.last = nil
 	}
-	forced := u.forced && u.last.kind != "upgrade-charm"
+	forced := u.forced && u.last.kind != "upgrade-charm" && !u.forgets(u.last)
 	failed := c.conclude(u, h, wrong)
 	c.checkCharm(u, h, failed, forced, wrong)
 	c.checkOrder(u, h, wrong)
@@ -219,7 +193,8 @@ func (c *Checker) begin(h *hook) {
 		c.checkRelation(u, h, wrong)
 	}
 	h.orphan = u.orphans
-	u.last, u.resolved, u.forced, u.orphans = h, "", false, false
+	u.last, u.resolved, u.skipped, u.forced, u.orphans = h, "", false, false, false
+	u.retries = c.retries[u.service]
 }
 
 // conclude decides what came of the unit's last hook, now that next begins; nil if none does. It
@@ -231,11 +206,20 @@ func (c *Checker) conclude(u *unit, next *hook, wrong func(string, string, ...an
 		return false
 	}
 	again := next != nil && next.same(last)
+	word := u.resolved
 	switch {
-	case !last.failed() && !((last.killed || last.orphan) && u.resolved != ""):
+	case u.skipped && !again:
+		word = "no-retry"
+	case word == "" && u.retries && (again || last.kind == "leader-elected" || !last.failed()):
+		word = "retry" // it was the agent's own
+	}
+	switch {
+	case u.forgets(last):
+		return last.failed() || last.killed || last.orphan // or another has, before it could write that it began
+	case !last.failed() && !((last.killed || last.orphan) && word != ""):
 		c.succeed(u, last)
 		return false
-	case u.resolved == "no-retry":
+	case word == "no-retry":
 		if !last.failed() {
 			perhaps(u, last)
 		}
@@ -246,13 +230,13 @@ func (c *Checker) conclude(u *unit, next *hook, wrong func(string, string, ...an
 			u.recovering = false // the user has said that it counts as run
 		}
 		return true
-	case u.resolved == "retry" && again:
-	case u.resolved == "retry" && !last.failed(): // another hook was killed before it could write that it began
+	case word == "retry" && again:
+	case word == "retry" && !last.failed(): // another hook was killed before it could write that it began
 		c.succeed(u, last)
 		return true
 	case next == nil:
-	case last.kind == "leader-elected" && u.resolved != "": // it is skipped if the unit no longer leads
-	case u.resolved == "retry":
+	case last.kind == "leader-elected" && word != "": // it is skipped if the unit no longer leads
+	case word == "retry":
 		wrong("retried-first", "%s after %s has failed", next, last)
 	case !last.ended:
 		wrong("interrupted-fails", "%s after %s was interrupted", next, last)
@@ -293,75 +277,16 @@ func (c *Checker) succeed(u *unit, h *hook) {
 		u.stopped = true
 	case "remove":
 		u.removed = true
+	case "leader-elected":
+		u.elected = h.Values["claim"]
+	case "leader-settings-changed":
+		u.led = h.Values["version"]
 	}
 	if h.kind == "config-changed" && !h.killed {
 		u.recovering = false
 	}
 	if h.relation != "" {
 		u.relation(h.relation).succeed(h)
-	}
-}
-
-// checkOrder checks the hooks that are not about relations, and the place of those that are.
-func (c *Checker) checkOrder(u *unit, h *hook, wrong func(string, string, ...any)) {
-	first := h.later && slices.Contains([]string{"-relation-created", "leader-elected", "leader-settings-changed"}, h.kind)
-	switch {
-	case !h.known:
-	case h.relation != "" && h.kind != "-relation-created" && !u.started:
-		wrong("start-before-relations", "%s before start", h)
-	case u.removed || h.kind == "remove" && !u.stopped:
-		wrong("remove-last", "%s when stop has run is %v, and remove %v", h, u.stopped, u.removed)
-	case u.stopped && h.kind != "remove":
-		wrong("stop-last", "%s after stop", h)
-	case !u.installed && h.kind != "install":
-		wrong("install-first", "%s before install", h)
-	case u.installed && h.kind == "install":
-		wrong("install-once", "install again")
-	case u.installed && u.configs == 0 && h.kind != "config-changed" && !first:
-		wrong("config-changed-after-install", "%s right after install", h)
-	case h.later && (u.upgraded || u.configs > 0 && !u.started):
-		wrong("later-hooks-place", "%s comes between", h)
-	case u.upgraded && h.kind != "config-changed":
-		wrong("config-changed-after-upgrade-charm", "%s right after upgrade-charm", h)
-	case u.configs > 0 && !u.started && h.kind != "start" && !(h.kind == "config-changed" && u.recovering):
-		wrong("start-after-config-changed", "%s right after the first config-changed", h)
-	case u.started && h.kind == "start":
-		wrong("start-once", "start again")
-	}
-	switch h.kind {
-	case "config-changed":
-		if u.configs >= u.causes+c.configs[u.service]-u.base {
-			wrong("config-changed-for-cause", "config-changed for the %d. time, and there were %d reasons", u.configs+1,
-				u.causes+c.configs[u.service]-u.base)
-		}
-	case "stop":
-		if open := u.open(); len(open) > 0 {
-			wrong("stop-after-broken", "stop, and %v are not broken", open)
-		}
-	case "leader-elected":
-		if h.Values["leads"] == "false" {
-			wrong("elected-leads", "leader-elected in a unit that does not lead")
-		}
-	case "leader-settings-changed":
-		if h.Values["leads"] == "true" {
-			wrong("follower-told", "leader-settings-changed in a unit that leads")
-		}
-	}
-}
-
-// bury checks a unit that was removed.
-func (c *Checker) bury(u *unit, line int) {
-	wrong := func(guarantee, format string, args ...any) { c.violate(u, line, guarantee, format, args...) }
-	c.conclude(u, nil, wrong)
-	u.gone = true
-	switch {
-	case !u.installed:
-	case len(u.open()) > 0:
-		wrong("broken-runs", "the unit is gone, and %v are not broken", u.open())
-	case !u.stopped:
-		wrong("stop-runs", "the unit is gone, and stop has not run")
-	case u.later && !u.removed:
-		wrong("remove-runs", "the unit is gone, and remove has not run")
 	}
 }
 

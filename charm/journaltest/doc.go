@@ -11,19 +11,26 @@
 //	saw UNIT RELATION REMOTE NUMBER  it has called relation-get, and the remote unit had set that
 //
 // The keys are relation (db:3) and remote (mysql/0, or mysql if the hook is about the service),
-// charm (the version that is in the charm's directory), config (the version of the service's
-// settings that the hook sees), leads (true or false), at (where the unit's machine is), and later
-// (true if the charm has all of charm.LaterHooks).
+// version (that of the remote's settings, or of the leader's, that the hook is about), charm (the
+// version that is in the charm's directory), config (the version of the service's settings that the
+// hook sees), leads (true or false), claim (by which the unit leads that is elected), at (where the
+// unit's machine is), and later (true if the charm has all of charm.LaterHooks, false if it has none).
 //
 // Whoever plays with the units writes these, before it does so unless they say otherwise:
 //
-//	config SERVICE NUMBER            the settings of a service are changed
+//	config SERVICE VERSION           what config-changed is about is changed: settings, or an address
 //	upgraded SERVICE CHARM [forced]  its charm is
 //	killed UNIT                      the unit's agent was killed, and has not started again
 //	lost UNIT PLACE                  the machine at that place, on which the unit was, has vanished
 //	resolved UNIT retry|no-retry     the user resolves the unit, which was in error
-//	members UNIT RELATION UNIT...    the unit is in a relation, with these counterparts
-//	forced UNIT                      the unit was removed by force
+//	retries SERVICE on|off           its failed hooks run again by themselves from now on, or don't
+//	leads UNIT CLAIM                 the unit leads its service by this claim, or not: 0
+//	led SERVICE VERSION              what the leader of the service has set has this version
+//	entered UNIT RELATION            the unit is in the relation's scope; said again after lost
+//	members UNIT RELATION UNIT[@VERSION]...
+//	                                 it has these counterparts there; the version is of their settings
+//	taken UNIT RELATION              the relation was removed by force: no more is promised of it
+//	forced UNIT                      the unit was removed by force, and its agent knows
 //	gone UNIT                        the unit was removed
 //	settled                          all agents have nothing left to do
 package journaltest

@@ -5,10 +5,10 @@ type Guarantee struct{ Name, Text string }
 
 // Guarantees are all, in the order in which the guide for authors of charms lists them.
 var Guarantees = []Guarantee{
-	{"known-hook", "Only the original hooks and the later hooks run."},
+	{"known-hook", "Only the original hooks and the later hooks run, these only if the charm has them."},
 	{"one-at-a-time", "A hook begins when the unit's hook before it has ended."},
 
-	{"failed-waits", "After a hook that has failed none runs before the user has resolved the unit."},
+	{"failed-waits", "After a hook that has failed none runs before the user has resolved the unit; only if the model says so, it runs again itself."},
 	{"interrupted-fails", "A hook whose agent was killed before the hook's end has failed."},
 	{"retried-first", "When the user says retry, the failed hook runs next."},
 
@@ -50,7 +50,11 @@ var Guarantees = []Guarantee{
 	{"created-once", "relation-created runs once for a relation."},
 	{"later-hooks-place", "Later hooks don't come between hooks that follow each other."},
 	{"elected-leads", "leader-elected runs in a unit that leads."},
+	{"elected-once", "leader-elected succeeds once only each time that the unit becomes the leader."},
+	{"elected-each", "leader-elected runs each time that the unit becomes the leader."},
 	{"follower-told", "leader-settings-changed runs in a unit that does not lead."},
+	{"led-once", "leader-settings-changed succeeds once only for what the leader has set."},
+	{"led-each", "leader-settings-changed runs when the leader has set something."},
 	{"remove-last", "remove runs once, after stop."},
 	{"remove-runs", "remove runs before a unit that was stopped is removed."},
 

@@ -21,10 +21,11 @@ type Entry struct {
 var arity = map[string][2]int{
 	"begin": {1, 1}, "ran": {1, 1}, "end": {1, 1}, "set": {2, 2}, "saw": {3, 3},
 	"config": {1, 1}, "upgraded": {1, 2}, "killed": {0, 0}, "lost": {1, 1}, "resolved": {1, 1},
-	"members": {1, 1 << 20}, "forced": {0, 0}, "gone": {0, 0},
+	"members": {1, 1 << 20}, "entered": {1, 1}, "taken": {1, 1}, "forced": {0, 0}, "gone": {0, 0},
+	"retries": {1, 1}, "leads": {1, 1}, "led": {1, 1},
 }
 
-var keys = []string{"relation", "remote", "charm", "config", "leads", "at", "later"}
+var keys = []string{"relation", "remote", "version", "charm", "config", "leads", "claim", "at", "later"}
 
 // Parse reads the lines of a journal, of which the first has this number.
 func Parse(text string, number int) ([]Entry, error) {

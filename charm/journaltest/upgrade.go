@@ -2,15 +2,21 @@ package journaltest
 
 import "slices"
 
+// A version is a charm that a service was given.
+type version struct {
+	charm  string
+	forced bool
+}
+
 // upgrade notes a service's new charm. A forced one reaches units that are in error by now, unless
 // another comes that is not.
 func (c *Checker) upgrade(e Entry) {
+	forced := len(e.Args) > 1
 	c.configs[e.Who]++ // the new charm may have other settings
-	c.charms[e.Who] = append(c.charms[e.Who], e.Args[0])
-	c.forced[e.Who+" "+e.Args[0]] = len(e.Args) > 1
+	c.charms[e.Who] = append(c.charms[e.Who], version{e.Args[0], forced})
 	for _, u := range c.units {
 		if u.service == e.Who {
-			u.forced = len(e.Args) > 1 && u.last != nil && u.last.ended && u.last.code != "0" && u.resolved == ""
+			u.forced = forced && u.last != nil && u.last.ended && u.last.code != "0" && u.resolved == ""
 		}
 	}
 }
@@ -19,21 +25,22 @@ func (c *Checker) upgrade(e Entry) {
 // the charm was upgraded by force while it had.
 func (c *Checker) checkCharm(u *unit, h *hook, failed, forced bool, wrong func(string, string, ...any)) {
 	is, was := h.Values["charm"], u.charm
+	from := u.charms
+	for i, v := range c.charms[u.service] {
+		if v.charm == is && i >= from {
+			u.charms = i + 1
+		}
+	}
+	between := c.charms[u.service][from:u.charms]
+	isForced := func(v version) bool { return v.forced }
 	u.charm = is
 	switch {
 	case h.kind == "install" || is == "":
 	case h.kind == "upgrade-charm" && failed && forced:
 		wrong("forced-upgrade-from-error", "upgrade-charm runs in charm %s", is)
-	case h.kind == "upgrade-charm" && is == was && !failed:
+	case h.kind == "upgrade-charm" && is == was && len(between) == 0 && !failed:
 		wrong("upgrade-charm-only-after-change", "upgrade-charm runs in charm %s, which has run already", is)
-	case h.kind != "upgrade-charm" && is != was && u.installed && !(failed && c.forcedBetween(u.service, was, is)):
+	case h.kind != "upgrade-charm" && is != was && u.installed && !(failed && slices.ContainsFunc(between, isForced)):
 		wrong("upgrade-charm-after-change", "%s runs in charm %s, after charm %s", h, is, was)
 	}
-}
-
-// forcedBetween reports whether one of the charms after was, up to is, was forced upon its service.
-func (c *Checker) forcedBetween(service, was, is string) bool {
-	charms := c.charms[service]
-	from, to := slices.Index(charms, was)+1, slices.Index(charms, is)+1
-	return slices.ContainsFunc(charms[min(from, to):to], func(charm string) bool { return c.forced[service+" "+charm] })
 }

@@ -1,0 +1,29 @@
+package journaltest
+
+// checkLeader checks a hook about the leader of the service.
+func checkLeader(u *unit, h *hook, wrong func(string, string, ...any)) {
+	leads, claim, version := h.Values["leads"], h.Values["claim"], h.Values["version"]
+	switch {
+	case h.kind == "leader-elected" && leads == "false":
+		wrong("elected-leads", "leader-elected in a unit that does not lead")
+	case h.kind == "leader-elected" && claim != "" && claim == u.elected:
+		wrong("elected-once", "leader-elected again for claim %s", claim)
+	case h.kind == "leader-settings-changed" && leads == "true":
+		wrong("follower-told", "leader-settings-changed in a unit that leads")
+	case h.kind == "leader-settings-changed" && version != "" && version == u.led:
+		wrong("led-once", "leader-settings-changed again for version %s", version)
+	}
+}
+
+// missingOfLeader adds what a unit still has to be told of the leader, if its charm has the hooks.
+func (c *Checker) missingOfLeader(u *unit, wrong func(string, string, ...any)) {
+	claim, known := c.claims[u.name]
+	led, set := c.led[u.service]
+	switch {
+	case !u.later || !known:
+	case claim != "0" && claim != u.elected:
+		wrong("elected-each", "leader-elected has not run for claim %s", claim)
+	case claim == "0" && set && led != u.led:
+		wrong("led-each", "leader-settings-changed has not run for version %s", led)
+	}
+}
