@@ -18,7 +18,7 @@ func nextInStorage(local localstate.State, remote Remote) (Op, bool) {
 	switch {
 	case !local.Installed && !current, local.UpgradePending:
 		return Op{}, false
-	case local.Installed && local.ConfigPending == local.Started:
+	case local.Installed && (local.ConfigPending || !local.Started):
 		return Op{}, false
 	}
 	run := func(kind hooks.Kind, id string) (Op, bool) {
@@ -32,6 +32,8 @@ func nextInStorage(local localstate.State, remote Remote) (Op, bool) {
 			return run(hooks.StorageDetaching, s.ID)
 		case goes:
 			return Op{Verb: Detach, Storage: s.ID}, true
+		case told == localstate.Detaching: // it was given up, and has come back while the agent was away
+			return Op{Verb: ForgetStorage, Storage: s.ID}, true
 		case told == "" && s.Location != "" && current:
 			return run(hooks.StorageAttached, s.ID)
 		case told == "":
