@@ -39,16 +39,18 @@ type Checker struct {
 	// Hooks is how many hooks have begun.
 	Hooks int
 
-	units    map[string]*unit
-	configs  map[string]int       // by service: how often its settings or its charm were changed
-	settings map[string]string    // and the version of its settings
-	charms   map[string][]version // and its charms
-	retries  map[string]bool      // whether its failed hooks run again by themselves
-	led      map[string]string    // and the version of what its leader has set
-	claims   map[string]string    // by unit: by which it leads, 0 if it does not
-	writes   map[write]*hook      // of relations' settings
-	members  map[string]map[string]members
-	wrong    []Violation
+	units     map[string]*unit
+	configs   map[string]int       // by service: how often its settings or its charm were changed
+	settings  map[string]string    // and the version of its settings
+	charms    map[string][]version // and its charms
+	retries   map[string]bool      // whether its failed hooks run again by themselves
+	led       map[string]string    // and the version of what its leader has set
+	claims    map[string]string    // by unit: by which it leads, 0 if it does not
+	instances map[string][]string  // and its storage
+	tasks     map[[2]string]bool   // that have begun, by unit and id
+	writes    map[write]*hook      // of relations' settings
+	members   map[string]map[string]members
+	wrong     []Violation
 }
 
 // A write is what a hook set, in a relation by its number.
@@ -58,7 +60,8 @@ type write struct{ unit, relation, value string }
 func NewChecker() *Checker {
 	return &Checker{units: map[string]*unit{}, configs: map[string]int{}, settings: map[string]string{},
 		charms: map[string][]version{}, retries: map[string]bool{}, led: map[string]string{},
-		claims: map[string]string{}, writes: map[write]*hook{}, members: map[string]map[string]members{}}
+		claims: map[string]string{}, writes: map[write]*hook{}, instances: map[string][]string{},
+		tasks: map[[2]string]bool{}, members: map[string]map[string]members{}}
 }
 
 // Violations returns what was wrong so far.
@@ -105,7 +108,7 @@ func (c *Checker) Add(e Entry) error {
 		c.upgrade(e)
 	case "killed":
 		u := c.unit(e.Who)
-		u.causes, u.recovering, u.orphans = u.causes+1, true, true
+		u.causes, u.recovering, u.orphans, u.task = u.causes+1, true, true, ""
 		if u.last != nil {
 			u.last.killed = true
 		}
@@ -113,13 +116,14 @@ func (c *Checker) Add(e Entry) error {
 		if u := c.unit(e.Who); u.place == e.Args[0] {
 			c.units[e.Who] = newUnit(e.Who, u.place, u)
 			c.units[e.Who].lost = true
+			c.units[e.Who].first = slices.Clone(c.instances[e.Who])
 		}
 	case "resolved":
 		if e.Args[0] != "retry" && e.Args[0] != "no-retry" {
 			return senseless("neither retry nor no-retry")
 		}
 		u := c.unit(e.Who)
-		if u.last == nil && !u.orphans {
+		if u.last == nil && !u.orphans && !u.lost {
 			return senseless("it has run no hook")
 		}
 		u.skipped = u.skipped || u.resolved == "no-retry"
@@ -139,7 +143,13 @@ func (c *Checker) Add(e Entry) error {
 	case "entered":
 		c.unit(e.Who).relation(e.Args[0])
 	case "taken":
-		c.unit(e.Who).relation(e.Args[0]).taken = true
+		c.unit(e.Who).taken(e.Args[0])
+	case "stores":
+		c.stores(c.unit(e.Who), e.Args)
+	case "task":
+		c.task(c.unit(e.Who), e)
+	case "done":
+		c.unit(e.Who).task = ""
 	case "members":
 		if c.members[e.Who] == nil {
 			c.members[e.Who] = map[string]members{}
@@ -184,11 +194,15 @@ func (c *Checker) begin(h *hook) {
 	case u.last != nil && !u.last.ended && !u.last.killed && !(u.last.orphan && u.resolved != ""):
 		wrong("one-at-a-time", "%s while %s runs", h, u.last)
 		u.last = nil
+	case u.task != "":
+		wrong("task-alone", "%s while task %s runs", h, u.task)
 	}
+	again := u.last != nil && u.last.same(h)
 	forced := u.forced && u.last.kind != "upgrade-charm" && !u.forgets(u.last)
 	failed := c.conclude(u, h, wrong)
 	c.checkCharm(u, h, failed, forced, wrong)
 	c.checkOrder(u, h, wrong)
+	u.checkStorage(h, failed && again, wrong)
 	if h.relation != "" {
 		c.checkRelation(u, h, wrong)
 	}
@@ -287,6 +301,9 @@ func (c *Checker) succeed(u *unit, h *hook) {
 	}
 	if h.relation != "" {
 		u.relation(h.relation).succeed(h)
+	}
+	if h.storage != "" {
+		u.storage(h.storage).succeed(h)
 	}
 }
 

@@ -10,7 +10,13 @@
 //	set UNIT RELATION NUMBER         it has called relation-set; the unit's numbers only grow
 //	saw UNIT RELATION REMOTE NUMBER  it has called relation-get, and the remote unit had set that
 //
+// A task, which is a run of an action or of a command, writes that it begins and that it ends:
+//
+//	task UNIT ID
+//	done UNIT ID
+//
 // The keys are relation (db:3) and remote (mysql/0, or mysql if the hook is about the service),
+// departing (the unit that relation-departed says has departed), storage (data/0),
 // version (that of the remote's settings, or of the leader's, that the hook is about), charm (the
 // version that is in the charm's directory), config (the version of the service's settings that the
 // hook sees), leads (true or false), claim (by which the unit leads that is elected), at (where the
@@ -29,7 +35,8 @@
 //	entered UNIT RELATION            the unit is in the relation's scope; said again after lost
 //	members UNIT RELATION UNIT[@VERSION]...
 //	                                 it has these counterparts there; the version is of their settings
-//	taken UNIT RELATION              the relation was removed by force: no more is promised of it
+//	stores UNIT INSTANCE...          the unit has these storage instances, and is to keep them
+//	taken UNIT RELATION|INSTANCE     it was removed by force: no more is promised of it
 //	forced UNIT                      the unit was removed by force, and its agent knows
 //	gone UNIT                        the unit was removed
 //	settled                          all agents have nothing left to do

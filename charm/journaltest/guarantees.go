@@ -46,6 +46,18 @@ var Guarantees = []Guarantee{
 	{"stop-runs", "stop runs before a unit that was started is removed."},
 	{"force-last", "No hook of a unit begins after it was removed by force."},
 
+	{"attached-before-install", "install runs when all storage that the unit is added with is attached."},
+	{"attached-first", "Nothing is heard of storage before storage-attached, nor after storage-detaching."},
+	{"attached-once", "storage-attached succeeds once only before storage-detaching."},
+	{"attached-each", "storage-attached runs for all storage that the unit gets."},
+	{"detached-each", "storage-detaching runs for all storage that the unit loses, unless it is taken by force."},
+	{"detached-before-departed", "A unit that goes has its storage detached before other units depart from it."},
+	{"stop-after-detached", "stop runs when all storage is detached."},
+
+	{"task-once", "An action runs once only, whatever becomes of it."},
+	{"task-alone", "No hook runs while an action does, nor another action."},
+	{"task-place", "An action runs when the unit has started and is upgraded, and before stop; otherwise only while a hook has failed."},
+
 	{"created-first", "relation-created is the first hook of a relation."},
 	{"created-once", "relation-created runs once for a relation."},
 	{"later-hooks-place", "Later hooks don't come between hooks that follow each other."},

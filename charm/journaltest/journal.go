@@ -22,10 +22,11 @@ var arity = map[string][2]int{
 	"begin": {1, 1}, "ran": {1, 1}, "end": {1, 1}, "set": {2, 2}, "saw": {3, 3},
 	"config": {1, 1}, "upgraded": {1, 2}, "killed": {0, 0}, "lost": {1, 1}, "resolved": {1, 1},
 	"members": {1, 1 << 20}, "entered": {1, 1}, "taken": {1, 1}, "forced": {0, 0}, "gone": {0, 0},
-	"retries": {1, 1}, "leads": {1, 1}, "led": {1, 1},
+	"retries": {1, 1}, "leads": {1, 1}, "led": {1, 1}, "stores": {0, 1 << 20}, "task": {1, 1}, "done": {1, 1},
 }
 
-var keys = []string{"relation", "remote", "version", "charm", "config", "leads", "claim", "at", "later"}
+var keys = []string{"relation", "remote", "departing", "version", "storage", "charm", "config", "leads",
+	"claim", "at", "later"}
 
 // Parse reads the lines of a journal, of which the first has this number.
 func Parse(text string, number int) ([]Entry, error) {
@@ -89,6 +90,7 @@ type hook struct {
 	known    bool
 	relation string
 	remote   string
+	storage  string
 
 	ended  bool
 	code   string
@@ -99,7 +101,7 @@ type hook struct {
 }
 
 func newHook(e Entry) *hook {
-	h := &hook{Entry: e, relation: e.Values["relation"], remote: e.Values["remote"],
+	h := &hook{Entry: e, relation: e.Values["relation"], remote: e.Values["remote"], storage: e.Values["storage"],
 		sets: map[string]string{}, saw: map[[2]string]string{}}
 	names := slices.Clone(charm.OriginalHooks)
 	for _, l := range charm.LaterHooks {
@@ -114,13 +116,13 @@ func newHook(e Entry) *hook {
 }
 
 func (h *hook) String() string {
-	return strings.Join(slices.DeleteFunc([]string{h.Args[0], h.relation, h.remote},
+	return strings.Join(slices.DeleteFunc([]string{h.Args[0], h.relation, h.remote, h.storage},
 		func(s string) bool { return s == "" }), " ")
 }
 
 // same reports whether two runs are of the same hook, about the same.
 func (h *hook) same(o *hook) bool {
-	return h.Args[0] == o.Args[0] && h.relation == o.relation && h.remote == o.remote
+	return h.Args[0] == o.Args[0] && h.relation == o.relation && h.remote == o.remote && h.storage == o.storage
 }
 
 // failed reports whether a hook that is over has failed for certain. One that has ended well may

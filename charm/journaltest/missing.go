@@ -46,6 +46,7 @@ func (all *Checker) missing(c *Checker, u *unit, line int) {
 		wrong("config-changed-after-recovery", "config-changed has not run since the agent was killed")
 	}
 	c.missingOfLeader(u, wrong)
+	c.missingOfStorage(u, wrong)
 	for _, id := range slices.Sorted(maps.Keys(u.relations)) {
 		all.missingIn(c, u, id, wrong)
 	}
@@ -96,11 +97,15 @@ func (u *unit) settled(c *Checker) *unit {
 		return u
 	}
 	is := *u
-	is.sets, is.relations = maps.Clone(u.sets), maps.Clone(u.relations)
+	is.sets, is.relations, is.instances = maps.Clone(u.sets), maps.Clone(u.relations), maps.Clone(u.instances)
 	if id := u.last.relation; id != "" && u.relations[id] != nil {
 		r := *u.relations[id]
 		r.told, r.departed, r.saw = maps.Clone(r.told), maps.Clone(r.departed), maps.Clone(r.saw)
 		is.relations[id] = &r
+	}
+	if id := u.last.storage; id != "" {
+		s := *u.storage(id)
+		is.instances[id] = &s
 	}
 	c.conclude(&is, nil, func(string, string, ...any) {})
 	return &is

@@ -13,7 +13,7 @@ func (c *Checker) checkOrder(u *unit, h *hook, wrong func(string, string, ...any
 		wrong("remove-last", "%s when stop has run is %v, and remove %v", h, u.stopped, u.removed)
 	case u.stopped && h.kind != "remove":
 		wrong("stop-last", "%s after stop", h)
-	case !u.installed && h.kind != "install":
+	case !u.installed && h.kind != "install" && h.storage == "":
 		wrong("install-first", "%s before install", h)
 	case u.installed && h.kind == "install":
 		wrong("install-once", "install again")

@@ -44,8 +44,10 @@ func (u *unit) relation(id string) *relation {
 	return u.relations[id]
 }
 
-// forgets reports whether the unit does not care how a hook has ended: its relation is gone.
-func (u *unit) forgets(h *hook) bool { return h.relation != "" && u.relation(h.relation).taken }
+// forgets reports whether the unit does not care how a hook has ended: what it is about is gone.
+func (u *unit) forgets(h *hook) bool {
+	return h.relation != "" && u.relation(h.relation).taken || h.storage != "" && u.storage(h.storage).taken
+}
 
 // open returns the relations that are not broken.
 func (u *unit) open() (ids []string) {

@@ -15,7 +15,8 @@ type unit struct {
 	orphans    bool   // the agent was killed, and no hook has begun since
 	lost       bool   // its machine is, and it has not begun on another
 	gone       bool
-	ended      bool // it was removed by force
+	task       string // that runs
+	ended      bool   // it was removed by force
 
 	later                                bool
 	installed, started, stopped, removed bool
@@ -30,6 +31,8 @@ type unit struct {
 	led                                  string // the version that leader-settings-changed was about
 	relations                            map[string]*relation
 	sets                                 map[string]set
+	instances                            map[string]*storage
+	first                                []string // instances without which it is not installed; nil if it is not known
 }
 
 // A set is what a unit may have set last in a relation.
@@ -45,12 +48,14 @@ func (c *Checker) unit(name string) *unit {
 // newUnit returns a unit that begins; before has what outlives a machine.
 func newUnit(name, place string, before *unit) *unit {
 	service, _, _ := strings.Cut(name, "/")
-	u := &unit{name: name, service: service, place: place, relations: map[string]*relation{}, sets: map[string]set{}}
+	u := &unit{name: name, service: service, place: place, relations: map[string]*relation{}, sets: map[string]set{},
+		instances: map[string]*storage{}}
 	if before != nil {
 		u.sets = before.sets
 	}
 	if before != nil && before.lost {
-		u.relations = before.relations // it was said since what it is in
+		// It was said since what it is in, and has.
+		u.relations, u.instances, u.first = before.relations, before.instances, before.first
 	}
 	return u
 }

@@ -78,6 +78,9 @@ func keys(name string, s localstate.State) (keys string) {
 	if remote := hook.Remote(); remote != "" {
 		set("remote", remote)
 	}
+	if hook.Storage != "" {
+		set("storage", hook.Storage)
+	}
 	switch hook.Kind {
 	case hooks.RelationJoined, hooks.RelationChanged, hooks.LeaderSettingsChanged:
 		set("version", hook.ChangeVersion)

@@ -60,11 +60,12 @@ type life struct {
 	dead   bool
 	quiet  bool // hooks don't fail and nothing crashes
 
-	machine int    // the number of the one that the unit is on
-	later   bool   // the charm has all of charm.LaterHooks
-	running bool   // a hook runs
-	config  string // what the journal says that config-changed is about
-	skips   bool   // the hook that ran last has failed, and would be skipped
+	machine int      // the number of the one that the unit is on
+	later   bool     // the charm has all of charm.LaterHooks
+	running bool     // a hook runs
+	config  string   // what the journal says that config-changed is about
+	skips   bool     // the hook that ran last has failed, and would be skipped
+	lent    []string // storage that the unit has ever had, but for what force took
 }
 
 func newLife(t *testing.T, seed uint64) *life {
@@ -91,12 +92,16 @@ func newLife(t *testing.T, seed uint64) *life {
 // chance is true with a probability of 1 in n.
 func (l *life) chance(n int) bool { return l.rand.IntN(n) == 0 }
 
-// hook is every hook: it takes a while, and may fail.
+// hook is every hook and task: it takes a while, and may fail.
 func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 	l.mu.Lock()
 	fails, takes, finishes := !l.quiet && l.chance(12), time.Duration(l.rand.IntN(2000))*time.Millisecond, l.chance(2)
-	name := hctx.HookName()
-	l.note("begin web/0 %s at=m%d later=%v%s", name, l.machine, l.later, keys(name, l.h.memory))
+	name, op := hctx.HookName(), l.h.memory.Op
+	if op.Kind == localstate.RunTask {
+		l.note("task web/0 %s", op.Task)
+	} else {
+		l.note("begin web/0 %s at=m%d later=%v%s", name, l.machine, l.later, keys(name, l.h.memory))
+	}
 	l.running = true
 	l.mu.Unlock()
 	timer := time.NewTimer(takes)
@@ -109,13 +114,18 @@ func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 		}
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	code := 0
 	if fails {
 		code = 1
 	}
-	l.note("end web/0 %d", code)
-	l.running, l.skips = false, fails
-	l.mu.Unlock()
+	l.running = false
+	if op.Kind == localstate.RunTask {
+		l.note("done web/0 %s", op.Task)
+	} else {
+		l.note("end web/0 %d", code)
+		l.skips = fails
+	}
 	if fails {
 		return &hooks.FailedError{Hook: name, ExitCode: 1, Reason: "exit status 1"}
 	}
@@ -211,6 +221,11 @@ func (l *life) play() {
 	l.noteConfig()
 	l.note("leads web/0 0")
 	l.note("led web 0")
+	l.noteStorage()
+	for range l.rand.IntN(3) {
+		l.next++
+		l.addStorage()
+	}
 	l.start()
 	for range 20 + l.rand.IntN(60) {
 		l.happen()
@@ -263,6 +278,7 @@ func (l *life) settle() {
 			if l.c.unit.Life != entity.Alive {
 				l.c.unit.Subordinates = nil
 			}
+			l.provide(len(l.c.unit.Storage))
 		})
 	}
 }
@@ -282,6 +298,10 @@ func (l *life) checkCaughtUp() {
 	if memory.Config != localstate.ConfigOf(unit) {
 		l.complain("config-changed was about %+v, but it is %+v", memory.Config, localstate.ConfigOf(unit))
 	}
+	for _, task := range l.c.refs() {
+		l.complain("task %s is %s", task.ID, task.Status)
+	}
+	l.noteStorage()
 	l.note("members web/0 none:0")
 	for id, r := range l.c.relations {
 		alive := !r.gone && r.info.Life == entity.Alive

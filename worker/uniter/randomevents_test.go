@@ -26,7 +26,7 @@ func (l *life) anyRelation() *relation {
 // happen makes a random event happen.
 func (l *life) happen() {
 	l.next++
-	what := l.rand.IntN(30)
+	what := l.rand.IntN(36)
 	switch {
 	case what == 0:
 		l.stop()
@@ -37,6 +37,7 @@ func (l *life) happen() {
 		l.note("lost web/0 m%d", l.machine)
 		l.machine++
 		l.entered(l.scopes())
+		l.c.change(l.withdraw)
 		return
 	}
 	l.c.change(func() {
@@ -61,6 +62,10 @@ func (l *life) happen() {
 		case what == 23:
 			l.c.retryHooks = !l.c.retryHooks
 			l.note("retries web %s", map[bool]string{true: "on", false: "off"}[l.c.retryHooks])
+		case what > 30:
+			l.store(alive)
+		case what > 28:
+			l.act()
 		case what == 6 && alive:
 			l.c.unit.Subordinates = append(slices.Clone(l.c.unit.Subordinates), fmt.Sprintf("log/%d", l.next))
 		case what < 10 && alive:

@@ -1,0 +1,97 @@
+package journaltest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A storage is what a unit was told of a storage instance.
+type storage struct {
+	attached bool
+	taken    bool // by force: nothing is promised any more
+}
+
+func (u *unit) storage(id string) *storage {
+	if u.instances[id] == nil {
+		u.instances[id] = &storage{}
+	}
+	return u.instances[id]
+}
+
+// stores notes which instances a unit has. Those that it has before its first hook, and does not
+// lose, must be attached before install.
+func (c *Checker) stores(u *unit, ids []string) {
+	c.instances[u.name] = ids
+	if u.first == nil && u.last == nil {
+		u.first = slices.Clone(ids)
+	}
+	u.first = slices.DeleteFunc(u.first, func(id string) bool { return !slices.Contains(ids, id) })
+}
+
+// taken notes that a relation or a storage instance was taken from a unit by force.
+func (u *unit) taken(what string) {
+	if strings.Contains(what, ":") {
+		u.relation(what).taken = true
+		return
+	}
+	*u.storage(what) = storage{taken: true}
+	u.first = slices.DeleteFunc(u.first, func(id string) bool { return id == what })
+}
+
+// attached returns the instances that the charm was told of, sorted.
+func (u *unit) attached() (ids []string) {
+	for _, id := range slices.Sorted(maps.Keys(u.instances)) {
+		if u.instances[id].attached {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// checkStorage checks a hook that is about a storage instance, or that must wait for storage;
+// again says that the hook has failed and runs again.
+func (u *unit) checkStorage(h *hook, again bool, wrong func(string, string, ...any)) {
+	s := &storage{}
+	if h.storage != "" {
+		s = u.storage(h.storage)
+	}
+	switch {
+	case s.taken: // the agent may not know it yet
+	case h.kind == "-storage-attached" && s.attached:
+		wrong("attached-once", "%s again", h)
+	case h.kind == "-storage-detaching" && !s.attached:
+		wrong("attached-first", "%s, which is not attached", h)
+	case h.kind == "install":
+		for _, id := range u.first {
+			if !u.storage(id).attached {
+				wrong("attached-before-install", "install before %s is attached", id)
+			}
+		}
+	case h.kind == "stop" && len(u.attached()) > 0:
+		wrong("stop-after-detached", "stop, and %v are not detached", u.attached())
+	case h.kind == "-relation-departed" && h.Values["departing"] == u.name && len(u.attached()) > 0 && !again:
+		wrong("detached-before-departed", "%s, and %v are not detached", h, u.attached())
+	}
+}
+
+// succeed notes a hook of the instance that has succeeded.
+func (s *storage) succeed(h *hook) { s.attached = h.kind == "-storage-attached" && !s.taken }
+
+// missingOfStorage adds what a unit still has to be told of its storage.
+func (c *Checker) missingOfStorage(u *unit, wrong func(string, string, ...any)) {
+	has, known := c.instances[u.name]
+	if !known {
+		return
+	}
+	for _, id := range has {
+		if s := u.storage(id); !s.attached && !s.taken {
+			wrong("attached-each", "storage-attached has not run for %s", id)
+		}
+	}
+	for _, id := range u.attached() {
+		if !slices.Contains(has, id) {
+			wrong("detached-each", "storage-detaching has not run for %s", id)
+		}
+	}
+}
