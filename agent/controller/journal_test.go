@@ -58,7 +58,7 @@ func TestJournalsOfRandomLives(t *testing.T) {
 // The services that are played with. The charm of store has only the original hooks.
 var played = map[string]string{
 	"site": `{name: site, summary: s, description: d, requires: {db: {interface: mysql}},
-  peers: {ring: {interface: ring}}}`,
+  peers: {ring: {interface: ring}}, storage: {data: {type: filesystem, multiple: {range: 0+}}}}`,
 	"store": `{name: store, summary: s, description: d, provides: {server: {interface: mysql}}}`,
 	"log": `{name: log, summary: s, description: d, subordinate: true,
   requires: {host: {interface: juju-info, scope: container}}}`,
@@ -74,13 +74,22 @@ hook=${0##*/}
 [ $hook != dispatch ] || hook=${JUJU_DISPATCH_PATH#hooks/}
 read -r charm <version
 at=${PWD#ROOT/}
+if [ -n "${JUJU_ACTION_UUID:-}" ]; then
+	trap 'echo "done $JUJU_UNIT_NAME $JUJU_ACTION_UUID" >>$journal' EXIT
+	echo "task $JUJU_UNIT_NAME $JUJU_ACTION_UUID" >>$journal
+	[ $(($$ % 3)) != 0 ] || sleep 0.03
+	[ $(($$ % 5)) != 0 ]
+	exit
+fi
 line="begin $JUJU_UNIT_NAME $hook at=${at%%/*} charm=$charm"
 [ ! -e dispatch ] || line="$line later=true"
 case $hook in
 config-changed) line="$line config=$(config-get n)" ;;
 leader-elected) line="$line leads=$(is-leader | tr TF tf)" ;;
+*-storage-*) line="$line storage=$JUJU_STORAGE_ID" ;;
 *-relation-joined | *-relation-departed | *-relation-changed)
-	line="$line relation=$JUJU_RELATION_ID remote=${JUJU_REMOTE_UNIT:-$JUJU_REMOTE_APP}" ;;
+	line="$line relation=$JUJU_RELATION_ID remote=${JUJU_REMOTE_UNIT:-$JUJU_REMOTE_APP}"
+	[ -z "${JUJU_DEPARTING_UNIT:-}" ] || line="$line departing=$JUJU_DEPARTING_UNIT" ;;
 *-relation-*) line="$line relation=$JUJU_RELATION_ID" ;;
 esac
 trap 'code=$?; echo "end $JUJU_UNIT_NAME $code" >>$journal' EXIT
@@ -141,7 +150,11 @@ func newPlayer(t *testing.T, seed uint64) *player {
 		if name == "log" {
 			n = 0
 		}
-		_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: p.charm(name), Units: n})
+		params := state.AddServiceParams{Name: name, CharmURL: p.charm(name), Units: n}
+		if name == "site" {
+			params.Storage = map[string]entity.StorageConstraints{"data": {Count: 1}}
+		}
+		_, err := s.st.AddService(s.ctx, params)
 		s.ok(err)
 	}
 	for _, r := range relations {
@@ -167,7 +180,7 @@ func (p *player) charm(service string) (url string) {
 			files = append(files, "hooks/server-relation-"+event, hook)
 		}
 	} else {
-		files = append(files, "dispatch", hook)
+		files = append(files, "dispatch", hook, "actions.yaml", "act: {description: d}\n")
 	}
 	return statetest.Charm(p.T, p.st, played[service], files...)
 }
@@ -298,11 +311,14 @@ func (p *player) settle() *entity.ModelStatus {
 	var missing []journaltest.Violation
 	for end := time.Now().Add(2 * patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		m := p.resolve()
-		if busy := busy(m); busy != "" {
+		all, err := p.st.StorageStatus(p.ctx)
+		p.ok(err)
+		if busy := busy(m) + p.coming(all); busy != "" {
 			missing = []journaltest.Violation{{Text: busy}}
 			continue
 		}
 		p.members(m)
+		p.stores(all, "")
 		p.look()
 		if missing = p.checker.Missing(p.lines); len(missing) == 0 {
 			p.note("settled")
@@ -373,7 +389,7 @@ func (p *player) end() {
 	for _, name := range []string{"log", "site", "store"} {
 		svc, err := p.st.Service(p.ctx, name)
 		p.ok(err)
-		p.ok(svc.Destroy(p.ctx, entity.Destruction{}))
+		p.ok(svc.Destroy(p.ctx, entity.Destruction{Storage: true}))
 	}
 	for end := time.Now().Add(2 * patience); len(p.checker.Units()) > 0; time.Sleep(50 * time.Millisecond) {
 		p.resolve()

@@ -19,7 +19,7 @@ func (p *player) act(hooks, kills int) {
 	}
 	services := []string{"site", "store"}
 	service := services[p.rand.IntN(2)]
-	switch n := p.rand.IntN(24); {
+	switch n := p.rand.IntN(30); {
 	case n < 10:
 		if p.rand.IntN(3) == 0 {
 			service = "log"
@@ -43,6 +43,10 @@ func (p *player) act(hooks, kills int) {
 		p.upgrade(service, p.rand.IntN(2) == 0)
 	case n < 22:
 		p.lose()
+	case n < 26:
+		p.store()
+	case n < 28:
+		p.enqueue()
 	}
 }
 
