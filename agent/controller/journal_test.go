@@ -130,7 +130,8 @@ type player struct {
 	lines   int
 	kills   int
 	setting int
-	version map[string]int // of the services' charms
+	version map[string]int  // of the services' charms
+	changed <-chan struct{} // see watch
 }
 
 func newPlayer(t *testing.T, seed uint64) *player {
@@ -145,6 +146,7 @@ func newPlayer(t *testing.T, seed uint64) *player {
 	p.file, err = os.OpenFile(filepath.Join(s.machines, "journal"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	s.ok(err)
 	t.Cleanup(func() { p.file.Close() })
+	p.watch()
 	for _, name := range []string{"store", "site", "log"} {
 		n := 2
 		if name == "log" {
@@ -192,6 +194,17 @@ func (p *player) note(format string, args ...any) {
 	p.ok(err)
 }
 
+// say tells the checker what the journal does not have, after what it has.
+func (p *player) say(format string, args ...any) {
+	p.Helper()
+	p.look()
+	entries, err := journaltest.Parse(fmt.Sprintf(format, args...), p.lines)
+	p.ok(err)
+	for _, e := range entries {
+		p.ok(p.checker.Add(e))
+	}
+}
+
 // look reads what was written since the last time, and fails if it is wrong.
 func (p *player) look() {
 	p.Helper()
@@ -221,7 +234,7 @@ func (p *player) tail(v journaltest.Violation, line int) string {
 	var lines []string
 	for i, l := range strings.Split(string(text), "\n") {
 		words := strings.Fields(l)
-		if i < line && len(words) > 0 && words[0] != "members" && (len(words) == 1 || slices.Contains(about, words[1])) {
+		if i < line && len(words) > 0 && (len(words) == 1 || slices.Contains(about, words[1])) {
 			lines = append(lines, fmt.Sprintf("%d\t%s", i+1, l))
 		}
 	}
@@ -231,13 +244,12 @@ func (p *player) tail(v journaltest.Violation, line int) string {
 // pass waits until n more hooks have begun, but not longer than d.
 func (p *player) pass(n int, d time.Duration) {
 	p.Helper()
-	for end, goal := time.Now().Add(d), p.checker.Hooks+n; ; time.Sleep(20 * time.Millisecond) {
+	goal := p.checker.Hooks + n
+	p.await(d, func() bool {
 		p.look()
-		if p.checker.Hooks >= goal || time.Now().After(end) {
-			p.resolve()
-			return
-		}
-	}
+		return p.checker.Hooks >= goal
+	})
+	p.resolve()
 }
 
 // everyUnit returns all units, those of subordinates too.
@@ -305,84 +317,6 @@ func (p *player) home(unit string) string {
 	return homes[len(homes)-1]
 }
 
-// settle waits until nothing is left to do, and checks that nothing is missing.
-func (p *player) settle() *entity.ModelStatus {
-	p.Helper()
-	var missing []journaltest.Violation
-	for end := time.Now().Add(2 * patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		m := p.resolve()
-		all, err := p.st.StorageStatus(p.ctx)
-		p.ok(err)
-		if busy := busy(m) + p.coming(all); busy != "" {
-			missing = []journaltest.Violation{{Text: busy}}
-			continue
-		}
-		p.members(m)
-		p.stores(all, "")
-		p.look()
-		if missing = p.checker.Missing(p.lines); len(missing) == 0 {
-			p.note("settled")
-			p.look()
-			return m
-		}
-	}
-	p.Fatalf("the units do not settle: %v\n%s\n%s", missing, p.tail(missing[0], p.lines), p.circumstances())
-	return nil
-}
-
-// busy says what still happens, or "".
-func busy(m *entity.ModelStatus) string {
-	for _, r := range m.Relations {
-		if r.Life != entity.Alive {
-			return r.Key + " is " + r.Life.String()
-		}
-	}
-	for _, u := range everyUnit(m) {
-		if u.Life != entity.Alive || u.Agent.Status != entity.StatusIdle || u.Workload.Status == entity.StatusError {
-			return fmt.Sprintf("%s: %s, %v, %v", u.Name, u.Life, u.Agent, u.Workload)
-		}
-	}
-	return ""
-}
-
-// members notes which counterparts the units have in their relations.
-func (p *player) members(m *entity.ModelStatus) {
-	p.Helper()
-	of := map[string][]string{}
-	for _, u := range everyUnit(m) {
-		of[entity.UnitService(u.Name)] = append(of[entity.UnitService(u.Name)], u.Name)
-	}
-	for _, r := range m.Relations {
-		for i, e := range r.Endpoints {
-			other := r.Endpoints[(i+1)%len(r.Endpoints)].Service
-			for _, unit := range of[e.Service] {
-				members := slices.DeleteFunc(slices.Clone(of[other]), func(s string) bool { return s == unit })
-				if r.Scope == "container" {
-					if !e.Subordinate {
-						continue // it knows nothing of this relation, which is implicit
-					}
-					members = []string{principalOf(m, unit)}
-				}
-				p.note("members %s %s:%d %s", unit, e.Name, r.ID, strings.Join(members, " "))
-			}
-		}
-	}
-	for _, units := range of {
-		for _, unit := range units {
-			p.note("members %s none:0", unit) // it may be in no relation
-		}
-	}
-}
-
-func principalOf(m *entity.ModelStatus, subordinate string) string {
-	for _, u := range everyUnit(m) {
-		if slices.ContainsFunc(u.Subordinates, func(s entity.UnitStatus) bool { return s.Name == subordinate }) {
-			return u.Name
-		}
-	}
-	return ""
-}
-
 // end destroys everything.
 func (p *player) end() {
 	p.Helper()
@@ -391,11 +325,11 @@ func (p *player) end() {
 		p.ok(err)
 		p.ok(svc.Destroy(p.ctx, entity.Destruction{Storage: true}))
 	}
-	for end := time.Now().Add(2 * patience); len(p.checker.Units()) > 0; time.Sleep(50 * time.Millisecond) {
+	if !p.await(2*patience, func() bool {
 		p.resolve()
-		if time.Now().After(end) {
-			p.Fatalf("these units do not go: %v\n%s", p.checker.Units(), p.circumstances())
-		}
+		return len(p.checker.Units()) == 0
+	}) {
+		p.Fatalf("these units do not go: %v\n%s", p.checker.Units(), p.circumstances())
 	}
 	findings, err := p.st.Check(p.ctx, false)
 	p.ok(err)

@@ -19,7 +19,7 @@ func (p *player) act(hooks, kills int) {
 	}
 	services := []string{"site", "store"}
 	service := services[p.rand.IntN(2)]
-	switch n := p.rand.IntN(30); {
+	switch n := p.rand.IntN(32); {
 	case n < 10:
 		if p.rand.IntN(3) == 0 {
 			service = "log"
@@ -45,7 +45,7 @@ func (p *player) act(hooks, kills int) {
 		p.lose()
 	case n < 26:
 		p.store()
-	case n < 28:
+	case n < 30:
 		p.enqueue()
 	}
 }

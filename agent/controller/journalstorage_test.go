@@ -68,7 +68,7 @@ func (p *player) stores(all []entity.StorageStatus, lost string) {
 				line += " " + s.ID
 			}
 		}
-		p.note("%s", line)
+		p.say("%s", line)
 	}
 }
 
