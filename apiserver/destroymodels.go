@@ -64,6 +64,35 @@ func destroyModel(ctx context.Context, c *caller, row controller.ModelRow, how e
 	return c.server.controller.DestroyModel(ctx, row.UUID, how)
 }
 
+// untoldStorage returns an error if one of the models has storage that outlives machines, and how
+// does not say what becomes of it.
+func untoldStorage(ctx context.Context, c *caller, rows []controller.ModelRow, how entity.Destruction) error {
+	if how.Storage || how.Release {
+		return nil
+	}
+	filesystems, models := 0, 0
+	for _, row := range rows {
+		if row.IsRemoving() {
+			continue
+		}
+		st, err := c.server.controller.Model(ctx, row.UUID)
+		if err != nil {
+			return err
+		}
+		n, err := st.PersistentStorage(ctx)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			filesystems, models = filesystems+n, models+1
+		}
+	}
+	if models > 0 {
+		return entity.HasStorage("controller", c.server.controller.Name(), filesystems, models)
+	}
+	return nil
+}
+
 // modelManagerLeftovers returns what removed models have left in the cloud: all of it to
 // superusers, otherwise that of the caller's own models.
 func modelManagerLeftovers(ctx context.Context, c *caller, _ none) (params.LeftoverResults, error) {
@@ -114,6 +143,9 @@ func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControlle
 		if err := mayDestroy(ctx, c, row); err != nil {
 			return fmt.Errorf("cannot destroy model %q: %w", row.Name, err)
 		}
+	}
+	if err := untoldStorage(ctx, c, others, how); err != nil {
+		return err
 	}
 	logger.Infof("%s destroys the controller", c.conn)
 	for _, row := range others {

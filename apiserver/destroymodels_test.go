@@ -11,6 +11,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // life returns the life of the model "default".
@@ -197,5 +198,36 @@ func TestDestroyController(t *testing.T) {
 	err = destroy(true)
 	if !errors.Is(err, entity.NotSupported) || entity.Hint(err) != "End it where it runs: juju destroy-environment test" {
 		t.Errorf("with none: %v (%s)", err, entity.Hint(err))
+	}
+}
+
+// A controller with storage is destroyed only with a word on what becomes of it; before, none of its
+// models is.
+func TestDestroyControllerWithStorage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	other, err := w.controller.AddModel(ctx, controller.AddModelParams{Name: "other", Owner: "admin"})
+	w.ok(err)
+	url := statetest.Charm(t, other,
+		"{name: disk, summary: s, description: d, storage: {data: {type: filesystem, multiple: {range: 0-2}}}}")
+	_, err = other.AddService(ctx, state.AddServiceParams{Name: "disk", CharmURL: url, Units: 1,
+		Storage: map[string]entity.StorageConstraints{"data": {Count: 2}}})
+	w.ok(err)
+	admin := w.adminInfo("")
+	root := w.raw("/api").login(admin.Tag, admin.Password, "")
+	args := params.DestroyControllerArgs{DestroyModels: true}
+	err = root.do("Controller", 12, "DestroyController", args, nil)
+	if !errors.Is(err, entity.PersistentStorage) || err.Error() != "cannot destroy controller \"test\"\n\n"+
+		"The controller has persistent storage remaining:\n\t2 filesystems in 1 model" {
+		t.Errorf("without a word on storage: %v", err)
+	}
+	if life := w.life(); life != entity.Alive {
+		t.Errorf("a model without storage is %s", life)
+	}
+	args.DestroyStorage = new(bool)
+	w.ok(root.do("Controller", 12, "DestroyController", args, nil))
+	if life, err := other.Life(ctx); life != entity.Dying || err != nil {
+		t.Errorf("the model is %s, %v", life, err)
 	}
 }

@@ -41,8 +41,9 @@ type Environ interface {
 	// of it.
 	Destroy(ctx context.Context) error
 	// DestroyController does the same for every model of the controller, and for the controller
-	// itself. It is called from outside the controller.
-	DestroyController(ctx context.Context) error
+	// itself. It is called from outside the controller. Storage that no model has released is
+	// destroyed if destroyStorage says so, otherwise released.
+	DestroyController(ctx context.Context, destroyStorage bool) error
 }
 
 // StartParams is what a new instance is made of.

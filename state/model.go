@@ -21,8 +21,9 @@ func (st *State) Life(ctx context.Context) (entity.Life, error) {
 
 // Destroy sets the model Dying: nothing can be added to it, and everything in it is
 // destroyed with the same strength. Storage that outlives machines is destroyed or released, as
-// how says; the error is entity.InUse if there is some and how says neither. If the model is Dying already, a stronger destruction
-// raises its strength. The error is entity.Invalid for the controller's own model.
+// how says; the error is entity.PersistentStorage if there is some and how says neither. If the
+// model is Dying already, a stronger destruction raises its strength. The error is entity.Invalid
+// for the controller's own model.
 func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	if st.name == ControllerModel {
 		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", st.name)
@@ -34,16 +35,14 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	d := st.begin(how).alone()
 	d.storage = how.Storage
 	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDestroy, lifecycle.User, d, func(*ops) (bool, error) {
-		n, err := st.persistentStorage()
-		if err != nil || n == 0 || how.Storage || how.Release {
-			return true, err
+		if how.Storage || how.Release {
+			return true, nil
 		}
-		if model, err := st.model(); err != nil || model.Life != entity.Alive {
-			return true, err
+		n, err := st.PersistentStorage(ctx)
+		if err == nil && n > 0 {
+			err = entity.HasStorage("model", st.name, n, 0)
 		}
-		return false, entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy model %q: it has persistent storage: "+
-			"%d filesystem(s)", st.name, n), "To destroy the storage, add --destroy-storage. To release it from Juju's "+
-			"management without destroying it, add --release-storage.")
+		return true, err
 	})
 }
 

@@ -81,7 +81,7 @@ var readers = map[string]string{
 	"Watches":      "Deployed End Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Status Unit",
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
 		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Refers Relation RelationByID Resources Service Status
-		StatusHistory Pools Storage StorageStatus Tasks Transactions UUID
+		StatusHistory PersistentStorage Pools Storage StorageStatus Tasks Transactions UUID
 		Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer GoalState Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
 		RelationSettings Relations Resource Service ServiceStatus Status StorageStatus`,

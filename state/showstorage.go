@@ -72,7 +72,12 @@ func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error
 	return u.st.StorageStatus(ctx, storageIDs(all)...)
 }
 
-// persistentStorage returns the number of instances that outlive machines.
-func (st *State) persistentStorage() (int, error) {
+// PersistentStorage returns the number of storage instances that outlive machines; 0 if the model
+// is not Alive, because its destruction has said what becomes of them.
+func (st *State) PersistentStorage(ctx context.Context) (int, error) {
+	model, err := st.model()
+	if err != nil || model.Life != entity.Alive {
+		return 0, err
+	}
 	return st.db.Count(storageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
 }

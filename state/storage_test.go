@@ -155,7 +155,8 @@ func TestAHookAddsStorageOnce(t *testing.T) {
 
 func TestAModelWithStorageIsDestroyedOnlyAsTold(t *testing.T) {
 	w := storageWorld(t)
-	w.refused(w.st.Destroy(w.ctx, entity.Destruction{}), entity.InUse, "it has persistent storage: 2 filesystem(s)")
+	w.refused(w.st.Destroy(w.ctx, entity.Destruction{}), entity.PersistentStorage,
+		"The model has persistent storage remaining:\n\t2 filesystems")
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Release: true}))
 	w.cleans()
 	w.givesUp("disk/0", "data/0")

@@ -145,7 +145,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	defer p.done()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
 	defer cancel()
-	if err2 := destroyLocal(bounded, st, params.Name); err2 != nil {
+	if err2 := destroyLocal(bounded, st, params.Name, true); err2 != nil {
 		err = alsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
 			"To try to clean up again: juju destroy-environment %s", params.Name)
 	} else if errors.Is(err, entity.Unavailable) {
@@ -228,13 +228,20 @@ func mongoURL(given string) (string, error) {
 	return given, nil
 }
 
-// claim creates and locks the controller's directory, which must not exist. So two bootstraps
-// of one name, or a bootstrap and a destroy-environment, cannot overlap.
+// claim creates and locks the controller's directory, which must not exist, or have nothing but
+// storage that another controller has released. So two bootstraps of one name, or a bootstrap and
+// a destroy-environment, cannot overlap.
 func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
+		if local.IsFree(dir) {
+			if unlock, err = store.LockDir(ctx, dir); err != nil || local.IsFree(dir) {
+				return unlock, err
+			}
+			unlock()
+		}
 		if atWork(ctx, dir) {
 			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
 				"controller %q is being created or destroyed by another juju command", name),

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,13 +35,25 @@ func destroyEnvironmentCommand(s *session) *cobra.Command {
 files. This cannot be undone.
 
 The command kills the processes: no service runs its stop hook. It works whether the
-controller runs or not, and also removes what an interrupted bootstrap left behind.`,
+controller runs or not, and also removes what an interrupted bootstrap left behind.
+
+A controller with storage in the directories of storage pools is refused, unless you say
+what becomes of it: --destroy-storage destroys all storage, --release-storage keeps it.
+Other storage is kept unless you say --destroy-storage. The command prints where.`,
 		Example: `  juju destroy-environment local
-  juju destroy-environment test -y`,
+  juju destroy-environment test -y
+  juju destroy-environment test -y --destroy-storage`,
 		Annotations: seeAlso("destroy-model", "enable-destroy-controller", "unregister", "bootstrap"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if d.destroyStorage && d.releaseStorage {
+				return errBothStorage
+			}
+			return d.run(cmd.Context(), args)
+		},
 	}
 	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&d.destroyStorage, "destroy-storage", false, "destroy all storage of the controller's models")
+	cmd.Flags().BoolVar(&d.releaseStorage, "release-storage", false, "keep the data of storage, which juju forgets")
 	for _, name := range []string{"no-prompt", "force", "destroy-all-models"} {
 		cmd.Flags().Bool(name, false, "")
 		cmd.Flags().Lookup(name).Hidden = true
@@ -54,7 +68,8 @@ controller runs or not, and also removes what an interrupted bootstrap left behi
 
 type destroyEnvironment struct {
 	*session
-	yes bool
+	yes                            bool
+	destroyStorage, releaseStorage bool
 }
 
 // destroyBound is how long stopping all processes of a controller may take.
@@ -81,7 +96,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	}
 	name := args[0]
 	dir := localDir(st, name)
-	if !controllerName.MatchString(name) || !isDir(dir) {
+	if !controllerName.MatchString(name) || !isDir(dir) || local.IsFree(dir) {
 		_, ctrl, err := contents.Controller(name)
 		if err != nil {
 			return err
@@ -90,6 +105,14 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 			return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q was not bootstrapped by this client", name),
 				"Destroy it where it was bootstrapped; to forget it: juju unregister %s", name)
 		}
+	}
+	outside, err := local.OutsideStorage(dir)
+	if err != nil {
+		return fmt.Errorf("cannot find the controller's storage: %w", err)
+	}
+	filesystems := slices.Concat(slices.Collect(maps.Values(outside))...)
+	if len(filesystems) > 0 && !d.destroyStorage && !d.releaseStorage {
+		return entity.HasStorage("controller", name, len(filesystems), len(outside))
 	}
 	if err := d.confirm(ctx, name); err != nil {
 		return err
@@ -104,11 +127,19 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := destroyLocal(ctx, st, name); err != nil {
+	if err := destroyLocal(ctx, st, name, d.destroyStorage); err != nil {
 		return alsoHint(err, "Try again: juju destroy-environment %s", name)
 	}
 	p.done()
 	d.note("Controller %q is gone.", name)
+	if kept := local.Released(dir); isDir(kept) {
+		d.note("Storage is kept in %s", kept)
+	}
+	if d.releaseStorage {
+		for _, path := range slices.Sorted(slices.Values(filesystems)) {
+			d.note("Storage is kept in %s", path)
+		}
+	}
 	return nil
 }
 
@@ -145,9 +176,10 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 		"To destroy it without confirmation: juju destroy-environment %s -y", name)
 }
 
-// destroyLocal stops all processes of a local controller, removes its files and forgets it.
+// destroyLocal stops all processes of a local controller, removes its files and forgets it. Storage
+// that is not destroyed is kept.
 // The caller holds the lock of its directory, if it exists.
-func destroyLocal(ctx context.Context, st *store.Store, name string) error {
+func destroyLocal(ctx context.Context, st *store.Store, name string, destroyStorage bool) error {
 	contents, err := st.Read()
 	if err != nil {
 		return err
@@ -158,7 +190,7 @@ func destroyLocal(ctx context.Context, st *store.Store, name string) error {
 		id = ctrl.UUID
 	}
 	if isDir(dir) {
-		if err := destroyInstances(ctx, dir, id); err != nil {
+		if err := destroyInstances(ctx, dir, id, destroyStorage); err != nil {
 			return err
 		}
 	}
@@ -171,7 +203,7 @@ func destroyLocal(ctx context.Context, st *store.Store, name string) error {
 
 // destroyInstances stops the keeper, the controller and every instance in dir, and removes
 // dir.
-func destroyInstances(ctx context.Context, dir, id string) error {
+func destroyInstances(ctx context.Context, dir, id string, destroyStorage bool) error {
 	if owner := ownerOf(dir); owner != "" {
 		id = owner
 	}
@@ -191,7 +223,7 @@ func destroyInstances(ctx context.Context, dir, id string) error {
 	if err != nil {
 		return err
 	}
-	return environ.DestroyController(ctx)
+	return environ.DestroyController(ctx, destroyStorage)
 }
 
 // mongoConfig is the file with the URL of a controller's MongoDB, if it uses one.

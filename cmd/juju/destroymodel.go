@@ -45,7 +45,7 @@ The command prints what the cloud has not released by then.`,
 				return err
 			}
 			if how.Release = d.release; how.Storage && how.Release {
-				return usagef("--destroy-storage and --release-storage cannot both be specified")
+				return errBothStorage
 			}
 			return d.run(cmd.Context(), args[0], how)
 		},
@@ -66,6 +66,8 @@ The command prints what the cloud has not released by then.`,
 	s.controllerFlag(cmd)
 	return cmd
 }
+
+var errBothStorage = usagef("--destroy-storage and --release-storage cannot both be specified")
 
 type destroyModel struct {
 	*session

@@ -192,7 +192,7 @@ func (e *environ) Destroy(ctx context.Context) (err error) {
 }
 
 // DestroyController stops the controller's instances.
-func (e *environ) DestroyController(ctx context.Context) (err error) {
+func (e *environ) DestroyController(ctx context.Context, _ bool) (err error) {
 	op := Op{Method: "DestroyController"}
 	defer e.done(&op, &err)
 	if err := e.begin(ctx, &op); err != nil {

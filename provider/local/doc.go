@@ -16,7 +16,7 @@
 //	    storage/STORAGE          links to the filesystems of storage, where charms name no location
 //	    root/                    those where charms do, below it
 //	    filesystems/             filesystems of the pool rootfs, which go with the instance
-//	storage/MODEL/               filesystems that outlive instances
+//	storage/MODEL/               filesystems that outlive instances, and links to those elsewhere
 //	released/MODEL/              those that a model has released; they outlive the controller
 //
 // Below an instance's directory is what a machine of its own has below /var/lib/juju.

@@ -249,13 +249,13 @@ func fits(cons entity.Constraints, host provider.Hardware) error {
 // Destroy stops all instances of the model, releases what is left of its storage, and removes its
 // directory.
 func (e *environ) Destroy(ctx context.Context) error {
-	if err := e.cloud.destroy(ctx, e.config.Model); err != nil {
+	if err := e.cloud.destroy(ctx, e.config.Model, false); err != nil {
 		return fmt.Errorf("cannot destroy what model %s has: %w", e.config.Model, err)
 	}
 	return nil
 }
 
-func (c *Cloud) destroy(ctx context.Context, model string) error {
+func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) error {
 	found, err := c.list(model)
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (c *Cloud) destroy(ctx context.Context, model string) error {
 	if err := c.sweep(ctx, c.mark(model, "")); err != nil {
 		return err
 	}
-	if err := c.releaseRest(ctx, model); err != nil {
+	if err := e.endStorage(ctx, destroyStorage); err != nil {
 		return err
 	}
 	return removeAll(c.machines(model))
@@ -285,8 +285,8 @@ func (c *Cloud) sweep(ctx context.Context, prefix string) error {
 }
 
 // DestroyController ends the keeper, the controller and all instances of all models, and
-// removes the controller's directory, but for storage that models have released.
-func (e *environ) DestroyController(ctx context.Context) error {
+// removes the controller's directory, but for storage that is released.
+func (e *environ) DestroyController(ctx context.Context, destroyStorage bool) error {
 	c := e.cloud
 	err := EndKeeper(ctx, c.config.Dir, c.config.Grace)
 	if err == nil {
@@ -295,7 +295,7 @@ func (e *environ) DestroyController(ctx context.Context) error {
 		stored, err2 := names(c.storage(""))
 		models, err = append(models, stored...), errors.Join(err, err2)
 		for _, model := range models {
-			err = errors.Join(err, c.destroy(ctx, model))
+			err = errors.Join(err, c.destroy(ctx, model, destroyStorage))
 		}
 	}
 	if err == nil {

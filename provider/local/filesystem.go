@@ -17,7 +17,8 @@ import (
 
 // A filesystem is a directory. One of the cloud's own pool is in storage/MODEL, and its ID is the
 // name of that directory: "data-0". One of a pool with a directory is in DIR/MODEL, and its ID is
-// its path. One of the pool rootfs is below its instance, and its ID has
+// its path; until it is destroyed or released, storage/MODEL has a symbolic link to it, without
+// which the cloud could not find it. One of the pool rootfs is below its instance, and its ID has
 // the instance's too: "INSTANCE/data-0". To attach one is to make a symbolic link to it, because
 // to mount it takes root.
 
@@ -25,14 +26,89 @@ import (
 const varLib = "/var/lib/juju/"
 
 // storage returns the directory of a model's filesystems that outlive its machines.
-func (c *Cloud) storage(model string) string { return filepath.Join(c.config.Dir, "storage", model) }
+func (c *Cloud) storage(model string) string {
+	return filepath.Join(c.config.Dir, storageName, model)
+}
 
 // released returns the directory of the filesystems that a model has released.
 func (c *Cloud) released(model string) string {
-	return filepath.Join(c.config.Dir, releasedName, model)
+	return filepath.Join(Released(c.config.Dir), model)
 }
 
-const releasedName = "released"
+const (
+	storageName  = "storage"
+	releasedName = "released"
+)
+
+// Released returns the directory in a cloud's directory with the filesystems that are released.
+func Released(dir string) string { return filepath.Join(dir, releasedName) }
+
+// IsFree reports whether a cloud's directory has nothing but filesystems that are released, so that
+// another controller may have it.
+func IsFree(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) == 1 && entries[0].Name() == releasedName
+}
+
+// OutsideStorage returns the paths of the filesystems outside a cloud's directory that models have
+// not released, in the directories of pools, by model.
+func OutsideStorage(dir string) (map[string][]string, error) {
+	models, err := names(filepath.Join(dir, storageName))
+	found := map[string][]string{}
+	for _, model := range models {
+		links, err := outside(filepath.Join(dir, storageName, model))
+		if err != nil {
+			return nil, err
+		}
+		for _, link := range links {
+			if path, err := os.Readlink(link); err == nil && isDir(path) {
+				found[model] = append(found[model], path)
+			}
+		}
+	}
+	return found, err
+}
+
+// outside returns the links to filesystems in the directories of pools in the directory of a
+// model's storage.
+func outside(dir string) (links []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Type() == fs.ModeSymlink {
+			links = append(links, filepath.Join(dir, e.Name()))
+		}
+	}
+	return links, err
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// record makes the link by which the cloud finds a filesystem in the directory of a pool.
+func (e *environ) record(id string) error {
+	link := e.recordOf(id)
+	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+		return err
+	}
+	if err := os.Symlink(id, link); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// forget removes the link that record has made.
+func (e *environ) forget(id string) error {
+	if err := os.Remove(e.recordOf(id)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (e *environ) recordOf(id string) string {
+	return filepath.Join(e.cloud.storage(e.config.Model), filepath.Base(id))
+}
 
 // filesystem returns the directory of a filesystem.
 func (e *environ) filesystem(id string) (string, error) {
@@ -79,13 +155,15 @@ func (e *environ) CreateFilesystem(
 	if err != nil {
 		return f, err
 	}
-	if _, err := os.Stat(dir); err == nil {
-		return f, nil
-	}
 	var disk unix.Statfs_t
-	if unix.Statfs(parent, &disk) == nil {
+	if !isDir(dir) && unix.Statfs(parent, &disk) == nil {
 		if free := disk.Bavail * uint64(disk.Bsize) >> 20; free < params.Size {
 			return f, fmt.Errorf("filesystem is not big enough (%dM < %dM)", free, params.Size)
+		}
+	}
+	if filepath.IsAbs(f.ID) {
+		if err := e.record(f.ID); err != nil {
+			return f, err
 		}
 	}
 	return f, os.MkdirAll(dir, 0o700)
@@ -151,7 +229,8 @@ func (e *environ) DetachFilesystem(_ context.Context, params provider.Attachment
 	return nil
 }
 
-// DestroyFilesystem removes the directory.
+// DestroyFilesystem removes the directory; the last one of a model in the directory of a pool takes
+// the model's directory there with it.
 func (e *environ) DestroyFilesystem(_ context.Context, id string) error {
 	dir, err := e.filesystem(id)
 	if err != nil {
@@ -160,15 +239,24 @@ func (e *environ) DestroyFilesystem(_ context.Context, id string) error {
 	if err := removeAll(dir); err != nil {
 		return entity.WithHint(err, "By hand: remove %s", dir)
 	}
-	return nil
+	if !filepath.IsAbs(id) {
+		return nil
+	}
+	_ = os.Remove(filepath.Dir(dir)) // if it is empty
+	return e.forget(id)
 }
 
 // ReleaseFilesystem moves the directory to where nothing removes it. A filesystem on an instance
 // stays there, and goes with it; one in the directory of a pool stays where it is.
 func (e *environ) ReleaseFilesystem(_ context.Context, id string) error {
 	dir, err := e.filesystem(id)
-	if err != nil || strings.Contains(id, "/") {
+	switch {
+	case err != nil:
 		return err
+	case filepath.IsAbs(id):
+		return e.forget(id)
+	case strings.Contains(id, "/"):
+		return nil
 	}
 	to := e.cloud.released(e.config.Model)
 	if err := os.MkdirAll(to, 0o700); err != nil {
@@ -180,18 +268,33 @@ func (e *environ) ReleaseFilesystem(_ context.Context, id string) error {
 	return nil
 }
 
-// releaseRest releases the filesystems that are left of a model: no one has said that they are to
-// be destroyed, or that has failed.
-func (c *Cloud) releaseRest(ctx context.Context, model string) error {
-	left, err := names(c.storage(model))
+// endStorage destroys or releases the filesystems that are left of a model: no one has said before
+// what becomes of them, or to do that has failed.
+func (e *environ) endStorage(ctx context.Context, destroy bool) error {
+	dir := e.cloud.storage(e.config.Model)
+	left, err := names(dir)
 	if err != nil {
 		return err
 	}
-	e := &environ{cloud: c, config: provider.Config{Controller: c.config.Controller, Model: model}}
+	links, err := outside(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, link := range links {
+		id, err := os.Readlink(link)
+		if err != nil {
+			return err
+		}
+		left = append(left, id)
+	}
+	end := e.ReleaseFilesystem
+	if destroy {
+		end = e.DestroyFilesystem
+	}
 	for _, id := range left {
-		if err := e.ReleaseFilesystem(ctx, id); err != nil {
+		if err := end(ctx, id); err != nil {
 			return err
 		}
 	}
-	return removeAll(c.storage(model))
+	return removeAll(dir)
 }

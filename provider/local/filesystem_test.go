@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,25 @@ func (d disk) is(dir, want string) {
 	}
 }
 
+// outside checks which filesystems outside the cloud's directory models have.
+func (d disk) outside(want ...string) {
+	d.Helper()
+	got, err := OutsideStorage(d.cloud.config.Dir)
+	d.ok(err)
+	if !slices.Equal(got[d.config.Model], want) {
+		d.Errorf("outside there are %q, want %q", got, want)
+	}
+}
+
+func (d disk) empty(dir string) {
+	d.Helper()
+	left, err := os.ReadDir(dir)
+	d.ok(err)
+	if len(left) > 0 {
+		d.Errorf("%s is left in %s", left[0].Name(), dir)
+	}
+}
+
 func (d disk) write(dir, text string) {
 	d.Helper()
 	d.ok(os.WriteFile(filepath.Join(dir, "who"), []byte(text), 0o600))
@@ -148,13 +168,62 @@ func TestAFilesystemInTheDirectoryOfAPool(t *testing.T) {
 	}
 	location := d.attached(f.ID, "one", "/srv/data")
 	d.write(location, "fast")
-	d.ok(d.ReleaseFilesystem(t.Context(), f.ID))
-	d.is(f.ID, "fast")
-	d.ok(d.DestroyFilesystem(t.Context(), f.ID))
-	d.is(location, "")
+	d.outside(f.ID)
+	other, err := d.make("data/2", pool, "")
+	d.ok(err)
+	for range 2 {
+		d.ok(d.ReleaseFilesystem(t.Context(), f.ID))
+		d.is(f.ID, "fast")
+		d.outside(other.ID)
+	}
+	for range 2 {
+		d.ok(d.DestroyFilesystem(t.Context(), other.ID))
+		d.is(f.ID, "fast")
+		d.outside()
+	}
+	for range 2 {
+		d.ok(d.DestroyFilesystem(t.Context(), f.ID))
+		d.empty(dir)
+	}
 	pool.Attributes = map[string]string{entity.PoolDir: filepath.Join(dir, "missing")}
 	_, err = d.make("data/1", pool, "")
 	d.refused(err, "", `storage-dir of pool "fast": `)
+}
+
+// What no model has released is destroyed with the controller, or kept, as the user says.
+func TestStorageOfAControllerThatIsDestroyed(t *testing.T) {
+	for _, destroys := range []bool{true, false} {
+		d := newDisk(t)
+		dir := t.TempDir()
+		id := d.made("data/0")
+		path, err := d.filesystem(id)
+		d.ok(err)
+		d.write(path, "own")
+		f, err := d.make("data/1", entity.StoragePool{Name: "fast", Provider: "local",
+			Attributes: map[string]string{entity.PoolDir: dir}}, "")
+		d.ok(err)
+		d.write(f.ID, "fast")
+		gone := d.made("data/2")
+		d.ok(d.ReleaseFilesystem(t.Context(), gone))
+		for range 2 {
+			d.ok(d.DestroyController(t.Context(), destroys))
+			d.outside()
+		}
+		released := filepath.Join(Released(d.cloud.config.Dir), d.config.Model)
+		if destroys {
+			d.is(filepath.Join(released, id), "")
+			d.empty(dir)
+		} else {
+			d.is(filepath.Join(released, id), "own")
+			d.is(f.ID, "fast")
+		}
+		if _, err := os.Stat(filepath.Join(released, gone)); err != nil {
+			t.Errorf("what was released before: %v", err)
+		}
+		if !IsFree(d.cloud.config.Dir) {
+			t.Error("no other controller can have the directory")
+		}
+	}
 }
 
 // Nothing but what the cloud has made is removed, whatever the records say.

@@ -73,7 +73,7 @@ func TestKeeper(t *testing.T) {
 		t.Errorf("got processes with marks %q, want a keeper, a controller and an agent", left)
 	}
 
-	if err := h.environ(h.cloud()).DestroyController(t.Context()); err != nil {
+	if err := h.environ(h.cloud()).DestroyController(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	if left := h.marks(); len(left) != 0 {

@@ -168,7 +168,7 @@ func newHost(t testing.TB, controller string) *host {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.environ(h.cloud()).DestroyController(context.Background()); err != nil {
+		if err := h.environ(h.cloud()).DestroyController(context.Background(), false); err != nil {
 			t.Error(err)
 		}
 		if left := h.marks(); len(left) > 0 {

@@ -390,7 +390,7 @@ func testDestroyController(t *testing.T, w *world) {
 	w.start(t, w.a, "0", "n")
 	w.start(t, b, "0", "n")
 	for range 2 {
-		if err := b.DestroyController(w.ctx); err != nil {
+		if err := b.DestroyController(w.ctx, false); err != nil {
 			t.Fatal(err)
 		}
 		w.agents(t)

@@ -66,6 +66,27 @@ const ForceTimeout = time.Minute
 // Forced returns a destruction with force and the default timeout.
 func Forced() Destruction { return Destruction{Strength: Force, Timeout: ForceTimeout} }
 
+// HasStorage returns the error, in Juju's words, for the destruction of a model or a controller, as
+// what says, that does not say what becomes of filesystems. models is in how many models they are;
+// 0 for a model.
+func HasStorage(what, name string, filesystems, models int) error {
+	remaining := fmt.Sprintf("%d filesystems", filesystems)
+	if filesystems == 1 {
+		remaining = "1 filesystem"
+	}
+	switch {
+	case models == 1:
+		remaining += " in 1 model"
+	case models > 1:
+		remaining += fmt.Sprintf(" across %d models", models)
+	}
+	err := Errorf(PersistentStorage, "cannot destroy %s %q\n\nThe %s has persistent storage remaining:\n\t%s", what, name,
+		what, remaining)
+	return WithHint(err, "\nTo destroy the storage, run the destroy-%s\ncommand again with the \"--destroy-storage\" option."+
+		"\n\nTo release the storage from Juju's management\nwithout destroying it, use the \"--release-storage\"\n"+
+		"option instead.", what)
+}
+
 // A Leftover is what a forced destruction has left outside of state because the cloud didn't do
 // its part. A person has to remove it.
 type Leftover struct {

@@ -33,6 +33,8 @@ const (
 	LeadershipRefused Kind = "leadership claim denied"    // another unit is the leader
 	TaskGone          Kind = "action no longer available" // it is over, or was cancelled
 	Damaged           Kind = "store is damaged"           // a file of the store doesn't contain what was written
+	// PersistentStorage is the kind of what HasStorage returns.
+	PersistentStorage Kind = "controller/model has persistent storage"
 )
 
 // Error returns the kind's code.
@@ -41,7 +43,8 @@ func (k Kind) Error() string { return string(k) }
 // kinds lists all kinds, for KindOf and for the wire's table.
 var kinds = []Kind{NotFound, AlreadyExists, Invalid, Unauthorized, NotAlive, InUse, Contention,
 	Unavailable, NotImplemented, NotSupported, NotProvisioned, NotAssigned, CannotEnter, CannotEnterYet,
-	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused, TaskGone, Damaged}
+	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused, TaskGone, Damaged,
+	PersistentStorage}
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }

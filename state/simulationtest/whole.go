@@ -17,7 +17,7 @@ func (m *Model) Destroy(d Destruction, keep bool) Answer {
 	if m.Life.Life == entity.Alive {
 		for _, s := range m.Storage {
 			if s.Machine == nil && !keep && !d.Storage {
-				return Answer{entity.InUse}
+				return Answer{entity.PersistentStorage}
 			}
 		}
 		m.Life.Life = entity.Dying
