@@ -180,7 +180,7 @@ func (s *sim) detach(x *simulationtest.Storage, how entity.Destruction) *simActi
 func (s *sim) removeStorage(x *simulationtest.Storage, how entity.Destruction, keep bool) *simAction {
 	a := s.onStorage("user", fmt.Sprintf("remove-storage %v %v keep=%t", how.Strength, how.Timeout, keep), x,
 		func(h *state.Storage) error { return h.Destroy(s.ctx, how, keep) },
-		func() simulationtest.Answer { return s.model.RemoveStorage(x, s.model.Begin(how), keep) }, entity.InUse)
+		func() simulationtest.Answer { return s.model.RemoveStorage(x, s.model.Begin(how), keep) }, entity.InUse, entity.NotAlive)
 	a.rival = func() *simAction {
 		if u := s.someUnit(); u != nil && x.Held == nil {
 			return s.attachStorage(x, u)

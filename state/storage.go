@@ -66,12 +66,34 @@ func (s *Storage) isReleased(model modelDoc) bool {
 }
 
 // Destroy sets the instance Dying: its filesystem is destroyed or, with release, left to the
-// user. The error is entity.InUse while it is attached to a unit, unless the destruction is
-// forced, which also detaches it.
+// user, which can be said later too. The error is entity.InUse while it is attached to a unit,
+// unless the destruction is forced, which also detaches it; entity.NotAlive if it is too late to
+// release the filesystem.
 func (s *Storage) Destroy(ctx context.Context, how entity.Destruction, release bool) error {
 	d := s.st.begin(how).alone()
 	d.release = release
-	return s.st.move(ctx, s, lifecycle.ToDestroy, lifecycle.User, d)
+	return s.st.move(ctx, s, lifecycle.ToDestroy, lifecycle.User, d, func(o *ops) (bool, error) {
+		if !release {
+			return true, nil
+		}
+		return true, s.releaseOps(o)
+	})
+}
+
+// releaseOps releases the filesystem of an instance that is being destroyed, if the cloud does not
+// destroy it already. That of an Alive one is turning's.
+func (s *Storage) releaseOps(o *ops) error {
+	switch s.doc.Life {
+	case entity.Dying:
+		o.Update(storageC, s.doc.ID, bson.D{{"life", entity.Dying}}, bson.D{{"$set", bson.D{{"release", true}}}})
+	case entity.Dead:
+		model, err := s.st.model()
+		if err == nil && s.doc.Filesystem != "" && !s.isReleased(model) {
+			err = entity.Errorf(entity.NotAlive, "cannot release storage %q: its filesystem is being destroyed", s.doc.ID)
+		}
+		return err
+	}
+	return nil
 }
 
 // EnsureDead sets a Dying instance Dead, once no unit has it any more. The storage

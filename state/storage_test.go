@@ -141,6 +141,35 @@ func TestForceRemovesStorage(t *testing.T) {
 	s.checkIntact()
 }
 
+// A user who thinks again has until the cloud begins to destroy the filesystem.
+func TestStorageIsReleasedWhileItIsDestroyed(t *testing.T) {
+	w := storageWorld(t)
+	w.detached("disk/0", "data/0")
+	x := w.storage("data/0")
+	w.ok(x.Destroy(w.ctx, entity.Destruction{}, false))
+	released := func(want bool) {
+		w.Helper()
+		work, err := w.st.Provisioning().StorageWork(w.ctx)
+		w.ok(err)
+		if len(work) != 1 || work[0].Release != want {
+			w.Errorf("there is to do: %+v", work)
+		}
+	}
+	released(false)
+	w.ok(x.Destroy(w.ctx, entity.Destruction{}, true))
+	released(true)
+	w.ok(x.EnsureDead(w.ctx))
+	w.ok(x.Destroy(w.ctx, entity.Destruction{}, true))
+	w.ok(x.Remove(w.ctx))
+	w.detached("disk/1", "data/1")
+	x = w.storage("data/1")
+	w.ok(x.Destroy(w.ctx, entity.Destruction{}, false))
+	w.ok(x.EnsureDead(w.ctx))
+	w.refused(x.Destroy(w.ctx, entity.Destruction{}, true), entity.NotAlive,
+		`cannot release storage "data/1": its filesystem is being destroyed`)
+	released(false)
+}
+
 // A hook's storage is added once, however often it is committed.
 func TestAHookAddsStorageOnce(t *testing.T) {
 	w := storageWorld(t)

@@ -128,7 +128,10 @@ func removeStorageCommand(s *session) *cobra.Command {
 		Use:   "remove-storage STORAGE...",
 		Short: "Remove storage, with its data",
 		Long: `Remove storage and destroy its data, or keep that with --no-destroy where the cloud has
-it. Storage that a unit has is refused, unless you give --force, which detaches it.`,
+it. Storage that a unit has is refused, unless you give --force, which detaches it.
+
+What is being removed already can still be kept with --no-destroy, as long as the cloud
+has not begun to destroy it.`,
 		Example: `  juju remove-storage data/0
   juju remove-storage data/0 --force
   juju remove-storage data/0 --no-destroy`,

@@ -156,9 +156,12 @@ func (m *Model) RemoveStorage(s *Storage, d Destruction, keep bool) Answer {
 	if s.Life.Life == entity.Gone {
 		return nil
 	}
-	begins := s.Life.Life == entity.Alive
+	dead := s.Life.Life == entity.Dead
+	if keep && dead && s.Made && !m.Keeps(s) {
+		return Answer{entity.NotAlive}
+	}
 	why := m.endStorage(s, d)
-	s.Kept = s.Kept || begins && why == nil && keep
+	s.Kept = s.Kept || !dead && why == nil && keep
 	return why
 }
 
