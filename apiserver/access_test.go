@@ -151,7 +151,7 @@ func callersOf(r route) (key, callers string) {
 var aboutNothing = []string{"Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
 	"Provisioner.WatchMachines",
 	"Provisioner.ModelConfig", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits",
-	"StorageProvisioner.StorageWork", "StorageProvisioner.WatchStorage"}
+	"StorageProvisioner.DropFilesystem", "StorageProvisioner.StorageWork", "StorageProvisioner.WatchStorage"}
 
 // aboutService reports whether an agents' method is about a service.
 func aboutService(r route) bool { return r.facade == "ApplicationScaler" }

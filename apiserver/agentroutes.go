@@ -58,6 +58,7 @@ func agentFacades() []agentFacade {
 
 		// For the controller: the storage of any model.
 		{"StorageProvisioner", controllerAgent, []agentRoute{
+			{"DropFilesystem", everything, calls(state.Provisioning.DropFilesystem, "filesystem")},
 			{"EnsureStorageDead", storages, calls((*state.Storage).EnsureDead).orGone()},
 			{"RemoveAttachment", storages, calls((*state.Storage).RemoveAttachment, "unit").orGone()},
 			{"RemoveStorage", storages, calls((*state.Storage).Remove).orGone()},

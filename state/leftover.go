@@ -29,11 +29,10 @@ func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	var docs []leftoverDoc
-	if err := st.db.All(leftoversC, nil, &docs); err != nil {
+	docs, err := st.leftovers(nil)
+	if err != nil {
 		return nil, err
 	}
-	entity.SortBy(docs, func(d leftoverDoc) string { return d.Of })
 	all := make([]entity.Leftover, len(docs))
 	for i, d := range docs {
 		kind, name := lifecycle.ParseKey(d.Of)
@@ -47,11 +46,22 @@ func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	return all, nil
 }
 
+// leftovers reads the leftovers that match, in the natural order of what they are of.
+func (st *State) leftovers(query bson.D) (docs []leftoverDoc, err error) {
+	err = st.db.All(leftoversC, query, &docs)
+	entity.SortBy(docs, func(d leftoverDoc) string { return d.Of })
+	return docs, err
+}
+
 // DropLeftovers removes the leftovers of an instance, which no longer exists.
 func (st *State) DropLeftovers(ctx context.Context, instance string) error {
+	return st.dropLeftovers(ctx, bson.D{{"instance", instance}})
+}
+
+func (st *State) dropLeftovers(ctx context.Context, query bson.D) error {
 	return st.change(ctx, func(o *ops) error {
-		var docs []leftoverDoc
-		if err := st.db.All(leftoversC, bson.D{{"instance", instance}}, &docs); err != nil {
+		docs, err := st.leftovers(query)
+		if err != nil {
 			return err
 		}
 		if len(docs) == 0 {

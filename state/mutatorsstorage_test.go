@@ -69,6 +69,13 @@ func destroysStorage(id string, how entity.Destruction) func(*scene) {
 	return func(s *scene) { s.ok(s.storage(id).Destroy(s.ctx, how, false)) }
 }
 
+// leftFilesystem leaves the filesystem of data/0 behind as a leftover.
+func leftFilesystem(s *scene) {
+	destroysStorage("data/0", atLast)(s)
+	s.ok(s.storage("data/0").SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "no"}))
+	cleansUp(s)
+}
+
 var storageMutators = []mutator{
 	holds("Unit.AddStorage", "", "disk/0", func(s *scene, u *state.Unit) error {
 		_, err := u.AddStorage(s.ctx, "cache", entity.StorageConstraints{Count: 2})
@@ -109,6 +116,12 @@ var storageMutators = []mutator{
 	stored("Storage.Destroy", "by force", "data/0", func(s *scene, x *state.Storage) error {
 		return x.Destroy(s.ctx, forced, false)
 	}),
+	stored("Storage.Destroy", "to release it when Dying", "data/0", func(s *scene, x *state.Storage) error {
+		return x.Destroy(s.ctx, plain, true)
+	}, detaches("disk/0", "data/0"), destroysStorage("data/0", plain)),
+	free(onModel("Provisioning.DropFilesystem", "", func(s *scene) error {
+		return s.st.Provisioning().DropFilesystem(s.ctx, "fs-data/0")
+	}, withStorage, leftFilesystem)),
 	stored("Storage.Detach", "", "data/0", func(s *scene, x *state.Storage) error { return x.Detach(s.ctx, forced) }),
 	stored("Storage.Detach", "what the charm can do without", "cache/2", func(s *scene, x *state.Storage) error {
 		return x.Detach(s.ctx, plain)

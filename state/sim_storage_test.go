@@ -214,6 +214,9 @@ func (s *sim) storageProvisioner() (*simAction, error) {
 	s.rnd.Shuffle(len(work), func(i, k int) { work[i], work[k] = work[k], work[i] })
 	for _, w := range work {
 		x := s.model.Storage[w.ID]
+		if w.Life == entity.Gone && x == nil {
+			continue // forgetLeftovers does the rest
+		}
 		if x == nil || x.Life.Life != w.Life || (w.Filesystem != "") != x.Made || w.Release != s.model.Keeps(x) {
 			return nil, fmt.Errorf("the storage provisioner sees %+v, the model has %+v", w, x)
 		}

@@ -138,6 +138,16 @@ func TestForceRemovesStorage(t *testing.T) {
 	if len(left) != 1 || left[0].What != "filesystem fs-data/0 of storage data/0" {
 		t.Errorf("leftovers are %+v", left)
 	}
+	work, err := s.st.Provisioning().StorageWork(s.ctx)
+	s.ok(err)
+	last := work[len(work)-1]
+	if last.ID != "data/0" || last.Life != entity.Gone || last.Filesystem != "fs-data/0" {
+		t.Errorf("there is to do: %+v", work)
+	}
+	s.ok(s.st.Provisioning().DropFilesystem(s.ctx, last.Filesystem))
+	if left, err := s.st.Leftovers(s.ctx); err != nil || len(left) > 0 {
+		t.Errorf("leftovers are %+v, %v", left, err)
+	}
 	s.checkIntact()
 }
 

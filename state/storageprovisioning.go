@@ -21,11 +21,12 @@ func (st *State) Provisioning() Provisioning { return Provisioning{st} }
 // WatchStorage fires when the result of StorageWork may have changed.
 func (p Provisioning) WatchStorage(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, p.st.hub, watcher.Collection(storageC), watcher.Collection(attachmentsC),
-		watcher.Collection(machinesC), watcher.Doc(modelC, modelC)), nil
+		watcher.Collection(machinesC), watcher.Collection(leftoversC), watcher.Doc(modelC, modelC)), nil
 }
 
 // StorageWork returns the storage instances that are not made, attached, detached or
-// destroyed as they should be, in natural order.
+// destroyed as they should be, in natural order. Those that are Gone follow: forced removals have
+// left their filesystems.
 func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, error) {
 	st := p.st
 	model, err := st.model()
@@ -69,7 +70,17 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 		}
 		work = append(work, w)
 	}
-	return work, nil
+	left, err := st.leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}})
+	for _, d := range left {
+		_, id := lifecycle.ParseKey(d.Of)
+		work = append(work, entity.StorageWork{ID: id, Life: entity.Gone, Filesystem: d.Filesystem})
+	}
+	return work, err
+}
+
+// DropFilesystem removes the leftovers of a filesystem, which no longer exists.
+func (p Provisioning) DropFilesystem(ctx context.Context, filesystem string) error {
+	return p.st.dropLeftovers(ctx, bson.D{{"filesystem", filesystem}})
 }
 
 func (st *State) attachmentWork(ctx context.Context, a *attachment) (*entity.AttachmentWork, error) {

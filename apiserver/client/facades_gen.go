@@ -238,6 +238,13 @@ func (f ProvisionerFacade) WatchMachines(ctx context.Context) (<-chan []string, 
 // StorageProvisionerFacade makes the requests of facade StorageProvisioner.
 type StorageProvisionerFacade struct{ Caller }
 
+// DropFilesystem calls state.Provisioning.DropFilesystem.
+func (f StorageProvisionerFacade) DropFilesystem(ctx context.Context, filesystem string) error {
+	return call(ctx, f, "StorageProvisioner", "DropFilesystem", struct {
+		Filesystem string `json:"filesystem"`
+	}{filesystem}, nil)
+}
+
 // EnsureStorageDead calls state.Storage.EnsureDead.
 func (f StorageProvisionerFacade) EnsureStorageDead(ctx context.Context, tag entity.Tag) error {
 	return call(ctx, f, "StorageProvisioner", "EnsureStorageDead", params.Entity{Tag: params.TagOf(tag)}, nil)

@@ -201,7 +201,8 @@ type UnitStorage struct {
 	Life     Life   `json:"life"`               // of the attachment
 }
 
-// StorageWork is a storage instance that the storage provisioner has something to do about.
+// StorageWork is a storage instance that the storage provisioner has something to do about. If it
+// is Gone, its filesystem is left, to be destroyed.
 type StorageWork struct {
 	ID         string      `json:"id"`
 	Life       Life        `json:"life"`

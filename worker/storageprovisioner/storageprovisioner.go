@@ -35,6 +35,8 @@ type API interface {
 	EnsureStorageDead(ctx context.Context, storage entity.Tag) error
 	// RemoveStorage removes a Dead instance.
 	RemoveStorage(ctx context.Context, storage entity.Tag) error
+	// DropFilesystem forgets a filesystem that a forced removal had left.
+	DropFilesystem(ctx context.Context, filesystem string) error
 }
 
 // Config is what the worker needs.
@@ -155,6 +157,11 @@ func (p *provisioner) do(ctx context.Context, w entity.StorageWork) error {
 		return p.API.EnsureStorageDead(ctx, entity.StorageTag(w.ID))
 	case w.Life == entity.Dead:
 		return p.end(ctx, w)
+	case w.Life == entity.Gone:
+		if err := p.destroy(ctx, w.Filesystem); err != nil {
+			return err
+		}
+		return p.API.DropFilesystem(ctx, w.Filesystem)
 	case w.Filesystem == "":
 		return p.create(ctx, w)
 	case a != nil && a.Instance != "":
@@ -180,7 +187,18 @@ func (p *provisioner) create(ctx context.Context, w entity.StorageWork) error {
 	if err != nil {
 		return err
 	}
-	return p.API.SetFilesystem(ctx, entity.StorageTag(w.ID), f)
+	err = p.API.SetFilesystem(ctx, entity.StorageTag(w.ID), f)
+	if isGone(err) {
+		// A forced removal may have taken the record, and nothing else would destroy it.
+		return p.destroy(ctx, f.ID)
+	}
+	return err
+}
+
+func (p *provisioner) destroy(ctx context.Context, filesystem string) error {
+	return p.cloud(ctx, "destroy filesystem", func(ctx context.Context) error {
+		return p.Cloud.DestroyFilesystem(ctx, filesystem)
+	})
 }
 
 // paramsOf returns the parameters of the attachment that there is work on.
@@ -224,15 +242,18 @@ func (p *provisioner) detach(ctx context.Context, w entity.StorageWork) error {
 
 // end destroys or releases the filesystem of a Dead instance, and removes the instance.
 func (p *provisioner) end(ctx context.Context, w entity.StorageWork) error {
-	doing, f := "destroy filesystem", p.Cloud.DestroyFilesystem
-	if w.Release {
-		doing, f = "release filesystem", p.Cloud.ReleaseFilesystem
+	var err error
+	switch {
+	case w.Filesystem == "":
+	case w.Release:
+		err = p.cloud(ctx, "release filesystem", func(ctx context.Context) error {
+			return p.Cloud.ReleaseFilesystem(ctx, w.Filesystem)
+		})
+	default:
+		err = p.destroy(ctx, w.Filesystem)
 	}
-	if w.Filesystem != "" {
-		err := p.cloud(ctx, doing, func(ctx context.Context) error { return f(ctx, w.Filesystem) })
-		if err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	return p.API.RemoveStorage(ctx, entity.StorageTag(w.ID))
 }

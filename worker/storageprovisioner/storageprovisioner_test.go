@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +22,7 @@ type model struct {
 	mu     sync.Mutex
 	work   map[string]entity.StorageWork
 	events chan struct{}
-	errs   map[string]error // by storage: what SetAttached answers
+	errs   map[string]error // by storage: what SetFilesystem and SetAttached answer
 	status map[string]entity.Status
 	fault  error // of StorageWork
 }
@@ -70,17 +71,25 @@ func (m *model) wake() {
 }
 
 func (m *model) SetFilesystem(_ context.Context, tag entity.Tag, f entity.Filesystem) error {
+	if err := m.refused(tag); err != nil {
+		return err
+	}
 	return m.change(tag, func(w *entity.StorageWork) { w.Filesystem = f.ID; delete(m.status, w.ID) })
 }
 
-func (m *model) SetAttached(_ context.Context, tag entity.Tag, unit, location string) error {
+// refused returns the error for what is reported of an instance; the record is gone then.
+func (m *model) refused(tag entity.Tag) error {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	err := m.errs[tag.ID]
 	if err != nil {
 		delete(m.work, tag.ID)
 	}
-	m.mu.Unlock()
-	if err != nil {
+	return err
+}
+
+func (m *model) SetAttached(_ context.Context, tag entity.Tag, unit, location string) error {
+	if err := m.refused(tag); err != nil {
 		return err
 	}
 	return m.change(tag, func(w *entity.StorageWork) { w.Attachment.Location = location; delete(m.status, w.ID) })
@@ -105,6 +114,15 @@ func (m *model) RemoveStorage(_ context.Context, tag entity.Tag) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.work, tag.ID)
+	return nil
+}
+
+func (m *model) DropFilesystem(_ context.Context, filesystem string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.work, func(_ string, w entity.StorageWork) bool {
+		return w.Life == entity.Gone && w.Filesystem == filesystem
+	})
 	return nil
 }
 
@@ -301,9 +319,35 @@ func TestStorageThatIsGoneWhenItIsAttached(t *testing.T) {
 		r.mu.Lock()
 		r.errs["data/0"] = entity.Errorf(entity.NotFound, "storage not found")
 		r.mu.Unlock()
+		w := wanted("data/0", "i-1")
+		w.Filesystem = "fs-data-0"
+		r.set(w)
+		r.is()
+		r.called("AttachFilesystem", "DetachFilesystem")
+	})
+}
+
+// Or while the cloud makes it.
+func TestStorageThatIsGoneWhenItIsMade(t *testing.T) {
+	story(t, func(r *rig) {
+		r.mu.Lock()
+		r.errs["data/0"] = entity.Errorf(entity.NotFound, "storage not found")
+		r.mu.Unlock()
 		r.set(wanted("data/0", "i-1"))
 		r.is()
-		r.called("CreateFilesystem", "AttachFilesystem", "DetachFilesystem")
+		r.called("CreateFilesystem", "DestroyFilesystem")
+	})
+}
+
+// What a forced removal has left is destroyed, and forgotten, once the cloud can do it.
+func TestAFilesystemThatIsLeft(t *testing.T) {
+	story(t, func(r *rig) {
+		r.cloud.Fail("DestroyFilesystem", 1, errors.New("busy"))
+		r.set(entity.StorageWork{ID: "data/0", Life: entity.Gone, Filesystem: "fs-data-0"})
+		r.is("data/0 gone fs-data-0: cannot destroy filesystem: busy")
+		time.Sleep(31 * time.Second)
+		r.is()
+		r.called("DestroyFilesystem", "DestroyFilesystem")
 	})
 }
 
