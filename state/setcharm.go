@@ -25,7 +25,8 @@ type SetCharmParams struct {
 }
 
 // SetCharm changes the charm of a service; its units' agents upgrade them. Peer relations
-// that only the new charm has are added. The error is entity.Invalid if the new charm
+// that only the new charm has are added, unless the service is Dying: then the charm is for units
+// whose hooks fail. The error is entity.Invalid if the new charm
 // can't take the place of the old one, for instance because it lacks an endpoint that is
 // related.
 //
@@ -57,16 +58,13 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err := c.refresh(ctx); err != nil {
 		return err
 	}
-	if c.doc.Life != entity.Alive {
-		return entity.Errorf(entity.NotAlive, "service %q is not alive", c.doc.Name)
-	}
 	if err := c.check(); err != nil {
 		return err
 	}
 	if err := c.configOps(ctx, o); err != nil {
 		return err
 	}
-	same := bson.D{{"life", entity.Alive}, {"charm", c.doc.CharmURL}}
+	same := bson.D{{"life", c.doc.Life}, {"charm", c.doc.CharmURL}}
 	resources, err := c.st.resourceOps(o, c.doc, c.charm.Meta, c.SetCharmParams.Resources)
 	if err != nil {
 		return err
@@ -142,7 +140,8 @@ func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 }
 
 // relationOps refuses a charm that lacks an endpoint which is related, asserts that no
-// relation is added meanwhile, and adds the peer relations that only the new charm has.
+// relation is added meanwhile, and adds the peer relations that only the new charm has. A Dying
+// service gets none.
 func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 	relations, err := c.st.relationsOf(c.doc.Name)
 	if err != nil {
@@ -166,6 +165,9 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 		related[end.Name] = true
 	}
 	o.expect(serviceKey(c.doc.Name), "relations", len(relations))
+	if c.doc.Life != entity.Alive {
+		return nil
+	}
 	for _, end := range ends {
 		if end.Role != string(charm.RolePeer) || related[end.Name] {
 			continue

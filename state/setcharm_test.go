@@ -117,9 +117,29 @@ func TestSetCharmRefuses(t *testing.T) {
 	w.ok(err)
 	_, err = mustService(w, "mysql").SetCharm(w.ctx, state.SetCharmParams{URL: "local:jammy/none-3"})
 	w.refused(err, entity.NotFound, `charm "local:jammy/none-3" not found`)
-	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
-	_, err = w.upgrade("mysql", statetest.MySQL, "{}", state.SetCharmParams{})
-	w.refused(err, entity.NotAlive, `service "mysql" is not alive`)
+}
+
+// The hooks that fail when a service is destroyed can be mended.
+func TestSetCharmOfADyingService(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	u := w.started("mysql/0")
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	const peers = `{name: mysql, summary: s, description: d, provides: {server: {interface: mysql}},
+  peers: {ring: {interface: mysql}}}`
+	_, err := w.upgrade("mysql", peers, "{}", state.SetCharmParams{ForceUnits: true})
+	w.ok(err)
+	info, err := u.Info(w.ctx)
+	w.ok(err)
+	if info.ServiceCharmURL != "local:jammy/mysql-1" || !info.ForceCharm || info.ServiceLife != entity.Dying {
+		t.Errorf("the unit is told %+v", info)
+	}
+	_, err = w.st.Relation(w.ctx, "mysql:ring")
+	w.refused(err, entity.NotFound, "not found") // a Dying service gets no new relations
+	w.clean()
+	w.ok(u.EnsureDead(w.ctx))
+	w.ok(u.Remove(w.ctx))
+	w.checkClean()
 }
 
 // A relation that is added while the charm is changed is not broken by it.
