@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,13 +150,16 @@ func stillRunning(err error, o entity.Operation) error {
 		return err
 	}
 	var on []string
+	first := ""
 	for _, task := range o.Tasks {
 		if !task.Status.IsOver() {
+			first = cmp.Or(first, task.ID)
 			on = append(on, receiverKind(task)+" "+task.Receiver)
 		}
 	}
 	return entity.WithHint(fmt.Errorf("timed out waiting for results from: %s", strings.Join(on, ", ")),
-		"They still run. To see the results later: juju show-operation %s", o.ID)
+		"They are not over. To see the results later: juju show-operation %s; to give one up: juju cancel-task %s",
+		o.ID, first)
 }
 
 // maxParamsFile is the maximum size of a file with parameters.

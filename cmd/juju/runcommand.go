@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,7 +31,8 @@ On a machine, the command runs outside of any unit, without hook tools, in the d
 where juju ssh begins, while no hook runs there. --all is for all machines.
 
 The output and the exit code of a single command are those of this one. Those of several
-are printed as a list. A command that takes longer than --timeout is ended.
+are printed as a list. A command that takes longer than --timeout is ended, and one that
+cannot begin for as long is not waited for.
 
 The command is run here as in Juju 2, where it is exec in Juju 3. To run an action of a
 charm: juju run-action.`,
@@ -145,6 +147,9 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
+// agentGrace is how much longer than the command the agent may take.
+const agentGrace = 10 * time.Second
+
 // results waits for the command to end on all units, and prints what came of it.
 func (r *runOnUnits) results(
 	ctx context.Context, api tasksAPI, operation string, tasks []client.Enqueued,
@@ -157,12 +162,17 @@ func (r *runOnUnits) results(
 		}
 		return nil
 	}
-	// The unit ends the command after the timeout; until it can begin, other hooks may run.
-	o, err := r.awaitOperation(ctx, api, operation, 0)
-	if err != nil {
+	// The agent ends a command after the timeout, and says so a little later. Commands on one machine
+	// run one after the other.
+	o, err := r.awaitProgress(ctx, api, operation, r.timeout+agentGrace)
+	late := errors.Is(err, errStillRunning)
+	if err != nil && !late {
 		return err
 	}
 	if len(o.Tasks) == 1 && len(tasks) == 1 && r.output.format == "default" {
+		if late {
+			return stillRunning(err, o)
+		}
 		return r.single(o.Tasks[0])
 	}
 	format := r.output.format
@@ -171,13 +181,18 @@ func (r *runOnUnits) results(
 	}
 	var list []map[string]any
 	for _, task := range o.Tasks {
-		list = append(list, commandValue(task))
+		if task.Status.IsOver() {
+			list = append(list, commandValue(task))
+		}
 	}
-	text, err := encode(format, list)
-	if err != nil {
-		return err
+	text, err2 := encode(format, list)
+	if err2 == nil {
+		err2 = r.write(r.output, text)
 	}
-	return r.write(r.output, text)
+	if late {
+		return stillRunning(err, o)
+	}
+	return err2
 }
 
 // single prints the output of the only command, and ends with its exit code.

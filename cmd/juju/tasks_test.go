@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"juju/apiserver/client"
@@ -68,7 +69,7 @@ func TestRunAction(t *testing.T) {
 	u.sees(0, "unit-web-0:\n    id: \"2\"\n    unit: web/0\nunit-web-1:\n    id: \"3\"\n    unit: web/1\n", "")
 	u.types("run-action", "web/0", "web/1", "go", "--wait=1ms", "--format", "json")
 	u.sees(1, u.out.String(), "ERROR timed out waiting for results from: unit web/1\n"+
-		"They still run. To see the results later: juju show-operation 1\n")
+		"They are not over. To see the results later: juju show-operation 1; to give one up: juju cancel-task 3\n")
 	u.fake.errs = []error{errors.New("no"), nil}
 	u.types("run-action", "web/0", "web/1", "go")
 	u.sees(1, "unit-web-1:\n    id: \"3\"\n    unit: web/1\n",
@@ -125,6 +126,24 @@ func TestRun(t *testing.T) {
 	u.sees(0, "Task 2 queued on machine 0\n", "")
 	u.types("show-task", "2")
 	u.sees(0, "id: \"2\"\nmachine: \"0\"\nstatus: completed\n", "")
+}
+
+// A command that cannot begin, behind a hook that never ends, is waited for as long as --timeout says.
+func TestRunDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskPending}}
+		began := time.Now()
+		u.types("run", "--unit", "web/0", "--timeout", "2s", "x")
+		u.sees(1, "", "ERROR timed out waiting for results from: unit web/0\n"+
+			"They are not over. To see the results later: juju show-operation 1; to give one up: juju cancel-task 2\n")
+		if waited := time.Since(began); waited != 2*time.Second+agentGrace {
+			t.Errorf("it took %v", waited)
+		}
+		u.fake.tasks = append(u.fake.tasks, entity.Task{ID: "3", Receiver: "web/1", Status: entity.TaskCompleted})
+		u.types("run", "--unit", "web/0,web/1", "--timeout", "2s", "x")
+		u.sees(1, "- Stdout: \"\"\n  UnitId: web/1\n", u.err.String())
+	})
 }
 
 func TestOperations(t *testing.T) {

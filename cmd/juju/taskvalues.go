@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,6 +87,27 @@ func (s *session) awaitOperation(
 			return o, context.Cause(ctx)
 		}
 	}
+}
+
+// awaitProgress waits until an operation is over, or until none of its tasks has begun or ended for
+// as long as bound says.
+func (s *session) awaitProgress(
+	ctx context.Context, api tasksAPI, id string, bound time.Duration,
+) (o entity.Operation, err error) {
+	if o, err = api.Operation(ctx, id); err != nil {
+		return o, err
+	}
+	for {
+		before := o
+		if o, err = s.awaitOperation(ctx, api, id, bound); !errors.Is(err, errStillRunning) || sameStatuses(before, o) {
+			return o, err
+		}
+	}
+}
+
+// sameStatuses reports whether the tasks of an operation are as they were.
+func sameStatuses(before, now entity.Operation) bool {
+	return slices.EqualFunc(before.Tasks, now.Tasks, func(a, b entity.Task) bool { return a.Status == b.Status })
 }
 
 // errStillRunning says that the time to wait is over.
