@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -116,11 +117,15 @@ func (st *State) cleanupStorage(ctx context.Context, id string, d destruction) e
 	} else if err != nil {
 		return err
 	}
-	return st.move(ctx, s, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) {
+	err = st.move(ctx, s, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) {
 		a, err := st.attachmentOf(id)
 		o.expect(storageKey(id), "attachments", 0)
 		return a == nil, err
 	})
+	if errors.Is(err, entity.InUse) { // it was attached since the condition was read
+		return nil
+	}
+	return err
 }
 
 // How storage differs from other living entities.
