@@ -54,6 +54,7 @@ func applicationGet(ctx context.Context, c *caller, p params.ApplicationGet) (pa
 	}
 	result := params.ApplicationGetResults{
 		Application: svc.Name(), Charm: ch.Meta.Name, Config: config, Base: entity.BaseOf(svc.Series()),
+		Storage: svc.StorageConstraints(),
 	}
 	if !svc.IsSubordinate() {
 		result.Constraints, err = serviceConstraints(ctx, svc)

@@ -66,7 +66,7 @@ var readers = map[string]string{
 	"Machine":      "Addresses ID Info InstanceID IsManager Life Tasks",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
-	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits MissingResources Name Resource Resources Series UnitNames",
+	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits MissingResources Name Resource Resources Series StorageConstraints UnitNames",
 	"Agents":       "Check Stamp Started WatchPasswords",
 	"Blocks":       "All Check",
 	"Charms":       "Archive Get Warnings",

@@ -93,6 +93,9 @@ type AddServiceParams struct {
 	Force       bool                                 // allow a series that the charm does not support
 }
 
+// StorageConstraints returns what storage new units of the service get, by the charm's stores.
+func (s *Service) StorageConstraints() map[string]entity.StorageConstraints { return s.doc.Stores }
+
 // AddService adds a service with its peer relations and units. If it fails, it undoes
 // what it has done. If it can't because the connection to the store is lost, the service
 // may remain with some of its units: status shows it, and a user can destroy it.

@@ -182,17 +182,19 @@ func (c *Conn) DestroyRelationByID(ctx context.Context, how entity.Destruction, 
 		params.DestroyRelation{RelationID: id, Destruction: params.FromDestruction(how)}, nil)
 }
 
-// A ServiceConfig is a service's settings.
+// A ServiceConfig is a service's settings, and the storage that its units get.
 type ServiceConfig struct {
 	Service, Charm string // their names
 	Settings       map[string]entity.ConfigSetting
+	Storage        map[string]entity.StorageConstraints // by store
 }
 
-// ServiceConfig returns the settings of a service, with what its charm says about them.
+// ServiceConfig returns the settings of a service, with what its charm says about them, and the
+// storage that its units get.
 func (c *Conn) ServiceConfig(ctx context.Context, service string) (ServiceConfig, error) {
 	var result params.ApplicationGetResults
 	err := c.application(ctx, "Get", params.ApplicationGet{ApplicationName: service}, &result)
-	config := ServiceConfig{result.Application, result.Charm, map[string]entity.ConfigSetting{}}
+	config := ServiceConfig{result.Application, result.Charm, map[string]entity.ConfigSetting{}, result.Storage}
 	for option, setting := range result.Config {
 		config.Settings[option] = setting.ConfigSetting
 	}

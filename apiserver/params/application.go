@@ -219,6 +219,8 @@ type ApplicationGetResults struct {
 	Channel           string                   `json:"channel"`
 	ApplicationConfig map[string]ConfigSetting `json:"application-config,omitempty"`
 	EndpointBindings  map[string]string        `json:"endpoint-bindings,omitempty"`
+	// Storage is ours: what units get, by store.
+	Storage map[string]entity.StorageConstraints `json:"storage-constraints,omitempty"`
 }
 
 // A ConfigSetting is an entity.ConfigSetting in the wire's form.

@@ -91,7 +91,9 @@ func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) 
 	case *bundlechanges.AddService:
 		err = p.addService(ctx, c)
 	case *bundlechanges.UpgradeCharm:
-		err = p.upgradeCharm(ctx, c)
+		err = p.setCharm(ctx, c.Service, c.Charm.URL, c.Storage)
+	case *bundlechanges.SetStorage:
+		err = p.setCharm(ctx, c.Service, p.model.Services[c.Service].CharmURL, c.Storage)
 	case *bundlechanges.SetOptions:
 		err = p.setOptions(ctx, c)
 	case *bundlechanges.AttachResource:
@@ -132,14 +134,12 @@ func (p *bundlePlan) addCharm(ctx context.Context, c *bundlechanges.AddCharm) (e
 
 func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService) (err error) {
 	s := p.source.Services[c.Name]
-	args := client.DeployArgs{Service: c.Name, CharmURL: c.Charm.URL, Series: c.Series, Force: p.force}
+	args := client.DeployArgs{Service: c.Name, CharmURL: c.Charm.URL, Series: c.Series, Force: p.force,
+		Storage: p.wanted.Storage[c.Name]}
 	if args.Constraints, err = entity.ParseConstraints(s.Constraints); err != nil {
 		return err
 	}
 	if args.ConfigYAML, err = s.OptionsYAML(c.Name); err != nil {
-		return err
-	}
-	if args.Storage, err = p.source.storage(c.Name); err != nil {
 		return err
 	}
 	if args.Resources, err = p.uploadResources(ctx, c.Name, c.Charm.URL); err != nil {
@@ -150,9 +150,11 @@ func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService
 	return err
 }
 
-func (p *bundlePlan) upgradeCharm(ctx context.Context, c *bundlechanges.UpgradeCharm) error {
-	warnings, err := p.api.SetCharm(ctx, client.SetCharmArgs{Service: c.Service, CharmURL: c.Charm.URL,
-		ForceSeries: p.force})
+func (p *bundlePlan) setCharm(
+	ctx context.Context, service, url string, storage map[string]entity.StorageConstraints,
+) error {
+	warnings, err := p.api.SetCharm(ctx, client.SetCharmArgs{Service: service, CharmURL: url, ForceSeries: p.force,
+		Storage: storage})
 	p.warnOnce(warnings)
 	return err
 }

@@ -254,6 +254,35 @@ func TestDeployABundleWithStorage(t *testing.T) {
 	}
 }
 
+// A bundle that is deployed again says what storage new units get; those that are there keep theirs.
+func TestABundleWithOtherStorage(t *testing.T) {
+	u, file := newRealUser(t), shop(t)
+	says := func(storage string) {
+		write(t, file, "applications: {store: {charm: ./store, num_units: 1, storage: {data: \""+storage+"\"}}}\n")
+	}
+	says("1G")
+	u.runs("deploy", file)
+	u.types("diff-bundle", file)
+	u.sees(0, "{}\n", "")
+	says("rootfs,2")
+	u.types("diff-bundle", file)
+	u.sees(0, "applications:\n    store:\n        storage:\n            data:\n                bundle: rootfs,2\n"+
+		"                model: dummy,1024M,1\n", "")
+	const change = "- set storage for new units of store to data=rootfs,1024M,2\n"
+	u.types("deploy", file, "--dry-run")
+	u.sees(0, "Changes to deploy bundle:\n"+change, "")
+	u.types("deploy", file)
+	u.sees(0, "Executing changes:\n"+change, "Deploy of bundle completed.\n")
+	u.types("deploy", file)
+	u.sees(0, "", "No changes to apply.\n")
+	if got := u.runs("storage"); strings.Count(got, "data/") != 1 {
+		t.Errorf("the storage of a unit has changed:\n%s", got)
+	}
+	if got := u.runs("export-bundle"); !strings.Contains(got, "data: rootfs,1024M,2\n") {
+		t.Errorf("exported is\n%s", got)
+	}
+}
+
 func TestDiffBundleUsage(t *testing.T) {
 	u := newUser(t)
 	u.types("diff-bundle")

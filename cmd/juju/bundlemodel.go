@@ -67,7 +67,7 @@ func readModel(ctx context.Context, api bundleAPI, matters, resources func(servi
 		if err != nil {
 			return nil, err
 		}
-		svc.Options = config.Settings
+		svc.Options, svc.Storage = config.Settings, config.Storage
 		if resources(s.Name) {
 			if svc.Resources, err = readResources(ctx, api, s.Name); err != nil {
 				return nil, err

@@ -329,12 +329,16 @@ func (b *bundleSource) wanted(
 	ctx context.Context, api bundleAPI, m *bundlechanges.Model,
 ) (bundlechanges.Wanted, error) {
 	w := bundlechanges.Wanted{Bundle: b.Bundle, Relations: b.relations, Options: b.options,
-		Charms: map[string]*charm.Charm{}, SameCharm: map[string]bool{}, CharmURLs: map[string]string{}}
+		Charms: map[string]*charm.Charm{}, SameCharm: map[string]bool{}, CharmURLs: map[string]string{},
+		Storage: map[string]map[string]entity.StorageConstraints{}}
 	var err error
 	if w.Resources, err = b.resourceSums(); err != nil {
 		return w, err
 	}
 	for name, c := range b.charms {
+		if w.Storage[name], err = b.storage(name); err != nil {
+			return w, err
+		}
 		w.Charms[name], w.CharmURLs[name] = c.charm, c.url
 		if have := m.Services[name]; have != nil {
 			if w.SameCharm[name], err = c.isSame(ctx, api, have.CharmURL); err != nil {

@@ -79,11 +79,7 @@ func (e *exportBundle) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		storage, err := api.Storage(ctx)
-		if err != nil {
-			return err
-		}
-		bundle := e.bundle(model, storage)
+		bundle := e.bundle(model)
 		if len(bundle.Applications) == 0 {
 			return errors.New("nothing to export as there are no applications")
 		}
@@ -104,28 +100,8 @@ func (e *exportBundle) run(ctx context.Context, args []string) error {
 
 func everyService(string) bool { return true }
 
-// storageOf returns the storage that a unit has, as a bundle says what units get: the pool and
-// size of the first instance of each store, and how many there are.
-func storageOf(unit string, all []entity.StorageStatus) map[string]string {
-	first, count := map[string]entity.StorageStatus{}, map[string]int{}
-	for _, s := range all {
-		if s.Unit != unit {
-			continue
-		}
-		store := entity.StoreOf(s.ID)
-		if count[store]++; count[store] == 1 {
-			first[store] = s
-		}
-	}
-	storage := map[string]string{}
-	for store, s := range first {
-		storage[store] = fmt.Sprintf("%s,%dM,%d", s.Pool, s.Size, count[store])
-	}
-	return storage
-}
-
-// bundle returns the bundle that describes a model with this storage.
-func (e *exportBundle) bundle(m *bundlechanges.Model, storage []entity.StorageStatus) exported {
+// bundle returns the bundle that describes a model.
+func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 	b := exported{Applications: map[string]exportedService{}, Machines: map[string]exportedMachine{}}
 	series := map[string]int{} // how many services have it
 	for _, name := range slices.Sorted(maps.Keys(m.Services)) {
@@ -135,9 +111,12 @@ func (e *exportBundle) bundle(m *bundlechanges.Model, storage []entity.StorageSt
 			continue
 		}
 		out := exportedService{Charm: s.CharmURL, Series: s.Series, NumUnits: len(s.Units), Expose: s.Exposed,
-			Annotations: s.Annotations, Constraints: s.Constraints.String(), Options: e.options(s)}
-		if len(s.Units) > 0 {
-			out.Storage = storageOf(s.Units[0].Name, storage)
+			Annotations: s.Annotations, Constraints: s.Constraints.String(), Options: e.options(s),
+			Storage: map[string]string{}}
+		for store, c := range s.Storage {
+			if c.Count > 0 {
+				out.Storage[store] = c.String()
+			}
 		}
 		for _, resource := range slices.Sorted(maps.Keys(s.Resources)) {
 			e.warn(fmt.Sprintf("the file of resource %q of application %q is left out", resource, name))

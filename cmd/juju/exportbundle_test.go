@@ -35,9 +35,8 @@ func TestExportBundle(t *testing.T) {
 			{Endpoints: []entity.EndpointStatus{{Service: "going", Name: "juju-info"}, {Service: "log", Name: "host"}}},
 		},
 	}}
-	u.fake.storage = []entity.StorageStatus{{ID: "data/0", Unit: "web/1", Pool: "fast", Size: 1024},
-		{ID: "data/1", Unit: "web/1", Pool: "fast", Size: 1024}, {ID: "data/2", Unit: "web/2", Pool: "local", Size: 1},
-		{ID: "data/3", Pool: "local", Size: 1}}
+	u.fake.config.Storage = map[string]entity.StorageConstraints{"data": {Pool: "fast", Size: 1024, Count: 2},
+		"cache": {Pool: "local", Size: 1024}}
 	u.fake.config.Settings = map[string]entity.ConfigSetting{
 		"title": {Value: "x: y", Source: entity.SourceUser}, "port": {Value: int64(80), Source: entity.SourceDefault},
 		"none": {Source: entity.SourceUnset}}
@@ -56,6 +55,8 @@ applications:
       title: 'x: y'
     annotations:
       a: "1"
+    storage:
+      data: fast,1024M,2
   old:
     charm: local:focal/web-0
     series: focal
@@ -66,6 +67,8 @@ applications:
       title: 'x: y'
     annotations:
       a: "1"
+    storage:
+      data: fast,1024M,2
   web:
     charm: local:jammy/web-1
     num_units: 2

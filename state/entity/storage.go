@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -16,6 +17,15 @@ type StorageConstraints struct {
 	Pool  string `json:"pool,omitempty" bson:"pool"`
 	Size  uint64 `json:"size,omitempty" bson:"size"`   // MiB
 	Count uint64 `json:"count,omitempty" bson:"count"` // of instances
+}
+
+// String returns the constraints in full, as ParseStorageConstraints reads them: "fast,1024M,2".
+func (c StorageConstraints) String() string { return fmt.Sprintf("%s,%dM,%d", c.Pool, c.Size, c.Count) }
+
+// Complete returns the constraints with the pool and size of others where they name none.
+func (c StorageConstraints) Complete(others StorageConstraints) StorageConstraints {
+	c.Pool, c.Size = cmp.Or(c.Pool, others.Pool), cmp.Or(c.Size, others.Size)
+	return c
 }
 
 // The grammars of storage. The id of an instance is that of its charm's store and a number.

@@ -2,8 +2,11 @@ package bundlechanges
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"juju/charm/bundle"
+	"juju/state/entity"
 )
 
 // A Change is one of the types below. Its String describes it in Juju's words. Who makes the
@@ -29,6 +32,13 @@ type AddService struct {
 type UpgradeCharm struct {
 	Service string
 	Charm   *AddCharm
+	Storage map[string]entity.StorageConstraints // as in SetStorage
+}
+
+// A SetStorage replaces what storage new units of a service get, for some stores.
+type SetStorage struct {
+	Service string
+	Storage map[string]entity.StorageConstraints
 }
 
 // A SetOptions sets a service's options to those of the bundle.
@@ -98,6 +108,14 @@ func (c *AttachResource) String() string {
 
 func (c *SetConstraints) String() string {
 	return fmt.Sprintf("set constraints for %s to %q", c.Service, c.Constraints)
+}
+
+func (c *SetStorage) String() string {
+	text := "set storage for new units of " + c.Service + " to"
+	for _, store := range slices.Sorted(maps.Keys(c.Storage)) {
+		text += fmt.Sprintf(" %s=%s", store, c.Storage[store])
+	}
+	return text
 }
 
 func (c *SetExposed) String() string {

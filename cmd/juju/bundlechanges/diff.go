@@ -31,6 +31,7 @@ type ServiceDiff struct {
 	Options     map[string]*ValueDiff[any] `yaml:"options,omitempty"`
 	Annotations map[string]*ValueDiff[any] `yaml:"annotations,omitempty"`
 	Constraints *ValueDiff[string]         `yaml:"constraints,omitempty"`
+	Storage     map[string]*ValueDiff[any] `yaml:"storage,omitempty"`
 	Resources   map[string]*ValueDiff[any] `yaml:"resources,omitempty"` // the files' sums
 }
 
@@ -103,14 +104,27 @@ func (p *planner) diffService(name string, annotations bool) *ServiceDiff {
 	if c, err := entity.ParseConstraints(want.Constraints); err != nil || !c.Equal(have.Constraints) {
 		d.Constraints = &ValueDiff[string]{want.Constraints, have.Constraints.String()}
 	}
+	d.Storage = p.diffStorage(name)
 	if d.Resources = diffAnnotations(p.Resources[name], have.Resources); len(d.Resources) > 0 {
 		maps.DeleteFunc(d.Resources, func(resource string, _ *ValueDiff[any]) bool { return p.Resources[name][resource] == "" })
 	}
 	if d.Charm == nil && d.Series == nil && d.NumUnits == nil && d.Expose == nil && len(d.Options) == 0 &&
-		len(d.Annotations) == 0 && d.Constraints == nil && len(d.Resources) == 0 {
+		len(d.Annotations) == 0 && d.Constraints == nil && len(d.Storage)+len(d.Resources) == 0 {
 		return nil
 	}
 	return d
+}
+
+func (p *planner) diffStorage(name string) map[string]*ValueDiff[any] {
+	diffs := map[string]*ValueDiff[any]{}
+	for store := range p.otherStorage(name) {
+		d := &ValueDiff[any]{Bundle: p.Services[name].Storage[store]}
+		if have, ok := p.model.Services[name].Storage[store]; ok {
+			d.Model = have.String()
+		}
+		diffs[store] = d
+	}
+	return diffs
 }
 
 // diffOptions compares what the bundle sets with the values in the model. An option that the

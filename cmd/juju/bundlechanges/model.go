@@ -23,6 +23,8 @@ type Wanted struct {
 	SameCharm map[string]bool
 	// Resources are the sums of the files that the bundle names, by service and resource.
 	Resources map[string]map[string]string
+	// Storage is what the bundle says that units get, by service and store.
+	Storage map[string]map[string]entity.StorageConstraints
 	// CharmURLs are the charms of services whose charm is in the model already.
 	CharmURLs map[string]string
 }
@@ -44,9 +46,10 @@ type Service struct {
 	Constraints entity.Constraints
 	Options     map[string]entity.ConfigSetting
 	Annotations map[string]string
-	Resources   map[string]string // the sums of the files of its resources
-	Units       []Unit            // Alive ones, in the order of their numbers
-	NextUnit    int               // more than the number of any of its units
+	Resources   map[string]string                    // the sums of the files of its resources
+	Storage     map[string]entity.StorageConstraints // that its units get, by store
+	Units       []Unit                               // Alive ones, in the order of their numbers
+	NextUnit    int                                  // more than the number of any of its units
 }
 
 // A Unit is a unit of a service.

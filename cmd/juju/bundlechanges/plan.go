@@ -136,8 +136,12 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 		p.refuse("application %q is still being destroyed", name)
 		return
 	}
-	if !p.SameCharm[name] && p.canUpgrade(name, want, have) {
-		p.add(&UpgradeCharm{name, p.charm(name, want, have.Series)})
+	storage := p.otherStorage(name)
+	switch {
+	case !p.SameCharm[name] && p.canUpgrade(name, want, have):
+		p.add(&UpgradeCharm{name, p.charm(name, want, have.Series), storage})
+	case p.SameCharm[name] && len(storage) > 0:
+		p.add(&SetStorage{name, storage})
 	}
 	if series := p.Series[name]; series != "" && series != have.Series {
 		p.refuse("application %q has series %q, which cannot be changed to %q", name, have.Series, series)
@@ -155,6 +159,19 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 		!c.Equal(have.Constraints) {
 		p.add(&SetConstraints{name, want.Constraints})
 	}
+}
+
+// otherStorage returns what the bundle wants units to get that is not what they get. What it leaves
+// open stays as it is.
+func (p *planner) otherStorage(name string) map[string]entity.StorageConstraints {
+	other := map[string]entity.StorageConstraints{}
+	for store, want := range p.Storage[name] {
+		have := p.model.Services[name].Storage[store]
+		if want = want.Complete(have); want != have {
+			other[store] = want
+		}
+	}
+	return other
 }
 
 // canUpgrade refuses a charm that a service can't be upgraded to.

@@ -50,6 +50,7 @@ type situation struct {
 		Options             map[string]any
 		Annotations         map[string]string
 		Resources           map[string]string
+		Storage             map[string]string
 		Units               yaml.Node // name: machine
 		Next                int
 	}
@@ -95,7 +96,7 @@ func read(t *testing.T, text, about string) (Wanted, *Model) {
 	}
 	w := Wanted{Bundle: b, Charms: map[string]*charm.Charm{}, Options: map[string]map[string]any{}, Series: s.Series,
 		MachineSeries: s.MachineSeries, Machines: s.Map, SameCharm: map[string]bool{}, CharmURLs: s.URLs,
-		Resources: s.Resources}
+		Resources: s.Resources, Storage: map[string]map[string]entity.StorageConstraints{}}
 	all := charms(t)
 	w.Relations, err = b.Verify(bundle.Checks{
 		Charm:       func(s *bundle.Service) (*charm.Charm, error) { return all[s.Charm], nil },
@@ -105,6 +106,7 @@ func read(t *testing.T, text, about string) (Wanted, *Model) {
 		t.Fatal(err)
 	}
 	for name, svc := range b.Services {
+		w.Storage[name] = storage(t, svc.Storage)
 		w.Charms[name], w.SameCharm[name] = all[svc.Charm], !slices.Contains(s.Other, name)
 		if options, err := svc.OptionsYAML(name); err != nil {
 			t.Fatal(err)
@@ -115,6 +117,19 @@ func read(t *testing.T, text, about string) (Wanted, *Model) {
 		}
 	}
 	return w, model(t, s)
+}
+
+func storage(t *testing.T, words map[string]string) map[string]entity.StorageConstraints {
+	t.Helper()
+	all := map[string]entity.StorageConstraints{}
+	for store, text := range words {
+		c, err := entity.ParseStorageConstraints(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[store] = c
+	}
+	return all
 }
 
 func model(t *testing.T, s situation) *Model {
@@ -130,6 +145,7 @@ func model(t *testing.T, s situation) *Model {
 		}
 		have := &Service{Life: life(svc.Life), CharmURL: svc.Charm, Series: svc.Series, Exposed: svc.Exposed,
 			Subordinate: svc.Sub, Constraints: c, Annotations: svc.Annotations, NextUnit: svc.Next, Resources: svc.Resources,
+			Storage: storage(t, svc.Storage),
 			Options: map[string]entity.ConfigSetting{"title": {Source: entity.SourceUnset},
 				"port": {Value: int64(80), Default: int64(80), Source: entity.SourceDefault}}}
 		for option, value := range svc.Options {
