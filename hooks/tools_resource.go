@@ -2,8 +2,6 @@ package hooks
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -114,11 +112,7 @@ func sumOf(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return entity.SHA256(f)
 }
 
 // replaceFile puts content into a file, unless its SHA-256 is not sum. The file is never
@@ -134,12 +128,11 @@ func replaceFile(path string, content io.Reader, sum string) (err error) {
 			err = errors.Join(err, os.Remove(partial))
 		}
 	}()
-	hash := sha256.New()
-	_, err = io.Copy(io.MultiWriter(f, hash), content)
+	got, err := entity.SHA256(io.TeeReader(content, f))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if got := hex.EncodeToString(hash.Sum(nil)); got != sum {
+	if got != sum {
 		return fmt.Errorf("the file has SHA-256 %s, not %s", got, sum)
 	}
 	return os.Rename(partial, path)

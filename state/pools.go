@@ -76,11 +76,7 @@ func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
 // Update replaces the attributes of a pool. Storage that exists stays as it was made.
 func (p Pools) Update(ctx context.Context, name string, attributes map[string]string) error {
 	return p.st.change(ctx, func(o *ops) error {
-		model, err := p.st.model()
-		if err != nil {
-			return err
-		}
-		doc, err := p.own(model, name)
+		model, doc, err := p.own(name)
 		if err != nil {
 			return err
 		}
@@ -100,11 +96,7 @@ func (p Pools) Update(ctx context.Context, name string, attributes map[string]st
 // service get some.
 func (p Pools) Remove(ctx context.Context, name string) error {
 	return p.st.change(ctx, func(o *ops) error {
-		model, err := p.st.model()
-		if err != nil {
-			return err
-		}
-		doc, err := p.own(model, name)
+		_, doc, err := p.own(name)
 		if err != nil {
 			return err
 		}
@@ -140,16 +132,19 @@ func (p Pools) user(name string) (string, error) {
 	return "", err
 }
 
-// own reads the document of a pool that users may change.
-func (p Pools) own(model modelDoc, name string) (poolDoc, error) {
+// own reads the document of a pool that users may change, and the model's.
+func (p Pools) own(name string) (model modelDoc, doc poolDoc, err error) {
+	if model, err = p.st.model(); err != nil {
+		return model, doc, err
+	}
 	doc, own, err := p.st.pool(model, name)
 	switch {
 	case entity.IsNotFound(err):
-		return doc, entity.Errorf(entity.NotFound, "storage pool %q not found", name)
+		err = entity.Errorf(entity.NotFound, "storage pool %q not found", name)
 	case err == nil && !own:
-		return doc, entity.Errorf(entity.Invalid, "storage pool %q is the cloud's own, and stays as it is", name)
+		err = entity.Errorf(entity.Invalid, "storage pool %q is the cloud's own, and stays as it is", name)
 	}
-	return doc, err
+	return model, doc, err
 }
 
 // pool reads a pool by its name. own says that users have made it.

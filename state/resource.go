@@ -113,11 +113,16 @@ func (s *Service) Resource(ctx context.Context, name string) (r entity.Resource,
 	if err != nil {
 		return r, err
 	}
-	doc, err := s.st.resources(serviceKey(s.doc.Name))
+	return s.st.resource(s.doc.Name, ch.Meta.Resources[name])
+}
+
+// resource returns a resource with the file that a service has for it.
+func (st *State) resource(service string, declared charm.Resource) (r entity.Resource, err error) {
+	doc, err := st.resources(serviceKey(service))
 	if err != nil {
 		return r, err
 	}
-	return resourceOf(ch.Meta.Resources[name], doc.file(name)), nil
+	return resourceOf(declared, doc.file(declared.Name)), nil
 }
 
 func resourceOf(r charm.Resource, file *entity.ResourceFile) entity.Resource {
@@ -135,11 +140,7 @@ func (u *Unit) Resource(ctx context.Context, name string) (r entity.Resource, er
 	if !ok {
 		return r, entity.Errorf(entity.NotFound, "charm %q has no resource %q", ch.Meta.Name, name)
 	}
-	doc, err := u.st.resources(serviceKey(u.doc.Service))
-	if err != nil {
-		return r, err
-	}
-	return resourceOf(declared, doc.file(name)), nil
+	return u.st.resource(u.doc.Service, declared)
 }
 
 // charm returns the charm that the unit runs, or is to run.

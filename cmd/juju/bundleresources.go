@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -30,27 +27,20 @@ func (b *bundleSource) hasResources(service string) bool {
 	return b.has(service) && len(b.Services[service].Resources) > 0
 }
 
-// resourceSums returns the SHA-256 of each file that a bundle names, in hex, by service and
-// resource.
-func (b *bundleSource) resourceSums() (map[string]map[string]string, error) {
-	all := map[string]map[string]string{}
-	for name, s := range b.Services {
-		all[name] = map[string]string{}
-		for resource, path := range s.Resources {
-			f, err := openFile(path)
-			if err != nil {
-				return nil, fmt.Errorf("cannot read resource %q: %w", resource, err)
-			}
-			hash := sha256.New()
-			_, err = io.Copy(hash, f)
+// resourceSums returns the SHA-256 of each file that a bundle names for a service, in hex.
+func (b *bundleSource) resourceSums(service string) (map[string]string, error) {
+	sums := map[string]string{}
+	for resource, path := range b.Services[service].Resources {
+		f, err := openFile(path)
+		if err == nil {
+			sums[resource], err = entity.SHA256(f)
 			f.Close()
-			if err != nil {
-				return nil, fmt.Errorf("cannot read resource %q: %w", resource, err)
-			}
-			all[name][resource] = hex.EncodeToString(hash.Sum(nil))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read resource %q: %w", resource, err)
 		}
 	}
-	return all, nil
+	return sums, nil
 }
 
 // readResources returns the sums of the files of a service's resources.

@@ -330,17 +330,17 @@ func (b *bundleSource) wanted(
 ) (bundlechanges.Wanted, error) {
 	w := bundlechanges.Wanted{Bundle: b.Bundle, Relations: b.relations, Options: b.options,
 		Charms: map[string]*charm.Charm{}, SameCharm: map[string]bool{}, CharmURLs: map[string]string{},
-		Storage: map[string]map[string]entity.StorageConstraints{}}
+		Resources: map[string]map[string]string{}, Storage: map[string]map[string]entity.StorageConstraints{}}
 	var err error
-	if w.Resources, err = b.resourceSums(); err != nil {
-		return w, err
-	}
 	for name, c := range b.charms {
 		if w.Storage[name], err = b.storage(name); err != nil {
 			return w, err
 		}
 		w.Charms[name], w.CharmURLs[name] = c.charm, c.url
 		if have := m.Services[name]; have != nil {
+			if w.Resources[name], err = b.resourceSums(name); err != nil {
+				return w, err
+			}
 			if w.SameCharm[name], err = c.isSame(ctx, api, have.CharmURL); err != nil {
 				return w, err
 			}

@@ -3,8 +3,6 @@ package main
 import (
 	"archive/zip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -204,11 +202,11 @@ func (s *charmSource) sum() (string, error) {
 		if _, err := s.archive.Seek(0, io.SeekStart); err != nil {
 			return "", err
 		}
-		hash := sha256.New()
-		if _, err := io.Copy(hash, s.archive); err != nil {
+		sum, err := entity.SHA256(s.archive)
+		if err != nil {
 			return "", err
 		}
-		s.sha256 = hex.EncodeToString(hash.Sum(nil))
+		s.sha256 = sum
 	}
 	return s.sha256, nil
 }

@@ -2,11 +2,8 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	mgo "gopkg.in/mgo.v2"
@@ -146,9 +143,7 @@ func (c *Controller) sumOf(name string) (sum string, err error) {
 		} else if err != nil {
 			return err
 		}
-		hash := sha256.New()
-		_, err = io.Copy(hash, f)
-		sum = hex.EncodeToString(hash.Sum(nil))
+		sum, err = entity.SHA256(f)
 		return errors.Join(err, f.Close())
 	})
 	return sum, err

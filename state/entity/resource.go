@@ -1,6 +1,18 @@
 package entity
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"time"
+)
+
+// SHA256 returns the SHA-256 of what src has, in hex.
+func SHA256(src io.Reader) (string, error) {
+	hash := sha256.New()
+	_, err := io.Copy(hash, src)
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
 
 // A Resource is a file that a charm declares, and that users give to a service beside the charm.
 type Resource struct {

@@ -21,7 +21,8 @@ type Wanted struct {
 	Force bool
 	// SameCharm says of a service that is in the model whether it has the bundle's charm.
 	SameCharm map[string]bool
-	// Resources are the sums of the files that the bundle names, by service and resource.
+	// Resources are the sums of the files that the bundle names for services in the model, by
+	// service and resource.
 	Resources map[string]map[string]string
 	// Storage is what the bundle says that units get, by service and store.
 	Storage map[string]map[string]entity.StorageConstraints

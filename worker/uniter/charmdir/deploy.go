@@ -2,8 +2,6 @@ package charmdir
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,12 +108,11 @@ func download(ctx context.Context, source Source, url, to string) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(f, sum), archive)
+	got, err := entity.SHA256(io.TeeReader(archive, f))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("cannot download it: %w", err)
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
+	if got != want {
 		return fmt.Errorf("cannot trust the download: its SHA-256 is %s, not %s", got, want)
 	}
 	return nil
