@@ -69,8 +69,10 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == c.ForceUnits && c.doc.Resources == resources &&
-		len(c.Storage) == 0 {
+	// Other storage or resources for the same charm do not take force back.
+	other := len(c.Storage) > 0 || resources != c.doc.Resources
+	force := c.ForceUnits || other && c.URL == c.doc.CharmURL && c.doc.ForceCharm
+	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == force && !other {
 		if o.Len() > 0 { // the settings were checked against this charm
 			o.Assert(servicesC, c.doc.Name, same)
 		}
@@ -88,7 +90,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 		return err
 	}
 	o.Assert(charmsC, c.URL, exists)
-	set := bson.D{{"charm", c.URL}, {"forcecharm", c.ForceUnits}}
+	set := bson.D{{"charm", c.URL}, {"forcecharm", force}}
 	if len(storage) > 0 {
 		set = append(set, bson.DocElem{Name: "stores", Value: storage})
 	}

@@ -54,6 +54,12 @@ func TestSetCharm(t *testing.T) {
 	}
 	w.ok(w.unit("mysql/0").SetCharm(w.ctx, old))
 	config(map[string]any{"a": "one", "b": "two"})
+	// Without force it is taken back.
+	_, err = mustService(w, "mysql").SetCharm(w.ctx, state.SetCharmParams{URL: old})
+	w.ok(err)
+	if info, err = w.unit("mysql/0").Info(w.ctx); err != nil || info.ForceCharm {
+		t.Errorf("the unit is told %+v, %v", info, err)
+	}
 	w.checkClean()
 }
 

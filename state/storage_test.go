@@ -327,9 +327,16 @@ func TestUpgradeChangesTheStorageOfNewUnits(t *testing.T) {
 	s.refused(set(map[string]entity.StorageConstraints{"cache": {Count: 4}}), entity.Invalid, "at most 3 instances supported")
 	s.refused(set(map[string]entity.StorageConstraints{"cache": {Pool: "slow", Count: 1}}), entity.NotFound,
 		`charm "disk" store "cache": pool "slow" not found`)
+	_, err := svc.SetCharm(s.ctx, state.SetCharmParams{URL: svc.CharmURL(), ForceUnits: true})
+	s.ok(err)
 	s.ok(set(map[string]entity.StorageConstraints{"cache": {Pool: "fast", Count: 2}}))
+	info, err := s.unit("disk/0").Info(s.ctx)
+	s.ok(err)
+	if !info.ForceCharm {
+		t.Error("other storage has taken force back")
+	}
 	s.refused(s.st.Pools().Remove(s.ctx, "fast"), entity.InUse, `storage pool "fast" in use`)
-	_, err := svc.AddUnits(s.ctx, 1, nil)
+	_, err = svc.AddUnits(s.ctx, 1, nil)
 	s.ok(err)
 	s.sees("cache/2 pending disk/2", "cache/3 pending disk/2", "data/0 attached disk/0", "data/1 pending disk/1",
 		"data/4 pending disk/2")
