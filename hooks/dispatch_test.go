@@ -35,7 +35,7 @@ func TestDispatchGetsEveryEvent(t *testing.T) {
 		damage func() error
 	}{
 		{"it is not executable", func() error { return os.Chmod(dispatch, 0o644) }},
-		{"no such file", func() error { return errors.Join(os.Remove(dispatch), os.Symlink("nowhere", dispatch)) }},
+		{"too many levels", func() error { return errors.Join(os.Remove(dispatch), os.Symlink("dispatch", dispatch)) }},
 	} {
 		if err := damaged.damage(); err != nil {
 			t.Fatal(err)
@@ -73,6 +73,18 @@ func TestReadImplemented(t *testing.T) {
 	writeCharm(t, dir, map[string]string{"remove": ""})
 	check("remove", true)
 	check("update-status", false)
+	hooks := filepath.Join(dir, "hooks")
+	for link, target := range map[string]string{"update-status": "nowhere", "stop": "remove"} {
+		if err := os.Symlink(target, filepath.Join(hooks, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(hooks, "start"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	check("update-status", false)
+	check("start", false)
+	check("stop", true)
 	if err := os.WriteFile(filepath.Join(dir, "dispatch"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}

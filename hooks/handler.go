@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // dispatchName is the charm's program that runs for every event, if the charm has it.
@@ -13,7 +14,7 @@ const dispatchName = "dispatch"
 // Implemented is which hooks the charm in a directory has.
 type Implemented struct {
 	Dispatch bool            // it has a program for all of them
-	Files    map[string]bool // the names in its hooks directory
+	Files    map[string]bool // the names in its hooks directory that something runs for
 }
 
 // Has reports whether something runs for the hook with this name.
@@ -32,7 +33,15 @@ func ReadImplemented(charmDir string) (Implemented, error) {
 	}
 	files := make(map[string]bool, len(entries))
 	for _, e := range entries {
-		files[e.Name()] = true
+		is := !e.IsDir()
+		if e.Type()&fs.ModeSymlink != 0 {
+			if _, is, err = lookup(filepath.Join(charmDir, "hooks", e.Name())); err != nil {
+				return Implemented{}, err
+			}
+		}
+		if is {
+			files[e.Name()] = true
+		}
 	}
 	return Implemented{Dispatch: ok, Files: files}, nil
 }
@@ -50,11 +59,14 @@ func handler(charmDir, file string) (string, error) {
 }
 
 // lookup reports whether there is something at path that can be run, or that fails when it is: a
-// file that is not executable, or a link that leads nowhere.
+// file that is not executable, or links that form a circle. A link that leads nowhere is nothing.
 func lookup(path string) (string, bool, error) {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", false, nil
+	case errors.Is(err, syscall.ELOOP):
+		return path, true, nil
 	}
 	return path, err == nil && !info.IsDir(), err
 }

@@ -27,6 +27,22 @@ func TestMissingHookSucceeds(t *testing.T) {
 	}
 }
 
+// A link that leads nowhere is a missing hook or dispatch.
+func TestADanglingLinkIsAMissingHook(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{"install": ""})
+	for _, link := range []string{"hooks/start", "dispatch"} {
+		if err := os.Symlink("nowhere", filepath.Join(r.params.CharmDir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.mustRun(Info{Kind: Start})
+	r.mustRun(Info{Kind: Install})
+	if len(r.started) != 1 {
+		t.Errorf("%d hooks ran, want install alone", len(r.started))
+	}
+}
+
 // A missing charm is not a charm without hooks.
 func TestMissingCharmIsNoSuccess(t *testing.T) {
 	t.Parallel()
@@ -78,11 +94,11 @@ func TestFailures(t *testing.T) {
 	if diff := cmp.Diff(want, r.log.take()); diff != "" {
 		t.Error(diff)
 	}
-	if err := os.Symlink("nowhere", filepath.Join(hooks, "upgrade-charm")); err != nil {
+	if err := os.Symlink("upgrade-charm", filepath.Join(hooks, "upgrade-charm")); err != nil { // to itself
 		t.Fatal(err)
 	}
 	_, err = r.run(Info{Kind: UpgradeCharm})
-	wantFailed(t, err, 127, "exit status 127")
+	wantFailed(t, err, 126, "exit status 126")
 }
 
 // A hook of a context that has been used would answer to the wrong tools.
