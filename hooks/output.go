@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,7 +52,8 @@ type output struct {
 
 	mu      sync.Mutex
 	file    *os.File
-	module  string // whose the lines are: the hook that runs, or ran last
+	module  string // whose the lines are: those of the hook that runs, or of between
+	between string // whose the lines are between hooks, of what they have left running
 	offset  int64  // up to here it has been read
 	freed   int64  // up to here it takes no space
 	skip    bool   // zeros, left where an earlier agent's reading was freed
@@ -80,7 +83,7 @@ func openOutput(path, module string, emit func(module, line string)) (*output, e
 	if err != nil {
 		return nil, fmt.Errorf("cannot follow the hooks' output: %w", err)
 	}
-	o := &output{path: path, module: module, emit: emit, file: file, skip: true,
+	o := &output{path: path, module: module, between: module, emit: emit, file: file, skip: true,
 		stop: make(chan struct{}), done: make(chan struct{}), wake: make(chan bool)}
 	o.offset, err = unix.Seek(int(file.Fd()), 0, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) { // no data at all
@@ -110,15 +113,15 @@ func (o *output) close() error {
 	return o.file.Close()
 }
 
-// begin assigns the following lines to a module, and returns the files that a hook prints to,
-// which end closes. Both write to the same file, so that lines stay in order. Each is opened
+// begin assigns the following lines to the module of a hook, and those after its end to between.
+// It returns the files that the hook prints to, which end closes. Both write to the same file, so that lines stay in order. Each is opened
 // separately: the offset of the second is then the end of the last write to stderr, which tells
 // lines of stderr from lines of stdout.
-func (o *output) begin(module string) (stdout, stderr *os.File, err error) {
+func (o *output) begin(module, between string) (stdout, stderr *os.File, err error) {
 	o.mu.Lock()
 	o.read()
 	o.flush()
-	o.module = module
+	o.module, o.between = module, between
 	o.errEnd, o.last, o.lastErr = 0, "", ""
 	o.kept, o.dropped = nil, 0
 	o.mu.Unlock()
@@ -149,6 +152,7 @@ func (o *output) end() (last string) {
 	o.stdout.Close()
 	o.stderr.Close()
 	o.stdout, o.stderr = nil, nil
+	o.module = o.between
 	o.reset()
 	last = cmp.Or(o.lastErr, o.last)
 	if len(last) > maxLast {
@@ -260,7 +264,7 @@ func (o *output) take(data []byte, at int64) {
 
 // line logs the line that has been gathered.
 func (o *output) line() {
-	text := strings.TrimSuffix(strings.ToValidUTF8(string(o.partial), "\uFFFD"), "\r")
+	text := printable(strings.TrimSuffix(strings.ToValidUTF8(string(o.partial), "\uFFFD"), "\r"))
 	if o.cut > 0 {
 		text += fmt.Sprintf(" [%d bytes cut]", o.cut)
 	}
@@ -273,6 +277,20 @@ func (o *output) line() {
 	if o.lineAt < o.errEnd {
 		o.lastErr = text
 	}
+}
+
+// printable returns what a charm has said with control characters escaped, as in Go: \x00, \x1b.
+// So they do no harm to the terminal of a user who reads the log. Tabs and ends of lines stay.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) && r != '\t' && r != '\n' {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // flush logs a line that lacks its end.

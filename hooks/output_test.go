@@ -43,7 +43,7 @@ func (r *outputRig) want(t *testing.T, lines ...string) {
 // outlives the end.
 func (o *output) begun(t *testing.T, name string) *os.File {
 	t.Helper()
-	stdout, _, err := o.begin(name)
+	stdout, _, err := o.begin(name, "unit")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,10 +78,11 @@ func TestOutputLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "output")
 	o := newOutput(t, path)
 	f := o.begun(t, "start")
-	write(t, f, "one\ntwo\r\n\nbad \xff byte\nno end")
+	write(t, f, "one\ntwo\r\n\nbad \xff byte\n\ttab, \x00, \x1b[31m, 1%\r2%, \u0085\nno end")
 	f.Close()
 	o.end()
-	o.want(t, "start: one", "start: two", "start: ", "start: bad \uFFFD byte", "start: no end")
+	o.want(t, "start: one", "start: two", "start: ", "start: bad \uFFFD byte",
+		`start: `+"\t"+`tab, \x00, \x1b[31m, 1%\r2%, \u0085`, "start: no end")
 	if size, used := space(t, path); size != 0 || used != 0 {
 		t.Errorf("the file is %d long and takes %d bytes", size, used)
 	}
@@ -91,14 +92,13 @@ func TestOutputLines(t *testing.T) {
 	write(t, f, long+long+"yz\nand on\n")
 	o.end()
 	o.want(t, fmt.Sprintf("stop: %s [%d bytes cut]", long, maxLine+2), "stop: and on")
-	// A process that still has the file open can go on printing; its lines count as the last
-	// hook's.
+	// A process that still has the file open can go on printing; its lines are those of no hook.
 	write(t, f, "later\n")
 	f.Close()
 	if err := o.close(); err != nil {
 		t.Fatal(err)
 	}
-	o.want(t, "stop: later")
+	o.want(t, "unit: later")
 }
 
 // What one agent has logged the next doesn't, and what it hasn't, the next does,
@@ -222,7 +222,7 @@ func TestOutputRunsAhead(t *testing.T) {
 	if err := o.close(); err != nil {
 		t.Fatal(err)
 	}
-	o.want(t, "start: later")
+	o.want(t, "unit: later")
 }
 
 // Between hooks the file is looked at as long as a process that one has left has it open, so that
@@ -242,12 +242,12 @@ func TestOutputIsLookedAtOnlyWhileItIsOpen(t *testing.T) {
 			sleep(10 * idleLook)
 			write(t, f, "later\n")
 			sleep(idleLook + 1)
-			o.want(t, "start: later")
+			o.want(t, "unit: later")
 		}
 		write(t, f, "at last\n")
 		f.Close()
 		sleep(idleLook + 1)
-		o.want(t, "start: at last")
+		o.want(t, "unit: at last")
 		if size, _ := space(t, path); size != 0 {
 			t.Errorf("the file is still %d long", size)
 		}
@@ -257,7 +257,7 @@ func TestOutputIsLookedAtOnlyWhileItIsOpen(t *testing.T) {
 		sleep(10 * idleLook)
 		o.want(t)
 		f = o.begun(t, "stop")
-		o.want(t, "start: from elsewhere")
+		o.want(t, "unit: from elsewhere")
 		write(t, f, "running\n")
 		sleep(busyLook + 1)
 		o.want(t, "stop: running")
@@ -285,7 +285,7 @@ func TestOutputEmptiedByHand(t *testing.T) {
 	if err := o.close(); err != nil {
 		t.Fatal(err)
 	}
-	o.want(t, "start: a long line before", "start: after")
+	o.want(t, "start: a long line before", "unit: after")
 }
 
 // The last line of stderr is told from lines of stdout, though both are logged in the order of
@@ -308,7 +308,7 @@ func TestOutputKnowsTheLastLineOfStderr(t *testing.T) {
 		{"long", []string{"E" + strings.Repeat("x", maxLast) + "\n"}, "E" + strings.Repeat("x", maxLast-1) + "…"},
 	} {
 		for _, looks := range []bool{false, true} {
-			stdout, stderr, err := o.begin("start")
+			stdout, stderr, err := o.begin("start", "unit")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -39,10 +39,10 @@ func TestBackgroundChildLivesOn(t *testing.T) {
 	r.mustRun(Info{Kind: Start})
 	await("unit.wordpress/0.start INFO started")
 	cmd.say("hello")
-	await("unit.wordpress/0.start INFO daemon heard hello")
+	await("unit.wordpress/0 INFO daemon heard hello")
 	cmd.say("between")
-	await("unit.wordpress/0.start INFO a hook tool works only while the hook that started it runs")
-	await("unit.wordpress/0.start INFO between: 1")
+	await("unit.wordpress/0 INFO a hook tool works only while the hook that started it runs")
+	await("unit.wordpress/0 INFO between: 1")
 
 	done := make(chan error, 1)
 	var hctx *Context

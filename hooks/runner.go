@@ -121,9 +121,10 @@ func (r *Runner) Close() error {
 // begin returns the files that the hook or task of a context prints to. When it is over, end
 // returns the last line that it has printed to stderr or, if there is none, to stdout.
 func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last string), err error) {
-	of := strings.Replace(hctx.entity(), " ", ".", 1) + "." + hctx.HookName()
+	between := strings.Replace(hctx.entity(), " ", ".", 1)
+	of := between + "." + hctx.HookName()
 	if hctx.params.Task == nil {
-		stdout, stderr, err = r.output.begin(of)
+		stdout, stderr, err = r.output.begin(of, between)
 		return stdout, stderr, r.output.end, err
 	}
 	if s := hctx.params.Task.Streams; s != nil {
@@ -140,10 +141,10 @@ func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last
 		}
 	}
 	r.stdout.keep, r.stderr.keep = keptOutput, keptOutput
-	if stdout, _, err = r.stdout.begin(of); err != nil {
+	if stdout, _, err = r.stdout.begin(of, between); err != nil {
 		return nil, nil, nil, err
 	}
-	if stderr, _, err = r.stderr.begin(of); err != nil {
+	if stderr, _, err = r.stderr.begin(of, between); err != nil {
 		r.stdout.end()
 		return nil, nil, nil, err
 	}
