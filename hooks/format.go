@@ -31,7 +31,7 @@ func (o *outputFlags) add(flags *pflag.FlagSet) {
 
 func (o *outputFlags) check() error {
 	if formatters[o.format] == nil {
-		return fmt.Errorf("invalid value %q for option --format: unknown format %q", o.format, o.format)
+		return &optionError{"format", o.format, fmt.Sprintf("unknown format %q", o.format)}
 	}
 	return nil
 }

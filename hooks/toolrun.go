@@ -9,12 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
 	"juju/hooks/tool"
 	"juju/state/entity"
-	"juju/state/entity/flagerror"
 )
 
 // A command is one use of a hook tool.
@@ -34,7 +35,10 @@ type commandInfo struct {
 	purpose  string
 	details  string
 	examples []string
-	make     func() command
+	// shown is set if the arguments are only shown to people. Then bytes that are not UTF-8 are
+	// replaced. The arguments of other tools are data, which must not change in silence.
+	shown bool
+	make  func() command
 }
 
 // A toolRun is one use of a tool.
@@ -96,16 +100,19 @@ func (c *Context) serve(ctx context.Context, req tool.Request, read func(string)
 	if !ok {
 		return tool.Failure(fmt.Errorf("unknown hook tool %q", req.Tool), "")
 	}
+	if err := checkText(req); err != nil && !info.shown {
+		return tool.Failure(err, "")
+	}
 	cmd := info.make()
 	flags := pflag.NewFlagSet(req.Tool, pflag.ContinueOnError)
-	flags.Usage = func() {}
 	cmd.flags(flags)
-	err := flagerror.Plain(flags.Parse(req.Args))
+	options := newOptions(flags)
+	err := options.parse(req.Args)
 	if errors.Is(err, pflag.ErrHelp) {
 		return tool.Reply{Stdout: []byte(info.help(req.Tool, flags))}
 	}
 	if err == nil {
-		err = cmd.init(c, flags.Args())
+		err = options.explain(cmd.init(c, options.Args()))
 	}
 	if err != nil {
 		reply := tool.Failure(err, entity.Hint(err))
@@ -117,10 +124,24 @@ func (c *Context) serve(ctx context.Context, req tool.Request, read func(string)
 		return tool.Failure(err, entity.Hint(err))
 	}
 	reply := tool.Reply{Stdout: run.stdout.Bytes(), Output: run.output}
-	if format := flags.Lookup(formatIgnored); format != nil && format.Hidden && format.Changed {
+	if format := options.Lookup(formatIgnored); format != nil && format.Hidden && format.Changed {
 		reply.Stderr = fmt.Appendf(nil, "--format flag deprecated for command %q\n", req.Tool)
 	}
 	return reply
+}
+
+// checkText refuses arguments that were not UTF-8, and names the key of one like key=value.
+func checkText(req tool.Request) error {
+	for _, i := range req.Mended {
+		if i < 0 || i >= len(req.Args) {
+			continue
+		}
+		if key, value, ok := strings.Cut(req.Args[i], "="); ok && strings.ContainsRune(value, utf8.RuneError) {
+			return fmt.Errorf("value of key %q is not valid UTF-8", key)
+		}
+		return fmt.Errorf("argument %d is not valid UTF-8", i+1)
+	}
+	return nil
 }
 
 // help returns what --help prints.

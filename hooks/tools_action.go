@@ -28,10 +28,11 @@ letters, digits and hyphens.
 			examples: []string{"NAME size=5", "NAME outfile.size=10G"}, make: func() command { return &actionSet{} }},
 		"fail": {args: "[<message>]", purpose: "Make the action fail.",
 			details:  "The action has failed once it ends, whatever its exit code. The last message counts.\n",
-			examples: []string{"NAME 'no space left'"}, make: func() command { return &actionFail{} }},
+			examples: []string{"NAME 'no space left'"}, shown: true,
+			make: func() command { return &actionFail{} }},
 		"log": {args: "<message>", purpose: "Tell how far the action is.",
 			details:  "Users see the message at once: juju show-task.\n",
-			examples: []string{"NAME 'half done'"}, make: func() command { return &actionLog{} }},
+			examples: []string{"NAME 'half done'"}, shown: true, make: func() command { return &actionLog{} }},
 	} {
 		info.details += "\nIt works only in an action.\n"
 		for _, name := range []string{"action-" + verb, "function-" + verb} {

@@ -17,6 +17,7 @@ var jujuFailInfo = commandInfo{
 the message. The last message counts.
 `,
 	examples: []string{"juju-fail 'cannot reach the database: ask its owner to open port 5432'"},
+	shown:    true,
 	make:     func() command { return &jujuFail{} },
 }
 

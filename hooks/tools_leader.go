@@ -176,6 +176,7 @@ var applicationVersionSetInfo = commandInfo{
 set at once, and stays even if the hook fails.
 `,
 	examples: []string{"application-version-set 8.0.36"},
+	shown:    true,
 	make:     func() command { return &applicationVersionSet{} },
 }
 

@@ -30,7 +30,7 @@ func (t *goalState) flags(flags *pflag.FlagSet) {
 
 func (t *goalState) init(hook *Context, args []string) error {
 	if t.out.format == "smart" {
-		return fmt.Errorf("invalid value %q for option --format: unknown format %[1]q", t.out.format)
+		return &optionError{"format", t.out.format, fmt.Sprintf("unknown format %q", t.out.format)}
 	}
 	if err := t.out.check(); err != nil {
 		return err

@@ -41,11 +41,11 @@ func (r *relationFlag) resolve(hook *Context) error {
 	}
 	id, err := strconv.Atoi(number)
 	if err != nil {
-		return fmt.Errorf("invalid value %q for option --relation: invalid relation id", r.value)
+		return &optionError{"relation", r.value, "invalid relation id"}
 	}
 	relation, ok := hook.params.Relations[id]
 	if !ok || named && relation.Name != name {
-		return fmt.Errorf("invalid value %q for option --relation: relation not found", r.value)
+		return &optionError{"relation", r.value, "relation not found"}
 	}
 	r.id = id
 	return nil

@@ -21,7 +21,8 @@ leader sets the status of the service, which otherwise is the worst of its units
 `,
 	examples: []string{`status-set maintenance "installing packages"`, "status-set active",
 		"status-set --application active"},
-	make: func() command { return &statusSet{} },
+	shown: true,
+	make:  func() command { return &statusSet{} },
 }
 
 type statusSet struct {

@@ -15,6 +15,7 @@ var jujuLogInfo = commandInfo{
 	details: `What a hook prints is logged anyway; this tool gives the message a level.
 `,
 	examples: []string{"juju-log cache is cold", `juju-log -l WARNING "certificate expires soon"`},
+	shown:    true,
 	make:     func() command { return &jujuLog{} },
 }
 
@@ -54,7 +55,7 @@ func (t *jujuLog) run(ctx context.Context, run *toolRun) error {
 	if info := run.hook.params.Info; info.Kind.IsRelation() {
 		message = run.hook.relationID(info.RelationID) + ": " + message
 	}
-	run.hook.log(module, level, message)
+	run.hook.log(module, level, printable(message))
 	return nil
 }
 

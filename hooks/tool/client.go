@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -63,16 +64,17 @@ func hintOf(err error) string {
 
 // call asks the agent to run the tool.
 func call(name string, args []string, getenv func(string) string, stdin io.Reader) (Reply, error) {
-	req := Request{Context: getenv(ContextVar), Tool: name, Args: args}
+	req := Request{Context: getenv(ContextVar), Tool: name}
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			req.Mended = append(req.Mended, i)
+		}
+		req.Args = append(req.Args, strings.ToValidUTF8(arg, "\uFFFD"))
+	}
 	socket := getenv(SocketVar)
 	for _, v := range []struct{ name, value string }{{ContextVar, req.Context}, {SocketVar, socket}} {
 		if v.value == "" {
 			return Reply{}, hinted{fmt.Errorf("%s not set", v.name), "hook tools work only inside a hook"}
-		}
-	}
-	for i, arg := range args {
-		if !utf8.ValidString(arg) {
-			return Reply{}, fmt.Errorf("argument %d is not valid UTF-8", i+1)
 		}
 	}
 	conn, err := dial(socket, dialTimeout)

@@ -26,6 +26,8 @@ type Request struct {
 	Context string   `json:"context"` // the value of JUJU_CONTEXT_ID
 	Tool    string   `json:"tool"`    // "relation-get"
 	Args    []string `json:"args,omitempty"`
+	// Mended are the indices of the Args that were not UTF-8. U+FFFD replaces what was invalid.
+	Mended []int `json:"mended,omitempty"`
 }
 
 // A Reply is what came of a Request.

@@ -32,5 +32,9 @@ func Plain(err error) error {
 	if errors.Is(err, strconv.ErrRange) {
 		what += ", and not one so large"
 	}
-	return fmt.Errorf("invalid value %q for option --%s: expected %s", invalid.GetValue(), flag.Name, what)
+	dashes := "--"
+	if len(flag.Name) == 1 {
+		dashes = "-"
+	}
+	return fmt.Errorf("invalid value %q for option %s%s: expected %s", invalid.GetValue(), dashes, flag.Name, what)
 }
