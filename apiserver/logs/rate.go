@@ -3,6 +3,7 @@ package logs
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"juju/state/entity"
@@ -10,10 +11,11 @@ import (
 
 // What one agent can write of its model's log, as parts of the model's share: burst at once,
 // and the same again in each refill. So no agent deletes the others' lines. Warnings and
-// errors have a fourth of that reserved, so that the last words of a hook are not lost when
-// it has printed too much.
+// errors have an allowance of their own, a fourth of that, and so has what charms say with
+// juju-log: neither is lost when a hook has printed too much.
 const (
 	burst       = 1. / 16
+	saidBurst   = burst / 4
 	severeBurst = burst / 4
 	refill      = 10 * time.Minute
 	// resume is the part of a burst that must have been refilled before lines of an agent that
@@ -26,7 +28,26 @@ const (
 // A source has a bucket.
 type source struct {
 	entity string
-	severe bool
+	class  class
+}
+
+// A class is a sort of lines with a bucket of its own.
+type class int
+
+const (
+	printed class = iota // by a hook, and the agent's own
+	said                 // with juju-log
+	severe               // warnings and errors
+)
+
+func classOf(m entity.LogMessage) class {
+	switch {
+	case severity(m.Severity) >= severity("WARNING"):
+		return severe
+	case strings.HasSuffix(m.Module, ".juju-log"):
+		return said
+	}
+	return printed
 }
 
 // A bucket holds the bytes that a source can write now.
@@ -48,7 +69,7 @@ type rates struct {
 // admit reports whether a line of size bytes is written. before, if not nil, must be written
 // first: it reports the lines that were dropped.
 func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, before *entity.LogMessage) {
-	s := source{m.Entity, severity(m.Severity) >= severity("WARNING")}
+	s := source{m.Entity, classOf(m)}
 	b := r.buckets[s]
 	if b == nil {
 		b = r.add(s, now)
@@ -86,10 +107,7 @@ func (r *rates) add(s source, now time.Time) *bucket {
 		}
 		r.sweepAt = 2 * len(r.buckets)
 	}
-	part := burst
-	if s.severe {
-		part = severeBurst
-	}
+	part := map[class]float64{printed: burst, said: saidBurst, severe: severeBurst}[s.class]
 	b := &bucket{max: math.Max(1, float64(r.share)*part), at: now}
 	b.left = b.max
 	r.buckets[s] = b

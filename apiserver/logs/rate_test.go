@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -37,9 +38,10 @@ func TestNoisyUnit(t *testing.T) {
 		dir := t.TempDir()
 		const share = 1 << 20
 		s := open(t, dir, share)
+		module := "unit.loud/0.install"
 		log := func(unit, severity, message string) {
 			t.Helper()
-			m := entity.LogMessage{Entity: unit, Timestamp: time.Now(), Severity: severity, Module: "unit.log", Message: message}
+			m := entity.LogMessage{Entity: unit, Timestamp: time.Now(), Severity: severity, Module: module, Message: message}
 			if err := s.Append(model, m); err != nil {
 				t.Fatal(err)
 			}
@@ -66,9 +68,16 @@ func TestNoisyUnit(t *testing.T) {
 			t.Fatalf("the loud unit has %d lines, which end %q", len(heard), heard[max(0, len(heard)-3):])
 		}
 
+		module = "unit.loud/0.juju-log"
+		log("unit-loud-0", "INFO", "said")
+		if heard = append(heard, "said"); !slices.Equal(of("unit-loud-0"), heard) {
+			t.Error("what the unit says with juju-log is dropped because of what it has printed")
+		}
+		module = "unit.loud/0.start"
+
 		time.Sleep(3 * time.Minute)
 		log("unit-loud-0", "INFO", "again")
-		heard = append(heard, fmt.Sprintf("%d lines", lines-(len(heard)-2)), "again")
+		heard = append(heard, fmt.Sprintf("%d lines", lines-(len(heard)-3)), "again")
 		got := of("unit-loud-0")
 		if len(got) != len(heard) || got[len(got)-1] != "again" ||
 			!strings.HasPrefix(got[len(got)-2], heard[len(heard)-2]+" (") {
