@@ -57,6 +57,19 @@ func protect(t *testing.T, path string) (end func()) {
 	return end
 }
 
+// The history says that a hook has failed, but not that an upgrade out of this has failed too.
+func TestHistoryOfAForcedUpgrade(t *testing.T) {
+	r := newRig(t, map[string]string{"start": "echo tried >>tries; exit 1"})
+	r.charm("local:web-2", map[string]string{"start": ""})
+	r.start()
+	r.settle(nil)
+	r.settle(func() { r.c.unit.ServiceCharmURL, r.c.unit.ForceCharm = "local:web-2", true })
+	if r.c.failure() != `hook failed: "start"` {
+		t.Errorf("the workload's status is %+v", r.c.workload)
+	}
+	r.expectHistory("charm local:web-1", "hook start (failed)", "charm local:web-2")
+}
+
 // A file in the charm directory stands in the way of an upgrade.
 func TestConflictOfAnUpgrade(t *testing.T) {
 	r := newRig(t, map[string]string{"config-changed": "status-set active serving", "hooks/sub/data": "one"})

@@ -250,9 +250,12 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 		u.remote.snapshot.UpdateStatusDue = false
 	}
 	u.retry = u.retry.after(next, u.executor.State())
-	// Only a new failure is logged, not one that a forced upgrade returns to.
+	// A failure that a forced upgrade returns to is not a new one.
 	failed := u.executor.State().Failed()
-	if failed != nil && failed != before.Op && (before.Op == nil || failed != before.Op.After) {
+	if failed == before.Op || before.Op != nil && failed == before.Op.After {
+		failed = nil
+	}
+	if failed != nil {
 		logger.Errorf("unit %s: %s", u.Unit.ID, operation.Failure(failed))
 	}
 	if message := op.History(); message != "" {
