@@ -13,7 +13,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
 .PHONY: help build charms demo demo-down test test-charms race lint check docs bench \
-	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults
+	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' Makefile
@@ -90,7 +90,7 @@ store   = $$($(GO) list ./... | grep '/state/mongo')
 state   = $$($(GO) list ./... | grep '/state' | grep -v '/state/mongo')
 others  = $$($(GO) list ./... | grep -v '/state')
 
-SOAKS  := soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults
+SOAKS  := soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz
 soak: $(SOAKS) ## run all tests at full size, one proof after another
 
 soak-sim: ## … random lives of a model against the reference model, and elections of leaders
@@ -113,3 +113,10 @@ soak-system: ## … whole systems, 200 cycles of deploy and destroy, random live
 
 soak-faults: ## … each fault of doc/faults.txt is planted, and its test must find it
 	$(SOAK) -run '^($(FAULTS))' ./doc
+
+FUZZTIME ?= 10m
+soak-fuzz: ## … each fuzzer runs for FUZZTIME, 10 minutes by default
+	@grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's,^([^:]*)/[^/:]*:func (Fuzz[A-Za-z]*).*,\1 \2,' | sort | \
+	while read -r dir name; do \
+		$(GO) test -vet=off -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -timeout 0 $$dir </dev/null || exit 1; \
+	done
