@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"juju/charm/spelling"
 )
 
 // An absence is a set of commands, of any version of Juju, that this program does not have.
@@ -106,7 +108,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 			strings.TrimSpace(a.why+"\nTo list all commands: juju help"))
 	}
 	hint := "To list all commands: juju help"
-	if like := near(name, commandNames(root)); len(like) > 0 {
+	if like := spelling.Near(name, commandNames(root)); len(like) > 0 {
 		hint = "Did you mean: " + oneOf(like) + "\n" + hint
 	}
 	return withHint(usagef("unrecognized command: juju %s", name), hint)
@@ -160,7 +162,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	}
 	cmd.Flags().VisitAll(note)
 	cmd.InheritedFlags().VisitAll(note)
-	like := near(name, flags)
+	like := spelling.Near(name, flags)
 	if len(like) == 0 {
 		return err
 	}
@@ -169,51 +171,4 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	}
 	return withHint(err, "Did you mean: "+oneOf(like)+fmt.Sprintf("\nFor usage: %s help %s", cmd.Root().Name(),
 		cmd.Name()))
-}
-
-// maxNear is how many words are suggested.
-const maxNear = 3
-
-// near returns the words that are similar to a word, the most similar first.
-func near(word string, words []string) []string {
-	far := map[string]int{}
-	for _, w := range words {
-		// One typo, or two in a longer word; or a prefix of the word.
-		d := distance(word, w)
-		if d <= 1 || d == 2 && len(word) > 4 || len(word) > 2 && strings.HasPrefix(w, word) {
-			far[w] = d
-		}
-	}
-	var like []string
-	for _, w := range words {
-		if _, ok := far[w]; ok && !slices.Contains(like, w) {
-			like = append(like, w)
-		}
-	}
-	slices.SortStableFunc(like, func(a, b string) int { return far[a] - far[b] })
-	return like[:min(len(like), maxNear)]
-}
-
-// distance is the number of typos between two words: a letter added, removed or replaced, or
-// two adjacent letters swapped.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		for j := range rows[i] {
-			switch {
-			case i == 0 || j == 0:
-				rows[i][j] = i + j
-				continue
-			case a[i-1] == b[j-1]:
-				rows[i][j] = rows[i-1][j-1]
-			default:
-				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
-			}
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }
