@@ -101,8 +101,23 @@ func kindOf(name string) string {
 // Parse returns the root of the only document in a text, or nil if the text is empty. In the
 // tree, no map has a key twice, no alias is within its own anchor, and following all aliases
 // visits at most l.Nodes nodes.
-func Parse(text []byte, l Limits) (*yaml.Node, error) {
-	roots, err := parse(text, l, true)
+func Parse(text []byte, l Limits) (*yaml.Node, error) { return single(parser{limits: l}, text) }
+
+// ParseLast is Parse for a text in which a map can have a key more than once: the last one
+// counts. It calls twice for each of the others, in no particular order.
+func ParseLast(text []byte, l Limits, twice func(Twice)) (*yaml.Node, error) {
+	return single(parser{limits: l, twice: twice}, text)
+}
+
+// Twice is a key that a map has again at a later line: what Line gives it has no effect.
+type Twice struct {
+	Key         string
+	Line, Again int
+}
+
+func single(p parser, text []byte) (*yaml.Node, error) {
+	p.only = true
+	roots, err := p.parse(text)
 	if err != nil || len(roots) == 0 {
 		return nil, err
 	}
@@ -111,10 +126,17 @@ func Parse(text []byte, l Limits) (*yaml.Node, error) {
 
 // ParseAll returns the roots of all documents in a text. The root of a document without content
 // is null. The limits are for all documents together.
-func ParseAll(text []byte, l Limits) ([]*yaml.Node, error) { return parse(text, l, false) }
+func ParseAll(text []byte, l Limits) ([]*yaml.Node, error) { return parser{limits: l}.parse(text) }
 
-// parse is ParseAll, or with only an error if there is a second document.
-func parse(text []byte, l Limits, only bool) (roots []*yaml.Node, err error) {
+// A parser says how a text is parsed.
+type parser struct {
+	limits Limits
+	only   bool        // refuse a second document
+	twice  func(Twice) // nil: refuse a key that is given twice
+}
+
+func (p parser) parse(text []byte) (roots []*yaml.Node, err error) {
+	l := p.limits
 	if len(text) > l.Bytes {
 		return nil, errorAt(0, "larger than %d bytes", l.Bytes)
 	}
@@ -129,7 +151,7 @@ func parse(text []byte, l Limits, only bool) (roots []*yaml.Node, err error) {
 		} else if err != nil {
 			return nil, plain(err)
 		}
-		if only && n == 1 {
+		if p.only && n == 1 {
 			return nil, errorAt(doc.Line, "expected one YAML document, got a second")
 		}
 		if len(doc.Content) == 1 {
@@ -137,7 +159,7 @@ func parse(text []byte, l Limits, only bool) (roots []*yaml.Node, err error) {
 		}
 	}
 	for i, root := range roots {
-		c := checker{limits: l, known: map[*yaml.Node]extent{}}
+		c := checker{limits: l, twice: p.twice, known: map[*yaml.Node]extent{}}
 		e, err := c.check(root, 0)
 		if err != nil {
 			return nil, err
@@ -193,6 +215,7 @@ type extent struct{ nodes, depth int }
 // A checker walks a tree, visiting each node once however often aliases name it.
 type checker struct {
 	limits Limits
+	twice  func(Twice)
 	known  map[*yaml.Node]extent // nodes with an anchor; zero while the check is in them
 }
 
@@ -213,8 +236,9 @@ func (c *checker) check(n *yaml.Node, depth int) (e extent, err error) {
 	if n.Anchor != "" {
 		c.known[n] = extent{}
 	}
+	var keys []*yaml.Node
 	if n.Kind == yaml.MappingNode {
-		if err := unique(n); err != nil {
+		if keys, err = c.unique(n); err != nil {
 			return e, err
 		}
 	}
@@ -233,6 +257,9 @@ func (c *checker) check(n *yaml.Node, depth int) (e extent, err error) {
 	if n.Anchor != "" {
 		c.known[n] = e
 	}
+	if n.Kind == yaml.MappingNode {
+		n.Content = keys // only now: an alias can stand for something in a value that does not count
+	}
 	return e, nil
 }
 
@@ -240,27 +267,55 @@ func (c *checker) tooDeep(n *yaml.Node) error {
 	return errorAt(n.Line, "lists and maps are nested too deep: more than %d in one another", c.limits.Depth)
 }
 
-// unique refuses a map that has a key twice, or a key that is not a scalar.
-func unique(n *yaml.Node) error {
-	type key struct {
-		kind  yaml.Kind
-		value string
-	}
-	lines := make(map[key]int, len(n.Content)/2)
+// unique returns the keys and values of a map, each key once, the last one. It refuses a key
+// that is given twice unless c has a function for those, and a key that is not a scalar.
+func (c *checker) unique(n *yaml.Node) ([]*yaml.Node, error) {
+	last := make(map[string]int, len(n.Content)/2) // key → index
+	again := map[int]bool{}                        // the indexes of keys that come again
 	for i := 0; i < len(n.Content); i += 2 {
-		k := n.Content[i]
-		if Resolve(k).Kind != yaml.ScalarNode {
+		line, k := n.Content[i].Line, Resolve(n.Content[i])
+		if k.Kind != yaml.ScalarNode {
 			// None of our formats has one, and package yaml panics when it merges a map that
 			// has one.
-			return errorAt(k.Line, "expected a name as key, got a list or map")
+			return nil, errorAt(line, "expected a name as key, got a list or map")
 		}
-		id := key{k.Kind, k.Value}
-		if first, ok := lines[id]; ok {
-			return errorAt(k.Line, "mapping key %s already defined at line %d", quoted(k.Value), first)
+		first, ok := last[k.Value]
+		last[k.Value] = i
+		switch {
+		case !ok:
+		case c.twice == nil:
+			return nil, errorAt(line, "mapping key %s already defined at line %d", quoted(k.Value), n.Content[first].Line)
+		case k.ShortTag() != "!!merge": // several maps can be merged
+			c.twice(Twice{k.Value, n.Content[first].Line, line})
+			again[first] = true
 		}
-		lines[id] = k.Line
 	}
-	return nil
+	if len(again) == 0 {
+		return n.Content, nil
+	}
+	var once []*yaml.Node
+	for i := 0; i < len(n.Content); i += 2 {
+		if !again[i] {
+			once = append(once, n.Content[i], n.Content[i+1])
+		}
+	}
+	return once, nil
+}
+
+// OldBoolean returns the boolean that a node is in YAML 1.1, for which charms and bundles were
+// written, and whether it is one: yes, no, on and off are, unless they are quoted.
+func OldBoolean(n *yaml.Node) (b, ok bool) {
+	tag := n.ShortTag()
+	if n.Kind != yaml.ScalarNode || tag != "!!bool" && (tag != "!!str" || n.Style != 0) {
+		return false, false
+	}
+	switch n.Value {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE":
+		return true, true
+	case "n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE":
+		return false, true
+	}
+	return false, false
 }
 
 // quoted shows a key, not more of it than a reader can use.

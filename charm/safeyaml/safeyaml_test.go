@@ -210,7 +210,15 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%d nodes of %d marks", nodes, m)
 			}
 		}
-		root, err := Parse(text, limits)
+		twice := 0
+		root, err := ParseLast(text, limits, func(Twice) { twice++ })
+		if _, strict := Parse(text, limits); err == nil && twice == 0 {
+			if strict != nil && !strings.Contains(strict.Error(), "already defined") {
+				t.Errorf("refused: %v", strict)
+			}
+		} else if strict == nil {
+			t.Errorf("%d keys twice, %v, but Parse accepts it", twice, err)
+		}
 		if err != nil || root == nil {
 			var e *Error
 			if err != nil && (!errors.As(err, &e) || strings.Contains(err.Error(), "\n")) {
