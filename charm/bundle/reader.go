@@ -149,23 +149,12 @@ func (r *reader) integer(f field) (n int) {
 	return n
 }
 
-// boolean returns a boolean, in the words of YAML 1.1 too: bundles were written for it.
-func (r *reader) boolean(f field) (b bool) {
-	switch {
-	case f.isNull():
-		return false
-	case f.node.Kind == yaml.ScalarNode && f.node.ShortTag() == "!!bool" && f.node.Decode(&b) == nil:
-		return b
-	case f.node.Kind == yaml.ScalarNode && f.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0:
-		switch strings.ToLower(f.node.Value) {
-		case "yes", "on", "y":
-			return true
-		case "no", "off", "n":
-			return false
-		}
+func (r *reader) boolean(f field) bool {
+	b, ok := safeyaml.OldBoolean(f.node)
+	if !ok && !f.isNull() {
+		r.expected(f, "boolean")
 	}
-	r.expected(f, "boolean")
-	return false
+	return b
 }
 
 // texts returns a map of scalars to strings, with the content of the files that they include.

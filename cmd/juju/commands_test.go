@@ -19,7 +19,7 @@ func TestCommandCalls(t *testing.T) {
 	file := filepath.Join(dir, "web.yaml")
 	write(t, file, "web: {title: x}\n")
 	params := filepath.Join(dir, "params.yaml")
-	write(t, params, "a: {b: 1, keep: [1, yes]}\n")
+	write(t, params, "a: {b: 1, keep: [1, yes, 'yes']}\n")
 	motd := filepath.Join(dir, "motd")
 	write(t, motd, "good\nmorning")
 	for _, test := range []struct {
@@ -65,12 +65,12 @@ func TestCommandCalls(t *testing.T) {
 		{line: "list-all-blocks", asked: []string{"Blocks"}, stderr: "No commands are currently disabled.\n"},
 		{line: "actions web", asked: []string{"ServiceActions web"}, stderr: "No actions defined for web.\n"},
 		{line: "list-actions web --format json", asked: []string{"ServiceActions web"}},
-		{line: "run-action web/0 web/leader go level=5 a.b=x a.c=2026-01-02 name=yes",
-			asked: []string{`EnqueueActions go {"a":{"b":"x","c":"2026-01-02"},"level":5,"name":"yes"} [web/0 web/leader]`}},
+		{line: "run-action web/0 web/leader go level=5 a.b=x a.c=2026-01-02 name=yes said='yes'",
+			asked: []string{`EnqueueActions go {"a":{"b":"x","c":"2026-01-02"},"level":5,"name":true,"said":"yes"} [web/0 web/leader]`}},
 		{line: "run-action web/0 go --string-args level=5",
 			asked: []string{`EnqueueActions go {"level":"5"} [web/0]`}},
 		{line: "run-action web/0 go --params " + params + " a.b=2",
-			asked: []string{`EnqueueActions go {"a":{"b":2,"keep":[1,"yes"]}} [web/0]`}},
+			asked: []string{`EnqueueActions go {"a":{"b":2,"keep":[1,true,"yes"]}} [web/0]`}},
 		{line: "run --unit web/0,web/leader -a store ls -l",
 			asked: []string{`RunCommand {"Command":"ls -l","Timeout":300000000000,"Units":["web/0","web/leader"],` +
 				`"Services":["store"],"Machines":null,"All":false,"Parallel":null,"Group":null}`}, stderr: "There are no units or machines to run it.\n"},

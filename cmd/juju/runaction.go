@@ -222,7 +222,8 @@ func setPath(m map[string]any, keys []string, value any) {
 	m[keys[0]] = value
 }
 
-// plainYAML parses a YAML value as JSON would be: dates stay text.
+// plainYAML parses a YAML value as JSON would be: dates stay text. An unquoted yes is a boolean, as
+// in the schemas of charms.
 func plainYAML(text []byte) (any, error) {
 	node, err := safeyaml.Parse(text, safeyaml.Default)
 	if err != nil || node == nil {
@@ -250,6 +251,9 @@ func plainNode(node *yaml.Node) (value any, err error) {
 			}
 		}
 		return list, nil
+	}
+	if b, ok := safeyaml.OldBoolean(node); ok {
+		return b, nil
 	}
 	switch node.ShortTag() {
 	case "!!timestamp", "!!binary":
