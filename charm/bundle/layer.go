@@ -45,13 +45,17 @@ var described = []string{"name", "description", "tags", "docs", "website", "sour
 func (r *reader) layer(root field) *layer {
 	l := &layer{values: map[string]field{}, services: map[string]*serviceLayer{}, machines: map[string]field{},
 		saas: map[string]field{}}
-	if names := basket(root.node); len(names) > 0 {
+	entries := r.entries(root)
+	switch names := basket(entries); {
+	case len(names) > 1:
 		r.fail(root, "holds several bundles, which is not supported: put each of %s in a file of its own",
 			strings.Join(names, ", "))
 		return l
+	case len(names) == 1:
+		entries = r.unpacked(entries, names[0])
 	}
 	named := "" // the key that the services are below
-	for _, e := range r.entries(root) {
+	for _, e := range entries {
 		switch e.key {
 		case "applications", "services":
 			if named != "" {
@@ -84,24 +88,39 @@ func (r *reader) layer(root field) *layer {
 	return l
 }
 
-// basket returns the names of the bundles in a document of the oldest form, which has several.
-func basket(root *yaml.Node) (names []string) {
-	if root.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key, value := root.Content[i], root.Content[i+1]
-		if key.Value == "services" || key.Value == "applications" || key.Value == "relations" {
+// basket returns the names of the bundles in a document of the oldest form, which can have
+// several.
+func basket(entries []entry) (names []string) {
+	for _, e := range entries {
+		if e.key == "services" || e.key == "applications" || e.key == "relations" {
 			return nil
 		}
+		value := e.value.node
 		for j := 0; value.Kind == yaml.MappingNode && j+1 < len(value.Content); j += 2 {
 			if inner := value.Content[j].Value; inner == "services" || inner == "inherits" {
-				names = append(names, key.Value)
+				names = append(names, e.key)
 				break
 			}
 		}
 	}
 	return names
+}
+
+// unpacked returns the entries of the only bundle in a basket.
+func (r *reader) unpacked(entries []entry, name string) (bundle []entry) {
+	for _, e := range entries {
+		if e.key != name {
+			r.warn(e.value, "unknown key, ignored")
+			continue
+		}
+		bundle = r.entries(e.value)
+	}
+	for _, e := range bundle {
+		if e.key == "inherits" {
+			r.fail(e.value, "inherits from a bundle that is not in the file")
+		}
+	}
+	return bundle
 }
 
 func (r *reader) service(at field) *serviceLayer {
