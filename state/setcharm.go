@@ -110,7 +110,7 @@ func (c *charmChange) check() error {
 	}
 	if len(meta.Series) > 0 && !slices.Contains(meta.Series, c.doc.Series) && !c.ForceSeries {
 		return entity.WithHint(entity.Errorf(entity.Invalid,
-			"series %q not supported by charm, supported series are: %s", c.doc.Series, strings.Join(meta.Series, ",")),
+			"cannot upgrade charm, only these series are supported: %s", strings.Join(meta.Series, ", ")),
 			"To upgrade to it anyway: --force-series")
 	}
 	return nil

@@ -116,9 +116,9 @@ func TestSetCharmRefuses(t *testing.T) {
 	}
 	_, err := w.upgrade("mysql", statetest.Logging, "{}", state.SetCharmParams{})
 	w.refused(err, entity.Invalid, "cannot change a service's subordinacy")
-	newer := `{name: mysql, summary: s, description: d, series: [noble], provides: {server: {interface: mysql}}}`
+	newer := `{name: mysql, summary: s, description: d, series: [noble, focal], provides: {server: {interface: mysql}}}`
 	_, err = w.upgrade("mysql", newer, "{}", state.SetCharmParams{})
-	w.refused(err, entity.Invalid, `series "jammy" not supported by charm, supported series are: noble`)
+	w.refused(err, entity.Invalid, "cannot upgrade charm, only these series are supported: noble, focal")
 	_, err = w.upgrade("mysql", newer, "{}", state.SetCharmParams{ForceSeries: true})
 	w.ok(err)
 	_, err = mustService(w, "mysql").SetCharm(w.ctx, state.SetCharmParams{URL: "local:jammy/none-3"})
