@@ -206,12 +206,14 @@ func TestUpgradeCharm(t *testing.T) {
 		t.Errorf("--force asks for %s", u.fake.calls)
 	}
 	for line, says := range map[string]string{
-		"upgrade-charm":                               "no service specified",
-		"upgrade-charm front":                         "upgrading a local charm requires either --path or --switch",
-		"upgrade-charm front --switch x --path y":     "--switch and --path are mutually exclusive",
-		"upgrade-charm front --switch x --revision 1": "--switch and --revision are mutually exclusive",
-		"upgrade-charm front --path x --revision 1":   "--path and --revision are mutually exclusive",
-		"upgrade-charm back --path " + dir:            `service "back" not found`,
+		"upgrade-charm":       "no service specified",
+		"upgrade-charm front": "upgrading a local charm requires either --path or --switch",
+		"upgrade-charm front --switch ch:web": `cannot upgrade to charm "ch:web": there is no charm store` +
+			"\nGive the charm's directory or archive, ",
+		"upgrade-charm front --switch x --path y":                                                     "--switch and --path are mutually exclusive",
+		"upgrade-charm front --switch x --revision 1":                                                 "--switch and --revision are mutually exclusive",
+		"upgrade-charm front --path x --revision 1":                                                   "--path and --revision are mutually exclusive",
+		"upgrade-charm back --path " + dir:                                                            `service "back" not found`,
 		"upgrade-charm front --path " + charmDir(t, strings.Replace(metadata, "webpage", "other", 1)): `cannot upgrade "webpage" to "other"`,
 	} {
 		u.types(strings.Fields(line)...)

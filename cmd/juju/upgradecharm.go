@@ -205,6 +205,10 @@ func (u *upgradeCharm) find(ctx context.Context, api modelAPI, old charm.URL) (*
 			return modelCharm(ctx, api, u.to)
 		}
 	}
+	if repo == "" && u.to != "" {
+		return nil, entity.WithHint(usagef("cannot upgrade to charm %q: there is no charm store", u.to),
+			"Give the charm's directory or archive, --switch ./CHARM, or the local repository that has it: --repository DIR")
+	}
 	if repo == "" {
 		return nil, usagef("upgrading a local charm requires either --path or --switch")
 	}
