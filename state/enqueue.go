@@ -117,7 +117,8 @@ func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (taskDoc, e
 		return doc, err
 	}
 	params, err := spec.InsertDefaults(task.Params)
-	if err == nil {
+	// A default may contradict the schema, and then is passed on all the same, as in Juju.
+	if err == nil && spec.ValidateParams(task.Params) != nil {
 		err = spec.ValidateParams(params)
 	}
 	if err != nil {

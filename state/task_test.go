@@ -56,6 +56,27 @@ func (w *world) busyService(units int) *state.Service {
 	return svc
 }
 
+// A default that contradicts its own schema is passed on. What the user gives is checked, with the
+// defaults where it is not enough.
+func TestADefaultMayContradictItsSchema(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, busy, "actions.yaml", "go:\n  params: {p: {type: integer, default: five}, "+
+		"m: {type: integer, default: 1}}\n  required: [m]\n"+
+		"check: {params: {p: {type: integer, default: 5}}, required: [p]}\n")
+	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "busy", CharmURL: url, Units: 1})
+	w.ok(err)
+	one := map[string]any{"m": 1}
+	id := w.enqueues(state.NewTask{Receiver: "busy/0", Name: "go", Params: one})
+	if got := string(w.task(id, entity.TaskPending).Params); got != `{"m":1,"p":"five"}` {
+		t.Errorf("got %s", got)
+	}
+	w.enqueues(state.NewTask{Receiver: "busy/0", Name: "check"})
+	_, _, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{
+		{Receiver: "busy/0", Name: "go", Params: map[string]any{"m": 1, "p": "six"}}})
+	w.ok(err)
+	w.refused(errs[0], entity.Invalid, "p: got string, want integer")
+}
+
 func TestEnqueue(t *testing.T) {
 	w := newWorld(t)
 	w.busyService(2)
