@@ -7,7 +7,8 @@ import (
 
 // Actions is the content of actions.yaml: the actions that a charm offers.
 type Actions struct {
-	Specs map[string]ActionSpec // by name
+	Specs    map[string]ActionSpec // by name
+	Warnings []string              // of what has no effect in the file
 }
 
 // ActionSpec is one action.
@@ -42,8 +43,12 @@ func ParseActions(charmName string, data []byte) (*Actions, error) {
 			return nil, err
 		}
 	}
+	a.Warnings = root.log.texts()
 	return a, nil
 }
+
+// actionKeys are the keys of an action that are not about its parameters as a whole.
+var actionKeys = []string{"description", "parallel", "execution-group", "params"}
 
 func parseAction(e entry) (spec ActionSpec, err error) {
 	fs, err := e.value.fields()
@@ -97,7 +102,7 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 	if err := checkSchema(e.value, spec.Schema); err != nil {
 		return spec, err
 	}
-	return spec, nil
+	return spec, warnOfSchema(e.value, actionKeys...)
 }
 
 // checkSchema reports an error in the schema, with the line of the action.

@@ -35,6 +35,11 @@ snapshot:
   dependencies: {ratio: [tags]}
 list:
   required: []
+old:
+  params:
+    flag: {type: boolean, default: yes}
+    sure: {enum: [on, "on", off]}
+  additionalProperties: no
 `
 
 func TestParseActions(t *testing.T) {
@@ -49,6 +54,17 @@ func TestParseActions(t *testing.T) {
 	want := map[string]any{"title": "list", "type": "object", "properties": map[string]any{}}
 	if diff := cmp.Diff(want, a.Specs["list"].Schema); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	old := a.Specs["old"]
+	want = map[string]any{"title": "old", "type": "object", "additionalProperties": false, "properties": map[string]any{
+		"flag": map[string]any{"type": "boolean", "default": true},
+		"sure": map[string]any{"enum": []any{true, "on", false}},
+	}}
+	if diff := cmp.Diff(want, old.Schema); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(a.Warnings) > 0 {
+		t.Errorf("warned of %q", a.Warnings)
 	}
 	if err := a.Specs["list"].ValidateParams(nil); err != nil {
 		t.Errorf("no params are needed, but: %v", err)

@@ -23,8 +23,11 @@ type Option struct {
 
 // Config is the content of config.yaml: the settings of a charm.
 type Config struct {
-	Options map[string]Option
+	Options  map[string]Option
+	Warnings []string // of what has no effect in the file
 }
+
+var optionKeys = []string{"type", "description", "default"}
 
 // ParseConfig parses and checks config.yaml. An option without a type is a string.
 func ParseConfig(data []byte) (*Config, error) {
@@ -39,6 +42,7 @@ func ParseConfig(data []byte) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	top.only([]string{"options"}, nil)
 	entries, err := top.get("options").entries()
 	if err != nil {
 		return nil, err
@@ -49,6 +53,7 @@ func ParseConfig(data []byte) (*Config, error) {
 			return nil, err
 		}
 	}
+	c.Warnings = root.log.texts()
 	return c, nil
 }
 
@@ -62,33 +67,29 @@ func parseOption(e entry) (Option, error) {
 	if err != nil {
 		return o, err
 	}
-	if kind := fs.get("type"); !kind.empty() {
-		s, err := kind.text()
-		if err != nil {
-			return o, err
-		}
-		o.Type = OptionType(s)
-		switch o.Type {
-		case OptionString, OptionInt, OptionFloat, OptionBoolean, OptionSecret:
-		default:
-			return o, kind.errorf("invalid config: option %q has unknown type %q", e.key, s)
-		}
-	}
-	if o.Description, err = fs.get("description").optionalText(); err != nil {
-		return o, err
-	}
-	def := fs.get("default")
-	value, err := def.value()
+	fs.only(optionKeys, nil)
+	kind := fs.get("type")
+	s, err := kind.written()
 	if err != nil {
 		return o, err
 	}
-	if b, err := def.boolean(); err == nil && !def.empty() && o.Type == OptionBoolean {
-		value = b // including an unquoted yes or no
+	if s != "" {
+		o.Type = OptionType(s)
 	}
-	if value == "" && o.Type == OptionSecret {
-		value = nil
+	switch o.Type {
+	case OptionString, OptionInt, OptionFloat, OptionBoolean, OptionSecret:
+	default:
+		return o, kind.errorf("invalid config: option %q has unknown type %q", e.key, s)
 	}
-	if o.Default, err = o.convert(e.key, value); err != nil {
+	if o.Description, err = fs.get("description").written(); err != nil {
+		return o, err
+	}
+	def := fs.get("default")
+	value, err := o.value(def)
+	if err != nil {
+		return o, err
+	}
+	if o.Default, err = o.coerce(e.key, value); err != nil {
 		return o, def.errorf("invalid config default: %w", err)
 	}
 	return o, nil

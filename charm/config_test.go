@@ -22,6 +22,9 @@ options:
   token: {type: secret}
   released: {default: 2012-04-26, type: string}
   nothing:
+  quoted-int: {default: "0x10", type: int, description: 42}
+  quoted-boolean: {default: "True", type: boolean, description: yes}
+  answer: {default: no, type: string}
 `
 
 func mustConfig(t testing.TB, yaml string) *charm.Config {
@@ -47,6 +50,9 @@ func TestParseConfig(t *testing.T) {
 		"token":              {Type: "secret"},
 		"released":           {Type: "string", Default: "2012-04-26"},
 		"nothing":            {Type: "string"},
+		"quoted-int":         {Type: "int", Description: "42", Default: int64(16)},
+		"quoted-boolean":     {Type: "boolean", Description: "yes", Default: true},
+		"answer":             {Type: "string", Default: "no"},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -71,8 +77,6 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"a name with =", "options:\n  'a=b': {}\n", `config.yaml:2: options.a=b: invalid config: invalid option name "a=b"`},
 		{"int by text", "options:\n  t: {type: int, default: foo}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected int, got "foo"`},
-		{"int by digits in quotes", "options:\n  t: {type: int, default: '5'}\n",
-			`config.yaml:2: options.t.default: invalid config default: option "t" expected int, got "5"`},
 		{"int by a fraction", "options:\n  t: {type: int, default: 2.5}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected int, got 2.5`},
 		{"int by nothing in quotes", "options:\n  t: {type: int, default: ''}\n",
@@ -81,8 +85,10 @@ func TestParseConfigRefuses(t *testing.T) {
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected string, got 5`},
 		{"string by a truth", "options:\n  t: {default: true}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected string, got true`},
-		{"boolean by text", "options:\n  t: {type: boolean, default: 'true'}\n",
-			`config.yaml:2: options.t.default: invalid config default: option "t" expected boolean, got "true"`},
+		{"boolean by text", "options:\n  t: {type: boolean, default: 'yes'}\n",
+			`config.yaml:2: options.t.default: invalid config default: option "t" expected boolean, got "yes"`},
+		{"float by digits in quotes", "options:\n  t: {type: float, default: '1.5'}\n",
+			`config.yaml:2: options.t.default: invalid config default: option "t" expected float, got "1.5"`},
 		{"float by text", "options:\n  t: {type: float, default: x}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected float, got "x"`},
 		{"float by not a number", "options:\n  t: {type: float, default: .nan}\n",
@@ -173,6 +179,9 @@ func TestParseSettingsYAML(t *testing.T) {
 				"outlook": nil}},
 		{about: "text for each type", yaml: "blog: {skill-level: '7', agility-ratio: '2.5', reticulate-splines: 'true'}\n",
 			want: map[string]any{"skill-level": int64(7), "agility-ratio": 2.5, "reticulate-splines": true}},
+		{about: "an unquoted no for a string", yaml: "blog: {title: no}\n", want: map[string]any{"title": "no"}},
+		{about: "a setting twice", yaml: "blog:\n  title: a\n  title: b\n",
+			err: `settings:3: mapping key "title" already defined at line 2`},
 		{about: "no settings", yaml: "blog: {}\n", want: map[string]any{}},
 		{about: "another service's", yaml: "other: {title: x}\n", err: `no settings found for "blog"`},
 		{about: "nothing", yaml: "", err: `no settings found for "blog"`},

@@ -37,6 +37,8 @@ func FuzzParseMeta(f *testing.F) {
 	f.Add([]byte("name: a\nsummary: s\ndescription: d\ncontainers: {c: {}}\nmin-juju-version: 2.9-rc1\n" +
 		"assumes: [juju, \"juju>=2.8\", any-of: [k8s-api, all-of: [juju < 3, juju >= 2.0.1]]]\n"))
 	f.Add([]byte("{? [a] : b, ~: c}"))
+	f.Add([]byte("name: b\nsummary: s\ndescription: d\nname: &n a\n*n : x\nprovides: {p: {interface: i, scop: x, " +
+		"<<: {a: b}, <<: {a: c}}}\nsubordinate: 'false'\nrevision: '5'\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ParseMeta(data)
 		if err != nil {
@@ -63,6 +65,8 @@ func FuzzParseMeta(f *testing.F) {
 
 func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("options: {a: {type: int, default: 5}, b: {default: x}, c: {type: boolean, default: yes}}"), "a", "5")
+	f.Add([]byte("options: {i: {type: int, default: '0x5', description: 42}, b: {type: boolean, default: 'T', d: 1}}\n"+
+		"options: {i: {type: int, default: '7'}, s: {default: no}}\n"), "i", "0x5")
 	f.Add([]byte("options:\n  f: {type: float, default: 1e3}\n  s: {type: secret}\n"), "f", "inf")
 	f.Fuzz(func(t *testing.T, data []byte, name, value string) {
 		c, err := ParseConfig(data)
@@ -89,6 +93,8 @@ func FuzzParseActions(f *testing.F) {
 		[]byte(`{"p": 1e400}`))
 	f.Add([]byte("a: {params: {id: {$ref: '#'}, p: {oneOf: [{}, {type: [x]}], default: .nan, minimum: 1e999}}}"),
 		[]byte(`{"id": {"p": null}}`))
+	f.Add([]byte("a: {paralel: yes, params: {p: {type: string, default: yes, enum: [on, 'on']}, q: {items: [{}], "+
+		"properties: {r: {typ: x, default: 1, maximum: 0}}}}, additionalProperties: no}"), []byte(`{"p": true}`))
 	f.Fuzz(func(t *testing.T, data, params []byte) {
 		a, err := ParseActions("c", data)
 		if err != nil {

@@ -26,7 +26,7 @@ type Meta struct {
 	Assumes        []Assumption
 	Containers     []string // of Kubernetes charms, sorted
 	OldRevision    int      // the obsolete field "revision"; a revision file goes before it
-	Unknown        []string // keys that are passed over, sorted; see Warnings
+	Warnings       []string // of what has no effect in the file
 }
 
 // Relations returns every endpoint that the charm declares, by name. Names are
@@ -40,7 +40,7 @@ func (m *Meta) Relations() map[string]Relation {
 }
 
 // ParseMeta reads metadata.yaml and checks it. Keys that it does not know are
-// passed over, and named.
+// passed over, and named in Warnings.
 func ParseMeta(data []byte) (*Meta, error) {
 	root, err := parseYAML(metaFile, data)
 	if err != nil {
@@ -53,7 +53,8 @@ func ParseMeta(data []byte) (*Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Meta{Unknown: unknownKeys(fs)}
+	fs.only(metaKeys, ignoredKeys)
+	m := &Meta{}
 	name := fs.get("name")
 	if m.Name, err = name.text(); err != nil {
 		return nil, err
@@ -107,6 +108,7 @@ func ParseMeta(data []byte) (*Meta, error) {
 			return nil, f.errorf("revision may not be negative, got %d", m.OldRevision)
 		}
 	}
+	m.Warnings = root.log.texts()
 	return m, nil
 }
 

@@ -88,7 +88,7 @@ func TestParseMeta(t *testing.T) {
 		Payloads:       map[string]string{"kvm": "kvm-guest"},
 		Terms:          []string{"lorem/1"},
 		MinJujuVersion: charm.Version{Major: 2},
-		Unknown:        []string{"unknown-to-us"},
+		Warnings:       []string{`metadata.yaml:41: field "unknown-to-us": it is not known here`},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -108,7 +108,6 @@ func TestParseMetaRefuses(t *testing.T) {
 		{"nothing", "", "metadata.yaml: empty metadata"},
 		{"a list", "- name", `metadata.yaml:1: expected map, got ["name"]`},
 		{"no YAML", "name: a\nsummary: [\n", "metadata.yaml:2: did not find expected node content"},
-		{"a key twice", meta("name: b\n"), `metadata.yaml:4: mapping key "name" already defined at line 1`},
 		{"two documents", meta("---\nname: b\n"), "metadata.yaml:4: expected one YAML document, got a second"},
 		{"an alias in itself", "name: &a [*a]", "metadata.yaml: anchor 'a' value contains itself"},
 		{"no name", "summary: s\ndescription: d\n", "metadata.yaml:1: name: expected string, got nothing"},
@@ -209,6 +208,8 @@ func TestParseMetaRefuses(t *testing.T) {
 func TestParseMetaAccepts(t *testing.T) {
 	for _, test := range []struct{ about, yaml string }{
 		{"YAML 1.1 truth", meta("subordinate: no\n")},
+		{"truth in quotes", meta("subordinate: 'false'\nprovides: {p: {interface: i, optional: 'true', limit: '3'}}\n")},
+		{"a revision in quotes", meta("revision: '5'\n")},
 		{"obsolete fields", meta("revision: 12\nformat: 2\n")},
 		{"a subordinate that asks for juju-info",
 			meta("subordinate: yes\nrequires:\n  juju-info: {interface: juju-info, scope: container}\n")},
@@ -224,6 +225,20 @@ func TestParseMetaAccepts(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Of a key that is given twice, the last one counts, also within a map that an alias names.
+func TestTheLastOfEqualKeysCounts(t *testing.T) {
+	m, err := charm.ParseMeta([]byte("name: b\nsummary: &s old\nsummary: new\ndescription: *s\nname: a\n" +
+		"provides:\n  one: &one {interface: i, limit: 1, limit: 2}\n  two: *one\n" +
+		"  three: {<<: {interface: j, limit: 5}, <<: *one}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := m.Provides; m.Name != "a" || m.Summary != "new" || m.Description != "old" || p["one"].Limit != 2 ||
+		p["two"].Limit != 2 || p["three"].Interface != "i" {
+		t.Errorf("got %+v", m)
 	}
 }
 

@@ -66,6 +66,8 @@ func parseRelations(f field, role Role) (map[string]Relation, []entry, error) {
 	return relations, entries, nil
 }
 
+var relationKeys = []string{"interface", "scope", "optional", "limit"}
+
 func parseRelation(e entry, role Role) (Relation, error) {
 	r := Relation{Name: e.key, Role: role, Scope: ScopeGlobal}
 	if !relationPattern.MatchString(e.key) {
@@ -79,6 +81,7 @@ func parseRelation(e entry, role Role) (Relation, error) {
 	if err != nil {
 		return r, err
 	}
+	fs.only(relationKeys, nil)
 	iface := fs.get("interface")
 	if r.Interface, err = iface.text(); err != nil {
 		return r, err

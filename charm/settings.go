@@ -34,7 +34,7 @@ func (c *Config) ParseSettingsStrings(settings map[string]string) (map[string]an
 //
 // The error for a missing service: `no settings found for "mysql"`.
 func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]any, error) {
-	root, err := parseYAML("settings", data)
+	root, err := parseUserYAML("settings", data)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +55,9 @@ func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]
 		if err != nil {
 			return nil, f.errorf("%w", err)
 		}
-		value, err := f.value()
+		value, err := o.value(f)
 		if err != nil {
 			return nil, err
-		}
-		if b, err := f.boolean(); err == nil && !f.empty() && o.Type == OptionBoolean {
-			value = b
 		}
 		if s, ok := value.(string); ok {
 			value, err = o.parse(name, s)
@@ -121,6 +118,34 @@ func (c *Config) option(name string) (Option, error) {
 
 func (o Option) mismatch(name string, value any) error {
 	return invalidf("option %q expected %s, got %s", name, o.Type, shown(value))
+}
+
+// value returns what is written for the option. For a string, an unquoted yes is text.
+func (o Option) value(f field) (any, error) {
+	if s, err := f.text(); err == nil && o.Type == OptionString {
+		return s, nil
+	}
+	return f.value()
+}
+
+// coerce is convert for a default, which Juju also takes as a string for an int or a boolean.
+func (o Option) coerce(name string, value any) (any, error) {
+	s, _ := value.(string)
+	switch o.Type {
+	case OptionInt:
+		if i, err := strconv.ParseInt(s, 0, 64); err == nil {
+			return i, nil
+		}
+	case OptionBoolean:
+		if b, err := strconv.ParseBool(s); err == nil {
+			return b, nil
+		}
+	case OptionSecret:
+		if value == "" {
+			return nil, nil
+		}
+	}
+	return o.convert(name, value)
 }
 
 // convert returns value as the option's type has it. It takes no string for a

@@ -58,6 +58,14 @@ func parseStorage(charmName string, f field) (map[string]Storage, error) {
 	return stores, nil
 }
 
+var (
+	storageKeys = []string{"type", "description", "shared", "read-only", "location", "minimum-size", "multiple",
+		"properties"}
+	resourceKeys = []string{"type", "description", "filename"}
+	// What tools write into metadata.yaml beside what Juju reads.
+	ignoredResourceKeys = map[string]string{"upstream-source": "it is for a charm store"}
+)
+
 func parseStore(charmName string, e entry) (s Storage, err error) {
 	s = Storage{Name: e.key, CountMin: 1, CountMax: 1}
 	if !namePattern.MatchString(s.Name) {
@@ -67,6 +75,7 @@ func parseStore(charmName string, e entry) (s Storage, err error) {
 	if err != nil {
 		return s, err
 	}
+	fs.only(storageKeys, map[string]string{"range": "it belongs below multiple: multiple: {range: …}"})
 	kind, err := fs.get("type").text()
 	if err != nil {
 		return s, err
@@ -105,6 +114,7 @@ func parseStore(charmName string, e entry) (s Storage, err error) {
 	if err != nil {
 		return s, err
 	}
+	multiple.only([]string{"range"}, nil)
 	if !multiple.of.empty() {
 		r := multiple.get("range")
 		if r.empty() {
@@ -185,6 +195,7 @@ func parseResources(f field) (map[string]Resource, error) {
 		if err != nil {
 			return nil, err
 		}
+		fs.only(resourceKeys, ignoredResourceKeys)
 		if kind := fs.get("type"); !kind.empty() {
 			if r.Type, err = kind.text(); err != nil {
 				return nil, err
@@ -224,6 +235,7 @@ func parsePayloads(f field) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		fs.only([]string{"type"}, nil)
 		if payloads[e.key], err = fs.get("type").text(); err != nil {
 			return nil, err
 		}

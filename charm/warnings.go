@@ -21,29 +21,15 @@ var ignoredKeys = map[string]string{
 	"devices":    "no devices are provided",
 }
 
-// plainKeys are keys for people, or obsolete ones: they need no action.
-var plainKeys = []string{
-	"bug-tracker", "contact", "display-name", "docs", "format", "icon", "issues", "links", "maintainer", "maintainers",
-	"source", "title", "website",
-}
-
-// knownKeys are the keys that ParseMeta reads.
-var knownKeys = []string{
+// metaKeys are the keys of metadata.yaml that ParseMeta reads, and those that are obsolete or for
+// people, which need no action.
+var metaKeys = []string{
 	"assumes", "categories", "containers", "description", "extra-bindings", "min-juju-version", "name", "payloads",
 	"peers", "provides", "requires", "resources", "revision", "series", "storage", "subordinate", "summary", "tags",
 	"terms",
-}
 
-// unknownKeys returns, sorted, the keys of metadata.yaml that ParseMeta does not use and that
-// are not meant for people.
-func unknownKeys(fs fields) (keys []string) {
-	for key := range fs.keys {
-		if !slices.Contains(knownKeys, key) && !slices.Contains(plainKeys, key) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
+	"bug-tracker", "contact", "display-name", "docs", "format", "icon", "issues", "links", "maintainer", "maintainers",
+	"source", "title", "website",
 }
 
 // A gap is something that a charm can declare and that has no effect here, or not the effect its
@@ -157,13 +143,7 @@ func (c *Charm) Warnings() (all []string) {
 			all = append(all, fmt.Sprintf("%s: %s %s: %s", g.file, g.what, listed(names), g.why))
 		}
 	}
-	for _, key := range m.Unknown {
-		why, ok := ignoredKeys[key]
-		if !ok {
-			why = "it is not known here"
-		}
-		all = append(all, fmt.Sprintf("%s: field %s: %s", metaFile, listed([]string{key}), why))
-	}
+	all = slices.Concat(all, m.Warnings, c.Config.Warnings, c.Actions.Warnings)
 	for _, f := range ignoredFiles {
 		if slices.Contains(c.Ignored, f.name) {
 			all = append(all, f.name+": "+f.why)

@@ -1,6 +1,7 @@
 package charm_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -80,8 +81,8 @@ oddity: 1
 		`metadata.yaml: extra binding "admin": a machine has one network: nothing is bound`,
 		`metadata.yaml: terms "lorem/1": no one is asked to agree to them`,
 		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
-		`metadata.yaml: field "odd\x1bkey": it is not known here`,
-		`metadata.yaml: field "oddity": it is not known here`,
+		`metadata.yaml:23: field "oddity": it is not known here`,
+		`metadata.yaml:24: field "odd\x1bkey": it is not known here`,
 		`metrics.yaml: it is not read: no metrics are collected`,
 	}
 	d, err := charm.ReadDir(dir)
@@ -106,6 +107,68 @@ oddity: 1
 	}
 	if diff := cmp.Diff(want, a.Warnings()); diff != "" {
 		t.Errorf("archive (-want +got)\n%s", diff)
+	}
+}
+
+// Keys below the top level that nothing reads, keys given twice, and defaults that contradict
+// their own schema are named with their lines.
+func TestWhatIsPassedOverInAFileIsNamed(t *testing.T) {
+	for _, test := range []struct{ file, text, want string }{
+		{"metadata.yaml", "provides:\n  db:\n    interface: i\n    scop: container\n",
+			`metadata.yaml:7: field "provides.db.scop": it is not known here; did you mean scope?`},
+		{"metadata.yaml", "storage:\n  s:\n    type: filesystem\n    locaton: /srv\n    range: 0-3\n" +
+			"    multiple: {rang: 1, range: 1}\n",
+			`metadata.yaml:7: field "storage.s.locaton": it is not known here; did you mean location?` + "\n" +
+				`metadata.yaml:8: field "storage.s.range": it belongs below multiple: multiple: {range: …}` + "\n" +
+				`metadata.yaml:9: field "storage.s.multiple.rang": it is not known here; did you mean range?`},
+		{"metadata.yaml", "resources:\n  r: {filename: f, desc: d, upstream-source: u}\n",
+			`metadata.yaml:5: field "resources.r.desc": it is not known here; did you mean description?` + "\n" +
+				`metadata.yaml:5: field "resources.r.upstream-source": it is for a charm store`},
+		{"metadata.yaml", "devices: {gpu: {type: nvidia.com/gpu}}\nsubordinat: true\n",
+			`metadata.yaml:4: field "devices": no devices are provided` + "\n" +
+				`metadata.yaml:5: field "subordinat": it is not known here; did you mean subordinate?`},
+		{"metadata.yaml", "tags: [a]\nprovides: {p: i, q: j,\n  p: k}\ntags: [b]\ntags: [c]\n",
+			`metadata.yaml:6: key "p" is given twice: what line 5 gives it has no effect` + "\n" +
+				`metadata.yaml:7: key "tags" is given twice: what line 4 gives it has no effect` + "\n" +
+				`metadata.yaml:8: key "tags" is given twice: what line 7 gives it has no effect`},
+		{"metadata.yaml", strings.Repeat("oops: 1\n", 31),
+			strings.Join(func() (all []string) {
+				for i := range 20 {
+					all = append(all, fmt.Sprintf(`metadata.yaml:%d: key "oops" is given twice: what line %d gives it has no effect`,
+						i+5, i+4))
+				}
+				return all
+			}(), "\n") + "\nmetadata.yaml: 11 more keys or values have no effect"},
+		{"config.yaml", "option: {}\noptions:\n  o:\n    defualt: 1\n    immutable: true\n",
+			`config.yaml:1: field "option": it is not known here; did you mean options?` + "\n" +
+				`config.yaml:4: field "options.o.defualt": it is not known here; did you mean default?` + "\n" +
+				`config.yaml:5: field "options.o.immutable": it is not known here`},
+		{"actions.yaml", "a:\n  paralel: true\n  descripton: d\n  title: t\n",
+			`actions.yaml:2: field "a.paralel": it is not known here; did you mean parallel?` + "\n" +
+				`actions.yaml:3: field "a.descripton": it is not known here; did you mean description?`},
+		{"actions.yaml", "a:\n  params:\n    p: {typ: string, const: x}\n    params: {items: {minimun: 1}}\n" +
+			"    q: {anyOf: [{defalt: 1}]}\n",
+			`actions.yaml:3: field "a.params.p.typ": it is not known here; did you mean type?` + "\n" +
+				`actions.yaml:3: field "a.params.p.const": draft 4 of JSON Schema does not have it: it is not checked` + "\n" +
+				`actions.yaml:4: field "a.params.params.items.minimun": it is not known here; did you mean minimum?` + "\n" +
+				`actions.yaml:5: field "a.params.q.anyOf.0.defalt": it is not known here; did you mean default?`},
+		{"actions.yaml", "a:\n  params:\n    p: {type: string, default: yes}\n" +
+			"    m: {properties: {n: {maximum: 3, default: 4}}}\n",
+			`actions.yaml:3: field "a.params.p.default": it does not fit its own schema (p: got boolean, want string); ` +
+				`the action gets it all the same` + "\n" +
+				`actions.yaml:4: field "a.params.m.properties.n.default": it does not fit its own schema (n: maximum: got 4, ` +
+				`want 3); the action gets it all the same`},
+	} {
+		files := map[string]string{"metadata.yaml": meta("")}
+		files[test.file] += test.text
+		c, err := charm.ReadDir(charmOf(t, files))
+		if err != nil {
+			t.Errorf("%s: %v", test.text, err)
+			continue
+		}
+		if diff := cmp.Diff(strings.Split(test.want, "\n"), c.Warnings()); diff != "" {
+			t.Errorf("%s(-want +got)\n%s", test.text, diff)
+		}
 	}
 }
 
@@ -139,7 +202,7 @@ func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 func TestEveryFieldOfACharmWorksOrCausesAWarning(t *testing.T) {
 	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories",
 		"Tags", "Series", "OldRevision", "MinJujuVersion", "Assumes"}
-	warned := []string{"ExtraBindings", "Storage", "Resources", "Containers", "Payloads", "Terms", "Unknown"}
+	warned := []string{"ExtraBindings", "Storage", "Resources", "Containers", "Payloads", "Terms", "Warnings"}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[charm.Meta]()) {
 		if !slices.Contains(works, f.Name) && !slices.Contains(warned, f.Name) {
 			t.Errorf("is Meta.%s acted on? See warnings.go", f.Name)

@@ -21,6 +21,7 @@ type field struct {
 	path string
 	line int        // where it is, or where it should be if absent
 	node *yaml.Node // nil: the field is absent
+	log  *warnings
 }
 
 // entry is one key of a mapping and its value.
@@ -29,17 +30,29 @@ type entry struct {
 	value field
 }
 
-// parseYAML returns the root of the only document in data; for an empty file, an absent field.
+// parseYAML returns the root of the only document in data; for an empty file, an absent field. Of
+// a key that a charm gives twice, the last one counts.
 func parseYAML(file string, data []byte) (field, error) {
+	log := &warnings{file: file}
+	node, err := safeyaml.ParseLast(data, safeyaml.Default, log.twice)
+	return rootOf(field{file: file, node: node, log: log}, err)
+}
+
+// parseUserYAML is parseYAML for what a user wrote. A key that is given twice is a mistake there
+// that the user can mend.
+func parseUserYAML(file string, data []byte) (field, error) {
 	node, err := safeyaml.Parse(data, safeyaml.Default)
+	return rootOf(field{file: file, node: node, log: &warnings{file: file}}, err)
+}
+
+func rootOf(root field, err error) (field, error) {
 	if bad := (*safeyaml.Error)(nil); errors.As(err, &bad) {
-		return field{}, &FileError{File: file, Line: bad.Line, Err: bad.Err}
+		return field{}, &FileError{File: root.file, Line: bad.Line, Err: bad.Err}
 	} else if err != nil {
 		return field{}, err
 	}
-	root := field{file: file, node: node}
-	if node != nil {
-		root.line = node.Line
+	if root.node != nil {
+		root.line = root.node.Line
 	}
 	return root, nil
 }
@@ -88,7 +101,7 @@ func (f field) empty() bool {
 }
 
 func (f field) child(name string, n *yaml.Node) field {
-	c := field{file: f.file, path: name, line: f.line}
+	c := field{file: f.file, path: name, line: f.line, log: f.log}
 	if f.path != "" {
 		c.path = f.path + "." + name
 	}
@@ -118,21 +131,18 @@ func (f field) entries() ([]entry, error) {
 			if sources[0].Kind == yaml.SequenceNode {
 				sources = sources[0].Content
 			}
+			var these []entry
 			for _, s := range sources {
-				es, err := field{f.file, f.path, s.Line, safeyaml.Resolve(s)}.entries()
+				es, err := field{f.file, f.path, s.Line, safeyaml.Resolve(s), f.log}.entries()
 				if err != nil {
 					return nil, err
 				}
-				merged = append(merged, es...)
+				these = append(these, es...)
 			}
+			merged = append(these, merged...) // of several merges, the last one counts
 		default:
-			c := f.child(key.Value, value)
-			if seen[key.Value] {
-				// The decoder takes 1 and "1" for different keys.
-				return nil, c.errorf("given twice")
-			}
 			seen[key.Value] = true
-			own = append(own, entry{key.Value, c})
+			own = append(own, entry{key.Value, f.child(key.Value, value)})
 		}
 	}
 	for _, e := range merged {
@@ -146,8 +156,9 @@ func (f field) entries() ([]entry, error) {
 
 // fields is a mapping with a fixed set of keys.
 type fields struct {
-	of   field
-	keys map[string]field
+	of    field
+	keys  map[string]field
+	order []entry // in that of the file
 }
 
 // get returns the field of a key, an absent one if there is none.
@@ -164,7 +175,7 @@ func (f field) fields() (fields, error) {
 	if err != nil {
 		return fields{}, err
 	}
-	fs := fields{f, make(map[string]field, len(es))}
+	fs := fields{f, make(map[string]field, len(es)), es}
 	for _, e := range es {
 		fs.keys[e.key] = e.value
 	}
@@ -204,6 +215,17 @@ func (f field) optionalText() (string, error) {
 	return f.text()
 }
 
+// written returns a scalar of any type as it is written, "" for an empty field.
+func (f field) written() (string, error) {
+	switch {
+	case f.empty():
+		return "", nil
+	case f.node.Kind != yaml.ScalarNode:
+		return "", f.expected("string")
+	}
+	return f.node.Value, nil
+}
+
 // texts returns a list of strings; one string alone is a list of one.
 func (f field) texts() ([]string, error) {
 	if f.node != nil && f.node.Kind == yaml.ScalarNode && !f.empty() {
@@ -225,32 +247,23 @@ func (f field) texts() ([]string, error) {
 	return ss, nil
 }
 
-// boolean returns a boolean, false for an empty field. Charms were written for YAML 1.1, so an
-// unquoted yes, no, on or off is one too.
+// boolean returns a boolean, false for an empty field. A string can be one too, as "true" is.
 func (f field) boolean() (bool, error) {
 	if f.empty() {
 		return false, nil
 	}
-	if f.node.Kind == yaml.ScalarNode {
-		switch f.node.ShortTag() {
-		case "!!bool":
-			var b bool
-			return b, f.node.Decode(&b)
-		case "!!str":
-			if f.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-				switch strings.ToLower(f.node.Value) {
-				case "yes", "on", "y":
-					return true, nil
-				case "no", "off", "n":
-					return false, nil
-				}
-			}
+	if b, ok := safeyaml.OldBoolean(f.node); ok {
+		return b, nil
+	}
+	if s, err := f.text(); err == nil {
+		if b, err := strconv.ParseBool(s); err == nil {
+			return b, nil
 		}
 	}
 	return false, f.expected("boolean")
 }
 
-// integer returns a whole number, 0 for an empty field.
+// integer returns a whole number, 0 for an empty field. A string can be one too, as "5" is.
 func (f field) integer() (int, error) {
 	if f.empty() {
 		return 0, nil
@@ -259,6 +272,11 @@ func (f field) integer() (int, error) {
 		var i int
 		if err := f.node.Decode(&i); err == nil {
 			return i, nil
+		}
+	}
+	if s, err := f.text(); err == nil {
+		if i, err := strconv.ParseInt(s, 0, 0); err == nil {
+			return int(i), nil
 		}
 	}
 	return 0, f.expected("int")
@@ -298,6 +316,9 @@ func (f field) value() (any, error) {
 	}
 	if f.node.ShortTag() == "!!timestamp" {
 		return f.node.Value, nil
+	}
+	if b, ok := safeyaml.OldBoolean(f.node); ok {
+		return b, nil
 	}
 	var v any
 	if err := f.node.Decode(&v); err != nil {
