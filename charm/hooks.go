@@ -66,6 +66,20 @@ var LaterHooks = []LaterHook{
 	{"remove", "Once, after stop: it is the last of all."},
 }
 
+// NoEvent says of a hook that HasEvent is false for what that means.
+const NoEvent = "there is no such event yet: it never runs"
+
+// HasEvent reports whether there is an event that runs the hook with this name. There is none for
+// some of the names that Hooks returns.
+func HasEvent(hook string) bool {
+	for _, name := range OriginalHooks {
+		if isHook(hook, name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(LaterHooks, func(later LaterHook) bool { return isHook(hook, later.Name) })
+}
+
 // isHook reports whether a hook's file is of the kind that the name in OriginalHooks or
 // LaterHooks stands for.
 func isHook(file, name string) bool {

@@ -61,7 +61,7 @@ var gaps = []gap{
 	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "no one is asked to agree to them", false},
 	{configFile, "option", secretOptions,
 		"secrets are not supported yet: the charm gets the text that is set", false},
-	{"hooks", "hook", neverRun, "there is no such event yet: it never runs", false},
+	{"hooks", "hook", neverRun, NoEvent, false},
 }
 
 func limitedRelations(c *Charm) (names []string) {
@@ -110,12 +110,8 @@ func secretOptions(c *Charm) (names []string) {
 
 // neverRun returns the hooks in hooks/ for which there is no event.
 func neverRun(c *Charm) (names []string) {
-	runs := slices.Clone(OriginalHooks)
-	for _, later := range LaterHooks {
-		runs = append(runs, later.Name)
-	}
 	for _, hook := range c.Hooks {
-		if !slices.ContainsFunc(runs, func(run string) bool { return isHook(hook, run) }) {
+		if !HasEvent(hook) {
 			names = append(names, hook)
 		}
 	}

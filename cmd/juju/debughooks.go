@@ -60,15 +60,21 @@ It works on the host of the local cloud, as the user who runs the controller.`,
 	return cmd
 }
 
+func noEvent(hook string) bool { return !charm.HasEvent(hook) }
+
 func (s *session) debugHooks(ctx context.Context, root, unit string, names []string) error {
 	ch, err := charm.ReadDir(agent.CharmDir(root, unit))
 	if err != nil {
 		return entity.WithHint(fmt.Errorf("cannot debug hooks of unit %q: %w", unit, err),
 			"Wait until its agent has deployed the charm: juju status %s", unit)
 	}
-	valid := slices.Concat(ch.Meta.Hooks(), slices.Sorted(maps.Keys(ch.Actions.Specs)))
+	hooksOfCharm, actions := ch.Meta.Hooks(), slices.Sorted(maps.Keys(ch.Actions.Specs))
+	valid := slices.Concat(slices.DeleteFunc(slices.Clone(hooksOfCharm), noEvent), actions)
 	for _, name := range names {
 		if !slices.Contains(valid, name) {
+			if slices.Contains(hooksOfCharm, name) {
+				return usagef("cannot debug hook %q: %s", name, charm.NoEvent)
+			}
 			return entity.WithHint(usagef("unit %q does not contain hook %q", unit, name),
 				"Its charm can have: %s", strings.Join(valid, ", "))
 		}
