@@ -1,7 +1,9 @@
 package state
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -99,13 +101,14 @@ func firstStatus(key string, its birth) statusDoc {
 	return doc
 }
 
-// setStatus replaces a status, and adds it to the history.
+// setStatus replaces a status, and adds it to the history unless it says the same as the one before.
 // more adds what the transaction does besides.
 func (st *State) setStatus(ctx context.Context, key string, s entity.Status, more ...func(*ops) error) error {
 	if s.Status == entity.StatusError && s.Message == "" {
 		return entity.Errorf(entity.Invalid, "cannot set status %q without info", s.Status)
 	}
-	doc := newStatusDoc(key, s, st.host.Now())
+	now := st.host.Now()
+	doc := newStatusDoc(key, s, now)
 	var was statusDoc
 	err := st.change(ctx, func(o *ops) error {
 		var err error
@@ -126,8 +129,23 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	if !was.Kept {
 		st.remember(was)
 	}
-	st.remember(doc)
+	if !doc.repeats(was) {
+		// What a failed hook had hidden is shown again with its old time, but only from now on.
+		doc.Since = now.UTC().Truncate(time.Millisecond)
+		st.remember(doc)
+	}
 	return nil
+}
+
+// repeats reports whether a status says the same as the one before.
+func (d statusDoc) repeats(was statusDoc) bool {
+	if d.Status != was.Status || d.Message != was.Message || len(d.Data) != len(was.Data) {
+		return false
+	}
+	// What was read has other types of numbers than what is to be written.
+	now, err1 := json.Marshal(d.Data)
+	then, err2 := json.Marshal(was.Data)
+	return len(d.Data) == 0 || err1 == nil && err2 == nil && bytes.Equal(now, then)
 }
 
 // replaceStatus replaces a status that was read and of which the assertion holds. The
@@ -148,7 +166,7 @@ func (o *ops) replaceStatus(was, doc statusDoc, assert any) {
 // collection, written outside transactions, and a failed write is only logged.
 func (st *State) remember(doc statusDoc) {
 	err := st.db.With(historyC, func(c *mgo.Collection) error {
-		return c.Insert(pastStatusDoc{bson.NewObjectId(), doc.ID, doc.Status, doc.Message, doc.Since})
+		return c.Insert(pastStatusDoc{bson.NewObjectId(), doc.ID, doc.Status, doc.Message, doc.status().Cause(), doc.Since})
 	})
 	if err != nil {
 		logger.Warningf("cannot keep a status of %s in the history: %v", doc.ID, err)

@@ -20,6 +20,7 @@ type pastStatusDoc struct {
 	Key     string            `bson:"key"`
 	Status  entity.StatusWord `bson:"status"`
 	Message string            `bson:"message"`
+	Cause   string            `bson:"cause,omitempty"` // see entity.Status.Cause
 	Since   time.Time         `bson:"since"`
 }
 
@@ -56,12 +57,20 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 		return nil, st.neverThere(kind, keys, id)
 	}
 	for _, now := range present {
-		same := func(d pastStatusDoc) bool {
-			return d.Key == now.ID && d.Status == now.Status && d.Message == now.Message && d.Since.Equal(now.Since)
+		if now.Since.Before(filter.From) || slices.Contains(filter.Exclude, now.Message) {
+			continue
 		}
-		if !now.Since.Before(filter.From) && !slices.Contains(filter.Exclude, now.Message) &&
-			!slices.ContainsFunc(past, same) {
-			past = append(past, pastStatusDoc{Key: now.ID, Status: now.Status, Message: now.Message, Since: now.Since})
+		its := pastStatusDoc{Key: now.ID, Status: now.Status, Message: now.Message, Cause: now.status().Cause(),
+			Since: now.Since}
+		// What is in the history may be older: setting the same status again adds nothing there.
+		last := pastStatusDoc{}
+		for _, d := range past {
+			if d.Key == now.ID {
+				last = d
+			}
+		}
+		if last.Status != its.Status || last.Message != its.Message {
+			past = append(past, its)
 		}
 	}
 	slices.SortStableFunc(past, func(a, b pastStatusDoc) int { return a.Since.Compare(b.Since) })
@@ -70,8 +79,11 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	}
 	all := make([]entity.PastStatus, len(past))
 	for i, d := range past {
-		all[i] = entity.PastStatus{Kind: kinds[d.Key],
-			Status: entity.Status{Status: d.Status, Message: d.Message, Since: d.Since.UTC()}.Mended()}
+		s := entity.Status{Status: d.Status, Message: d.Message, Since: d.Since.UTC()}
+		if d.Cause != "" {
+			s.Data = map[string]any{"reason": d.Cause}
+		}
+		all[i] = entity.PastStatus{Kind: kinds[d.Key], Status: s.Mended()}
 	}
 	return all, nil
 }

@@ -23,7 +23,7 @@ func (w *world) history(kind entity.HistoryKind, id string, filter entity.Histor
 		if i > 0 && p.Since.Before(past[i-1].Since) {
 			w.Errorf("%v comes after %v", p, past[i-1])
 		}
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Kind, p.Status.Status, p.Message)))
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Kind, p.Status.Status, p.Explained())))
 	}
 	return lines
 }
@@ -100,6 +100,39 @@ func TestStatusHistory(t *testing.T) {
 	}
 	check(entity.HistoryMachine, "0", entity.HistoryFilter{From: now.Add(-2 * time.Minute)},
 		"juju-machine error no instance to be had", "machine starting", "machine running")
+
+	// The same status again adds nothing, though it is as old as it was last set; other data do.
+	now = now.Add(time.Hour)
+	serving := entity.Status{Status: entity.StatusActive, Message: "serving", Since: now}
+	w.ok(w.unit("mysql/1").SetStatus(w.ctx, serving))
+	failed := entity.Status{Status: entity.StatusError, Message: "hook failed", Data: map[string]any{
+		"reason": "exit status 7", "exit-code": 7}}
+	for _, s := range []entity.Status{failed, failed} {
+		now = now.Add(time.Minute)
+		w.ok(w.unit("mysql/1").SetStatus(w.ctx, s))
+	}
+	failed.Data = map[string]any{"reason": "exit status 8", "exit-code": 8, "last-line": "no disk"}
+	w.ok(w.unit("mysql/1").SetStatus(w.ctx, failed))
+	for range 3 {
+		now = now.Add(time.Minute)
+		w.ok(w.unit("mysql/1").SetStatus(w.ctx, entity.Status{Status: entity.StatusActive}))
+	}
+	check(entity.HistoryWorkload, "mysql/1", all,
+		"workload waiting waiting for machine", "workload active serving", "workload error hook failed (exit status 7)",
+		"workload error hook failed (exit status 8: no disk)", "workload active")
+	if said, err := w.unit("mysql/1").Status(w.ctx); err != nil || !said.Since.Equal(now) {
+		t.Errorf("the status is %v (%v)", said, err)
+	}
+	// What a failure had hidden comes after it, though it has its old time.
+	now = now.Add(time.Minute)
+	w.ok(w.unit("mysql/1").SetStatus(w.ctx, failed))
+	now = now.Add(time.Minute)
+	w.ok(w.unit("mysql/1").SetStatus(w.ctx, serving))
+	check(entity.HistoryWorkload, "mysql/1", entity.HistoryFilter{Size: 2},
+		"workload error hook failed (exit status 8: no disk)", "workload active serving")
+	if said, err := w.unit("mysql/1").Status(w.ctx); err != nil || !said.Since.Equal(serving.Since) {
+		t.Errorf("the status is %v (%v)", said, err)
+	}
 
 	// The history of a removed entity is kept; an entity that never existed has
 	// none.

@@ -166,6 +166,7 @@ type shownStatus struct {
 	Type    string `yaml:"type" json:"type"`
 	Status  string `yaml:"status" json:"status"`
 	Message string `yaml:"message,omitempty" json:"message,omitempty"`
+	Reason  string `yaml:"reason,omitempty" json:"reason,omitempty"` // why the workload is in error
 }
 
 func (c *showStatusLog) show(past []entity.PastStatus) error {
@@ -194,7 +195,8 @@ func (c *showStatusLog) show(past []entity.PastStatus) error {
 	}
 	shown := make([]shownStatus, len(past))
 	for i, p := range past {
-		shown[i] = shownStatus{p.Since.In(location).Format(time.RFC3339), string(p.Kind), string(p.Status.Status), p.Message}
+		shown[i] = shownStatus{p.Since.In(location).Format(time.RFC3339), string(p.Kind), string(p.Status.Status),
+			p.Message, p.Cause()}
 	}
 	text, err := encode(c.output.format, shown)
 	if err != nil {

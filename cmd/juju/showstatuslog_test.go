@@ -56,13 +56,18 @@ func TestShowStatusLogOutput(t *testing.T) {
 		{Kind: entity.HistoryUnitAgent, Status: entity.Status{Status: entity.StatusAllocating, Since: at}},
 		{Kind: entity.HistoryWorkload,
 			Status: entity.Status{Status: entity.StatusBlocked, Message: "no\ndisk", Since: at.Add(time.Hour)}},
+		{Kind: entity.HistoryWorkload, Status: entity.Status{Status: entity.StatusError, Message: "hook failed",
+			Data: map[string]any{"reason": "exit status 7: no disk"}, Since: at.Add(2 * time.Hour)}},
 	}
 	u.types("show-status-log", "web/0", "--utc")
 	u.sees(0, `Time                   Type       Status      Message
 21 Nov 2026 09:30:00Z  juju-unit  allocating
 21 Nov 2026 10:30:00Z  workload   blocked     no\ndisk
+21 Nov 2026 11:30:00Z  workload   error       hook failed (exit status 7: no disk)
 `, "")
 	u.types("show-status-log", "web/0", "--utc", "--format", "json")
 	u.sees(0, `[{"since":"2026-11-21T09:30:00Z","type":"juju-unit","status":"allocating"},`+
-		`{"since":"2026-11-21T10:30:00Z","type":"workload","status":"blocked","message":"no\ndisk"}]`+"\n", "")
+		`{"since":"2026-11-21T10:30:00Z","type":"workload","status":"blocked","message":"no\ndisk"},`+
+		`{"since":"2026-11-21T11:30:00Z","type":"workload","status":"error","message":"hook failed",`+
+		`"reason":"exit status 7: no disk"}]`+"\n", "")
 }

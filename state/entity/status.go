@@ -10,18 +10,26 @@ type Status struct {
 	Since   time.Time      `json:"since"`
 }
 
-// Explained returns the message and, if the workload is in error, the cause: how the hook failed,
-// and the last line that it printed.
-func (s Status) Explained() string {
+// Cause returns why the workload is in error: how the hook failed, and the last line that it
+// printed. It is "" for other statuses.
+func (s Status) Cause() string {
 	reason, _ := s.Data["reason"].(string)
 	line, _ := s.Data["last-line"].(string)
 	switch {
-	case s.Status != StatusError || reason == "":
-		return s.Message
-	case line != "":
+	case s.Status != StatusError:
+		return ""
+	case reason != "" && line != "":
 		reason += ": " + line
 	}
-	return s.Message + " (" + reason + ")"
+	return reason
+}
+
+// Explained returns the message and, if the workload is in error, the cause.
+func (s Status) Explained() string {
+	if cause := s.Cause(); cause != "" {
+		return s.Message + " (" + cause + ")"
+	}
+	return s.Message
 }
 
 // A StatusWord is one of the constants below.

@@ -129,7 +129,7 @@ const (
 type writer struct{ location *time.Location }
 
 func (d writer) status(s entity.Status) mapping {
-	m := mapping{}.always("current", string(s.Status)).with("message", s.Message)
+	m := mapping{}.always("current", string(s.Status)).with("message", s.Message).with("reason", s.Cause())
 	if !s.Since.IsZero() {
 		m = m.always("since", s.Since.In(d.location).Format(sinceFormat))
 	}

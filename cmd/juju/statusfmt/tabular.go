@@ -40,7 +40,7 @@ func History(w io.Writer, past []entity.PastStatus, o Options) error {
 	t.add(plain("Time", "Type", "Status", "Message")...)
 	for _, p := range past {
 		t.add(cell{text: p.Since.In(o.Location).Format(sinceFormat)}, cell{text: string(p.Kind)}, statusCell(p.Status),
-			cell{text: p.Message})
+			cell{text: p.Explained()})
 	}
 	return t.write(w, o.Color, o.Width)
 }
