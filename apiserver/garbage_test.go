@@ -25,6 +25,9 @@ func (g *garbage) request(r *route, self entity.Tag) []byte {
 	if slices.Contains(ends, r.method) && g.IntN(30) > 0 {
 		self, odd = entity.UnitTag("mysql/1"), 0.5
 	}
+	if isOwn(r, storages) && g.IntN(10) > 0 {
+		self = entity.StorageTag(g.storage())
+	}
 	var b strings.Builder
 	g.value(&b, reflect.TypeOf(zero), "", self, odd, 0)
 	return []byte(b.String())
@@ -97,8 +100,12 @@ func (g *garbage) value(b *strings.Builder, t reflect.Type, name string, self en
 		b.WriteString(g.text())
 	case t.Kind() == reflect.Int && sane:
 		b.WriteString(g.pick("0", "0", "1", "80", "81", "443"))
+	case t.Kind() == reflect.Int64 && sane && name == "epoch":
+		b.WriteString(g.pick("1", "2", "3"))
 	case t.Kind() == reflect.Int64 && sane:
 		b.WriteString("60000000000")
+	case t.Kind() == reflect.Uint64 && sane:
+		b.WriteString(g.pick("1", "1024"))
 	case t.Kind() == reflect.Interface && sane:
 		b.WriteString(g.pick(`"x"`, "5", "0.5", "true", "null", `["a"]`, `{"a.b":{"$c":"d"}}`))
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
@@ -112,12 +119,15 @@ func (g *garbage) value(b *strings.Builder, t reflect.Type, name string, self en
 	}
 }
 
+// storage returns the id of a storage instance, as of the units of disk.
+func (g *garbage) storage() string { return fmt.Sprintf("data/%d", g.IntN(5)) }
+
 // word returns a text that a field of this name may have.
 func (g *garbage) word(name string) string {
 	switch name {
 	case "status":
 		return g.pick("active", "blocked", "error", "idle", "executing", "started", "pending", "stopped", "unknown",
-			"running")
+			"running", "completed", "failed")
 	case "protocol":
 		return g.pick("tcp", "udp", "icmp", "sctp")
 	case "addresses":
@@ -126,6 +136,14 @@ func (g *garbage) word(name string) string {
 		return g.pick("mysql/0", "wordpress/0", "wordpress/1", "none/0", "mysql")
 	case "url":
 		return g.pick("local:jammy/mysql-0", "local:jammy/mysql-1", "local:jammy/none-0", "mysql")
+	case "unit":
+		return g.pick("disk/0", "disk/1", "mysql/0")
+	case "storage":
+		return g.storage()
+	case "id":
+		return g.pick("2", "3", "4", "5", "6", "i-0")
+	case "results":
+		return g.pick("", "{}", `{"a":"b"}`)
 	case "ids":
 		return g.pick("0", "1", "7", "0/lxd/0")
 	}
