@@ -19,9 +19,9 @@ func charmHistoryCommand(s *session) *cobra.Command {
 		Short: "Show what hooks and upgrades have changed in a unit's charm directory",
 		Long: `Show what hooks and upgrades have changed in a unit's charm directory, the newest first:
 files that were added (A), modified (M) and deleted (D). What a user has changed is in the
-next commit. (lost) says that a power loss has taken what tells the changes. The directory is
-a git repository, whose path the last line gives. To see a commit whole, use juju ssh and git
-show.`,
+next commit. (lost) says that a power loss has taken what tells the changes. The directory
+is a git repository, whose path the last line gives. To see a commit whole, use juju ssh
+and git show.`,
 		Example: `  juju charm-history web/0
   juju charm-history web/0 -n 3 --format yaml`,
 		Annotations: seeAlso("ssh", "debug-log", "upgrade-charm"),

@@ -29,7 +29,8 @@ of these, the charm comes from the repository that --repository or JUJU_REPOSITO
 
 A unit whose hook has failed is upgraded once that is resolved. With --force-units it is
 upgraded at once; it stays in error, and runs neither upgrade-charm nor config-changed. So
-the hooks of a service that is being destroyed can be mended; its other units keep the charm.
+the hooks of a service that is being destroyed can be mended; its other units keep the
+charm.
 
 Settings that the new charm does not have are kept, but not used, and a warning names
 them. --resource gives the file of a resource; with it, the charm may be the same.
