@@ -49,7 +49,7 @@ func mend(path string) (loose int, back bool, err error) {
 // removeEmpty removes the empty files from a repository's objects, and counts the loose ones that it
 // leaves.
 func removeEmpty(objects string) (loose int, err error) {
-	return loose, filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -65,6 +65,7 @@ func removeEmpty(objects string) (loose int, err error) {
 		}
 		return nil
 	})
+	return loose, err
 }
 
 // headOf returns the hash of the last commit, or zero if there is none.
