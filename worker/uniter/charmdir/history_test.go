@@ -18,6 +18,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// told returns a commit as log shows it.
+func told(c *object.Commit) (line string, err error) {
+	files, err := c.Files()
+	if err != nil {
+		return "", err
+	}
+	line = c.Message + ":"
+	err = files.ForEach(func(f *object.File) error {
+		content, err := f.Contents()
+		line += " " + f.Name + "=" + content
+		return err
+	})
+	return line, err
+}
+
 // log returns the history, oldest first: "message: file=content file=content".
 func (h *History) log(t *testing.T) []string {
 	t.Helper()
@@ -34,16 +49,7 @@ func (h *History) log(t *testing.T) []string {
 	}
 	var lines []string
 	err = commits.ForEach(func(c *object.Commit) error {
-		line := c.Message + ":"
-		files, err := c.Files()
-		if err != nil {
-			return err
-		}
-		err = files.ForEach(func(f *object.File) error {
-			content, err := f.Contents()
-			line += " " + f.Name + "=" + content
-			return err
-		})
+		line, err := told(c)
 		lines = append(lines, line)
 		return err
 	})

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // filesOf returns the files of a repository that a commit may write, below its .git directory.
@@ -106,15 +105,7 @@ func (h *History) lastWhole(t *testing.T) (lines []string) {
 		if err != nil || !whole(repo, next) {
 			return lines
 		}
-		line := c.Message + ":"
-		files, err := c.Files()
-		if err == nil {
-			err = files.ForEach(func(f *object.File) error {
-				content, err := f.Contents()
-				line += " " + f.Name + "=" + content
-				return err
-			})
-		}
+		line, err := told(c)
 		if err != nil {
 			t.Fatal(err)
 		}
