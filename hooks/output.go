@@ -114,9 +114,9 @@ func (o *output) close() error {
 }
 
 // begin assigns the following lines to the module of a hook, and those after its end to between.
-// It returns the files that the hook prints to, which end closes. Both write to the same file, so that lines stay in order. Each is opened
-// separately: the offset of the second is then the end of the last write to stderr, which tells
-// lines of stderr from lines of stdout.
+// It returns the files that the hook prints to, which end closes. Both write to the same file, so
+// that lines stay in order. Each is opened separately: the offset of the second is then the end of
+// the last write to stderr, which tells lines of stderr from lines of stdout.
 func (o *output) begin(module, between string) (stdout, stderr *os.File, err error) {
 	o.mu.Lock()
 	o.read()

@@ -58,8 +58,8 @@ type manifest struct {
 // replaces or removes the files of the charm that was there before and leaves all others
 // alone, unless the new charm has a file of the same name. If it replaces a file that was changed
 // here, it says so in the log, and the history has the file as it was. When it returns nil the charm is
-// on disk. After ErrConflict or a crash the directory may hold a mixture of both charms: the
-// next Deploy, of either, sets that right. After other errors it holds the charm that it held.
+// on disk. After ErrConflict, on a full disk, or after a crash, the directory may hold a mixture of both
+// charms: the next Deploy, of either, sets that right.
 func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta, error) {
 	for _, dir := range []string{d.Path, d.Work} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
