@@ -15,6 +15,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/provider"
+	"juju/provider/keyed"
 	"juju/provider/process"
 	"juju/state/entity"
 )
@@ -47,7 +48,7 @@ type Config struct {
 // Cloud is what one controller has on this host. Its methods are safe for concurrent use.
 type Cloud struct {
 	config Config
-	busy   keyed         // instances that are being started or stopped
+	busy   keyed.Mutex   // instances that are being started or stopped
 	poke   chan struct{} // tells Supervise that there may be a new instance
 }
 
@@ -224,37 +225,4 @@ func writeJSON(path string, v any) error {
 		return err
 	}
 	return process.WriteFile(path, append(text, '\n'))
-}
-
-// keyed is a mutex for each of many keys.
-type keyed struct {
-	mu   sync.Mutex
-	held map[string]chan struct{} // each is closed when its key is free again
-}
-
-func (k *keyed) lock(ctx context.Context, key string) (unlock func(), err error) {
-	for {
-		k.mu.Lock()
-		busy, ok := k.held[key]
-		if !ok {
-			if k.held == nil {
-				k.held = map[string]chan struct{}{}
-			}
-			done := make(chan struct{})
-			k.held[key] = done
-			k.mu.Unlock()
-			return func() {
-				k.mu.Lock()
-				defer k.mu.Unlock()
-				delete(k.held, key)
-				close(done)
-			}, nil
-		}
-		k.mu.Unlock()
-		select {
-		case <-busy:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }

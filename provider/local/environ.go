@@ -49,7 +49,7 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 		return inst, entity.Errorf(entity.NotSupported, "no program for machine agents is known here")
 	}
 	id := instanceID(params)
-	unlock, err := c.busy.lock(ctx, id)
+	unlock, err := c.busy.Lock(ctx, id)
 	if err != nil {
 		return inst, err
 	}
@@ -108,15 +108,13 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 			known = append(known, id)
 		}
 	}
-	slices.Sort(known) // so that two callers that lock several don't deadlock
+	slices.Sort(known)
 	known = slices.Compact(known)
-	for _, id := range known {
-		unlock, err := e.cloud.busy.lock(ctx, id)
-		if err != nil {
-			return err
-		}
-		defer unlock()
+	unlock, err := e.cloud.busy.LockAll(ctx, known)
+	if err != nil {
+		return err
 	}
+	defer unlock()
 	if err := e.cloud.stop(ctx, e.config.Model, known); err != nil {
 		return e.cloud.byHand(err, e.config.Model, known)
 	}

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"net"
@@ -377,38 +376,5 @@ func TestDirectoryOfAnother(t *testing.T) {
 	config.Controller = ""
 	if _, err := New(config); !errors.Is(err, entity.Invalid) {
 		t.Errorf("got error %v for no controller", err)
-	}
-}
-
-func TestKeyed(t *testing.T) {
-	var k keyed
-	unlock, err := k.lock(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := k.lock(ctx, "a"); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v", err)
-	}
-	other, err := k.lock(ctx, "b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other()
-	done := make(chan error)
-	go func() {
-		unlock, err := k.lock(t.Context(), "a")
-		if err == nil {
-			unlock()
-		}
-		done <- err
-	}()
-	unlock()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if len(k.held) != 0 {
-		t.Errorf("%d keys are held", len(k.held))
 	}
 }
