@@ -123,6 +123,23 @@ func CheckSeries(series string, have []string, place string) error {
 	return entity.Errorf(entity.Invalid, "series %q is not available: %s has %s", series, place, strings.Join(have, ", "))
 }
 
+// CheckHardware returns an Invalid error if have does not meet the constraints. A property that is
+// not known meets them. place names what has it, as in "this host".
+func CheckHardware(cons entity.Constraints, have Hardware, place string) error {
+	for _, c := range []struct {
+		key  string
+		have uint64
+	}{
+		{entity.ConstraintCores, have.Cores}, {entity.ConstraintMem, have.Mem}, {entity.ConstraintRootDisk, have.RootDisk},
+	} {
+		if cons.Number(c.key) > c.have && c.have != 0 {
+			value, _ := cons.Get(c.key)
+			return entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: %s has %s", c.key, value, place, have)
+		}
+	}
+	return nil
+}
+
 // Retryable marks err as one that may not occur again: the provisioner repeats such a start by
 // itself, while all other errors wait for the user. Retryable(nil) is nil.
 func Retryable(err error) error {

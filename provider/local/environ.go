@@ -222,26 +222,8 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 	if _, err = rules.Check(params.Constraints); err != nil {
 		return err
 	}
-	return fits(params.Constraints, hardware(e.cloud.config.Dir))
-}
-
-// fits returns an Invalid error if a host with this hardware does not meet the constraints. A
-// property of the host that is not known meets them.
-func fits(cons entity.Constraints, host provider.Hardware) error {
-	for _, c := range []struct {
-		key  string
-		have uint64
-	}{
-		{entity.ConstraintCores, host.Cores}, {entity.ConstraintMem, host.Mem}, {entity.ConstraintRootDisk, host.RootDisk},
-	} {
-		if cons.Number(c.key) > c.have && c.have != 0 {
-			value, _ := cons.Get(c.key)
-			return entity.WithHint(entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: this host has %s", c.key,
-				value, host),
-				"A machine of the local cloud is this host: demand no more than it has, or leave the constraint out.")
-		}
-	}
-	return nil
+	return entity.WithHint(provider.CheckHardware(params.Constraints, hardware(e.cloud.config.Dir), "this host"),
+		"A machine of the local cloud is this host: demand no more than it has, or leave the constraint out.")
 }
 
 // Destroy stops all instances of the model, releases what is left of its storage, and removes its

@@ -59,30 +59,6 @@ func otherArch() string {
 	return "s390x"
 }
 
-// A user who asks for too much is told what there is.
-func TestConstraintsBeyondTheHostAreRefused(t *testing.T) {
-	host := provider.Hardware{Arch: "amd64", Cores: 2, Mem: 2048}
-	for text, want := range map[string]string{
-		"mem=2G cores=2":      "",
-		"mem=2049M":           "constraint mem=2049M cannot be met: this host has arch=amd64 cores=2 mem=2048M",
-		"cores=3":             "constraint cores=3 cannot be met: this host has arch=amd64 cores=2 mem=2048M",
-		"root-disk=9999999T":  "", // which the host does not know
-		"mem= cores=0 tags=x": "",
-	} {
-		cons, err := entity.ParseConstraints(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		if err := fits(cons, host); err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s: got error %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestHostSeries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "os-release")
 	for text, want := range map[string]string{
