@@ -56,6 +56,19 @@ type StartParams struct {
 	Constraints entity.Constraints
 	Placement   string // as the user wrote it, less the scope; "" for none
 	AgentConfig []byte // what the machine agent reads when it starts; holds secrets
+	// Tools are the programs of agents by architecture ("amd64"), for clouds whose instances don't
+	// share the controller's files.
+	Tools map[string]Tools
+}
+
+// Tools is an archive of the programs that run on a machine: machine-agent, unit-agent and
+// hook-tool, in a tar file without folders that is compressed with gzip.
+type Tools struct {
+	URLs   []string // tried in turn
+	SHA256 string   // of the archive, in hex
+	// CACert is the certificate, in PEM, of the authority that has signed those of the servers of
+	// URLs; "" means the authorities that the machine trusts.
+	CACert string
 }
 
 // PrecheckParams is the part of StartParams that a cloud can refuse. An empty series is not

@@ -39,6 +39,10 @@ type Harness struct {
 	Demands []string
 	// Ignored are constraints that the cloud accepts and ignores, by their keys.
 	Ignored map[string]string
+	// Tools are the programs that instances are started with, if the cloud needs any.
+	Tools map[string]provider.Tools
+	// Patience is how long one test may take; 20 s when zero.
+	Patience time.Duration
 }
 
 // Run tests a cloud; fresh makes the Harness of each test.
@@ -64,9 +68,13 @@ func Run(t *testing.T, fresh func(t *testing.T) Harness) {
 		{"DestroyController", testDestroyController},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			h := fresh(t)
+			if h.Patience == 0 {
+				h.Patience = 20 * time.Second
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), h.Patience)
 			defer cancel()
-			w := &world{Harness: fresh(t), ctx: ctx}
+			w := &world{Harness: h, ctx: ctx}
 			w.a = w.open(t, ModelA)
 			c.test(t, w)
 		})
@@ -91,15 +99,16 @@ func (w *world) open(t *testing.T, model string) provider.Environ {
 
 func (w *world) start(t *testing.T, e provider.Environ, machine, nonce string) provider.Instance {
 	t.Helper()
-	inst, err := e.StartInstance(w.ctx, params(machine, nonce))
+	inst, err := e.StartInstance(w.ctx, w.params(machine, nonce))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return inst
 }
 
-func params(machine, nonce string) provider.StartParams {
-	return provider.StartParams{MachineID: machine, Nonce: nonce, AgentConfig: []byte("secret of " + machine)}
+func (w *world) params(machine, nonce string) provider.StartParams {
+	return provider.StartParams{MachineID: machine, Nonce: nonce, AgentConfig: []byte("secret of " + machine),
+		Tools: w.Tools}
 }
 
 func (w *world) list(t *testing.T, e provider.Environ) []provider.Instance {
@@ -183,7 +192,7 @@ func testManyAtOnce(t *testing.T, w *world) {
 	for m := range machines {
 		for range callers {
 			wg.Go(func() {
-				if _, err := w.a.StartInstance(w.ctx, params(fmt.Sprint(m), "n")); err != nil {
+				if _, err := w.a.StartInstance(w.ctx, w.params(fmt.Sprint(m), "n")); err != nil {
 					t.Error(err)
 				}
 			})
@@ -267,7 +276,7 @@ func testRefusals(t *testing.T, w *world) {
 		"machine":     func(p *provider.StartParams) { p.MachineID = "../0" },
 		"nonce":       func(p *provider.StartParams) { p.Nonce = "" },
 	} {
-		p := params("0", "n")
+		p := w.params("0", "n")
 		bad(&p)
 		_, err := w.a.StartInstance(w.ctx, p)
 		if err != nil && strings.Contains(err.Error(), "cannot start") {
@@ -322,7 +331,7 @@ func testDemands(t *testing.T, w *world) {
 		if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Constraints: demand}); !errors.Is(err, entity.Invalid) {
 			t.Errorf("precheck of %s: got error %v, want one that is Invalid", text, err)
 		}
-		p := params("0", "n")
+		p := w.params("0", "n")
 		p.Constraints = demand
 		if _, err := w.a.StartInstance(w.ctx, p); !errors.Is(err, entity.Invalid) || provider.IsRetryable(err) {
 			t.Errorf("start with %s: got error %v, want one that is Invalid", text, err)
@@ -356,7 +365,7 @@ func testIgnored(t *testing.T, w *world) {
 func testCancelledStart(t *testing.T, w *world) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	cancel()
-	if _, err := w.a.StartInstance(ctx, params("0", "n")); !errors.Is(err, context.Canceled) {
+	if _, err := w.a.StartInstance(ctx, w.params("0", "n")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want that the context is done", err)
 	}
 	if all := w.list(t, w.a); len(all) != 0 {
