@@ -1,0 +1,211 @@
+package cloudinit
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// archive returns tools with these files, in which each file holds its name.
+func archive(t *testing.T, names ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, name := range names {
+		err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(name)), Uid: 12345})
+		if err == nil {
+			_, err = w.Write([]byte(name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func certificate(s *httptest.Server) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+}
+
+// fetchInto runs the part of the script that downloads, with no programs but the given one that can
+// download. It returns the directory of the programs, and what was printed.
+func fetchInto(t *testing.T, dir, program string, tools provider.Tools, before string) (string, string, error) {
+	t.Helper()
+	bin := t.TempDir()
+	for _, name := range []string{program, "sh", "sha256sum", "tar", "gzip", "mktemp", "mkdir", "rm", "mv", "sync", "sleep", "timeout"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Skipf("there is no %s here", name)
+		}
+		// Not a link: pyenv's programs look at the name they are called by.
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nexec "+path+" \"$@\"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head, err := variables(dir, tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/bin/sh")
+	if program == "python3" { // whose real path may be a script of pyenv, which needs the rest
+		if path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output(); err == nil {
+			text := "#!/bin/sh\nexec " + strings.TrimSpace(string(path)) + " \"$@\"\n"
+			if err := os.WriteFile(filepath.Join(bin, program), []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cmd.Env = []string{"PATH=" + bin, "pause=0", "attempts=3"}
+	cmd.Stdin = strings.NewReader(head + before + fetch)
+	out, err := cmd.CombinedOutput()
+	return filepath.Join(dir, tools.SHA256[:16]), string(out), err
+}
+
+func TestProgramsAreDownloadedByWhatIsThere(t *testing.T) {
+	text := archive(t, "machine-agent", "unit-agent")
+	var asked atomic.Int32
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1)%2 == 1 { // each first attempt fails
+			http.Error(w, "not yet", http.StatusServiceUnavailable)
+			return
+		}
+		w.Write(text)
+	}))
+	defer server.Close()
+	for _, program := range []string{"curl", "python3", "wget"} {
+		t.Run(program, func(t *testing.T) {
+			tools := provider.Tools{URLs: []string{server.URL + "/tools?a=b&c='d"}, SHA256: hash(text), CACert: certificate(server)}
+			dir := filepath.Join(t.TempDir(), "a", "b")
+			in, out, err := fetchInto(t, dir, program, tools, "")
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if got, err := os.ReadFile(filepath.Join(in, "unit-agent")); string(got) != "unit-agent" {
+				t.Errorf("unit-agent holds %q (%v)", got, err)
+			}
+			if all, err := os.ReadDir(dir); len(all) != 1 {
+				t.Errorf("left are %v (%v), want the programs alone", all, err)
+			}
+			if info, err := os.Stat(in); err != nil || info.Mode().Perm() != 0o755 {
+				t.Errorf("the directory is %v (%v)", info, err)
+			}
+			// What is there is not downloaded again.
+			before := asked.Load()
+			if _, out, err := fetchInto(t, dir, program, tools, ""); err != nil || asked.Load() != before {
+				t.Errorf("the second time: %v, %s", err, out)
+			}
+		})
+	}
+}
+
+func TestWrongProgramsAreNotInstalled(t *testing.T) {
+	good, empty := archive(t, "machine-agent"), archive(t, "README")
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/good":
+			w.Write(good)
+		case "/empty":
+			w.Write(empty)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	other := httptest.NewUnstartedServer(server.Config.Handler)
+	other.TLS = &tls.Config{}
+	other.StartTLS()
+	defer other.Close()
+	ca := certificate(server)
+	for name, test := range map[string]struct {
+		tools provider.Tools
+		want  string
+	}{
+		"hash":  {provider.Tools{URLs: []string{server.URL + "/empty"}, SHA256: hash(good), CACert: ca}, "another SHA-256"},
+		"none":  {provider.Tools{URLs: []string{server.URL + "/none"}, SHA256: hash(good), CACert: ca}, "gave up after 3"},
+		"empty": {provider.Tools{URLs: []string{server.URL + "/empty"}, SHA256: hash(empty), CACert: ca}, "no machine-agent"},
+		"trust": {provider.Tools{URLs: []string{server.URL + "/good"}, SHA256: hash(good)}, "gave up after 3"},
+	} {
+		for _, program := range []string{"curl", "python3", "wget"} {
+			t.Run(name+" "+program, func(t *testing.T) {
+				dir := t.TempDir()
+				_, out, err := fetchInto(t, dir, program, test.tools, "")
+				if err == nil || !strings.Contains(out, test.want) {
+					t.Errorf("got %v, %s; want %q", err, out, test.want)
+				}
+				if all, _ := os.ReadDir(dir); len(all) != 0 {
+					t.Errorf("left are %v", all)
+				}
+			})
+		}
+	}
+	// The second of two URLs will do.
+	tools := provider.Tools{URLs: []string{server.URL + "/none", server.URL + "/empty", server.URL + "/good"},
+		SHA256: hash(good), CACert: ca}
+	if _, out, err := fetchInto(t, t.TempDir(), "curl", tools, "attempts=1\n"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestScript(t *testing.T) {
+	good := provider.Tools{URLs: []string{"https://10.0.0.1:17070/tools"}, SHA256: strings.Repeat("ab", 32)}
+	text, err := Script("0/lxd/1", good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"#!/bin/sh\n", "unit='jujud-machine-0-lxd-1'\n",
+		"agent='/var/lib/juju/agents/machine-0-lxd-1'\n", "tools='/var/lib/juju/tools/abababababababab'\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the script has no %q", want)
+		}
+	}
+	if out, err := exec.Command("/bin/sh", "-n", "-c", text).CombinedOutput(); err != nil {
+		t.Errorf("the script is no script: %v: %s", err, out)
+	}
+	for name, change := range map[string]func(*provider.Tools){
+		"no URL":         func(t *provider.Tools) { t.URLs = nil },
+		"a blank":        func(t *provider.Tools) { t.URLs = []string{"https://a/b c"} },
+		"another scheme": func(t *provider.Tools) { t.URLs = []string{"file:///tools"} },
+		"no hash":        func(t *provider.Tools) { t.SHA256 = "" },
+		"a long hash":    func(t *provider.Tools) { t.SHA256 += "\n" },
+		"no PEM":         func(t *provider.Tools) { t.CACert = "x" },
+		"no certificate": func(t *provider.Tools) {
+			t.CACert = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")}))
+		},
+	} {
+		bad := good
+		change(&bad)
+		if _, err := Script("0", bad); !errors.Is(err, entity.Invalid) {
+			t.Errorf("%s: got error %v", name, err)
+		}
+	}
+	quoted, err := exec.Command("/bin/sh", "-c", assign("v", "it's\n$(false)`")+`printf %s "$v"`).Output()
+	if fmt.Sprint(string(quoted), err) != "it's\n$(false)`<nil>" {
+		t.Errorf("the shell reads %q (%v)", quoted, err)
+	}
+}
