@@ -1,0 +1,143 @@
+package lxd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/canonical/lxd/shared/api"
+	"github.com/juju/loggo"
+
+	"juju/provider"
+	"juju/provider/keyed"
+	"juju/state/entity"
+)
+
+var logger = loggo.GetLogger("juju.provider.lxd")
+
+// Config is what a Cloud needs.
+type Config struct {
+	Endpoint   string // the path of LXD's unix socket, or "https://HOST:PORT"
+	ClientCert string // PEM; for https
+	ClientKey  string // PEM; for https
+	ServerCert string // PEM; the one that the server must have. "" for one by an authority of this host
+	Controller string // UUID
+
+	Project  string   // of LXD; "" for the default one
+	Profiles []string // that containers have; none for "default"
+	Network  string   // that containers are in; "" for what the profiles say
+	Pool     string   // of root disks and storage; "" for that of the profiles' root disk
+
+	// ImageServer is the URL of a simplestreams server, from which LXD copies images that it does
+	// not have; "" for none.
+	ImageServer string
+	// AddressWait is how long StartInstance waits for a container's address; 0 for 30 s. A container
+	// without one is started all the same.
+	AddressWait time.Duration
+}
+
+// Cloud is what one controller has on a server. Its methods are safe for concurrent use.
+type Cloud struct {
+	config Config
+	client *client
+	busy   keyed.Mutex // instances that are being started or stopped
+
+	mu   sync.Mutex
+	info *api.Server // nil until the server has said it
+}
+
+// New returns the cloud of one controller. It sends nothing to the server. The error is Invalid if
+// the configuration can't be right.
+func New(config Config) (*Cloud, error) {
+	if config.Controller == "" {
+		return nil, entity.Errorf(entity.Invalid, "cannot use LXD: no controller is named")
+	}
+	if len(config.Profiles) == 0 {
+		config.Profiles = []string{"default"}
+	}
+	if config.AddressWait == 0 {
+		config.AddressWait = 30 * time.Second
+	}
+	client, err := newClient(config)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use LXD: %w", err)
+	}
+	return &Cloud{config: config, client: client}, nil
+}
+
+// Open opens a model; it is a provider.Open.
+func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
+	if config.Controller != c.config.Controller {
+		return nil, entity.Errorf(entity.Invalid, "cannot open a model of controller %q in the cloud of %q", config.Controller,
+			c.config.Controller)
+	}
+	if config.Model == "" {
+		return nil, entity.Errorf(entity.Invalid, "cannot open a model without a UUID")
+	}
+	return &environ{cloud: c, config: config}, nil
+}
+
+// Close closes the connections that are idle.
+func (c *Cloud) Close() { c.client.http.CloseIdleConnections() }
+
+// extensions are the parts of LXD's API that are used here and that old servers lack.
+var extensions = []string{"instances", "cloud_init", "image_types", "resources_v2", "projects"}
+
+// server returns what the server says of itself. The error is Unauthorized if it does not trust
+// this client, and NotSupported if it is too old.
+func (c *Cloud) server(ctx context.Context) (*api.Server, error) {
+	c.mu.Lock()
+	known := c.info
+	c.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	var s api.Server
+	if err := c.client.get(ctx, "/1.0", nil, &s); err != nil {
+		return nil, err
+	}
+	if s.Auth != "trusted" {
+		return nil, entity.WithHint(entity.Errorf(entity.Unauthorized, "LXD at %s does not trust this client's certificate",
+			c.config.Endpoint), "On the server: lxc config trust add CERTIFICATE-FILE")
+	}
+	for _, name := range extensions {
+		if !slices.Contains(s.APIExtensions, name) {
+			return nil, entity.Errorf(entity.NotSupported, "LXD %s at %s lacks the API extension %q",
+				s.Environment.ServerVersion, c.config.Endpoint, name)
+		}
+	}
+	c.mu.Lock()
+	c.info = &s
+	c.mu.Unlock()
+	return &s, nil
+}
+
+// members returns the members of the cluster that can take containers; none without a cluster.
+func (c *Cloud) members(ctx context.Context) ([]api.ClusterMember, error) {
+	s, err := c.server(ctx)
+	if err != nil || !s.Environment.ServerClustered {
+		return nil, err
+	}
+	var all []api.ClusterMember
+	if err := c.client.get(ctx, "/1.0/cluster/members", recursion(1), &all); err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(m api.ClusterMember) bool { return m.Status != "Online" })
+	slices.SortFunc(all, func(a, b api.ClusterMember) int { return strings.Compare(a.ServerName, b.ServerName) })
+	return all, nil
+}
+
+// architectures maps LXD's names of architectures to the orchestrator's.
+var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64", "armv7l": "armhf", "i686": "i386",
+	"ppc64le": "ppc64el", "riscv64": "riscv64", "s390x": "s390x"}
+
+// arch returns the orchestrator's name of an architecture.
+func arch(lxd string) string {
+	if name, ok := architectures[lxd]; ok {
+		return name
+	}
+	return lxd
+}

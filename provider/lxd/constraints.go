@@ -1,0 +1,251 @@
+package lxd
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/canonical/lxd/shared/api"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// ConstraintRules says that cores, mem and root-disk become limits of the container. An instance
+// type is one of LXD's ("c2-m4"), a zone a member of the cluster, and the source of the root disk a
+// storage pool. A pool that is a directory can't bound root disks: they are then ignored too.
+func (e *environ) ConstraintRules(ctx context.Context) (entity.ConstraintRules, error) {
+	c, rules := e.cloud, entity.DefaultConstraintRules()
+	server, err := c.server(ctx)
+	if err != nil {
+		return rules, err
+	}
+	members, err := c.members(ctx)
+	if err != nil {
+		return rules, err
+	}
+	var pools []api.StoragePool
+	if err := c.client.get(ctx, "/1.0/storage-pools", recursion(1), &pools); err != nil {
+		return rules, err
+	}
+	own, err := c.pool(ctx)
+	if err != nil {
+		return rules, err
+	}
+	rules.Unsupported = []string{
+		entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCPUPower, entity.ConstraintImageID,
+		entity.ConstraintInstanceRole, entity.ConstraintSpaces, entity.ConstraintTags,
+	}
+	if len(members) == 0 {
+		rules.Unsupported = append(rules.Unsupported, entity.ConstraintZones)
+	}
+	arches := []string{arch(server.Environment.KernelArchitecture)}
+	for _, m := range members {
+		arches = append(arches, arch(m.Architecture))
+	}
+	var names []string
+	for _, p := range pools {
+		names = append(names, p.Name)
+		if p.Name == own && p.Driver == "dir" {
+			rules.Unsupported = append(rules.Unsupported, entity.ConstraintRootDisk)
+		}
+	}
+	slices.Sort(arches)
+	rules.Values = map[string][]string{
+		entity.ConstraintArch:           slices.Compact(arches),
+		entity.ConstraintRootDiskSource: names,
+		entity.ConstraintVirtType:       {string(api.InstanceTypeContainer)},
+	}
+	return rules, nil
+}
+
+// pool returns the storage pool of root disks: the one configured, or that of the profiles.
+func (c *Cloud) pool(ctx context.Context) (string, error) {
+	if c.config.Pool != "" {
+		return c.config.Pool, nil
+	}
+	pool := ""
+	for _, name := range c.config.Profiles {
+		var p api.Profile
+		if err := c.client.get(ctx, "/1.0/profiles/"+url.PathEscape(name), nil, &p); err != nil {
+			return "", err
+		}
+		for _, device := range p.Devices { // a later profile wins, as in LXD
+			if device["type"] == "disk" && device["path"] == "/" {
+				pool = device["pool"]
+			}
+		}
+	}
+	if pool == "" {
+		return "", entity.WithHint(entity.Errorf(entity.Invalid, "LXD's profile %s has no root disk",
+			strings.Join(c.config.Profiles, ", ")), "Give it one, or configure the storage pool.")
+	}
+	return pool, nil
+}
+
+// PrecheckInstance refuses a series without an image, a placement that is no member of the cluster,
+// constraints that contradict each other, and constraints that ask for more than a host of
+// containers has.
+func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
+	if params.Series != "" {
+		have, err := e.cloud.series(ctx)
+		if err != nil {
+			return err
+		}
+		if len(have) == 0 {
+			return e.cloud.noImage(params.Series)
+		}
+		if err := provider.CheckSeries(params.Series, have, "LXD"); err != nil {
+			return entity.WithHint(err, "%s", entity.Hint(e.cloud.noImage(params.Series)))
+		}
+	}
+	_, err := e.candidates(ctx, params.Constraints, params.Placement)
+	return err
+}
+
+// candidates returns the members of the cluster on which an instance may be, or one that is "" if
+// there is no cluster. The error is Invalid if there is none.
+func (e *environ) candidates(ctx context.Context, cons entity.Constraints, placement string) ([]string, error) {
+	members, err := e.cloud.members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]string, 0, len(members))
+	for _, m := range members {
+		all = append(all, m.ServerName)
+	}
+	where, err := zones(all, cons, placement)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := e.ConstraintRules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := rules.Check(cons); err != nil {
+		return nil, err
+	}
+	wanted, _ := cons.Get(entity.ConstraintArch)
+	if cons.Number(entity.ConstraintCores)+cons.Number(entity.ConstraintMem)+cons.Number(entity.ConstraintRootDisk) == 0 &&
+		(wanted == "" || len(members) == 0) {
+		return where, nil
+	}
+	var fit []string
+	for _, name := range where {
+		have, err2 := e.cloud.resources(ctx, name, cons)
+		if err2 != nil {
+			return nil, err2
+		}
+		place := "the LXD host"
+		if name != "" {
+			place = "LXD member " + name
+		}
+		err2 = provider.CheckHardware(cons, have, place)
+		if wanted != "" && wanted != have.Arch {
+			err2 = entity.Errorf(entity.Invalid, "constraint arch=%s cannot be met: %s has %s", wanted, place, have)
+		}
+		if err2 == nil {
+			fit = append(fit, name)
+		} else {
+			err = err2
+		}
+	}
+	if len(fit) == 0 {
+		return nil, entity.WithHint(err, "Demand no more than a host of LXD has, or leave the constraint out.")
+	}
+	return fit, nil
+}
+
+// zones returns the members that a placement or the constraint zones allows: all if neither says
+// anything, and one that is "" if there is no cluster.
+func zones(members []string, cons entity.Constraints, placement string) ([]string, error) {
+	text, _ := cons.Get(entity.ConstraintZones)
+	wanted := strings.Split(text, ",")
+	if placement != "" {
+		name, ok := strings.CutPrefix(placement, "zone=")
+		if !ok || len(members) == 0 {
+			return nil, entity.Errorf(entity.Invalid, "unknown placement directive: %s", placement)
+		}
+		wanted, text = []string{name}, name
+	}
+	switch {
+	case len(members) == 0:
+		return []string{""}, nil
+	case text == "":
+		return members, nil
+	}
+	for _, name := range wanted {
+		if !slices.Contains(members, name) {
+			return nil, entity.Errorf(entity.Invalid, "availability zone %q is not a member of the LXD cluster that is online: "+
+				"it has %s", name, strings.Join(members, ", "))
+		}
+	}
+	return wanted, nil
+}
+
+// target adds the name of a member to a request; "" adds nothing.
+func target(member string) url.Values {
+	if member == "" {
+		return nil
+	}
+	return url.Values{"target": {member}}
+}
+
+// resources returns what a member has, or the server if that is "": all of it, in use or not. The
+// disk is that of the pool for root disks.
+func (c *Cloud) resources(ctx context.Context, member string, cons entity.Constraints) (h provider.Hardware, err error) {
+	var all api.Resources
+	if err := c.client.get(ctx, "/1.0/resources", target(member), &all); err != nil {
+		return h, err
+	}
+	h = provider.Hardware{Arch: arch(all.CPU.Architecture), Cores: all.CPU.Total, Mem: all.Memory.Total >> 20}
+	if cons.Number(entity.ConstraintRootDisk) == 0 {
+		return h, nil
+	}
+	pool, ok := cons.Get(entity.ConstraintRootDiskSource)
+	if !ok || pool == "" {
+		if pool, err = c.pool(ctx); err != nil {
+			return h, err
+		}
+	}
+	var disk api.ResourcesStoragePool
+	err = c.client.get(ctx, fmt.Sprintf("/1.0/storage-pools/%s/resources", url.PathEscape(pool)), target(member), &disk)
+	h.RootDisk = disk.Space.Total >> 20
+	return h, err
+}
+
+// devices returns the devices and the configuration that constraints and the cloud's own settings
+// add to those of the profiles.
+func (c *Cloud) devices(ctx context.Context, rules entity.ConstraintRules, cons entity.Constraints) (
+	devices map[string]map[string]string, config map[string]string, err error) {
+	devices, config = map[string]map[string]string{}, map[string]string{}
+	if n := cons.Number(entity.ConstraintCores); n > 0 {
+		config["limits.cpu"] = fmt.Sprint(n)
+	}
+	if n := cons.Number(entity.ConstraintMem); n > 0 {
+		config["limits.memory"] = size(n)
+	}
+	pool, _ := cons.Get(entity.ConstraintRootDiskSource)
+	disk := cons.Number(entity.ConstraintRootDisk)
+	if slices.Contains(rules.Unsupported, entity.ConstraintRootDisk) && pool == "" {
+		disk = 0
+	}
+	if c.config.Pool != "" || pool != "" || disk > 0 {
+		if pool == "" {
+			if pool, err = c.pool(ctx); err != nil {
+				return nil, nil, err
+			}
+		}
+		root := map[string]string{"type": "disk", "path": "/", "pool": pool}
+		if disk > 0 {
+			root["size"] = size(disk)
+		}
+		devices["root"] = root
+	}
+	if c.config.Network != "" {
+		devices["eth0"] = map[string]string{"type": "nic", "name": "eth0", "network": c.config.Network}
+	}
+	return devices, config, nil
+}

@@ -1,0 +1,136 @@
+package lxd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/canonical/lxd/shared/api"
+	"golang.org/x/sync/errgroup"
+
+	"juju/provider"
+)
+
+// environ is one model of a Cloud.
+type environ struct {
+	cloud  *Cloud
+	config provider.Config
+}
+
+// Instances returns the containers that have the model's tags, including those that were made and
+// not started.
+func (e *environ) Instances(ctx context.Context) ([]provider.Instance, error) {
+	found, err := e.cloud.find(ctx, e.config.Model)
+	if err == nil {
+		var all []provider.Instance
+		if all, err = e.cloud.publics(ctx, found); err == nil {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot list instances: %w", err)
+}
+
+// Series returns the series of images that LXD has, or that it can copy from the configured image
+// server.
+func (e *environ) Series(ctx context.Context) ([]string, error) { return e.cloud.series(ctx) }
+
+// StopInstances kills the containers and deletes them with their root disks. Hooks that still run
+// are not waited for.
+func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	// What has other names or tags was never an instance of this model.
+	found, err := e.cloud.find(ctx, e.config.Model)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	var names []string
+	for _, i := range found {
+		if wanted[i.Name] {
+			names = append(names, i.Name)
+		}
+	}
+	return e.cloud.stop(ctx, names)
+}
+
+// stop deletes containers, of any model.
+func (c *Cloud) stop(ctx context.Context, names []string) error {
+	unlock, err := c.busy.LockAll(ctx, names)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var g errgroup.Group
+	g.SetLimit(4)
+	for _, name := range names {
+		g.Go(func() error { return c.remove(ctx, name) })
+	}
+	return g.Wait()
+}
+
+// remove deletes one container, for a caller that has its lock; nil if there is none.
+func (c *Cloud) remove(ctx context.Context, name string) error {
+	i, err := c.instance(ctx, name)
+	if isGone(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if i.StatusCode != api.Stopped {
+		_, err := c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
+			api.InstanceStatePut{Action: "stop", Force: true, Timeout: -1})
+		if isGone(err) {
+			return nil
+		} else if err != nil && !isStopped(err) {
+			return err
+		}
+	}
+	if _, err = c.client.do(ctx, http.MethodDelete, instancePath(name), nil, nil); isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// isStopped reports whether a stop failed because the container has stopped.
+func isStopped(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && mentions(r.text, []string{"already stopped", "not running", "is not running"})
+}
+
+// Destroy deletes all containers and storage volumes of the model.
+func (e *environ) Destroy(ctx context.Context) error {
+	if err := e.cloud.destroy(ctx, e.config.Model); err != nil {
+		return fmt.Errorf("cannot destroy what model %s has: %w", e.config.Model, err)
+	}
+	return nil
+}
+
+// DestroyController deletes all containers and storage volumes of the controller.
+func (e *environ) DestroyController(ctx context.Context) error {
+	if err := e.cloud.destroy(ctx, ""); err != nil {
+		return fmt.Errorf("cannot destroy what controller %s has: %w", e.config.Controller, err)
+	}
+	return nil
+}
+
+// destroy deletes what a model has, or with "" what the controller has.
+func (c *Cloud) destroy(ctx context.Context, model string) error {
+	found, err := c.find(ctx, model)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, i := range found {
+		names = append(names, i.Name)
+	}
+	if err := c.stop(ctx, names); err != nil {
+		return err
+	}
+	return c.removeVolumes(ctx, model)
+}

@@ -1,0 +1,114 @@
+package lxd
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// errSlow means that LXD did not answer within a request's time.
+var errSlow = errors.New("it does not answer in time")
+
+// A refusal is what LXD says to a request that it does not grant, or of an operation that failed.
+type refusal struct {
+	status int // of HTTP; 0 for an operation
+	text   string
+	cause  error // nil or syscall.ENOSPC
+}
+
+func (r *refusal) Error() string { return r.text }
+func (r *refusal) Unwrap() error { return r.cause }
+
+// passing are parts of LXD's messages about what may pass by itself.
+var passing = []string{"is busy", "busy running", "already running", "context deadline exceeded", "timed out", "timeout",
+	"database is locked", "connection refused", "try again", "in progress"}
+
+// lasting are parts of its messages, about operations, that repeat until someone acts.
+var lasting = []string{"Invalid ", "doesn't exist", "not found", "not supported", "No storage pool", "isn't allowed",
+	"not allowed"}
+
+// refused returns the error for a request that was answered with an HTTP status. Its kind says what
+// to do about it: it may pass, or it is Invalid, Unauthorized or NotSupported.
+func refused(status int, text string) error {
+	r := &refusal{status: status, text: text}
+	switch {
+	case diskFull(r) || mentions(text, passing):
+		return provider.Retryable(r)
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return entity.Errorf(entity.Unauthorized, "%w", r)
+	case status == http.StatusNotImplemented:
+		return entity.Errorf(entity.NotSupported, "%w", r)
+	case status == http.StatusBadRequest, status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return entity.Errorf(entity.Invalid, "%w", r)
+	}
+	return provider.Retryable(r)
+}
+
+// failed returns the error for an operation that failed. LXD says why in words alone, so what is not
+// known to last is taken for something that may pass.
+func failed(text string) error {
+	r := &refusal{text: text}
+	if diskFull(r) || mentions(text, passing) || !mentions(text, lasting) {
+		return provider.Retryable(r)
+	}
+	return entity.Errorf(entity.Invalid, "%w", r)
+}
+
+func mentions(text string, parts []string) bool {
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// diskFull reports whether the server has no room, and notes it.
+func diskFull(r *refusal) bool {
+	if mentions(r.text, []string{"no space left on device", "disk quota exceeded", "No space left", "Disk quota exceeded"}) {
+		r.cause = syscall.ENOSPC
+	}
+	return r.cause != nil
+}
+
+// isGone reports whether LXD has no such object.
+func isGone(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && (r.status == http.StatusNotFound ||
+		r.status == 0 && strings.Contains(r.text, "not found"))
+}
+
+// unreachable returns the error for a request that got no answer.
+func (c *client) unreachable(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		if !errors.Is(cause, errSlow) {
+			return ctx.Err()
+		}
+		err = cause
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var verify *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	err2 := fmt.Errorf("LXD at %s: %w", c.endpoint, err)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return entity.WithHint(entity.Errorf(entity.Unauthorized, "%w", err2),
+			"Only root and the members of LXD's group can use its socket.")
+	case errors.Is(err, errOtherServer), errors.As(err, &verify), errors.As(err, &authority):
+		return entity.Errorf(entity.Invalid, "%w", err2)
+	}
+	return provider.Retryable(err2)
+}

@@ -1,0 +1,145 @@
+package lxd
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/provider"
+	"juju/provider/providertest"
+	"juju/state/entity"
+)
+
+// What LXD says is sorted into what may pass, and what does not.
+func TestRefusals(t *testing.T) {
+	for text, want := range map[string]entity.Kind{
+		"404 Image alias not found":                                        entity.Invalid,
+		"400 Provided instance type doesn't exist: x":                      entity.Invalid,
+		"403 not authorized":                                               entity.Unauthorized,
+		"501 no such thing":                                                entity.NotSupported,
+		"500 database is locked":                                           entity.Unavailable,
+		"500 something else":                                               entity.Unavailable,
+		"503 LXD is shutting down":                                         entity.Unavailable,
+		"412 ETag doesn't match":                                           entity.Unavailable,
+		"409 already exists":                                               entity.Unavailable,
+		"400 Instance is busy running a \"stop\" operation":                entity.Unavailable,
+		"0 Failed creating instance: no space left on device":              entity.Unavailable,
+		"0 Failed to run: forkstart: exit status 1":                        entity.Unavailable,
+		"0 Invalid devices: Device validation failed for \"eth0\"":         entity.Invalid,
+		"0 Failed loading instance: Storage pool not found":                entity.Invalid,
+		"0 Failed creating instance record: not found: database is locked": entity.Unavailable,
+	} {
+		code, text, _ := strings.Cut(text, " ")
+		status := map[string]int{"400": 400, "403": 403, "404": 404, "409": 409, "412": 412, "500": 500, "501": 501, "503": 503}[code]
+		err := failed(text)
+		if status != 0 {
+			err = refused(status, text)
+		}
+		if entity.KindOf(err) != want || err.Error() != text {
+			t.Errorf("%s %s: %q, want %q", code, text, entity.KindOf(err), want)
+		}
+		if entity.IsDiskFull(err) != strings.Contains(text, "no space") {
+			t.Errorf("%s: disk is full: %v", text, entity.IsDiskFull(err))
+		}
+	}
+	if !isGone(refused(http.StatusNotFound, "x")) || isGone(refused(400, "not found")) || !isGone(failed("Instance not found")) {
+		t.Error("not found is not found by its status")
+	}
+}
+
+// A server that can't be reached may be there later, and each request ends with its context.
+func TestUnreachable(t *testing.T) {
+	dir := t.TempDir()
+	silent, err := net.Listen("unix", filepath.Join(dir, "silent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	open := func(endpoint string) *environ {
+		c, err := New(Config{Endpoint: endpoint, Controller: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.Open(t.Context(), provider.Config{Controller: "c", Model: providertest.ModelA})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.(*environ)
+	}
+	_, err = open(filepath.Join(dir, "none")).StartInstance(t.Context(), params("0", "n"))
+	if !provider.IsRetryable(err) || !strings.Contains(err.Error(), "no such file") || strings.Contains(err.Error(), "http://") {
+		t.Errorf("got error %v without a socket", err)
+	}
+	e := open(filepath.Join(dir, "silent"))
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	for name, call := range map[string]func() error{
+		"start":     func() error { _, err := e.StartInstance(short, params("0", "n")); return err },
+		"stop":      func() error { return e.StopInstances(short, "i") },
+		"instances": func() error { _, err := e.Instances(short); return err },
+		"series":    func() error { _, err := e.Series(short); return err },
+		"rules":     func() error { _, err := e.ConstraintRules(short); return err },
+		"precheck":  func() error { return e.PrecheckInstance(short, provider.PrecheckParams{Series: "x"}) },
+		"destroy":   func() error { return e.Destroy(short) },
+		"all":       func() error { return e.DestroyController(short) },
+		"create": func() error {
+			_, err := e.CreateFilesystem(short, provider.FilesystemParams{Storage: "data/0", Pool: entity.StoragePool{Provider: "lxd"}})
+			return err
+		},
+		"attach": func() error {
+			_, err := e.AttachFilesystem(short, provider.AttachmentParams{Filesystem: "p:v", Instance: "i"})
+			return err
+		},
+		"detach": func() error {
+			return e.DetachFilesystem(short, provider.AttachmentParams{Filesystem: "p:v", Instance: "i"})
+		},
+		"remove":  func() error { return e.DestroyFilesystem(short, "p:v") },
+		"release": func() error { return e.ReleaseFilesystem(short, "p:v") },
+	} {
+		if err := call(); !errors.Is(err, context.DeadlineExceeded) || provider.IsRetryable(err) {
+			t.Errorf("%s: got error %v, want that of the context", name, err)
+		}
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("the calls took %v after their context was done", took)
+	}
+}
+
+func TestConfigurationThatCannotBeRight(t *testing.T) {
+	cert, key := selfSigned(t, "")
+	good := Config{Endpoint: "https://10.0.0.1:8443", ClientCert: cert, ClientKey: key, ServerCert: cert, Controller: "c"}
+	if _, err := New(good); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Config){
+		"no controller":     func(c *Config) { c.Controller = "" },
+		"no endpoint":       func(c *Config) { c.Endpoint = "" },
+		"a relative path":   func(c *Config) { c.Endpoint = "unix.socket" },
+		"no TLS":            func(c *Config) { c.Endpoint = "http://10.0.0.1:8443" },
+		"a path in the URL": func(c *Config) { c.Endpoint += "/1.0" },
+		"no key":            func(c *Config) { c.ClientKey = "" },
+		"no PEM":            func(c *Config) { c.ServerCert = "x" },
+		"a key for a pin":   func(c *Config) { c.ServerCert = key },
+	} {
+		bad := good
+		change(&bad)
+		if _, err := New(bad); !errors.Is(err, entity.Invalid) {
+			t.Errorf("%s: got error %v", name, err)
+		}
+	}
+	c, err := New(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, config := range []provider.Config{{Controller: "d", Model: "m"}, {Controller: "c"}} {
+		if _, err := c.Open(t.Context(), config); !errors.Is(err, entity.Invalid) {
+			t.Errorf("opened %v: %v", config, err)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package lxd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/canonical/lxd/shared/api"
+
+	"juju/provider"
+	"juju/provider/cloudinit"
+	"juju/state/entity"
+)
+
+// A filesystem of the cloud's own pool is a custom storage volume of LXD's; its ID is "POOL:VOLUME".
+// One of the pool rootfs is a directory in a container, and its ID is "INSTANCE/NAME".
+
+// volumePath returns the path in the API of the volume with an ID. The error is Invalid if there can
+// be none.
+func volumePath(id string) (string, error) {
+	pool, volume, ok := strings.Cut(id, ":")
+	if !ok || pool == "" || volume == "" {
+		return "", entity.Errorf(entity.Invalid, "%q is no filesystem of this cloud", id)
+	}
+	return volumesPath(pool) + "/" + url.PathEscape(volume), nil
+}
+
+func volumesPath(pool string) string {
+	return "/1.0/storage-pools/" + url.PathEscape(pool) + "/volumes/custom"
+}
+
+// inRoot returns the container and the directory of a filesystem of the pool rootfs; ok is false for
+// others.
+func inRoot(id string) (instance, dir string, ok bool) {
+	instance, name, ok := strings.Cut(id, "/")
+	if ok = ok && instance != "" && name != "" && !strings.Contains(name, "/") && name != "." && name != ".."; !ok {
+		return "", "", false
+	}
+	return instance, path.Join(cloudinit.Root, "filesystems", name), true
+}
+
+// CreateFilesystem makes a storage volume, or a directory in the container.
+func (e *environ) CreateFilesystem(ctx context.Context, params provider.FilesystemParams) (f entity.Filesystem, err error) {
+	c, name := e.cloud, strings.ReplaceAll(params.Storage, "/", "-")
+	f.Size = params.Size
+	switch params.Pool.Provider {
+	case "lxd":
+	case entity.PoolRootFS:
+		if err := e.mine(ctx, params.Instance); err != nil {
+			return f, err
+		}
+		f.ID = params.Instance + "/" + name
+		_, dir, _ := inRoot(f.ID)
+		_, err := c.exec(ctx, params.Instance, "mkdir", "-p", "-m", "0700", dir)
+		return f, err
+	default:
+		return f, entity.Errorf(entity.NotSupported, "this cloud has no storage provider %q", params.Pool.Provider)
+	}
+	if len(params.Pool.Attributes) > 0 {
+		return f, entity.Errorf(entity.NotSupported, "storage provider lxd has no attributes; pool %q has some",
+			params.Pool.Name)
+	}
+	pool, err := c.pool(ctx)
+	if err != nil {
+		return f, err
+	}
+	volume := prefix(e.config.Model) + name + "-" + digest(e.config.Controller, e.config.Model, params.Storage)
+	f.ID = pool + ":" + volume
+	at, err := volumePath(f.ID)
+	if err != nil {
+		return f, err
+	}
+	if err = c.client.get(ctx, at, nil, nil); err == nil || !isGone(err) {
+		return f, err
+	}
+	var room api.ResourcesStoragePool
+	if err := c.client.get(ctx, "/1.0/storage-pools/"+url.PathEscape(pool)+"/resources", nil, &room); err != nil {
+		return f, err
+	}
+	if free := (room.Space.Total - room.Space.Used) >> 20; free < params.Size {
+		return f, fmt.Errorf("filesystem is not big enough (%dM < %dM)", free, params.Size)
+	}
+	_, err = c.client.do(ctx, http.MethodPost, volumesPath(pool), nil, api.StorageVolumesPost{
+		Name: volume, Type: "custom", ContentType: "filesystem",
+		StorageVolumePut: api.StorageVolumePut{
+			Description: "juju storage " + params.Storage + " of model " + e.config.Model,
+			Config: map[string]string{"size": size(params.Size), controllerKey: e.config.Controller,
+				modelKey: e.config.Model, storageKey: params.Storage},
+		},
+	})
+	return f, err
+}
+
+// mine returns an error unless the model has this instance.
+func (e *environ) mine(ctx context.Context, name string) error {
+	if name != "" {
+		i, err := e.cloud.instance(ctx, name)
+		if err == nil && e.cloud.owns(i.Config, e.config.Model) || err != nil && !isGone(err) {
+			return err
+		}
+	}
+	return entity.Errorf(entity.NotProvisioned, "its machine has no instance")
+}
+
+// linkScript makes $2 a link to $1, unless something else is there: its status is then 3.
+const linkScript = `set -e
+[ "$(readlink "$2")" != "$1" ] || exit 0
+[ ! -e "$2" ] || exit 3
+mkdir -p "$(dirname "$2")"
+ln -sfn "$1" "$2"`
+
+// AttachFilesystem adds the volume to the container, mounted at the mount point; a directory in the
+// container is linked from there.
+func (e *environ) AttachFilesystem(ctx context.Context, params provider.AttachmentParams) (string, error) {
+	if err := e.mine(ctx, params.Instance); err != nil {
+		return "", err
+	}
+	if instance, dir, ok := inRoot(params.Filesystem); ok {
+		if instance != params.Instance {
+			return "", entity.Errorf(entity.Invalid, "filesystem %s is on another machine", params.Filesystem)
+		}
+		status, err := e.cloud.exec(ctx, instance, "sh", "-c", linkScript, "sh", dir, params.Mount)
+		if status == 3 {
+			err = entity.Errorf(entity.InUse, "%s exists", params.Mount)
+		}
+		return params.Mount, err
+	}
+	at, err := volumePath(params.Filesystem)
+	if err == nil {
+		err = e.cloud.client.get(ctx, at, nil, nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	pool, volume, _ := strings.Cut(params.Filesystem, ":")
+	err = e.cloud.change(ctx, params.Instance, func(put *api.InstancePut) bool {
+		device := map[string]string{"type": "disk", "pool": pool, "source": volume, "path": path.Clean(params.Mount)}
+		if put.Devices[volume]["path"] == device["path"] {
+			return false
+		}
+		put.Devices[volume] = device
+		return true
+	})
+	return params.Mount, err
+}
+
+// DetachFilesystem takes the volume from the container, or removes the link.
+func (e *environ) DetachFilesystem(ctx context.Context, params provider.AttachmentParams) error {
+	err := e.mine(ctx, params.Instance)
+	if errors.Is(err, entity.NotProvisioned) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if instance, dir, ok := inRoot(params.Filesystem); ok {
+		if instance != params.Instance {
+			return nil
+		}
+		_, err := e.cloud.exec(ctx, instance, "sh", "-c", `[ "$(readlink "$2")" != "$1" ] || rm "$2"`, "sh", dir, params.Mount)
+		return err
+	}
+	if _, err := volumePath(params.Filesystem); err != nil {
+		return err
+	}
+	_, volume, _ := strings.Cut(params.Filesystem, ":")
+	return e.cloud.change(ctx, params.Instance, func(put *api.InstancePut) bool {
+		_, there := put.Devices[volume]
+		delete(put.Devices, volume)
+		return there
+	})
+}
+
+// DestroyFilesystem deletes the volume, or the directory while its container runs.
+func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
+	if instance, dir, ok := inRoot(id); ok {
+		err := e.mine(ctx, instance)
+		if err == nil {
+			_, err = e.cloud.exec(ctx, instance, "rm", "-rf", "--", dir)
+		}
+		if errors.Is(err, entity.NotProvisioned) {
+			return nil
+		}
+		return err
+	}
+	at, err := volumePath(id)
+	if err == nil {
+		_, err = e.cloud.client.do(ctx, http.MethodDelete, at, nil, nil)
+	}
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// ReleaseFilesystem takes our tags from the volume, so that nothing deletes it. A directory in a
+// container stays there, and goes with it.
+func (e *environ) ReleaseFilesystem(ctx context.Context, id string) error {
+	if _, _, ok := inRoot(id); ok {
+		return nil
+	}
+	at, err := volumePath(id)
+	if err != nil {
+		return err
+	}
+	var v api.StorageVolume
+	if err := e.cloud.client.get(ctx, at, nil, &v); isGone(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, key := range []string{controllerKey, modelKey, storageKey} {
+		delete(v.Config, key)
+	}
+	v.Description += " (released)"
+	_, err = e.cloud.client.do(ctx, http.MethodPut, at, nil, v.Writable())
+	return err
+}
+
+// removeVolumes deletes the volumes of a model, or with "" those of the controller.
+func (c *Cloud) removeVolumes(ctx context.Context, model string) error {
+	var pools []api.StoragePool
+	if err := c.client.get(ctx, "/1.0/storage-pools", recursion(1), &pools); err != nil {
+		return err
+	}
+	for _, pool := range pools {
+		var all []api.StorageVolume
+		if err := c.client.get(ctx, volumesPath(pool.Name), recursion(1), &all); err != nil {
+			return err
+		}
+		for _, v := range all {
+			if !c.owns(v.Config, model) {
+				continue
+			}
+			_, err := c.client.do(ctx, http.MethodDelete, volumesPath(pool.Name)+"/"+url.PathEscape(v.Name), nil, nil)
+			if err != nil && !isGone(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// change changes a container's configuration. The error may pass if someone else changes it too.
+func (c *Cloud) change(ctx context.Context, name string, edit func(*api.InstancePut) bool) error {
+	said, header, err := c.client.call(ctx, http.MethodGet, instancePath(name), nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	var i api.Instance
+	if err := json.Unmarshal(said.Metadata, &i); err != nil {
+		return err
+	}
+	put := i.Writable()
+	if put.Devices == nil {
+		put.Devices = map[string]map[string]string{}
+	}
+	if !edit(&put) {
+		return nil
+	}
+	_, err = c.client.doIf(ctx, http.MethodPut, instancePath(name), nil, header.Get("ETag"), put)
+	return err
+}
+
+// exec runs a command in a container, which must run, and returns its exit status. The error may
+// pass if that is not 0.
+func (c *Cloud) exec(ctx context.Context, name string, command ...string) (status int, err error) {
+	op, err := c.client.do(ctx, http.MethodPost, instancePath(name, "exec"), nil, api.InstanceExecPost{Command: command})
+	if err != nil {
+		return 0, err
+	}
+	code, _ := op.Metadata["return"].(float64)
+	if code != 0 {
+		err = provider.Retryable(fmt.Errorf("%s failed in container %s with status %v", command[0], name, code))
+	}
+	return int(code), err
+}

@@ -1,0 +1,163 @@
+package lxd
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/canonical/lxd/shared/api"
+	"golang.org/x/sync/errgroup"
+
+	"juju/provider"
+)
+
+// The keys, in the configuration of containers and volumes, that say what they belong to.
+const (
+	controllerKey = "user.juju-controller-uuid"
+	modelKey      = "user.juju-model-uuid"
+	machineKey    = "user.juju-machine-id"
+	nonceKey      = "user.juju-nonce"
+	storageKey    = "user.juju-storage-instance"
+)
+
+// prefix begins the names of what a model has.
+func prefix(model string) string {
+	return "juju-" + model[max(0, len(model)-6):] + "-"
+}
+
+// digest returns a short name for some texts, which can be a part of a host's name.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:5])
+}
+
+// instanceName returns the name of the container for params. It contains a digest of the nonce: a
+// repeated start finds what the first one left, while a new attempt for the same machine has a name
+// that no stop of the old one can mean.
+func instanceName(params provider.StartParams) string {
+	return prefix(params.Model) + strings.ReplaceAll(params.MachineID, "/", "-") + "-" +
+		digest(params.Controller, params.Model, params.MachineID, params.Nonce)
+}
+
+// find returns the containers, of the server or of all the cluster's, that belong to the
+// controller, and to the model unless that is "".
+func (c *Cloud) find(ctx context.Context, model string) ([]api.Instance, error) {
+	if _, err := c.server(ctx); err != nil {
+		return nil, err
+	}
+	var all []api.Instance
+	if err := c.client.get(ctx, "/1.0/instances", recursion(1), &all); err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(i api.Instance) bool { return !c.owns(i.Config, model) })
+	slices.SortFunc(all, func(a, b api.Instance) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// owns reports whether something with these tags belongs to the controller, and to the model unless
+// that is "".
+func (c *Cloud) owns(tags map[string]string, model string) bool {
+	return tags[controllerKey] == c.config.Controller && (model == "" || tags[modelKey] == model)
+}
+
+// instance reads one container; isGone tells that there is none.
+func (c *Cloud) instance(ctx context.Context, name string) (i api.Instance, err error) {
+	err = c.client.get(ctx, instancePath(name), nil, &i)
+	return i, err
+}
+
+// public returns a container as other packages see it. Its addresses are those that it has now.
+func (c *Cloud) public(ctx context.Context, i api.Instance) (provider.Instance, error) {
+	p := provider.Instance{
+		ID: i.Name, Hardware: hardware(i), Controller: i.Config[controllerKey], Model: i.Config[modelKey],
+		MachineID: i.Config[machineKey], Nonce: i.Config[nonceKey],
+	}
+	if i.StatusCode != api.Running {
+		return p, nil
+	}
+	var state api.InstanceState
+	err := c.client.get(ctx, instancePath(i.Name, "state"), nil, &state)
+	if isGone(err) {
+		return p, nil
+	}
+	p.Addresses = addresses(i, state)
+	return p, err
+}
+
+// publics is public for many containers.
+func (c *Cloud) publics(ctx context.Context, all []api.Instance) ([]provider.Instance, error) {
+	result := make([]provider.Instance, len(all))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(4) // LXD starts a process in the container to read its addresses
+	for n, i := range all {
+		g.Go(func() (err error) {
+			result[n], err = c.public(ctx, i)
+			return err
+		})
+	}
+	return result, g.Wait()
+}
+
+// addresses returns the global addresses of the network cards that LXD gave the container, and not
+// of bridges that someone has made in it: those of IPv4 first.
+func addresses(i api.Instance, state api.InstanceState) (result []string) {
+	cards := map[string]bool{}
+	for key, value := range i.ExpandedConfig {
+		if strings.HasPrefix(key, "volatile.") && strings.HasSuffix(key, ".hwaddr") {
+			cards[value] = true
+		}
+	}
+	for _, device := range i.ExpandedDevices {
+		cards[device["hwaddr"]] = true
+	}
+	delete(cards, "")
+	for _, n := range state.Network {
+		for _, a := range n.Addresses {
+			if cards[n.Hwaddr] && a.Scope == "global" {
+				result = append(result, a.Address)
+			}
+		}
+	}
+	slices.SortFunc(result, func(a, b string) int {
+		ipA, ipB := net.ParseIP(a), net.ParseIP(b)
+		return cmp.Or(cmp.Compare(len(ipA.To4()), len(ipB.To4()))*-1, strings.Compare(a, b))
+	})
+	return slices.Compact(result)
+}
+
+// hardware returns the limits of a container. Where it has none, it is as big as its host, and
+// nothing is said.
+func hardware(i api.Instance) provider.Hardware {
+	h := provider.Hardware{Arch: arch(i.Architecture)}
+	h.Cores, _ = strconv.ParseUint(i.ExpandedConfig["limits.cpu"], 10, 64)
+	h.Mem = mib(i.ExpandedConfig["limits.memory"])
+	for _, device := range i.ExpandedDevices {
+		if device["type"] == "disk" && device["path"] == "/" {
+			h.RootDisk = mib(device["size"])
+		}
+	}
+	return h
+}
+
+// units are the suffixes of LXD's sizes, in bytes.
+var units = map[string]uint64{"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20,
+	"GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50}
+
+// mib returns a size of LXD's, such as "2048MiB", in MiB; 0 if it is none.
+func mib(size string) uint64 {
+	digits := strings.TrimRight(size, "BKMGTPkib ")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n * units[strings.TrimSpace(size[len(digits):])] >> 20
+}
+
+// size returns a number of MiB as LXD writes it.
+func size(mib uint64) string { return fmt.Sprintf("%dMiB", mib) }

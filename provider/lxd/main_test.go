@@ -1,0 +1,278 @@
+package lxd
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/canonical/lxd/shared/api"
+	"github.com/google/uuid"
+
+	"juju/provider"
+	"juju/provider/providertest"
+)
+
+// The tests use a real LXD: that of the socket in JUJU_LXD, or below LXD_DIR. Without either they are
+// skipped, or fail if JUJU_NEED_LXD is set. `make test-lxd` sets one up.
+//
+// Most have a project of LXD's to themselves, with an image so small that it starts in a second: a
+// busybox whose init only takes an address and has a process that stands for the agent.
+const (
+	socketVariable = "JUJU_LXD"
+	needVariable   = "JUJU_NEED_LXD"
+	patience       = 4 * time.Minute // of one test, on a busy host
+)
+
+var project = fmt.Sprintf("juju-test-%d", os.Getpid())
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if made {
+		if err := removeProject(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, "cannot remove LXD's project", project, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// socket returns the path of LXD's socket. Without an LXD it skips the test.
+func socket(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv(socketVariable)
+	if dir := os.Getenv("LXD_DIR"); path == "" && dir != "" {
+		path = filepath.Join(dir, "unix.socket")
+	}
+	if path == "" {
+		if os.Getenv(needVariable) != "" {
+			t.Fatalf("%s is set, and neither %s nor LXD_DIR says where LXD is", needVariable, socketVariable)
+		}
+		t.Skipf("no LXD: neither %s nor LXD_DIR is set; make test-lxd sets one up", socketVariable)
+	}
+	return path
+}
+
+// rawClient returns a client of LXD's socket; project may be "".
+func rawClient(path, project string) *client {
+	c, err := newClient(Config{Endpoint: path, Project: project})
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+var (
+	makeOnce sync.Once
+	makeErr  error
+	made     bool
+)
+
+// tiny returns a cloud in the tests' project, for a controller of its own. What is left of it at the
+// end of the test is an error, and is removed.
+func tiny(t *testing.T, change func(*Config)) *Cloud {
+	t.Helper()
+	path := socket(t)
+	makeOnce.Do(func() {
+		made = true
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		makeErr = makeProject(ctx, path)
+	})
+	if makeErr != nil {
+		t.Fatal(makeErr)
+	}
+	config := Config{Endpoint: path, Project: project, Controller: uuid.NewString()}
+	if change != nil {
+		change(&config)
+	}
+	return newCloud(t, config)
+}
+
+func newCloud(t *testing.T, config Config) *Cloud {
+	t.Helper()
+	c, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if left, err := c.find(ctx, ""); len(left) > 0 || err != nil {
+			t.Errorf("left are %d containers (%v)", len(left), err)
+		}
+		if err := c.destroy(ctx, ""); err != nil {
+			t.Error(err)
+		}
+		c.Close()
+	})
+	return c
+}
+
+func environOf(t *testing.T, c *Cloud) *environ {
+	t.Helper()
+	e, err := c.Open(t.Context(), provider.Config{Controller: c.config.Controller, Model: providertest.ModelA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.(*environ)
+}
+
+// within returns a context for one test.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// tools are programs that nothing downloads: the tiny image has no cloud-init.
+func tools() map[string]provider.Tools {
+	some := provider.Tools{URLs: []string{"https://192.0.2.1/tools"}, SHA256: strings.Repeat("0", 64)}
+	return map[string]provider.Tools{"amd64": some, "arm64": some}
+}
+
+func params(machine, nonce string) provider.StartParams {
+	return provider.StartParams{MachineID: machine, Nonce: nonce, AgentConfig: []byte("secret of " + machine), Tools: tools()}
+}
+
+// makeProject makes the project, its profile, and the tiny image.
+func makeProject(ctx context.Context, path string) error {
+	var server api.Server
+	var profile api.Profile
+	top, own := rawClient(path, ""), rawClient(path, project)
+	err := errors.Join(top.get(ctx, "/1.0", nil, &server), top.get(ctx, "/1.0/profiles/default", nil, &profile))
+	if err != nil {
+		return err
+	}
+	_, err = top.do(ctx, http.MethodPost, "/1.0/projects", nil, api.ProjectsPost{Name: project, ProjectPut: api.ProjectPut{
+		Config: map[string]string{"features.images": "true", "features.profiles": "true", "features.storage.volumes": "true"}}})
+	if err != nil {
+		return err
+	}
+	if _, err = own.do(ctx, http.MethodPut, "/1.0/profiles/default", nil, profile.Writable()); err != nil {
+		return err
+	}
+	image, err := tinyImage(server.Environment.KernelArchitecture)
+	if err != nil {
+		return err
+	}
+	resp, err := own.send(ctx, http.MethodPost, "/1.0/images", nil, http.Header{"Content-Type": {"application/octet-stream"}},
+		bytes.NewReader(image))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	op, err := own.wait(ctx, between(string(text), `"operation":"`, `"`))
+	if err != nil {
+		return err
+	}
+	_, err = own.do(ctx, http.MethodPost, "/1.0/images/aliases", nil, api.ImageAliasesPost{ImageAliasesEntry: api.ImageAliasesEntry{
+		Name: "juju/bookworm", ImageAliasesEntryPut: api.ImageAliasesEntryPut{Target: op.Metadata["fingerprint"].(string)}}})
+	return err
+}
+
+func between(text, before, after string) string {
+	_, text, _ = strings.Cut(text, before)
+	text, _, _ = strings.Cut(text, after)
+	return text
+}
+
+func removeProject(ctx context.Context) error {
+	path := os.Getenv(socketVariable)
+	if path == "" {
+		path = filepath.Join(os.Getenv("LXD_DIR"), "unix.socket")
+	}
+	own := rawClient(path, project)
+	var images []api.Image
+	err := own.get(ctx, "/1.0/images", recursion(1), &images)
+	for _, image := range images {
+		_, err2 := own.do(ctx, http.MethodDelete, "/1.0/images/"+image.Fingerprint, nil, nil)
+		err = errors.Join(err, err2)
+	}
+	_, err2 := rawClient(path, "").do(ctx, http.MethodDelete, "/1.0/projects/"+url.PathEscape(project), nil, nil)
+	return errors.Join(err, err2)
+}
+
+// tinyInit is the first process of a tiny container.
+const tinyInit = `#!/bin/sh
+if [ -s /var/lib/juju/agents/machine-*/agent.conf ]; then
+	sleep 1000000 &
+	echo $! >/run/agent
+fi
+ip link set lo up
+ip link set eth0 up
+udhcpc -q -i eth0 -t 30 -T 1 -s /etc/udhcpc.script
+while :; do sleep 1000; done
+`
+
+const tinyAddress = `#!/bin/sh
+[ "$1" != bound ] || ip addr add "$ip/$mask" dev "$interface"
+`
+
+// tinyImage returns an image for LXD whose one program is the host's busybox.
+func tinyImage(architecture string) ([]byte, error) {
+	busybox, err := os.ReadFile("/bin/busybox")
+	if err != nil {
+		return nil, fmt.Errorf("the tests need /bin/busybox, linked statically (Debian's busybox-static): %w", err)
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	file := func(name, content string, mode int64) {
+		err = errors.Join(err, w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(content))}))
+		_, err2 := io.WriteString(w, content)
+		err = errors.Join(err, err2)
+	}
+	file("metadata.yaml", fmt.Sprintf("architecture: %s\ncreation_date: 1\nproperties: {description: tests of juju}\n",
+		architecture), 0o644)
+	for _, dir := range []string{"", "bin", "sbin", "etc", "dev", "proc", "sys", "run", "tmp", "root", "var", "var/lib", "usr"} {
+		err = errors.Join(err, w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "rootfs/" + dir, Mode: 0o755}))
+	}
+	file("rootfs/bin/busybox", string(busybox), 0o755)
+	for _, name := range strings.Fields("sh cat sleep ip udhcpc kill ln mkdir rm readlink dirname ls stat echo test [") {
+		err = errors.Join(err, w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "rootfs/bin/" + name,
+			Linkname: "busybox", Mode: 0o777}))
+	}
+	file("rootfs/sbin/init", tinyInit, 0o755)
+	file("rootfs/etc/udhcpc.script", tinyAddress, 0o755)
+	file("rootfs/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n", 0o644)
+	err = errors.Join(err, w.Close())
+	return b.Bytes(), err
+}
+
+// agents returns the machines, as "MODEL/MACHINE", whose agents live and have their configuration.
+func agents(t *testing.T, c *Cloud) (living []string) {
+	t.Helper()
+	found, err := c.find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range found {
+		if i.StatusCode != api.Running {
+			continue
+		}
+		machine := i.Config[machineKey]
+		_, err := c.exec(t.Context(), i.Name, "sh", "-c",
+			`[ "$(cat /var/lib/juju/agents/machine-*/agent.conf)" = "secret of $1" ] && kill -0 "$(cat /run/agent)"`, "sh", machine)
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		living = append(living, i.Config[modelKey]+"/"+machine)
+	}
+	return living
+}

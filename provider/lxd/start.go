@@ -1,0 +1,261 @@
+package lxd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"time"
+
+	"github.com/canonical/lxd/shared/api"
+
+	"juju/provider"
+	"juju/provider/cloudinit"
+	"juju/state/entity"
+)
+
+// cleanupTime bounds the removal of what a failed start has made.
+const cleanupTime = 20 * time.Second
+
+// A write into a container that fails is tried so often, with a pause in between.
+const (
+	writes     = 20
+	writePause = 100 * time.Millisecond
+)
+
+// addressPause is the pause between two looks for a container's address.
+const addressPause = 300 * time.Millisecond
+
+// StartInstance makes a container, writes its agent's configuration into it, and starts it. The
+// programs of agents are downloaded in the container, and its agent is started, while cloud-init
+// runs. If the container gets no address within Config.AddressWait, it is returned without one.
+func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
+	c := e.cloud
+	if err := provider.CheckStart(e.config, &params); err != nil {
+		return provider.Instance{}, err
+	}
+	name := instanceName(params)
+	unlock, err := c.busy.Lock(ctx, name)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	defer unlock()
+	i, err := c.instance(ctx, name)
+	switch {
+	case err == nil && (!c.owns(i.Config, params.Model) || i.Config[nonceKey] != params.Nonce):
+		return provider.Instance{}, entity.Errorf(entity.Invalid, "LXD has a container %s that is not ours", name)
+	case err == nil && i.StatusCode == api.Running:
+		return c.addressed(ctx, name)
+	case err != nil && !isGone(err):
+		return provider.Instance{}, err
+	}
+	var request *api.InstancesPost
+	var member string
+	if err != nil {
+		if request, member, err = e.request(ctx, name, params); err != nil {
+			return provider.Instance{}, err
+		}
+	}
+	inst, err := c.begin(ctx, name, request, member, params)
+	if err != nil {
+		c.cleanUp(ctx, name)
+	}
+	return inst, err
+}
+
+// begin makes the container that is requested, if one is, and starts it.
+func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPost, member string,
+	params provider.StartParams) (inst provider.Instance, err error) {
+	if request != nil {
+		_, err = c.client.do(ctx, http.MethodPost, "/1.0/instances", target(member), request)
+	}
+	if err == nil {
+		err = c.writeConfig(ctx, name, params)
+	}
+	if err == nil {
+		_, err = c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
+			api.InstanceStatePut{Action: "start", Timeout: -1})
+	}
+	if err != nil {
+		return inst, err
+	}
+	return c.addressed(ctx, name)
+}
+
+// request returns the request for the container, and the member of the cluster that it is for. It
+// makes nothing but a copy of the image, where one is needed.
+func (e *environ) request(ctx context.Context, name string, params provider.StartParams) (*api.InstancesPost, string,
+	error) {
+	c := e.cloud
+	candidates, err := e.candidates(ctx, params.Constraints, params.Placement)
+	if err != nil {
+		return nil, "", err
+	}
+	alias, err := c.image(ctx, params.Series)
+	if err != nil {
+		return nil, "", err
+	}
+	architecture, err := c.architecture(ctx, alias)
+	if err != nil {
+		return nil, "", err
+	}
+	if wanted, _ := params.Constraints.Get(entity.ConstraintArch); wanted != "" && wanted != architecture {
+		return nil, "", entity.Errorf(entity.Invalid, "constraint arch=%s cannot be met: LXD's image %s is of %s", wanted, alias,
+			architecture)
+	}
+	tools, ok := params.Tools[architecture]
+	if !ok {
+		return nil, "", entity.Errorf(entity.NotSupported, "no programs of agents are known for %s", architecture)
+	}
+	script, err := cloudinit.Script(params.MachineID, tools)
+	if err != nil {
+		return nil, "", err
+	}
+	rules, err := e.ConstraintRules(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	devices, config, err := c.devices(ctx, rules, params.Constraints)
+	if err != nil {
+		return nil, "", err
+	}
+	config["cloud-init.user-data"] = script
+	config["boot.autostart"] = "true"
+	config[controllerKey], config[modelKey] = params.Controller, params.Model
+	config[machineKey], config[nonceKey] = params.MachineID, params.Nonce
+	instanceType, _ := params.Constraints.Get(entity.ConstraintInstanceType)
+	member, err := e.spread(ctx, candidates)
+	if err != nil {
+		return nil, "", err
+	}
+	return &api.InstancesPost{
+		Name: name, Type: api.InstanceTypeContainer, InstanceType: instanceType,
+		Source: api.InstanceSource{Type: "image", Alias: alias},
+		InstancePut: api.InstancePut{
+			Profiles: c.config.Profiles, Config: config, Devices: devices,
+			Description: fmt.Sprintf("juju machine %s of model %s", params.MachineID, params.Model),
+		},
+	}, member, nil
+}
+
+// spread returns the candidate that has the fewest containers of the model.
+func (e *environ) spread(ctx context.Context, candidates []string) (string, error) {
+	if len(candidates) == 1 {
+		return candidates[0], nil
+	}
+	found, err := e.cloud.find(ctx, e.config.Model)
+	if err != nil {
+		return "", err
+	}
+	count := map[string]int{}
+	for _, i := range found {
+		count[i.Location]++
+	}
+	best := candidates[0]
+	for _, member := range candidates {
+		if count[member] < count[best] {
+			best = member
+		}
+	}
+	return best, nil
+}
+
+// writeConfig writes the agent's configuration into a container that does not run.
+func (c *Cloud) writeConfig(ctx context.Context, name string, params provider.StartParams) error {
+	dir := cloudinit.AgentDir(params.MachineID)
+	for _, d := range []struct {
+		path string
+		mode string
+	}{{cloudinit.Root, "0755"}, {path.Dir(dir), "0755"}, {dir, "0700"}} {
+		if err := c.write(ctx, name, d.path, "directory", d.mode, nil); err != nil {
+			return err
+		}
+	}
+	return c.write(ctx, name, path.Join(dir, "agent.conf"), "file", "0600", params.AgentConfig)
+}
+
+// write makes a file or a directory in a container, owned by its root. LXD has a process of the
+// container's do that. It sometimes finds the one that has just ended after the last write, and
+// fails; so a write is tried again for a while.
+func (c *Cloud) write(ctx context.Context, name, path, kind, mode string, content []byte) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
+	defer cancel()
+	again := time.NewTicker(writePause)
+	defer again.Stop()
+	header := http.Header{"X-LXD-type": {kind}, "X-LXD-mode": {mode}, "X-LXD-uid": {"0"}, "X-LXD-gid": {"0"},
+		"Content-Type": {"application/octet-stream"}}
+	for n := 1; ; n++ {
+		resp, err := c.client.send(ctx, http.MethodPost, instancePath(name, "files"), url.Values{"path": {path}}, header,
+			bytes.NewReader(content))
+		if err == nil {
+			return resp.Body.Close()
+		}
+		var r *refusal
+		if n == writes || !errors.As(err, &r) || !provider.IsRetryable(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+		}
+	}
+}
+
+// addressed returns an instance as soon as it has an address, or when the time for that is over.
+func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, error) {
+	patience := time.NewTimer(c.config.AddressWait)
+	defer patience.Stop()
+	again := time.NewTicker(addressPause)
+	defer again.Stop()
+	for {
+		i, err := c.instance(ctx, name)
+		if err != nil {
+			return provider.Instance{}, err
+		}
+		inst, err := c.public(ctx, i)
+		if err != nil || len(inst.Addresses) > 0 {
+			return inst, err
+		}
+		if i.StatusCode != api.Running {
+			return inst, provider.Retryable(fmt.Errorf("container %s has stopped again", name))
+		}
+		select {
+		case <-ctx.Done():
+			return inst, ctx.Err()
+		case <-patience.C:
+			logger.Warningf("container %s has no address after %v", name, c.config.AddressWait)
+			return inst, nil
+		case <-again.C:
+		}
+	}
+}
+
+// cleanUp removes what a failed start has made, even if the caller's time is over: the caller does
+// not know of it. LXD may still be making the container, and refuses to delete it meanwhile; what
+// can't be removed is listed.
+func (c *Cloud) cleanUp(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	again := time.NewTicker(addressPause)
+	defer again.Stop()
+	for {
+		err := c.remove(ctx, name)
+		if err == nil {
+			return
+		}
+		var r *refusal
+		if errors.As(err, &r) {
+			select {
+			case <-again.C:
+				continue
+			case <-ctx.Done():
+			}
+		}
+		logger.Errorf("container %s is left half made: %v", name, err)
+		return
+	}
+}
