@@ -12,7 +12,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down test test-charms race lint check docs bench \
+.PHONY: help build charms demo demo-down test test-charms test-lxd lxd-down race lint check docs bench \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz
 
 help: ## list the targets
@@ -48,6 +48,15 @@ test-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python
 	python3 -c 'import yaml' 2>/dev/null || \
 		{ echo "make test-charms: skipped: there is no python3 with the module yaml"; exit 0; }; \
 	CHARM_LIBRARIES="$(abspath $(CHARM_LIBRARIES))" $(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestCharmLibraries$$'
+
+# LXD's socket may be named in JUJU_LXD; otherwise one is set up, or used again.
+LXD_SH := provider/lxd/testdata/lxd.sh
+test-lxd: ## run the tests of the cloud lxd on a real LXD (as root on Debian; sets one up)
+	@dir=; [ -n "$(JUJU_LXD)" ] || { dir=$$($(LXD_SH) up) || exit 1; }; \
+	env $$dir JUJU_NEED_LXD=1 $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd -v
+
+lxd-down: ## remove what test-lxd has set up
+	@$(LXD_SH) down
 
 race: ## run the tests in short sizes under the race detector (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
