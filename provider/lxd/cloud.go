@@ -80,9 +80,6 @@ func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Enviro
 	return &environ{cloud: c, config: config}, nil
 }
 
-// Close closes the connections that are idle.
-func (c *Cloud) Close() { c.client.http.CloseIdleConnections() }
-
 // extensions are the parts of LXD's API that are used here and that old servers lack.
 var extensions = []string{"instances", "cloud_init", "image_types", "resources_v2", "projects"}
 

@@ -1,6 +1,7 @@
 package lxd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -127,6 +128,9 @@ func (e *environ) candidates(ctx context.Context, cons entity.Constraints, place
 	if _, err := rules.Check(cons); err != nil {
 		return nil, err
 	}
+	if err := e.cloud.boundable(ctx, cons); err != nil {
+		return nil, err
+	}
 	wanted, _ := cons.Get(entity.ConstraintArch)
 	if cons.Number(entity.ConstraintCores)+cons.Number(entity.ConstraintMem)+cons.Number(entity.ConstraintRootDisk) == 0 &&
 		(wanted == "" || len(members) == 0) {
@@ -156,6 +160,28 @@ func (e *environ) candidates(ctx context.Context, cons entity.Constraints, place
 		return nil, entity.WithHint(err, "Demand no more than a host of LXD has, or leave the constraint out.")
 	}
 	return fit, nil
+}
+
+// boundable returns an Invalid error if a root disk is demanded that has a size, from another pool
+// than the cloud's own, and that pool can't bound it.
+func (c *Cloud) boundable(ctx context.Context, cons entity.Constraints) error {
+	source, _ := cons.Get(entity.ConstraintRootDiskSource)
+	if source == "" || cons.Number(entity.ConstraintRootDisk) == 0 {
+		return nil
+	}
+	own, err := c.pool(ctx)
+	if err != nil || own == source {
+		return err // ConstraintRules says what it can
+	}
+	var pool api.StoragePool
+	if err := c.client.get(ctx, "/1.0/storage-pools/"+url.PathEscape(source), nil, &pool); err != nil {
+		return err
+	}
+	if pool.Driver == "dir" {
+		return entity.Errorf(entity.Invalid, "constraint root-disk cannot be met: LXD's storage pool %s is a directory, "+
+			"which bounds no disks", source)
+	}
+	return nil
 }
 
 // zones returns the members that a placement or the constraint zones allows: all if neither says
@@ -227,17 +253,17 @@ func (c *Cloud) devices(ctx context.Context, rules entity.ConstraintRules, cons 
 	if n := cons.Number(entity.ConstraintMem); n > 0 {
 		config["limits.memory"] = size(n)
 	}
-	pool, _ := cons.Get(entity.ConstraintRootDiskSource)
+	source, _ := cons.Get(entity.ConstraintRootDiskSource)
+	own, err := c.pool(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	pool := cmp.Or(source, own)
 	disk := cons.Number(entity.ConstraintRootDisk)
-	if slices.Contains(rules.Unsupported, entity.ConstraintRootDisk) && pool == "" {
+	if pool == own && slices.Contains(rules.Unsupported, entity.ConstraintRootDisk) {
 		disk = 0
 	}
-	if c.config.Pool != "" || pool != "" || disk > 0 {
-		if pool == "" {
-			if pool, err = c.pool(ctx); err != nil {
-				return nil, nil, err
-			}
-		}
+	if c.config.Pool != "" || source != "" || disk > 0 {
 		root := map[string]string{"type": "disk", "path": "/", "pool": pool}
 		if disk > 0 {
 			root["size"] = size(disk)

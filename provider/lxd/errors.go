@@ -31,7 +31,7 @@ func (r *refusal) Unwrap() error { return r.cause }
 
 // passing are parts of LXD's messages about what may pass by itself.
 var passing = []string{"is busy", "busy running", "already running", "context deadline exceeded", "timed out", "timeout",
-	"database is locked", "connection refused", "try again", "in progress"}
+	"database is locked", "connection refused", "try again", "in progress", "in use"}
 
 // lasting are parts of its messages, about operations, that repeat until someone acts.
 var lasting = []string{"Invalid ", "doesn't exist", "not found", "not supported", "No storage pool", "isn't allowed",

@@ -28,6 +28,7 @@ func TestRefusals(t *testing.T) {
 		"412 ETag doesn't match":                                           entity.Unavailable,
 		"409 already exists":                                               entity.Unavailable,
 		"400 Instance is busy running a \"stop\" operation":                entity.Unavailable,
+		"400 Failed to delete storage volume: in use":                      entity.Unavailable,
 		"0 Failed creating instance: no space left on device":              entity.Unavailable,
 		"0 Failed to run: forkstart: exit status 1":                        entity.Unavailable,
 		"0 Invalid devices: Device validation failed for \"eth0\"":         entity.Invalid,

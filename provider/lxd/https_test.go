@@ -87,7 +87,7 @@ func TestHTTPS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(c.Close)
+		t.Cleanup(c.client.http.CloseIdleConnections)
 		return environOf(t, c)
 	}
 	_, err = open(config).Instances(ctx)

@@ -28,6 +28,10 @@ func TestConformance(t *testing.T) {
 	socket(t)
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
 		c := tiny(t, nil)
+		ignored := map[string]string{"tags": "mem=1M tags=fast", "spaces": "spaces=db", "root-disk": "root-disk=1M"}
+		if members, err := c.members(t.Context()); err == nil && len(members) == 0 {
+			ignored["zones"] = "cores=1 zones=a"
+		}
 		return providertest.Harness{
 			Controller: c.config.Controller,
 			Open:       c.Open,
@@ -36,8 +40,7 @@ func TestConformance(t *testing.T) {
 			Series:     "xenial",
 			Demands: []string{"mem=9999999G", "mem=500T", "cores=9999", "root-disk=9999P", "arch=s390x", "virt-type=kvm",
 				"root-disk-source=nowhere"},
-			Ignored: map[string]string{"tags": "mem=1M tags=fast", "zones": "cores=1 zones=a", "spaces": "spaces=db",
-				"root-disk": "root-disk=1M"},
+			Ignored:  ignored,
 			Tools:    tools(),
 			Patience: patience,
 		}
@@ -160,6 +163,9 @@ func TestAStartThatIsCutOff(t *testing.T) {
 		listed, err := e.Instances(ctx)
 		if err != nil || len(listed) != len(all) {
 			t.Errorf("cut off at request %d: there are %d containers, and %d are listed (%v)", n, len(all), len(listed), err)
+		}
+		if len(all) > 0 { // LXD has time enough to make it, and then to delete it
+			t.Errorf("cut off at request %d: %s is left", n, all[0].Name)
 		}
 		if inst, err := e.StartInstance(ctx, params("0", "n")); err != nil || len(agents(t, c)) != 1 {
 			t.Errorf("started again: %v, %v", inst, err)

@@ -114,7 +114,7 @@ func newCloud(t *testing.T, config Config) *Cloud {
 		if err := c.destroy(ctx, ""); err != nil {
 			t.Error(err)
 		}
-		c.Close()
+		c.client.http.CloseIdleConnections()
 	})
 	return c
 }

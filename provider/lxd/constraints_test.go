@@ -1,0 +1,100 @@
+package lxd
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/canonical/lxd/shared/api"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+func constraints(t *testing.T, text string) entity.Constraints {
+	t.Helper()
+	c, err := entity.ParseConstraints(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The constraint root-disk-source names a storage pool, and an instance type is one of LXD's.
+func TestConstraintsBecomeDevices(t *testing.T) {
+	c, ctx := tiny(t, nil), within(t)
+	e := environOf(t, c)
+	if _, err := c.client.do(ctx, http.MethodPost, "/1.0/storage-pools", nil,
+		api.StoragePoolsPost{Name: project, Driver: "dir"}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if _, err := c.client.do(ctx, http.MethodDelete, "/1.0/storage-pools/"+project, nil, nil); err != nil {
+			t.Error(err)
+		}
+	}()
+	sized := provider.PrecheckParams{Constraints: constraints(t, "root-disk-source="+project+" root-disk=1G")}
+	if err := e.PrecheckInstance(ctx, sized); !errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), "bounds no disks") {
+		t.Errorf("got error %v for a disk that nothing bounds", err)
+	}
+	p := params("0", "n")
+	p.Constraints = constraints(t, "instance-type=c1-m0.25 root-disk-source="+project)
+	inst, err := e.StartInstance(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := c.instance(ctx, inst.ID)
+	if err != nil || i.ExpandedDevices["root"]["pool"] != project || i.ExpandedConfig["limits.cpu"] != "1" ||
+		i.ExpandedConfig["limits.memory"] == "" {
+		t.Errorf("got %v, %v (%v)", i.ExpandedDevices, i.ExpandedConfig, err)
+	}
+	if err := e.StopInstances(ctx, inst.ID); err != nil {
+		t.Error(err)
+	}
+	p.Constraints = constraints(t, "instance-type=huge")
+	if _, err := e.StartInstance(ctx, p); !errors.Is(err, entity.Invalid) || provider.IsRetryable(err) {
+		t.Errorf("got error %v for a type that LXD does not know", err)
+	}
+}
+
+// On a cluster, a zone is a member.
+func TestZonesOfACluster(t *testing.T) {
+	c, ctx := tiny(t, nil), within(t)
+	members, err := c.members(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(members) == 0 {
+		t.Skip("this LXD is no cluster; lxc cluster enable NAME makes it one")
+	}
+	e, name := environOf(t, c), members[len(members)-1].ServerName
+	rules, err := e.ConstraintRules(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ignored, err := rules.Check(constraints(t, "zones="+name)); len(ignored) > 0 || err != nil {
+		t.Errorf("ignored are %v (%v)", ignored, err)
+	}
+	for _, p := range []provider.StartParams{{Placement: "zone=" + name}, {Constraints: constraints(t, "zones="+name+" mem=64M arch="+
+		arch(members[0].Architecture))}} {
+		start := params("0", "n"+p.Placement)
+		start.Placement, start.Constraints = p.Placement, p.Constraints
+		inst, err := e.StartInstance(ctx, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i, err := c.instance(ctx, inst.ID); i.Location != name || err != nil {
+			t.Errorf("it is on member %q (%v), want %s", i.Location, err, name)
+		}
+	}
+	for _, p := range []provider.PrecheckParams{{Placement: "zone=nowhere"}, {Constraints: constraints(t, "zones=nowhere")},
+		{Constraints: constraints(t, "mem=500T")}} {
+		if err := e.PrecheckInstance(ctx, p); !errors.Is(err, entity.Invalid) {
+			t.Errorf("precheck of %v: %v", p, err)
+		}
+	}
+	if err := e.Destroy(ctx); err != nil {
+		t.Error(err)
+	}
+}
