@@ -103,24 +103,24 @@ func isStopped(err error) bool {
 	return errors.As(err, &r) && mentions(r.text, []string{"already stopped", "not running", "is not running"})
 }
 
-// Destroy deletes all containers and storage volumes of the model.
+// Destroy deletes all containers of the model, and releases the storage that is left of it.
 func (e *environ) Destroy(ctx context.Context) error {
-	if err := e.cloud.destroy(ctx, e.config.Model); err != nil {
+	if err := e.cloud.destroy(ctx, e.config.Model, false); err != nil {
 		return fmt.Errorf("cannot destroy what model %s has: %w", e.config.Model, err)
 	}
 	return nil
 }
 
-// DestroyController deletes all containers and storage volumes of the controller.
-func (e *environ) DestroyController(ctx context.Context) error {
-	if err := e.cloud.destroy(ctx, ""); err != nil {
+// DestroyController deletes all containers of the controller, and deletes or releases its storage.
+func (e *environ) DestroyController(ctx context.Context, destroyStorage bool) error {
+	if err := e.cloud.destroy(ctx, "", destroyStorage); err != nil {
 		return fmt.Errorf("cannot destroy what controller %s has: %w", e.config.Controller, err)
 	}
 	return nil
 }
 
 // destroy deletes what a model has, or with "" what the controller has.
-func (c *Cloud) destroy(ctx context.Context, model string) error {
+func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) error {
 	found, err := c.find(ctx, model)
 	if err != nil {
 		return err
@@ -132,5 +132,5 @@ func (c *Cloud) destroy(ctx context.Context, model string) error {
 	if err := c.stop(ctx, names); err != nil {
 		return err
 	}
-	return c.removeVolumes(ctx, model)
+	return c.endVolumes(ctx, model, destroyStorage)
 }

@@ -88,7 +88,7 @@ func TestUnreachable(t *testing.T) {
 		"rules":     func() error { _, err := e.ConstraintRules(short); return err },
 		"precheck":  func() error { return e.PrecheckInstance(short, provider.PrecheckParams{Series: "x"}) },
 		"destroy":   func() error { return e.Destroy(short) },
-		"all":       func() error { return e.DestroyController(short) },
+		"all":       func() error { return e.DestroyController(short, false) },
 		"create": func() error {
 			_, err := e.CreateFilesystem(short, provider.FilesystemParams{Storage: "data/0", Pool: entity.StoragePool{Provider: "lxd"}})
 			return err

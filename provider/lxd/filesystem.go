@@ -188,13 +188,18 @@ func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 		return err
 	}
 	at, err := volumePath(id)
-	if err == nil {
-		_, err = e.cloud.client.do(ctx, http.MethodDelete, at, nil, nil)
+	if err != nil {
+		return err
 	}
-	if isGone(err) {
-		return nil
+	return e.cloud.deleteVolume(ctx, at)
+}
+
+// deleteVolume deletes the volume with a path in the API; nil if there is none.
+func (c *Cloud) deleteVolume(ctx context.Context, at string) error {
+	if _, err := c.client.do(ctx, http.MethodDelete, at, nil, nil); !isGone(err) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // ReleaseFilesystem takes our tags from the volume, so that nothing deletes it. A directory in a
@@ -207,22 +212,34 @@ func (e *environ) ReleaseFilesystem(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	return e.cloud.releaseVolume(ctx, at)
+}
+
+// releaseVolume takes our tags from the volume with a path in the API; nil if there is none.
+func (c *Cloud) releaseVolume(ctx context.Context, at string) error {
 	var v api.StorageVolume
-	if err := e.cloud.client.get(ctx, at, nil, &v); isGone(err) {
+	if err := c.client.get(ctx, at, nil, &v); isGone(err) {
 		return nil
 	} else if err != nil {
 		return err
+	}
+	if _, tagged := v.Config[controllerKey]; !tagged {
+		return nil
 	}
 	for _, key := range []string{controllerKey, modelKey, storageKey} {
 		delete(v.Config, key)
 	}
 	v.Description += " (released)"
-	_, err = e.cloud.client.do(ctx, http.MethodPut, at, nil, v.Writable())
+	_, err := c.client.do(ctx, http.MethodPut, at, nil, v.Writable())
 	return err
 }
 
-// removeVolumes deletes the volumes of a model, or with "" those of the controller.
-func (c *Cloud) removeVolumes(ctx context.Context, model string) error {
+// endVolumes deletes or releases the volumes of a model, or with "" those of the controller.
+func (c *Cloud) endVolumes(ctx context.Context, model string, destroy bool) error {
+	end := c.releaseVolume
+	if destroy {
+		end = c.deleteVolume
+	}
 	var pools []api.StoragePool
 	if err := c.client.get(ctx, "/1.0/storage-pools", recursion(1), &pools); err != nil {
 		return err
@@ -236,8 +253,7 @@ func (c *Cloud) removeVolumes(ctx context.Context, model string) error {
 			if !c.owns(v.Config, model) {
 				continue
 			}
-			_, err := c.client.do(ctx, http.MethodDelete, volumesPath(pool.Name)+"/"+url.PathEscape(v.Name), nil, nil)
-			if err != nil && !isGone(err) {
+			if err := end(ctx, volumesPath(pool.Name)+"/"+url.PathEscape(v.Name)); err != nil {
 				return err
 			}
 		}

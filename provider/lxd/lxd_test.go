@@ -240,39 +240,57 @@ func TestFilesystems(t *testing.T) {
 			t.Errorf("attached over a file: %v", err)
 		}
 	}
-	// A volume outlives its container, and a released one its model.
+	// A volume outlives its container and its model; it is destroyed if someone says so.
 	own := entity.StoragePool{Name: "lxd", Provider: "lxd"}
-	kept, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/2", Pool: own, Size: 1})
-	if err != nil {
-		t.Fatal(err)
+	volume := func(e *environ, storage string) string {
+		t.Helper()
+		f, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: storage, Pool: own, Size: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.ID
 	}
-	left, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/3", Pool: own, Size: 1})
-	if err != nil {
-		t.Fatal(err)
+	there := func(id string, want bool) {
+		t.Helper()
+		at, _ := volumePath(id)
+		if err := c.client.get(ctx, at, nil, nil); isGone(err) == want {
+			t.Errorf("volume %s: %v", id, err)
+		}
 	}
-	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept.ID, Instance: inst.ID, Mount: "/kept"}); err != nil {
+	kept, left := volume(e, "data/2"), volume(e, "data/3")
+	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID, Mount: "/kept"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.StopInstances(ctx, inst.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.DetachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept.ID, Instance: inst.ID, Mount: "/kept"}); err != nil {
+	if err := e.DetachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID, Mount: "/kept"}); err != nil {
 		t.Error(err)
 	}
-	if err := e.ReleaseFilesystem(ctx, kept.ID); err != nil {
-		t.Error(err)
+	for range 2 {
+		if err := e.ReleaseFilesystem(ctx, kept); err != nil {
+			t.Error(err)
+		}
 	}
+	other, err := c.Open(ctx, provider.Config{Controller: c.config.Controller, Model: providertest.ModelB})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofOther := volume(other.(*environ), "data/0")
 	if err := e.Destroy(ctx); err != nil {
 		t.Error(err)
 	}
-	for id, want := range map[string]bool{kept.ID: true, left.ID: false} {
-		at, _ := volumePath(id)
-		if err := c.client.get(ctx, at, nil, nil); isGone(err) == want {
-			t.Errorf("volume %s after the model is destroyed: %v", id, err)
-		}
-	}
-	if err := e.DestroyFilesystem(ctx, kept.ID); err != nil {
+	if err := e.DestroyController(ctx, true); err != nil {
 		t.Error(err)
+	}
+	there(kept, true)
+	there(left, true)
+	there(ofOther, false)
+	for _, id := range []string{kept, left} {
+		if err := e.DestroyFilesystem(ctx, id); err != nil {
+			t.Error(err)
+		}
+		there(id, false)
 	}
 	// What can't be had.
 	if _, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/4", Pool: own, Size: 1 << 40}); err == nil {
@@ -283,7 +301,7 @@ func TestFilesystems(t *testing.T) {
 	if _, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/4", Pool: bad}); !errors.Is(err, entity.NotSupported) {
 		t.Errorf("got error %v for an attribute", err)
 	}
-	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept.ID, Instance: inst.ID, Mount: "/x"}); !errors.Is(
+	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID, Mount: "/x"}); !errors.Is(
 		err, entity.NotProvisioned) {
 		t.Errorf("got error %v for an instance that is gone", err)
 	}

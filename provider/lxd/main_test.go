@@ -111,7 +111,7 @@ func newCloud(t *testing.T, config Config) *Cloud {
 		if left, err := c.find(ctx, ""); len(left) > 0 || err != nil {
 			t.Errorf("left are %d containers (%v)", len(left), err)
 		}
-		if err := c.destroy(ctx, ""); err != nil {
+		if err := c.destroy(ctx, "", true); err != nil {
 			t.Error(err)
 		}
 		c.client.http.CloseIdleConnections()
