@@ -57,7 +57,8 @@ func certificate(s *httptest.Server) string {
 func fetchInto(t *testing.T, dir, program string, tools provider.Tools, before string) (string, string, error) {
 	t.Helper()
 	bin := t.TempDir()
-	for _, name := range []string{program, "sh", "sha256sum", "tar", "gzip", "mktemp", "mkdir", "rm", "mv", "sync", "sleep", "timeout"} {
+	for _, name := range []string{program, "sh", "sha256sum", "tar", "gzip", "mktemp", "mkdir", "rm", "mv", "sync",
+		"sleep", "timeout"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Skipf("there is no %s here", name)
@@ -99,7 +100,8 @@ func TestProgramsAreDownloadedByWhatIsThere(t *testing.T) {
 	defer server.Close()
 	for _, program := range []string{"curl", "python3", "wget"} {
 		t.Run(program, func(t *testing.T) {
-			tools := provider.Tools{URLs: []string{server.URL + "/tools?a=b&c='d"}, SHA256: hash(text), CACert: certificate(server)}
+			tools := provider.Tools{URLs: []string{server.URL + "/tools?a=b&c='d"}, SHA256: hash(text),
+				CACert: certificate(server)}
 			dir := filepath.Join(t.TempDir(), "a", "b")
 			in, out, err := fetchInto(t, dir, program, tools, "")
 			if err != nil {

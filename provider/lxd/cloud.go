@@ -71,7 +71,8 @@ func New(config Config) (*Cloud, error) {
 // Open opens a model; it is a provider.Open.
 func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
 	if config.Controller != c.config.Controller {
-		return nil, entity.Errorf(entity.Invalid, "cannot open a model of controller %q in the cloud of %q", config.Controller,
+		return nil, entity.Errorf(entity.Invalid, "cannot open a model of controller %q in the cloud of %q",
+			config.Controller,
 			c.config.Controller)
 	}
 	if config.Model == "" {

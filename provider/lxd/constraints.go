@@ -221,7 +221,8 @@ func target(member string) url.Values {
 
 // resources returns what a member has, or the server if that is "": all of it, in use or not. The
 // disk is that of the pool for root disks.
-func (c *Cloud) resources(ctx context.Context, member string, cons entity.Constraints) (h provider.Hardware, err error) {
+func (c *Cloud) resources(ctx context.Context, member string, cons entity.Constraints) (h provider.Hardware,
+	err error) {
 	var all api.Resources
 	if err := c.client.get(ctx, "/1.0/resources", target(member), &all); err != nil {
 		return h, err

@@ -35,7 +35,8 @@ func TestConstraintsBecomeDevices(t *testing.T) {
 		}
 	}()
 	sized := provider.PrecheckParams{Constraints: constraints(t, "root-disk-source="+project+" root-disk=1G")}
-	if err := e.PrecheckInstance(ctx, sized); !errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), "bounds no disks") {
+	if err := e.PrecheckInstance(ctx, sized); !errors.Is(err, entity.Invalid) ||
+		!strings.Contains(err.Error(), "bounds no disks") {
 		t.Errorf("got error %v for a disk that nothing bounds", err)
 	}
 	p := params("0", "n")
@@ -76,8 +77,9 @@ func TestZonesOfACluster(t *testing.T) {
 	if ignored, err := rules.Check(constraints(t, "zones="+name)); len(ignored) > 0 || err != nil {
 		t.Errorf("ignored are %v (%v)", ignored, err)
 	}
-	for _, p := range []provider.StartParams{{Placement: "zone=" + name}, {Constraints: constraints(t, "zones="+name+" mem=64M arch="+
-		arch(members[0].Architecture))}} {
+	for _, p := range []provider.StartParams{{Placement: "zone=" + name},
+		{Constraints: constraints(t, "zones="+name+" mem=64M arch="+
+			arch(members[0].Architecture))}} {
 		start := params("0", "n"+p.Placement)
 		start.Placement, start.Constraints = p.Placement, p.Constraints
 		inst, err := e.StartInstance(ctx, start)
@@ -88,7 +90,8 @@ func TestZonesOfACluster(t *testing.T) {
 			t.Errorf("it is on member %q (%v), want %s", i.Location, err, name)
 		}
 	}
-	for _, p := range []provider.PrecheckParams{{Placement: "zone=nowhere"}, {Constraints: constraints(t, "zones=nowhere")},
+	for _, p := range []provider.PrecheckParams{{Placement: "zone=nowhere"},
+		{Constraints: constraints(t, "zones=nowhere")},
 		{Constraints: constraints(t, "mem=500T")}} {
 		if err := e.PrecheckInstance(ctx, p); !errors.Is(err, entity.Invalid) {
 			t.Errorf("precheck of %v: %v", p, err)

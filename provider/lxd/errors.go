@@ -30,7 +30,8 @@ func (r *refusal) Error() string { return r.text }
 func (r *refusal) Unwrap() error { return r.cause }
 
 // passing are parts of LXD's messages about what may pass by itself.
-var passing = []string{"is busy", "busy running", "already running", "context deadline exceeded", "timed out", "timeout",
+var passing = []string{"is busy", "busy running", "already running", "context deadline exceeded", "timed out",
+	"timeout",
 	"database is locked", "connection refused", "try again", "in progress", "in use"}
 
 // lasting are parts of its messages, about operations, that repeat until someone acts.
@@ -75,7 +76,8 @@ func mentions(text string, parts []string) bool {
 
 // diskFull reports whether the server has no room, and notes it.
 func diskFull(r *refusal) bool {
-	if mentions(r.text, []string{"no space left on device", "disk quota exceeded", "No space left", "Disk quota exceeded"}) {
+	if mentions(r.text, []string{"no space left on device", "disk quota exceeded", "No space left",
+		"Disk quota exceeded"}) {
 		r.cause = syscall.ENOSPC
 	}
 	return r.cause != nil

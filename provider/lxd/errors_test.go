@@ -36,7 +36,8 @@ func TestRefusals(t *testing.T) {
 		"0 Failed creating instance record: not found: database is locked": entity.Unavailable,
 	} {
 		code, text, _ := strings.Cut(text, " ")
-		status := map[string]int{"400": 400, "403": 403, "404": 404, "409": 409, "412": 412, "500": 500, "501": 501, "503": 503}[code]
+		status := map[string]int{"400": 400, "403": 403, "404": 404, "409": 409, "412": 412, "500": 500, "501": 501,
+			"503": 503}[code]
 		err := failed(text)
 		if status != 0 {
 			err = refused(status, text)
@@ -48,7 +49,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: disk is full: %v", text, entity.IsDiskFull(err))
 		}
 	}
-	if !isGone(refused(http.StatusNotFound, "x")) || isGone(refused(400, "not found")) || !isGone(failed("Instance not found")) {
+	if !isGone(refused(http.StatusNotFound, "x")) || isGone(refused(400, "not found")) ||
+		!isGone(failed("Instance not found")) {
 		t.Error("not found is not found by its status")
 	}
 }
@@ -73,7 +75,8 @@ func TestUnreachable(t *testing.T) {
 		return e.(*environ)
 	}
 	_, err = open(filepath.Join(dir, "none")).StartInstance(t.Context(), params("0", "n"))
-	if !provider.IsRetryable(err) || !strings.Contains(err.Error(), "no such file") || strings.Contains(err.Error(), "http://") {
+	if !provider.IsRetryable(err) || !strings.Contains(err.Error(), "no such file") ||
+		strings.Contains(err.Error(), "http://") {
 		t.Errorf("got error %v without a socket", err)
 	}
 	e := open(filepath.Join(dir, "silent"))
@@ -90,7 +93,8 @@ func TestUnreachable(t *testing.T) {
 		"destroy":   func() error { return e.Destroy(short) },
 		"all":       func() error { return e.DestroyController(short, false) },
 		"create": func() error {
-			_, err := e.CreateFilesystem(short, provider.FilesystemParams{Storage: "data/0", Pool: entity.StoragePool{Provider: "lxd"}})
+			_, err := e.CreateFilesystem(short, provider.FilesystemParams{Storage: "data/0",
+				Pool: entity.StoragePool{Provider: "lxd"}})
 			return err
 		},
 		"attach": func() error {

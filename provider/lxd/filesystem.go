@@ -45,7 +45,8 @@ func inRoot(id string) (instance, dir string, ok bool) {
 }
 
 // CreateFilesystem makes a storage volume, or a directory in the container.
-func (e *environ) CreateFilesystem(ctx context.Context, params provider.FilesystemParams) (f entity.Filesystem, err error) {
+func (e *environ) CreateFilesystem(ctx context.Context, params provider.FilesystemParams) (f entity.Filesystem,
+	err error) {
 	c, name := e.cloud, strings.ReplaceAll(params.Storage, "/", "-")
 	f.Size = params.Size
 	switch params.Pool.Provider {
@@ -161,7 +162,8 @@ func (e *environ) DetachFilesystem(ctx context.Context, params provider.Attachme
 		if instance != params.Instance {
 			return nil
 		}
-		_, err := e.cloud.exec(ctx, instance, "sh", "-c", `[ "$(readlink "$2")" != "$1" ] || rm "$2"`, "sh", dir, params.Mount)
+		_, err := e.cloud.exec(ctx, instance, "sh", "-c", `[ "$(readlink "$2")" != "$1" ] || rm "$2"`, "sh", dir,
+			params.Mount)
 		return err
 	}
 	if _, err := volumePath(params.Filesystem); err != nil {

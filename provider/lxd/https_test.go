@@ -111,7 +111,8 @@ func TestHTTPS(t *testing.T) {
 	}
 	other := config
 	other.ServerCert = cert
-	if _, err := open(other).Instances(ctx); !errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), "another certificate") {
+	if _, err := open(other).Instances(ctx); !errors.Is(err, entity.Invalid) ||
+		!strings.Contains(err.Error(), "another certificate") {
 		t.Errorf("got error %v from a server with another certificate", err)
 	}
 	other.ServerCert = ""

@@ -111,7 +111,8 @@ func (c *Cloud) noImage(series string) error {
 	if series == "" {
 		series, err = "SERIES", entity.Errorf(entity.Invalid, "LXD has no image of any series")
 	}
-	return entity.WithHint(err, "Give an image with cloud-init the alias juju/%s: lxc image alias create juju/%s FINGERPRINT",
+	return entity.WithHint(err,
+		"Give an image with cloud-init the alias juju/%s: lxc image alias create juju/%s FINGERPRINT",
 		series, series)
 }
 
@@ -168,8 +169,9 @@ func (c *Cloud) copyImage(ctx context.Context, series string) (string, error) {
 		}
 		fingerprint, _ := op.Metadata["fingerprint"].(string)
 		alias := "juju/" + series
-		_, err = c.client.do(ctx, http.MethodPost, "/1.0/images/aliases", nil, api.ImageAliasesPost{ImageAliasesEntry: api.ImageAliasesEntry{
-			Name: alias, ImageAliasesEntryPut: api.ImageAliasesEntryPut{Target: fingerprint}}})
+		_, err = c.client.do(ctx, http.MethodPost, "/1.0/images/aliases", nil,
+			api.ImageAliasesPost{ImageAliasesEntry: api.ImageAliasesEntry{
+				Name: alias, ImageAliasesEntryPut: api.ImageAliasesEntryPut{Target: fingerprint}}})
 		if errors.As(err, &r) && r.status == http.StatusConflict {
 			err = nil // another controller has copied it too
 		}

@@ -146,7 +146,8 @@ func hardware(i api.Instance) provider.Hardware {
 }
 
 // units are the suffixes of LXD's sizes, in bytes.
-var units = map[string]uint64{"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20,
+var units = map[string]uint64{"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10,
+	"MiB": 1 << 20,
 	"GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50}
 
 // mib returns a size of LXD's, such as "2048MiB", in MiB; 0 if it is none.

@@ -258,13 +258,15 @@ func TestFilesystems(t *testing.T) {
 		}
 	}
 	kept, left := volume(e, "data/2"), volume(e, "data/3")
-	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID, Mount: "/kept"}); err != nil {
+	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID,
+		Mount: "/kept"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.StopInstances(ctx, inst.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.DetachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID, Mount: "/kept"}); err != nil {
+	if err := e.DetachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID,
+		Mount: "/kept"}); err != nil {
 		t.Error(err)
 	}
 	for range 2 {
@@ -293,15 +295,18 @@ func TestFilesystems(t *testing.T) {
 		there(id, false)
 	}
 	// What can't be had.
-	if _, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/4", Pool: own, Size: 1 << 40}); err == nil {
+	if _, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/4", Pool: own,
+		Size: 1 << 40}); err == nil {
 		t.Error("there is room for an exabyte")
 	}
 	bad := own
 	bad.Attributes = map[string]string{entity.PoolDir: "/srv"}
-	if _, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/4", Pool: bad}); !errors.Is(err, entity.NotSupported) {
+	if _, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/4", Pool: bad}); !errors.Is(err,
+		entity.NotSupported) {
 		t.Errorf("got error %v for an attribute", err)
 	}
-	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID, Mount: "/x"}); !errors.Is(
+	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID,
+		Mount: "/x"}); !errors.Is(
 		err, entity.NotProvisioned) {
 		t.Errorf("got error %v for an instance that is gone", err)
 	}
@@ -327,8 +332,10 @@ func TestImagesAreCopied(t *testing.T) {
 	})
 	mux.HandleFunc("/streams/v1/images.json", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"datatype": "image-downloads", "format": "products:1.0", "products": {"ubuntu": {
-"aliases": "jam,22.04", "arch": "amd64", "os": "ubuntu", "release": "jammy", "release_title": "22.04", "versions": {"20260101": {
-"items": {"lxd_combined.tar.gz": {"ftype": "lxd_combined.tar.gz", "path": "image.tar.gz", "size": %d, "sha256": "%x"}}}}}}}`,
+"aliases": "jam,22.04", "arch": "amd64", "os": "ubuntu", "release": "jammy", "release_title": "22.04",
+"versions": {"20260101": {
+"items": {"lxd_combined.tar.gz": {"ftype": "lxd_combined.tar.gz", "path": "image.tar.gz",
+"size": %d, "sha256": "%x"}}}}}}}`,
 			zipped.Len(), sha256.Sum256(zipped.Bytes()))
 	})
 	mux.HandleFunc("/image.tar.gz", func(w http.ResponseWriter, _ *http.Request) {
@@ -360,11 +367,13 @@ func TestImagesAreCopied(t *testing.T) {
 	if have, err := environOf(t, c).Series(ctx); !slices.Equal(have, []string{"bookworm", "jammy"}) {
 		t.Errorf("series %v (%v)", have, err)
 	}
-	if _, err := c.client.do(ctx, http.MethodDelete, "/1.0/images/aliases/"+url.PathEscape("juju/jammy"), nil, nil); err != nil {
+	if _, err := c.client.do(ctx, http.MethodDelete, "/1.0/images/aliases/"+url.PathEscape("juju/jammy"), nil,
+		nil); err != nil {
 		t.Error(err)
 	}
 	p.Series = "jammy"
-	if _, err := environOf(t, c).StartInstance(ctx, p); !errors.Is(err, entity.Invalid) || !strings.Contains(entity.Hint(err), "juju/jammy") {
+	if _, err := environOf(t, c).StartInstance(ctx, p); !errors.Is(err, entity.Invalid) ||
+		!strings.Contains(entity.Hint(err), "juju/jammy") {
 		t.Errorf("got error %v for a series without an image", err)
 	}
 }

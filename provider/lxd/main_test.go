@@ -143,7 +143,8 @@ func tools() map[string]provider.Tools {
 }
 
 func params(machine, nonce string) provider.StartParams {
-	return provider.StartParams{MachineID: machine, Nonce: nonce, AgentConfig: []byte("secret of " + machine), Tools: tools()}
+	return provider.StartParams{MachineID: machine, Nonce: nonce, AgentConfig: []byte("secret of " + machine),
+		Tools: tools()}
 }
 
 // makeProject makes the project, its profile, and the tiny image.
@@ -156,7 +157,8 @@ func makeProject(ctx context.Context, path string) error {
 		return err
 	}
 	_, err = top.do(ctx, http.MethodPost, "/1.0/projects", nil, api.ProjectsPost{Name: project, ProjectPut: api.ProjectPut{
-		Config: map[string]string{"features.images": "true", "features.profiles": "true", "features.storage.volumes": "true"}}})
+		Config: map[string]string{"features.images": "true", "features.profiles": "true",
+			"features.storage.volumes": "true"}}})
 	if err != nil {
 		return err
 	}
@@ -167,7 +169,8 @@ func makeProject(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := own.send(ctx, http.MethodPost, "/1.0/images", nil, http.Header{"Content-Type": {"application/octet-stream"}},
+	resp, err := own.send(ctx, http.MethodPost, "/1.0/images", nil,
+		http.Header{"Content-Type": {"application/octet-stream"}},
 		bytes.NewReader(image))
 	if err != nil {
 		return err
@@ -181,8 +184,9 @@ func makeProject(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = own.do(ctx, http.MethodPost, "/1.0/images/aliases", nil, api.ImageAliasesPost{ImageAliasesEntry: api.ImageAliasesEntry{
-		Name: "juju/bookworm", ImageAliasesEntryPut: api.ImageAliasesEntryPut{Target: op.Metadata["fingerprint"].(string)}}})
+	_, err = own.do(ctx, http.MethodPost, "/1.0/images/aliases", nil,
+		api.ImageAliasesPost{ImageAliasesEntry: api.ImageAliasesEntry{
+			Name: "juju/bookworm", ImageAliasesEntryPut: api.ImageAliasesEntryPut{Target: op.Metadata["fingerprint"].(string)}}})
 	return err
 }
 
@@ -239,7 +243,8 @@ func tinyImage(architecture string) ([]byte, error) {
 	}
 	file("metadata.yaml", fmt.Sprintf("architecture: %s\ncreation_date: 1\nproperties: {description: tests of juju}\n",
 		architecture), 0o644)
-	for _, dir := range []string{"", "bin", "sbin", "etc", "dev", "proc", "sys", "run", "tmp", "root", "var", "var/lib", "usr"} {
+	for _, dir := range []string{"", "bin", "sbin", "etc", "dev", "proc", "sys", "run", "tmp", "root", "var", "var/lib",
+		"usr"} {
 		err = errors.Join(err, w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "rootfs/" + dir, Mode: 0o755}))
 	}
 	file("rootfs/bin/busybox", string(busybox), 0o755)
@@ -267,7 +272,8 @@ func agents(t *testing.T, c *Cloud) (living []string) {
 		}
 		machine := i.Config[machineKey]
 		_, err := c.exec(t.Context(), i.Name, "sh", "-c",
-			`[ "$(cat /var/lib/juju/agents/machine-*/agent.conf)" = "secret of $1" ] && kill -0 "$(cat /run/agent)"`, "sh", machine)
+			`[ "$(cat /var/lib/juju/agents/machine-*/agent.conf)" = "secret of $1" ] && kill -0 "$(cat /run/agent)"`, "sh",
+			machine)
 		if err != nil {
 			t.Log(err)
 			continue

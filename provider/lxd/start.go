@@ -103,7 +103,8 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 		return nil, "", err
 	}
 	if wanted, _ := params.Constraints.Get(entity.ConstraintArch); wanted != "" && wanted != architecture {
-		return nil, "", entity.Errorf(entity.Invalid, "constraint arch=%s cannot be met: LXD's image %s is of %s", wanted, alias,
+		return nil, "", entity.Errorf(entity.Invalid, "constraint arch=%s cannot be met: LXD's image %s is of %s", wanted,
+			alias,
 			architecture)
 	}
 	tools, ok := params.Tools[architecture]

@@ -56,7 +56,10 @@ func serveTools(t *testing.T, ctx context.Context, c *Cloud) map[string]provider
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.Write(b.Bytes()) })}
+	server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter,
+		_ *http.Request) {
+		rw.Write(b.Bytes())
+	})}
 	done := make(chan error)
 	go func() { done <- server.Serve(l) }()
 	t.Cleanup(func() { server.Close(); <-done })
@@ -117,7 +120,8 @@ func TestAMachineOfDebian(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	const running = `until systemctl -q is-active jujud-machine-3 && grep -q runs /var/log/juju/machine-3.log; do sleep 0.3; done; `
+	const running = `until systemctl -q is-active jujud-machine-3 && grep -q runs /var/log/juju/machine-3.log
+do sleep 0.3; done; `
 	in("the agent runs", running)
 	t.Logf("an agent after %v", time.Since(begin).Round(100*time.Millisecond))
 	const dir = "/var/lib/juju/agents/machine-3"

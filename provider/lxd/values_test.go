@@ -46,7 +46,8 @@ func TestZones(t *testing.T) {
 
 func TestSeriesOfAliases(t *testing.T) {
 	for alias, want := range map[string]string{
-		"juju/bookworm": "bookworm", "juju/plan9": "plan9", "jammy": "jammy", "ubuntu/22.04": "jammy", "debian/12": "bookworm",
+		"juju/bookworm": "bookworm", "juju/plan9": "plan9", "jammy": "jammy", "ubuntu/22.04": "jammy",
+		"debian/12":       "bookworm",
 		"debian/bookworm": "bookworm", "ubuntu/bookworm": "", "alpine/3.19": "", "web": "", "juju/": "",
 	} {
 		if got := seriesOf(alias); got != want {
@@ -88,7 +89,8 @@ func TestHardwareOfAContainer(t *testing.T) {
 	if got := hardware(i); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for text, want := range map[string]uint64{"": 0, "50%": 0, "1048576": 1, "1048576B": 1, "512MiB": 512, "1 GiB": 1024, "x": 0} {
+	for text, want := range map[string]uint64{"": 0, "50%": 0, "1048576": 1, "1048576B": 1, "512MiB": 512, "1 GiB": 1024,
+		"x": 0} {
 		if got := mib(text); got != want {
 			t.Errorf("%q: %d MiB, want %d", text, got, want)
 		}

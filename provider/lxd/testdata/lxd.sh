@@ -84,9 +84,10 @@ image() {
 	root=$work/rootfs
 	rm -rf "$work"
 	mkdir -p "$work"
-	debootstrap --variant=minbase \
-		--include=systemd-sysv,dbus,udev,ifupdown,isc-dhcp-client,netbase,iproute2,openssh-server,python3-minimal,ca-certificates,sudo \
-		"$release" "$root" "$mirror" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
+	include=systemd-sysv,dbus,udev,ifupdown,isc-dhcp-client,netbase,iproute2
+	include=$include,openssh-server,python3-minimal,ca-certificates,sudo
+	debootstrap --variant=minbase --include="$include" "$release" "$root" "$mirror" >"$work/log" 2>&1 ||
+		{ tail -n 20 "$work/log" >&2; exit 1; }
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
 	{ chroot "$root" apt-get update && chroot "$root" apt-get install -y --no-install-recommends cloud-init; } \
 		>"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
