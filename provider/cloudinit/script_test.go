@@ -206,3 +206,115 @@ func TestScript(t *testing.T) {
 		t.Errorf("the shell reads %q (%v)", quoted, err)
 	}
 }
+
+// The archive holds the programs, and the same programs always make the same one, so that machines
+// find again what they have.
+func TestArchive(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range ControllerPrograms {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("I am "+name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var first, second, all bytes.Buffer
+	if err := errors.Join(WriteArchive(&first, dir, AgentPrograms...), WriteArchive(&second, dir, AgentPrograms...),
+		WriteArchive(&all, dir, ControllerPrograms...)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("the same programs make two archives")
+	}
+	for what, b := range map[string]*bytes.Buffer{"hook-tool machine-agent unit-agent": &first,
+		"hook-tool jujud machine-agent unit-agent": &all} {
+		to := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), "tar", "-xz", "-C", to)
+		cmd.Stdin = b
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		entries, err := os.ReadDir(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+			info, err := e.Info()
+			if err != nil || info.Mode().Perm()&0o111 == 0 {
+				t.Errorf("%s is no program: %v (%v)", e.Name(), info.Mode(), err)
+			}
+			if text, err := os.ReadFile(filepath.Join(to, e.Name())); string(text) != "I am "+e.Name() {
+				t.Errorf("%s holds %q (%v)", e.Name(), text, err)
+			}
+		}
+		if got := strings.Join(names, " "); got != what {
+			t.Errorf("got %s, want %s", got, what)
+		}
+	}
+	if err := WriteArchive(&all, dir, "none"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got error %v for a program that is not there", err)
+	}
+}
+
+// The controller's script gives jujud its parameters, which hold a password, and removes them.
+func TestControllerScript(t *testing.T) {
+	root, bin, programs := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, name := range ControllerPrograms {
+		text := "#!/bin/sh\necho \"$@\"; cat\n"
+		if err := os.WriteFile(filepath.Join(programs, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var archive bytes.Buffer
+	if err := WriteArchive(&archive, programs, ControllerPrograms...); err != nil {
+		t.Fatal(err)
+	}
+	write := func(path, text string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(root, "juju")
+	if err := os.MkdirAll(filepath.Join(root, "system"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in := func(path string) string { return filepath.Join(dir, strings.TrimPrefix(path, Root)) }
+	write(in(ControllerArchive), archive.String(), 0o600)
+	write(in(ControllerParams), "the password", 0o600)
+	// The system does not answer at first.
+	write(filepath.Join(bin, "systemctl"), "#!/bin/sh\necho \"$@\" >>"+root+"/asked\n[ $(grep -c . "+root+"/asked) -gt 1 ]\n", 0o700)
+	write(filepath.Join(bin, "sleep"), "#!/bin/sh\n", 0o700)
+	script := strings.NewReplacer("'"+Root+"'", "'"+dir+"'", "/var/log/juju", root+"/log", "/etc/systemd/system",
+		root+"/system").Replace(ControllerScript())
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH")}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		log, _ := os.ReadFile(in(ControllerLog))
+		t.Fatalf("%v: %s%s", err, out, log)
+	}
+	for path, want := range map[string]string{
+		in(Bootstrapped):                             "bootstrap --dir " + dir + "\nthe password",
+		filepath.Join(root, "asked"):                 "daemon-reload\ndaemon-reload\nenable --quiet jujud-controller\nstart --no-block jujud-controller\n",
+		in(Root + "/tools/controller/machine-agent"): "#!/bin/sh\necho \"$@\"; cat\n",
+	} {
+		if text, err := os.ReadFile(path); string(text) != want {
+			t.Errorf("%s holds %q (%v), want %q", path, text, err, want)
+		}
+	}
+	if info, err := os.Stat(in(Bootstrapped)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("what jujud says is %v (%v)", info.Mode(), err)
+	}
+	for _, path := range []string{in(ControllerParams), in(ControllerArchive)} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+	unit, err := os.ReadFile(filepath.Join(root, "system", "jujud-controller.service"))
+	if want := "ExecStart=" + dir + "/tools/controller/jujud controller --dir " + dir + "\n"; !strings.Contains(string(unit), want) {
+		t.Errorf("the service is %s (%v), want %s", unit, err, want)
+	}
+}

@@ -1,0 +1,49 @@
+package cloudinit
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// AgentPrograms are the programs that a machine needs.
+var AgentPrograms = []string{"machine-agent", "unit-agent", "hook-tool"}
+
+// WriteArchive writes an archive, as provider.Tools describes it, of programs of the directory dir.
+// The same programs make the same bytes.
+func WriteArchive(w io.Writer, dir string, programs ...string) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	t := tar.NewWriter(z)
+	for _, name := range programs {
+		if err := addProgram(t, dir, name); err != nil {
+			return fmt.Errorf("cannot make the archive of programs: %w", err)
+		}
+	}
+	if err := t.Close(); err != nil {
+		return fmt.Errorf("cannot make the archive of programs: %w", err)
+	}
+	return z.Close()
+}
+
+func addProgram(t *tar.Writer, dir, name string) error {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: info.Size()}); err != nil {
+		return err
+	}
+	_, err = io.Copy(t, f)
+	return err
+}

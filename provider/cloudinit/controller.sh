@@ -1,0 +1,43 @@
+# Makes a controller in $dir with the programs of $dir/programs.tar.gz and the parameters in
+# $dir/bootstrap.json, and has systemd run it. What jujud prints is in $dir/bootstrapped.json, what
+# went wrong in $dir/bootstrap.log.
+set -eu
+umask 022
+exec >"$dir/bootstrap.log" 2>&1
+mkdir -p "$dir/tools/controller" /var/log/juju
+tar -xz --no-same-owner -C "$dir/tools/controller" -f "$dir/programs.tar.gz"
+rm "$dir/programs.tar.gz"
+(umask 077 && "$dir/tools/controller/jujud" bootstrap --dir "$dir" <"$dir/bootstrap.json" >"$dir/bootstrapped.json")
+rm "$dir/bootstrap.json" # it has a password
+ln -sfn "$dir/controller/log" /var/log/juju/controller.log
+cat >/etc/systemd/system/jujud-controller.service <<UNIT
+[Unit]
+Description=juju controller
+Wants=network-online.target
+After=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+ExecStart=$dir/tools/controller/jujud controller --dir $dir
+Restart=always
+RestartSec=3
+LimitNOFILE=64000
+StandardOutput=append:$dir/controller/log
+StandardError=inherit
+
+[Install]
+WantedBy=multi-user.target
+UNIT
+sync
+# The system may still be starting, and systemd not answer yet.
+n=0
+until systemctl daemon-reload 2>/dev/null; do
+	n=$((n + 1))
+	if [ "$n" -ge 300 ]; then
+		echo "ERROR systemd does not answer" >&2
+		systemctl daemon-reload
+	fi
+	sleep 0.2
+done
+systemctl enable --quiet jujud-controller
+systemctl start --no-block jujud-controller
