@@ -18,25 +18,28 @@ import (
 
 var logger = loggo.GetLogger("juju.provider.lxd")
 
-// Config is what a Cloud needs.
+// Config is what a Cloud needs. Its YAML and JSON is what users configure.
 type Config struct {
-	Endpoint   string // the path of LXD's unix socket, or "https://HOST:PORT"
-	ClientCert string // PEM; for https
-	ClientKey  string // PEM; for https
-	ServerCert string // PEM; the one that the server must have. "" for one by an authority of this host
-	Controller string // UUID
+	// Endpoint is the path of LXD's unix socket, or "https://HOST:PORT"; "" for the socket of this host.
+	Endpoint   string `yaml:"endpoint" json:"endpoint"`
+	ClientCert string `yaml:"client-cert" json:"client-cert,omitempty"` // PEM; for https
+	ClientKey  string `yaml:"client-key" json:"client-key,omitempty"`   // PEM; for https
+	// ServerCert is the certificate that the server must have, in PEM; "" for one by an authority of
+	// this host.
+	ServerCert string `yaml:"server-cert" json:"server-cert,omitempty"`
+	Controller string `yaml:"-" json:"-"` // UUID
 
-	Project  string   // of LXD; "" for the default one
-	Profiles []string // that containers have; none for "default"
-	Network  string   // that containers are in; "" for what the profiles say
-	Pool     string   // of root disks and storage; "" for that of the profiles' root disk
-
+	Project  string   `yaml:"project" json:"project,omitempty"`   // of LXD; "" for the default one
+	Profiles []string `yaml:"profiles" json:"profiles,omitempty"` // that containers have; none for "default"
+	Network  string   `yaml:"network" json:"network,omitempty"`   // of containers; "" for what the profiles say
+	// Pool is the one of root disks and storage; "" for that of the profiles' root disk.
+	Pool string `yaml:"pool" json:"pool,omitempty"`
 	// ImageServer is the URL of a simplestreams server, from which LXD copies images that it does
 	// not have; "" for none.
-	ImageServer string
+	ImageServer string `yaml:"image-server" json:"image-server,omitempty"`
 	// AddressWait is how long StartInstance waits for a container's address; 0 for 30 s. A container
 	// without one is started all the same.
-	AddressWait time.Duration
+	AddressWait time.Duration `yaml:"-" json:"-"`
 }
 
 // Cloud is what one controller has on a server. Its methods are safe for concurrent use.
@@ -60,6 +63,12 @@ func New(config Config) (*Cloud, error) {
 	}
 	if config.AddressWait == 0 {
 		config.AddressWait = 30 * time.Second
+	}
+	if config.Endpoint == "" {
+		if config.Endpoint = hostSocket(); config.Endpoint == "" {
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "cannot use LXD: it has no socket on this host"),
+				"Install it and set it up: lxd init; or name another host's: juju help bootstrap")
+		}
 	}
 	client, err := newClient(config)
 	if err != nil {

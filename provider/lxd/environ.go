@@ -125,11 +125,19 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 	if err != nil {
 		return err
 	}
-	var names []string
+	// The controller goes first, because it would replace the others.
+	var controllers, machines []string
 	for _, i := range found {
-		names = append(names, i.Name)
+		if i.Config[roleKey] != "" {
+			controllers = append(controllers, i.Name)
+		} else {
+			machines = append(machines, i.Name)
+		}
 	}
-	if err := c.stop(ctx, names); err != nil {
+	if err := c.stop(ctx, controllers); err != nil {
+		return err
+	}
+	if err := c.stop(ctx, machines); err != nil {
 		return err
 	}
 	return c.endVolumes(ctx, model, destroyStorage)

@@ -124,7 +124,6 @@ func TestConfigurationThatCannotBeRight(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Config){
 		"no controller":     func(c *Config) { c.Controller = "" },
-		"no endpoint":       func(c *Config) { c.Endpoint = "" },
 		"a relative path":   func(c *Config) { c.Endpoint = "unix.socket" },
 		"no TLS":            func(c *Config) { c.Endpoint = "http://10.0.0.1:8443" },
 		"a path in the URL": func(c *Config) { c.Endpoint += "/1.0" },

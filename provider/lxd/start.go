@@ -59,21 +59,23 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 			return provider.Instance{}, err
 		}
 	}
-	inst, err := c.begin(ctx, name, request, member, params)
+	inst, err := c.begin(ctx, name, request, member, configFiles(params))
 	if err != nil {
 		c.cleanUp(ctx, name)
 	}
 	return inst, err
 }
 
-// begin makes the container that is requested, if one is, and starts it.
+// begin makes the container that is requested, if one is, writes files into it, and starts it.
 func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPost, member string,
-	params provider.StartParams) (inst provider.Instance, err error) {
+	files []file) (inst provider.Instance, err error) {
 	if request != nil {
 		_, err = c.client.do(ctx, http.MethodPost, "/1.0/instances", target(member), request)
 	}
-	if err == nil {
-		err = c.writeConfig(ctx, name, params)
+	for _, f := range files {
+		if err == nil {
+			err = c.write(ctx, name, f)
+		}
 	}
 	if err == nil {
 		_, err = c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
@@ -85,27 +87,13 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	return c.addressed(ctx, name)
 }
 
-// request returns the request for the container, and the member of the cluster that it is for. It
-// makes nothing but a copy of the image, where one is needed.
+// request returns the request for a machine's container, and the member of the cluster that it is
+// for. It makes nothing but a copy of the image, where one is needed.
 func (e *environ) request(ctx context.Context, name string, params provider.StartParams) (*api.InstancesPost, string,
 	error) {
-	c := e.cloud
-	candidates, err := e.candidates(ctx, params.Constraints, params.Placement)
+	post, member, architecture, err := e.container(ctx, name, params.Series, params.Constraints, params.Placement)
 	if err != nil {
 		return nil, "", err
-	}
-	alias, err := c.image(ctx, params.Series)
-	if err != nil {
-		return nil, "", err
-	}
-	architecture, err := c.architecture(ctx, alias)
-	if err != nil {
-		return nil, "", err
-	}
-	if wanted, _ := params.Constraints.Get(entity.ConstraintArch); wanted != "" && wanted != architecture {
-		return nil, "", entity.Errorf(entity.Invalid, "constraint arch=%s cannot be met: LXD's image %s is of %s", wanted,
-			alias,
-			architecture)
 	}
 	tools, ok := params.Tools[architecture]
 	if !ok {
@@ -115,31 +103,51 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 	if err != nil {
 		return nil, "", err
 	}
+	post.Description = fmt.Sprintf("juju machine %s of model %s", params.MachineID, params.Model)
+	post.Config["cloud-init.user-data"] = script
+	post.Config[controllerKey], post.Config[modelKey] = params.Controller, params.Model
+	post.Config[machineKey], post.Config[nonceKey] = params.MachineID, params.Nonce
+	return post, member, nil
+}
+
+// container returns the request for a container that has nothing of ours in it, the member of the
+// cluster that it is for, and its architecture.
+func (e *environ) container(ctx context.Context, name, series string, cons entity.Constraints, placement string) (
+	post *api.InstancesPost, member, architecture string, err error) {
+	c := e.cloud
+	candidates, err := e.candidates(ctx, cons, placement)
+	if err != nil {
+		return nil, "", "", err
+	}
+	alias, err := c.image(ctx, series)
+	if err != nil {
+		return nil, "", "", err
+	}
+	if architecture, err = c.architecture(ctx, alias); err != nil {
+		return nil, "", "", err
+	}
+	if wanted, _ := cons.Get(entity.ConstraintArch); wanted != "" && wanted != architecture {
+		return nil, "", "", entity.Errorf(entity.Invalid, "constraint arch=%s cannot be met: LXD's image %s is of %s",
+			wanted, alias, architecture)
+	}
 	rules, err := e.ConstraintRules(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
-	devices, config, err := c.devices(ctx, rules, params.Constraints)
+	devices, config, err := c.devices(ctx, rules, cons)
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
-	config["cloud-init.user-data"] = script
 	config["boot.autostart"] = "true"
-	config[controllerKey], config[modelKey] = params.Controller, params.Model
-	config[machineKey], config[nonceKey] = params.MachineID, params.Nonce
-	instanceType, _ := params.Constraints.Get(entity.ConstraintInstanceType)
-	member, err := e.spread(ctx, candidates)
-	if err != nil {
-		return nil, "", err
+	instanceType, _ := cons.Get(entity.ConstraintInstanceType)
+	if member, err = e.spread(ctx, candidates); err != nil {
+		return nil, "", "", err
 	}
 	return &api.InstancesPost{
 		Name: name, Type: api.InstanceTypeContainer, InstanceType: instanceType,
-		Source: api.InstanceSource{Type: "image", Alias: alias},
-		InstancePut: api.InstancePut{
-			Profiles: c.config.Profiles, Config: config, Devices: devices,
-			Description: fmt.Sprintf("juju machine %s of model %s", params.MachineID, params.Model),
-		},
-	}, member, nil
+		Source:      api.InstanceSource{Type: "image", Alias: alias},
+		InstancePut: api.InstancePut{Profiles: c.config.Profiles, Config: config, Devices: devices},
+	}, member, architecture, nil
 }
 
 // spread returns the candidate that has the fewest containers of the model.
@@ -164,33 +172,38 @@ func (e *environ) spread(ctx context.Context, candidates []string) (string, erro
 	return best, nil
 }
 
-// writeConfig writes the agent's configuration into a container that does not run.
-func (c *Cloud) writeConfig(ctx context.Context, name string, params provider.StartParams) error {
+// A file is a file or a directory that is made in a container.
+type file struct {
+	path    string
+	kind    string // "file" or "directory"
+	mode    string
+	content []byte
+}
+
+// configFiles are the files of the agent's configuration. A container has them before it runs.
+func configFiles(params provider.StartParams) []file {
 	dir := cloudinit.AgentDir(params.MachineID)
-	for _, d := range []struct {
-		path string
-		mode string
-	}{{cloudinit.Root, "0755"}, {path.Dir(dir), "0755"}, {dir, "0700"}} {
-		if err := c.write(ctx, name, d.path, "directory", d.mode, nil); err != nil {
-			return err
-		}
+	return []file{
+		{cloudinit.Root, "directory", "0755", nil},
+		{path.Dir(dir), "directory", "0755", nil},
+		{dir, "directory", "0700", nil},
+		{path.Join(dir, "agent.conf"), "file", "0600", params.AgentConfig},
 	}
-	return c.write(ctx, name, path.Join(dir, "agent.conf"), "file", "0600", params.AgentConfig)
 }
 
 // write makes a file or a directory in a container, owned by its root. LXD has a process of the
 // container's do that. It sometimes finds the one that has just ended after the last write, and
 // fails; so a write is tried again for a while.
-func (c *Cloud) write(ctx context.Context, name, path, kind, mode string, content []byte) error {
+func (c *Cloud) write(ctx context.Context, name string, f file) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
 	defer cancel()
 	again := time.NewTicker(writePause)
 	defer again.Stop()
-	header := http.Header{"X-LXD-type": {kind}, "X-LXD-mode": {mode}, "X-LXD-uid": {"0"}, "X-LXD-gid": {"0"},
+	header := http.Header{"X-LXD-type": {f.kind}, "X-LXD-mode": {f.mode}, "X-LXD-uid": {"0"}, "X-LXD-gid": {"0"},
 		"Content-Type": {"application/octet-stream"}}
 	for n := 1; ; n++ {
-		resp, err := c.client.send(ctx, http.MethodPost, instancePath(name, "files"), url.Values{"path": {path}}, header,
-			bytes.NewReader(content))
+		resp, err := c.client.send(ctx, http.MethodPost, instancePath(name, "files"), url.Values{"path": {f.path}}, header,
+			bytes.NewReader(f.content))
 		if err == nil {
 			return resp.Body.Close()
 		}
