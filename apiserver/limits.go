@@ -57,6 +57,10 @@ type Limits struct {
 	Uploads, UserUploads int
 	UploadBytes          int64
 	JudgedUploads        int
+	// Downloads is how many machines can download the programs of agents at the same time,
+	// DownloadWait how long others wait for a turn, and DownloadTime the time for one.
+	Downloads                  int
+	DownloadWait, DownloadTime time.Duration
 }
 
 // DefaultLimits returns the limits in production.
@@ -75,6 +79,7 @@ func limitsFor(files int) Limits {
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
 		Charm: 512 << 20, Resource: 1 << 30, UploadTime: 10 * time.Minute,
 		Uploads: 32, UserUploads: 8, UploadBytes: 2 << 30, JudgedUploads: 2,
+		Downloads: 32, DownloadWait: 10 * time.Second, DownloadTime: 10 * time.Minute,
 	}
 }
 

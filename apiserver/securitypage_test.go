@@ -38,6 +38,8 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 	{"Uploads UserUploads UploadBytes", "uploads under way; of one user; their temporary files together", "%s; %s; %s",
 		"503, told to try again"},
 	{"JudgedUploads", "archives that are read at once", "%s", "others wait until their request ends"},
+	{"Downloads DownloadWait DownloadTime", "downloads of agents' programs, without a login; time in line; time for one",
+		"%s; %s; %s", "503, told to try again"},
 }
 
 // The page on security has the limits of the code.

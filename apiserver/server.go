@@ -33,6 +33,7 @@ type Config struct {
 	Limits     Limits          // DefaultLimits if zero
 	Dashboard  http.Handler    // for all paths that are not the API's; may be nil
 	Series     string          // of new models' machines, if the user names none
+	Programs   *Programs       // what new machines download; nil for none
 	// Cloud opens the cloud of a model; nil to ask no cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)
 	// Failures returns which of the controller's own workers for a model keep failing, or
@@ -54,6 +55,7 @@ type Server struct {
 	handler         http.Handler
 	memory          *memoryListener
 	agentLogins     slots
+	downloads       slots  // of programs
 	hashing         *queue // of users' passwords
 	uploads         *uploads
 	door            *door
@@ -75,11 +77,11 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
 		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
-		agentLogins: make(slots, config.Limits.AgentLogins),
-		hashing:     newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
-		door:        newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
-		members:     members{max: config.Limits.Members, ofUser: config.Limits.UserConns, ofAgent: config.Limits.AgentConns},
-		failures:    failures{log: func(line string) { logger.Infof("%s", line) }},
+		agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
+		hashing:  newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
+		door:     newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
+		members:  members{max: config.Limits.Members, ofUser: config.Limits.UserConns, ofAgent: config.Limits.AgentConns},
+		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
 	}
 	s.presence = newPresence(time.Now)
 	s.uploads = newUploads(&s.limits)

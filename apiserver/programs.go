@@ -1,0 +1,48 @@
+package apiserver
+
+import (
+	"net/http"
+	"os"
+	"time"
+)
+
+// ProgramsPath is the path, before the archive's SHA-256, at which new machines download the
+// programs of agents. They have no login yet, and the programs are no secret.
+const ProgramsPath = "/tools/"
+
+// Programs is the archive of agents' programs that the server hands to new machines.
+type Programs struct {
+	Path   string // of the file
+	SHA256 string // in hex
+}
+
+// servePrograms answers a download of the programs. Downloads have a limit of their own, since
+// anyone can ask; more are told to try again, as the script of new machines does.
+func (s *Server) servePrograms(w http.ResponseWriter, r *http.Request) {
+	programs := s.config.Programs
+	if programs == nil || r.PathValue("sha256") != programs.SHA256 {
+		http.NotFound(w, r)
+		return
+	}
+	release, err := s.downloads.take(r.Context(), s.limits.DownloadWait)
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "too many downloads at once", http.StatusServiceUnavailable)
+		return
+	}
+	defer release()
+	defer guestOf(r.Context()).busy()()
+	file, err := os.Open(programs.Path)
+	if err != nil {
+		logger.Errorf("cannot hand the agents' programs to %s: %v", r.RemoteAddr, err)
+		http.Error(w, "the programs cannot be read", http.StatusInternalServerError)
+		return
+	}
+	defer file.Close()
+	control := http.NewResponseController(w)
+	if err := control.SetWriteDeadline(time.Now().Add(s.limits.DownloadTime)); err != nil {
+		logger.Warningf("the download of agents' programs by %s has no limit: %v", r.RemoteAddr, err)
+	}
+	w.Header().Set("Content-Type", "application/gzip")
+	http.ServeContent(w, r, "", time.Time{}, file)
+}

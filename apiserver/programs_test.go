@@ -1,0 +1,69 @@
+package apiserver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A new machine, which has no login, downloads the programs of agents by their hash, and nothing
+// else.
+func TestProgramsAreDownloaded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agents.tar.gz")
+	if err := os.WriteFile(path, []byte("programs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *Config) {
+		c.Programs = &Programs{Path: path, SHA256: "abcdef"}
+		c.Limits = DefaultLimits()
+		c.Limits.Downloads, c.Limits.DownloadWait = 1, time.Millisecond
+	})
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(pki().ca.Cert))
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: ServerName}}}
+	get := func(path string) (int, string, http.Header) {
+		t.Helper()
+		resp, err := client.Get("https://" + w.address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text), resp.Header
+	}
+	if status, text, header := get("/tools/abcdef"); status != 200 || text != "programs" ||
+		header.Get("Content-Type") != "application/gzip" {
+		t.Errorf("got %d %q %v", status, text, header)
+	}
+	for _, other := range []string{"/tools/abcdee", "/tools/", "/tools/..%2fcontroller.conf", "/tools/abcdef/x"} {
+		if status, _, _ := get(other); status != http.StatusNotFound {
+			t.Errorf("%s: status %d", other, status)
+		}
+	}
+	// While another downloads, one is told to try again.
+	release, err := w.server.downloads.take(t.Context(), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _, header := get("/tools/abcdef"); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
+		t.Errorf("beside another: status %d", status)
+	}
+	release()
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if status, text, _ := get("/tools/abcdef"); status != http.StatusInternalServerError || text == "" {
+		t.Errorf("without the file: %d %q", status, text)
+	}
+}
