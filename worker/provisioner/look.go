@@ -203,5 +203,5 @@ func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bo
 func (p *provisioner) stop(ctx context.Context, ids ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, stopBound)
 	defer cancel()
-	return p.Environ.StopInstances(ctx, ids...)
+	return ofCloud(p.Environ.StopInstances(ctx, ids...))
 }

@@ -54,6 +54,31 @@ func TestInstanceThatCannotBeStoppedIsReportedAndTriedAgain(t *testing.T) {
 	})
 }
 
+// What the cloud does not find is its own matter: the machine is not taken for gone.
+func TestWhatTheCloudDoesNotFindIsNoMachine(t *testing.T) {
+	model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"}, pending("2"))
+	tries := 0
+	missing := func() error {
+		if tries++; tries < 3 {
+			return entity.Errorf(entity.NotFound, "no project p")
+		}
+		return nil
+	}
+	cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1"}},
+		onStop: func(string) error { return missing() },
+		onStart: func(context.Context, provider.StartParams) error {
+			return entity.WithHint(entity.Errorf(entity.NotFound, "no image"), "Make one.")
+		}}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		expect(t, model, "1 dead i-9", "2 alive error")
+		if got := model.message("2"); got != "cannot start an instance: no image" {
+			t.Errorf("users are told %q", got)
+		}
+		after(2 * time.Minute)
+		expect(t, model, "2 alive error")
+	})
+}
+
 // A forced removal of a machine leaves a stray instance. It is stopped as soon as the cloud
 // allows it, and its leftover is deleted.
 func TestLeftoversAreStoppedLater(t *testing.T) {

@@ -176,7 +176,7 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	}
 	return provider.StartParams{
 		MachineID: m.ID, Nonce: nonce, Series: m.Series,
-		Constraints: constraints, Placement: m.Placement, AgentConfig: config,
+		Constraints: constraints, Placement: m.Placement, AgentConfig: config, Tools: p.Tools,
 	}, nil
 }
 
@@ -187,6 +187,7 @@ func (p *provisioner) startInstance(ctx context.Context, life entity.Life,
 	params provider.StartParams) (provider.Instance, error) {
 	for attempt := 1; ; attempt++ {
 		instance, err := p.Environ.StartInstance(ctx, params)
+		err = ofCloud(err)
 		givesUp := attempt >= p.Attempts || !provider.IsRetryable(err)
 		if err == nil || givesUp && !entity.IsDiskFull(err) {
 			return instance, err
@@ -203,7 +204,7 @@ func (p *provisioner) startInstance(ctx context.Context, life entity.Life,
 func (p *provisioner) stopLeft(ctx context.Context, machine string) error {
 	instances, err := p.Environ.Instances(ctx)
 	if err != nil {
-		return err
+		return ofCloud(err)
 	}
 	for _, in := range instances {
 		if in.MachineID == machine {
@@ -213,6 +214,19 @@ func (p *provisioner) stopLeft(ctx context.Context, machine string) error {
 		}
 	}
 	return nil
+}
+
+// ofCloud returns an error of the cloud for one that says that something of the cloud's is not found,
+// which must not be taken for the machine.
+func ofCloud(err error) error {
+	if !isGoing(err) {
+		return err
+	}
+	plain := errors.New(err.Error())
+	if hint := entity.Hint(err); hint != "" {
+		return entity.WithHint(plain, "%s", hint)
+	}
+	return plain
 }
 
 // isGoing reports whether an error says that the machine no longer needs what was to be written
