@@ -12,6 +12,7 @@ import (
 
 	"juju/apiserver"
 	"juju/provider/local"
+	"juju/provider/lxd"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -29,6 +30,13 @@ type BootstrapParams struct {
 	MongoURL string `json:"mongo-url,omitempty"`
 	// Config has settings for the user's first model.
 	Config map[string]string `json:"config,omitempty"`
+	// Controller is the controller's UUID; "" to make one.
+	Controller string `json:"controller-uuid,omitempty"`
+	// Hosts are the addresses of the controller's own machine, the best first, on a cloud other than
+	// local.
+	Hosts []string `json:"hosts,omitempty"`
+	// LXD is how the controller reaches the cloud lxd.
+	LXD *lxd.Config `json:"lxd,omitempty"`
 }
 
 // Bootstrapped is what a client must know of a new controller.
@@ -69,7 +77,7 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "cannot bootstrap: %s holds a controller", dir),
 			"End it first: juju destroy-environment %s", p.Name)
 	}
-	if err := local.CheckLoopback(); err != nil {
+	if err := checkCloud(p, o); err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	conf, err := newConfig(p)
@@ -81,7 +89,7 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	defer store.Close()
-	result := &Bootstrapped{Controller: conf.Controller, CACert: conf.CA.Cert, Addresses: []string{conf.Address}}
+	result := &Bootstrapped{Controller: conf.Controller, CACert: conf.CA.Cert, Addresses: conf.addresses()}
 	if result.Models, err = initialize(ctx, store, conf, p, o); err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
@@ -93,20 +101,52 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 	return result, conf.write(own)
 }
 
+// The clouds.
+const (
+	localCloud = "local"
+	lxdCloud   = "lxd"
+)
+
+// checkCloud returns an error if a controller of the cloud can't run on this host.
+func checkCloud(p BootstrapParams, o Options) error {
+	switch {
+	case p.Cloud == localCloud:
+		return local.CheckLoopback()
+	case o.Open != nil:
+		return nil
+	case p.Cloud != lxdCloud:
+		return entity.Errorf(entity.NotSupported, "cloud %q is not known", p.Cloud)
+	case p.LXD == nil || p.Controller == "" || len(p.Hosts) == 0:
+		return entity.Errorf(entity.Invalid, "cloud %q needs the controller's UUID and addresses, and LXD's", p.Cloud)
+	}
+	return nil
+}
+
+// apiPort is where the API listens on a machine that the controller has to itself. It is Juju's.
+const apiPort = "17070"
+
 func newConfig(p BootstrapParams) (config, error) {
-	c := config{Controller: uuid.NewString(), Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword()}
+	c := config{Controller: p.Controller, Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword(), LXD: p.LXD}
+	if c.Controller == "" {
+		c.Controller = uuid.NewString()
+	}
 	var err error
-	if c.Address, err = freeAddress(); err != nil {
+	if len(p.Hosts) > 0 {
+		c.Address = net.JoinHostPort("", apiPort)
+		for _, host := range p.Hosts {
+			c.Addresses = append(c.Addresses, net.JoinHostPort(host, apiPort))
+		}
+	} else if c.Address, err = freeAddress(); err != nil {
 		return c, err
 	}
 	if c.CA, err = apiserver.NewCA(c.Controller, time.Now()); err != nil {
 		return c, err
 	}
-	host, _, err := net.SplitHostPort(c.Address)
+	hosts, err := c.hosts()
 	if err != nil {
 		return c, err
 	}
-	c.Server, err = apiserver.NewServerCert(c.CA, []string{host}, time.Now())
+	c.Server, err = apiserver.NewServerCert(c.CA, hosts, time.Now())
 	return c, err
 }
 

@@ -3,10 +3,12 @@ package controller
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 
 	"juju/apiserver"
+	"juju/provider/lxd"
 	"juju/provider/process"
 )
 
@@ -15,14 +17,39 @@ const configName = "controller.conf"
 
 // A config is what a controller must know before it can open its store.
 type config struct {
-	Controller string            `json:"controller"` // UUID
-	Cloud      string            `json:"cloud"`
-	Series     string            `json:"series"`
-	Address    string            `json:"address"` // where the API listens, host:port
-	CA         apiserver.KeyPair `json:"ca"`
-	Server     apiserver.KeyPair `json:"server"`
-	Model      string            `json:"model"`    // UUID of the controller's own model
-	Password   string            `json:"password"` // of machine 0 of that model
+	Controller string `json:"controller"` // UUID
+	Cloud      string `json:"cloud"`
+	Series     string `json:"series"`
+	Address    string `json:"address"` // where the API listens, host:port
+	// Addresses are where agents and clients reach the API, the best first; none for Address.
+	Addresses []string          `json:"addresses,omitempty"`
+	CA        apiserver.KeyPair `json:"ca"`
+	Server    apiserver.KeyPair `json:"server"`
+	Model     string            `json:"model"`    // UUID of the controller's own model
+	Password  string            `json:"password"` // of machine 0 of that model
+	// LXD is how the cloud lxd is reached; nil on another cloud.
+	LXD *lxd.Config `json:"lxd,omitempty"`
+}
+
+// addresses returns where agents and clients reach the API.
+func (c config) addresses() []string {
+	if len(c.Addresses) == 0 {
+		return []string{c.Address}
+	}
+	return c.Addresses
+}
+
+// hosts returns the hosts of addresses.
+func (c config) hosts() ([]string, error) {
+	var hosts []string
+	for _, address := range c.addresses() {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
 }
 
 func readConfig(dir string) (config, error) {

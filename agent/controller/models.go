@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"net"
 	"path/filepath"
 	"sync"
 	"time"
@@ -102,6 +101,7 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 			}
 			config := c.options.Provisioner
 			config.API, config.Environ, config.AgentConfig = client.ProvisionerFacade{Caller: conn}, environ, c.agentConfig(st)
+			config.Tools = c.tools
 			return provisioner.New(config)(ctx)
 		}),
 		"storageprovisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
@@ -142,10 +142,7 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 }
 
 // addresses returns the addresses of the controller's own machine.
-func (c *running) addresses() ([]string, error) {
-	host, _, err := net.SplitHostPort(c.conf.Address)
-	return []string{host}, err
-}
+func (c *running) addresses() ([]string, error) { return c.conf.hosts() }
 
 // connected returns a worker that uses the API of a model, as every agent does, but over a
 // connection in memory.
@@ -166,7 +163,7 @@ func (c *running) connected(st *state.State, work func(context.Context, *client.
 // hookLock returns the file by which hooks of all machines run one at a time, because the machines
 // share one operating system; "" if each machine has its own.
 func (c *running) hookLock() string {
-	if c.conf.Cloud == "local" {
+	if c.conf.Cloud == localCloud {
 		return filepath.Join(c.dir, "hooks.lock")
 	}
 	return ""
@@ -179,7 +176,7 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 		return agent.Config{
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
-			Addresses: []string{c.conf.Address}, CACert: c.conf.CA.Cert, HookLock: c.hookLock(),
+			Addresses: c.conf.addresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(),
 		}.Marshal()
 	}
 }

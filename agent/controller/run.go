@@ -15,6 +15,7 @@ import (
 	"juju/apiserver/logs"
 	"juju/provider"
 	"juju/provider/local"
+	"juju/provider/lxd"
 	"juju/provider/process"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -75,6 +76,8 @@ type running struct {
 	ready   func()
 
 	failures failures
+	programs *apiserver.Programs       // what new machines download; nil if they share this host's
+	tools    map[string]provider.Tools // how they do that
 
 	store  *mongo.Store
 	ctrl   *controller.Controller
@@ -107,6 +110,9 @@ func (c *running) run(ctx context.Context) (err error) {
 				"When that has ended, run the command again.", port(c.conf.Address))
 	}
 	open, cloudWorker, err := c.cloud()
+	if err == nil {
+		err = c.packPrograms()
+	}
 	if err == nil {
 		err = c.newServer(ctx, open)
 	}
@@ -147,8 +153,8 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{
 		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version,
-		Addresses: func() []string { return []string{c.conf.Address} },
-		TempDir:   c.own, Series: c.conf.Series, Failures: c.failures.list,
+		Addresses: c.conf.addresses, Programs: c.programs,
+		TempDir: c.own, Series: c.conf.Series, Failures: c.failures.list,
 		Cloud: func(ctx context.Context, model string) (apiserver.Cloud, error) {
 			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
 			return cloud{environ}, err
@@ -170,20 +176,41 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 	if c.options.Open != nil {
 		return c.options.Open, nil, nil
 	}
-	if c.conf.Cloud != "local" {
-		return nil, nil, entity.Errorf(entity.NotSupported, "cannot run on cloud %q: it is not known", c.conf.Cloud)
+	switch c.conf.Cloud {
+	case localCloud:
+		dir, err := programDir()
+		if err != nil {
+			return nil, nil, err
+		}
+		cloud, err := local.New(local.Config{Dir: c.dir, Controller: c.conf.Controller,
+			MachineAgent: filepath.Join(dir, "machine-agent")})
+		if err != nil {
+			return nil, nil, err
+		}
+		return cloud.Open, cloud.Supervise, nil
+	case lxdCloud:
+		if c.conf.LXD == nil {
+			return nil, nil, entity.Errorf(entity.Invalid, "cannot use LXD: the controller's configuration does not name it")
+		}
+		config := *c.conf.LXD
+		config.Controller = c.conf.Controller
+		cloud, err := lxd.New(config)
+		if err != nil {
+			return nil, nil, err
+		}
+		return cloud.Open, nil, nil
 	}
+	return nil, nil, entity.Errorf(entity.NotSupported, "cannot run on cloud %q: it is not known", c.conf.Cloud)
+}
+
+// programDir returns the directory of this program and of those of the agents.
+func programDir() (string, error) {
 	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
 	if err != nil {
-		return nil, nil, err
+		return "", fmt.Errorf("cannot find the programs of agents: %w", err)
 	}
-	if self, err = filepath.EvalSymlinks(self); err != nil {
-		return nil, nil, err
-	}
-	cloud, err := local.New(local.Config{Dir: c.dir, Controller: c.conf.Controller,
-		MachineAgent: filepath.Join(filepath.Dir(self), "machine-agent")})
-	if err != nil {
-		return nil, nil, err
-	}
-	return cloud.Open, cloud.Supervise, nil
+	return filepath.Dir(self), nil
 }
