@@ -226,9 +226,9 @@ func TestOutputRunsAhead(t *testing.T) {
 }
 
 // Between hooks the file is looked at as long as a process that one has left has it open, so that
-// its lines are logged soon, and no longer, so that an idle agent does nothing.
+// its lines are logged soon, and no longer, so that an idle agent does nothing. The test is alone:
+// a process that another one starts has all files open for a moment.
 func TestOutputIsLookedAtOnlyWhileItIsOpen(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sleep := func(d time.Duration) {
 			time.Sleep(d)
