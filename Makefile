@@ -53,7 +53,8 @@ test-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python
 LXD_SH := provider/lxd/testdata/lxd.sh
 test-lxd: ## run the tests of the cloud lxd on a real LXD (as root on Debian; sets one up)
 	@dir=; [ -n "$(JUJU_LXD)" ] || { dir=$$($(LXD_SH) up) || exit 1; }; \
-	env $$dir JUJU_NEED_LXD=1 $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd -v
+	export $$dir JUJU_NEED_LXD=1; $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd && \
+	$(GO) test -vet=off -count=1 -timeout 30m ./cmd/juju -run '^TestOnLXD$$' -v
 
 lxd-down: ## remove what test-lxd has set up
 	@$(LXD_SH) down

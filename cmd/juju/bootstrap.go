@@ -22,6 +22,7 @@ import (
 
 	"juju/cmd/juju/store"
 	"juju/provider/local"
+	"juju/provider/lxd"
 	"juju/state/entity"
 )
 
@@ -33,11 +34,28 @@ func bootstrapCommand(s *session) *cobra.Command {
 		Long: `Create a controller on a cloud, with a model named "default". The controller and this
 model become the selected ones, so commands that follow work there.
 
-The only cloud so far, and the default, is "local": this host. It needs neither root
-nor other software. A machine is a directory, a process and a loopback address of its
-own. All files of the controller are below $JUJU_DATA, by default ~/.local/share/juju.
-Its processes keep running when you log out. After a reboot, the next juju command
-starts the controller again.
+The default cloud is "local": this host. It needs neither root nor other software. A
+machine is a directory, a process and a loopback address of its own. All files of the
+controller are below $JUJU_DATA, by default ~/.local/share/juju. Its processes keep
+running when you log out. After a reboot, the next juju command starts the controller
+again.
+
+On the cloud "lxd", each machine is a system container of LXD, and so is the controller.
+By default it is the LXD of this host, which only root and members of its group can use.
+--cloud-config names a file in YAML for another. It can have these keys:
+
+  endpoint      the path of LXD's socket, or https://HOST:PORT
+  client-cert, client-key
+                the certificate and key of a client that LXD trusts, in PEM, for https
+  server-cert   the certificate that LXD must have, in PEM
+  project       the project of LXD that has all containers
+  profiles      a list of the profiles of containers (default: [default])
+  network       the network of containers; otherwise that of the profiles
+  pool          the storage pool; otherwise that of the profiles' root disk
+  image-server  the URL of a simplestreams server with images that LXD does not have
+
+LXD needs an image with cloud-init for each series: under the alias juju/SERIES, or on the
+image server. Clients must be able to reach the containers' addresses.
 
 The controller stores its data in a database of its own, unless --mongo-url names a
 MongoDB, 3.6 or newer: a single server or a replica set that only this controller
@@ -51,7 +69,8 @@ it removes what it created, unless you give --keep-broken.`,
 		Example: `  juju bootstrap
   juju bootstrap local test
   juju bootstrap --config automatically-retry-hooks=true
-  juju bootstrap local prod --mongo-url @mongodb.url`,
+  juju bootstrap local prod --mongo-url @mongodb.url
+  juju bootstrap lxd --bootstrap-constraints mem=4G`,
 		Annotations: seeAlso("destroy-environment", "add-model", "register", "whoami"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
@@ -61,15 +80,19 @@ it removes what it created, unless you give --keep-broken.`,
 		"if bootstrap fails, keep what it created, so that you can look into it")
 	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "",
 		"the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
+	cmd.Flags().StringVar(&b.cloudConfig, "cloud-config", "", "a `FILE` that describes the cloud, for lxd")
+	cmd.Flags().StringVar(&b.constraints, "bootstrap-constraints", "",
+		"constraints of the controller's own machine, for lxd (see juju help set-constraints)")
 	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
 	return cmd
 }
 
 type bootstrap struct {
 	*session
-	config               []string
-	mongoURL             string
-	keepBroken, noSwitch bool
+	config                   []string
+	mongoURL                 string
+	cloudConfig, constraints string
+	keepBroken, noSwitch     bool
 }
 
 // bootstrapParams and bootstrapped are the JSON documents that `jujud bootstrap` reads and
@@ -84,6 +107,14 @@ type (
 		MongoURL string `json:"mongo-url,omitempty"`
 
 		Config map[string]string `json:"config,omitempty"` // of the model "default"
+
+		// On clouds other than local, these say what jujud must know of the machine that it is on.
+		Controller string      `json:"controller-uuid,omitempty"`
+		Hosts      []string    `json:"hosts,omitempty"`
+		LXD        *lxd.Config `json:"lxd,omitempty"`
+
+		cloudConfig string             // path of a file, "" for none
+		constraints entity.Constraints // of the controller's machine
 	}
 	bootstrapped struct {
 		Controller string            `json:"controller-uuid"`
@@ -108,6 +139,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	at := homes[params.Cloud]
 	st, err := b.store()
 	if err != nil {
 		return err
@@ -121,16 +153,20 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 			"Choose another name: juju bootstrap %s NAME; or destroy the existing one: juju destroy-environment %s",
 			params.Cloud, params.Name)
 	}
+	if err := at.prepare(ctx, &params); err != nil {
+		return err
+	}
 	if err := checkPrograms(); err != nil {
 		return err
 	}
-	unlock, err := claim(ctx, localDir(st, params.Name), params.Name)
+	dir := homeDir(st, params.Cloud, params.Name)
+	unlock, err := claim(ctx, dir, params)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	p := b.progress("Creating controller %q on cloud %q", params.Name, params.Cloud)
-	err = b.make(ctx, st, params, p)
+	err = b.make(ctx, st, at, params, p)
 	p.done()
 	if err == nil {
 		b.note("Controller %q is up; model %q is selected.", params.Name, defaultModel)
@@ -138,14 +174,14 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	}
 	if b.keepBroken {
 		return alsoHint(err, "What was created is kept in %s; to remove it: juju destroy-environment %s",
-			localDir(st, params.Name), params.Name)
+			dir, params.Name)
 	}
 	// Also clean up after an interrupted bootstrap.
 	p = b.progress("Cleaning up controller %q", params.Name)
 	defer p.done()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
 	defer cancel()
-	if err2 := destroyLocal(bounded, st, params.Name, true); err2 != nil {
+	if err2 := destroyHome(bounded, st, params.Cloud, params.Name, true); err2 != nil {
 		err = alsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
 			"To try to clean up again: juju destroy-environment %s", params.Name)
 	} else if errors.Is(err, entity.Unavailable) {
@@ -168,9 +204,9 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	if len(args) > 1 {
 		p.Name = args[1]
 	}
-	if p.Cloud != localCloud {
+	if _, ok := homes[p.Cloud]; !ok {
 		return p, entity.WithHint(entity.Errorf(entity.NotFound, "cloud %q not found", p.Cloud),
-			"Valid clouds: %s; to give the controller a name: juju bootstrap %[1]s NAME", localCloud)
+			"Valid clouds: %s; to give the controller a name: juju bootstrap %s NAME", knownClouds(), localCloud)
 	}
 	if !controllerName.MatchString(p.Name) {
 		return p, usagef("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", p.Name)
@@ -178,15 +214,13 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	if p.Config, err = modelSettings(b.config); err != nil {
 		return p, err
 	}
-	host := local.HostSeries()
-	if series, ok := p.Config[entity.ConfigDefaultSeries]; ok && series != host {
-		return p, usageError{entity.WithHint(fmt.Errorf(
-			"cannot use default-series %q: on the local cloud hooks run on this host, which is %q", series, host),
-			"Omit default-series")}
-	}
 	// It is the default of all models, not only of the first.
+	p.Series = p.Config[entity.ConfigDefaultSeries]
 	delete(p.Config, entity.ConfigDefaultSeries)
-	p.Series = host
+	p.cloudConfig = b.cloudConfig
+	if p.constraints, err = entity.ParseConstraints(b.constraints); err != nil {
+		return p, usageError{err}
+	}
 	if p.MongoURL, err = mongoURL(b.mongoURL); err != nil {
 		return p, err
 	}
@@ -231,7 +265,7 @@ func mongoURL(given string) (string, error) {
 // claim creates and locks the controller's directory, which must not exist, or have nothing but
 // storage that another controller has released. So two bootstraps of one name, or a bootstrap and
 // a destroy-environment, cannot overlap.
-func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
+func claim(ctx context.Context, dir string, p bootstrapParams) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
 	}
@@ -244,12 +278,12 @@ func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
 		}
 		if atWork(ctx, dir) {
 			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
-				"controller %q is being created or destroyed by another juju command", name),
-				"Wait until it is done; or choose another name: juju bootstrap %s NAME", localCloud)
+				"controller %q is being created or destroyed by another juju command", p.Name),
+				"Wait until it is done; or choose another name: juju bootstrap %s NAME", p.Cloud)
 		}
 		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
-			"%s already exists: a bootstrap of controller %q did not finish", dir, name),
-			"Clean up: juju destroy-environment %s; then bootstrap again", name)
+			"%s already exists: a bootstrap of controller %q did not finish", dir, p.Name),
+			"Clean up: juju destroy-environment %s; then bootstrap again", p.Name)
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
 	}
@@ -274,9 +308,9 @@ const lockedBound = 200 * time.Millisecond
 
 // make creates the controller, records it in the store, and returns when it accepts
 // connections.
-func (b *bootstrap) make(ctx context.Context, st *store.Store, params bootstrapParams, p *progress) error {
-	dir := localDir(st, params.Name)
-	made, err := runJujud(ctx, dir, params)
+func (b *bootstrap) make(ctx context.Context, st *store.Store, at home, params bootstrapParams, p *progress) error {
+	dir := homeDir(st, params.Cloud, params.Name)
+	made, err := at.create(ctx, dir, params)
 	if err != nil {
 		return err
 	}
@@ -302,7 +336,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, params bootstrapP
 		return err
 	}
 	p.say("Starting controller %q", params.Name)
-	if _, err := startKeeper(ctx, dir, made.Controller); err != nil {
+	if err := at.start(ctx, dir, made.Controller); err != nil {
 		return err
 	}
 	p.say("Logging in to controller %q", params.Name)
@@ -336,12 +370,17 @@ func runJujud(ctx context.Context, dir string, params bootstrapParams) (*bootstr
 		}
 		return nil, jujudError(errs.String(), err)
 	}
+	return readBootstrapped(out.Bytes())
+}
+
+// readBootstrapped reads what `jujud bootstrap` has printed.
+func readBootstrapped(text []byte) (*bootstrapped, error) {
 	var made bootstrapped
-	if err := json.Unmarshal(out.Bytes(), &made); err != nil {
+	if err := json.Unmarshal(text, &made); err != nil {
 		return nil, fmt.Errorf("cannot read jujud's description of the new controller: %w", err)
 	}
 	if made.Controller == "" || len(made.Addresses) == 0 || made.Models[defaultModel] == "" {
-		return nil, fmt.Errorf("cannot use jujud's description of the new controller: %s", bytes.TrimSpace(out.Bytes()))
+		return nil, fmt.Errorf("cannot use jujud's description of the new controller: %s", bytes.TrimSpace(text))
 	}
 	return &made, nil
 }

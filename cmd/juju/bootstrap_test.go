@@ -52,7 +52,7 @@ func TestBootstrapRefusals(t *testing.T) {
 	u := newUser(t)
 	programsOnPath(t)
 	u.types("bootstrap", "mycloud")
-	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local; to give the controller a name: juju "+
+	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local, lxd; to give the controller a name: juju "+
 		"bootstrap local NAME\n")
 	u.types("bootstrap", "local", "prod")
 	u.sees(1, "", "ERROR controller \"prod\" already exists\n"+
@@ -271,4 +271,52 @@ func TestConcurrentBootstraps(t *testing.T) {
 	u.types("bootstrap", "-q")
 	u.sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"local\" did not finish\n"+
 		"Clean up: juju destroy-environment local; then bootstrap again\n")
+}
+
+// What can't be a cloud of LXD is refused, and nothing is created.
+func TestBootstrapOnLXDRefusals(t *testing.T) {
+	u := newcomer(t)
+	t.Setenv("LXD_SOCKET", filepath.Join(t.TempDir(), "socket"))
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "lxd.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"lxd", "--mongo-url", "mongodb://x"}, "ERROR cannot use --mongo-url on cloud \"lxd\"\n"},
+		{[]string{"lxd", "--cloud-config", file("endpiont: /x")}, "ERROR cannot read the configuration of LXD: "},
+		{[]string{"lxd", "--cloud-config", file("endpoint: ftp://x")}, "ERROR cannot use LXD: \"ftp://x\" is neither the " +
+			"path of a socket nor https://HOST:PORT\n"},
+		{[]string{"lxd", "--cloud-config", "/none"}, "ERROR cannot read the cloud's configuration: open /none: "},
+		{[]string{"lxd", "--bootstrap-constraints", "mem=much"}, "ERROR bad \"mem\" constraint: "},
+		{[]string{"lxd"}, "ERROR cannot bootstrap: LXD at "},
+		{[]string{"local", "--bootstrap-constraints", "mem=1G"}, "ERROR cannot use --cloud-config or " +
+			"--bootstrap-constraints on cloud \"local\": "},
+		{[]string{"local", "--cloud-config", "/none"}, "ERROR cannot use --cloud-config or --bootstrap-constraints"},
+	} {
+		u.types(append([]string{"bootstrap"}, c.args...)...)
+		if u.code == 0 || !strings.HasPrefix(u.err.String(), c.want) {
+			t.Errorf("%q: exit code %d, said\n%s, want\n%s", c.args, u.code, u.err.String(), c.want)
+		}
+		u.left(true)
+	}
+}
+
+// What an interrupted bootstrap on LXD has left on this host is found and removed.
+func TestInterruptedBootstrapOnLXD(t *testing.T) {
+	u := newcomer(t)
+	if err := os.MkdirAll(homeDir(u.store(), lxdCloud, "half"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(homeDir(u.store(), lxdCloud, "half"), lxdRecordName+".tmp"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.types("destroy-environment", "half", "-y", "-q")
+	u.sees(0, "", "")
+	u.left(true)
 }

@@ -198,7 +198,10 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 // unreachable adds to the error of a controller that did not answer what to do about it.
 func (s *session) unreachable(st *store.Store, t target, why error) error {
 	why = entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.name, why)
-	if t.ctrl.Cloud != localCloud {
+	if t.ctrl.Cloud == lxdCloud {
+		return entity.WithHint(why, "Is its container up, and can this host reach its address? lxc list\n"+
+			"To give up and destroy it: juju destroy-environment %s", t.name)
+	} else if t.ctrl.Cloud != localCloud {
 		return entity.WithHint(why, "Ask its administrator; to forget it: juju unregister %s", t.name)
 	}
 	dir := local.ControllerDir(s.dialled)

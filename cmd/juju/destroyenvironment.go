@@ -16,11 +16,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/store"
-	"juju/provider"
 	"juju/provider/local"
 	"juju/state/entity"
 )
@@ -95,17 +93,11 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 		return err
 	}
 	name := args[0]
-	dir := localDir(st, name)
-	if !controllerName.MatchString(name) || !isDir(dir) || local.IsFree(dir) {
-		_, ctrl, err := contents.Controller(name)
-		if err != nil {
-			return err
-		}
-		if ctrl.Cloud != localCloud {
-			return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q was not bootstrapped by this client", name),
-				"Destroy it where it was bootstrapped; to forget it: juju unregister %s", name)
-		}
+	cloud, err := homeOf(st, contents, name)
+	if err != nil {
+		return err
 	}
+	dir := homeDir(st, cloud, name)
 	outside, err := local.OutsideStorage(dir)
 	if err != nil {
 		return fmt.Errorf("cannot find the controller's storage: %w", err)
@@ -127,7 +119,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := destroyLocal(ctx, st, name, d.destroyStorage); err != nil {
+	if err := destroyHome(ctx, st, cloud, name, d.destroyStorage); err != nil {
 		return alsoHint(err, "Try again: juju destroy-environment %s", name)
 	}
 	p.done()
@@ -176,21 +168,20 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 		"To destroy it without confirmation: juju destroy-environment %s -y", name)
 }
 
-// destroyLocal stops all processes of a local controller, removes its files and forgets it. Storage
-// that is not destroyed is kept.
-// The caller holds the lock of its directory, if it exists.
-func destroyLocal(ctx context.Context, st *store.Store, name string, destroyStorage bool) error {
+// destroyHome ends a controller on a cloud with all that it has, and forgets it. Storage that is not
+// destroyed is kept. The caller holds the lock of its directory, if it exists.
+func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destroyStorage bool) error {
 	contents, err := st.Read()
 	if err != nil {
 		return err
 	}
-	dir := localDir(st, name)
 	id := ""
 	if ctrl, ok := contents.Controllers[name]; ok {
 		id = ctrl.UUID
 	}
+	dir := homeDir(st, cloud, name)
 	if isDir(dir) {
-		if err := destroyInstances(ctx, dir, id, destroyStorage); err != nil {
+		if err := homes[cloud].destroy(ctx, dir, id, destroyStorage); err != nil {
 			return err
 		}
 	}
@@ -199,31 +190,6 @@ func destroyLocal(ctx context.Context, st *store.Store, name string, destroyStor
 		delete(c.Controllers, name)
 		return nil
 	})
-}
-
-// destroyInstances stops the keeper, the controller and every instance in dir, and removes
-// dir.
-func destroyInstances(ctx context.Context, dir, id string, destroyStorage bool) error {
-	if owner := ownerOf(dir); owner != "" {
-		id = owner
-	}
-	if id == "" {
-		id = uuid.NewString() // bootstrap failed before it started anything
-	}
-	cloud, err := local.New(local.Config{Dir: dir, Controller: id})
-	if err != nil {
-		return err
-	}
-	if err := removeStore(ctx, dir); err != nil {
-		return err
-	}
-	// DestroyController destroys the instances of all models, whichever model the environ is
-	// opened with.
-	environ, err := cloud.Open(ctx, provider.Config{Controller: id, Model: id})
-	if err != nil {
-		return err
-	}
-	return environ.DestroyController(ctx, destroyStorage)
 }
 
 // mongoConfig is the file with the URL of a controller's MongoDB, if it uses one.

@@ -11,7 +11,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/google/uuid"
+
 	"juju/cmd/juju/store"
+	"juju/provider"
 	"juju/provider/local"
 	"juju/provider/process"
 	"juju/state/entity"
@@ -21,7 +24,60 @@ import (
 const localCloud = "local"
 
 // localDir returns the directory with all files of a local controller.
-func localDir(st *store.Store, name string) string { return filepath.Join(st.Dir(), "local", name) }
+func localDir(st *store.Store, name string) string { return homeDir(st, localCloud, name) }
+
+type localHome struct{}
+
+// prepare implements home.
+func (localHome) prepare(_ context.Context, p *bootstrapParams) error {
+	host := local.HostSeries()
+	if p.Series != "" && p.Series != host {
+		return usageError{entity.WithHint(fmt.Errorf(
+			"cannot use default-series %q: on the local cloud hooks run on this host, which is %q", p.Series, host),
+			"Omit default-series")}
+	}
+	p.Series = host
+	if p.cloudConfig != "" || !p.constraints.IsEmpty() {
+		return usagef("cannot use --cloud-config or --bootstrap-constraints on cloud %q: the controller is a process of "+
+			"this host", localCloud)
+	}
+	return nil
+}
+
+// create implements home.
+func (localHome) create(ctx context.Context, dir string, p bootstrapParams) (*bootstrapped, error) {
+	return runJujud(ctx, dir, p)
+}
+
+// start implements home: it returns when the controller is up.
+func (localHome) start(ctx context.Context, dir, controller string) error {
+	_, err := startKeeper(ctx, dir, controller)
+	return err
+}
+
+// destroy implements home. It stops the keeper, the controller and every instance in dir.
+func (localHome) destroy(ctx context.Context, dir, controller string, destroyStorage bool) error {
+	if owner := ownerOf(dir); owner != "" {
+		controller = owner
+	}
+	if controller == "" {
+		controller = uuid.NewString() // bootstrap failed before it started anything
+	}
+	cloud, err := local.New(local.Config{Dir: dir, Controller: controller})
+	if err != nil {
+		return err
+	}
+	if err := removeStore(ctx, dir); err != nil {
+		return err
+	}
+	// DestroyController destroys the instances of all models, whichever model the environ is
+	// opened with.
+	environ, err := cloud.Open(ctx, provider.Config{Controller: controller, Model: controller})
+	if err != nil {
+		return err
+	}
+	return environ.DestroyController(ctx, destroyStorage)
+}
 
 // controllerLog returns the path of a local controller's log.
 func controllerLog(st *store.Store, name string) string {

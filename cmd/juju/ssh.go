@@ -159,6 +159,10 @@ func (s *session) localMachine(status *entity.ModelStatus, target string) (strin
 		return "", err
 	}
 	dir := local.MachineDir(localDir(st, t.name), t.ctrl.Models[t.model], instance)
+	if t.ctrl.Cloud == lxdCloud {
+		return "", entity.WithHint(entity.Errorf(entity.NotSupported, "machine %s is a container of LXD, which this command "+
+			"cannot reach", machine), "On LXD's host: lxc exec %s -- bash", instance)
+	}
 	if _, err := os.Stat(dir); t.ctrl.Cloud != localCloud || errors.Is(err, fs.ErrNotExist) {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s is not on this host", machine),
 			"Run the command on the host of controller %q, as the user who runs it.", t.name)

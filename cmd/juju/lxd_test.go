@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The whole system on a real LXD, whose socket is named as in the tests of package provider/lxd.
+func TestOnLXD(t *testing.T) {
+	socket := os.Getenv("JUJU_LXD")
+	if dir := os.Getenv("LXD_DIR"); socket == "" && dir != "" {
+		socket = filepath.Join(dir, "unix.socket")
+	}
+	if socket == "" {
+		if os.Getenv("JUJU_NEED_LXD") != "" {
+			t.Fatal("JUJU_NEED_LXD is set, and neither JUJU_LXD nor LXD_DIR says where LXD is")
+		}
+		t.Skip("no LXD: neither JUJU_LXD nor LXD_DIR is set; make test-lxd sets one up")
+	}
+	runSystem(t, "lxd", func(env *testscript.Env) {
+		env.Setenv("LXD_SOCKET", socket)
+		env.Setenv("LXD_DIR", filepath.Dir(socket)) // for lxc
+	})
+}
