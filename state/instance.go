@@ -72,7 +72,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		o.Update(machinesC, m.doc.ID,
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce},
 				{"jobs", bson.D{{"$ne", JobManageModel}}}},
-			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}}}})
+			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}, {"hostkeys", 1}}}})
 		was, err := m.st.statusDoc(key)
 		if err != nil {
 			return err

@@ -32,6 +32,7 @@ type machineDoc struct {
 	InstanceID string   `bson:"instance,omitempty"`
 	Nonce      string   `bson:"nonce,omitempty"`
 	Addresses  []string `bson:"addresses,omitempty"`
+	HostKeys   []string `bson:"hostkeys,omitempty"` // of its SSH server
 	// Retries is how often a user has asked to try again to start the instance.
 	Retries int `bson:"retries,omitempty"`
 	// Containers are the types of containers that the machine can host; nil until its
@@ -335,6 +336,23 @@ func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 			return mongo.ErrNothing
 		}
 		o.Update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"addresses", addresses}}}})
+		return nil
+	})
+}
+
+// HostKeys returns the public keys of the machine's SSH server, as its agent last reported them.
+func (m *Machine) HostKeys() []string { return slices.Clone(m.doc.HostKeys) }
+
+// SetHostKeys replaces the public keys of the machine's SSH server.
+func (m *Machine) SetHostKeys(ctx context.Context, keys []string) error {
+	return m.st.change(ctx, func(o *ops) error {
+		if err := m.refresh(ctx); err != nil {
+			return err
+		}
+		if slices.Equal(m.doc.HostKeys, keys) {
+			return mongo.ErrNothing
+		}
+		o.Update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"hostkeys", keys}}}})
 		return nil
 	})
 }

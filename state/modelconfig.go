@@ -9,6 +9,7 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/entity/sshkey"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -37,6 +38,13 @@ func ParseModelConfig(given map[string]string) (map[string]string, error) {
 	}
 	if series, ok := config[entity.ConfigDefaultSeries]; ok && !charm.IsValidSeries(series) {
 		return nil, entity.InvalidSeries(series)
+	}
+	if keys, ok := config[entity.ConfigKeys]; ok {
+		all, err := sshkey.ParseAll(keys)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", entity.ConfigKeys, err)
+		}
+		config[entity.ConfigKeys] = sshkey.Join(all)
 	}
 	return config, nil
 }
@@ -99,6 +107,40 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 		return fmt.Errorf("cannot change model config: %w", err)
 	}
 	return nil
+}
+
+// EditSSHKeys changes the SSH keys of the model's machines to what edit returns. It may be called
+// more than once, if others change them too.
+func (st *State) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]sshkey.Key, error)) error {
+	return st.change(ctx, func(o *ops) error {
+		doc, err := st.model()
+		if err != nil {
+			return err
+		}
+		if doc.Life == entity.Dead {
+			return entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
+		}
+		was, isSet := doc.Config[entity.ConfigKeys]
+		keys, err := sshkey.ParseAll(was)
+		if err != nil {
+			return err
+		}
+		if keys, err = edit(keys); err != nil {
+			return err
+		}
+		text := sshkey.Join(keys)
+		if text == was {
+			return mongo.ErrNothing
+		}
+		const field = "config." + entity.ConfigKeys
+		var same any = bson.D{{"$exists", false}}
+		if isSet {
+			same = was
+		}
+		o.Update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}, {field, same}},
+			bson.D{{"$set", bson.D{{field, text}}}})
+		return nil
+	})
 }
 
 // ModelConfig fires when a setting of the model may have changed.

@@ -63,7 +63,7 @@ var readers = map[string]string{
 	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
 	"Endpoint":     "String",
-	"Machine":      "Addresses ID Info InstanceID IsManager Life Tasks",
+	"Machine":      "Addresses HostKeys ID Info InstanceID IsManager Life Tasks",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
 	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits MissingResources Name Resource Resources Series StorageConstraints UnitNames",

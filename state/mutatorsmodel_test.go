@@ -210,6 +210,9 @@ var machineMutators = []mutator{
 	on("Machine.SetAddresses", "", theMachine("0"), func(s *scene, x *state.Machine) error {
 		return x.SetAddresses(s.ctx, []string{"10.0.0.2"})
 	}),
+	on("Machine.SetHostKeys", "", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.SetHostKeys(s.ctx, []string{aliceKey})
+	}),
 	on("Machine.SetInstanceStatus", "", theMachine("0"), cloudSays("running")),
 	on("Machine.SetInstanceStatus", "another", theMachine("0"), cloudSays("running"), cloudSaid("0", "starting")),
 	on("Machine.SetInstanceStatus", "an error of one that is forced", theMachine("0"), cloudSays(entity.StatusError),

@@ -8,6 +8,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/entity/sshkey"
 	"juju/state/mongo"
 	"juju/state/statetest"
 )
@@ -91,6 +92,26 @@ func setsConfig(mode string, reset ...string) func(*scene) error {
 			set[entity.ConfigHarvestMode] = mode
 		}
 		return s.st.SetModelConfig(s.ctx, set, reset)
+	}
+}
+
+const (
+	aliceKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINVriTYChZqsDbV/KdI1eMrglPcVX51CdX77Ez+epq0o alice@laptop"
+	bobKey   = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICSGFFbRVhso0UK0uny8QifL916FipVSDrv6VCXl2bTi bob"
+)
+
+func addsKey(line string) func(*scene) error {
+	return func(s *scene) error {
+		key, err := sshkey.Parse(line)
+		s.ok(err)
+		return s.st.EditSSHKeys(s.ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
+			for _, k := range keys {
+				if k == key {
+					return keys, nil
+				}
+			}
+			return append(keys, key), nil
+		})
 	}
 }
 
@@ -204,6 +225,8 @@ var modelMutators = []mutator{
 		hasPassword(entity.UnitTag("mysql/0")))),
 	onModel("SetConstraints", "", setsConstraints("mem=2G")),
 	onModel("SetConstraints", "to none", setsConstraints(""), func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
+	onModel("EditSSHKeys", "", addsKey(aliceKey), func(s *scene) { s.ok(setsConfig("none")(s)) }),
+	onModel("EditSSHKeys", "another", addsKey(aliceKey), func(s *scene) { s.ok(addsKey(bobKey)(s)) }),
 	onModel("SetModelConfig", "", setsConfig("none")),
 	onModel("SetModelConfig", "another value", setsConfig("unknown"), func(s *scene) { s.ok(setsConfig("none")(s)) }),
 	onModel("SetModelConfig", "reset", setsConfig("", entity.ConfigHarvestMode),

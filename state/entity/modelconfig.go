@@ -12,6 +12,7 @@ import (
 
 // The settings of a model.
 const (
+	ConfigKeys          = "authorized-keys"
 	ConfigRetryHooks    = "automatically-retry-hooks"
 	ConfigDefaultSeries = "default-series"
 	ConfigHarvestMode   = "provisioner-harvest-mode"
@@ -49,6 +50,11 @@ type ModelSetting struct {
 
 // ModelSettings lists all settings, sorted by key. Each of them has an effect.
 var ModelSettings = []ModelSetting{
+	{
+		Key: ConfigKeys, Type: "string", Empty: true,
+		Doc: "the SSH keys of those who may log in to the machines as ubuntu, one a line: see juju add-ssh-key. The " +
+			"machines of the local cloud have no users of their own, and ignore it",
+	},
 	{
 		Key: ConfigRetryHooks, Type: "bool", Default: "false",
 		Doc: "whether a unit runs a failed hook again by itself, first after 5 seconds, then after twice as long each " +
