@@ -76,6 +76,10 @@ var mayCall = map[string]string{
 	"Client.StatusHistory":                    "admin",
 	"Explain.Explain":                         "admin",
 	"Status.WatchStatus":                      "admin",
+	"KeyManager.AddKeys":                      "admin",
+	"KeyManager.DeleteKeys":                   "admin",
+	"KeyManager.ListKeys":                     "admin",
+	"SSHClient.PublicKeys":                    "admin",
 	"MachineManager.AddMachines":              "admin",
 	"MachineManager.DestroyMachineWithParams": "admin",
 	"MachineManager.RetryProvisioning":        "admin",
@@ -417,7 +421,7 @@ func TestLoginListsFacades(t *testing.T) {
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
 			"Admin ApplicationScaler Pinger Provisioner StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
-			"Action Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Resources Status Storage " +
+			"Action Admin Annotations Application Block Charms Client Explain KeyManager MachineManager ModelConfig Pinger Resources SSHClient Status Storage " +
 				"Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller Integrity ModelManager Pinger Status UserManager Watcher"},

@@ -7,6 +7,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/entity/sshkey"
 )
 
 // How many of an agent's failing workers are kept, and how much of each text.
@@ -46,6 +47,28 @@ func (c *caller) setMachineAddresses(ctx context.Context, machine entity.Tag, ad
 		return err
 	}
 	return m.SetAddresses(ctx, addresses)
+}
+
+// maxHostKeys is how many keys a machine's SSH server can have.
+const maxHostKeys = 16
+
+func (c *caller) setHostKeys(ctx context.Context, machine entity.Tag, keys []string) error {
+	if len(keys) > maxHostKeys {
+		return entity.Errorf(entity.Invalid, "cannot set %d keys of an SSH server: the limit is %d", len(keys), maxHostKeys)
+	}
+	plain := make([]string, 0, len(keys))
+	for _, line := range keys {
+		key, err := sshkey.Parse(line)
+		if err != nil {
+			return err
+		}
+		plain = append(plain, key.Line)
+	}
+	m, err := c.model.Machine(ctx, machine.ID)
+	if err != nil {
+		return err
+	}
+	return m.SetHostKeys(ctx, plain)
 }
 
 func (c *caller) setMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {

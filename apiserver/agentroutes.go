@@ -18,6 +18,7 @@ func agentFacades() []agentFacade {
 			{"EnsureDead", self, calls((*state.Machine).EnsureDead).orGone()},
 			{"Machine", self, calls((*state.Machine).Info)},
 			{"ModelConfig", self, calls((*caller).agentModelConfig, "tag").returns("config")},
+			{"SetHostKeys", self, calls((*caller).setHostKeys, "tag", "keys")},
 			{"SetMachineAddresses", self, calls((*caller).setMachineAddresses, "tag", "addresses")},
 			{"SetMachineStatus", self, calls((*caller).setMachineStatus, "tag", "status")},
 			{"WatchMachine", self, calls(state.Watches.Machine, "tag")},

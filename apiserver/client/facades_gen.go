@@ -45,6 +45,14 @@ func (f MachinerFacade) ModelConfig(ctx context.Context, tag entity.Tag) (entity
 	return entity.ModelConfig(reply.Config), err
 }
 
+// SetHostKeys calls caller.setHostKeys.
+func (f MachinerFacade) SetHostKeys(ctx context.Context, tag entity.Tag, keys []string) error {
+	return call(ctx, f, "Machiner", "SetHostKeys", struct {
+		Tag  params.Tag `json:"tag"`
+		Keys []string   `json:"keys"`
+	}{params.TagOf(tag), keys}, nil)
+}
+
 // SetMachineAddresses calls caller.setMachineAddresses.
 func (f MachinerFacade) SetMachineAddresses(ctx context.Context, tag entity.Tag, addresses []string) error {
 	return call(ctx, f, "Machiner", "SetMachineAddresses", struct {

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// SSHKeys returns the SSH keys of the model's machines: whole, or as "FINGERPRINT (COMMENT)".
+func (c *Conn) SSHKeys(ctx context.Context, whole bool) ([]string, error) {
+	var result params.StringsResults
+	if err := c.call(ctx, "KeyManager", 1, "ListKeys", params.ListSSHKeys{Mode: whole}, &result); err != nil {
+		return nil, err
+	}
+	if len(result.Results) != 1 {
+		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	}
+	if result.Results[0].Error != nil {
+		return nil, params.FromError(result.Results[0].Error)
+	}
+	return result.Results[0].Result, nil
+}
+
+// AddSSHKeys adds keys, and returns an error for each that it could not add, nil for the others.
+func (c *Conn) AddSSHKeys(ctx context.Context, keys []string) ([]error, error) {
+	return c.modifyKeys(ctx, "AddKeys", keys)
+}
+
+// RemoveSSHKeys removes the keys that fingerprints or comments name, and returns an error for each
+// that it could not remove, nil for the others.
+func (c *Conn) RemoveSSHKeys(ctx context.Context, ids []string) ([]error, error) {
+	return c.modifyKeys(ctx, "DeleteKeys", ids)
+}
+
+func (c *Conn) modifyKeys(ctx context.Context, method string, keys []string) ([]error, error) {
+	var result params.ErrorResults
+	args := params.ModifyUserSSHKeys{Keys: keys}
+	if err := c.call(ctx, "KeyManager", 1, method, args, &result); err != nil {
+		return nil, err
+	}
+	if len(result.Results) != len(keys) {
+		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for %d requests", len(result.Results),
+			len(keys))
+	}
+	errs := make([]error, len(keys))
+	for i, r := range result.Results {
+		errs[i] = params.FromError(r.Error)
+	}
+	return errs, nil
+}
+
+// HostKeys returns the public keys of the SSH server of a machine.
+func (c *Conn) HostKeys(ctx context.Context, machine entity.Tag) ([]string, error) {
+	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(machine)}}}
+	var result params.SSHPublicKeysResults
+	if err := c.call(ctx, "SSHClient", 4, "PublicKeys", args, &result); err != nil {
+		return nil, err
+	}
+	if len(result.Results) != 1 {
+		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	}
+	if result.Results[0].Error != nil {
+		return nil, params.FromError(result.Results[0].Error)
+	}
+	return result.Results[0].PublicKeys, nil
+}

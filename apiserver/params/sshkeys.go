@@ -1,0 +1,39 @@
+package params
+
+// ListSSHKeys asks for the SSH keys of models, named by their users' tags as in Juju, or by none.
+type ListSSHKeys struct {
+	Entities struct {
+		Entities []struct {
+			Tag string `json:"tag"`
+		} `json:"entities"`
+	} `json:"entities"`
+	Mode bool `json:"mode"` // whole keys, and not only fingerprints
+}
+
+// StringsResults are lists of texts, each with an error in its place.
+type StringsResults struct {
+	Results []StringsResult `json:"results"`
+}
+
+// StringsResult is one list.
+type StringsResult struct {
+	Error  *Error   `json:"error,omitempty"`
+	Result []string `json:"result"`
+}
+
+// ModifyUserSSHKeys adds keys, or deletes those that fingerprints or comments name.
+type ModifyUserSSHKeys struct {
+	User string   `json:"user"`
+	Keys []string `json:"ssh-keys"`
+}
+
+// SSHPublicKeysResults are the keys of machines' SSH servers.
+type SSHPublicKeysResults struct {
+	Results []SSHPublicKeysResult `json:"results"`
+}
+
+// SSHPublicKeysResult are the keys of one machine.
+type SSHPublicKeysResult struct {
+	Error      *Error   `json:"error,omitempty"`
+	PublicKeys []string `json:"public-keys,omitempty"`
+}
