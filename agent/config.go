@@ -34,6 +34,9 @@ type Config struct {
 	// HookLock is the file that is locked while a hook runs on the machine, or on another that
 	// shares its operating system. For a machine's agent, "" is a file of the machine's own.
 	HookLock string `yaml:"hook-lock,omitempty"`
+	// SSHUser is the user of the machine that people log in as with the model's SSH keys; "" for
+	// none. It is for a machine's agent that runs as root.
+	SSHUser string `yaml:"ssh-user,omitempty"`
 }
 
 // Marshal returns the file's text.

@@ -82,7 +82,7 @@ func (c Config) parent() entity.Tag {
 // the agent.
 func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	config := d.config
-	config.Tag, config.Password, config.Nonce = entity.UnitTag(unit), password, ""
+	config.Tag, config.Password, config.Nonce, config.SSHUser = entity.UnitTag(unit), password, "", ""
 	if d.config.Tag.Kind == entity.KindUnit {
 		config.Principal = d.config.Tag.ID
 	} else {

@@ -23,6 +23,7 @@ func (a *Agent) machineWorkers() map[string]worker.Func {
 	configured := func(config entity.ModelConfig) {
 		settings.Store(&config)
 		a.configured(config)
+		a.authorize(config[entity.ConfigKeys].Value)
 	}
 	api := newLink()
 	actions := machineactions.New(machineactions.Config{
@@ -45,12 +46,16 @@ func (a *Agent) machineWorkers() map[string]worker.Func {
 		},
 	})
 	return a.outliving(api, "machine actions", actions, func(conn *client.Conn) map[string]worker.Func {
-		return map[string]worker.Func{
+		workers := map[string]worker.Func{
 			"machiner": machiner.New(machiner.Config{
 				API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag, Configured: configured,
 			}),
 			"deployer": a.deployer(conn),
 		}
+		if a.config.SSHUser != "" {
+			workers["host keys"] = a.hostKeys(conn)
+		}
+		return workers
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"juju/agent"
 	"juju/apiserver/client"
 	"juju/provider"
+	"juju/provider/cloudinit"
 	"juju/state"
 	"juju/state/entity"
 	"juju/worker"
@@ -169,6 +170,14 @@ func (c *running) hookLock() string {
 	return ""
 }
 
+// sshUser returns the user of machines that people log in as; "" if machines have none of their own.
+func (c *running) sshUser() string {
+	if c.conf.Cloud == lxdCloud {
+		return cloudinit.User
+	}
+	return ""
+}
+
 // agentConfig returns a function that makes the configuration file with which a machine's agent
 // starts.
 func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, string) ([]byte, error) {
@@ -176,7 +185,7 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 		return agent.Config{
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
-			Addresses: c.conf.addresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(),
+			Addresses: c.conf.addresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(),
 		}.Marshal()
 	}
 }

@@ -104,7 +104,7 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 		return nil, "", err
 	}
 	post.Description = fmt.Sprintf("juju machine %s of model %s", params.MachineID, params.Model)
-	post.Config["cloud-init.user-data"] = script
+	post.Config["cloud-init.user-data"] = cloudinit.UserScript + script
 	post.Config[controllerKey], post.Config[modelKey] = params.Controller, params.Model
 	post.Config[machineKey], post.Config[nonceKey] = params.MachineID, params.Nonce
 	return post, member, nil

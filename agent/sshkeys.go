@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"juju/apiserver/client"
+	"juju/provider/process"
+	"juju/state/entity/sshkey"
+	"juju/worker"
+)
+
+// keyMark begins the comments of the keys that come from the model. Other keys are left alone.
+const keyMark = "Juju:"
+
+// authorize lets the owners of the model's SSH keys log in to the machine as the agent's SSH user, and
+// nobody who has lost that right.
+func (a *Agent) authorize(keys string) {
+	if a.config.SSHUser == "" {
+		return
+	}
+	if err := authorize(a.config.SSHUser, keys); err != nil {
+		logger.Errorf("cannot write the SSH keys of user %s: %v", a.config.SSHUser, err)
+	}
+}
+
+func authorize(name, keys string) error {
+	owner, err := user.Lookup(name)
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.Atoi(owner.Uid)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.Atoi(owner.Gid)
+	if err != nil {
+		return err
+	}
+	return writeKeys(filepath.Join(owner.HomeDir, ".ssh"), keys, uid, gid)
+}
+
+// writeKeys replaces the keys of the model in dir/authorized_keys, which belong to a user.
+func writeKeys(dir, keys string, uid, gid int) error {
+	all, err := sshkey.ParseAll(keys)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "authorized_keys")
+	had, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var lines []string
+	for line := range strings.Lines(string(had)) {
+		if line = strings.TrimRight(line, "\n"); !isOurs(line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, key := range all {
+		fields := strings.Fields(key.Line)
+		lines = append(lines, fields[0]+" "+fields[1]+" "+keyMark+strings.Join(fields[2:], " "))
+	}
+	text := strings.Join(lines, "\n")
+	if text != "" {
+		text += "\n"
+	}
+	if text == string(had) {
+		return nil
+	}
+	if err = os.Mkdir(dir, 0o700); err == nil {
+		err = os.Chown(dir, uid, gid)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := process.WriteFile(path, []byte(text)); err != nil {
+		return err
+	}
+	return os.Chown(path, uid, gid)
+}
+
+// isOurs reports whether writeKeys has written a line.
+func isOurs(line string) bool {
+	key, err := sshkey.Parse(line)
+	return err == nil && strings.HasPrefix(key.Comment, keyMark)
+}
+
+// hostKeyFiles are the public keys of the machine's SSH server.
+const hostKeyFiles = "/etc/ssh/ssh_host_*_key.pub"
+
+// hostKeys is the worker that reports the keys of the machine's SSH server, so that users know that
+// they reach this machine and no other.
+func (a *Agent) hostKeys(conn *client.Conn) worker.Func {
+	return func(ctx context.Context) error {
+		keys, err := readHostKeys(hostKeyFiles)
+		if err != nil {
+			return fmt.Errorf("cannot read the keys of the SSH server: %w", err)
+		}
+		if err := (client.MachinerFacade{Caller: conn}).SetHostKeys(ctx, a.config.Tag, keys); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+}
+
+func readHostKeys(pattern string) (keys []string, err error) {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, strings.TrimSpace(string(text)))
+	}
+	return keys, nil
+}
