@@ -52,7 +52,15 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	st, err := a.store()
+	if err != nil {
+		return err
+	}
 	return a.withController(ctx, func(t target, api controllerAPI) error {
+		config, err := a.withKeys(st, t.ctrl.Cloud, t.name, config)
+		if err != nil {
+			return err
+		}
 		made, err := api.CreateModel(ctx, name, config)
 		if err != nil {
 			return err

@@ -37,6 +37,7 @@ type modelAPI interface {
 	tasksAPI
 	storageAPI
 	resourcesAPI
+	sshKeysAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)

@@ -310,6 +310,10 @@ const lockedBound = 200 * time.Millisecond
 // connections.
 func (b *bootstrap) make(ctx context.Context, st *store.Store, at home, params bootstrapParams, p *progress) error {
 	dir := homeDir(st, params.Cloud, params.Name)
+	var err error
+	if params.Config, err = b.withKeys(st, params.Cloud, params.Name, params.Config); err != nil {
+		return err
+	}
 	made, err := at.create(ctx, dir, params)
 	if err != nil {
 		return err

@@ -39,11 +39,11 @@ and git show.`,
 			if err := checkListFormat(out.format); err != nil {
 				return err
 			}
-			dirs, err := s.machineDirs(cmd.Context(), args)
+			dir, err := s.unitDir(cmd.Context(), "show the charm history", args[0])
 			if err != nil {
 				return err
 			}
-			return s.charmHistory(out, dirs[args[0]], args[0], size)
+			return s.charmHistory(out, dir, args[0], size)
 		},
 	}
 	cmd.Flags().IntVarP(&size, "lines", "n", 20, "how many commits to show, counted from the newest; 0 for all")

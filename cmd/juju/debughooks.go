@@ -49,11 +49,11 @@ It works on the host of the local cloud, as the user who runs the controller.`,
 			if slices.Contains(names, "*") {
 				names = nil
 			}
-			dirs, err := s.machineDirs(cmd.Context(), args[:1])
+			dir, err := s.unitDir(cmd.Context(), "debug hooks", args[0])
 			if err != nil {
 				return err
 			}
-			return s.debugHooks(cmd.Context(), dirs[args[0]], args[0], names)
+			return s.debugHooks(cmd.Context(), dir, args[0], names)
 		},
 	}
 	s.modelFlag(cmd)

@@ -185,6 +185,9 @@ func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destr
 			return err
 		}
 	}
+	if err := forgetSSH(st, name); err != nil {
+		return err
+	}
 	_ = os.Remove(filepath.Dir(dir)) // if this was the last controller
 	return st.Update(ctx, func(c *store.Contents) error {
 		delete(c.Controllers, name)

@@ -41,6 +41,8 @@ type fakeModel struct {
 	tasks        []entity.Task // of the only operation, 1
 	actions      map[string]client.ActionInfo
 	uploaded     []byte
+	keys         []string // of SSH
+	fingerprints []string
 	watches      int  // how many have begun
 	silent       bool // WatchStatus does not answer
 	opened       int
@@ -361,4 +363,23 @@ func (f *fakeModel) SwitchBlockOn(ctx context.Context, t entity.BlockType, messa
 
 func (f *fakeModel) SwitchBlockOff(ctx context.Context, t entity.BlockType) error {
 	return f.note("SwitchBlockOff", t)
+}
+
+func (f *fakeModel) SSHKeys(ctx context.Context, whole bool) ([]string, error) {
+	if !whole {
+		return f.fingerprints, f.note("SSHKeys")
+	}
+	return f.keys, f.note("SSHKeys", " whole")
+}
+
+func (f *fakeModel) AddSSHKeys(ctx context.Context, keys []string) ([]error, error) {
+	return f.outcomes(len(keys)), f.note("AddSSHKeys", strings.Join(keys, "; "))
+}
+
+func (f *fakeModel) RemoveSSHKeys(ctx context.Context, ids []string) ([]error, error) {
+	return f.outcomes(len(ids)), f.note("RemoveSSHKeys", ids)
+}
+
+func (f *fakeModel) HostKeys(ctx context.Context, machine entity.Tag) ([]string, error) {
+	return f.keys, f.note("HostKeys", machine)
 }

@@ -192,6 +192,10 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"upgrade-charm":             {"upgrade-charm web --path ../../doc/examples/charms/keyvalue"},
 		"export-bundle":             {"export-bundle"},
 		"ssh":                       {"ssh 0", "ssh web/0"},
+		"ssh-keys":                  {"ssh-keys", "ssh-keys --full"},
+		"add-ssh-key":               {"add-ssh-key x"},
+		"import-ssh-key":            {"import-ssh-key testdata/alice.pub"},
+		"remove-ssh-key":            {"remove-ssh-key x"},
 		"charm-history":             {"charm-history web/0", "charm-history web/0 --format json"},
 		"debug-hooks":               {"debug-hooks web/0", "debug-hooks web/0 start"},
 		"scp":                       {"scp 0:x y", "scp web/0:x y"},
@@ -228,6 +232,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		f.history, f.constraints = planted[[]entity.PastStatus](), planted[entity.Constraints]()
 		f.modelConfig = entity.ModelConfig{entity.ConfigDefaultSeries: planted[entity.ModelValue]()}
 		f.warnings = planted[[]string]()
+		f.keys, f.fingerprints = planted[[]string](), planted[[]string]()
 		f.actions = map[string]client.ActionInfo{"a": planted[client.ActionInfo]()}
 		f.tasks = []entity.Task{planted[entity.Task]()}
 		f.tasks[0].Params, f.tasks[0].Status = hostileJSON, entity.TaskCompleted

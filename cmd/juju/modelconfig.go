@@ -216,6 +216,9 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 			return m.write(m.output, []byte(display.Line(config[setting.Key].Value)+"\n"))
 		}
 		config = entity.ModelConfig{setting.Key: config[setting.Key]}
+	} else {
+		config = maps.Clone(config)
+		delete(config, entity.ConfigKeys) // juju ssh-keys lists them
 	}
 	shown := map[string]shownSetting{}
 	rows := [][]string{{"Attribute", "From", "Value"}}

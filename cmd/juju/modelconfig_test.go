@@ -8,7 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-const validKeys = "Valid keys: automatically-retry-hooks, default-series, ftp-proxy, http-proxy, https-proxy, " +
+const validKeys = "Valid keys: authorized-keys, automatically-retry-hooks, default-series, ftp-proxy, http-proxy, https-proxy, " +
 	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
 	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, update-status-hook-interval\n"
 

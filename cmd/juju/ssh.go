@@ -18,51 +18,91 @@ import (
 )
 
 func sshCommand(s *session) *cobra.Command {
+	var c sshOptions
 	cmd := &cobra.Command{
-		Use:   "ssh TARGET [COMMAND...]",
+		Use:   "ssh [USER@]TARGET [COMMAND...]",
 		Short: "Open a shell on a machine, or run a command there",
 		Long: `Open a shell on a machine, or run a command there. TARGET is a machine, or a unit for its
 machine. The exit code is that of the shell or command.
 
 The machines of the local cloud are directories of this host. The shell begins in the
-machine's directory, and runs as you, beside everything else on this host.`,
+machine's directory, and runs as you, beside everything else on this host.
+
+Other machines are reached with the program ssh, as the user ubuntu unless you name
+another. The machine must have the host keys that its agent has reported to the
+controller. Machines take the SSH keys of their model: see juju add-ssh-key. The keys in
+~/.ssh of the one who creates a model are added by juju bootstrap and juju add-model.`,
 		Example: `  juju ssh 0
-  juju ssh web/0 tail -n 20 agents/unit-web-0/log`,
-		Annotations: seeAlso("scp", "charm-history", "debug-log", "status"),
+  juju ssh web/0 tail -n 20 /var/log/juju/machine-0.log
+  juju ssh root@web/0`,
+		Annotations: seeAlso("scp", "add-ssh-key", "charm-history", "debug-log", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no target name specified")
 			}
-			dirs, err := s.machineDirs(cmd.Context(), args[:1])
-			if err != nil {
-				return err
-			}
-			shell := s.getenv("SHELL")
-			if shell == "" {
-				shell = "/bin/sh"
-			}
-			if len(args) == 1 {
-				return s.exec(dirs[args[0]], shell)
-			}
-			return s.exec(dirs[args[0]], "/bin/sh", "-c", strings.Join(args[1:], " "))
+			c.ptySet = cmd.Flags().Changed("pty")
+			return s.onMachines(cmd.Context(), args[:1], func(status *entity.ModelStatus, api modelAPI) ([]string, string, error) {
+				return c.command(cmd.Context(), s, api, status, args)
+			})
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // the rest is the command's
+	cmd.Flags().BoolVar(&c.noChecks, "no-host-key-checks", false, "do not check that it is the machine (not on cloud local)")
+	cmd.Flags().BoolVar(&c.pty, "pty", false, "give the command a terminal (default: if you have one; not on cloud local)")
 	s.modelFlag(cmd)
 	return cmd
 }
 
+type sshOptions struct {
+	noChecks    bool
+	pty, ptySet bool
+}
+
+// command returns the program to run in place of this one, and the directory to run it in.
+func (c sshOptions) command(ctx context.Context, s *session, api modelAPI, status *entity.ModelStatus,
+	args []string) (argv []string, dir string, err error) {
+	if !isRemote(status) {
+		dirs, err := s.machineDirs(status, args[:1])
+		if err != nil {
+			return nil, "", err
+		}
+		if len(args) > 1 {
+			return []string{"/bin/sh", "-c", strings.Join(args[1:], " ")}, dirs[args[0]], nil
+		}
+		shell := s.getenv("SHELL")
+		if shell == "" {
+			shell = "/bin/sh"
+		}
+		return []string{shell}, dirs[args[0]], nil
+	}
+	found, options, err := s.remotes(ctx, api, status, args[:1], !c.noChecks)
+	if err != nil {
+		return nil, "", err
+	}
+	if !c.ptySet {
+		c.pty = s.inTerminal && s.outTerminal
+	}
+	argv = append([]string{"ssh"}, options...)
+	if c.pty {
+		argv = append(argv, "-t")
+	} else {
+		argv = append(argv, "-T")
+	}
+	return append(append(argv, found[args[0]].String()), args[1:]...), "", nil
+}
+
 func scpCommand(s *session) *cobra.Command {
-	recursive := false
+	recursive, noChecks := false, false
 	cmd := &cobra.Command{
 		Use:   "scp SOURCE... DESTINATION",
 		Short: "Copy files to or from a machine",
 		Long: `Copy files to or from a machine. A path on a machine is written TARGET:PATH, where TARGET
 is a machine, or a unit for its machine. If PATH does not begin with a slash, it is
-relative to the machine's directory.`,
+relative to the machine's directory on the local cloud, and elsewhere to the home of the
+user: ubuntu, unless it is written USER@TARGET:PATH.`,
 		Example: `  juju scp web/0:agents/unit-web-0/log web.log
   juju scp -r ./site 0:tmp`,
-		Annotations: seeAlso("ssh"),
+		Annotations: seeAlso("ssh", "add-ssh-key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usagef("at least two arguments required")
@@ -76,30 +116,84 @@ relative to the machine's directory.`,
 			if len(targets) == 0 {
 				return usagef("neither source nor destination is on a machine; write TARGET:PATH")
 			}
-			dirs, err := s.machineDirs(cmd.Context(), targets)
-			if err != nil {
-				return err
-			}
-			copies := []string{"cp"}
-			if recursive {
-				copies = append(copies, "-R")
-			}
-			copies = append(copies, "--")
-			for _, arg := range args {
-				if target, path, ok := remotePath(arg); !ok {
-					copies = append(copies, arg)
-				} else if filepath.IsAbs(path) {
-					copies = append(copies, path)
-				} else {
-					copies = append(copies, dirs[target]+"/"+path)
+			return s.onMachines(cmd.Context(), targets, func(status *entity.ModelStatus, api modelAPI) ([]string, string, error) {
+				if isRemote(status) {
+					found, options, err := s.remotes(cmd.Context(), api, status, targets, !noChecks)
+					if err != nil {
+						return nil, "", err
+					}
+					copies := append([]string{"scp"}, options...)
+					if recursive {
+						copies = append(copies, "-r")
+					}
+					return copyArgs(append(copies, "--"), args, func(target, path string) string {
+						return found[target].path(path)
+					}), "", nil
 				}
-			}
-			return s.exec("", copies...)
+				dirs, err := s.machineDirs(status, targets)
+				if err != nil {
+					return nil, "", err
+				}
+				copies := []string{"cp"}
+				if recursive {
+					copies = append(copies, "-R")
+				}
+				return copyArgs(append(copies, "--"), args, func(target, path string) string {
+					if filepath.IsAbs(path) {
+						return path
+					}
+					return dirs[target] + "/" + path
+				}), "", nil
+			})
 		},
 	}
 	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "copy directories with all that is in them")
+	cmd.Flags().BoolVar(&noChecks, "no-host-key-checks", false, "do not check that it is the machine (not on cloud local)")
 	s.modelFlag(cmd)
 	return cmd
+}
+
+// copyArgs adds the sources and the destination to the arguments of a program that copies.
+func copyArgs(argv, args []string, at func(target, path string) string) []string {
+	for _, arg := range args {
+		if target, path, ok := remotePath(arg); ok {
+			arg = at(target, path)
+		}
+		argv = append(argv, arg)
+	}
+	return argv
+}
+
+// isRemote reports whether the machines of a model are reached by SSH.
+func isRemote(status *entity.ModelStatus) bool {
+	return status.Model.Cloud != "" && status.Model.Cloud != localCloud
+}
+
+// onMachines runs a program in place of this one, which choose returns from the state of the model.
+func (s *session) onMachines(ctx context.Context, targets []string,
+	choose func(*entity.ModelStatus, modelAPI) ([]string, string, error)) error {
+	for _, target := range targets {
+		if _, name, named := strings.Cut(target, "@"); named && isTarget(name) {
+			continue
+		}
+		if !isTarget(target) {
+			return entity.WithHint(usagef("%q is not a machine or unit", target), "To see what there is: juju status")
+		}
+	}
+	var argv []string
+	var dir string
+	err := s.withModel(ctx, func(api modelAPI) error {
+		status, err := api.Status(ctx)
+		if err != nil {
+			return err
+		}
+		argv, dir, err = choose(status, api)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.exec(dir, argv...)
 }
 
 // remotePath splits TARGET:PATH; ok is false for a path of this host.
@@ -113,30 +207,40 @@ func remotePath(arg string) (target, path string, ok bool) {
 
 func isTarget(name string) bool { return entity.IsValidMachine(name) || entity.IsValidUnit(name) }
 
-// machineDirs returns the directories of the machines that targets name, by target.
-func (s *session) machineDirs(ctx context.Context, targets []string) (map[string]string, error) {
-	for _, target := range targets {
-		if _, name, named := strings.Cut(target, "@"); named && isTarget(name) {
-			return nil, usagef("cannot be another user on %s: the machines of the local cloud have no users of their own", name)
-		} else if !isTarget(target) {
-			return nil, entity.WithHint(usagef("%q is not a machine or unit", target), "To see what there is: juju status")
-		}
-	}
-	var status *entity.ModelStatus
-	err := s.withModel(ctx, func(api modelAPI) (err error) {
-		status, err = api.Status(ctx)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+// machineDirs returns the directories of the machines that targets name, by target. The model must
+// be on the local cloud of this host.
+func (s *session) machineDirs(status *entity.ModelStatus, targets []string) (map[string]string, error) {
 	dirs := map[string]string{}
 	for _, target := range targets {
-		if dirs[target], err = s.localMachine(status, target); err != nil {
+		_, name, named := strings.Cut(target, "@")
+		if named {
+			return nil, usagef("cannot be another user on %s: the machines of the local cloud have no users of their own", name)
+		}
+		dir, err := s.localMachine(status, target)
+		if err != nil {
 			return nil, err
 		}
+		dirs[target] = dir
 	}
 	return dirs, nil
+}
+
+// unitDir returns the directory of a unit's machine. The error is NotSupported, and names what was
+// to be done, if the model is not on the local cloud.
+func (s *session) unitDir(ctx context.Context, what, unit string) (dir string, err error) {
+	err = s.withModel(ctx, func(api modelAPI) error {
+		status, err := api.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if isRemote(status) {
+			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot %s on cloud %q: it works on the host of the "+
+				"local cloud only", what, status.Model.Cloud), "To look at the unit's machine: juju ssh %s", unit)
+		}
+		dir, err = s.localMachine(status, unit)
+		return err
+	})
+	return dir, err
 }
 
 // localMachine returns the directory of a target's machine. The model must be on the local
@@ -159,10 +263,6 @@ func (s *session) localMachine(status *entity.ModelStatus, target string) (strin
 		return "", err
 	}
 	dir := local.MachineDir(localDir(st, t.name), t.ctrl.Models[t.model], instance)
-	if t.ctrl.Cloud == lxdCloud {
-		return "", entity.WithHint(entity.Errorf(entity.NotSupported, "machine %s is a container of LXD, which this command "+
-			"cannot reach", machine), "On LXD's host: lxc exec %s -- bash", instance)
-	}
 	if _, err := os.Stat(dir); t.ctrl.Cloud != localCloud || errors.Is(err, fs.ErrNotExist) {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s is not on this host", machine),
 			"Run the command on the host of controller %q, as the user who runs it.", t.name)

@@ -71,9 +71,7 @@ var absent = []absence{
 	{names: "debug-code", why: "juju debug-hooks opens a shell in place of a hook."},
 	{names: "spaces list-spaces space add-space show-space rename-space remove-space reload-spaces move-to-space " +
 		"subnets list-subnets subnet add-subnet", why: noSpaces},
-	{names: "ssh-keys list-ssh-keys add-ssh-key add-ssh-keys import-ssh-key import-ssh-keys remove-ssh-key " +
-		"remove-ssh-keys authorized-keys",
-		why: "Machines take no SSH keys."},
+	{names: "authorized-keys", use: "juju ssh-keys and juju add-ssh-key"},
 	{names: "clouds list-clouds regions list-regions show-cloud add-cloud update-cloud update-clouds " +
 		"update-public-clouds remove-cloud " +
 		"default-region set-default-region grant-cloud revoke-cloud", why: noCredentials},

@@ -63,6 +63,9 @@ func unregister(ctx context.Context, s *session, name string, yes bool) error {
 			return errors.New("unregistering controller: aborted")
 		}
 	}
+	if err := forgetSSH(st, name); err != nil {
+		return err
+	}
 	return st.Update(ctx, func(c *store.Contents) error {
 		delete(c.Controllers, name)
 		return nil

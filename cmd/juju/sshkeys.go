@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/display"
+	"juju/state/entity"
+	"juju/state/entity/sshkey"
+)
+
+type sshKeysAPI interface {
+	SSHKeys(ctx context.Context, whole bool) ([]string, error)
+	AddSSHKeys(ctx context.Context, keys []string) ([]error, error)
+	RemoveSSHKeys(ctx context.Context, ids []string) ([]error, error)
+	HostKeys(ctx context.Context, machine entity.Tag) ([]string, error)
+}
+
+// keysNote says, in the help of the commands about keys, which machines take them.
+const keysNote = `The machines of the local cloud have no users of their own, and take no keys.`
+
+func sshKeysCommand(s *session) *cobra.Command {
+	full := false
+	cmd := &cobra.Command{
+		Use:     "ssh-keys",
+		Aliases: []string{"list-ssh-keys"},
+		Short:   "List the SSH keys that open the machines of a model",
+		Long: `List the SSH keys whose owners may log in to the machines of a model as the user ubuntu:
+their fingerprints and comments, or the whole keys.
+
+` + keysNote,
+		Example: `  juju ssh-keys
+  juju ssh-keys --full`,
+		Annotations: seeAlso("add-ssh-key", "remove-ssh-key", "ssh"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			return s.withModel(cmd.Context(), func(api modelAPI) error {
+				keys, err := api.SSHKeys(cmd.Context(), full)
+				if err != nil {
+					return err
+				}
+				if len(keys) == 0 {
+					s.note("No keys to display.")
+					return nil
+				}
+				status, err := api.Status(cmd.Context())
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(s.stdout, "Keys used in model: %s\n", display.Line(status.Model.Name))
+				for _, key := range keys {
+					fmt.Fprintln(s.stdout, display.Line(key))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&full, "full", false, "print whole keys instead of fingerprints")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func addSSHKeyCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "add-ssh-key KEY...",
+		Aliases: []string{"add-ssh-keys"},
+		Short:   "Let the owners of SSH keys log in to the machines of a model",
+		Long: `Let the owners of SSH keys log in to the machines of a model, present and future, as the
+user ubuntu, who may become root there. A key is a line as in a file id_*.pub: quote it.
+
+` + keysNote,
+		Example:     `  juju add-ssh-key "$(cat ~/.ssh/id_ed25519.pub)"`,
+		Annotations: seeAlso("ssh-keys", "remove-ssh-key", "import-ssh-key", "ssh"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no ssh key specified")
+			}
+			for _, arg := range args {
+				if _, err := sshkey.Parse(arg); err != nil {
+					return entity.WithHint(usageError{err}, "A key is one argument: juju add-ssh-key \"$(cat ~/.ssh/id_ed25519.pub)\"")
+				}
+			}
+			return s.addKeys(cmd.Context(), args)
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func importSSHKeyCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "import-ssh-key FILE...",
+		Aliases: []string{"import-ssh-keys"},
+		Short:   "Add the SSH keys of files to a model",
+		Long: `Add all SSH keys of files to a model, as juju add-ssh-key does. A file has one key a line,
+as id_*.pub and authorized_keys do. Keys of Launchpad and GitHub users are not fetched:
+save them in a file first, as with curl -s https://github.com/NAME.keys >NAME.keys`,
+		Example: `  juju import-ssh-key ~/.ssh/id_ed25519.pub
+  juju import-ssh-key alice.keys bob.keys`,
+		Annotations: seeAlso("add-ssh-key", "ssh-keys", "remove-ssh-key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no file specified")
+			}
+			var keys []string
+			for _, arg := range args {
+				from, err := readKeys(arg)
+				if err != nil {
+					return err
+				}
+				keys = append(keys, from...)
+			}
+			return s.addKeys(cmd.Context(), keys)
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// maxKeyFile is the maximum size of a file of keys.
+const maxKeyFile = 1 << 20
+
+// readKeys reads the keys of a file that the user names.
+func readKeys(name string) ([]string, error) {
+	if strings.HasPrefix(name, "lp:") || strings.HasPrefix(name, "gh:") {
+		return nil, entity.WithHint(usagef("cannot import keys of %s: keys of other sites are not fetched", name),
+			"Save them in a file: curl -s https://github.com/NAME.keys >FILE")
+	}
+	text, err := readFile(name, maxKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("cannot import keys: %w", err)
+	}
+	if len(text) > maxKeyFile {
+		return nil, fmt.Errorf("cannot import keys: %s is larger than %d bytes", name, maxKeyFile)
+	}
+	all, err := sshkey.ParseAll(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("cannot import keys of %s: %w", name, err)
+	}
+	if len(all) == 0 {
+		return nil, entity.Errorf(entity.Invalid, "cannot import keys: %s has none", name)
+	}
+	keys := make([]string, len(all))
+	for i, key := range all {
+		keys[i] = key.Line
+	}
+	return keys, nil
+}
+
+func removeSSHKeyCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "remove-ssh-key ID...",
+		Aliases: []string{"remove-ssh-keys", "delete-ssh-key", "delete-ssh-keys"},
+		Short:   "Remove SSH keys from the machines of a model",
+		Long: `Remove SSH keys from the machines of a model. ID is a key's fingerprint, as juju ssh-keys
+or ssh-keygen -l shows it, or its whole comment. Those who are logged in stay so.`,
+		Example: `  juju remove-ssh-key 45:7f:33:2c:10:4e:6c:14:e3:a1:a4:c8:b2:e1:34:b4
+  juju remove-ssh-key alice@laptop`,
+		Annotations: seeAlso("ssh-keys", "add-ssh-key", "import-ssh-key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no ssh key id specified")
+			}
+			return s.withModel(cmd.Context(), func(api modelAPI) error {
+				errs, err := api.RemoveSSHKeys(cmd.Context(), args)
+				if err != nil {
+					return err
+				}
+				return keyErrors("remove key id", args, errs)
+			})
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func (s *session) addKeys(ctx context.Context, keys []string) error {
+	return s.withModel(ctx, func(api modelAPI) error {
+		errs, err := api.AddSSHKeys(ctx, keys)
+		if err != nil {
+			return err
+		}
+		return keyErrors("add key", keys, errs)
+	})
+}
+
+// keyErrors returns one error for those of several keys.
+func keyErrors(what string, keys []string, errs []error) error {
+	var all []error
+	for i, err := range errs {
+		if err != nil {
+			all = append(all, fmt.Errorf("cannot %s %q: %w", what, entity.Cut(keys[i], 80), err))
+		}
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+	"juju/state/entity/sshkey"
+)
+
+const (
+	aliceKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINVriTYChZqsDbV/KdI1eMrglPcVX51CdX77Ez+epq0o alice@laptop"
+	bobKey   = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICSGFFbRVhso0UK0uny8QifL916FipVSDrv6VCXl2bTi bob"
+)
+
+func TestSSHKeyCommands(t *testing.T) {
+	u := newUser(t)
+	u.types("ssh-keys")
+	u.sees(0, "", "No keys to display.\n")
+	u.fake.fingerprints, u.fake.keys = []string{"aa:bb (alice@laptop)"}, []string{aliceKey}
+	u.fake.statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"}}}
+	u.types("ssh-keys")
+	u.sees(0, "Keys used in model: default\naa:bb (alice@laptop)\n", "")
+	u.types("list-ssh-keys", "--full")
+	u.sees(0, "Keys used in model: default\n"+aliceKey+"\n", "")
+	for _, c := range []struct {
+		args []string
+		call string
+	}{
+		{[]string{"add-ssh-key", aliceKey, bobKey}, "AddSSHKeys " + aliceKey + "; " + bobKey},
+		{[]string{"import-ssh-key", "testdata/alice.pub"}, "AddSSHKeys " + aliceKey},
+		{[]string{"remove-ssh-key", "bob", "aa:bb"}, "RemoveSSHKeys [bob aa:bb]"},
+	} {
+		u.types(c.args...)
+		u.sees(0, "", "")
+		if !slices.Equal(u.fake.calls, []string{c.call}) {
+			t.Errorf("calls %q, want %q", u.fake.calls, c.call)
+		}
+	}
+	u.fake.errs = []error{nil, errors.New("key not found: aa:bb")}
+	u.types("remove-ssh-key", "bob", "aa:bb")
+	u.sees(1, "", "ERROR cannot remove key id \"aa:bb\": key not found: aa:bb\n")
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("# none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, says := range map[string]string{
+		"ssh-keys x":              `unrecognized args: ["x"]`,
+		"add-ssh-key":             "no ssh key specified",
+		"add-ssh-key ssh-rsa":     "invalid ssh key: ssh-rsa",
+		"remove-ssh-key":          "no ssh key id specified",
+		"import-ssh-key":          "no file specified",
+		"import-ssh-key gh:bob":   "cannot import keys of gh:bob: keys of other sites are not fetched",
+		"import-ssh-key /none":    "cannot import keys: open /none: no such file or directory",
+		"import-ssh-key ssh.go":   "cannot import keys of ssh.go: invalid ssh key: package main",
+		"import-ssh-key " + empty: "cannot import keys: " + empty + " has none",
+	} {
+		u.types(strings.Fields(line)...)
+		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
+			t.Errorf("juju %s: code %d, %s; want %s", line, u.code, u.err.String(), says)
+		}
+	}
+}
+
+// Machines on other clouds than local are reached by ssh and scp, as ubuntu, and only if they have the
+// keys that the controller knows.
+func TestSSHToOtherClouds(t *testing.T) {
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{{
+		Model: entity.ModelHeader{Cloud: "lxd"},
+		Machines: []entity.MachineStatus{{ID: "3", InstanceID: "i-3", Addresses: []string{"10.0.0.3", "fd42::3"}},
+			{ID: "4", InstanceID: "i-4", Addresses: []string{"fd42::4"}}, {ID: "5", InstanceID: "i-5"},
+			{ID: "6", InstanceID: "i-6", Addresses: []string{"-oProxyCommand=x"}}},
+		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
+	}}
+	u.fake.keys = []string{bobKey}
+	st := u.store()
+	dir := sshDir(st, "prod")
+	var got []string
+	u.session.exec = func(_ string, argv ...string) error {
+		got = argv
+		return nil
+	}
+	runs := func(line, want, known string) {
+		t.Helper()
+		got = nil
+		u.types(strings.Fields(line)...)
+		text := strings.ReplaceAll(strings.Join(got, " "), dir, "DIR")
+		if u.code != 0 || text != want {
+			t.Errorf("juju %s: code %d, %s\n%s, want\n%s", line, u.code, u.err.String(), text, want)
+		}
+		for _, arg := range got {
+			if file, ok := strings.CutPrefix(arg, "UserKnownHostsFile="); ok && known != "" {
+				if text, err := os.ReadFile(strings.Trim(file, `"`)); string(text) != known {
+					t.Errorf("juju %s: known are %q (%v), want %q", line, text, err, known)
+				}
+			}
+		}
+	}
+	const common = "-o PasswordAuthentication=no -o ServerAliveInterval=30 "
+	checked := func(targets string) string {
+		return common + `-o StrictHostKeyChecking=yes -o UserKnownHostsFile="DIR/known_hosts-d-` + targets +
+			`" -o GlobalKnownHostsFile=/dev/null `
+	}
+	of3 := "10.0.0.3 " + bobKey + "\n"
+	u.note(func(c *store.Contents) {
+		c.Controllers["prod"].Model, c.Controllers["prod"].Models = "admin/default", map[string]string{"admin/default": "d"}
+	})
+	runs("ssh 3", "ssh "+checked("3")+"-T ubuntu@10.0.0.3", of3)
+	runs("ssh web/0 ls -l", "ssh "+checked("web-0")+"-T ubuntu@10.0.0.3 ls -l", of3)
+	runs("ssh --pty root@4", "ssh "+checked("root-4")+"-t root@fd42::4", "fd42::4 "+bobKey+"\n")
+	runs("ssh --no-host-key-checks 3", "ssh "+common+
+		"-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -T ubuntu@10.0.0.3", "")
+	runs("scp -r x root@web/0:y 4:/z", "scp "+checked("root-web-0-4")+"-r -- x root@10.0.0.3:y ubuntu@[fd42::4]:/z",
+		of3+"fd42::4 "+bobKey+"\n")
+	if _, err := clientKey(st, "prod"); err != nil {
+		t.Fatal(err)
+	}
+	runs("ssh 3", "ssh "+checked("3")+"-i DIR/juju_id_ed25519 -T ubuntu@10.0.0.3", of3)
+	for line, says := range map[string]string{
+		"ssh 5":               "machine 5 has no address\n",
+		"ssh 6":               "machine 6 has no address\n",
+		"ssh 7":               "machine 7 not found",
+		"scp x y":             "neither source nor destination is on a machine",
+		"debug-hooks web/0":   "cannot debug hooks on cloud \"lxd\": it works on the host of the local cloud only\n",
+		"charm-history web/0": "cannot show the charm history on cloud \"lxd\": ",
+	} {
+		u.types(strings.Fields(line)...)
+		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
+			t.Errorf("juju %s: code %d, %s; want %s", line, u.code, u.err.String(), says)
+		}
+	}
+	// What a controller says cannot add lines to the file.
+	u.fake.keys = []string{bobKey + "\n* " + aliceKey}
+	u.types("ssh", "3")
+	if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR cannot use the keys of machine 3: invalid ssh key: ") {
+		t.Errorf("code %d, %s", u.code, u.err.String())
+	}
+}
+
+// The creator of a model on a cloud whose machines have users gets a key made, and brings the own ones.
+func TestKeysOfTheCreator(t *testing.T) {
+	u := newUser(t)
+	home := t.TempDir()
+	u.env["HOME"] = home
+	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"id_ed25519.pub": aliceKey + "\n", "id_rsa.pub": "not mine\n", "other.pub": bobKey} {
+		if err := os.WriteFile(filepath.Join(home, ".ssh", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := u.store()
+	comments := func(given string) string {
+		t.Helper()
+		config, err := u.session.withKeys(st, lxdCloud, "prod", map[string]string{entity.ConfigKeys: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := sshkey.ParseAll(config[entity.ConfigKeys])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, key := range all {
+			names = append(names, key.Comment)
+		}
+		return strings.Join(names, " ")
+	}
+	if got := comments(""); got != "juju-client-key alice@laptop" {
+		t.Errorf("got the keys %s", got)
+	}
+	if got := comments(bobKey + "\n" + aliceKey); got != "bob alice@laptop juju-client-key" {
+		t.Errorf("with others: %s", got)
+	}
+	for name, mode := range map[string]os.FileMode{"": 0o700, clientKeyName: 0o600} {
+		if info, err := os.Stat(filepath.Join(sshDir(st, "prod"), name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%q is %v (%v)", name, info.Mode(), err)
+		}
+	}
+	if config, err := u.session.withKeys(st, localCloud, "prod", nil); err != nil || len(config) != 0 {
+		t.Errorf("on cloud local: %v, %v", config, err)
+	}
+	if _, err := u.session.withKeys(st, lxdCloud, "prod", map[string]string{entity.ConfigKeys: "x"}); err == nil {
+		t.Error("what is no key is taken")
+	}
+	u.types("unregister", "prod", "-y")
+	if _, err := os.Stat(filepath.Dir(sshDir(st, "prod"))); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a key is left: %v", err)
+	}
+}
