@@ -168,5 +168,5 @@ var firstSince = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // agentModelConfig returns the model's settings, none of which is a secret.
 func (c *caller) agentModelConfig(ctx context.Context, _ entity.Tag) (entity.ModelConfig, error) {
-	return c.model.ModelConfig(ctx)
+	return c.model.Settings().Config(ctx)
 }
