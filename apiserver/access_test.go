@@ -154,7 +154,7 @@ func callersOf(r route) (key, callers string) {
 // aboutNothing are the controller's methods whose requests name no entity.
 var aboutNothing = []string{"Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
 	"Provisioner.WatchMachines",
-	"Provisioner.ModelConfig", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits",
+	"Provisioner.ModelConfig", "Provisioner.WatchAgents", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits",
 	"StorageProvisioner.DropFilesystem", "StorageProvisioner.StorageWork", "StorageProvisioner.WatchStorage"}
 
 // aboutService reports whether an agents' method is about a service.

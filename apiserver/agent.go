@@ -166,6 +166,11 @@ func reported(status entity.Status, words []entity.StatusWord) (entity.Status, e
 // firstSince is earlier than any status.
 var firstSince = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// watchMachineAgents fires when the agent of one of the model's machines is no longer connected.
+func (c *caller) watchMachineAgents(ctx context.Context) (<-chan struct{}, error) {
+	return c.server.presence.watchDepartures(ctx, c.model.UUID()), nil
+}
+
 // agentModelConfig returns the model's settings, none of which is a secret.
 func (c *caller) agentModelConfig(ctx context.Context, _ entity.Tag) (entity.ModelConfig, error) {
 	return c.model.Settings().Config(ctx)

@@ -53,6 +53,7 @@ func agentFacades() []agentFacade {
 			{"SetInstanceStatus", machines, calls((*caller).setInstanceStatus, "tag", "status").orGone()},
 			{"SetMachineStatus", machines, calls((*caller).setMachineStatus, "tag", "status")},
 			{"SetProvisioned", machines, calls((*state.Machine).SetProvisioned, "instance")},
+			{"WatchAgents", everything, calls((*caller).watchMachineAgents)},
 			{"WatchForModelConfigChanges", everything, calls(state.Watches.ModelConfig)},
 			{"WatchMachines", everything, calls(state.Watches.Machines)},
 		}},

@@ -20,6 +20,8 @@ type presence struct {
 	since  time.Time // when this process started
 	agents map[presenceKey]*presenceEntry
 	gone   int // number of agents that are not connected
+	// departures are signalled when a machine's agent of the model is no longer connected.
+	departures map[chan struct{}]string // model
 }
 
 type presenceKey struct {
@@ -60,7 +62,8 @@ const (
 )
 
 func newPresence(now func() time.Time) *presence {
-	return &presence{now: now, since: now(), agents: map[presenceKey]*presenceEntry{}}
+	return &presence{now: now, since: now(), agents: map[presenceKey]*presenceEntry{},
+		departures: map[chan struct{}]string{}}
 }
 
 // arrive records a connection of an agent; leave records its end.
@@ -84,10 +87,43 @@ func (p *presence) arrive(model string, tag entity.Tag, conn *line) (leave func(
 			return
 		}
 		e.left, e.conns, e.failures = p.now(), nil, nil
+		if tag.Kind == entity.KindMachine {
+			p.signal(model)
+		}
 		if p.gone++; p.gone > goneKept {
 			p.forget()
 		}
 	}
+}
+
+// signal tells those who wait for departures from a model. The caller holds p.mu.
+func (p *presence) signal(model string) {
+	for signals, of := range p.departures {
+		if of != model {
+			continue
+		}
+		select {
+		case signals <- struct{}{}:
+		default: // one is waiting to be read
+		}
+	}
+}
+
+// watchDepartures returns a channel that fires at first, and whenever the agent of one of the model's
+// machines is no longer connected. It ends with ctx.
+func (p *presence) watchDepartures(ctx context.Context, model string) <-chan struct{} {
+	signals := make(chan struct{}, 1)
+	signals <- struct{}{}
+	p.mu.Lock()
+	p.departures[signals] = model
+	p.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.departures, signals)
+		close(signals)
+	})
+	return signals
 }
 
 // connected reports whether an agent is connected now.

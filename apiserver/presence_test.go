@@ -140,3 +140,45 @@ func TestPresenceWatch(t *testing.T) {
 		}
 	})
 }
+
+// Those who watch the agents of a model's machines learn that one is gone, once for many that go
+// together, and nothing of units or other models.
+func TestDepartures(t *testing.T) {
+	p := newPresence(time.Now)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	gone := p.watchDepartures(ctx, "m")
+	signalled := func(want bool, when string) {
+		t.Helper()
+		select {
+		case _, open := <-gone:
+			if !open || !want {
+				t.Errorf("%s: a signal (open: %v)", when, open)
+			}
+		default:
+			if want {
+				t.Errorf("%s: no signal", when)
+			}
+		}
+	}
+	signalled(true, "at first")
+	first, second := p.arrive("m", entity.MachineTag("0"), here()), p.arrive("m", entity.MachineTag("0"), here())
+	other := p.arrive("m", entity.MachineTag("1"), here())
+	unit, elsewhere := p.arrive("m", entity.UnitTag("a/0"), here()), p.arrive("n", entity.MachineTag("0"), here())
+	first()
+	unit()
+	elsewhere()
+	signalled(false, "while the agent has another connection")
+	second()
+	other()
+	signalled(true, "when two have gone")
+	signalled(false, "after that")
+	cancel()
+	if _, open := <-gone; open {
+		t.Error("a signal at the end")
+	}
+	p.arrive("m", entity.MachineTag("0"), here())()
+	if len(p.departures) > 0 {
+		t.Error("a watch is left")
+	}
+}

@@ -233,6 +233,11 @@ func (f ProvisionerFacade) SetProvisioned(ctx context.Context, tag entity.Tag, i
 	}{params.TagOf(tag), instance}, nil)
 }
 
+// WatchAgents calls caller.watchMachineAgents.
+func (f ProvisionerFacade) WatchAgents(ctx context.Context) (<-chan struct{}, error) {
+	return notify(ctx, f, "Provisioner", "WatchAgents", nil)
+}
+
 // WatchForModelConfigChanges calls state.Watches.ModelConfig.
 func (f ProvisionerFacade) WatchForModelConfigChanges(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, f, "Provisioner", "WatchForModelConfigChanges", nil)

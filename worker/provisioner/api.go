@@ -11,6 +11,8 @@ type API interface {
 	// WatchMachines names machines that appeared, changed their life, were removed or are to be
 	// tried again; the first event names all machines.
 	WatchMachines(ctx context.Context) (<-chan []string, error)
+	// WatchAgents fires when the agent of a machine is no longer connected.
+	WatchAgents(ctx context.Context) (<-chan struct{}, error)
 	// ModelConfig returns the model's settings, of which a provisioner uses the harvest mode.
 	ModelConfig(ctx context.Context) (entity.ModelConfig, error)
 	// WatchForModelConfigChanges fires when the settings may have changed.

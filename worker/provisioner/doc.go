@@ -15,7 +15,8 @@
 // machines, and the instances that belong to no machine. What a failed start leaves is always
 // stopped.
 //
-// At the start, and every few minutes, the provisioner lists all instances that the cloud has.
+// At the start, when a machine's agent is gone, and every few minutes, the provisioner lists all
+// instances that the cloud has.
 // It stops those that belong to no machine, deletes leftovers whose instance is gone, and
 // starts a new instance for a machine whose instance is missing from two lists in a row. A
 // provisioner keeps no state of its own: a new one finds unfinished work among the cloud's

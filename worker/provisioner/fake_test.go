@@ -24,13 +24,14 @@ type fakeModel struct {
 	leftovers []entity.Leftover
 	config    entity.ModelConfig
 	configs   chan struct{} // the watch of config
+	agents    chan struct{} // the watch of agents
 }
 
 func newModel(machines ...entity.MachineInfo) *fakeModel {
 	m := &fakeModel{
 		machines: map[string]entity.MachineInfo{}, events: make(chan []string),
 		passwords: map[string]int{}, messages: map[string]string{}, faults: map[string]error{}, units: map[string]int{},
-		config: entity.NewModelConfig(nil, "jammy"), configs: make(chan struct{}),
+		config: entity.NewModelConfig(nil, "jammy"), configs: make(chan struct{}), agents: make(chan struct{}),
 	}
 	for _, machine := range machines {
 		m.machines[machine.ID] = machine
@@ -107,6 +108,8 @@ func (m *fakeModel) ModelConfig(context.Context) (entity.ModelConfig, error) {
 func (m *fakeModel) WatchForModelConfigChanges(context.Context) (<-chan struct{}, error) {
 	return m.configs, nil
 }
+
+func (m *fakeModel) WatchAgents(context.Context) (<-chan struct{}, error) { return m.agents, nil }
 
 func (m *fakeModel) WatchMachines(context.Context) (<-chan []string, error) { return m.events, nil }
 

@@ -268,6 +268,31 @@ func TestAnInstanceIsLostAfterTwoLooks(t *testing.T) {
 	})
 }
 
+// An agent that is gone may have taken its instance with it: the cloud is looked at at once, and an
+// instance that is missing is replaced after no more than Sure.
+func TestAnAgentThatIsGoneBringsALook(t *testing.T) {
+	model := newModel(pending("1"))
+	cloud := &fakeCloud{}
+	looks := &looks{}
+	story(t, model, cloud, func(c *Config) { looks.Environ = c.Environ; c.Environ = looks }, func(t *testing.T) {
+		synctest.Wait()
+		model.agents <- struct{}{} // the agent restarts
+		synctest.Wait()
+		before := looks.count()
+		model.agents <- struct{}{}
+		synctest.Wait()
+		if got := looks.count(); got != before+1 {
+			t.Errorf("%d looks at once, want one", got-before)
+		}
+		cloud.lose(model.machine("1").InstanceID)
+		model.agents <- struct{}{}
+		after(time.Minute)
+		if got := model.machine("1").InstanceID; got != "i-2" {
+			t.Errorf("after a minute the instance is %q", got)
+		}
+	})
+}
+
 // looks is a cloud that can give wrong answers to looks.
 type looks struct {
 	Environ

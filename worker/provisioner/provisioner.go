@@ -108,6 +108,10 @@ func (p *provisioner) loop(ctx context.Context) error {
 	if err := p.readConfig(ctx); err != nil {
 		return err
 	}
+	agents, err := p.API.WatchAgents(ctx)
+	if err != nil {
+		return err
+	}
 	events, err := p.API.WatchMachines(ctx)
 	if err != nil {
 		return err
@@ -133,6 +137,14 @@ func (p *provisioner) loop(ctx context.Context) error {
 				first = false
 			}
 			ids, news = changed, true
+		case _, ok := <-agents:
+			if !ok {
+				return worker.Ended(ctx)
+			}
+			// Its instance may be gone too.
+			if !first {
+				p.lookNow(ctx)
+			}
 		case _, ok := <-config:
 			if !ok {
 				return worker.Ended(ctx)

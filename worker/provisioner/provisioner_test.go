@@ -21,7 +21,7 @@ import (
 func story(t *testing.T, model *fakeModel, cloud *fakeCloud, change func(*Config), tell func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
 		// A channel made outside of a synctest bubble stops the bubble's clock.
-		model.events, model.configs = make(chan []string), make(chan struct{})
+		model.events, model.configs, model.agents = make(chan []string), make(chan struct{}), make(chan struct{})
 		config := Config{API: model, Environ: cloud,
 			AgentConfig: func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
 				return []byte(m.ID + " " + password + " " + nonce), nil
@@ -298,9 +298,12 @@ func TestEndsWithItsContext(t *testing.T) {
 }
 
 func TestWatchEnds(t *testing.T) {
-	model := newModel()
-	close(model.events)
-	if err := New(Config{API: model, Environ: &fakeCloud{}})(t.Context()); !errors.Is(err, worker.ErrWatchEnded) {
-		t.Errorf("got %v", err)
+	for _, end := range []func(*fakeModel){func(m *fakeModel) { close(m.events) }, func(m *fakeModel) { close(m.agents) },
+		func(m *fakeModel) { close(m.configs) }} {
+		model := newModel()
+		end(model)
+		if err := New(Config{API: model, Environ: &fakeCloud{}})(t.Context()); !errors.Is(err, worker.ErrWatchEnded) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
