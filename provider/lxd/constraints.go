@@ -3,7 +3,9 @@ package lxd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -223,8 +225,8 @@ func target(member string) url.Values {
 // disk is that of the pool for root disks.
 func (c *Cloud) resources(ctx context.Context, member string, cons entity.Constraints) (h provider.Hardware,
 	err error) {
-	var all api.Resources
-	if err := c.client.get(ctx, "/1.0/resources", target(member), &all); err != nil {
+	all, err := c.allResources(ctx, member)
+	if err != nil {
 		return h, err
 	}
 	h = provider.Hardware{Arch: arch(all.CPU.Architecture), Cores: all.CPU.Total, Mem: all.Memory.Total >> 20}
@@ -241,6 +243,22 @@ func (c *Cloud) resources(ctx context.Context, member string, cons entity.Constr
 	err = c.client.get(ctx, fmt.Sprintf("/1.0/storage-pools/%s/resources", url.PathEscape(pool)), target(member), &disk)
 	h.RootDisk = disk.Space.Total >> 20
 	return h, err
+}
+
+// resourceTries is how often LXD is asked what it has before its error counts.
+const resourceTries = 5
+
+// allResources asks LXD what a member has. LXD looks at each network interface, and fails if one
+// goes meanwhile, as those of containers do when they start and stop; so it is asked again.
+func (c *Cloud) allResources(ctx context.Context, member string) (all api.Resources, err error) {
+	for range resourceTries {
+		err = c.client.get(ctx, "/1.0/resources", target(member), &all)
+		var r *refusal
+		if !errors.As(err, &r) || r.status != http.StatusInternalServerError {
+			break
+		}
+	}
+	return all, err
 }
 
 // devices returns the devices and the configuration that constraints and the cloud's own settings

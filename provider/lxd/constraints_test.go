@@ -2,8 +2,12 @@ package lxd
 
 import (
 	"errors"
+	"io"
+	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/canonical/lxd/shared/api"
@@ -99,5 +103,43 @@ func TestZonesOfACluster(t *testing.T) {
 	}
 	if err := e.Destroy(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// LXD can't say what it has while an interface goes. It is asked again, but not without end.
+func TestResourcesAreAskedForAgain(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "socket")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failures, asked atomic.Int32
+	mux := http.NewServeMux()
+	mux.HandleFunc("/1.0/resources", func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) <= failures.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+			io.WriteString(w, `{"type": "error", "error_code": 500, "error": "Failed to ETHTOOL_GDRVINFO"}`)
+			return
+		}
+		io.WriteString(w, `{"type": "sync", "metadata": {"cpu": {"architecture": "x86_64", "total": 3}}}`)
+	})
+	server := &http.Server{Handler: mux}
+	ended := make(chan error)
+	go func() { ended <- server.Serve(l) }()
+	defer func() { server.Close(); <-ended }()
+	c, err := New(Config{Endpoint: socket, Controller: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ failures, asked int32 }{{0, 1}, {4, 5}, {5, 5}} {
+		failures.Store(test.failures)
+		asked.Store(0)
+		h, err := c.resources(t.Context(), "", entity.Constraints{})
+		if n := asked.Load(); n != test.asked || (err == nil) != (test.failures < 5) || err == nil && h.Cores != 3 {
+			t.Errorf("%d failures: asked %d times, %+v, %v", test.failures, n, h, err)
+		}
+		if err != nil && (!provider.IsRetryable(err) || !strings.Contains(err.Error(), "ETHTOOL")) {
+			t.Errorf("got error %v", err)
+		}
 	}
 }
