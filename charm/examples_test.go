@@ -14,6 +14,12 @@ func TestExampleCharms(t *testing.T) {
 			"install start stop upgrade-charm",
 		"webpage": "config-changed install start stop store-relation-broken store-relation-changed " +
 			"store-relation-departed store-relation-joined upgrade-charm",
+		"postgresql": "config-changed db-relation-broken db-relation-changed db-relation-departed " +
+			"db-relation-joined install start stop upgrade-charm",
+		"guestbook": "config-changed db-relation-broken db-relation-changed db-relation-departed " +
+			"db-relation-joined install start stop upgrade-charm website-relation-joined",
+		"haproxy": "config-changed install reverseproxy-relation-broken reverseproxy-relation-changed " +
+			"reverseproxy-relation-departed reverseproxy-relation-joined start stop upgrade-charm",
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := ReadDir("../doc/examples/charms/" + name)
@@ -45,9 +51,23 @@ func TestExampleCharms(t *testing.T) {
 			}
 		})
 	}
-	provider, _ := ReadDir("../doc/examples/charms/keyvalue")
-	requirer, _ := ReadDir("../doc/examples/charms/webpage")
-	if provider.Meta.Provides["db"].Interface != requirer.Meta.Requires["store"].Interface {
-		t.Error("the example charms cannot be related")
+	for _, pair := range [][2]string{{"keyvalue:db", "webpage:store"}, {"postgresql:db", "guestbook:db"},
+		{"guestbook:website", "haproxy:reverseproxy"}} {
+		var interfaces []string
+		for i, end := range pair {
+			name, relation, _ := strings.Cut(end, ":")
+			d, err := ReadDir("../doc/examples/charms/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			relations := d.Meta.Provides
+			if i == 1 {
+				relations = d.Meta.Requires
+			}
+			interfaces = append(interfaces, relations[relation].Interface)
+		}
+		if interfaces[0] == "" || interfaces[0] != interfaces[1] {
+			t.Errorf("%v cannot be related: %q", pair, interfaces)
+		}
 	}
 }
