@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,6 +217,7 @@ func processesOf(t interface{ Error(...any) }, data string) bool {
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"exits":        scriptExits,
 	"page":         scriptPage,
+	"post":         scriptPost,
 	"says":         scriptSays,
 	"kill-9":       scriptKill,
 	"alive":        scriptAlive,
@@ -281,8 +283,30 @@ func scriptPage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
+// scriptPost posts a form to the page that a unit serves, until the answer has the text.
+func scriptPost(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	if len(args) != 3 {
+		ts.Fatalf("usage: post UNIT FORM TEXT")
+	}
+	form, err := url.ParseQuery(args[1])
+	ts.Check(err)
+	eventually(ts, fmt.Sprintf("post %q", args), func() bool {
+		page, err := fetch(ts, args[0], func(c *http.Client, url string) (*http.Response, error) {
+			return c.PostForm(url, form)
+		})
+		return err == nil && strings.Contains(page, args[2])
+	})
+}
+
 // pageOf fetches the page that a unit serves.
 func pageOf(ts *testscript.TestScript, name string) (string, error) {
+	return fetch(ts, name, (*http.Client).Get)
+}
+
+// fetch sends a request to the port that a unit has open, and returns the body of the answer.
+func fetch(ts *testscript.TestScript, name string, send func(*http.Client, string) (*http.Response, error)) (string,
+	error) {
 	ts.Check(ts.Exec("juju", "status", "--format", "json"))
 	var status struct {
 		Applications map[string]struct {
@@ -299,7 +323,7 @@ func pageOf(ts *testscript.TestScript, name string) (string, error) {
 		ts.Fatalf("unit %s has ports %q open", name, unit.Ports)
 	}
 	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Get("http://" + unit.Address + ":" + strings.TrimSuffix(unit.Ports[0], "/tcp") + "/")
+	response, err := send(&client, "http://"+unit.Address+":"+strings.TrimSuffix(unit.Ports[0], "/tcp")+"/")
 	if err != nil {
 		return "", err
 	}
