@@ -49,8 +49,8 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 
 // LoseInstance removes a machine's instance, because the cloud does not have it any more.
 // The machine is pending again, and agents on the old instance are not let in. It does
-// nothing if the machine is gone, Dead, or has another instance than missed. Managers are
-// refused.
+// nothing if the machine is gone, Dead, or has another instance than missed. Managers and manual
+// machines, whose instances no cloud has, are refused.
 func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {
 	key := machineKey(m.doc.ID)
 	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending,
@@ -66,6 +66,8 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		switch {
 		case m.IsManager():
 			return entity.Errorf(entity.Invalid, "machine %s runs a controller", m.doc.ID)
+		case entity.IsManualInstance(m.doc.InstanceID):
+			return entity.Errorf(entity.Invalid, "machine %s is a manual one", m.doc.ID)
 		case missed.ID == "" || m.doc.Life == entity.Dead || m.doc.InstanceID != missed.ID || m.doc.Nonce != missed.Nonce:
 			return mongo.ErrNothing
 		}
@@ -130,8 +132,8 @@ func (m *Machine) RetryProvisioning(ctx context.Context) error {
 
 // FailedMachines returns the machines that RetryProvisioning is for: no instance could be
 // started for them.
-func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
-	machines, err := p.st.Machines(ctx)
+func (st *State) FailedMachines(ctx context.Context) ([]*Machine, error) {
+	machines, err := st.Machines(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 		if m.doc.InstanceID != "" || m.doc.Container != "" || m.doc.Life == entity.Dead {
 			continue
 		}
-		if said, err := p.st.status(machineKey(m.doc.ID)); entity.IsNotFound(err) {
+		if said, err := st.status(machineKey(m.doc.ID)); entity.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return nil, err

@@ -33,6 +33,8 @@ type machineDoc struct {
 	Nonce      string   `bson:"nonce,omitempty"`
 	Addresses  []string `bson:"addresses,omitempty"`
 	HostKeys   []string `bson:"hostkeys,omitempty"` // of its SSH server
+	// Hardware is what a manual machine has, as status shows it.
+	Hardware string `bson:"hardware,omitempty"`
 	// Retries is how often a user has asked to try again to start the instance.
 	Retries int `bson:"retries,omitempty"`
 	// Containers are the types of containers that the machine can host; nil until its
@@ -107,8 +109,8 @@ func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
 
 // MachineInfos returns the Info of those of the named machines that exist, or of all if
 // ids is empty, in a fixed number of queries.
-func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
-	machines, err := p.st.Machines(ctx, ids...)
+func (st *State) MachineInfos(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
+	machines, err := st.Machines(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +120,11 @@ func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity
 	}
 	query := bson.D{{"_id", bson.D{{"$in", keys}}}}
 	var statuses []statusDoc
-	if err := p.st.db.All(statusesC, query, &statuses); err != nil {
+	if err := st.db.All(statusesC, query, &statuses); err != nil {
 		return nil, err
 	}
 	var constraints []constraintsDoc
-	if err := p.st.db.All(constraintsC, query, &constraints); err != nil {
+	if err := st.db.All(constraintsC, query, &constraints); err != nil {
 		return nil, err
 	}
 	word, value := map[string]entity.StatusWord{}, map[string]string{}
@@ -158,10 +160,14 @@ type AddMachineParams struct {
 	Jobs        []string // JobHostUnits if nil
 	Container   string   // the type of a container, or "" for a machine that the cloud starts
 	Host        string   // the machine that the container is on; a new one if empty
+	// Manual is the instance of a manual machine, and Hardware what it has. Such a machine has a
+	// series, and neither constraints nor a placement.
+	Manual   entity.Instance
+	Hardware entity.Hardware
 }
 
-// AddMachine adds a machine, for which the provisioner starts an instance. For a
-// container without a host it also adds a machine to host it.
+// AddMachine adds a machine, for which the provisioner starts an instance unless it is a manual one.
+// For a container without a host it also adds a machine to host it.
 func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, error) {
 	var id, host string // taken once the machine is known to be valid
 	if err := p.check(); err != nil {
@@ -177,8 +183,12 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if err != nil {
 			return err
 		}
+		if p.Manual.ID != "" {
+			constraints = "" // it is there already
+		}
 		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.defaultSeries()), Jobs: p.Jobs,
-			Placement: p.Placement, Clean: true}
+			Placement: p.Placement, Clean: true, InstanceID: p.Manual.ID, Nonce: p.Manual.Nonce,
+			Addresses: p.Manual.Addresses, Hardware: p.Hardware.String()}
 		if doc.Series == "" {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Name it: --series SERIES")
 		}
@@ -222,7 +232,28 @@ func (p *AddMachineParams) check() error {
 	if p.Container != "" && !entity.IsValidMachine("0/"+p.Container+"/0") {
 		return entity.Errorf(entity.Invalid, "invalid container type %q", p.Container)
 	}
-	return nil
+	return p.checkManual()
+}
+
+// checkManual refuses what a manual machine can't have.
+func (p *AddMachineParams) checkManual() error {
+	in := p.Manual
+	if in.ID == "" && in.Nonce == "" && len(in.Addresses) == 0 && p.Hardware == (entity.Hardware{}) {
+		return nil
+	}
+	switch {
+	case !entity.IsManualInstance(in.ID):
+		return entity.Errorf(entity.Invalid, "%q is no instance of a manual machine", in.ID)
+	case in.Nonce == "":
+		return entity.Errorf(entity.Invalid, "a manual machine needs a nonce")
+	case p.Series == "":
+		return entity.Errorf(entity.Invalid, "no series specified")
+	case p.Container != "" || p.Host != "" || p.Placement != "" || p.Constraints != "":
+		return entity.Errorf(entity.Invalid, "a manual machine is no container, and has no placement and no constraints")
+	case slices.Contains(p.Jobs, JobManageModel):
+		return entity.Errorf(entity.Invalid, "a manual machine cannot run a controller")
+	}
+	return in.Check()
 }
 
 // keptMachineID takes a number for a machine, unless id holds one from an earlier try.

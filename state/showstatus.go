@@ -76,7 +76,7 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 	m := entity.MachineStatus{
 		ID: id, Life: doc.Life, Series: doc.Series, Status: a.statusOf(machineKey(id), doc.birth),
 		InstanceID: doc.InstanceID, Addresses: doc.Addresses, Constraints: a.constraints[machineKey(id)].Value,
-		Manager: slices.Contains(doc.Jobs, JobManageModel),
+		Manager: slices.Contains(doc.Jobs, JobManageModel), Hardware: doc.Hardware,
 	}
 	m.InstanceStatus = entity.Status{Status: entity.StatusPending, Since: m.Status.Since}
 	if doc.InstanceID != "" {

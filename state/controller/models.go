@@ -118,7 +118,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 				reset = append(reset, key)
 			}
 		}
-		err = st.Settings().SetConfig(ctx, config, reset)
+		err = st.SetModelConfig(ctx, config, reset)
 	}
 	return st, err
 }

@@ -1,0 +1,32 @@
+package entity
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Hardware is what a machine has; a zero field is unknown.
+type Hardware struct {
+	Arch     string `json:"arch,omitempty"`
+	Cores    uint64 `json:"cores,omitempty"`
+	Mem      uint64 `json:"mem,omitempty"`       // MiB
+	RootDisk uint64 `json:"root-disk,omitempty"` // MiB
+}
+
+// String returns the text that status shows: "arch=amd64 cores=2 mem=2048M root-disk=8192M".
+func (h Hardware) String() string {
+	var parts []string
+	if h.Arch != "" {
+		parts = append(parts, "arch="+h.Arch)
+	}
+	if h.Cores != 0 {
+		parts = append(parts, fmt.Sprintf("cores=%d", h.Cores))
+	}
+	if h.Mem != 0 {
+		parts = append(parts, fmt.Sprintf("mem=%dM", h.Mem))
+	}
+	if h.RootDisk != 0 {
+		parts = append(parts, fmt.Sprintf("root-disk=%dM", h.RootDisk))
+	}
+	return strings.Join(parts, " ")
+}
