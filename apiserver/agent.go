@@ -105,6 +105,20 @@ func (c *caller) loseInstance(ctx context.Context, machine entity.Tag, missed en
 	return m.LoseInstance(ctx, missed)
 }
 
+// removeMachine refuses to remove a manual machine while its agent is connected. No cloud ends the
+// agent of such a machine.
+func (c *caller) removeMachine(ctx context.Context, machine entity.Tag) error {
+	m, err := c.model.Machine(ctx, machine.ID)
+	if err != nil {
+		return err
+	}
+	if entity.IsManualInstance(m.InstanceID()) && m.Life() == entity.Dead &&
+		c.server.presence.connected(c.model.UUID(), machine) {
+		return entity.Errorf(entity.InUse, "the agent of machine %s is connected", machine.ID)
+	}
+	return m.Remove(ctx)
+}
+
 func (c *caller) setStorageStatus(ctx context.Context, storage entity.Tag, status entity.Status) error {
 	status.Since = time.Time{} // now, by the controller's clock
 	if err := status.CheckWord(entity.StorageWords); err != nil {
@@ -173,5 +187,5 @@ func (c *caller) watchMachineAgents(ctx context.Context) (<-chan struct{}, error
 
 // agentModelConfig returns the model's settings, none of which is a secret.
 func (c *caller) agentModelConfig(ctx context.Context, _ entity.Tag) (entity.ModelConfig, error) {
-	return c.model.Settings().Config(ctx)
+	return c.model.ModelConfig(ctx)
 }

@@ -39,6 +39,7 @@ type API interface {
 	// EnsureDead makes a machine that has no instance and is not Alive Dead; entity.InUse while
 	// units are on it.
 	EnsureDead(ctx context.Context, tag entity.Tag) error
-	// RemoveMachine removes a Dead machine; nil when it is already gone.
+	// RemoveMachine removes a Dead machine; nil when it is already gone, and entity.InUse for a
+	// manual one whose agent is connected.
 	RemoveMachine(ctx context.Context, machine entity.Tag) error
 }

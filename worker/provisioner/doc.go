@@ -8,6 +8,10 @@
 // is reported with the cloud's advice, and tried again. The provisioner leaves alone a Dying
 // machine that has an instance, which its own agent ends, and a machine that runs a controller.
 //
+// A manual machine is a host that a user has added. The provisioner never starts, replaces or
+// stops it, whatever the cloud lists. When it is Dead and its agent has ended, it is removed; the
+// agent uninstalls itself.
+//
 // When an instance can't be started, its machine gets the status error, which the user sees.
 // The other machines go on.
 //

@@ -190,6 +190,9 @@ func (m *fakeModel) EnsureDead(_ context.Context, tag entity.Tag) error {
 func (m *fakeModel) RemoveMachine(_ context.Context, tag entity.Tag) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.fault("RemoveMachine"); err != nil {
+		return err
+	}
 	if machine, ok := m.machines[tag.ID]; ok && machine.Life != entity.Dead {
 		return entity.Errorf(entity.Invalid, "machine is not dead")
 	}

@@ -121,7 +121,7 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 		case m.Life == entity.Dead, m.Life == entity.Dying && m.InstanceID == "":
 			// What the machine waits for may be gone without an event.
 			result.machines = append(result.machines, id)
-		case m.InstanceID == "" || there[m.InstanceID]:
+		case m.InstanceID == "" || m.IsManual() || there[m.InstanceID]:
 		case p.lost(ctx, m, missed):
 			result.machines = append(result.machines, id)
 		}

@@ -12,6 +12,9 @@ import (
 	"juju/state/entity"
 )
 
+// manualPause is the pause between two attempts to remove a manual machine.
+const manualPause = time.Second
+
 // tend does what one machine's life requires, and tries again until that succeeds. It reports
 // whether the machine was removed while its instance could not be stopped.
 func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <-chan struct{}) (stray bool) {
@@ -55,6 +58,11 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 	}
 	tag := entity.MachineTag(id)
 	switch {
+	case m.IsManual():
+		if m.Life != entity.Dead {
+			return false, nil
+		}
+		return false, p.removeManual(ctx, tag)
 	case m.Life == entity.Dead && m.InstanceID != "" && !p.model.Load().HarvestsDestroyed():
 		logger.Warningf("instance %s of machine %s, which is destroyed, is left running: %s is %s", m.InstanceID, m.ID,
 			entity.ConfigHarvestMode, p.harvest())
@@ -85,6 +93,17 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 		return false, p.start(ctx, m)
 	}
 	return false, p.API.RemoveMachine(ctx, tag)
+}
+
+// removeManual removes a Dead manual machine. Its agent needs a moment to end.
+func (p *provisioner) removeManual(ctx context.Context, tag entity.Tag) error {
+	for attempt := 1; ; attempt++ {
+		err := p.API.RemoveMachine(ctx, tag)
+		if attempt == p.Attempts || !errors.Is(err, entity.InUse) {
+			return err
+		}
+		pause(ctx, manualPause, nil)
+	}
 }
 
 // report records why the cloud does not stop the machine's instance, with its advice.

@@ -178,6 +178,9 @@ func (p *provisioner) create(ctx context.Context, w entity.StorageWork) error {
 			return nil // an event follows when there is one
 		}
 		params.Instance = w.Attachment.Instance
+		if entity.IsManualInstance(params.Instance) {
+			return noStorage(w)
+		}
 	}
 	var f entity.Filesystem
 	err := p.cloud(ctx, "make filesystem", func(ctx context.Context) (err error) {
@@ -211,6 +214,9 @@ func (p *provisioner) attach(ctx context.Context, w entity.StorageWork) error {
 		return &cloudError{fmt.Errorf("cannot attach it to unit %s: %s is in use by storage %s", w.Attachment.Unit,
 			w.Attachment.Mount, other)}
 	}
+	if entity.IsManualInstance(w.Attachment.Instance) {
+		return noStorage(w)
+	}
 	params := paramsOf(w)
 	var location string
 	err := p.cloud(ctx, "attach it to unit "+w.Attachment.Unit, func(ctx context.Context) (err error) {
@@ -228,8 +234,15 @@ func (p *provisioner) attach(ctx context.Context, w entity.StorageWork) error {
 	return err
 }
 
+// noStorage is the error of storage on a manual machine.
+func noStorage(w entity.StorageWork) error {
+	err := entity.Errorf(entity.NotSupported, "cannot attach it to unit %s: its machine is %s, a host for which the cloud "+
+		"has no storage", w.Attachment.Unit, w.Attachment.Instance)
+	return &cloudError{entity.WithHint(err, "Place the unit on a machine of the cloud.")}
+}
+
 func (p *provisioner) detach(ctx context.Context, w entity.StorageWork) error {
-	if w.Filesystem != "" && w.Attachment.Instance != "" {
+	if w.Filesystem != "" && w.Attachment.Instance != "" && !entity.IsManualInstance(w.Attachment.Instance) {
 		err := p.cloud(ctx, "detach it from unit "+w.Attachment.Unit, func(ctx context.Context) error {
 			return p.Cloud.DetachFilesystem(ctx, paramsOf(w))
 		})

@@ -371,3 +371,27 @@ func TestAnErrorOfTheControllerEndsTheWorker(t *testing.T) {
 		}
 	})
 }
+
+// The cloud knows nothing of the host, and is not asked.
+func TestManualMachinesHaveNoStorage(t *testing.T) {
+	const why = ": cannot attach it to unit a/0: its machine is manual:db, a host for which the cloud has no storage"
+	story(t, func(r *rig) {
+		onMachine := wanted("data/0", "manual:db")
+		onMachine.OnMachine = true
+		r.set(onMachine)
+		r.set(wanted("data/1", "manual:db"))
+		r.is("data/0 alive a/0 at"+why, "data/1 alive fs-data-1 a/0 at"+why)
+		for _, id := range []string{"data/0", "data/1"} {
+			w, _ := r.get(id)
+			w.Attachment.Life = entity.Dead
+			r.set(w)
+			synctest.Wait()
+			w, _ = r.get(id)
+			w.Life = entity.Dying
+			r.set(w)
+		}
+		time.Sleep(time.Hour) // until it is tried again
+		r.is()
+		r.called("CreateFilesystem", "DestroyFilesystem")
+	})
+}
