@@ -37,6 +37,9 @@ type Config struct {
 	// SSHUser is the user of the machine that people log in as with the model's SSH keys; "" for
 	// none. It is for a machine's agent that runs as root.
 	SSHUser string `yaml:"ssh-user,omitempty"`
+	// Manual says that the machine is a host that a user has lent: its agent uninstalls itself when
+	// the machine is destroyed.
+	Manual bool `yaml:"manual,omitempty"`
 }
 
 // Marshal returns the file's text.

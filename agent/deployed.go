@@ -82,7 +82,8 @@ func (c Config) parent() entity.Tag {
 // the agent.
 func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	config := d.config
-	config.Tag, config.Password, config.Nonce, config.SSHUser = entity.UnitTag(unit), password, "", ""
+	config.Tag, config.Password, config.Nonce = entity.UnitTag(unit), password, ""
+	config.SSHUser, config.Manual = "", false
 	if d.config.Tag.Kind == entity.KindUnit {
 		config.Principal = d.config.Tag.ID
 	} else {

@@ -74,6 +74,9 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 	if err != nil {
 		return err
 	}
+	if _, ended := process.Ended(a.dir); ended && a.config.Manual && kind == entity.KindMachine {
+		return a.uninstall(ctx) // it was interrupted
+	}
 	// The directory is held until the process has exited.
 	if _, err := process.Hold(a.dir); err != nil {
 		return fmt.Errorf("cannot run the agent of %s: %w", a.config.Tag, err)
@@ -86,7 +89,11 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 			return err
 		}
 	}
-	return a.Run(ctx)
+	err = a.Run(ctx)
+	if _, ended := process.Ended(a.dir); ended && err == nil && a.config.Manual && kind == entity.KindMachine {
+		return a.uninstall(ctx)
+	}
+	return err
 }
 
 // toolsDir returns the directory of programs for the users of the machine.

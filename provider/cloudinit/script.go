@@ -41,7 +41,7 @@ func Script(machine string, tools provider.Tools) (string, error) {
 		return "", err
 	}
 	return "#!/bin/sh\n" + head +
-		assign("unit", "jujud-"+entity.MachineTag(machine).String()) +
+		assign("unit", ServiceName(machine)) +
 		assign("agent", AgentDir(machine)) + fetch + service, nil
 }
 

@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"juju/provider/cloudinit"
+)
+
+// systemctlBound is how long systemd may take to answer.
+const systemctlBound = time.Minute
+
+// uninstall takes a manual machine's agent, which has ended for good, off its host. It replaces the
+// agent's own service by one that removes everything, and has systemd start that, which ends this
+// process. If it is interrupted, the agent's service starts it again, or the new one goes on.
+func (a *Agent) uninstall(ctx context.Context) error {
+	logger.Infof("uninstalling the agent of %s", a.config.Tag)
+	err := a.replaceService()
+	if err == nil {
+		err = systemctl(ctx, "daemon-reload")
+	}
+	if err == nil {
+		err = systemctl(ctx, "restart", "--no-block", cloudinit.ServiceName(a.config.Tag.ID))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot uninstall the agent of %s: %w", a.config.Tag, err)
+	}
+	return nil
+}
+
+// replaceService writes the service that removes everything. It is written first beside the file
+// that it replaces; the removal deletes both.
+func (a *Agent) replaceService() error {
+	file := cloudinit.ServiceFile(a.config.Tag.ID)
+	draft, err := os.OpenFile(file+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer draft.Close()
+	if _, err := draft.WriteString(cloudinit.RemovalService(a.config.Tag.ID)); err != nil {
+		return err
+	}
+	if err := draft.Sync(); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
+func systemctl(ctx context.Context, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, systemctlBound)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "systemctl", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("systemctl %s: %w: %s", args[0], err, out)
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package cloudinit
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"juju/provider"
+)
+
+// A fakeHost is a directory with what a script finds on a host.
+type fakeHost struct {
+	t   *testing.T
+	dir string
+}
+
+func newFakeHost(t *testing.T) fakeHost {
+	t.Helper()
+	h := fakeHost{t, t.TempDir()}
+	for _, dir := range []string{"bin", "var/lib", "var/log", "run/systemd/system",
+		"etc/systemd/system/multi-user.target.wants"} {
+		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.program("id", "echo 0")
+	h.program("sync", ":")
+	h.program("systemctl", `echo "$@" >>`+h.path("run/asked")+`
+case $1 in enable) ln -s x `+h.path("etc/systemd/system/multi-user.target.wants")+`/$3.service;; esac`)
+	return h
+}
+
+func (h fakeHost) path(name string) string { return filepath.Join(h.dir, name) }
+
+func (h fakeHost) program(name, text string) {
+	h.t.Helper()
+	if err := os.WriteFile(h.path("bin/"+name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// run runs a script whose paths are those of the host.
+func (h fakeHost) run(script string) (string, error) {
+	h.t.Helper()
+	script = strings.NewReplacer("/var/l", h.path("var/l"), "/etc/systemd", h.path("etc/systemd"), "/run/systemd",
+		h.path("run/systemd")).Replace(script)
+	cmd := exec.CommandContext(h.t.Context(), "/bin/sh", "-s")
+	cmd.Env = []string{"PATH=" + h.path("bin") + ":" + os.Getenv("PATH"), "attempts=1", "pause=0"}
+	cmd.Stdin = strings.NewReader(script)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// listing lists the host's files, without what systemctl was asked.
+func (h fakeHost) listing() string {
+	h.t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(h.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && path != h.path("run/asked") {
+			fmt.Fprintln(&b, path, e.Type())
+		}
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return b.String()
+}
+
+// serveArchive serves programs at /good.
+func serveArchive(t *testing.T) provider.Tools {
+	t.Helper()
+	text := archive(t, "machine-agent", "unit-agent", "hook-tool")
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/good" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write(text)
+	}))
+	t.Cleanup(server.Close)
+	return provider.Tools{URLs: []string{server.URL + "/good"}, SHA256: hash(text), CACert: certificate(server)}
+}
+
+const manualConfig = "tag: machine-3\npassword: it's secret $(id)\n"
+
+func TestAManualHostIsLeftAsItWas(t *testing.T) {
+	tools := serveArchive(t)
+	script, err := ManualScript("3", []byte(manualConfig), tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newFakeHost(t)
+	before := h.listing()
+	if out, err := h.run(script); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	conf := h.path("var/lib/juju/agents/machine-3/agent.conf")
+	if text, err := os.ReadFile(conf); string(text) != manualConfig {
+		t.Errorf("the agent's configuration is %q (%v)", text, err)
+	}
+	if info, err := os.Stat(conf); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the agent's configuration is %v (%v)", info.Mode(), err)
+	}
+	if text, err := os.ReadFile(h.path("etc/systemd/system/jujud-machine-3.service")); err != nil ||
+		!strings.Contains(string(text), "/machine-agent "+h.path("var/lib/juju/agents/machine-3")+"\n") {
+		t.Errorf("the service is %s (%v)", text, err)
+	}
+	during := h.listing()
+	// A second machine is refused, and the first stays.
+	if out, err := h.run(script); err == nil || !strings.Contains(out, "this host is a machine already: there is ") {
+		t.Errorf("the second machine: %v, %s", err, out)
+	}
+	if got := h.listing(); got != during {
+		t.Errorf("after a refusal there is\n%sand not\n%s", got, during)
+	}
+	// However far a removal came, the next one completes it. Before the last removal of files, the
+	// service that runs it is still there.
+	steps := strings.Split(removal("3"), " && ")
+	for n := range len(steps) - 2 {
+		if out, err := h.run(strings.Join(steps[:n], " && ")); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if _, err := os.Stat(h.path("etc/systemd/system/jujud-machine-3.service")); err != nil {
+			t.Errorf("after %d steps the service is gone: %v", n, err)
+		}
+	}
+	if out, err := h.run(removal("3")); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := h.listing(); got != before {
+		t.Errorf("after the removal there is\n%sand not\n%s", got, before)
+	}
+	if out, err := h.run(removal("3")); err != nil {
+		t.Errorf("another removal: %v: %s", err, out)
+	}
+}
+
+func TestAFailedInstallationLeavesNothing(t *testing.T) {
+	good := serveArchive(t)
+	missing := good
+	missing.URLs = []string{strings.Replace(good.URLs[0], "/good", "/none", 1)}
+	for name, test := range map[string]struct {
+		tools  provider.Tools
+		change func(h fakeHost)
+		want   string
+	}{
+		"the programs are missing": {missing, func(fakeHost) {},
+			"cannot download the programs of agents: gave up after 1 attempts"},
+		"systemd refuses": {good, func(h fakeHost) {
+			h.program("systemctl", `[ "$1" != enable ] || { echo "no" >&2; exit 1; }`)
+		}, "no"},
+		"no systemd": {good, func(h fakeHost) {
+			if err := os.Remove(h.path("run/systemd/system")); err != nil {
+				t.Fatal(err)
+			}
+		}, "this host does not run systemd"},
+		"not root": {good, func(h fakeHost) { h.program("id", "echo 1000") }, "this is not root"},
+		"killed":   {good, func(h fakeHost) { h.program("tar", "kill -TERM $(ps -o ppid= $PPID)\nsleep 0.1\nexit 1") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newFakeHost(t)
+			test.change(h)
+			before := h.listing()
+			script, err := ManualScript("3", []byte(manualConfig), test.tools)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := h.run(script)
+			if err == nil || !strings.Contains(out, test.want) {
+				t.Errorf("got %v: %s; want %q", err, out, test.want)
+			}
+			if got := h.listing(); got != before {
+				t.Errorf("there is\n%sand not\n%s", got, before)
+			}
+		})
+	}
+}
+
+// A script that arrives in part does nothing.
+func TestACutScriptDoesNothing(t *testing.T) {
+	script, err := ManualScript("3", []byte(manualConfig), serveArchive(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newFakeHost(t)
+	before := h.listing()
+	text := []byte(script)
+	last := bytes.LastIndex(text, []byte("\nmake_machine")) + 1
+	for cut := 0; cut <= last; cut++ {
+		if text[cut] != '\n' && cut != last {
+			continue
+		}
+		h.run(script[:cut])
+		if got := h.listing(); got != before {
+			t.Fatalf("cut after %q there is\n%s", script[max(0, cut-40):cut], got)
+		}
+	}
+}
+
+// Systemd replaces nothing in the command.
+func TestTheRemovalServiceSaysWhatItDoes(t *testing.T) {
+	text := RemovalService("3")
+	if !strings.Contains(text, "\nExecStart=/bin/sh -c '"+removal("3")+"'\n") {
+		t.Errorf("the service is\n%s", text)
+	}
+	if strings.ContainsAny(removal("3"), "$%'\"\\\n") {
+		t.Errorf("the command is %s", removal("3"))
+	}
+}
