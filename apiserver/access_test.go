@@ -82,6 +82,7 @@ var mayCall = map[string]string{
 	"SSHClient.PublicKeys":                    "admin",
 	"MachineManager.AddMachines":              "admin",
 	"MachineManager.DestroyMachineWithParams": "admin",
+	"MachineManager.ProvisioningScript":       "admin",
 	"MachineManager.RetryProvisioning":        "admin",
 	"ModelConfig.GetModelConstraints":         "admin",
 	"ModelConfig.ModelGet":                    "admin",

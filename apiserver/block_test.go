@@ -62,6 +62,7 @@ var forUsers = map[string]string{
 	"SSHClient.PublicKeys":                    "read -",
 	"MachineManager.AddMachines":              "write change",
 	"MachineManager.DestroyMachineWithParams": "write remove",
+	"MachineManager.ProvisioningScript":       "write change",
 	"MachineManager.RetryProvisioning":        "write change",
 	"ModelConfig.GetModelConstraints":         "read -",
 	"ModelConfig.ModelGet":                    "read -",

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"juju/apiserver/params"
 	"juju/state/controller"
@@ -25,6 +26,9 @@ func modelManagerDestroyModels(
 			return err
 		}
 		if err := mayDestroy(ctx, c, row); err != nil {
+			return err
+		}
+		if err := noManualMachines(ctx, c, row, how); err != nil {
 			return err
 		}
 		return destroyModel(ctx, c, row, how)
@@ -56,6 +60,34 @@ func mayDestroy(ctx context.Context, c *caller, row controller.ModelRow) error {
 		return err
 	}
 	return destroys.allowedAt(ctx, st)
+}
+
+// noManualMachines returns an error that names the model's manual machines, unless all are being
+// destroyed. Their hosts are not the model's: whoever has lent them decides first. With force they go
+// like all other machines.
+func noManualMachines(ctx context.Context, c *caller, row controller.ModelRow, how entity.Destruction) error {
+	if row.IsRemoving() || how.Strength == entity.Force {
+		return nil
+	}
+	st, err := c.server.controller.Model(ctx, row.UUID)
+	if err != nil {
+		return err
+	}
+	machines, err := st.Machines(ctx)
+	if err != nil {
+		return err
+	}
+	var manual []string
+	for _, m := range machines {
+		if entity.IsManualInstance(m.InstanceID()) && m.Life() == entity.Alive {
+			manual = append(manual, m.ID())
+		}
+	}
+	if len(manual) == 0 {
+		return nil
+	}
+	return entity.Errorf(entity.InUse, "manually provisioned machines must first be destroyed with `juju destroy-machine %s`",
+		strings.Join(manual, " "))
 }
 
 // destroyModel begins the destruction of a model.
@@ -141,6 +173,9 @@ func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControlle
 	}
 	for _, row := range others {
 		if err := mayDestroy(ctx, c, row); err != nil {
+			return fmt.Errorf("cannot destroy model %q: %w", row.Name, err)
+		}
+		if err := noManualMachines(ctx, c, row, how); err != nil {
 			return fmt.Errorf("cannot destroy model %q: %w", row.Name, err)
 		}
 	}

@@ -40,7 +40,14 @@ func addMachine(ctx context.Context, c *caller, p params.AddMachineParams) (id s
 		}
 	}
 	args := state.AddMachineParams{Constraints: p.Constraints.String(), Placement: p.Placement.String(), Jobs: p.Jobs}
-	if args.Series, w, err = checkMachine(ctx, c, p); err != nil {
+	if p.InstanceID != "" {
+		err = manualMachine(c, p, &args)
+	} else if p.Nonce != "" || len(p.Addresses) > 0 || p.Hardware != (params.HardwareCharacteristics{}) {
+		err = entity.Errorf(entity.Invalid, "cannot add a machine: nonce, addresses and hardware need an instance id")
+	} else {
+		args.Series, w, err = checkMachine(ctx, c, p)
+	}
+	if err != nil {
 		return "", w, err
 	}
 	m, err := c.model.AddMachine(ctx, args)
@@ -98,7 +105,7 @@ func machineManagerRetryProvisioning(
 		if len(tags) > 0 {
 			return params.ErrorResults{}, entity.Errorf(entity.Invalid, "cannot retry all machines and some by name")
 		}
-		failed, err := c.model.Provisioning().FailedMachines(ctx)
+		failed, err := c.model.FailedMachines(ctx)
 		if err != nil {
 			return params.ErrorResults{}, err
 		}

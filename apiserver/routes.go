@@ -66,6 +66,7 @@ func userRoutes() []route {
 		{"SSHClient", 4, "PublicKeys", atModel, reader, reads, nil, do(sshClientPublicKeys)},
 		{"MachineManager", 10, "AddMachines", atModel, writer, changes, nil, do(machineManagerAddMachines)},
 		{"MachineManager", 10, "DestroyMachineWithParams", atModel, writer, removes, nil, do(machineManagerDestroyMachines)},
+		{"MachineManager", 10, "ProvisioningScript", atModel, writer, changes, nil, do(machineManagerProvisioningScript)},
 		{"MachineManager", 10, "RetryProvisioning", atModel, writer, changes, nil, do(machineManagerRetryProvisioning)},
 		{"ModelConfig", 3, "GetModelConstraints", atModel, reader, reads, nil, do(modelConfigGetConstraints)},
 		{"ModelConfig", 3, "ModelGet", atModel, reader, reads, nil, do(modelConfigModelGet)},

@@ -24,16 +24,17 @@ var logger = loggo.GetLogger("juju.apiserver")
 
 // A Config configures a server.
 type Config struct {
-	Controller *controller.Controller
-	TLS        *tls.Config     // see TLSConfig
-	Logs       *logs.Store     // for agents' logs
-	Version    string          // of this program, for clients to compare with theirs
-	Addresses  func() []string // "host:port" at which clients reach the API, the best first
-	TempDir    string          // for uploads in progress, and nothing else; os.TempDir if empty
-	Limits     Limits          // DefaultLimits if zero
-	Dashboard  http.Handler    // for all paths that are not the API's; may be nil
-	Series     string          // of new models' machines, if the user names none
-	Programs   *Programs       // what new machines download; nil for none
+	Controller  *controller.Controller
+	TLS         *tls.Config     // see TLSConfig
+	Logs        *logs.Store     // for agents' logs
+	Version     string          // of this program, for clients to compare with theirs
+	Addresses   func() []string // "host:port" at which clients reach the API, the best first
+	TempDir     string          // for uploads in progress, and nothing else; os.TempDir if empty
+	Limits      Limits          // DefaultLimits if zero
+	Dashboard   http.Handler    // for all paths that are not the API's; may be nil
+	Series      string          // of new models' machines, if the user names none
+	Programs    *Programs       // what new machines download; nil for none
+	ManualHosts ManualHosts     // nil if the controller can't be reached from other hosts
 	// Cloud opens the cloud of a model; nil to ask no cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)
 	// Failures returns which of the controller's own workers for a model keep failing, or

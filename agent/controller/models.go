@@ -170,9 +170,9 @@ func (c *running) hookLock() string {
 	return ""
 }
 
-// sshUser returns the user of machines that people log in as; "" if machines have none of their own.
-func (c *running) sshUser() string {
-	if c.conf.Cloud == lxdCloud {
+// sshUser returns the user of a machine that people log in as; "" if there is none that is juju's.
+func (c *running) sshUser(m entity.MachineInfo) string {
+	if c.conf.Cloud == lxdCloud && !m.IsManual() {
 		return cloudinit.User
 	}
 	return ""
@@ -185,7 +185,8 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 		return agent.Config{
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
-			Addresses: c.conf.addresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(),
+			Addresses: c.conf.addresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(m),
+			Manual: m.IsManual(),
 		}.Marshal()
 	}
 }

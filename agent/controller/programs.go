@@ -12,6 +12,8 @@ import (
 	"juju/apiserver"
 	"juju/provider"
 	"juju/provider/cloudinit"
+	"juju/state"
+	"juju/state/entity"
 )
 
 // archiveName is the file in the controller's directory that new machines download. It is made at
@@ -39,6 +41,28 @@ func (c *running) packPrograms() error {
 	}
 	c.tools = map[string]provider.Tools{runtime.GOARCH: tools}
 	return nil
+}
+
+// manualHosts makes hosts that users have added into machines.
+type manualHosts struct{ c *running }
+
+// HasPrograms implements apiserver.ManualHosts.
+func (h manualHosts) HasPrograms(arch string) bool {
+	_, ok := h.c.tools[arch]
+	return ok
+}
+
+// Script implements apiserver.ManualHosts.
+func (h manualHosts) Script(st *state.State, m entity.MachineInfo, password string) (string, error) {
+	tools, ok := h.c.tools[runtime.GOARCH]
+	if !ok {
+		return "", entity.Errorf(entity.NotSupported, "no programs of agents are known")
+	}
+	config, err := h.c.agentConfig(st)(m, password, m.Nonce)
+	if err != nil {
+		return "", err
+	}
+	return cloudinit.ManualScript(m.ID, config, tools)
 }
 
 // writeArchive makes the archive at path of the programs in dir, and returns its SHA-256.

@@ -151,9 +151,13 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	if err != nil {
 		return err
 	}
+	var manual apiserver.ManualHosts
+	if c.programs != nil {
+		manual = manualHosts{c}
+	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{
 		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version,
-		Addresses: c.conf.addresses, Programs: c.programs,
+		Addresses: c.conf.addresses, Programs: c.programs, ManualHosts: manual,
 		TempDir: c.own, Series: c.conf.Series, Failures: c.failures.list,
 		Cloud: func(ctx context.Context, model string) (apiserver.Cloud, error) {
 			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})

@@ -29,12 +29,18 @@ type MachineArgs struct {
 	Series      string // "" for the model's
 	Constraints entity.Constraints
 	Placement   string // as users write it
+	// Manual is the instance of a manual machine, with what it has; zero for any other.
+	Manual   entity.Instance
+	Hardware entity.Hardware
 }
 
 // AddMachine adds a machine. It returns its id, and warnings for the user.
 func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, warnings []string, err error) {
 	machine := params.AddMachineParams{
 		Constraints: args.Constraints, Placement: params.PlacementOf(args.Placement), Jobs: []string{params.JobHostUnits},
+		InstanceID: args.Manual.ID, Nonce: args.Manual.Nonce, Addresses: params.AddressesOf(args.Manual.Addresses),
+		Hardware: params.HardwareCharacteristics{Arch: args.Hardware.Arch, Mem: args.Hardware.Mem,
+			RootDisk: args.Hardware.RootDisk, Cores: args.Hardware.Cores},
 	}
 	if args.Series != "" {
 		base := entity.BaseOf(args.Series)
@@ -51,6 +57,15 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, war
 			len(result.Machines))
 	}
 	return result.Machines[0].Machine, result.Machines[0].Warnings, params.FromError(result.Machines[0].Error)
+}
+
+// ProvisioningScript returns the shell script that makes the host of a manual machine run its agent.
+// The script holds the agent's password, a new one each time.
+func (c *Conn) ProvisioningScript(ctx context.Context, machine, nonce string) (string, error) {
+	var result params.ProvisioningScriptResult
+	err := c.call(ctx, "MachineManager", 10, "ProvisioningScript",
+		params.ProvisioningScriptParams{MachineID: machine, Nonce: nonce}, &result)
+	return result.Script, err
 }
 
 // DestroyMachines destroys machines by id. It returns an outcome for each, in order.

@@ -1,6 +1,10 @@
 package params
 
-import "juju/state/entity"
+import (
+	"net/netip"
+
+	"juju/state/entity"
+)
 
 // An AddMachines is what MachineManager 10 AddMachines takes.
 type AddMachines struct {
@@ -15,6 +19,57 @@ type AddMachineParams struct {
 	ParentID      string             `json:"parent-id"`
 	ContainerType string             `json:"container-type"`
 	Placement     *Placement         `json:"placement,omitempty"`
+	// The rest is given for a manual machine only.
+	InstanceID string                  `json:"instance-id"`
+	Nonce      string                  `json:"nonce"`
+	Hardware   HardwareCharacteristics `json:"hardware-characteristics"`
+	Addresses  []Address               `json:"addresses"`
+}
+
+// HardwareCharacteristics are what a machine has; 0 or "" is unknown.
+type HardwareCharacteristics struct {
+	Arch     string `json:"arch,omitempty"`
+	Mem      uint64 `json:"mem,omitempty"`       // MiB
+	RootDisk uint64 `json:"root-disk,omitempty"` // MiB
+	Cores    uint64 `json:"cpu-cores,omitempty"`
+}
+
+// An Address is one at which others reach a machine.
+type Address struct {
+	Value string `json:"value"`
+	Type  string `json:"type"`  // "ipv4", "ipv6" or "hostname"
+	Scope string `json:"scope"` // "" for unknown
+}
+
+// AddressesOf returns the wire's form of addresses.
+func AddressesOf(addresses []string) []Address {
+	var all []Address
+	for _, a := range addresses {
+		kind := "hostname"
+		if ip, err := netip.ParseAddr(a); err == nil && ip.Is4() {
+			kind = "ipv4"
+		} else if err == nil {
+			kind = "ipv6"
+		}
+		all = append(all, Address{Value: a, Type: kind})
+	}
+	return all
+}
+
+// A ProvisioningScriptParams is what MachineManager 10 ProvisioningScript takes.
+type ProvisioningScriptParams struct {
+	MachineID string `json:"machine-id"`
+	Nonce     string `json:"nonce"`
+	// DataDir is where the agents are; "" is the place that they have on all machines.
+	DataDir string `json:"data-dir"`
+	// DisablePackageCommands says that the script must install no package; it never does.
+	DisablePackageCommands bool `json:"disable-package-commands"`
+}
+
+// A ProvisioningScriptResult is a shell script that makes a host a machine. It holds the password
+// of the machine's agent.
+type ProvisioningScriptResult struct {
+	Script string `json:"script"`
 }
 
 // An AddMachinesResults has the outcome of each.

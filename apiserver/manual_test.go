@@ -1,0 +1,144 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"juju/apiserver/client"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// fakeHosts are ManualHosts of one architecture.
+type fakeHosts struct{}
+
+func (fakeHosts) HasPrograms(arch string) bool { return arch == "amd64" }
+
+func (fakeHosts) Script(st *state.State, m entity.MachineInfo, password string) (string, error) {
+	return fmt.Sprint(st.Name(), " ", m.ID, " ", m.Nonce, " ", password), nil
+}
+
+func withHosts(c *Config) { c.ManualHosts = fakeHosts{} }
+
+func manualArgs() client.MachineArgs {
+	return client.MachineArgs{Series: "bookworm", Hardware: entity.Hardware{Arch: "amd64", Cores: 2, Mem: 2048,
+		RootDisk: 8192}, Manual: entity.Instance{ID: "manual:db", Nonce: "manual:db:1", Addresses: []string{"10.0.0.7", "db"}}}
+}
+
+func TestAManualMachine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withHosts)
+	ctx := t.Context()
+	c := w.dial(w.adminInfo(w.st.UUID()))
+	id, warnings, err := c.AddMachine(ctx, manualArgs())
+	if id != "0" || len(warnings) > 0 || err != nil {
+		t.Fatalf("got %q, %q, %v", id, warnings, err)
+	}
+	m, err := w.st.Machine(ctx, "0")
+	w.ok(err)
+	status, err := c.Status(ctx)
+	w.ok(err)
+	if got := status.Machines[0]; m.InstanceID() != "manual:db" || got.Series != "bookworm" ||
+		got.Hardware != "arch=amd64 cores=2 mem=2048M root-disk=8192M" || fmt.Sprint(got.Addresses) != "[10.0.0.7 db]" {
+		t.Errorf("the machine is %+v", got)
+	}
+	var password string
+	for range 2 { // the answer may be lost
+		script, err := c.ProvisioningScript(ctx, "0", "manual:db:1")
+		w.ok(err)
+		if _, err := fmt.Sscanf(script, "default 0 manual:db:1 %s", &password); err != nil {
+			t.Fatalf("the script is %q: %v", script, err)
+		}
+	}
+	info := w.info(entity.MachineTag("0"))
+	info.Password, info.Nonce = password, "manual:db:1"
+	theirs := w.dial(info)
+	refused := func(machine, nonce string, kind entity.Kind, want string) {
+		t.Helper()
+		if _, err := c.ProvisioningScript(ctx, machine, nonce); entity.KindOf(err) != kind || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	cloud, err := w.st.AddMachine(ctx, state.AddMachineParams{Series: "jammy"})
+	w.ok(err)
+	w.ok(cloud.SetProvisioned(ctx, entity.Instance{ID: "i-1", Nonce: "n"}))
+	refused("1", "n", entity.Invalid, "cannot make the script for machine 1: it is no manual machine with that nonce")
+	refused("0", "n", entity.Invalid, "cannot make the script for machine 0: it is no manual machine with that nonce")
+	refused("7", "n", entity.NotFound, "cannot make the script for machine 7: machine 7 not found")
+	w.ok(m.SetStatus(ctx, entity.Status{Status: entity.StatusStarted}))
+	refused("0", "manual:db:1", entity.Invalid, "cannot make the script for machine 0: its agent has started already")
+
+	// Its model is not destroyed under it, except by force.
+	root := w.dial(w.adminInfo(""))
+	err = root.DestroyModel(ctx, w.st.UUID(), entity.Destruction{})
+	if !errors.Is(err, entity.InUse) ||
+		err.Error() != "manually provisioned machines must first be destroyed with `juju destroy-machine 0`" {
+		t.Errorf("got %v", err)
+	}
+
+	// It is removed when its agent is gone.
+	provisioner := client.ProvisionerFacade{Caller: w.dial(w.managerInfo(w.st.UUID()))}
+	w.ok(m.Destroy(ctx, entity.Destruction{}))
+	refused("0", "manual:db:1", entity.NotAlive, "cannot make the script for machine 0: machine is not alive")
+	if err := provisioner.RemoveMachine(ctx, entity.MachineTag("0")); !errors.Is(err, entity.Invalid) {
+		t.Errorf("a Dying machine is removed: %v", err)
+	}
+	w.ok(m.EnsureDead(ctx))
+	if err := provisioner.RemoveMachine(ctx, entity.MachineTag("0")); !errors.Is(err, entity.InUse) {
+		t.Errorf("a machine with an agent is removed: %v", err)
+	}
+	theirs.Close()
+	for {
+		err := provisioner.RemoveMachine(ctx, entity.MachineTag("0"))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, entity.InUse) {
+			t.Fatal(err)
+		}
+	}
+	w.ok(provisioner.RemoveMachine(ctx, entity.MachineTag("0")))
+}
+
+func TestRefusedManualMachines(t *testing.T) {
+	t.Parallel()
+	w, nowhere := newWorld(t, withHosts), newWorld(t)
+	ctx := t.Context()
+	c := w.dial(w.adminInfo(w.st.UUID()))
+	for want, change := range map[string]func(*client.MachineArgs){
+		`cannot add a machine: "i-0" is no instance of a manual machine`: func(a *client.MachineArgs) { a.Manual.ID = "i-0" },
+		`cannot add a machine: the controller has no programs of agents for "s390x"`: func(a *client.MachineArgs) {
+			a.Hardware.Arch = "s390x"
+		},
+		`cannot add a machine: series "sid" is not known`: func(a *client.MachineArgs) { a.Series = "sid" },
+		`cannot add a machine: series "" is not known`:    func(a *client.MachineArgs) { a.Series = "" },
+		"cannot add a machine: nonce, addresses and hardware need an instance id": func(a *client.MachineArgs) {
+			a.Manual.ID = ""
+		},
+		"cannot add a machine: a manual machine needs a nonce": func(a *client.MachineArgs) { a.Manual.Nonce = "" },
+		"cannot add a machine: a manual machine is no container, and has no placement and no constraints": func(
+			a *client.MachineArgs) {
+			a.Constraints = parsed(t, "mem=1G")
+		},
+	} {
+		args := manualArgs()
+		change(&args)
+		if _, _, err := c.AddMachine(ctx, args); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	there := nowhere.dial(nowhere.adminInfo(nowhere.st.UUID()))
+	_, _, err := there.AddMachine(ctx, manualArgs())
+	_, err2 := there.ProvisioningScript(ctx, "0", "n")
+	for _, err := range []error{err, err2} {
+		if !errors.Is(err, entity.NotSupported) {
+			t.Errorf("got %v", err)
+		}
+	}
+	for _, w := range []*world{w, nowhere} {
+		if machines, err := w.st.Machines(ctx); len(machines) > 0 || err != nil {
+			t.Errorf("there are %d machines (%v)", len(machines), err)
+		}
+	}
+}
