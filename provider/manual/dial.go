@@ -1,0 +1,94 @@
+package manual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"juju/state/entity"
+)
+
+// dialBound is how long connecting may take.
+const dialBound = 30 * time.Second
+
+// A Conn is a connection to a host.
+type Conn struct {
+	host   Host
+	client *ssh.Client
+	// Address is the host's IP address.
+	Address string
+}
+
+// Dial connects to a host, whose User must be set.
+func Dial(ctx context.Context, h Host, keys Keys) (*Conn, error) {
+	c, err := dial(ctx, h, keys)
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect to %s@%s: %w", h.User, h, err)
+	}
+	return c, nil
+}
+
+func dial(ctx context.Context, h Host, keys Keys) (*Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, dialBound, fmt.Errorf("no answer within %v", dialBound))
+	defer cancel()
+	known, err := readKnownHosts(keys.KnownHosts, h)
+	if err != nil {
+		return nil, err
+	}
+	signers, err := keys.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer signers.close()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", h.address())
+	if err != nil {
+		return nil, because(ctx, err)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	sshConn, channels, requests, err := ssh.NewClientConn(conn, h.address(), &ssh.ClientConfig{
+		User: h.User, Auth: []ssh.AuthMethod{ssh.PublicKeysCallback(signers.list)},
+		HostKeyCallback: known.check, HostKeyAlgorithms: known.algorithms(),
+	})
+	switch {
+	case known.refused != nil:
+		err = known.refused
+	case err != nil && ctx.Err() == nil && known.accepted:
+		err = entity.WithHint(errors.Join(entity.Errorf(entity.Unauthorized, "the host accepts none of your keys (%s)",
+			signers.names()), signers.skipped), "Try it by hand: ssh %s-o BatchMode=yes %s@%s true", portFlag(h), h.User, h.Name)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, because(ctx, err)
+	}
+	ip, _, err := net.SplitHostPort(conn.RemoteAddr().String())
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &Conn{h, ssh.NewClient(sshConn, channels, requests), ip}, nil
+}
+
+// Close ends the connection.
+func (c *Conn) Close() error { return c.client.Close() }
+
+// because returns why a context has ended, if it has; otherwise the error.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// portFlag is ssh's flag for a host's port.
+func portFlag(h Host) string {
+	if h.Port == defaultPort {
+		return ""
+	}
+	return fmt.Sprintf("-p %d ", h.Port)
+}

@@ -1,0 +1,57 @@
+package manual
+
+import (
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"juju/state/entity"
+)
+
+// A Host is where to connect, and as whom.
+type Host struct {
+	User string // "" if it was not given
+	Name string // a name or an IP address
+	Port uint16
+}
+
+const defaultPort = 22
+
+var userPattern = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._@+-]*\$?$`)
+
+// ParseHost parses [user@]host[:port]. An IPv6 address with a port is in brackets.
+func ParseHost(text string) (Host, error) {
+	h := Host{Name: text, Port: defaultPort}
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		h.User, h.Name = text[:i], text[i+1:]
+		if !userPattern.MatchString(h.User) {
+			return h, entity.Errorf(entity.Invalid, "%q is no name of a user", h.User)
+		}
+	}
+	if inner, ok := strings.CutPrefix(h.Name, "["); ok && strings.HasSuffix(inner, "]") {
+		h.Name = strings.TrimSuffix(inner, "]")
+	} else if _, err := netip.ParseAddr(h.Name); err != nil && strings.ContainsRune(h.Name, ':') {
+		name, port, err := net.SplitHostPort(h.Name)
+		n, err2 := strconv.ParseUint(port, 10, 16)
+		if err != nil || err2 != nil || n == 0 {
+			return h, entity.Errorf(entity.Invalid, "%q is no host and port", h.Name)
+		}
+		h.Name, h.Port = name, uint16(n)
+	}
+	if err := entity.CheckAddresses([]string{h.Name}); err != nil {
+		return h, err
+	}
+	return h, nil
+}
+
+// String returns the host as users write it, without the user.
+func (h Host) String() string {
+	if h.Port == defaultPort {
+		return h.Name
+	}
+	return h.address()
+}
+
+func (h Host) address() string { return net.JoinHostPort(h.Name, strconv.Itoa(int(h.Port))) }

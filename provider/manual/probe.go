@@ -1,0 +1,92 @@
+package manual
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"juju/state/entity"
+)
+
+//go:embed probe.sh
+var probe string
+
+// Facts are what a host is.
+type Facts struct {
+	Series   string
+	Hardware entity.Hardware
+}
+
+// Probe finds out what the host is, and refuses one that can't become a machine. It changes nothing.
+func (c *Conn) Probe(ctx context.Context) (Facts, error) {
+	out, err := c.run(ctx, probeBound, probe)
+	var failed *failure
+	if errors.As(err, &failed) && !strings.HasPrefix(out, "root\n") {
+		return Facts{}, entity.WithHint(entity.Errorf(entity.Unauthorized, "cannot become root on %s as user %q: %w", c.host,
+			c.host.User, err), "Connect as root, or let the user run sudo without a password.")
+	}
+	if err != nil {
+		return Facts{}, fmt.Errorf("cannot look at %s: %w", c.host, err)
+	}
+	facts, err := readFacts(out)
+	if err != nil {
+		return facts, fmt.Errorf("cannot make %s a machine: %w", c.host, err)
+	}
+	return facts, nil
+}
+
+// architectures are those that uname calls otherwise than we do.
+var architectures = map[string]string{
+	"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386",
+}
+
+func readFacts(out string) (f Facts, err error) {
+	words := map[string]string{}
+	for line := range strings.Lines(out) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if _, before := words[key]; ok && !before { // what the system says comes last
+			words[key] = strings.Trim(value, `"'`)
+		}
+	}
+	if used := words["used"]; used != "" {
+		return f, entity.WithHint(entity.Errorf(entity.AlreadyExists, "it is a machine of a model already: it has %q", used),
+			"Destroy that machine first. If it is gone, remove what it has left: the services jujud-*, and /var/lib/juju")
+	}
+	if words["systemd"] == "" {
+		return f, entity.Errorf(entity.NotSupported, "it does not run systemd, by which the machine's agent is started")
+	}
+	f.Series = words["VERSION_CODENAME"]
+	if entity.BaseOf(f.Series).Channel == "" {
+		return f, entity.Errorf(entity.NotSupported, "its series is not known: it calls itself %q",
+			orElse(words["PRETTY_NAME"], words["ID"]))
+	}
+	f.Hardware.Arch = orElse(architectures[words["arch"]], words["arch"])
+	for key, to := range map[string]*uint64{"cores": &f.Hardware.Cores, "mem": &f.Hardware.Mem,
+		"root-disk": &f.Hardware.RootDisk} {
+		if *to, err = strconv.ParseUint(words[key], 10, 62); err != nil {
+			return f, entity.Errorf(entity.Invalid, "it does not say its %s", key)
+		}
+	}
+	f.Hardware.Mem >>= 10
+	f.Hardware.RootDisk >>= 10
+	return f, nil
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// Install runs the script that makes the host a machine. If it fails, the script has left the host as
+// it was, unless the error says otherwise.
+func (c *Conn) Install(ctx context.Context, script string) error {
+	if _, err := c.run(ctx, installBound, script); err != nil {
+		return fmt.Errorf("cannot install an agent on %s: %w", c.host, err)
+	}
+	return nil
+}
