@@ -8,6 +8,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/provider/manual"
 	"juju/state/entity"
 )
 
@@ -24,10 +25,23 @@ cannot meet the constraints or the series, and warns about constraints that the 
 ignores.
 
 PLACEMENT is for the cloud to interpret, for example zone=a; the local cloud accepts
-none. Containers (lxd:0) are not supported yet.`,
+none. Containers (lxd:0) are not supported yet.
+
+With ssh:[USER@]HOST[:PORT], a host that you have becomes a machine. This program
+connects to it, as ssh does: with the keys of ssh-agent and of ~/.ssh, or the one of
+--private-key, and only if the host's key is in ~/.ssh/known_hosts. The user must be
+root, or one who may run sudo without a password. The host must run systemd, have
+curl, python3 or wget, and reach the controller; a controller on the local cloud is not
+reachable. It gets an agent in /var/lib/juju. Nothing else on it changes; if the
+installation fails, it is left as it was.
+
+Hooks run on the host as root. juju never starts, stops or replaces it. destroy-machine
+takes the agent off it again, with all that it has in /var/lib/juju; what charms have
+installed elsewhere stays.`,
 		Example: `  juju add-machine
   juju add-machine -n 2
-  juju add-machine --constraints mem=2G`,
+  juju add-machine --constraints mem=2G
+  juju add-machine ssh:root@10.0.0.7`,
 		Annotations: seeAlso("destroy-machine", "deploy", "add-unit", "set-model-constraints"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
@@ -35,6 +49,7 @@ none. Containers (lxd:0) are not supported yet.`,
 	cmd.Flags().StringVar(&a.constraints, "constraints", "",
 		"the constraints of the machines, as KEY=VALUE, separated by spaces")
 	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
+	cmd.Flags().StringVar(&a.privateKey, "private-key", "", "the file of the key to use with ssh:")
 	a.wait.flag(cmd, "until the machines are started")
 	s.modelFlag(cmd)
 	return cmd
@@ -42,12 +57,15 @@ none. Containers (lxd:0) are not supported yet.`,
 
 type addMachineAPI interface {
 	AddMachine(ctx context.Context, args client.MachineArgs) (id string, warnings []string, err error)
+	ProvisioningScript(ctx context.Context, machine, nonce string) (string, error)
+	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 }
 
 type addMachine struct {
 	*session
 	n                   int
 	constraints, series string
+	privateKey          string
 	wait                waitFlag
 }
 
@@ -56,8 +74,27 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.withModel(ctx, func(api modelAPI) error {
-		added, err := a.add(ctx, api, request)
+	var host *manual.Host
+	if strings.HasPrefix(request.Placement, hostPrefix) {
+		h, err := a.host(request.Placement)
+		if err == nil {
+			err = a.reachable(h)
+		}
+		if err != nil {
+			return err
+		}
+		host = &h
+	} else if a.privateKey != "" {
+		return usagef("--private-key is for %s[USER@]HOST[:PORT]", hostPrefix)
+	}
+	return a.withModel(ctx, func(api modelAPI) (err error) {
+		var added []string
+		if host != nil {
+			added = make([]string, 1)
+			added[0], err = a.addHost(ctx, api, *host, request.Series)
+		} else {
+			added, err = a.add(ctx, api, request)
+		}
 		if err != nil {
 			return err
 		}
@@ -91,8 +128,7 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 		return r, usagef("cannot use -n when specifying a placement directive")
 	case entity.IsValidMachine(r.Placement):
 		return r, usagef("machine-id cannot be specified when adding machines")
-	case strings.HasPrefix(r.Placement, "ssh:"):
-		return r, entity.Errorf(entity.NotSupported, "cannot add %q: existing machines are not supported yet", r.Placement)
+	case strings.HasPrefix(r.Placement, hostPrefix):
 	case !placement.MatchString(r.Placement):
 		return r, usagef("invalid placement %q", r.Placement)
 	}

@@ -34,6 +34,8 @@ files. This cannot be undone.
 
 The command kills the processes: no service runs its stop hook. It works whether the
 controller runs or not, and also removes what an interrupted bootstrap left behind.
+It does not reach hosts that were added with add-machine ssh:HOST. Destroy those
+machines first.
 
 A controller with storage in the directories of storage pools is refused, unless you say
 what becomes of it: --destroy-storage destroys all storage, --release-storage keeps it.

@@ -43,8 +43,9 @@ type fakeModel struct {
 	uploaded     []byte
 	keys         []string // of SSH
 	fingerprints []string
-	watches      int  // how many have begun
-	silent       bool // WatchStatus does not answer
+	script       string // of ProvisioningScript
+	watches      int    // how many have begun
+	silent       bool   // WatchStatus does not answer
 	opened       int
 	closed       int
 }
@@ -238,6 +239,10 @@ func (f *fakeModel) AddMachine(ctx context.Context, args client.MachineArgs) (st
 	f.mu.Unlock()
 	return id, f.warnings, f.note("AddMachine",
 		fmt.Sprintf("%q %q %q", args.Series, args.Constraints.String(), args.Placement))
+}
+
+func (f *fakeModel) ProvisioningScript(ctx context.Context, machine, nonce string) (string, error) {
+	return f.script, f.note("ProvisioningScript", machine)
 }
 
 func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error) {

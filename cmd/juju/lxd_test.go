@@ -2,9 +2,11 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -23,5 +25,12 @@ func TestOnLXD(t *testing.T) {
 	runSystem(t, "lxd", func(env *testscript.Env) {
 		env.Setenv("LXD_SOCKET", socket)
 		env.Setenv("LXD_DIR", filepath.Dir(socket)) // for lxc
+		host := "juju-host-" + uuid.NewString()[:8]
+		env.Setenv("HOST", host) // the name of a container that a script may make
+		env.Defer(func() {
+			cmd := exec.Command("lxc", "delete", "-f", host)
+			cmd.Env = append(os.Environ(), "LXD_DIR="+filepath.Dir(socket))
+			_ = cmd.Run() // it fails if there is none
+		})
 	})
 }

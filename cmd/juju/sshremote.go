@@ -163,9 +163,14 @@ func (s *session) remotes(ctx context.Context, api modelAPI, status *entity.Mode
 		if !named {
 			user, name = sshUser, target
 		}
-		machine, _, err := instanceOf(status, name)
+		machine, instance, err := instanceOf(status, name)
 		if err != nil {
 			return nil, nil, err
+		}
+		if entity.IsManualInstance(instance) {
+			return nil, nil, entity.WithHint(entity.Errorf(entity.NotSupported, "machine %s is a host of a user's, on which "+
+				"users and SSH keys are left alone", machine),
+				"Use ssh itself: ssh %s", strings.TrimPrefix(instance, entity.ManualInstance("")))
 		}
 		r := remote{user, addresses[machine]}
 		if net.ParseIP(r.address) == nil {
