@@ -187,5 +187,5 @@ func (c *caller) watchMachineAgents(ctx context.Context) (<-chan struct{}, error
 
 // agentModelConfig returns the model's settings, none of which is a secret.
 func (c *caller) agentModelConfig(ctx context.Context, _ entity.Tag) (entity.ModelConfig, error) {
-	return c.model.ModelConfig(ctx)
+	return c.model.Settings().Config(ctx)
 }

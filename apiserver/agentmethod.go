@@ -65,9 +65,14 @@ var receivers = map[reflect.Type]func(ctx context.Context, c *caller, subject en
 	reflect.TypeFor[state.Provisioning](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
 		return c.model.Provisioning(), nil
 	},
-	reflect.TypeFor[*state.State](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) { return c.model, nil },
 	reflect.TypeFor[state.Watches](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
 		return c.model.Watches(), nil
+	},
+	reflect.TypeFor[state.Agents](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
+		return c.model.Agents(), nil
+	},
+	reflect.TypeFor[state.Settings](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
+		return c.model.Settings(), nil
 	},
 	reflect.TypeFor[state.MinUnits](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
 		return c.model.MinUnits(), nil

@@ -34,7 +34,7 @@ func agentFacades() []agentFacade {
 
 		// For agents that deploy units: the units that they deploy.
 		{"Deployer", machineAgent | unitAgent, []agentRoute{
-			{"DeployedUnits", self, calls((*state.State).DeployedUnits, "tag").returns("units")},
+			{"DeployedUnits", self, calls(state.Agents.Deployed, "tag").returns("units")},
 			{"NewPassword", deployed, calls((*caller).newPassword, "tag").returns("password")},
 			{"RemoveUnit", deployedOrGone, calls((*state.Unit).Remove).orGone()},
 			{"WatchDeployed", self, calls(state.Watches.Deployed, "tag")},
@@ -42,14 +42,14 @@ func agentFacades() []agentFacade {
 
 		// For the controller: the machines of any model.
 		{"Provisioner", controllerAgent, []agentRoute{
-			{"DropLeftovers", everything, calls((*state.State).DropLeftovers, "id")},
+			{"DropLeftovers", everything, calls(state.Provisioning.DropLeftovers, "id")},
 			{"EnsureDead", machines, calls((*state.Machine).EnsureDead).orGone()},
 			{"LoseInstance", machines, calls((*caller).loseInstance, "tag", "instance").orGone()},
-			{"Machines", everything, calls((*state.State).MachineInfos, "ids").returns("machines")},
-			{"ModelConfig", everything, calls((*state.State).ModelConfig).returns("config")},
+			{"Machines", everything, calls(state.Provisioning.MachineInfos, "ids").returns("machines")},
+			{"ModelConfig", everything, calls(state.Settings.Config).returns("config")},
 			{"NewPassword", machines, calls((*caller).newPassword, "tag").returns("password")},
 			{"RemoveMachine", machines, calls((*caller).removeMachine, "tag").orGone()},
-			{"Leftovers", everything, calls((*state.State).Leftovers).returns("leftovers")},
+			{"Leftovers", everything, calls(state.Provisioning.Leftovers).returns("leftovers")},
 			{"SetInstanceStatus", machines, calls((*caller).setInstanceStatus, "tag", "status").orGone()},
 			{"SetMachineStatus", machines, calls((*caller).setMachineStatus, "tag", "status")},
 			{"SetProvisioned", machines, calls((*state.Machine).SetProvisioned, "instance")},

@@ -10,7 +10,7 @@ func annotationsGet(ctx context.Context, c *caller, p params.Entities) (params.A
 	results := make([]params.AnnotationsGetResult, 0, len(p.Entities))
 	for _, e := range p.Entities {
 		result := params.AnnotationsGetResult{Entity: e.Tag}
-		notes, err := c.model.Annotations(ctx, e.Tag.Tag)
+		notes, err := c.model.Annotations().Get(ctx, e.Tag.Tag)
 		if err != nil {
 			result.Error.Error = c.server.wireError(c.conn.String()+": Get", err)
 		}
@@ -22,6 +22,6 @@ func annotationsGet(ctx context.Context, c *caller, p params.Entities) (params.A
 
 func annotationsSet(ctx context.Context, c *caller, p params.AnnotationsSet) (params.ErrorResults, error) {
 	return outcomes(c, "Set", p.Annotations, func(e params.EntityAnnotations) error {
-		return c.model.SetAnnotations(ctx, e.Entity.Tag, e.Annotations)
+		return c.model.Annotations().Set(ctx, e.Entity.Tag, e.Annotations)
 	}), nil
 }

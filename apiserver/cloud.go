@@ -129,7 +129,7 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 func (w *warnings) series(
 	ctx context.Context, c *caller, cloud Cloud, asked string, force bool, charm []string,
 ) (string, error) {
-	config, err := c.model.ModelConfig(ctx)
+	config, err := c.model.Settings().Config(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -146,7 +146,7 @@ func (w *warnings) series(
 
 // overModel merges constraints over the model's, as state does for new machines.
 func overModel(ctx context.Context, c *caller, constraints entity.Constraints) (entity.Constraints, error) {
-	text, err := c.model.Constraints(ctx)
+	text, err := c.model.Settings().Constraints(ctx)
 	if err != nil {
 		return entity.Constraints{}, err
 	}

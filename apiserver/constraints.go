@@ -63,7 +63,7 @@ func applicationSetConstraints(
 }
 
 func modelConfigGetConstraints(ctx context.Context, c *caller, _ none) (params.GetConstraintsResults, error) {
-	text, err := c.model.Constraints(ctx)
+	text, err := c.model.Settings().Constraints(ctx)
 	if err != nil {
 		return params.GetConstraintsResults{}, err
 	}
@@ -78,5 +78,5 @@ func modelConfigSetConstraints(
 	if err != nil {
 		return params.SetConstraintsResult{}, err
 	}
-	return params.SetConstraintsResult{Warnings: warnings.log(c)}, c.model.SetConstraints(ctx, p.Constraints.String())
+	return params.SetConstraintsResult{Warnings: warnings.log(c)}, c.model.Settings().SetConstraints(ctx, p.Constraints.String())
 }

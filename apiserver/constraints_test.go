@@ -49,7 +49,7 @@ func TestConstraintsOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	infos, err := w.st.MachineInfos(ctx, u.Machine())
+	infos, err := w.st.Provisioning().MachineInfos(ctx, u.Machine())
 	if err != nil || infos[0].Constraints != "arch= cores=2 mem=2048M tags=a,^b" {
 		t.Errorf("the unit's machine has %+v (%v)", infos, err)
 	}

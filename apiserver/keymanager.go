@@ -14,7 +14,7 @@ import (
 // keyManagerListKeys returns the keys once for each entity that is named, which Juju's clients make
 // the user.
 func keyManagerListKeys(ctx context.Context, c *caller, p params.ListSSHKeys) (params.StringsResults, error) {
-	config, err := c.model.ModelConfig(ctx)
+	config, err := c.model.Settings().Config(ctx)
 	if err != nil {
 		return params.StringsResults{}, err
 	}
@@ -43,7 +43,7 @@ func keyManagerAddKeys(ctx context.Context, c *caller, p params.ModifyUserSSHKey
 		if err != nil {
 			return err
 		}
-		return c.model.EditSSHKeys(ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
+		return c.model.Settings().EditSSHKeys(ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
 			for _, key := range keys {
 				if key.Fingerprint == added.Fingerprint {
 					return nil, entity.Errorf(entity.AlreadyExists, "duplicate ssh key: %s", added.Fingerprint)
@@ -56,7 +56,7 @@ func keyManagerAddKeys(ctx context.Context, c *caller, p params.ModifyUserSSHKey
 
 func keyManagerDeleteKeys(ctx context.Context, c *caller, p params.ModifyUserSSHKeys) (params.ErrorResults, error) {
 	return outcomes(c, "DeleteKeys", p.Keys, func(id string) error {
-		return c.model.EditSSHKeys(ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
+		return c.model.Settings().EditSSHKeys(ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
 			left := slices.DeleteFunc(slices.Clone(keys), func(key sshkey.Key) bool { return key.Is(id) })
 			if len(left) == len(keys) {
 				return nil, entity.Errorf(entity.NotFound, "key not found: %s", id)

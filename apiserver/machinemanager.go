@@ -105,7 +105,7 @@ func machineManagerRetryProvisioning(
 		if len(tags) > 0 {
 			return params.ErrorResults{}, entity.Errorf(entity.Invalid, "cannot retry all machines and some by name")
 		}
-		failed, err := c.model.FailedMachines(ctx)
+		failed, err := c.model.Provisioning().FailedMachines(ctx)
 		if err != nil {
 			return params.ErrorResults{}, err
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 func modelConfigModelGet(ctx context.Context, c *caller, _ none) (params.ModelConfigResults, error) {
-	config, err := c.model.ModelConfig(ctx)
+	config, err := c.model.Settings().Config(ctx)
 	if err != nil {
 		return params.ModelConfigResults{}, err
 	}
@@ -27,11 +27,11 @@ func modelConfigModelSet(ctx context.Context, c *caller, p params.ModelSet) erro
 	if err != nil {
 		return fmt.Errorf("cannot change model config: %w", err)
 	}
-	return c.model.SetModelConfig(ctx, config, nil)
+	return c.model.Settings().SetConfig(ctx, config, nil)
 }
 
 func modelConfigModelUnset(ctx context.Context, c *caller, p params.ModelUnset) error {
-	return c.model.SetModelConfig(ctx, nil, p.Keys)
+	return c.model.Settings().SetConfig(ctx, nil, p.Keys)
 }
 
 // fixedSettings refuses, with Juju's errors, the settings that Juju lists but that can't be

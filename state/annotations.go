@@ -57,25 +57,31 @@ func (st *State) annotations(key string) (doc annotationsDoc, there bool, err er
 	return doc, err == nil, err
 }
 
-// Annotations returns the annotations of an entity, an empty map if there are none.
-func (st *State) Annotations(ctx context.Context, tag entity.Tag) (map[string]string, error) {
-	key, err := st.annotationKey(ctx, tag)
+// Annotations is the part of a model's state that users and their programs note about entities.
+type Annotations struct{ st *State }
+
+// Annotations returns the model's annotations.
+func (st *State) Annotations() Annotations { return Annotations{st} }
+
+// Get returns the annotations of an entity, an empty map if there are none.
+func (a Annotations) Get(ctx context.Context, tag entity.Tag) (map[string]string, error) {
+	key, err := a.st.annotationKey(ctx, tag)
 	if err != nil {
 		return nil, err
 	}
-	doc, _, err := st.annotations(key)
+	doc, _, err := a.st.annotations(key)
 	return doc.Annotations, err
 }
 
-// SetAnnotations sets annotations of an entity, all or none of them; an empty value
+// Set sets annotations of an entity, all or none of them; an empty value
 // deletes its key.
-func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[string]string) error {
-	err := st.change(ctx, func(o *ops) error {
-		key, err := st.annotationKey(ctx, tag)
+func (a Annotations) Set(ctx context.Context, tag entity.Tag, values map[string]string) error {
+	err := a.st.change(ctx, func(o *ops) error {
+		key, err := a.st.annotationKey(ctx, tag)
 		if err != nil {
 			return err
 		}
-		doc, there, err := st.annotations(key)
+		doc, there, err := a.st.annotations(key)
 		if err != nil {
 			return err
 		}

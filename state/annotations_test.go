@@ -13,7 +13,7 @@ import (
 // checkAnnotations checks the annotations of an entity.
 func (w *world) checkAnnotations(tag entity.Tag, want map[string]string) {
 	w.Helper()
-	got, err := w.st.Annotations(w.ctx, tag)
+	got, err := w.st.Annotations().Get(w.ctx, tag)
 	w.ok(err)
 	if !maps.Equal(got, want) {
 		w.Errorf("%s has annotations %v, want %v", tag, got, want)
@@ -29,20 +29,20 @@ func TestAnnotations(t *testing.T) {
 		entity.RelationTag(r.Key()), entity.ModelTag(w.st.UUID())}
 	for _, tag := range all {
 		w.checkAnnotations(tag, map[string]string{})
-		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"never": ""}))
-		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"x": "1", "$y": "2.0", "z": tag.String()}))
-		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"x": "", "z": "3", "w": "4"}))
+		w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"never": ""}))
+		w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"x": "1", "$y": "2.0", "z": tag.String()}))
+		w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"x": "", "z": "3", "w": "4"}))
 		w.checkAnnotations(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
 		// One invalid key refuses all of them.
-		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "1", "b.c": "1"}), entity.Invalid,
+		w.refused(w.st.Annotations().Set(w.ctx, tag, map[string]string{"a": "1", "b.c": "1"}), entity.Invalid,
 			"cannot update annotations on "+tag.String()+`: invalid key "b.c"`)
-		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"": "1"}), entity.Invalid, `invalid key ""`)
-		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": strings.Repeat("x", 64<<10)}), entity.Invalid,
+		w.refused(w.st.Annotations().Set(w.ctx, tag, map[string]string{"": "1"}), entity.Invalid, `invalid key ""`)
+		w.refused(w.st.Annotations().Set(w.ctx, tag, map[string]string{"a": strings.Repeat("x", 64<<10)}), entity.Invalid,
 			"the limit is 65536")
 		w.checkAnnotations(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
-		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"$y": "", "z": "", "w": ""}))
+		w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"$y": "", "z": "", "w": ""}))
 		w.checkAnnotations(tag, map[string]string{})
-		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"last": "1"}))
+		w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"last": "1"}))
 	}
 	for tag, kind := range map[entity.Tag]entity.Kind{
 		entity.MachineTag("7"): entity.NotFound, entity.UnitTag("mysql/7"): entity.NotFound,
@@ -50,9 +50,9 @@ func TestAnnotations(t *testing.T) {
 		entity.RelationTag("a:b c:d"): entity.NotFound, entity.ModelTag("deadbeef-0000-4000-8000-00000000dead"): entity.NotFound,
 		entity.UserTag("admin"): entity.NotSupported, {Kind: entity.KindCharm, ID: "local:x-1"}: entity.NotSupported,
 	} {
-		_, err := w.st.Annotations(w.ctx, tag)
+		_, err := w.st.Annotations().Get(w.ctx, tag)
 		w.refused(err, kind, "")
-		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "1"}), kind, "")
+		w.refused(w.st.Annotations().Set(w.ctx, tag, map[string]string{"a": "1"}), kind, "")
 	}
 }
 
@@ -62,7 +62,7 @@ func TestAnnotationsAreRemovedWithTheirEntity(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	r := w.relate("wordpress", "mysql")
 	note := map[string]string{"x": "1"}
-	annotate := func(tag entity.Tag) { w.ok(w.st.SetAnnotations(w.ctx, tag, note)) }
+	annotate := func(tag entity.Tag) { w.ok(w.st.Annotations().Set(w.ctx, tag, note)) }
 	for _, tag := range []entity.Tag{entity.MachineTag("0"), entity.UnitTag("mysql/0"), entity.ServiceTag("mysql"),
 		entity.RelationTag(r.Key())} {
 		annotate(tag)
@@ -103,7 +103,7 @@ func TestAnnotateDuringRemoval(t *testing.T) {
 		{entity.MachineTag(m.ID()), func() error { return m.Destroy(w.ctx, entity.Destruction{}) }},
 	}
 	for _, c := range removals {
-		w.st.Before(func() { w.ok(w.st.SetAnnotations(w.ctx, c.tag, note)) })
+		w.st.Before(func() { w.ok(w.st.Annotations().Set(w.ctx, c.tag, note)) })
 		w.ok(c.remove())
 	}
 	w.ok(mustService(w, "wordpress").Destroy(w.ctx, entity.Destruction{}))
@@ -112,10 +112,10 @@ func TestAnnotateDuringRemoval(t *testing.T) {
 
 	my = w.deploy("mysql", statetest.MySQL, 1)
 	w.st.Before(func() { w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{})) })
-	w.refused(w.st.SetAnnotations(w.ctx, entity.UnitTag("mysql/1"), note), entity.NotFound, "")
-	w.ok(w.st.SetAnnotations(w.ctx, entity.ServiceTag("mysql"), note))
+	w.refused(w.st.Annotations().Set(w.ctx, entity.UnitTag("mysql/1"), note), entity.NotFound, "")
+	w.ok(w.st.Annotations().Set(w.ctx, entity.ServiceTag("mysql"), note))
 	w.st.Before(func() { w.ok(my.Destroy(w.ctx, entity.Destruction{})) })
-	w.refused(w.st.SetAnnotations(w.ctx, entity.ServiceTag("mysql"), map[string]string{"y": "1"}), entity.NotFound, "")
+	w.refused(w.st.Annotations().Set(w.ctx, entity.ServiceTag("mysql"), map[string]string{"y": "1"}), entity.NotFound, "")
 	w.endMachine("2")
 	w.empty()
 }
@@ -124,10 +124,10 @@ func TestConcurrentAnnotate(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 0)
 	tag := entity.ServiceTag("mysql")
-	w.st.Before(func() { w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "1"})) })
-	w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"b": "2"}))
-	w.st.Before(func() { w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "3"})) })
-	w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"b": "4"}))
+	w.st.Before(func() { w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"a": "1"})) })
+	w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"b": "2"}))
+	w.st.Before(func() { w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"a": "3"})) })
+	w.ok(w.st.Annotations().Set(w.ctx, tag, map[string]string{"b": "4"}))
 	w.checkAnnotations(tag, map[string]string{"a": "3", "b": "4"})
 	w.checkCounts()
 }

@@ -85,11 +85,11 @@ func TestAUnitNeverMoves(t *testing.T) {
 // come to be the default.
 func TestSeriesIsKept(t *testing.T) {
 	w := newWorld(t)
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"default-series": "noble"}, nil))
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"default-series": "noble"}, nil))
 	url := statetest.Charm(t, w.st, statetest.MySQL)
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Series: "noble", Units: 1})
 	w.ok(err)
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"default-series": "jammy"}, nil))
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"default-series": "jammy"}, nil))
 	_, err = s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	if s.Series() != "noble" {

@@ -71,21 +71,21 @@ func (o *ops) assertModelAs(d modelDoc) { o.Assert(modelC, modelC, d.asRead()) }
 
 // Constraints returns the model's constraints, as users write them. They apply to every
 // machine unless a service's or machine's own replace them.
-func (st *State) Constraints(ctx context.Context) (string, error) {
-	doc, err := st.model()
+func (s Settings) Constraints(ctx context.Context) (string, error) {
+	doc, err := s.st.model()
 	return doc.Constraints, err
 }
 
 // SetConstraints replaces the model's constraints. Existing units and machines keep those
 // that they were added with.
-func (st *State) SetConstraints(ctx context.Context, constraints string) error {
+func (s Settings) SetConstraints(ctx context.Context, constraints string) error {
 	checked, err := checkConstraints(constraints)
 	if err != nil {
 		return err
 	}
 	constraints = checked.String()
-	err = st.change(ctx, func(o *ops) error {
-		doc, err := st.aliveModel()
+	err = s.st.change(ctx, func(o *ops) error {
+		doc, err := s.st.aliveModel()
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 // with.
 func (w *world) machineConstraints(id string) string {
 	w.Helper()
-	infos, err := w.st.MachineInfos(w.ctx, id)
+	infos, err := w.st.Provisioning().MachineInfos(w.ctx, id)
 	w.ok(err)
 	if len(infos) != 1 {
 		w.Fatalf("got %d machines %s, want one", len(infos), id)
@@ -48,7 +48,7 @@ func TestLaterConstraintsAffectOnlyNewUnits(t *testing.T) {
 
 func TestServiceConstraintsFallBackToTheModels(t *testing.T) {
 	w := newWorld(t)
-	w.ok(w.st.SetConstraints(w.ctx, "mem=2G arch=amd64 tags=fast"))
+	w.ok(w.st.Settings().SetConstraints(w.ctx, "mem=2G arch=amd64 tags=fast"))
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	for i, c := range []struct{ own, want string }{
 		{"", "arch=amd64 mem=2048M tags=fast"},
@@ -73,8 +73,8 @@ func TestServiceConstraintsFallBackToTheModels(t *testing.T) {
 	if got := w.machineConstraints(m.ID()); got != "arch=amd64 mem=1024M tags=fast" {
 		t.Errorf("a machine with its own memory has %q", got)
 	}
-	w.ok(w.st.SetConstraints(w.ctx, ""))
-	if got, err := w.st.Constraints(w.ctx); err != nil || got != "" {
+	w.ok(w.st.Settings().SetConstraints(w.ctx, ""))
+	if got, err := w.st.Settings().Constraints(w.ctx); err != nil || got != "" {
 		t.Errorf("the model has constraints %q (%v)", got, err)
 	}
 	if got := w.machineConstraints("0"); got != "arch=amd64 mem=2048M tags=fast" {
@@ -89,10 +89,10 @@ func TestConstraintsChangeDuringAddUnit(t *testing.T) {
 	w.st.Before(func() { w.ok(mustService(w, "mysql").SetConstraints(w.ctx, "mem=3G")) })
 	_, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
-	w.st.Before(func() { w.ok(w.st.SetConstraints(w.ctx, "cores=4")) })
+	w.st.Before(func() { w.ok(w.st.Settings().SetConstraints(w.ctx, "cores=4")) })
 	_, err = s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
-	w.st.Before(func() { w.ok(w.st.SetConstraints(w.ctx, "cores=8")) })
+	w.st.Before(func() { w.ok(w.st.Settings().SetConstraints(w.ctx, "cores=8")) })
 	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
 	for id, want := range map[string]string{"0": "mem=3072M", "1": "cores=4 mem=3072M", "2": "cores=8"} {
@@ -103,11 +103,11 @@ func TestConstraintsChangeDuringAddUnit(t *testing.T) {
 	// Both of two concurrent writers succeed, and one of them is the last.
 	w.st.Before(func() { w.ok(mustService(w, "mysql").SetConstraints(w.ctx, "mem=5G")) })
 	w.ok(s.SetConstraints(w.ctx, "mem=6G"))
-	w.st.Before(func() { w.ok(w.st.SetConstraints(w.ctx, "")) })
-	w.ok(w.st.SetConstraints(w.ctx, "cores=1"))
+	w.st.Before(func() { w.ok(w.st.Settings().SetConstraints(w.ctx, "")) })
+	w.ok(w.st.Settings().SetConstraints(w.ctx, "cores=1"))
 	own, err := s.Constraints(w.ctx)
 	w.ok(err)
-	if all, err := w.st.Constraints(w.ctx); err != nil || own != "mem=6144M" || all != "cores=1" {
+	if all, err := w.st.Settings().Constraints(w.ctx); err != nil || own != "mem=6144M" || all != "cores=1" {
 		t.Errorf("constraints are %q and %q (%v)", own, all, err)
 	}
 }
@@ -117,8 +117,8 @@ func TestInvalidConstraintsAreRefused(t *testing.T) {
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(s.SetConstraints(w.ctx, "mem=1G"))
 	w.refused(s.SetConstraints(w.ctx, "nosuch=1"), entity.Invalid, `unknown constraint "nosuch"`)
-	w.refused(w.st.SetConstraints(w.ctx, "mem"), entity.Invalid, `malformed constraint "mem"`)
-	w.refused(w.st.SetConstraints(w.ctx, "instance-type=x mem=1G"), entity.Invalid,
+	w.refused(w.st.Settings().SetConstraints(w.ctx, "mem"), entity.Invalid, `malformed constraint "mem"`)
+	w.refused(w.st.Settings().SetConstraints(w.ctx, "instance-type=x mem=1G"), entity.Invalid,
 		`ambiguous constraints: "instance-type" overlaps with "mem"`)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Constraints: "instance-type=x cores=1"})
 	w.refused(err, entity.Invalid, `cannot add a machine: ambiguous constraints: "instance-type" overlaps with "cores"`)
@@ -139,7 +139,7 @@ func TestInvalidConstraintsAreRefused(t *testing.T) {
 
 func TestModelsConstraintsCountWhereAServiceSetsNone(t *testing.T) {
 	w := newWorld(t)
-	w.ok(w.st.SetConstraints(w.ctx, "mem=1G cores=2"))
+	w.ok(w.st.Settings().SetConstraints(w.ctx, "mem=1G cores=2"))
 	url := statetest.Charm(t, w.st, statetest.MySQL)
 	for name, own := range map[string]string{"own": "mem=4G", "plain": ""} {
 		_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: name, CharmURL: url, Units: 1, Constraints: own})

@@ -189,7 +189,7 @@ func firstErr(errs ...error) error {
 
 // leftoversOf returns the leftovers of one entity.
 func (st *State) leftoversOf(ctx context.Context, key string) ([]entity.Leftover, error) {
-	all, err := st.Leftovers(ctx)
+	all, err := st.Provisioning().Leftovers(ctx)
 	return slices.DeleteFunc(all, func(r entity.Leftover) bool { return r.Of != key }), err
 }
 

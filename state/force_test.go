@@ -166,7 +166,7 @@ func TestForceOnMachineRemovesEverythingOnIt(t *testing.T) {
 		t.Fatalf("machine 0 is %v, %v, want dead until the cloud has done its part", m.Life(), err)
 	}
 	w.ok(m.Remove(w.ctx))
-	if left, err := w.st.Leftovers(w.ctx); err != nil || len(left) > 0 {
+	if left, err := w.st.Provisioning().Leftovers(w.ctx); err != nil || len(left) > 0 {
 		t.Errorf("leftovers are %v, %v", left, err)
 	}
 	w.checkCounts()
@@ -184,13 +184,13 @@ func TestCloudErrorLeavesOnlyALeftover(t *testing.T) {
 	w.clean()
 	_, err := w.st.Machine(w.ctx, "0")
 	w.gone("machine", "0", err)
-	left, err := w.st.Leftovers(w.ctx)
+	left, err := w.st.Provisioning().Leftovers(w.ctx)
 	w.ok(err)
 	if len(left) != 1 || left[0].What != "instance i-0 of machine 0" ||
 		left[0].How != "Stop it by hand: cloud stop i-0" || left[0].Why != "no such region" {
 		t.Errorf("leftovers are %+v", left)
 	}
-	w.ok(w.st.DropLeftovers(w.ctx, "i-0"))
+	w.ok(w.st.Provisioning().DropLeftovers(w.ctx, "i-0"))
 	// A cloud that reports nothing is not waited for indefinitely.
 	w.deploy("other", statetest.MySQL, 1)
 	m = w.provisioned("1")

@@ -132,8 +132,8 @@ func (m *Machine) RetryProvisioning(ctx context.Context) error {
 
 // FailedMachines returns the machines that RetryProvisioning is for: no instance could be
 // started for them.
-func (st *State) FailedMachines(ctx context.Context) ([]*Machine, error) {
-	machines, err := st.Machines(ctx)
+func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
+	machines, err := p.st.Machines(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (st *State) FailedMachines(ctx context.Context) ([]*Machine, error) {
 		if m.doc.InstanceID != "" || m.doc.Container != "" || m.doc.Life == entity.Dead {
 			continue
 		}
-		if said, err := st.status(machineKey(m.doc.ID)); entity.IsNotFound(err) {
+		if said, err := p.st.status(machineKey(m.doc.ID)); entity.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return nil, err

@@ -113,7 +113,7 @@ func TestRetryProvisioning(t *testing.T) {
 	w.refused(w.machine("1").RetryProvisioning(w.ctx), entity.Invalid, "machine 1 is not in error")
 	w.refused(w.machine("2").RetryProvisioning(w.ctx), entity.Invalid, "machine 2 is not in error")
 	w.refused(w.machine("2/lxd/0").RetryProvisioning(w.ctx), entity.NotSupported, "machine 2/lxd/0 is a container")
-	all, err := w.st.FailedMachines(w.ctx)
+	all, err := w.st.Provisioning().FailedMachines(w.ctx)
 	w.ok(err)
 	if len(all) != 1 || all[0].ID() != "0" {
 		t.Errorf("failed machines are %v, want machine 0", all)

@@ -24,12 +24,12 @@ type leftoverDoc struct {
 
 // Leftovers returns the model's leftovers: what forced destruction has left outside
 // state.
-func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
-	model, err := st.model()
+func (p Provisioning) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
+	model, err := p.st.model()
 	if err != nil {
 		return nil, err
 	}
-	docs, err := st.leftovers(nil)
+	docs, err := p.st.leftovers(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,8 @@ func (st *State) leftovers(query bson.D) (docs []leftoverDoc, err error) {
 }
 
 // DropLeftovers removes the leftovers of an instance, which no longer exists.
-func (st *State) DropLeftovers(ctx context.Context, instance string) error {
-	return st.dropLeftovers(ctx, bson.D{{"instance", instance}})
+func (p Provisioning) DropLeftovers(ctx context.Context, instance string) error {
+	return p.st.dropLeftovers(ctx, bson.D{{"instance", instance}})
 }
 
 func (st *State) dropLeftovers(ctx context.Context, query bson.D) error {

@@ -109,8 +109,8 @@ func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
 
 // MachineInfos returns the Info of those of the named machines that exist, or of all if
 // ids is empty, in a fixed number of queries.
-func (st *State) MachineInfos(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
-	machines, err := st.Machines(ctx, ids...)
+func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
+	machines, err := p.st.Machines(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +120,11 @@ func (st *State) MachineInfos(ctx context.Context, ids ...string) ([]entity.Mach
 	}
 	query := bson.D{{"_id", bson.D{{"$in", keys}}}}
 	var statuses []statusDoc
-	if err := st.db.All(statusesC, query, &statuses); err != nil {
+	if err := p.st.db.All(statusesC, query, &statuses); err != nil {
 		return nil, err
 	}
 	var constraints []constraintsDoc
-	if err := st.db.All(constraintsC, query, &constraints); err != nil {
+	if err := p.st.db.All(constraintsC, query, &constraints); err != nil {
 		return nil, err
 	}
 	word, value := map[string]entity.StatusWord{}, map[string]string{}

@@ -18,7 +18,7 @@ func manualMachine() state.AddMachineParams {
 
 func TestAManualMachineHasItsInstanceFromTheStart(t *testing.T) {
 	w := newWorld(t)
-	w.ok(w.st.SetConstraints(w.ctx, "mem=64G"))
+	w.ok(w.st.Settings().SetConstraints(w.ctx, "mem=64G"))
 	m, err := w.st.AddMachine(w.ctx, manualMachine())
 	w.ok(err)
 	info, err := m.Info(w.ctx)

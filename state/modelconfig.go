@@ -49,16 +49,22 @@ func ParseModelConfig(given map[string]string) (map[string]string, error) {
 	return config, nil
 }
 
-// ModelConfig returns all settings of the model, with the source of each value.
-func (st *State) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
-	doc, err := st.model()
+// Settings is the part of a model's state that users set for the model as a whole.
+type Settings struct{ st *State }
+
+// Settings returns the model's settings.
+func (st *State) Settings() Settings { return Settings{st} }
+
+// Config returns all settings of the model, with the source of each value.
+func (s Settings) Config(ctx context.Context) (entity.ModelConfig, error) {
+	doc, err := s.st.model()
 	return doc.config(), err
 }
 
-// SetModelConfig changes settings of the model, all or none. The values in set are as
+// SetConfig changes settings of the model, all or none. The values in set are as
 // users write them; the keys in reset get their defaults again. A Dying model's can be
 // changed too: they still apply to what goes on in it.
-func (st *State) SetModelConfig(ctx context.Context, set map[string]string, reset []string) error {
+func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []string) error {
 	values, err := ParseModelConfig(set)
 	if err != nil {
 		return fmt.Errorf("cannot change model config: %w", err)
@@ -71,8 +77,8 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 			return entity.Errorf(entity.Invalid, "cannot set and reset key %q simultaneously", key)
 		}
 	}
-	err = st.change(ctx, func(o *ops) error {
-		doc, err := st.model()
+	err = s.st.change(ctx, func(o *ops) error {
+		doc, err := s.st.model()
 		if err != nil {
 			return err
 		}
@@ -111,9 +117,9 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 
 // EditSSHKeys changes the SSH keys of the model's machines to what edit returns. It may be called
 // more than once, if others change them too.
-func (st *State) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]sshkey.Key, error)) error {
-	return st.change(ctx, func(o *ops) error {
-		doc, err := st.model()
+func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]sshkey.Key, error)) error {
+	return s.st.change(ctx, func(o *ops) error {
+		doc, err := s.st.model()
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 // (source)".
 func (w *world) checkConfig(st *state.State, want map[string]string) {
 	w.Helper()
-	config, err := st.ModelConfig(w.ctx)
+	config, err := st.Settings().Config(w.ctx)
 	w.ok(err)
 	if len(config) != len(entity.ModelSettings) {
 		w.Errorf("%d settings have values, there are %d", len(config), len(entity.ModelSettings))
@@ -40,7 +40,7 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 	next(t, events)
 	w.checkConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
 
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "True",
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"automatically-retry-hooks": "True",
 		"provisioner-harvest-mode": "none"}, nil))
 	next(t, events)
 	set := map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)",
@@ -65,12 +65,12 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 			`cannot set and reset key "provisioner-harvest-mode" simultaneously`},
 		{nil, []string{"provisioner-harvest-mode", "nothing"}, cannot + `unknown model config key "nothing"`},
 	} {
-		w.refused(w.st.SetModelConfig(w.ctx, c.set, c.reset), entity.Invalid, c.why)
+		w.refused(w.st.Settings().SetConfig(w.ctx, c.set, c.reset), entity.Invalid, c.why)
 	}
 	w.checkConfig(w.st, set)
 
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"default-series": "noble"}, []string{"automatically-retry-hooks"}))
-	w.ok(w.st.SetModelConfig(w.ctx, nil, []string{"automatically-retry-hooks"})) // has its default already
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"default-series": "noble"}, []string{"automatically-retry-hooks"}))
+	w.ok(w.st.Settings().SetConfig(w.ctx, nil, []string{"automatically-retry-hooks"})) // has its default already
 	w.checkConfig(w.st, map[string]string{"default-series": "noble (model)", "provisioner-harvest-mode": "none (model)"})
 }
 
@@ -90,7 +90,7 @@ func TestDefaultSeriesAppliesToNewEntities(t *testing.T) {
 	none := statetest.Charm(t, w.st, statetest.MySQL)
 	add("a", none, "jammy")
 	add("b", several, "xenial")
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"default-series": "noble"}, nil))
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"default-series": "noble"}, nil))
 	add("c", none, "noble")
 	add("d", several, "noble")
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
@@ -119,7 +119,7 @@ func TestModelConfigOfDyingModel(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "true"}, nil))
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"automatically-retry-hooks": "true"}, nil))
 	w.checkConfig(w.st, map[string]string{"default-series": "jammy (controller)",
 		"automatically-retry-hooks": "true (model)"})
 }

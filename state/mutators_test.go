@@ -67,22 +67,23 @@ var readers = map[string]string{
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
 	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits MissingResources Name Resource Resources Series StorageConstraints UnitNames",
-	"Agents":       "Check Stamp Started WatchPasswords",
+	"Agents":       "Check Deployed Stamp Started WatchPasswords",
 	"Blocks":       "All Check",
 	"Charms":       "Archive Get Warnings",
 	"Cleaner":      "WatchCleanups",
 	"MinUnits":     "WatchMinUnits",
 	"Pools":        "All",
-	"Provisioning": "StorageWork WatchStorage",
+	"Annotations":  "Get",
+	"Provisioning": "FailedMachines Leftovers MachineInfos StorageWork WatchStorage",
 	"Resources":    "Open",
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier",
 	"Watches":      "Deployed End Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Status Unit",
-	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
-		Machine MachineInfos Machines MinUnits ModelConfig Name Provisioning Refers Relation RelationByID Resources Service Status
-		StatusHistory PersistentStorage Pools Storage StorageStatus Tasks Transactions UUID
-		Unit Unsettled Watches`,
+	"Settings":     "Config Constraints",
+	"State": `Agents Annotations Blocks Charms Cleaner Done Dump Explain FindEntity Life Machine Machines MinUnits Name
+		PersistentStorage Pools Provisioning Refers Relation RelationByID Resources Service Settings Status
+		StatusHistory Storage StorageStatus Tasks Transactions UUID Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer GoalState Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
 		RelationSettings Relations Resource Service ServiceStatus Status StorageStatus`,
 	"User": "Stamp",
@@ -232,4 +233,21 @@ func inParallel[T any](t *testing.T, all []T, name func(T) string, f func(*testi
 	}
 	close(next)
 	workers.Wait()
+}
+
+// What is a model's state is in types of their own for those who use it, so that State stays small.
+func TestStateIsSmall(t *testing.T) {
+	const most = 40
+	test := strings.Fields(ofTests["State"])
+	names := slices.Collect(func(yield func(string) bool) {
+		typ := reflect.TypeFor[*state.State]()
+		for i := range typ.NumMethod() {
+			if name := typ.Method(i).Name; !slices.Contains(test, name) && !yield(name) {
+				return
+			}
+		}
+	})
+	if len(names) > most {
+		t.Errorf("State has %d exported methods, and should have no more than %d: %v", len(names), most, names)
+	}
 }

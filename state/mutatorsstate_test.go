@@ -82,7 +82,7 @@ func leftover(s *scene) {
 func blocks(s *scene) error { return s.st.Blocks().SwitchOn(s.ctx, entity.BlockRemove, "no") }
 
 func setsConstraints(c string) func(*scene) error {
-	return func(s *scene) error { return s.st.SetConstraints(s.ctx, c) }
+	return func(s *scene) error { return s.st.Settings().SetConstraints(s.ctx, c) }
 }
 
 func setsConfig(mode string, reset ...string) func(*scene) error {
@@ -91,7 +91,7 @@ func setsConfig(mode string, reset ...string) func(*scene) error {
 		if mode != "" {
 			set[entity.ConfigHarvestMode] = mode
 		}
-		return s.st.SetModelConfig(s.ctx, set, reset)
+		return s.st.Settings().SetConfig(s.ctx, set, reset)
 	}
 }
 
@@ -104,7 +104,7 @@ func addsKey(line string) func(*scene) error {
 	return func(s *scene) error {
 		key, err := sshkey.Parse(line)
 		s.ok(err)
-		return s.st.EditSSHKeys(s.ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
+		return s.st.Settings().EditSSHKeys(s.ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
 			for _, k := range keys {
 				if k == key {
 					return keys, nil
@@ -116,7 +116,7 @@ func addsKey(line string) func(*scene) error {
 }
 
 func annotate(tag entity.Tag, key string) func(*scene) error {
-	return func(s *scene) error { return s.st.SetAnnotations(s.ctx, tag, map[string]string{key: "v"}) }
+	return func(s *scene) error { return s.st.Annotations().Set(s.ctx, tag, map[string]string{key: "v"}) }
 }
 
 func annotates(tag entity.Tag) func(*scene) {
@@ -203,9 +203,9 @@ var modelMutators = []mutator{
 	logging(onModel("Cleaner.Cleanup", "a machine by force", cleanup, destroysMachine("5", atLast))),
 	logging(onModel("Cleaner.Cleanup", "a machine that the cloud keeps", cleanup, destroysMachine("0", atLast),
 		cloudSaid("0", entity.StatusError))),
-	onModel("SetAnnotations", "", annotate(entity.UnitTag("mysql/0"), "k")),
-	onModel("SetAnnotations", "more", annotate(entity.UnitTag("mysql/0"), "l"), annotates(entity.UnitTag("mysql/0"))),
-	onModel("SetAnnotations", "of the model", func(s *scene) error {
+	onModel("Annotations.Set", "", annotate(entity.UnitTag("mysql/0"), "k")),
+	onModel("Annotations.Set", "more", annotate(entity.UnitTag("mysql/0"), "l"), annotates(entity.UnitTag("mysql/0"))),
+	onModel("Annotations.Set", "of the model", func(s *scene) error {
 		return annotate(entity.ModelTag(s.stage.UUID), "k")(s)
 	}),
 	mending(onModel("Check", "a count", checks, broken(ofModel, "counts", "m#4", "units", 7))),
@@ -218,19 +218,19 @@ var modelMutators = []mutator{
 	onModel("Destroy", "by force and sooner", destroyModel(atLast), func(s *scene) { s.ok(destroyModel(forced)(s)) }),
 	onModel("EnsureDead", "", func(s *scene) error { return s.st.EnsureDead(s.ctx) }, emptied),
 	logging(onModel("Cleaner.Cleanup", "a model", cleanup, func(s *scene) { s.ok(destroyModel(plain)(s)) })),
-	free(onModel("DropLeftovers", "", func(s *scene) error { return s.st.DropLeftovers(s.ctx, "i-4") }, leftover)),
+	free(onModel("Provisioning.DropLeftovers", "", func(s *scene) error { return s.st.Provisioning().DropLeftovers(s.ctx, "i-4") }, leftover)),
 	onModel("MinUnits.EnsureMinUnits", "", func(s *scene) error { return s.st.MinUnits().EnsureMinUnits(s.ctx, "mysql") },
 		keepsUnits("mysql", 4)),
 	onModel("Agents.SetPassword", "", setsPassword(entity.UnitTag("mysql/0"))),
 	secret(onModel("Agents.SetPassword", "another", setsPassword(entity.UnitTag("mysql/0")),
 		hasPassword(entity.UnitTag("mysql/0")))),
-	onModel("SetConstraints", "", setsConstraints("mem=2G")),
-	onModel("SetConstraints", "to none", setsConstraints(""), func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
-	onModel("EditSSHKeys", "", addsKey(aliceKey), func(s *scene) { s.ok(setsConfig("none")(s)) }),
-	onModel("EditSSHKeys", "another", addsKey(aliceKey), func(s *scene) { s.ok(addsKey(bobKey)(s)) }),
-	onModel("SetModelConfig", "", setsConfig("none")),
-	onModel("SetModelConfig", "another value", setsConfig("unknown"), func(s *scene) { s.ok(setsConfig("none")(s)) }),
-	onModel("SetModelConfig", "reset", setsConfig("", entity.ConfigHarvestMode),
+	onModel("Settings.SetConstraints", "", setsConstraints("mem=2G")),
+	onModel("Settings.SetConstraints", "to none", setsConstraints(""), func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
+	onModel("Settings.EditSSHKeys", "", addsKey(aliceKey), func(s *scene) { s.ok(setsConfig("none")(s)) }),
+	onModel("Settings.EditSSHKeys", "another", addsKey(aliceKey), func(s *scene) { s.ok(addsKey(bobKey)(s)) }),
+	onModel("Settings.SetConfig", "", setsConfig("none")),
+	onModel("Settings.SetConfig", "another value", setsConfig("unknown"), func(s *scene) { s.ok(setsConfig("none")(s)) }),
+	onModel("Settings.SetConfig", "reset", setsConfig("", entity.ConfigHarvestMode),
 		func(s *scene) { s.ok(setsConfig("none")(s)) }),
 	onModel("Blocks.SwitchOn", "", blocks),
 	onModel("Blocks.SwitchOff", "", func(s *scene) error { return s.st.Blocks().SwitchOff(s.ctx, entity.BlockRemove) },

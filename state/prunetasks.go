@@ -14,7 +14,7 @@ import (
 // more room than they say, the oldest first, and operations without tasks. It returns how many
 // tasks it has removed.
 func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
-	config, err := t.st.ModelConfig(ctx)
+	config, err := t.st.Settings().Config(ctx)
 	if err != nil {
 		return 0, err
 	}

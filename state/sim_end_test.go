@@ -210,7 +210,7 @@ func (s *sim) forgetTasks() error {
 // forgetLeftovers removes the leftovers of force from the model and from state.
 func (s *sim) forgetLeftovers() error {
 	for _, r := range s.shadow.docs["leftovers"] {
-		drop := func() error { return s.st.DropLeftovers(s.ctx, r.Instance) }
+		drop := func() error { return s.st.Provisioning().DropLeftovers(s.ctx, r.Instance) }
 		if r.Filesystem != "" {
 			drop = func() error { return s.st.Provisioning().DropFilesystem(s.ctx, r.Filesystem) }
 		}

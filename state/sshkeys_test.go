@@ -16,24 +16,24 @@ func TestSSHKeysOfAModel(t *testing.T) {
 	w := newWorld(t)
 	keys := func() string {
 		t.Helper()
-		config, err := w.st.ModelConfig(w.ctx)
+		config, err := w.st.Settings().Config(w.ctx)
 		w.ok(err)
 		return config[entity.ConfigKeys].Value
 	}
 	add := func(line string) error {
 		key, err := sshkey.Parse(line)
 		w.ok(err)
-		return w.st.EditSSHKeys(w.ctx, func(all []sshkey.Key) ([]sshkey.Key, error) { return append(all, key), nil })
+		return w.st.Settings().EditSSHKeys(w.ctx, func(all []sshkey.Key) ([]sshkey.Key, error) { return append(all, key), nil })
 	}
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{entity.ConfigKeys: "# mine\n\n  " + aliceKey + "\n"}, nil))
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{entity.ConfigKeys: "# mine\n\n  " + aliceKey + "\n"}, nil))
 	if got := keys(); got != aliceKey {
 		t.Errorf("stored is %q", got)
 	}
-	w.refused(w.st.SetModelConfig(w.ctx, map[string]string{entity.ConfigKeys: "x"}, nil), entity.Invalid,
+	w.refused(w.st.Settings().SetConfig(w.ctx, map[string]string{entity.ConfigKeys: "x"}, nil), entity.Invalid,
 		"cannot change model config: authorized-keys: invalid ssh key: x")
 	// Another key is added between the reading and the writing.
 	calls := 0
-	w.ok(w.st.EditSSHKeys(w.ctx, func(all []sshkey.Key) ([]sshkey.Key, error) {
+	w.ok(w.st.Settings().EditSSHKeys(w.ctx, func(all []sshkey.Key) ([]sshkey.Key, error) {
 		if calls++; calls == 1 {
 			w.ok(add(bobKey))
 		}
@@ -43,10 +43,10 @@ func TestSSHKeysOfAModel(t *testing.T) {
 		t.Errorf("after %d calls it is %q", calls, got)
 	}
 	failed := errors.New("no")
-	if err := w.st.EditSSHKeys(w.ctx, func([]sshkey.Key) ([]sshkey.Key, error) { return nil, failed }); !errors.Is(err, failed) {
+	if err := w.st.Settings().EditSSHKeys(w.ctx, func([]sshkey.Key) ([]sshkey.Key, error) { return nil, failed }); !errors.Is(err, failed) {
 		t.Errorf("got error %v", err)
 	}
-	w.ok(w.st.EditSSHKeys(w.ctx, func([]sshkey.Key) ([]sshkey.Key, error) { return nil, nil }))
+	w.ok(w.st.Settings().EditSSHKeys(w.ctx, func([]sshkey.Key) ([]sshkey.Key, error) { return nil, nil }))
 	if got := keys(); strings.TrimSpace(got) != "" {
 		t.Errorf("left is %q", got)
 	}

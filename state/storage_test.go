@@ -133,7 +133,7 @@ func TestForceRemovesStorage(t *testing.T) {
 	s.later.Add(int64(2 * state.CloudTimeout))
 	s.cleans()
 	s.sees("data/1 pending disk/1")
-	left, err := s.st.Leftovers(s.ctx)
+	left, err := s.st.Provisioning().Leftovers(s.ctx)
 	s.ok(err)
 	if len(left) != 1 || left[0].What != "filesystem fs-data/0 of storage data/0" {
 		t.Errorf("leftovers are %+v", left)
@@ -145,7 +145,7 @@ func TestForceRemovesStorage(t *testing.T) {
 		t.Errorf("there is to do: %+v", work)
 	}
 	s.ok(s.st.Provisioning().DropFilesystem(s.ctx, last.Filesystem))
-	if left, err := s.st.Leftovers(s.ctx); err != nil || len(left) > 0 {
+	if left, err := s.st.Provisioning().Leftovers(s.ctx); err != nil || len(left) > 0 {
 		t.Errorf("leftovers are %+v, %v", left, err)
 	}
 	s.checkIntact()
@@ -265,7 +265,7 @@ func TestAForcedModelReleasesStorage(t *testing.T) {
 	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Strength: entity.Force, Release: true}))
 	s.cleans()
 	s.sees()
-	left, err := s.st.Leftovers(s.ctx)
+	left, err := s.st.Provisioning().Leftovers(s.ctx)
 	s.ok(err)
 	if len(left) > 0 {
 		t.Errorf("leftovers are %+v", left)

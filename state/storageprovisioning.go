@@ -11,11 +11,11 @@ import (
 	"juju/state/watcher"
 )
 
-// Provisioning is the part of a model's state that its storage provisioner uses, besides
-// the methods of Storage.
+// Provisioning is the part of a model's state that its provisioners of machines and of storage use,
+// besides the methods of Machine and Storage.
 type Provisioning struct{ st *State }
 
-// Provisioning returns the model's state as its storage provisioner uses it.
+// Provisioning returns the model's state as its provisioners use it.
 func (st *State) Provisioning() Provisioning { return Provisioning{st} }
 
 // WatchStorage fires when the result of StorageWork may have changed.

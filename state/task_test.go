@@ -300,7 +300,7 @@ func TestPruneTasks(t *testing.T) {
 	}
 	prunes := func(config map[string]string, want int) {
 		t.Helper()
-		w.ok(w.st.SetModelConfig(w.ctx, config, nil))
+		w.ok(w.st.Settings().SetConfig(w.ctx, config, nil))
 		if n, err := w.st.Tasks().Prune(w.ctx); err != nil || n != want {
 			t.Errorf("%v removed %d, %v; want %d", config, n, err, want)
 		}

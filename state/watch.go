@@ -71,13 +71,13 @@ func (st *State) deployed(parent entity.Tag) ([]string, error) {
 	return names, nil
 }
 
-// DeployedUnits returns the units that a machine or principal deploys, in natural order.
-func (st *State) DeployedUnits(ctx context.Context, parent entity.Tag) ([]entity.AgentUnit, error) {
-	names, err := st.deployed(parent)
+// Deployed returns the units that a machine or principal deploys, in natural order.
+func (a Agents) Deployed(ctx context.Context, parent entity.Tag) ([]entity.AgentUnit, error) {
+	names, err := a.st.deployed(parent)
 	if err != nil {
 		return nil, err
 	}
-	units, err := st.units(bson.D{{"_id", bson.D{{"$in", names}}}})
+	units, err := a.st.units(bson.D{{"_id", bson.D{{"$in", names}}}})
 	all := make([]entity.AgentUnit, len(units))
 	for i, u := range units {
 		all[i] = entity.AgentUnit{Name: u.doc.Name, Life: u.doc.Life}

@@ -80,7 +80,7 @@ func TestWatchDeployed(t *testing.T) {
 	named(t, events, "mysql/0")
 	w.end("mysql/0")
 	until(t, events, func([]string) bool {
-		units, err := w.st.DeployedUnits(w.ctx, entity.MachineTag("0"))
+		units, err := w.st.Agents().Deployed(w.ctx, entity.MachineTag("0"))
 		w.ok(err)
 		return len(units) == 1
 	})
@@ -272,7 +272,7 @@ func TestWatchesOfAgentsTellOfSettings(t *testing.T) {
 	w.ok(err)
 	next(t, unit)
 	next(t, machine)
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"logging-config": "<root>=DEBUG"}, nil))
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"logging-config": "<root>=DEBUG"}, nil))
 	next(t, unit)
 	next(t, machine)
 }

@@ -122,7 +122,7 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 		events, err := w.st.Watches().Deployed(ctx, parent)
 		deployed := func() map[string]entity.Life {
 			lives := map[string]entity.Life{}
-			all, _ := w.st.DeployedUnits(background, parent)
+			all, _ := w.st.Agents().Deployed(background, parent)
 			for _, u := range all {
 				lives[u.Name] = u.Life
 			}

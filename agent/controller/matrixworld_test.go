@@ -296,7 +296,7 @@ func (w *world) unexplained() string {
 // nothing is left.
 func (w *world) leftover() string {
 	w.Helper()
-	leftovers, err := w.st.Leftovers(w.ctx)
+	leftovers, err := w.st.Provisioning().Leftovers(w.ctx)
 	w.ok(err)
 	if w.instance != "" {
 		at := slices.IndexFunc(leftovers, func(r entity.Leftover) bool { return r.Instance == w.instance })

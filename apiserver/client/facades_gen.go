@@ -115,7 +115,7 @@ func (f MachineActionsFacade) WatchTasks(ctx context.Context, tag entity.Tag) (<
 // DeployerFacade makes the requests of facade Deployer.
 type DeployerFacade struct{ Caller }
 
-// DeployedUnits calls state.State.DeployedUnits.
+// DeployedUnits calls state.Agents.Deployed.
 func (f DeployerFacade) DeployedUnits(ctx context.Context, tag entity.Tag) ([]entity.AgentUnit, error) {
 	var reply struct {
 		Units []entity.AgentUnit `json:"units"`
@@ -146,7 +146,7 @@ func (f DeployerFacade) WatchDeployed(ctx context.Context, tag entity.Tag) (<-ch
 // ProvisionerFacade makes the requests of facade Provisioner.
 type ProvisionerFacade struct{ Caller }
 
-// DropLeftovers calls state.State.DropLeftovers.
+// DropLeftovers calls state.Provisioning.DropLeftovers.
 func (f ProvisionerFacade) DropLeftovers(ctx context.Context, id string) error {
 	return call(ctx, f, "Provisioner", "DropLeftovers", struct {
 		Id string `json:"id"`
@@ -166,7 +166,7 @@ func (f ProvisionerFacade) LoseInstance(ctx context.Context, tag entity.Tag, ins
 	}{params.TagOf(tag), instance}, nil)
 }
 
-// Machines calls state.State.MachineInfos.
+// Machines calls state.Provisioning.MachineInfos.
 func (f ProvisionerFacade) Machines(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
 	var reply struct {
 		Machines []entity.MachineInfo `json:"machines"`
@@ -177,7 +177,7 @@ func (f ProvisionerFacade) Machines(ctx context.Context, ids ...string) ([]entit
 	return reply.Machines, err
 }
 
-// ModelConfig calls state.State.ModelConfig.
+// ModelConfig calls state.Settings.Config.
 func (f ProvisionerFacade) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
 	var reply struct {
 		Config params.ModelConfig `json:"config"`
@@ -200,7 +200,7 @@ func (f ProvisionerFacade) RemoveMachine(ctx context.Context, tag entity.Tag) er
 	return call(ctx, f, "Provisioner", "RemoveMachine", params.Entity{Tag: params.TagOf(tag)}, nil)
 }
 
-// Leftovers calls state.State.Leftovers.
+// Leftovers calls state.Provisioning.Leftovers.
 func (f ProvisionerFacade) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	var reply struct {
 		Leftovers []entity.Leftover `json:"leftovers"`

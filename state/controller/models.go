@@ -118,7 +118,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 				reset = append(reset, key)
 			}
 		}
-		err = st.SetModelConfig(ctx, config, reset)
+		err = st.Settings().SetConfig(ctx, config, reset)
 	}
 	return st, err
 }
