@@ -35,7 +35,9 @@ func FuzzToolArguments(f *testing.F) {
 		if inRelation {
 			info = Info{Kind: RelationChanged, RelationID: 0, RemoteUnit: "mysql/0"}
 		}
-		hook, err := NewContext(newBackend(), testParams(info))
+		backend, params := newBackend(), testParams(info)
+		params.Leadership = backend
+		hook, err := NewContext(backend, params)
 		if err != nil {
 			t.Fatal(err)
 		}
