@@ -37,9 +37,12 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 			}
 			o.expect(key, "units", bson.D{{"$gt", 0}})
 		}
-		o.Update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
-			bson.D{{"$set", bson.D{{"instance", in.ID}, {"nonce", in.Nonce}, {"addresses", in.Addresses}}}})
-		return nil
+		change := bson.D{{"$set", bson.D{{"instance", in.ID}, {"nonce", in.Nonce}, {"addresses", in.Addresses}}}}
+		if m.doc.LostAddress != "" && len(in.Addresses) > 0 {
+			change = append(change, bson.DocElem{Name: "$unset", Value: bson.D{{"lostaddress", 1}}})
+		}
+		o.Update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}}, change)
+		return m.moveOps(o, in.Addresses)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot set instance data for machine %s: %w", m.doc.ID, err)
@@ -71,10 +74,14 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		case missed.ID == "" || m.doc.Life == entity.Dead || m.doc.InstanceID != missed.ID || m.doc.Nonce != missed.Nonce:
 			return mongo.ErrNothing
 		}
+		change := bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}, {"hostkeys", 1}}}}
+		if address := m.doc.address(); address != "" {
+			change = append(change, bson.DocElem{Name: "$set", Value: bson.D{{"lostaddress", address}}})
+		}
 		o.Update(machinesC, m.doc.ID,
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce},
 				{"jobs", bson.D{{"$ne", JobManageModel}}}},
-			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}, {"hostkeys", 1}}}})
+			change)
 		was, err := m.st.statusDoc(key)
 		if err != nil {
 			return err

@@ -33,6 +33,9 @@ type machineDoc struct {
 	Nonce      string   `bson:"nonce,omitempty"`
 	Addresses  []string `bson:"addresses,omitempty"`
 	HostKeys   []string `bson:"hostkeys,omitempty"` // of its SSH server
+	// LostAddress is the address that units of the machine had when its instance was lost, until it
+	// has another.
+	LostAddress string `bson:"lostaddress,omitempty"`
 	// Hardware is what a manual machine has, as status shows it.
 	Hardware string `bson:"hardware,omitempty"`
 	// Retries is how often a user has asked to try again to start the instance.
@@ -366,8 +369,12 @@ func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 		if slices.Equal(m.doc.Addresses, addresses) {
 			return mongo.ErrNothing
 		}
-		o.Update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"addresses", addresses}}}})
-		return nil
+		change := bson.D{{"$set", bson.D{{"addresses", addresses}}}}
+		if m.doc.LostAddress != "" && len(addresses) > 0 {
+			change = append(change, bson.DocElem{Name: "$unset", Value: bson.D{{"lostaddress", 1}}})
+		}
+		o.Update(machinesC, m.doc.ID, exists, change)
+		return m.moveOps(o, addresses)
 	})
 }
 

@@ -121,7 +121,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	}
 	first := map[string]any{}
 	if len(addresses) > 0 {
-		first["private-address"] = addresses[0]
+		first[privateAddress] = addresses[0]
 	}
 	key := relationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
 	old, err := ru.st.settings(key)
