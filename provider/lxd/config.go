@@ -1,28 +1,46 @@
 package lxd
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"juju/charm/safeyaml"
 	"juju/state/entity"
 )
+
+// configKeys are the keys that users can configure.
+var configKeys = []string{"endpoint", "client-cert", "client-key", "server-cert", "project", "profiles", "network",
+	"pool", "image-server"}
 
 // ParseConfig reads a Config as users write it, in YAML. The error is Invalid if a key is not known.
 // New checks the values.
 func ParseConfig(text []byte) (Config, error) {
-	var config Config
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&config); err != nil && !errors.Is(err, io.EOF) {
+	config, err := parseConfig(text)
+	if err != nil {
 		return Config{}, entity.WithHint(entity.Errorf(entity.Invalid, "cannot read the configuration of LXD: %w", err),
-			"It can have: endpoint, client-cert, client-key, server-cert, project, profiles, network, pool, image-server")
+			"It can have: %s", strings.Join(configKeys, ", "))
 	}
 	return config, nil
+}
+
+func parseConfig(text []byte) (config Config, err error) {
+	root, err := safeyaml.Parse(text, safeyaml.Default)
+	if err != nil || root == nil {
+		return config, err
+	}
+	if root.Kind != yaml.MappingNode {
+		return config, entity.Errorf(entity.Invalid, "line %d: it is not a map", root.Line)
+	}
+	for i := 0; i < len(root.Content); i += 2 {
+		if key := root.Content[i]; !slices.Contains(configKeys, key.Value) {
+			return config, entity.Errorf(entity.Invalid, "line %d: unknown key %q", key.Line, key.Value)
+		}
+	}
+	return config, root.Decode(&config)
 }
 
 // socketPaths are where LXD has its socket, by how it was installed.
