@@ -124,7 +124,7 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 	if fact == "txn-revno" { // asserts that the document is unchanged
 		field, set = "nudged", true
 	}
-	was, had := doc[field]
+	was, had := lookup(doc, field)
 	to := func(v any, unset bool) txn.Op {
 		return with(func(o *txn.Op) {
 			o.Update = bson.D{{"$set", bson.D{{field, v}}}}
@@ -135,6 +135,20 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 	}
 	change(to(set, set == nil))
 	return func() { change(to(was, !had)) }
+}
+
+// lookup returns the value of a field, whose name may lead into documents: "config.key".
+func lookup(doc bson.M, field string) (value any, there bool) {
+	first, rest, nested := strings.Cut(field, ".")
+	value, there = doc[first]
+	if !nested || !there {
+		return value, there
+	}
+	inner, ok := value.(bson.M)
+	if !ok {
+		return nil, false
+	}
+	return lookup(inner, rest)
 }
 
 // other returns a field and a value (nil to unset it) for which a condition

@@ -126,9 +126,9 @@ func (e unreliableEnviron) Instances(ctx context.Context) ([]provider.Instance, 
 // recorded, and no other.
 func TestMachinesOnAnUnreliableCloud(t *testing.T) {
 	// With few machines more must go wrong.
-	machines, restarts, fails, loses := 40, 6, 30, 20
+	machines, restarts, fails, loses := 24, 4, 30, 20
 	if testing.Short() {
-		machines, restarts = 20, 3
+		machines, restarts = 12, 2
 	}
 	if os.Getenv("JUJU_SOAK") != "" {
 		machines, restarts, fails, loses = 500, 40, 10, 1
