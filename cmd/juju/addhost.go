@@ -72,7 +72,7 @@ func (a *addMachine) keys() manual.Keys {
 	k := manual.Keys{File: a.privateKey, Agent: a.getenv("SSH_AUTH_SOCK"),
 		KnownHosts: []string{filepath.Join(dir, "known_hosts"), filepath.Join(dir, "known_hosts2"),
 			"/etc/ssh/ssh_known_hosts"}}
-	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
+	for _, name := range ownKeys {
 		k.Defaults = append(k.Defaults, filepath.Join(dir, name))
 	}
 	return k

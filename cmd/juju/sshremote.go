@@ -70,8 +70,8 @@ func clientKey(st *store.Store, controller string) (string, error) {
 	return line, nil
 }
 
-// ownKeys are the names of the user's public keys in ~/.ssh.
-var ownKeys = []string{"id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub"}
+// ownKeys are the names of the user's private keys in ~/.ssh; the public ones are in NAME.pub.
+var ownKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
 // authorizedKeys returns given, the keys that a new model is to have, with this client's key and the
 // user's own.
@@ -86,7 +86,7 @@ func (s *session) authorizedKeys(st *store.Store, controller, given string) (str
 	}
 	text := line
 	for _, name := range ownKeys {
-		if own, err := os.ReadFile(filepath.Join(s.getenv("HOME"), ".ssh", name)); err == nil {
+		if own, err := os.ReadFile(filepath.Join(s.getenv("HOME"), ".ssh", name+".pub")); err == nil {
 			text += "\n" + string(own)
 		}
 	}
