@@ -249,12 +249,9 @@ func mongoURL(given string) (string, error) {
 	if !ok {
 		return given, nil
 	}
-	text, err := readFile(file, maxURLFile)
+	text, err := readWhole(file, maxURLFile)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the URL of the MongoDB: %w", err)
-	}
-	if len(text) > maxURLFile {
-		return "", fmt.Errorf("cannot read the URL of the MongoDB: %s is larger than %d bytes", file, maxURLFile)
 	}
 	if given = strings.TrimSpace(string(text)); given == "" {
 		return "", fmt.Errorf("cannot read the URL of the MongoDB: %s is empty", file)

@@ -101,13 +101,7 @@ func unzipBundle(archive []byte) ([]byte, error) {
 }
 
 // include reads a file whose content a bundle wants.
-func include(path string) ([]byte, error) {
-	text, err := readFile(path, maxOptionFile)
-	if err == nil && len(text) > maxOptionFile {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxOptionFile)
-	}
-	return text, err
-}
+func include(path string) ([]byte, error) { return readWhole(path, maxOptionFile) }
 
 // A bundleSource is a bundle with its charms.
 type bundleSource struct {

@@ -62,3 +62,12 @@ func readFile(path string, max int64) ([]byte, error) {
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, max+1))
 }
+
+// readWhole reads a file that the user names; one that is larger than max is an error.
+func readWhole(path string, max int64) ([]byte, error) {
+	text, err := readFile(path, max)
+	if err == nil && int64(len(text)) > max {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, max)
+	}
+	return text, err
+}

@@ -78,12 +78,9 @@ func (lxdHome) prepare(ctx context.Context, p *bootstrapParams) error {
 	}
 	config := lxd.Config{}
 	if p.cloudConfig != "" {
-		text, err := readFile(p.cloudConfig, maxCloudConfig)
+		text, err := readWhole(p.cloudConfig, maxCloudConfig)
 		if err != nil {
 			return fmt.Errorf("cannot read the cloud's configuration: %w", err)
-		}
-		if len(text) > maxCloudConfig {
-			return fmt.Errorf("cannot read the cloud's configuration: %s is larger than %d bytes", p.cloudConfig, maxCloudConfig)
 		}
 		if config, err = lxd.ParseConfig(text); err != nil {
 			return err

@@ -132,12 +132,9 @@ func readKeys(name string) ([]string, error) {
 		return nil, entity.WithHint(usagef("cannot import keys of %s: keys of other sites are not fetched", name),
 			"Save them in a file: curl -s https://github.com/NAME.keys >FILE")
 	}
-	text, err := readFile(name, maxKeyFile)
+	text, err := readWhole(name, maxKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot import keys: %w", err)
-	}
-	if len(text) > maxKeyFile {
-		return nil, fmt.Errorf("cannot import keys: %s is larger than %d bytes", name, maxKeyFile)
 	}
 	all, err := sshkey.ParseAll(string(text))
 	if err != nil {
