@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -27,7 +28,6 @@ const innerSocket = cloudinit.Root + "/lxd.socket"
 type ControllerParams struct {
 	Series      string // "" for the preferred one
 	Constraints entity.Constraints
-	Placement   string
 	Arch        string // that of the programs
 	Archive     []byte // of the programs; see cloudinit.ControllerPrograms
 	// Bootstrap returns the input of `jujud bootstrap` for a controller that has these addresses.
@@ -49,16 +49,16 @@ func (c *Cloud) Inside() Config {
 	return config
 }
 
-// ControllerName returns the name of the container in which the controller runs.
-func (c *Cloud) ControllerName() string { return prefix(c.config.Controller) + "controller" }
+// controllerName returns the name of the container in which the controller runs.
+func (c *Cloud) controllerName() string { return prefix(c.config.Controller) + "controller" }
 
 // StartController makes the controller's container, and has jujud make a controller in it and run
 // it. It returns what `jujud bootstrap` has printed. If it fails, DestroyController removes what is
 // left. The error is a *BootstrapError if jujud has failed.
 func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([]byte, error) {
-	name := c.ControllerName()
+	name := c.controllerName()
 	e := &environ{cloud: c, config: provider.Config{Controller: c.config.Controller}}
-	request, member, architecture, err := e.container(ctx, name, params.Series, params.Constraints, params.Placement)
+	request, member, architecture, err := e.container(ctx, name, params.Series, params.Constraints, "")
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +120,7 @@ func (c *Cloud) pin(ctx context.Context, name, address string) error {
 			if device["type"] != "nic" || device["network"] == "" || device["name"] != "eth0" {
 				continue
 			}
-			pinned := map[string]string{}
-			for key, value := range device {
-				pinned[key] = value
-			}
+			pinned := maps.Clone(device)
 			pinned["ipv4.address"] = address
 			put.Devices[card] = pinned
 			return true
