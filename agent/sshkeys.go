@@ -21,8 +21,8 @@ import (
 // keyMark begins the comments of the keys that come from the model. Other keys are left alone.
 const keyMark = "Juju:"
 
-// authorize lets the owners of the model's SSH keys log in to the machine as the agent's SSH user, and
-// nobody who has lost that right.
+// authorize lets the owners of the model's SSH keys log in to the machine as the agent's SSH user. Keys
+// that have left the model open it no longer.
 func (a *Agent) authorize(keys string) {
 	if a.config.SSHUser == "" {
 		return

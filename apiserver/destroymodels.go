@@ -63,7 +63,7 @@ func mayDestroy(ctx context.Context, c *caller, row controller.ModelRow) error {
 }
 
 // noManualMachines returns an error that names the model's manual machines, unless all are being
-// destroyed. Their hosts are not the model's: whoever has lent them decides first. With force they go
+// destroyed. Their hosts belong to someone, who decides first. With force they go
 // like all other machines.
 func noManualMachines(ctx context.Context, c *caller, row controller.ModelRow, how entity.Destruction) error {
 	if row.IsRemoving() || how.Strength == entity.Force {
