@@ -54,6 +54,7 @@ LXD_SH := provider/lxd/testdata/lxd.sh
 test-lxd: ## run the tests of the cloud lxd on a real LXD (as root on Debian; sets one up)
 	@dir=; [ -n "$(JUJU_LXD)" ] || { dir=$$($(LXD_SH) up) || exit 1; }; \
 	export $$dir JUJU_NEED_LXD=1; $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd && \
+	$(GO) test -vet=off -count=1 -timeout 30m ./agent/controller -run 'CallsOnLXD$$' && \
 	$(GO) test -vet=off -count=1 -timeout 30m ./cmd/juju -run '^TestOnLXD$$' -v
 
 lxd-down: ## remove what test-lxd has set up
@@ -84,6 +85,7 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./apiserver -run '^TestSecurityPage$$' -update
 	$(GO) test -vet=off -count=1 ./hooks -run '^TestGuide$$' -update
 	$(GO) test -vet=off -count=1 ./charm/journaltest -run '^TestGuide$$' -update
+	$(GO) test -vet=off -count=1 ./provider/providertest -run '^TestProvidersPage$$' -update
 
 bench: ## run the benchmarks
 	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(TESTS)

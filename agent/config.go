@@ -12,8 +12,9 @@ import (
 	"juju/state/entity"
 )
 
-// Version is the version of this program.
-const Version = "0.1.0"
+// Version is the version of this program. A build of another version says so to the linker:
+// -ldflags "-X juju/agent.Version=0.2.0".
+var Version = "0.1.0"
 
 // ConfigName is the name of the file in an agent's directory that holds its Config. Only its
 // owner can read it, since it holds the agent's password.
@@ -34,9 +35,14 @@ type Config struct {
 	// HookLock is the file that is locked while a hook runs on the machine, or on another that
 	// shares its operating system. For a machine's agent, "" is a file of the machine's own.
 	HookLock string `yaml:"hook-lock,omitempty"`
+	// LogDir is the directory with links to the logs of the machine's agents; "" for none.
+	LogDir string `yaml:"log-dir,omitempty"`
 	// SSHUser is the user of the machine that people log in as with the model's SSH keys; "" for
 	// none. It is for a machine's agent that runs as root.
 	SSHUser string `yaml:"ssh-user,omitempty"`
+	// OwnHost says that the machine's operating system is no one else's: its agent, as root, may
+	// restart it and write its files.
+	OwnHost bool `yaml:"own-host,omitempty"`
 	// Manual says that the machine is a host that a user has lent: its agent uninstalls itself when
 	// the machine is destroyed.
 	Manual bool `yaml:"manual,omitempty"`

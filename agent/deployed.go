@@ -90,7 +90,11 @@ func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 		config.Machine = d.config.Tag.ID
 	}
 	dir := d.unitDir(unit)
-	if err := d.configure(dir, config); err != nil {
+	err := d.configure(dir, config)
+	if err == nil {
+		err = d.linkLog(unit)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot deploy unit %s: %w", unit, err)
 	}
 	if err := process.ClearEnded(dir); err != nil {
@@ -115,6 +119,29 @@ func (d *deployed) configure(dir string, config Config) error {
 		return err
 	}
 	return os.Rename(draft, dir)
+}
+
+// logLink returns the link to the log of a unit's agent; "" if it has none.
+func (d *deployed) logLink(unit string) string {
+	if d.config.LogDir == "" {
+		return ""
+	}
+	return filepath.Join(d.config.LogDir, entity.UnitTag(unit).String()+".log")
+}
+
+// linkLog makes the link to the log of a unit's agent where users look for it.
+func (d *deployed) linkLog(unit string) error {
+	link := d.logLink(unit)
+	if link == "" {
+		return nil
+	}
+	if err := os.MkdirAll(d.config.LogDir, 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Symlink(process.LogPath(d.unitDir(unit)), link)
 }
 
 // hidden returns the name that the directory of an agent has while this agent makes or removes it.
@@ -184,6 +211,11 @@ func (d *deployed) Recall(ctx context.Context, unit string) error {
 	}
 	if err := d.host.End(ctx, dir, "recalled"); err != nil {
 		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
+	}
+	if link := d.logLink(unit); link != "" {
+		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot recall unit %s: %w", unit, err)
+		}
 	}
 	out := d.hidden(dir)
 	if err := removeAll(out); err != nil { // from an interrupted recall

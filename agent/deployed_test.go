@@ -109,6 +109,33 @@ func TestInterruptedDeploymentIsRepeated(t *testing.T) {
 	}
 }
 
+// Users find the log of each unit of a machine of its own in one directory, as long as the unit is
+// there.
+func TestLogsAreLinked(t *testing.T) {
+	d := testDeployed(t, &fakeHost{})
+	d.config.LogDir = filepath.Join(t.TempDir(), "log", "juju")
+	link := filepath.Join(d.config.LogDir, "unit-mysql-0.log")
+	for range 2 { // a deployment is repeated after an interruption
+		if err := d.Deploy(t.Context(), "mysql/0", "secret"); err != nil {
+			t.Fatal(err)
+		}
+		if at, err := os.Readlink(link); err != nil || at != filepath.Join(d.unitDir("mysql/0"), "log") {
+			t.Errorf("%s leads to %q, %v", link, at, err)
+		}
+	}
+	if config, err := ReadConfig(d.unitDir("mysql/0")); err != nil || config.LogDir != d.config.LogDir {
+		t.Errorf("the agents of subordinates have %q, %v", config.LogDir, err)
+	}
+	for range 2 {
+		if err := d.Recall(t.Context(), "mysql/0"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(link); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", link, err)
+		}
+	}
+}
+
 // All agents of a machine are side by side, but each looks only after those that it has deployed.
 // When a principal is recalled, by force say, its subordinates' agents go too.
 func TestAgentsAreSiblings(t *testing.T) {

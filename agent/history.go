@@ -20,9 +20,12 @@ func CharmDir(root, unit string) string { return filepath.Join(UnitDir(root, uni
 // RunDir returns the directory of the Runner of a unit's hooks.
 func RunDir(root, unit string) string { return filepath.Join(UnitDir(root, unit), "run") }
 
+// A Commit is one of a unit's charm directory.
+type Commit = charmdir.Commit
+
 // CharmHistory returns the last n commits of a unit's charm directory, the newest first; all if n is
 // 0. The error is NotFound if it has none.
-func CharmHistory(root, unit string, n int) ([]charmdir.Commit, error) {
+func CharmHistory(root, unit string, n int) ([]Commit, error) {
 	history := charmdir.History{Path: CharmDir(root, unit)}
 	all, err := history.Commits(n)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,18 +12,31 @@ import (
 	"juju/worker/deployer"
 	"juju/worker/machineactions"
 	"juju/worker/machiner"
+	"juju/worker/proxyupdater"
 )
 
 // machineWorkers returns the workers of a machine's agent.
-func (a *Agent) machineWorkers() map[string]worker.Func {
+func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
+	boot := ""
+	if a.config.OwnHost {
+		var err error
+		if boot, err = hooks.Boot(); err != nil {
+			return nil, err
+		}
+	}
 	if a.config.HookLock == "" {
 		a.config.HookLock = filepath.Join(a.root(), "hooks.lock")
 	}
 	var settings atomic.Pointer[entity.ModelConfig] // of the model, as last read
+	changed := make(chan struct{}, 1)               // they may have been
 	configured := func(config entity.ModelConfig) {
 		settings.Store(&config)
 		a.configured(config)
 		a.authorize(config[entity.ConfigKeys].Value)
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
 	}
 	api := newLink()
 	actions := machineactions.New(machineactions.Config{
@@ -48,16 +61,31 @@ func (a *Agent) machineWorkers() map[string]worker.Func {
 	return a.outliving(api, "machine actions", actions, func(conn *client.Conn) map[string]worker.Func {
 		workers := map[string]worker.Func{
 			"machiner": machiner.New(machiner.Config{
-				API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag, Configured: configured,
+				API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag, Configured: configured, Boot: boot,
 			}),
 			"deployer": a.deployer(conn),
 		}
-		if a.config.SSHUser != "" {
+		if a.options.Programs != nil {
+			workers["upgrader"] = a.upgrader(conn)
+		}
+		if a.config.SSHUser != "" || a.config.Manual {
 			workers["host keys"] = a.hostKeys(conn)
 		}
+		if a.config.OwnHost {
+			workers["proxies"] = proxyupdater.New(a.proxies(), func() entity.ModelConfig {
+				if config := settings.Load(); config != nil {
+					return *config
+				}
+				return nil
+			}, changed)
+			workers["facts"] = a.facts(client.MachinerFacade{Caller: conn})
+		}
 		return workers
-	})
+	}), nil
 }
+
+// proxies is what the agent keeps the proxies and the mirror of.
+func (a *Agent) proxies() proxyupdater.Host { return proxyupdater.Host{Root: "/", Keep: a.dir} }
 
 // deployer is the worker that deploys the units of a machine, or the subordinates of a unit.
 func (a *Agent) deployer(conn *client.Conn) worker.Func {

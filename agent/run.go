@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/programs"
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/hooks"
@@ -31,9 +32,16 @@ agent's directory; it holds %[2]s, which says who the agent is and where its con
 is. juju starts agents itself: to look at one, see its log in DIR/log, or juju debug-log.
 `
 
-// Main is the main function of an agent's program. Its one argument is the agent's directory,
-// or --help. It runs the agent until SIGTERM or SIGINT, or until the agent has nothing left to
-// do, and returns the exit status.
+const machineUsage = `
+machine-agent supervise DIR runs the agent, again if it ends, where there is no systemd.
+machine-agent uninstall DIR takes it off a host that was added with juju add-machine
+ssh:HOST, when its controller is gone.
+`
+
+// Main is the main function of an agent's program. Its one argument is the agent's directory, or
+// --help; the program of a machine's agent also takes a word of onMachine before the directory, and
+// that of units' agents what forUsers takes. It runs the agent until SIGTERM or SIGINT, or until the
+// agent has nothing left to do, and returns the exit status.
 func Main(kind entity.TagKind, args []string) int {
 	if len(args) == 1 && args[0] == "version" { // as charms ask it, by the name of jujud
 		fmt.Printf("%s-ubuntu-%s\n", charm.Contract, runtime.GOARCH)
@@ -41,7 +49,29 @@ func Main(kind entity.TagKind, args []string) int {
 	}
 	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
 		fmt.Printf(usage, kind, ConfigName)
+		if kind == entity.KindMachine {
+			fmt.Print(machineUsage)
+		}
 		return 0
+	}
+	run := runProgram
+	if len(args) == 2 && kind == entity.KindMachine && onMachine[args[0]] != nil {
+		do := onMachine[args[0]]
+		run = func(ctx context.Context, kind entity.TagKind, dir string) error {
+			a, err := New(kind, dir, Options{})
+			if err != nil {
+				return err
+			}
+			return do(a, ctx)
+		}
+		args = args[1:]
+	}
+	if len(args) >= 3 && kind == entity.KindUnit && (args[0] == RunDebugHooks || args[0] == RunCharmHistory) {
+		all := args
+		run = func(ctx context.Context, _ entity.TagKind, root string) error {
+			return forUsers(ctx, all[0], root, all[2], all[3:], os.Stdout)
+		}
+		args = args[1:2]
 	}
 	if len(args) != 1 {
 		fmt.Fprintf(os.Stderr, "ERROR an agent needs one argument: its directory, which holds %s\n", ConfigName)
@@ -49,15 +79,33 @@ func Main(kind entity.TagKind, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := runProgram(ctx, kind, args[0]); err != nil {
+	if err := run(ctx, kind, args[0]); err != nil {
 		fmt.Fprintf(os.Stderr, "ERROR %v\n", err)
+		if hint := entity.Hint(err); hint != "" {
+			fmt.Fprintln(os.Stderr, hint)
+		}
 		return 1
 	}
 	return 0
 }
 
+// onMachine are what the program of a machine's agent also does, by the word before the directory.
+var onMachine = map[string]func(*Agent, context.Context) error{
+	"supervise": (*Agent).supervise,
+	"uninstall": (*Agent).uninstallNow,
+}
+
 // runProgram runs the agent in dir as this process.
 func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	installed := programsDir(filepath.Dir(filepath.Dir(dir)))
+	// The starts of units' agents say nothing about the programs that are on trial.
+	if err := installed.Enter(string(kind)+"-agent", kind == entity.KindMachine); err != nil {
+		return err
+	}
 	unitAgent, err := sibling("unit-agent")
 	if err != nil {
 		return err
@@ -70,12 +118,17 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 	if err != nil {
 		return err
 	}
-	a, err := New(kind, dir, Options{Host: processes{unitAgent}, HookTool: hookTool, RetryDelay: retryDelay, Log: log})
+	a, err := New(kind, dir, Options{Host: processes{unitAgent}, HookTool: hookTool, RetryDelay: retryDelay, Log: log,
+		Programs: &installed})
 	if err != nil {
 		return err
 	}
-	if _, ended := process.Ended(a.dir); ended && a.config.Manual && kind == entity.KindMachine {
-		return a.uninstall(ctx) // it was interrupted
+	if why, ended := process.Ended(a.dir); ended && kind == entity.KindMachine {
+		if a.config.Manual {
+			return a.uninstall(ctx) // it was interrupted
+		}
+		logger.Infof("agent of %s has ended for good: %s", a.config.Tag, why)
+		return nil // else systemd would start it again and again
 	}
 	// The directory is held until the process has exited.
 	if _, err := process.Hold(a.dir); err != nil {
@@ -89,7 +142,9 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 			return err
 		}
 	}
-	err = a.Run(ctx)
+	if err = a.Run(ctx); errors.Is(err, worker.ErrReboot) {
+		return a.reboot(ctx, stopProcess)
+	}
 	if _, ended := process.Ended(a.dir); ended && err == nil && a.config.Manual && kind == entity.KindMachine {
 		return a.uninstall(ctx)
 	}
@@ -131,6 +186,8 @@ type Options struct {
 	// Log gets all that this process logs. The controller gets it too, as the agent's log. If
 	// Log is nil, the agent sends no log.
 	Log io.Writer
+	// Programs is where a machine's agent installs other programs; nil if it can't.
+	Programs *programs.Dir
 }
 
 // An Agent is the agent of one machine or of one unit.
@@ -169,15 +226,19 @@ func Dir(root string, tag entity.Tag) string { return filepath.Join(root, "agent
 func (a *Agent) root() string { return filepath.Dir(filepath.Dir(a.dir)) }
 
 // Run runs the agent until ctx ends, or until its entity is Dead or gone. Then it leaves a mark
-// in its directory, so that the agent is not started again. The caller holds the directory, as
+// in its directory, so that the agent is not started again. The error wraps worker.ErrReboot when the
+// machine must be restarted. The caller holds the directory, as
 // process.Hold does, so that no other agent runs there.
 func (a *Agent) Run(ctx context.Context) error {
 	logger.Infof("agent of %s begins", a.config.Tag)
-	workers := a.machineWorkers()
+	var workers map[string]worker.Func
+	var err error
 	if a.kind == entity.KindUnit {
 		workers = a.unitWorkers()
+	} else if workers, err = a.machineWorkers(); err != nil {
+		return err
 	}
-	err := worker.Run(worker.WithFailures(ctx, a.failures), a.options.RetryDelay, workers)
+	err = worker.Run(worker.WithFailures(ctx, a.failures), a.options.RetryDelay, workers)
 	logger.Infof("agent of %s ends: %v", a.config.Tag, err)
 	switch {
 	case errors.Is(err, worker.ErrTerminateAgent):
@@ -229,7 +290,7 @@ func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 	for pause := firstPause; ; pause *= 2 {
 		conn, err := client.Dial(ctx, client.Info{
 			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
-			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce,
+			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce, Programs: ownPrograms(),
 		})
 		if !errors.Is(err, entity.NotProvisioned) || pause >= a.options.RetryDelay {
 			return conn, err
@@ -245,12 +306,9 @@ func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 
 // sibling returns the path of another of our programs, which is installed next to this one.
 func sibling(name string) (string, error) {
-	self, err := os.Executable()
+	dir, err := programs.OwnDir()
 	if err != nil {
 		return "", fmt.Errorf("cannot find the program %s: %w", name, err)
 	}
-	if self, err = filepath.EvalSymlinks(self); err != nil {
-		return "", fmt.Errorf("cannot find the program %s: %w", name, err)
-	}
-	return filepath.Join(filepath.Dir(self), name), nil
+	return filepath.Join(dir, name), nil
 }

@@ -15,10 +15,17 @@ const systemctlBound = time.Minute
 
 // uninstall takes a manual machine's agent, which has ended for good, off its host. It replaces the
 // agent's own service by one that removes everything, and has systemd start that, which ends this
-// process. If it is interrupted, the agent's service starts it again, or the new one goes on.
+// process. Before, it takes back what the model's settings of proxies have changed. If it is interrupted,
+// the agent's service starts it again, or the new one goes on.
 func (a *Agent) uninstall(ctx context.Context) error {
 	logger.Infof("uninstalling the agent of %s", a.config.Tag)
-	err := a.replaceService()
+	if !hasSystemd() {
+		return nil // the supervisor sees that this agent has ended for good
+	}
+	err := a.proxies().Restore()
+	if err == nil {
+		err = a.replaceService()
+	}
 	if err == nil {
 		err = systemctl(ctx, "daemon-reload")
 	}

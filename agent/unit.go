@@ -33,6 +33,7 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 			ModelName: a.config.ModelName, ModelUUID: a.config.Model,
 			APIAddresses: a.config.Addresses,
 			ResourcesDir: filepath.Join(a.dir, "resources"),
+			CanReboot:    a.config.OwnHost,
 		},
 	})
 	// An agent that stops lets its hook finish and releases its leadership.

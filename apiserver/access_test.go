@@ -128,6 +128,8 @@ var mayCall = map[string]string{
 	"UserManager.ResetPassword":         "admin",
 	"UserManager.SetPassword":           "admin",
 	"UserManager.UserInfo":              "admin",
+	"ModelUpgrader.ControllerPrograms":  "admin",
+	"ModelUpgrader.UpgradeModel":        "admin",
 	"Status.WatchModel":                 "admin",
 
 	// All methods of a facade for agents are for the same callers.
@@ -138,6 +140,7 @@ var mayCall = map[string]string{
 	"MachineActions.*":     "m0",
 	"Machiner.*":           "m0",
 	"Provisioner.*":        "manager",
+	"Firewaller.*":         "manager",
 	"StorageProvisioner.*": "manager",
 	"Uniter.*":             "u0",
 }
@@ -153,7 +156,7 @@ func callersOf(r route) (key, callers string) {
 }
 
 // aboutNothing are the controller's methods whose requests name no entity.
-var aboutNothing = []string{"Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
+var aboutNothing = []string{"Firewaller.Exposure", "Firewaller.WatchExposure", "Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
 	"Provisioner.WatchMachines",
 	"Provisioner.ModelConfig", "Provisioner.WatchAgents", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits",
 	"StorageProvisioner.DropFilesystem", "StorageProvisioner.StorageWork", "StorageProvisioner.WatchStorage"}
@@ -332,6 +335,7 @@ func TestAccessToEndpoints(t *testing.T) {
 		"POST /charms": "admin",
 		"GET /charms":  "admin u0",
 		"GET /log":     "admin",
+		"POST /tools":  "", // only at the controller's own model
 		"GET /applications/{service}/resources/{resource}": "admin",
 		"PUT /applications/{service}/resources/{resource}": "admin",
 		"GET /units/{unit}/resources/{resource}":           "u0",
@@ -420,14 +424,14 @@ func TestLoginListsFacades(t *testing.T) {
 			"Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer MachineActions Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
-			"Admin ApplicationScaler Pinger Provisioner StorageProvisioner Watcher"},
+			"Admin ApplicationScaler Firewaller Pinger Provisioner StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Action Admin Annotations Application Block Charms Client Explain KeyManager MachineManager ModelConfig Pinger Resources SSHClient Status Storage " +
 				"Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
-			"Admin Controller Integrity ModelManager Pinger Status UserManager Watcher"},
+			"Admin Controller Integrity ModelManager ModelUpgrader Pinger Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
-			"Admin Agent ApplicationScaler Deployer MachineActions Machiner Pinger Provisioner StorageProvisioner Watcher"},
+			"Admin Agent ApplicationScaler Deployer Firewaller MachineActions Machiner Pinger Provisioner StorageProvisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)

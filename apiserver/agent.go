@@ -49,6 +49,32 @@ func (c *caller) setMachineAddresses(ctx context.Context, machine entity.Tag, ad
 	return m.SetAddresses(ctx, addresses)
 }
 
+func (c *caller) setMachineHardware(ctx context.Context, machine entity.Tag, hardware entity.Hardware) error {
+	if err := hardware.Check(); err != nil {
+		return err
+	}
+	m, err := c.model.Machine(ctx, machine.ID)
+	if err != nil {
+		return err
+	}
+	return m.SetHardware(ctx, hardware)
+}
+
+func (c *caller) observe(ctx context.Context, machine entity.Tag, in entity.Instance, status string) error {
+	err := in.Check()
+	if err == nil {
+		err = entity.LimitStatusWord.CheckText(status)
+	}
+	if err != nil {
+		return err
+	}
+	m, err := c.model.Machine(ctx, machine.ID)
+	if err != nil {
+		return err
+	}
+	return m.Observe(ctx, in, status)
+}
+
 // maxHostKeys is how many keys a machine's SSH server can have.
 const maxHostKeys = 16
 

@@ -10,7 +10,10 @@ import "juju/state"
 func agentFacades() []agentFacade {
 	return []agentFacade{
 		{"Agent", machineAgent | unitAgent, []agentRoute{
+			{"Programs", self, calls((*caller).agentPrograms, "tag")},
 			{"SetFailures", self, calls((*caller).setFailures, "tag", "failures")},
+			{"SetUpgradeError", self, calls((*caller).setUpgradeError, "tag", "error")},
+			{"WatchPrograms", self, calls(state.Watches.Programs, "tag")},
 		}},
 
 		// For the agent of a machine: the machine.
@@ -20,6 +23,7 @@ func agentFacades() []agentFacade {
 			{"ModelConfig", self, calls((*caller).agentModelConfig, "tag").returns("config")},
 			{"SetHostKeys", self, calls((*caller).setHostKeys, "tag", "keys")},
 			{"SetMachineAddresses", self, calls((*caller).setMachineAddresses, "tag", "addresses")},
+			{"SetMachineHardware", self, calls((*caller).setMachineHardware, "tag", "hardware")},
 			{"SetMachineStatus", self, calls((*caller).setMachineStatus, "tag", "status")},
 			{"WatchMachine", self, calls(state.Watches.Machine, "tag")},
 		}},
@@ -42,6 +46,7 @@ func agentFacades() []agentFacade {
 
 		// For the controller: the machines of any model.
 		{"Provisioner", controllerAgent, []agentRoute{
+			{"DistributionGroup", machines, calls((*state.Machine).DistributionGroup).returns("machines")},
 			{"DropLeftovers", everything, calls(state.Provisioning.DropLeftovers, "id")},
 			{"EnsureDead", machines, calls((*state.Machine).EnsureDead).orGone()},
 			{"LoseInstance", machines, calls((*caller).loseInstance, "tag", "instance").orGone()},
@@ -49,6 +54,7 @@ func agentFacades() []agentFacade {
 			{"ModelConfig", everything, calls(state.Settings.Config).returns("config")},
 			{"NewPassword", machines, calls((*caller).newPassword, "tag").returns("password")},
 			{"RemoveMachine", machines, calls((*caller).removeMachine, "tag").orGone()},
+			{"Observe", machines, calls((*caller).observe, "tag", "instance", "status").orGone()},
 			{"Leftovers", everything, calls(state.Provisioning.Leftovers).returns("leftovers")},
 			{"SetInstanceStatus", machines, calls((*caller).setInstanceStatus, "tag", "status").orGone()},
 			{"SetMachineStatus", machines, calls((*caller).setMachineStatus, "tag", "status")},
@@ -69,6 +75,12 @@ func agentFacades() []agentFacade {
 			{"SetStorageStatus", storages, calls((*caller).setStorageStatus, "tag", "status").orGone()},
 			{"StorageWork", everything, calls(state.Provisioning.StorageWork).returns("work")},
 			{"WatchStorage", everything, calls(state.Provisioning.WatchStorage)},
+		}},
+
+		// For the controller: the open ports of any model.
+		{"Firewaller", controllerAgent, []agentRoute{
+			{"Exposure", everything, calls(state.Provisioning.Exposure)},
+			{"WatchExposure", everything, calls(state.Provisioning.WatchExposure)},
 		}},
 
 		// For the controller: the services of any model that keep a number of units.
@@ -105,6 +117,7 @@ func agentFacades() []agentFacade {
 			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},
 			{"RelationSettings", self, calls((*state.Unit).RelationSettings, "relation", "remote").returns("settings")},
 			{"Relations", self, calls((*state.Unit).Relations).returns("relations")},
+			{"RequestReboot", self, calls((*state.Unit).RequestReboot, "boot")},
 			{"Resource", self, calls((*state.Unit).Resource, "name")},
 			{"ServiceStatus", self, calls((*state.Unit).ServiceStatus)},
 			{"SetAgentStatus", self, calls((*caller).setAgentStatus, "tag", "status")},

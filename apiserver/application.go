@@ -83,7 +83,7 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	}
 	args := state.AddServiceParams{
 		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
-		Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: placements(a.Placement), Force: a.Force,
+		Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: c.placements(a.Placement), Force: a.Force,
 		Storage: a.Storage, Resources: a.Resources,
 	}
 	if args.Attach, err = storageTags(a.AttachStorage); err != nil {
@@ -105,9 +105,9 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	return w, err
 }
 
-func placements(list []*params.Placement) (out []string) {
+func (c *caller) placements(list []*params.Placement) (out []string) {
 	for _, p := range list {
-		out = append(out, p.String())
+		out = append(out, c.placementText(p))
 	}
 	return out
 }
@@ -162,7 +162,7 @@ func applicationAddUnits(
 			return params.AddApplicationUnitsResults{}, err
 		}
 	}
-	units, err := svc.AddUnits(ctx, p.NumUnits, placements(p.Placement), attach...)
+	units, err := svc.AddUnits(ctx, p.NumUnits, c.placements(p.Placement), attach...)
 	return params.AddApplicationUnitsResults{Units: units, Warnings: warnings.log(c)}, err
 }
 
@@ -316,11 +316,31 @@ func applicationDestroyRelation(ctx context.Context, c *caller, p params.Destroy
 	return r.Destroy(ctx, how)
 }
 
-func applicationExpose(ctx context.Context, c *caller, p params.ApplicationExpose) error {
+func applicationExpose(ctx context.Context, c *caller, p params.ApplicationExpose) (params.ExposeResult, error) {
 	if len(p.ExposedEndpoints) > 0 {
-		return entity.Errorf(entity.NotSupported, "a service is exposed as a whole: single endpoints are not supported yet")
+		return params.ExposeResult{}, entity.Errorf(entity.NotSupported, "a service is exposed as a whole: single endpoints are not supported yet")
 	}
-	return setExposed(ctx, c, p.ApplicationName, true)
+	if err := setExposed(ctx, c, p.ApplicationName, true); err != nil {
+		return params.ExposeResult{}, err
+	}
+	return params.ExposeResult{Warnings: unenforced(ctx, c).log(c)}, nil
+}
+
+// unenforced warns if the model's ports are open to everyone already.
+func unenforced(ctx context.Context, c *caller) (w warnings) {
+	config, err := c.model.Settings().Config(ctx)
+	if err == nil && config[entity.ConfigFirewallMode].Value == entity.FirewallNone {
+		err = entity.Errorf(entity.NotSupported, "the model's firewall-mode is none")
+	} else if err == nil {
+		err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error { return cloud.CheckFirewall(ctx) })
+	}
+	switch {
+	case errors.Is(err, entity.NotSupported):
+		w.add("all ports can be reached, whether their services are exposed or not: %v", err)
+	case err != nil:
+		logger.Debugf("cannot find out whether ports are closed: %v", err)
+	}
+	return w
 }
 
 func applicationUnexpose(ctx context.Context, c *caller, p params.ApplicationUnexpose) error {

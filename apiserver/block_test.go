@@ -98,6 +98,8 @@ var forUsers = map[string]string{
 	"ModelManager.ListModels":                 "login -",
 	"ModelManager.ModelInfo":                  "login -",
 	"ModelManager.ModelLeftovers":             "login -",
+	"ModelUpgrader.ControllerPrograms":        "superuser -",
+	"ModelUpgrader.UpgradeModel":              "login named",
 	"Status.WatchModel":                       "login -",
 	"ModelManager.ModifyModelAccess":          "login named",
 	"UserManager.AddUser":                     "superuser change",

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 
 	"juju/apiserver/params"
@@ -12,12 +13,14 @@ func clientFullStatus(ctx context.Context, c *caller, p params.StatusParams) (*p
 	if err != nil {
 		return nil, err
 	}
-	if status.Model.Version == "" {
-		status.Model.Version = c.server.config.Version
+	wanted, err := c.model.Settings().Programs(ctx)
+	if err != nil {
+		return nil, err
 	}
+	status.Model.Version = cmp.Or(wanted.Version, c.server.config.Version)
 	// Lost agents are marked before the patterns are matched, so that patterns can match
 	// them.
-	c.server.presence.mark(status)
+	c.server.presence.mark(status, wanted)
 	if err := state.MatchStatus(status, p.Patterns); err != nil {
 		return nil, err
 	}

@@ -19,9 +19,11 @@ type Cloud interface {
 	Series(ctx context.Context) ([]string, error)
 	// ConstraintRules says, among other things, which constraints have no effect.
 	ConstraintRules(ctx context.Context) (entity.ConstraintRules, error)
-	// Precheck returns an Invalid error if there can be no such machine. The series may be
-	// "" for any.
-	Precheck(ctx context.Context, series string, constraints entity.Constraints, placement string) error
+	// Precheck returns an Invalid error if there can be no such machine, or no such container on
+	// one. The series may be "" for any.
+	Precheck(ctx context.Context, series string, constraints entity.Constraints, at Place) error
+	// CheckFirewall returns a NotSupported error if the cloud does not close ports of its machines.
+	CheckFirewall(ctx context.Context) error
 }
 
 // askCloud calls ask with the cloud of the caller's model, or of the controller's own model if
@@ -154,22 +156,50 @@ func overModel(ctx context.Context, c *caller, constraints entity.Constraints) (
 	return entity.MergeConstraints(model, constraints), err
 }
 
-// containerScopes are the placements that name a container.
-var containerScopes = []string{"lxd", "lxc", "kvm"}
+// A Place is where a new machine is to be, as the user has asked for it.
+type Place struct {
+	Placement string // for the cloud to interpret; "" for anywhere
+	Container string // the type of a container; "" for a machine
+}
 
-// noContainers refuses placements in containers, which no cloud starts yet. doing is part of
-// the error: "add a machine".
-func noContainers(doing string, places []*params.Placement) error {
-	for _, p := range places {
-		if p == nil || !slices.Contains(containerScopes, p.Scope) {
+// placementText returns a placement as users write it. On the wire the scope of one that is for the
+// cloud may be the model.
+func (c *caller) placementText(p *params.Placement) string {
+	if p != nil && (p.Scope == c.model.UUID() || p.Scope == c.model.Name()) {
+		return p.Directive
+	}
+	return p.String()
+}
+
+// newPlaces returns the places of the new machines and containers for n units, each place once. The
+// units for which there is no placement may be anywhere.
+func (c *caller) newPlaces(n int, placements []*params.Placement) (all []Place) {
+	if len(placements) < n {
+		all = append(all, Place{})
+	}
+	for _, p := range placements[:min(n, len(placements))] {
+		at := Place{}
+		switch text := c.placementText(p); {
+		case entity.IsValidMachine(text):
 			continue
+		case entity.IsContainerType(p.Scope):
+			at.Container = p.Scope
+		case text != "new":
+			at.Placement = text
 		}
-		err := entity.Errorf(entity.NotSupported, "cannot %s in a container (%s): containers are not supported yet", doing, p)
-		if p.Directive == "" {
-			return entity.WithHint(err, "Use a machine of its own: leave %q away.", p.String())
+		if !slices.Contains(all, at) {
+			all = append(all, at)
 		}
-		return entity.WithHint(err, "Use the machine itself, by its number: juju add-unit SERVICE --to %s; "+
-			"or a new one: juju add-machine", p.Directive)
+	}
+	return all
+}
+
+// precheck asks the cloud about machines with these constraints at each of the places.
+func precheck(ctx context.Context, cloud Cloud, series string, constraints entity.Constraints, places []Place) error {
+	for _, at := range places {
+		if err := cloud.Precheck(ctx, series, constraints, at); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -179,9 +209,6 @@ func noContainers(doing string, places []*params.Placement) error {
 func checkDeploy(
 	ctx context.Context, c *caller, a params.ApplicationDeploy, charm []string,
 ) (series string, w warnings, err error) {
-	if err := noContainers(fmt.Sprintf("deploy %q", a.ApplicationName), a.Placement); err != nil {
-		return "", nil, err
-	}
 	if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
 		series = a.CharmOrigin.Base.Series()
 	}
@@ -193,7 +220,11 @@ func checkDeploy(
 		if err != nil {
 			return err
 		}
-		if err := cloud.Precheck(ctx, series, constraints, ""); err != nil {
+		places := c.newPlaces(a.NumUnits, a.Placement)
+		if !slices.Contains(places, Place{}) {
+			places = append([]Place{{}}, places...) // of units that are added later
+		}
+		if err := precheck(ctx, cloud, series, constraints, places); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, a.Constraints)
@@ -216,10 +247,8 @@ func checkUnits(
 	ctx context.Context, c *caller, p params.AddApplicationUnits, series, constraints string,
 ) (w warnings, err error) {
 	doing := fmt.Sprintf("add a unit to service %q", p.ApplicationName)
-	if err := noContainers(doing, p.Placement); err != nil {
-		return nil, err
-	}
-	if len(p.Placement) >= p.NumUnits {
+	places := c.newPlaces(p.NumUnits, p.Placement)
+	if len(places) == 0 {
 		return nil, nil // all units go to existing machines
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
@@ -241,7 +270,7 @@ func checkUnits(
 				have[0])
 			series = ""
 		}
-		return cloud.Precheck(ctx, series, all, "")
+		return precheck(ctx, cloud, series, all, places)
 	})
 	if err != nil {
 		return w, fmt.Errorf("cannot %s: %w", doing, err)
@@ -250,7 +279,8 @@ func checkUnits(
 }
 
 // checkMachine asks the cloud whether there can be such a machine, and returns its series.
-func checkMachine(ctx context.Context, c *caller, p params.AddMachineParams) (series string, w warnings, err error) {
+func checkMachine(ctx context.Context, c *caller, p params.AddMachineParams, at Place) (series string, w warnings,
+	err error) {
 	if p.Base != nil {
 		series = p.Base.Series()
 	}
@@ -262,7 +292,7 @@ func checkMachine(ctx context.Context, c *caller, p params.AddMachineParams) (se
 		if err != nil {
 			return err
 		}
-		if err := cloud.Precheck(ctx, series, constraints, p.Placement.String()); err != nil {
+		if err := cloud.Precheck(ctx, series, constraints, at); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, p.Constraints)
@@ -277,7 +307,7 @@ func checkMachine(ctx context.Context, c *caller, p params.AddMachineParams) (se
 // warnings are about the constraints given, which the user has set.
 func checkConstraints(ctx context.Context, c *caller, judged, given entity.Constraints) (w warnings, err error) {
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		if err := cloud.Precheck(ctx, "", judged, ""); err != nil {
+		if err := cloud.Precheck(ctx, "", judged, Place{}); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, given)

@@ -20,9 +20,10 @@ import (
 type dummyCloud struct{ provider.Environ }
 
 func (c dummyCloud) Precheck(
-	ctx context.Context, series string, constraints entity.Constraints, placement string,
+	ctx context.Context, series string, constraints entity.Constraints, at Place,
 ) error {
-	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Placement: placement})
+	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
+		Placement: at.Placement, Container: at.Container})
 }
 
 // onCloud makes a server ask a cloud.
@@ -98,10 +99,6 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 		}
 		return err
 	}
-	container := func(err error) {
-		t.Helper()
-		check("a container", err, entity.NotSupported, "containers are not supported yet")
-	}
 	refusals := func() {
 		check("deploy", deploy(client.DeployArgs{CharmURL: mysql, Constraints: parsed(t, "arch=s390x")}), entity.Invalid,
 			`cannot deploy "x": `+arch)
@@ -109,19 +106,26 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 			`series "xenial" is not available: the cloud has jammy, noble`)
 		check("deploy of an old charm", deploy(client.DeployArgs{CharmURL: old}), entity.Invalid,
 			"the charm's series trusty, xenial are not available: the cloud has jammy, noble")
-		container(deploy(client.DeployArgs{CharmURL: mysql, Placement: []string{"lxd:0"}}))
+		check("deploy in a container", deploy(client.DeployArgs{CharmURL: mysql, Placement: []string{"kvm:0"}}), entity.Invalid,
+			`cannot deploy "x": the cloud has no kvm containers`)
+		check("deploy in a zone", deploy(client.DeployArgs{CharmURL: mysql, Placement: []string{"zone=a"}}), entity.Invalid,
+			`cannot deploy "x": zone=a placement is invalid`)
 		check("add-unit", third(c.AddUnits(ctx, "needy", 1, nil)), entity.Invalid, `cannot add a unit to service "needy": `+
 			arch)
-		container(third(c.AddUnits(ctx, "there", 1, []string{"lxd:0"})))
-		container(third(c.AddUnits(ctx, "there", 1, []string{"kvm"})))
+		check("add-unit in a container", third(c.AddUnits(ctx, "there", 2, []string{"0", "kvm"})), entity.Invalid,
+			`cannot add a unit to service "there": the cloud has no kvm containers`)
+		check("add-unit in a zone", third(c.AddUnits(ctx, "there", 1, []string{"zone=a"})), entity.Invalid,
+			`cannot add a unit to service "there": zone=a placement is invalid`)
 		check("add-machine", third(c.AddMachine(ctx, client.MachineArgs{Constraints: parsed(t, "arch=s390x")})),
 			entity.Invalid, "cannot add a machine: "+arch)
 		check("add-machine of a series", third(c.AddMachine(ctx, client.MachineArgs{Series: "xenial"})), entity.Invalid,
 			`series "xenial" is not available`)
 		check("add-machine at a place", third(c.AddMachine(ctx, client.MachineArgs{Placement: "zone=a"})), entity.Invalid,
 			"zone=a placement is invalid")
-		container(third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd:0"})))
-		container(third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd"})))
+		check("add-machine in a container", third(c.AddMachine(ctx, client.MachineArgs{Placement: "kvm"})), entity.Invalid,
+			"cannot add a machine: the cloud has no kvm containers")
+		check("add-machine in a bad container", third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd:web"})),
+			entity.Invalid, `cannot add a machine: invalid value "web" for "lxd" scope: expected machine-id`)
 		check("set-constraints", second(c.SetServiceConstraints(ctx, "there", parsed(t, "arch=s390x"))), entity.Invalid,
 			"cannot set constraints: "+arch)
 		check("set-model-constraints", second(c.SetModelConstraints(ctx, parsed(t, "arch=s390x"))), entity.Invalid,
@@ -153,6 +157,44 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	if _, _, err := c.AddMachine(ctx,
 		client.MachineArgs{Placement: "valid", Constraints: parsed(t, "arch=arm64")}); err != nil {
 		t.Errorf("what the cloud has: %v", err)
+	}
+}
+
+// Machines, containers and units are where they are placed; the scope of a zone may be the model.
+func TestPlacementsOnACloudWithZones(t *testing.T) {
+	t.Parallel()
+	cloud := dummytest.New(nil)
+	cloud.SetZones("a", "b")
+	w := newWorld(t, onCloud(cloud))
+	ctx := t.Context()
+	c := w.dial(w.adminInfo(w.st.UUID()))
+	mysql := statetest.Charm(t, w.st, statetest.MySQL)
+	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "db", CharmURL: mysql, Units: 1,
+		Placement: []string{"zone=b"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, inUnits := c.AddUnits(ctx, "db", 2, []string{"lxd:0", w.st.UUID() + ":zone=a"})
+	for _, err := range []error{inUnits, third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd:0"})),
+		third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd"})),
+		third(c.AddMachine(ctx, client.MachineArgs{Placement: "zone=b"}))} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	all, err := w.st.Machines(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range all {
+		info, err := m.Info(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.TrimSpace(m.ID()+" "+info.Placement))
+	}
+	if want := "0 zone=b, 0/lxd/0, 0/lxd/1, 1 zone=a, 2, 2/lxd/0, 3 zone=b"; strings.Join(got, ", ") != want {
+		t.Errorf("the machines are %s, want %s", strings.Join(got, ", "), want)
 	}
 }
 
@@ -200,6 +242,36 @@ func TestWarningsOfIgnoredConstraints(t *testing.T) {
 	check("deploy --series xenial --force", warnings, err, `series "xenial" is not available: hooks run on "trixie"`)
 	if svc, err := w.st.Service(ctx, "forced"); err != nil || svc.Series() != "trixie" {
 		t.Errorf("status shows the series %q (%v), hooks see trixie", svc.Series(), err)
+	}
+}
+
+// A service is exposed also where that changes nothing, and the user is warned.
+func TestWarningsOfOpenPorts(t *testing.T) {
+	t.Parallel()
+	cloud := dummytest.New(nil)
+	w := newWorld(t, onCloud(cloud))
+	ctx := t.Context()
+	c := w.dial(w.adminInfo(w.st.UUID()))
+	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "mysql",
+		CharmURL: statetest.Charm(t, w.st, statetest.MySQL)}); err != nil {
+		t.Fatal(err)
+	}
+	check := func(c *client.Conn, service string, want ...string) {
+		t.Helper()
+		warnings, err := c.Expose(ctx, service)
+		if err != nil || !slices.Equal(warnings, want) {
+			t.Errorf("expose: got warnings %q, %v, want %q", warnings, err, want)
+		}
+	}
+	const all = "all ports can be reached, whether their services are exposed or not: "
+	check(c, "mysql")
+	cloud.Break("CheckFirewall")
+	check(c, "mysql")
+	cloud.Mend("CheckFirewall")
+	cloud.SetNoFirewall()
+	check(c, "mysql", all+"the dummy has no firewall")
+	if s, err := w.st.Service(ctx, "mysql"); err != nil || !s.IsExposed() {
+		t.Errorf("the service is not exposed (%v)", err)
 	}
 }
 

@@ -47,9 +47,9 @@ type Limits struct {
 	PingEvery, Silence, WriteTime time.Duration
 
 	// Charm is the maximum size of an archive in bytes, Resource that of the file of a resource,
-	// UploadTime the time for an upload.
-	Charm, Resource int64
-	UploadTime      time.Duration
+	// Programs that of an archive of programs, UploadTime the time for an upload.
+	Charm, Resource, Programs int64
+	UploadTime                time.Duration
 	// Uploads is how many uploads can be in progress, and UserUploads how many of one user.
 	// UploadBytes is how much disk they can use together until they are in the store. Beyond
 	// that clients are told to try again. JudgedUploads is how many archives are read at the
@@ -77,7 +77,7 @@ func limitsFor(files int) Limits {
 		Frame: 16 << 20, LoginFrame: 64 << 10,
 		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
-		Charm: 512 << 20, Resource: 1 << 30, UploadTime: 10 * time.Minute,
+		Charm: 512 << 20, Resource: 1 << 30, Programs: 512 << 20, UploadTime: 10 * time.Minute,
 		Uploads: 32, UserUploads: 8, UploadBytes: 2 << 30, JudgedUploads: 2,
 		Downloads: 32, DownloadWait: 10 * time.Second, DownloadTime: 10 * time.Minute,
 	}

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 
 	"juju/apiserver/params"
 	"juju/state"
@@ -26,10 +27,7 @@ func machineManagerAddMachines(
 func addMachine(ctx context.Context, c *caller, p params.AddMachineParams) (id string, w warnings, err error) {
 	place := p.Placement
 	if p.ContainerType != "" || p.ParentID != "" {
-		place = &params.Placement{Scope: orElse(p.ContainerType, containerScopes[0]), Directive: p.ParentID}
-	}
-	if err := noContainers("add a machine", []*params.Placement{place}); err != nil {
-		return "", nil, err
+		place = &params.Placement{Scope: orElse(p.ContainerType, "lxd"), Directive: p.ParentID}
 	}
 	if p.Placement != nil && p.Placement.Scope == params.MachineScope {
 		return "", nil, entity.Errorf(entity.Invalid, "machine-id cannot be specified when adding machines")
@@ -39,13 +37,22 @@ func addMachine(ctx context.Context, c *caller, p params.AddMachineParams) (id s
 			return "", nil, entity.Errorf(entity.NotSupported, "cannot add a machine with job %q: not supported yet", job)
 		}
 	}
-	args := state.AddMachineParams{Constraints: p.Constraints.String(), Placement: p.Placement.String(), Jobs: p.Jobs}
+	args := state.AddMachineParams{Constraints: p.Constraints.String(), Jobs: p.Jobs}
+	if place != nil && entity.IsContainerType(place.Scope) {
+		if place.Directive != "" && !entity.IsValidMachine(place.Directive) {
+			return "", nil, entity.Errorf(entity.Invalid, "cannot add a machine: invalid value %q for %q scope: expected machine-id",
+				place.Directive, place.Scope)
+		}
+		args.Container, args.Host = place.Scope, place.Directive
+	} else {
+		args.Placement = c.placementText(place)
+	}
 	if p.InstanceID != "" {
 		err = manualMachine(c, p, &args)
 	} else if p.Nonce != "" || len(p.Addresses) > 0 || p.Hardware != (params.HardwareCharacteristics{}) {
 		err = entity.Errorf(entity.Invalid, "cannot add a machine: nonce, addresses and hardware need an instance id")
 	} else {
-		args.Series, w, err = checkMachine(ctx, c, p)
+		args.Series, w, err = checkMachine(ctx, c, p, Place{args.Placement, args.Container})
 	}
 	if err != nil {
 		return "", w, err
@@ -99,21 +106,23 @@ func machineManagerDestroyMachines(
 
 func machineManagerRetryProvisioning(
 	ctx context.Context, c *caller, p params.RetryProvisioningArgs,
-) (params.ErrorResults, error) {
+) (params.RetryProvisioningResults, error) {
 	tags := p.Machines
 	if p.All {
 		if len(tags) > 0 {
-			return params.ErrorResults{}, entity.Errorf(entity.Invalid, "cannot retry all machines and some by name")
+			return params.RetryProvisioningResults{}, entity.Errorf(entity.Invalid,
+				"cannot retry all machines and some by name")
 		}
 		failed, err := c.model.Provisioning().FailedMachines(ctx)
 		if err != nil {
-			return params.ErrorResults{}, err
+			return params.RetryProvisioningResults{}, err
 		}
 		for _, m := range failed {
 			tags = append(tags, params.TagOf(entity.MachineTag(m.ID())))
 		}
 	}
-	return outcomes(c, "RetryProvisioning", tags, func(tag params.Tag) error {
+	var w warnings // the same for each machine
+	results := outcomes(c, "RetryProvisioning", tags, func(tag params.Tag) error {
 		if err := isKind(tag, entity.KindMachine); err != nil {
 			return err
 		}
@@ -121,6 +130,29 @@ func machineManagerRetryProvisioning(
 		if err != nil {
 			return err
 		}
-		return m.RetryProvisioning(ctx)
-	}), nil
+		if p.Constraints != nil {
+			if w, err = checkRetry(ctx, c, m, *p.Constraints); err != nil {
+				return fmt.Errorf("cannot retry provisioning of machine %s: %w", tag.ID, err)
+			}
+		}
+		return m.RetryProvisioning(ctx, p.Constraints)
+	})
+	return params.RetryProvisioningResults{ErrorResults: results, Warnings: w.log(c)}, nil
+}
+
+// checkRetry asks the cloud whether a machine can have other constraints.
+func checkRetry(ctx context.Context, c *caller, m *state.Machine, constraints entity.Constraints) (w warnings,
+	err error) {
+	info, err := m.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		// The machine keeps its series, which has been checked.
+		if err := cloud.Precheck(ctx, "", constraints, Place{info.Placement, info.Container}); err != nil {
+			return err
+		}
+		return w.ignored(ctx, c, cloud, constraints)
+	})
+	return w, err
 }

@@ -18,18 +18,11 @@ type ManualHosts interface {
 	Script(st *state.State, machine entity.MachineInfo, password string) (string, error)
 }
 
-// noManualHosts is the error where only this host reaches the controller.
-func noManualHosts() error {
-	return entity.WithHint(entity.Errorf(entity.NotSupported,
-		"cannot add a host: this controller listens on loopback addresses only, where no other host reaches it"),
-		"A controller on a cloud with a network can have hosts: juju bootstrap lxd")
-}
-
 // manualMachine fills in what state records of a manual machine.
 func manualMachine(c *caller, p params.AddMachineParams, args *state.AddMachineParams) error {
 	hosts := c.server.config.ManualHosts
 	if hosts == nil {
-		return noManualHosts()
+		return entity.NoHosts()
 	}
 	if !entity.IsManualInstance(p.InstanceID) {
 		return entity.Errorf(entity.Invalid, "cannot add a machine: %q is no instance of a manual machine", p.InstanceID)
@@ -66,10 +59,10 @@ func machineManagerProvisioningScript(
 
 func provisioningScript(ctx context.Context, c *caller, p params.ProvisioningScriptParams) (string, error) {
 	if c.server.config.ManualHosts == nil {
-		return "", noManualHosts()
+		return "", entity.NoHosts()
 	}
-	if p.DataDir != "" && p.DataDir != dataDir {
-		return "", entity.Errorf(entity.NotSupported, "the agents of machines are in %s, not in %s", dataDir, p.DataDir)
+	if p.DataDir != "" && p.DataDir != entity.DataDir {
+		return "", entity.Errorf(entity.NotSupported, "the agents of machines are in %s, not in %s", entity.DataDir, p.DataDir)
 	}
 	m, err := c.model.Machine(ctx, p.MachineID)
 	if err != nil {
@@ -93,6 +86,3 @@ func provisioningScript(ctx context.Context, c *caller, p params.ProvisioningScr
 	}
 	return script, c.model.Agents().SetPassword(ctx, entity.MachineTag(m.ID()), password)
 }
-
-// dataDir is the directory of everything of agents on machines of their own.
-const dataDir = "/var/lib/juju"

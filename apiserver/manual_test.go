@@ -23,7 +23,8 @@ func withHosts(c *Config) { c.ManualHosts = fakeHosts{} }
 
 func manualArgs() client.MachineArgs {
 	return client.MachineArgs{Series: "bookworm", Hardware: entity.Hardware{Arch: "amd64", Cores: 2, Mem: 2048,
-		RootDisk: 8192}, Manual: entity.Instance{ID: "manual:db", Nonce: "manual:db:1", Addresses: []string{"10.0.0.7", "db"}}}
+		RootDisk: 8192}, Manual: entity.Instance{ID: "manual:db", Nonce: "manual:db:1", Addresses: []string{"10.0.0.7", "db"}},
+		Placement: "ssh:root@db:2222"}
 }
 
 func TestAManualMachine(t *testing.T) {
@@ -39,7 +40,7 @@ func TestAManualMachine(t *testing.T) {
 	w.ok(err)
 	status, err := c.Status(ctx)
 	w.ok(err)
-	if got := status.Machines[0]; m.InstanceID() != "manual:db" || got.Series != "bookworm" ||
+	if got := status.Machines[0]; m.InstanceID() != "manual:db" || got.SSH != "root@db:2222" || got.Series != "bookworm" ||
 		got.Hardware != "arch=amd64 cores=2 mem=2048M root-disk=8192M" || fmt.Sprint(got.Addresses) != "[10.0.0.7 db]" {
 		t.Errorf("the machine is %+v", got)
 	}
@@ -117,7 +118,7 @@ func TestRefusedManualMachines(t *testing.T) {
 			a.Manual.ID = ""
 		},
 		"cannot add a machine: a manual machine needs a nonce": func(a *client.MachineArgs) { a.Manual.Nonce = "" },
-		"cannot add a machine: a manual machine is no container, and has no placement and no constraints": func(
+		"cannot add a machine: a manual machine is no container, and has no constraints": func(
 			a *client.MachineArgs) {
 			a.Constraints = parsed(t, "mem=1G")
 		},

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,7 @@ func modelInfo(
 			ModelDescription: entity.ModelDescription{
 				Name: row.Name, UUID: row.UUID, Type: params.ModelType, ControllerUUID: c.server.controller.UUID(),
 				IsController: row.UUID == c.server.controllerModel.UUID(), ProviderType: status.Model.Cloud,
-				OwnerTag: entity.UserTag(row.Owner), Life: status.Model.Life.String(), AgentVersion: c.server.config.Version,
+				OwnerTag: entity.UserTag(row.Owner), Life: status.Model.Life.String(), AgentVersion: cmp.Or(status.Model.Version, c.server.config.Version),
 			},
 			Users: []entity.ModelUser{}, Machines: []entity.ModelMachine{},
 		},

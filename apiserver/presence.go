@@ -33,6 +33,8 @@ type presenceEntry struct {
 	conns    []*line
 	left     time.Time              // when the last connection ended
 	failures []entity.WorkerFailure // what the agent says of its workers
+	programs entity.Programs        // that the agent last came with
+	upgrade  string                 // why it can't run others
 }
 
 // A line is a connection of an agent.
@@ -67,7 +69,7 @@ func newPresence(now func() time.Time) *presence {
 }
 
 // arrive records a connection of an agent; leave records its end.
-func (p *presence) arrive(model string, tag entity.Tag, conn *line) (leave func()) {
+func (p *presence) arrive(model string, tag entity.Tag, conn *line, programs entity.Programs) (leave func()) {
 	key := presenceKey{model, tag}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +80,7 @@ func (p *presence) arrive(model string, tag entity.Tag, conn *line) (leave func(
 	} else if len(e.conns) == 0 {
 		p.gone--
 	}
-	e.conns, e.failures = append(e.conns, conn), nil
+	e.conns, e.failures, e.programs, e.upgrade = append(e.conns, conn), nil, programs, ""
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -153,6 +155,25 @@ func (p *presence) failures(model string, tag entity.Tag) []entity.WorkerFailure
 	return nil
 }
 
+// setUpgradeError records why a connected agent can't run the programs that it should.
+func (p *presence) setUpgradeError(model string, tag entity.Tag, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.agents[presenceKey{model, tag}]; e != nil && len(e.conns) > 0 {
+		e.upgrade = text
+	}
+}
+
+// programs returns those that an agent last came with, and why it can't run others.
+func (p *presence) programs(model string, tag entity.Tag) (entity.Programs, string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.agents[presenceKey{model, tag}]; e != nil {
+		return e.programs, e.upgrade
+	}
+	return entity.Programs{}, ""
+}
+
 // forget drops agents that have been absent for longer than lostAfter: no entry means the
 // same.
 func (p *presence) forget() {
@@ -194,9 +215,15 @@ func (p *presence) lost(model string, tag entity.Tag) (since time.Time, lost boo
 	return since, !since.IsZero() && p.now().Sub(since) > lostAfter
 }
 
+// A presentAgent is what a status shows of an agent that is present, and is not in the database.
+type presentAgent struct {
+	programs entity.Programs
+	upgrade  string
+}
+
 // present returns the agents of a model that are not lost. The zero tag is among them
 // while agents that have not connected to this process yet count as present.
-func (p *presence) present(model string) map[entity.Tag]bool {
+func (p *presence) present(model string) map[entity.Tag]presentAgent {
 	tags := []entity.Tag{{}}
 	p.mu.Lock()
 	for key := range p.agents {
@@ -205,17 +232,18 @@ func (p *presence) present(model string) map[entity.Tag]bool {
 		}
 	}
 	p.mu.Unlock()
-	present := map[entity.Tag]bool{}
+	present := map[entity.Tag]presentAgent{}
 	for _, tag := range tags {
 		if _, lost := p.lost(model, tag); !lost {
-			present[tag] = true
+			programs, upgrade := p.programs(model, tag)
+			present[tag] = presentAgent{programs, upgrade}
 		}
 	}
 	return present
 }
 
 // watch returns a channel that passes on the events of changes, and also fires when an
-// agent of the model is lost or comes back. It ends with ctx or with changes.
+// agent of the model is lost or comes back, or runs other programs. It ends with ctx or with changes.
 //
 // Whether an agent is lost is not in the database, and follows from time alone when it
 // stops answering. So watch compares every presenceTick, in memory.
@@ -248,8 +276,9 @@ func (p *presence) watch(ctx context.Context, model string, changes <-chan struc
 	return out
 }
 
-// mark marks lost agents in a status. This is done here, so that all clients show the same.
-func (p *presence) mark(status *entity.ModelStatus) {
+// mark marks lost agents in a status, and says which programs each agent runs and whether it is to run
+// those that are wanted instead. This is done here, so that all clients show the same.
+func (p *presence) mark(status *entity.ModelStatus, wanted entity.Programs) {
 	model := status.Model.UUID
 	var machines func([]entity.MachineStatus)
 	machines = func(list []entity.MachineStatus) {
@@ -260,6 +289,7 @@ func (p *presence) mark(status *entity.ModelStatus) {
 				m.Status.Status == entity.StatusStarted {
 				m.Status = entity.Status{Status: entity.StatusDown, Message: agentLost, Since: since}
 			}
+			p.markPrograms(model, entity.MachineTag(m.ID), wanted, &m.AgentVersion, &m.Status, entity.StatusStarted)
 			machines(m.Containers)
 		}
 	}
@@ -278,11 +308,31 @@ func (p *presence) mark(status *entity.ModelStatus) {
 					}
 				}
 			}
+			p.markPrograms(model, entity.UnitTag(u.Name), wanted, &u.AgentVersion, &u.Agent, entity.StatusIdle)
 			units(u.Subordinates)
 		}
 	}
 	for i := range status.Services {
 		units(status.Services[i].Units)
+	}
+}
+
+// markPrograms says which version an agent runs. If its status is the word for all is well, and has no
+// message, it says that the agent has yet to be upgraded, or why it can't be.
+func (p *presence) markPrograms(
+	model string, tag entity.Tag, wanted entity.Programs, version *string, status *entity.Status, well entity.StatusWord,
+) {
+	runs, failed := p.programs(model, tag)
+	*version = runs.Version
+	if runs.Version == "" || wanted.SHA256 == "" || runs.Are(wanted) || status.Status != well || status.Message != "" {
+		return
+	}
+	if newer, err := entity.CompareVersions(runs.Version, wanted.Version); err != nil || newer > 0 {
+		return
+	}
+	status.Message = failed
+	if failed == "" {
+		status.Message = "upgrade to " + wanted.Version + " is pending"
 	}
 }
 

@@ -31,7 +31,7 @@ func TestPresence(t *testing.T) {
 				{Name: "a/1", Agent: entity.Status{Status: entity.StatusAllocating}, Workload: active},
 			}}},
 		}
-		p.mark(status)
+		p.mark(status, entity.Programs{})
 		for _, m := range status.Machines {
 			out += string(m.Status.Status) + " "
 		}
@@ -46,13 +46,13 @@ func TestPresence(t *testing.T) {
 		}
 	}
 	check("just started, no agent is back yet", well)
-	leaveM := p.arrive("m", entity.MachineTag("0"), here())
-	leaveA := p.arrive("m", entity.UnitTag("a/0"), here())
-	again := p.arrive("m", entity.UnitTag("a/0"), here()) // the new connection begins before the old one ends
-	p.arrive("other", entity.UnitTag("s/0"), here())
+	leaveM := p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
+	leaveA := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+	again := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{}) // the new connection begins before the old one ends
+	p.arrive("other", entity.UnitTag("s/0"), here(), entity.Programs{})
 	now = now.Add(lostAfter + 1)
 	check("the subordinate never came back", "started pending started idle/active lost/error allocating/active ")
-	p.arrive("m", entity.UnitTag("s/0"), here())
+	p.arrive("m", entity.UnitTag("s/0"), here(), entity.Programs{})
 	leaveA()
 	leaveM()
 	check("left just now, but for a/0's second connection", well)
@@ -64,12 +64,12 @@ func TestPresence(t *testing.T) {
 	if since, lost := p.lost("m", entity.UnitTag("a/0")); !lost || !since.Equal(now.Add(-lostAfter-1)) {
 		t.Errorf("a/0 is lost %v since %v", lost, since)
 	}
-	p.arrive("m", entity.UnitTag("a/0"), here())
+	p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
 	check("it is back", "down pending started idle/active idle/error allocating/active ")
 
 	// A stopped process keeps its connection, and does not answer pings.
 	conn := here()
-	p.arrive("m", entity.MachineTag("0"), conn)
+	p.arrive("m", entity.MachineTag("0"), conn, entity.Programs{})
 	conn.ping(now)
 	now = now.Add(answerTime + 1)
 	check("a ping is unanswered", "started pending started idle/active idle/error allocating/active ")
@@ -84,7 +84,7 @@ func TestPresence(t *testing.T) {
 	check("it goes on", well)
 
 	for i := range 5 * goneKept {
-		p.arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)), here())()
+		p.arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)), here(), entity.Programs{})()
 		now = now.Add(time.Second)
 	}
 	if n := len(p.agents); n > goneKept+10 || p.gone > goneKept {
@@ -100,7 +100,7 @@ func TestPresenceWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		p := newPresence(time.Now)
-		leave := p.arrive("m", entity.UnitTag("a/0"), here())
+		leave := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
 		changes := make(chan struct{})
 		events := p.watch(ctx, "m", changes)
 		expect := func(what string, want bool) {
@@ -125,13 +125,13 @@ func TestPresenceWatch(t *testing.T) {
 		expect("an agent has left just now", false)
 		time.Sleep(lostAfter)
 		expect("it is lost", true)
-		leave = p.arrive("m", entity.UnitTag("a/0"), here())
+		leave = p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
 		expect("it is back", true)
-		p.arrive("m", entity.UnitTag("never/0"), here())
+		p.arrive("m", entity.UnitTag("never/0"), here(), entity.Programs{})
 		expect("so is one that counted as lost", true)
-		p.arrive("other", entity.UnitTag("a/0"), here())
+		p.arrive("other", entity.UnitTag("a/0"), here(), entity.Programs{})
 		leave()
-		p.arrive("m", entity.UnitTag("a/0"), here())
+		p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
 		time.Sleep(lostAfter)
 		expect("another model's agent has come, and one has only reconnected", false)
 		close(changes)
@@ -162,9 +162,9 @@ func TestDepartures(t *testing.T) {
 		}
 	}
 	signalled(true, "at first")
-	first, second := p.arrive("m", entity.MachineTag("0"), here()), p.arrive("m", entity.MachineTag("0"), here())
-	other := p.arrive("m", entity.MachineTag("1"), here())
-	unit, elsewhere := p.arrive("m", entity.UnitTag("a/0"), here()), p.arrive("n", entity.MachineTag("0"), here())
+	first, second := p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{}), p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
+	other := p.arrive("m", entity.MachineTag("1"), here(), entity.Programs{})
+	unit, elsewhere := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{}), p.arrive("n", entity.MachineTag("0"), here(), entity.Programs{})
 	first()
 	unit()
 	elsewhere()
@@ -177,7 +177,7 @@ func TestDepartures(t *testing.T) {
 	if _, open := <-gone; open {
 		t.Error("a signal at the end")
 	}
-	p.arrive("m", entity.MachineTag("0"), here())()
+	p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{})()
 	if len(p.departures) > 0 {
 		t.Error("a watch is left")
 	}

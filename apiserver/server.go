@@ -34,6 +34,7 @@ type Config struct {
 	Dashboard   http.Handler    // for all paths that are not the API's; may be nil
 	Series      string          // of new models' machines, if the user names none
 	Programs    *Programs       // what new machines download; nil for none
+	Upgrades    Upgrades        // nil if the controller's programs can't be replaced
 	ManualHosts ManualHosts     // nil if the controller can't be reached from other hosts
 	// Cloud opens the cloud of a model; nil to ask no cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)

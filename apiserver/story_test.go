@@ -99,7 +99,7 @@ func TestUsersStory(t *testing.T) {
 	if units, _, err := c.AddUnits(ctx, "wordpress", 1, nil); err != nil || len(units) != 1 || units[0] != "wordpress/1" {
 		t.Fatal(units, err)
 	}
-	if err := c.Expose(ctx, "wordpress"); err != nil {
+	if _, err := c.Expose(ctx, "wordpress"); err != nil {
 		t.Fatal(err)
 	}
 	if id, _, err := c.AddMachine(ctx, client.MachineArgs{Constraints: constraints, Series: "jammy"}); err != nil ||
@@ -292,7 +292,7 @@ func TestAgentsStory(t *testing.T) {
 	}
 
 	uniter := w.uniter(u0)
-	if info, err := uniter.Unit(ctx, u0); err != nil || info.Machine != "0" || info.PrivateAddress != "127.9.9.9" {
+	if info, err := uniter.Unit(ctx, u0); err != nil || info.Machine != "0" || info.PrivateAddress != "127.9.0.10" {
 		t.Error(info, err)
 	}
 	unitChanges, err := uniter.WatchUnit(ctx, u0)

@@ -218,7 +218,8 @@ func TestLostRights(t *testing.T) {
 		defer log.Close()
 		var first params.ErrorResult
 		w.ok(log.ReadJSON(&first))
-		w.ok(ours.Expose(ctx, "mysql"))
+		_, err = ours.Expose(ctx, "mysql")
+		w.ok(err)
 
 		w.ok(lose(user))
 		if err := ours.Unexpose(ctx, "mysql"); !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {

@@ -3,6 +3,7 @@ package charm
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Meta is the content of metadata.yaml.
@@ -201,4 +202,17 @@ func (m *Meta) parseExtraBindings(fs fields, relations map[string]bool) error {
 	}
 	slices.Sort(m.ExtraBindings)
 	return nil
+}
+
+// Unfit returns why a service can't be upgraded to the charm, as far as that depends on what never
+// changes in the service, and what the user can do; "" if it can.
+func (m *Meta) Unfit(series string, subordinate, forceSeries bool) (why, hint string) {
+	switch {
+	case m.Subordinate != subordinate:
+		return "cannot change a service's subordinacy", "Deploy the charm as another service."
+	case len(m.Series) > 0 && !slices.Contains(m.Series, series) && !forceSeries:
+		return "cannot upgrade charm, only these series are supported: " + strings.Join(m.Series, ", "),
+			"To upgrade to it anyway: --force-series"
+	}
+	return "", ""
 }

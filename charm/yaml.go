@@ -45,6 +45,16 @@ func parseUserYAML(file string, data []byte) (field, error) {
 	return rootOf(field{file: file, node: node, log: &warnings{file: file}}, err)
 }
 
+// ParseValue returns the value in YAML that a user wrote, as JSON would decode it: dates are text,
+// and an unquoted yes is a boolean. It is nil if there is none.
+func ParseValue(text []byte) (any, error) {
+	node, err := safeyaml.Parse(text, safeyaml.Default)
+	if err != nil || node == nil {
+		return nil, err
+	}
+	return field{file: "value", line: node.Line, node: safeyaml.Resolve(node)}.value()
+}
+
 func rootOf(root field, err error) (field, error) {
 	if bad := (*safeyaml.Error)(nil); errors.As(err, &bad) {
 		return field{}, &FileError{File: root.file, Line: bad.Line, Err: bad.Err}

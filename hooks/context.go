@@ -87,12 +87,15 @@ type ContextParams struct {
 	ModelUUID    string
 	APIAddresses []string // host:port
 	Machine      string   // id of the machine, "0"
+	Zone         string   // the machine's availability zone; "" in a cloud without zones
 	Principal    string   // the unit that a subordinate belongs to, or ""
 	ResourcesDir string   // where the files of resources are kept, in a directory for each
 	// Settings are those of the model, by key; the environment has its proxies.
 	Settings   map[string]string
 	Leadership Leadership
 
+	// CanReboot says that the hook may have its machine restarted.
+	CanReboot bool
 	// LockExempt says that the hook runs beside others of the machine.
 	LockExempt bool
 	// Waiting is called when the hook must wait for another, with a description of that.
@@ -112,6 +115,7 @@ type Context struct {
 	log     LogFunc
 
 	charmDir string // set by Run, as is log
+	abort    func() // ends the hook at once; set by Run
 
 	// mu guards what follows. It is held while the backend is read, so that a
 	// fact that two tools ask for at once is read once, and is the same for both.
@@ -128,6 +132,7 @@ type Context struct {
 	goal     *entity.GoalState
 	meta     *charm.Meta
 	failure  string // the message of juju-fail, or action-fail
+	reboot   Reboot
 
 	results        map[string]any // from action-set
 	stdout, stderr captured       // of a task

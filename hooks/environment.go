@@ -60,7 +60,7 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set("JUJU_ENV_UUID", p.ModelUUID)
 	set("JUJU_API_ADDRESSES", strings.Join(p.APIAddresses, " "))
 	set("JUJU_MACHINE_ID", p.Machine)
-	set("JUJU_AVAILABILITY_ZONE", "") // no cloud has zones yet
+	set("JUJU_AVAILABILITY_ZONE", p.Zone)
 	set("JUJU_VERSION", charm.Contract.String())
 	set("CLOUD_API_VERSION", "") // only Kubernetes has one
 	set("JUJU_SLA", "unsupported")

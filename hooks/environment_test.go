@@ -44,7 +44,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	hctx, err := NewContext(r.backend, func() ContextParams {
 		p := testParams(Info{Kind: RelationDeparted, RelationID: 0, RemoteUnit: "mysql/3"})
-		p.DepartingUnit, p.Principal = "mysql/3", "haproxy/2"
+		p.DepartingUnit, p.Principal, p.Zone = "mysql/3", "haproxy/2", "eu-1"
 		return p
 	}())
 	if err != nil {
@@ -68,7 +68,7 @@ func TestEnvironment(t *testing.T) {
 		"JUJU_AGENT_SOCKET":         filepath.Join(r.params.RunDir, "agent.socket"),
 		"JUJU_AGENT_SOCKET_ADDRESS": filepath.Join(r.params.RunDir, "agent.socket"),
 		"JUJU_AGENT_SOCKET_NETWORK": "unix",
-		"JUJU_AVAILABILITY_ZONE":    "",
+		"JUJU_AVAILABILITY_ZONE":    "eu-1",
 		"JUJU_CHARM_FTP_PROXY":      "",
 		"JUJU_CHARM_HTTPS_PROXY":    "",
 		"JUJU_CHARM_HTTP_PROXY":     "",

@@ -21,15 +21,15 @@ const lockPause = 2 * time.Millisecond
 // each of them would be more than people can read.
 const sayAfter = time.Second
 
-// lockMachine waits until this process alone holds the lock at path, or ctx is done. who is what
+// LockMachine waits until this process alone holds the lock at path, or ctx is done. who is what
 // others read of the holder. If it has to wait for longer than sayAfter, it calls waiting once,
 // with what the holder says of itself.
 //
 // The lock is an flock, which ends with its holder. A blocked flock can't be cancelled, and would
-// wake up holding the lock. So lockMachine waits for the end of a FIFO beside the lock, which the
+// wake up holding the lock. So LockMachine waits for the end of a FIFO beside the lock, which the
 // holder keeps open for writing: the FIFO ends when the holder releases the lock or dies, and a
 // read from it can be cancelled.
-func lockMachine(ctx context.Context, path, who string, waiting func(holder string)) (unlock func(), err error) {
+func LockMachine(ctx context.Context, path, who string, waiting func(holder string)) (unlock func(), err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("cannot take the machine's hook lock: %w", err)

@@ -22,7 +22,7 @@ func TestLockMachine(t *testing.T) {
 		all.Go(func() {
 			for range times {
 				ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
-				unlock, err := lockMachine(ctx, path, "me", func(string) {})
+				unlock, err := LockMachine(ctx, path, "me", func(string) {})
 				cancel()
 				if err != nil {
 					t.Error(err)
@@ -48,21 +48,21 @@ func TestLockMachine(t *testing.T) {
 func TestLockMachineCancelled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lockMachine(context.Background(), path, "me", func(string) {})
+	unlock, err := LockMachine(context.Background(), path, "me", func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	soon := func(string) { t.Error("it says at once that it waits") }
-	if _, err := lockMachine(ctx, path, "me", soon); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := LockMachine(ctx, path, "me", soon); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting ended with %v", err)
 	}
 	got := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
 		defer cancel()
-		unlock, err := lockMachine(ctx, path, "me", func(string) {})
+		unlock, err := LockMachine(ctx, path, "me", func(string) {})
 		if err == nil {
 			unlock()
 		}
@@ -72,7 +72,7 @@ func TestLockMachineCancelled(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Error(err)
 	}
-	if _, err := lockMachine(context.Background(), filepath.Join(path, "under"), "me", func(string) {}); !errors.Is(err,
+	if _, err := LockMachine(context.Background(), filepath.Join(path, "under"), "me", func(string) {}); !errors.Is(err,
 		os.ErrNotExist) && err == nil {
 		t.Errorf("a lock that can't be: %v", err)
 	}

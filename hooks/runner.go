@@ -170,8 +170,8 @@ func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last
 // what follows (CommitHook) needs another context. If it doesn't, or at once if ctx's cause is
 // ErrAbort, Run kills its process group, and the hook has failed.
 //
-// Run returns nil, a *FailedError, or any other error if the hook has not run at all: ctx's
-// cause, persist's error, or a fault of the agent's host.
+// Run returns nil, a *FailedError, ErrRebootNow, or any other error if the hook has not run at all:
+// ctx's cause, persist's error, or a fault of the agent's host.
 func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) error) error {
 	name := hctx.HookName()
 	if hctx.used.Swap(true) {
@@ -194,7 +194,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 		return nil
 	}
 	if lock := hctx.lockPath(r.params.LockPath); lock != "" {
-		unlock, err := lockMachine(ctx, lock, hctx.who(), func(holder string) {
+		unlock, err := LockMachine(ctx, lock, hctx.who(), func(holder string) {
 			r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the machine lock: %s runs", name, holder))
 			if hctx.params.Waiting != nil {
 				hctx.params.Waiting(ctx, holder)
@@ -208,7 +208,9 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	hctx.log, hctx.charmDir = r.params.Log, r.params.CharmDir
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	hctx.log, hctx.charmDir, hctx.abort = r.params.Log, r.params.CharmDir, func() { abort(errRebooting) }
 	socket := filepath.Join(r.params.RunDir, "agent.socket")
 	if hctx.params.Unit != "" {
 		server, err := tool.Serve(socket, hctx.serve)
@@ -240,6 +242,9 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	}
 	err = r.exec(ctx, name, cmd, persist)
 	last := end()
+	if hctx.Reboot() == RebootNow {
+		return ErrRebootNow
+	}
 	var failed *FailedError
 	if message := hctx.failed(); err == nil && message != "" {
 		err = &FailedError{Hook: name, Reason: "it called juju-fail"} // or action-fail
@@ -326,6 +331,11 @@ func (r *Runner) await(ctx context.Context, group int, over <-chan struct{}) (re
 	case <-over: // by itself, at the last moment; then nothing is left to end
 		return "", nil
 	default:
+	}
+	if errors.Is(context.Cause(ctx), errRebooting) {
+		if err := signalGroup(group, syscall.SIGKILL); err != nil {
+			return "", err
+		}
 	}
 	if err := endGroup(group); err != nil {
 		return "", err

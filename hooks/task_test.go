@@ -174,7 +174,7 @@ func TestTasksAndTheMachineLock(t *testing.T) {
 		{Task{ID: "5", Name: "try", Group: "disk", Parallel: true}, r.params.LockPath + ".6469736b", true},
 		{Task{ID: "5", Name: "try", Group: "net"}, r.params.LockPath + ".6469736b", false},
 	} {
-		unlock, err := lockMachine(context.Background(), test.lock, "another", func(string) {})
+		unlock, err := LockMachine(context.Background(), test.lock, "another", func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}

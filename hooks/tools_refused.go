@@ -47,26 +47,6 @@ var credentialGetInfo = commandInfo{
 	},
 }
 
-var jujuRebootInfo = commandInfo{
-	purpose: "Restart the machine.",
-	details: `The machine restarts after the hook has succeeded, or at once with --now; then the
-hook runs again. It fails where the cloud can't restart a machine, as on the
-cloud local, whose machines are the host.
-`,
-	examples: []string{"juju-reboot"},
-	make: func() command {
-		return &refusal{
-			add:   func(flags *pflag.FlagSet) { flags.Bool("now", false, "restart at once, and run the hook again") },
-			check: checkEmpty,
-			why: func(hook *Context) error {
-				return entity.WithHint(fmt.Errorf("cannot reboot machine %s: its cloud can't restart machines",
-					hook.params.Machine),
-					"restart it by hand, and then: juju resolved %s", hook.params.Unit)
-			},
-		}
-	},
-}
-
 var addMetricInfo = commandInfo{
 	args:    "<key>=<value> [<key>=<value> ...]",
 	purpose: "Record a measurement.",

@@ -13,6 +13,7 @@ import (
 // soon after its context is done, and can be repeated after an interruption.
 type Environ interface {
 	Filesystems
+	Firewall
 	// StartInstance starts an instance with a machine agent on it and returns once the cloud
 	// has accepted both; the agent may still be starting. Repeated with the same machine and
 	// nonce, it returns the instance that exists. If it fails, it leaves nothing, or an
@@ -36,6 +37,9 @@ type Environ interface {
 	// It starts nothing. It is called before a machine is recorded, so that the user learns at
 	// once what StartInstance would report later.
 	PrecheckInstance(ctx context.Context, params PrecheckParams) error
+	// Zones returns the availability zones in which such an instance can be, sorted. There are none
+	// if the cloud has no zones. The error is Invalid when PrecheckInstance's would be.
+	Zones(ctx context.Context, params PrecheckParams) ([]string, error)
 	// Destroy stops all instances of the model and removes everything else that the cloud has
 	// of it.
 	Destroy(ctx context.Context) error
@@ -54,13 +58,17 @@ type StartParams struct {
 	Series      string // "" for any
 	Constraints entity.Constraints
 	Placement   string // as the user wrote it, less the scope; "" for none
+	Zone        string // one of Zones; "" leaves it to the cloud
+	// Parent is the ID of the instance that hosts the machine, if the machine is a container. The
+	// cloud starts the container in the same zone, or refuses it with Invalid if it has none.
+	Parent      string
 	AgentConfig []byte // what the machine agent reads when it starts; holds secrets
 	// Tools are the programs of agents by architecture ("amd64"), for clouds whose instances don't
 	// share the controller's files.
 	Tools map[string]Tools
 }
 
-// Tools is an archive of the programs that run on a machine: machine-agent, unit-agent and
+// Tools is an archive of the programs of controllers and agents: jujud, machine-agent, unit-agent and
 // hook-tool, in a tar file without folders that is compressed with gzip.
 type Tools struct {
 	URLs   []string // tried in turn
@@ -76,6 +84,7 @@ type PrecheckParams struct {
 	Series      string
 	Constraints entity.Constraints
 	Placement   string
+	Container   string // the type of a container; "" for a machine
 }
 
 // Instance is one machine in the cloud.
@@ -83,6 +92,9 @@ type Instance struct {
 	ID        string // unique in the cloud, never used again
 	Addresses []string
 	Hardware  Hardware
+	Zone      string // "" in a cloud without zones
+	// Status is what the cloud says of the instance in a word: "running", "stopped"; "" if it does not say.
+	Status string
 
 	// The tags that it was started with.
 	Controller string // UUID
@@ -122,8 +134,8 @@ func CheckHardware(cons entity.Constraints, have Hardware, place string) error {
 		{entity.ConstraintCores, have.Cores}, {entity.ConstraintMem, have.Mem}, {entity.ConstraintRootDisk, have.RootDisk},
 	} {
 		if cons.Number(c.key) > c.have && c.have != 0 {
-			value, _ := cons.Get(c.key)
-			return entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: %s has %s", c.key, value, place, have)
+			return entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: %s has %s", c.key, cons.Shown(c.key), place,
+				have)
 		}
 	}
 	return nil

@@ -36,6 +36,7 @@ func TestConstraintsBeyondTheHostAreRefused(t *testing.T) {
 	host := provider.Hardware{Arch: "amd64", Cores: 2, Mem: 2048}
 	for text, want := range map[string]string{
 		"mem=2G cores=2":      "",
+		"mem=500T":            "constraint mem=500T cannot be met: this host has arch=amd64 cores=2 mem=2048M",
 		"mem=2049M":           "constraint mem=2049M cannot be met: this host has arch=amd64 cores=2 mem=2048M",
 		"cores=3":             "constraint cores=3 cannot be met: this host has arch=amd64 cores=2 mem=2048M",
 		"root-disk=9999999T":  "", // which the host does not know

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -93,15 +94,23 @@ func judgeAddresses(v *view, id string) *check.Wrong {
 	if m == nil {
 		return nil
 	}
-	addresses := m.Texts("addresses")
-	err := entity.CheckAddresses(addresses)
-	if err == nil {
+	var wrong error
+	good := bson.D{}
+	for _, field := range []string{"addresses", "cloudaddresses", "hostaddresses"} {
+		addresses := m.Texts(field)
+		err := entity.CheckAddresses(addresses)
+		if err == nil {
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(addresses),
+			func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
+		good = append(good, bson.DocElem{Name: field, Value: kept[:min(len(kept), entity.LimitAddresses.Max)]})
+		wrong = cmp.Or(wrong, err)
+	}
+	if wrong == nil {
 		return nil
 	}
-	good := slices.DeleteFunc(slices.Clone(addresses),
-		func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
-	good = good[:min(len(good), entity.LimitAddresses.Max)]
-	return check.Update(check.DocID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()),
+	return check.Update(check.DocID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(wrong.Error()),
 		"keep the valid ones",
-		bson.D{{"$set", bson.D{{"addresses", good}}}})
+		bson.D{{"$set", good}})
 }

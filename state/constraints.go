@@ -33,6 +33,25 @@ func (o *ops) keepConstraints(key, constraints string) {
 	}
 }
 
+// constraintsOps replaces the constraints of a machine.
+func (st *State) constraintsOps(o *ops, key, constraints string) error {
+	if _, err := checkConstraints(constraints); err != nil {
+		return err
+	}
+	was, err := st.constraints(key)
+	switch {
+	case err != nil || was == constraints:
+		return err
+	case was == "":
+		o.keepConstraints(key, constraints)
+	case constraints == "":
+		o.Remove(constraintsC, key, bson.D{{"value", was}})
+	default:
+		o.Update(constraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
+	}
+	return nil
+}
+
 // checkConstraints parses constraints. Those that exclude each other on any cloud are
 // entity.Invalid; a key that one cloud ignores is not.
 func checkConstraints(text string) (entity.Constraints, error) {

@@ -36,7 +36,7 @@ type destruction struct {
 	now      time.Time
 	id       string // begins the ids of its cleanups
 	machines bool   // of units and services: their machines go too
-	release  bool   // of storage: what is outside state stays
+	release  bool   // of storage and models: what is outside state stays
 	storage  bool   // of units, services and models: their storage goes too
 }
 

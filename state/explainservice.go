@@ -12,7 +12,7 @@ import (
 )
 
 // unsettled are the statuses, of agents or workloads, that an explanation mentions.
-var unsettled = []entity.StatusWord{entity.StatusError, entity.StatusFailed, entity.StatusExecuting,
+var unsettled = []entity.StatusWord{entity.StatusError, entity.StatusFailed, entity.StatusExecuting, entity.StatusRebooting,
 	entity.StatusBlocked, entity.StatusWaiting, entity.StatusMaintenance}
 
 // serviceUnits says what the units of an Alive service wait for; the first few of those

@@ -9,8 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// isStorage reports whether a name is that of a storage instance, and not of a unit: the two
-// look alike.
+// isStorage reports whether a name is that of a storage instance, or of one whose filesystem is
+// left, and not of a unit: the two look alike.
 func (st *State) isStorage(ctx context.Context, name string) bool {
 	if !entity.IsValidStorage(name) {
 		return false
@@ -18,8 +18,11 @@ func (st *State) isStorage(ctx context.Context, name string) bool {
 	if _, err := st.Unit(ctx, name); !entity.IsNotFound(err) {
 		return false
 	}
-	_, err := st.Storage(ctx, name)
-	return err == nil
+	if _, err := st.Storage(ctx, name); err == nil {
+		return true
+	}
+	left, err := st.leftoversOf(ctx, storageKey(name))
+	return err == nil && len(left) > 0
 }
 
 // awaitedStorage says which storage an Alive unit does not have yet.
@@ -57,7 +60,15 @@ func (x *explainer) storage(s *Storage, depth int) error {
 		if n, err := x.barred(s, entity.Dead, depth); err != nil || n > 0 {
 			return err
 		}
-		reason.Text = fmt.Sprintf("the storage provisioner must destroy storage %q", s.doc.ID)
+		model, err := x.st.model()
+		if err != nil {
+			return err
+		}
+		do := "destroy"
+		if s.isReleased(model) {
+			do = "release"
+		}
+		reason.Text = fmt.Sprintf("the storage provisioner must %s storage %q", do, s.doc.ID)
 	case a != nil && a.doc.Location == "":
 		reason.Since = a.doc.Since
 		reason.Text = fmt.Sprintf("the storage provisioner must attach storage %q to machine %s", s.doc.ID, a.doc.Machine)

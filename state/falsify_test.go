@@ -192,6 +192,9 @@ func other(c bson.DocElem) (field string, value any) {
 		return c.Name, v.Add(time.Hour)
 	case []string:
 		return c.Name, append(slices.Clone(v), "another")
+	case bson.D: // a whole document
+		field, value := other(v[0])
+		return c.Name, append(bson.D{{field, value}}, v[1:]...)
 	}
 	panic(fmt.Sprintf("no other value known for %T %v of %s", c.Value, c.Value, c.Name))
 }

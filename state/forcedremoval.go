@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"juju/state/entity"
@@ -12,8 +13,8 @@ import (
 )
 
 // CloudTimeout is how long the cleaner waits for the cloud to stop the instance of a Dead
-// machine, or to destroy the filesystem of Dead storage, that was destroyed with force. It does
-// not wait for one for which that has failed.
+// machine, or to destroy or release the filesystem of Dead storage, that was destroyed with force.
+// It does not wait for one for which that has failed.
 const CloudTimeout = time.Minute
 
 // cleanupForce removes an entity whose deadline has passed. It is not done while the
@@ -96,21 +97,33 @@ func (st *State) leaveByForce(ctx context.Context, s scopeDoc) error {
 // An outsider is an entity for which the cloud has something outside of state.
 type outsider interface {
 	living
-	// outside returns what that is, with its name and the key under which the cloud says why
-	// it is still there; an empty name if there is nothing.
-	outside() (left leftoverDoc, name, said string, err error)
+	// outside returns what that is.
+	outside() (outside, error)
 }
 
-func (m *Machine) outside() (left leftoverDoc, name, said string, err error) {
-	return leftoverDoc{Instance: m.doc.InstanceID}, m.doc.InstanceID, instanceKey(m.doc.ID), nil
+// An outside is what the cloud has for an entity.
+type outside struct {
+	name string      // "" if there is nothing
+	left leftoverDoc // records it
+	said string      // the key under which the cloud says why it is still there
+	done string      // what the cloud is to have done to it: "stopped"
 }
 
-func (s *Storage) outside() (left leftoverDoc, name, said string, err error) {
+func (m *Machine) outside() (outside, error) {
+	id := m.doc.InstanceID
+	return outside{id, leftoverDoc{Instance: id}, instanceKey(m.doc.ID), "stopped"}, nil
+}
+
+// outside returns the filesystem even if it is to be released: until the cloud has done so, it
+// counts as the controller's, and is destroyed with the controller's storage.
+func (s *Storage) outside() (outside, error) {
 	model, err := s.st.model()
-	if err != nil || s.isReleased(model) {
-		return leftoverDoc{}, "", "", err
+	id, done := s.doc.Filesystem, "destroyed"
+	left := leftoverDoc{Filesystem: id, Release: s.isReleased(model)}
+	if left.Release {
+		done = "released"
 	}
-	return leftoverDoc{Filesystem: s.doc.Filesystem}, s.doc.Filesystem, storageKey(s.doc.ID), nil
+	return outside{id, left, storageKey(s.doc.ID), done}, err
 }
 
 // giveUpOutside removes a Dead entity. If the cloud has not ended what the entity has outside
@@ -121,15 +134,15 @@ func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, agai
 	} else if err != nil {
 		return false, 0, err
 	}
-	left, name, key, err := e.outside()
+	out, err := e.outside()
 	if err != nil {
 		return false, 0, err
 	}
-	if name == "" {
+	if out.name == "" {
 		err := st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
 		return err == nil, 0, err
 	}
-	said, err := st.status(key)
+	said, err := st.status(out.said)
 	if err != nil && !entity.IsNotFound(err) {
 		return false, 0, err
 	}
@@ -139,9 +152,15 @@ func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, agai
 	if said.Status != entity.StatusError && late > 0 && late <= CloudTimeout {
 		return false, late, nil
 	}
+	left := out.left
 	left.ID, left.Of, left.At = mongo.NewID(), keyOf(e), st.now()
-	left.Why = orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", CloudTimeout))
+	left.Why = orElse(said.Message, fmt.Sprintf("the cloud has not %s it within %v", out.done, CloudTimeout))
 	left.How, _ = said.Data["hint"].(string)
+	if left.Release {
+		left.How = strings.Join(strings.Fields(left.How+" Until it is released, which is tried again, it is destroyed with the "+
+			"controller's storage: no juju destroy-environment --destroy-storage."), " ")
+	}
+	logger.Warningf("%s %s is gone, but %s may be left in the cloud: %s", e.tag().Kind, e.name(), out.name, left.Why)
 	err = st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced(), func(o *ops) (bool, error) {
 		o.Insert(leftoversC, left.ID, left)
 		return true, nil

@@ -37,12 +37,10 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 			}
 			o.expect(key, "units", bson.D{{"$gt", 0}})
 		}
-		change := bson.D{{"$set", bson.D{{"instance", in.ID}, {"nonce", in.Nonce}, {"addresses", in.Addresses}}}}
-		if m.doc.LostAddress != "" && len(in.Addresses) > 0 {
-			change = append(change, bson.DocElem{Name: "$unset", Value: bson.D{{"lostaddress", 1}}})
-		}
-		o.Update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}}, change)
-		return m.moveOps(o, in.Addresses)
+		seen := m.doc
+		seen.CloudAddresses, seen.CloudHardware = in.Addresses, in.Hardware
+		return m.addressOps(o, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}}, seen,
+			append(seen.observed(m.doc), bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}...))
 	})
 	if err != nil {
 		return fmt.Errorf("cannot set instance data for machine %s: %w", m.doc.ID, err)
@@ -74,7 +72,8 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		case missed.ID == "" || m.doc.Life == entity.Dead || m.doc.InstanceID != missed.ID || m.doc.Nonce != missed.Nonce:
 			return mongo.ErrNothing
 		}
-		change := bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}, {"hostkeys", 1}}}}
+		change := bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}, {"cloudaddresses", 1},
+			{"hostaddresses", 1}, {"hardware", 1}, {"cloudhardware", 1}, {"hosthardware", 1}, {"hostkeys", 1}, {"reboot", 1}}}}
 		if address := m.doc.address(); address != "" {
 			change = append(change, bson.DocElem{Name: "$set", Value: bson.D{{"lostaddress", address}}})
 		}
@@ -102,10 +101,10 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 	return nil
 }
 
-// RetryProvisioning tries again to start a machine whose instance failed to start. The
-// error is entity.Invalid if the machine's status is not error or it has an instance, and
-// entity.NotSupported for containers.
-func (m *Machine) RetryProvisioning(ctx context.Context) error {
+// RetryProvisioning tries again to start a machine whose instance failed to start, with
+// other constraints in place of the machine's own unless constraints is nil. The error is
+// entity.Invalid if the machine's status is not error or it has an instance.
+func (m *Machine) RetryProvisioning(ctx context.Context, constraints *entity.Constraints) error {
 	key := machineKey(m.doc.ID)
 	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending}, m.st.now())
 	err := m.st.change(ctx, func(o *ops) error {
@@ -117,8 +116,6 @@ func (m *Machine) RetryProvisioning(ctx context.Context) error {
 			return err
 		}
 		switch {
-		case m.doc.Container != "":
-			return entity.Errorf(entity.NotSupported, "machine %s is a container", m.doc.ID)
 		case m.doc.Life == entity.Dead:
 			return entity.Errorf(entity.NotAlive, "machine is dead")
 		case said.Status != entity.StatusError || m.doc.InstanceID != "":
@@ -128,7 +125,10 @@ func (m *Machine) RetryProvisioning(ctx context.Context) error {
 		o.Update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$inc", bson.D{{"retries", 1}}}})
 		o.replaceStatus(said, doc, bson.D{{"status", entity.StatusError}})
-		return nil
+		if constraints == nil {
+			return nil
+		}
+		return m.st.constraintsOps(o, key, constraints.String())
 	})
 	if err != nil {
 		return fmt.Errorf("cannot retry provisioning of machine %s: %w", m.doc.ID, err)
@@ -146,7 +146,7 @@ func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 	}
 	var failed []*Machine
 	for _, m := range machines {
-		if m.doc.InstanceID != "" || m.doc.Container != "" || m.doc.Life == entity.Dead {
+		if m.doc.InstanceID != "" || m.doc.Life == entity.Dead {
 			continue
 		}
 		if said, err := p.st.status(machineKey(m.doc.ID)); entity.IsNotFound(err) {

@@ -110,15 +110,16 @@ func TestRetryProvisioning(t *testing.T) {
 		w.ok(w.machine(id).SetStatus(w.ctx, failed))
 	}
 	w.provisioned("1") // its agent has failed, not its instance
-	w.refused(w.machine("1").RetryProvisioning(w.ctx), entity.Invalid, "machine 1 is not in error")
-	w.refused(w.machine("2").RetryProvisioning(w.ctx), entity.Invalid, "machine 2 is not in error")
-	w.refused(w.machine("2/lxd/0").RetryProvisioning(w.ctx), entity.NotSupported, "machine 2/lxd/0 is a container")
+	w.refused(w.machine("1").RetryProvisioning(w.ctx, nil), entity.Invalid, "machine 1 is not in error")
+	w.refused(w.machine("2").RetryProvisioning(w.ctx, nil), entity.Invalid, "machine 2 is not in error")
 	all, err := w.st.Provisioning().FailedMachines(w.ctx)
 	w.ok(err)
-	if len(all) != 1 || all[0].ID() != "0" {
-		t.Errorf("failed machines are %v, want machine 0", all)
+	if len(all) != 2 || all[0].ID() != "0" || all[1].ID() != "2/lxd/0" {
+		t.Errorf("failed machines are %v, want machine 0 and the container", all)
 	}
-	w.ok(w.machine("0").RetryProvisioning(w.ctx))
+	w.ok(w.machine("2/lxd/0").RetryProvisioning(w.ctx, nil))
+	named(t, events, "2/lxd/0")
+	w.ok(w.machine("0").RetryProvisioning(w.ctx, nil))
 	named(t, events, "0")
 	info, err := w.machine("0").Info(w.ctx)
 	w.ok(err)
@@ -126,6 +127,40 @@ func TestRetryProvisioning(t *testing.T) {
 		t.Errorf("its status is %s, want pending", info.Status)
 	}
 	w.ok(w.machine("0").SetStatus(w.ctx, failed))
-	w.st.Before(func() { w.ok(w.machine("0").RetryProvisioning(w.ctx)) })
-	w.refused(w.machine("0").RetryProvisioning(w.ctx), entity.Invalid, "machine 0 is not in error")
+	w.st.Before(func() { w.ok(w.machine("0").RetryProvisioning(w.ctx, nil)) })
+	w.refused(w.machine("0").RetryProvisioning(w.ctx, nil), entity.Invalid, "machine 0 is not in error")
+}
+
+// A user who retries with other constraints replaces all of those that the machine has.
+func TestRetryProvisioningWithConstraints(t *testing.T) {
+	w := newWorld(t)
+	w.ok(w.st.Settings().SetConstraints(w.ctx, "arch=amd64"))
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Constraints: "mem=500T cores=2"})
+	w.ok(err)
+	for _, c := range []struct{ asked, want string }{
+		{"mem=2G cpu-power=400", "cpu-power=400 mem=2048M"},
+		{"mem=2G", "mem=2048M"},
+		{"mem=2G", "mem=2048M"},
+		{"", ""},
+		{"", ""},
+		{"cores=1", "cores=1"},
+	} {
+		w.ok(w.machine("0").SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no room"}))
+		conflict, err := entity.ParseConstraints("instance-type=big mem=2G")
+		w.ok(err)
+		w.refused(w.machine("0").RetryProvisioning(w.ctx, &conflict), entity.Invalid, "overlaps")
+		asked, err := entity.ParseConstraints(c.asked)
+		w.ok(err)
+		w.ok(w.machine("0").RetryProvisioning(w.ctx, &asked))
+		info, err := w.machine("0").Info(w.ctx)
+		w.ok(err)
+		if info.Constraints != c.want || info.Status != entity.StatusPending {
+			t.Errorf("with %q the machine has constraints %q and is %s, want %q", c.asked, info.Constraints, info.Status,
+				c.want)
+		}
+		refused := w.machine("0").RetryProvisioning(w.ctx, &asked)
+		w.refused(refused, entity.Invalid, "machine 0 is not in error")
+	}
+	w.ok(w.machine("0").Destroy(w.ctx, entity.Destruction{}))
+	w.empty()
 }

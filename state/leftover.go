@@ -17,6 +17,7 @@ type leftoverDoc struct {
 	Of         string    `bson:"of"`
 	Instance   string    `bson:"instance"`
 	Filesystem string    `bson:"filesystem,omitempty"`
+	Release    bool      `bson:"release,omitempty"` // the filesystem is to be released, not destroyed
 	Why        string    `bson:"why"`
 	How        string    `bson:"how"`
 	At         time.Time `bson:"at"`
@@ -45,6 +46,10 @@ func (p Provisioning) Leftovers(ctx context.Context) ([]entity.Leftover, error) 
 	}
 	return all, nil
 }
+
+// isReleased reports whether the filesystem is left to the user, who has said so of the storage or
+// of its model.
+func (d leftoverDoc) isReleased(model modelDoc) bool { return d.Release || model.Released }
 
 // leftovers reads the leftovers that match, in the natural order of what they are of.
 func (st *State) leftovers(query bson.D) (docs []leftoverDoc, err error) {

@@ -55,10 +55,6 @@ func (ordinary) guards(context.Context, lifecycle.Actor, map[string]int) ([]life
 
 func (ordinary) asserts() bson.D { return nil }
 
-func (ordinary) turning(context.Context, *ops, turn) (update bson.D, err error) {
-	return nil, nil
-}
-
 func (ordinary) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error { return barred }
 
 // A turn is a step of an entity's life; a destruction that only raises the strength is a

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -31,13 +32,21 @@ type machineDoc struct {
 	Placement  string   `bson:"placement,omitempty"`
 	InstanceID string   `bson:"instance,omitempty"`
 	Nonce      string   `bson:"nonce,omitempty"`
-	Addresses  []string `bson:"addresses,omitempty"`
-	HostKeys   []string `bson:"hostkeys,omitempty"` // of its SSH server
+	// Addresses are those of the next two: the cloud's first. For a manual machine, those by which
+	// the user added it count as the cloud's.
+	Addresses      []string `bson:"addresses,omitempty"`
+	CloudAddresses []string `bson:"cloudaddresses,omitempty"`
+	HostAddresses  []string `bson:"hostaddresses,omitempty"` // by the machine's agent
+	HostKeys       []string `bson:"hostkeys,omitempty"`      // of its SSH server
 	// LostAddress is the address that units of the machine had when its instance was lost, until it
 	// has another.
 	LostAddress string `bson:"lostaddress,omitempty"`
-	// Hardware is what a manual machine has, as status shows it.
-	Hardware string `bson:"hardware,omitempty"`
+	// Hardware is what the machine has, as status shows it, from the next two.
+	Hardware      string          `bson:"hardware,omitempty"`
+	CloudHardware entity.Hardware `bson:"cloudhardware,omitempty"`
+	HostHardware  entity.Hardware `bson:"hosthardware,omitempty"`
+	// Reboot is the boot of the machine in which a unit has last asked for the machine's restart.
+	Reboot string `bson:"reboot,omitempty"`
 	// Retries is how often a user has asked to try again to start the instance.
 	Retries int `bson:"retries,omitempty"`
 	// Containers are the types of containers that the machine can host; nil until its
@@ -91,7 +100,7 @@ func (m *Machine) ID() string { return m.doc.ID }
 // Life returns the machine's life when it was read.
 func (m *Machine) Life() entity.Life { return m.doc.Life }
 
-// Addresses returns the addresses that the provider or the machine's agent last reported.
+// Addresses returns the addresses that the cloud and the machine's agent last reported.
 func (m *Machine) Addresses() []string { return slices.Clone(m.doc.Addresses) }
 
 // IsManager reports whether the machine runs a controller.
@@ -152,6 +161,7 @@ func (m *Machine) info(status entity.StatusWord, constraints string) entity.Mach
 		ID: m.doc.ID, Life: m.doc.Life, Series: m.doc.Series, Constraints: constraints,
 		Placement: m.doc.Placement, Container: m.doc.Container, Manager: m.IsManager(),
 		InstanceID: m.doc.InstanceID, Nonce: m.doc.Nonce, Status: status,
+		Reboot: m.doc.Reboot,
 	}
 }
 
@@ -164,7 +174,7 @@ type AddMachineParams struct {
 	Container   string   // the type of a container, or "" for a machine that the cloud starts
 	Host        string   // the machine that the container is on; a new one if empty
 	// Manual is the instance of a manual machine, and Hardware what it has. Such a machine has a
-	// series, and neither constraints nor a placement.
+	// series, no constraints, and a placement that begins with entity.ManualPlacement, or none.
 	Manual   entity.Instance
 	Hardware entity.Hardware
 }
@@ -191,7 +201,8 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		}
 		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.defaultSeries()), Jobs: p.Jobs,
 			Placement: p.Placement, Clean: true, InstanceID: p.Manual.ID, Nonce: p.Manual.Nonce,
-			Addresses: p.Manual.Addresses, Hardware: p.Hardware.String()}
+			Addresses: p.Manual.Addresses, CloudAddresses: p.Manual.Addresses, Hardware: p.Hardware.String(),
+			CloudHardware: p.Hardware}
 		if doc.Series == "" {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Name it: --series SERIES")
 		}
@@ -251,8 +262,10 @@ func (p *AddMachineParams) checkManual() error {
 		return entity.Errorf(entity.Invalid, "a manual machine needs a nonce")
 	case p.Series == "":
 		return entity.Errorf(entity.Invalid, "no series specified")
-	case p.Container != "" || p.Host != "" || p.Placement != "" || p.Constraints != "":
-		return entity.Errorf(entity.Invalid, "a manual machine is no container, and has no placement and no constraints")
+	case p.Container != "" || p.Host != "" || p.Constraints != "":
+		return entity.Errorf(entity.Invalid, "a manual machine is no container, and has no constraints")
+	case p.Placement != "" && !strings.HasPrefix(p.Placement, entity.ManualPlacement):
+		return entity.Errorf(entity.Invalid, "%q is no placement of a manual machine", p.Placement)
 	case slices.Contains(p.Jobs, JobManageModel):
 		return entity.Errorf(entity.Invalid, "a manual machine cannot run a controller")
 	}
@@ -280,15 +293,8 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 		st.addMachineOps(o, machineDoc{lifeDoc: doc.lifeDoc, ID: *host, Series: doc.Series, Jobs: []string{JobHostUnits}}, "")
 	} else {
 		*host = p.Host
-		m, err := st.Machine(ctx, p.Host)
-		if err != nil {
+		if err := st.checkHost(ctx, p.Host, p.Container); err != nil {
 			return err
-		}
-		switch {
-		case m.doc.Life != entity.Alive:
-			return entity.Errorf(entity.NotAlive, "machine %s is not alive", p.Host)
-		case m.doc.Containers != nil && !slices.Contains(*m.doc.Containers, p.Container):
-			return entity.Errorf(entity.NotSupported, "machine %s cannot host %s containers", p.Host, p.Container)
 		}
 		can := bson.D{{"$or", []bson.D{{{"containers", bson.D{{"$exists", false}}}}, {{"containers", p.Container}}}}}
 		o.Update(machinesC, p.Host, append(can, isAlive...), bson.D{{"$set", bson.D{{"clean", false}}}})
@@ -301,6 +307,27 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 		*id = *host + "/" + p.Container + "/" + strconv.Itoa(n)
 	}
 	doc.ID, doc.Container, doc.Host = *id, p.Container, *host
+	return nil
+}
+
+// checkHost refuses a machine that can't host a container. A controller's
+// machine and a manual one have no instance in the cloud to start the container beside.
+func (st *State) checkHost(ctx context.Context, id, kind string) error {
+	m, err := st.Machine(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case m.doc.Life != entity.Alive:
+		return entity.Errorf(entity.NotAlive, "machine %s is not alive", id)
+	case m.IsManager():
+		return entity.Errorf(entity.NotSupported, "machine %s runs a controller, and cannot host containers", id)
+	case entity.IsManualInstance(m.doc.InstanceID):
+		return entity.WithHint(entity.Errorf(entity.NotSupported,
+			"machine %s is a manual one, and cannot host %s containers", id, kind),
+			"No cloud can start containers there. Use the machine itself: --to %s", id)
+	case m.doc.Containers != nil && !slices.Contains(*m.doc.Containers, kind):
+		return entity.Errorf(entity.NotSupported, "machine %s cannot host %s containers", id, kind)
+	}
 	return nil
 }
 
@@ -357,24 +384,6 @@ func AddManager(ctx context.Context, st *State, series string) error {
 		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: "0", Series: series, Jobs: []string{JobManageModel},
 			InstanceID: ManagerNonce, Nonce: ManagerNonce}, "")
 		return nil
-	})
-}
-
-// SetAddresses records the machine's addresses, the preferred one first.
-func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
-	return m.st.change(ctx, func(o *ops) error {
-		if err := m.refresh(ctx); err != nil {
-			return err
-		}
-		if slices.Equal(m.doc.Addresses, addresses) {
-			return mongo.ErrNothing
-		}
-		change := bson.D{{"$set", bson.D{{"addresses", addresses}}}}
-		if m.doc.LostAddress != "" && len(addresses) > 0 {
-			change = append(change, bson.DocElem{Name: "$unset", Value: bson.D{{"lostaddress", 1}}})
-		}
-		o.Update(machinesC, m.doc.ID, exists, change)
-		return m.moveOps(o, addresses)
 	})
 }
 

@@ -57,9 +57,10 @@ func TestManualMachinesThatAreRefused(t *testing.T) {
 		`"manual:" is no instance of a manual machine`: func(p *state.AddMachineParams) { p.Manual.ID = "manual:" },
 		"a manual machine needs a nonce":               func(p *state.AddMachineParams) { p.Manual.Nonce = "" },
 		"no series specified":                          func(p *state.AddMachineParams) { p.Series = "" },
-		"a manual machine is no container, and has no placement and no constraints": func(p *state.AddMachineParams) {
+		"a manual machine is no container, and has no constraints": func(p *state.AddMachineParams) {
 			p.Constraints = "mem=1G"
 		},
+		`"zone=a" is no placement of a manual machine`: func(p *state.AddMachineParams) { p.Placement = "zone=a" },
 		"a manual machine cannot run a controller": func(p *state.AddMachineParams) {
 			p.Jobs = []string{state.JobManageModel}
 		},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state/entity"
 	"juju/state/lifecycle"
 	"juju/state/watcher"
@@ -22,8 +24,10 @@ func (st *State) Life(ctx context.Context) (entity.Life, error) {
 // Destroy sets the model Dying: nothing can be added to it, and everything in it is
 // destroyed with the same strength. Storage that outlives machines is destroyed or released, as
 // how says; the error is entity.PersistentStorage if there is some and how says neither. If the
-// model is Dying already, a stronger destruction raises its strength. The error is entity.Invalid
-// for the controller's own model.
+// model is not Alive, a stronger destruction raises its strength, and the last word on storage
+// holds for what is not destroyed yet. If that is to release what the cloud may be destroying, the
+// error is entity.NotAlive and says what, after all that can be done is done. The error is
+// entity.Invalid for the controller's own model.
 func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	if st.name == ControllerModel {
 		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", st.name)
@@ -33,10 +37,13 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 		return err
 	}
 	d := st.begin(how).alone()
-	d.storage = how.Storage
-	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDestroy, lifecycle.User, d, func(*ops) (bool, error) {
+	d.storage, d.release = how.Storage, how.Release && !how.Storage
+	m := &modelEntity{st: st}
+	var late []string // what may be destroyed although it is to be released
+	err := st.move(ctx, m, lifecycle.ToDestroy, lifecycle.User, d, func(o *ops) (_ bool, err error) {
 		if how.Storage || how.Release {
-			return true, nil
+			late, err = m.releaseOps(o, d)
+			return true, err
 		}
 		n, err := st.PersistentStorage(ctx)
 		if err == nil && n > 0 {
@@ -44,6 +51,42 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 		}
 		return true, err
 	})
+	if err == nil && len(late) > 0 {
+		err = entity.WithHint(entity.Errorf(entity.NotAlive, "storage %s may be lost: the cloud had begun to destroy it",
+			strings.Join(late, ", ")), "All other storage of model %q is released.", st.name)
+	}
+	return err
+}
+
+// releaseOps changes whether the storage of a model that is not Alive is destroyed or released. It
+// returns the ids of the storage that the cloud was to destroy, and is to release now.
+func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err error) {
+	switch {
+	case m.doc.Life == entity.Alive: // that of an Alive one is turning's
+		return nil, nil
+	case d.storage && m.doc.Released:
+		o.Update(modelC, modelC, bson.D{{"life", m.doc.Life}}, bson.D{{"$unset", bson.D{{"released", 1}}}})
+		return nil, nil
+	case d.storage || m.doc.Released:
+		return nil, nil
+	}
+	dead, err := m.st.storages(bson.D{{"life", entity.Dead}, {"filesystem", bson.D{{"$exists", true}}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range dead {
+		if s.isPersistent() && !s.isReleased(m.doc) {
+			late = append(late, s.doc.ID)
+		}
+	}
+	left, err := m.st.leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}, {"release", bson.D{{"$ne", true}}}})
+	for _, l := range left {
+		_, id := lifecycle.ParseKey(l.Of)
+		late = append(late, id)
+	}
+	o.Update(modelC, modelC, bson.D{{"life", m.doc.Life}},
+		bson.D{{"$set", bson.D{{"released", true}}}, {"$unset", bson.D{{"withstorage", 1}}}})
+	return late, err
 }
 
 // EnsureDead sets a Dying model Dead. The error is entity.InUse while there is something
@@ -72,6 +115,13 @@ func (m *modelEntity) life() *lifeDoc       { return &m.doc.lifeDoc }
 func (m *modelEntity) refresh(context.Context) (err error) {
 	m.doc, err = m.st.model()
 	return err
+}
+
+func (m *modelEntity) turning(_ context.Context, _ *ops, t turn) (update bson.D, err error) {
+	if t.from == entity.Alive && t.release {
+		return bson.D{{"$set", bson.D{{"released", true}}}}, nil
+	}
+	return nil, nil
 }
 
 // refusal is the error that says what bars the end of a model.

@@ -89,6 +89,9 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		var sets, unsets bson.D
 		for _, s := range entity.ModelSettings {
 			was, isSet := doc.Config[s.Key]
+			if err := checkFixed(s, doc.config()[s.Key].Value, values, reset); err != nil {
+				return err
+			}
 			if value, ok := values[s.Key]; ok && (!isSet || value != was) {
 				sets = append(sets, bson.DocElem{Name: "config." + s.Key, Value: value})
 			}
@@ -111,6 +114,18 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 	})
 	if err != nil {
 		return fmt.Errorf("cannot change model config: %w", err)
+	}
+	return nil
+}
+
+// checkFixed returns an Invalid error if a setting would change that can't.
+func checkFixed(s entity.ModelSetting, was string, set map[string]string, reset []string) error {
+	value, ok := set[s.Key]
+	if slices.Contains(reset, s.Key) {
+		value, ok = s.Default, true
+	}
+	if s.Fixed && ok && value != was {
+		return entity.Errorf(entity.Invalid, "cannot change %s from %#v to %#v", s.Key, was, value)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -216,4 +217,71 @@ func TestDyingModelCreatesNoSubordinate(t *testing.T) {
 	my := w.started("mysql/0")
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.refused(my.EnterScope(w.ctx, r.ID()), entity.CannotEnter, `cannot enter scope: model "default" is no longer alive`)
+}
+
+// What a forced removal has left of a model's storage is the removal's to destroy, and is named
+// when it can't; what is to be released is not.
+func TestARemovedModelLeavesFilesystems(t *testing.T) {
+	for _, release := range []bool{false, true} {
+		s := sharedStage(t).scene(t, nil)
+		withStorage(s)
+		fails := func(id string) {
+			s.ok(s.storage(id).SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "busy"}))
+		}
+		s.ok(s.storage("data/0").Destroy(s.ctx, atLast, release))
+		fails("data/0")
+		s.cleans()
+		s.ok(s.st.Destroy(s.ctx, entity.Destruction{Strength: entity.Force, Storage: true}))
+		s.cleans()
+		s.later.Add(int64(2 * state.CloudTimeout))
+		s.cleans()
+		s.ok(s.st.EnsureDead(s.ctx))
+		s.ok(s.ctrl.RemoveModel(s.ctx, s.st.UUID()))
+		var want []string
+		if !release {
+			want = []string{"fs-data/0"}
+		}
+		var seen []string
+		busy := func(_ context.Context, row controller.ModelRow) error {
+			seen = row.Filesystems
+			return errors.New("busy")
+		}
+		resume := func(outside func(context.Context, controller.ModelRow) error) (what []string) {
+			_, err := s.ctrl.ResumeModels(s.ctx, outside)
+			s.ok(err)
+			left, err := s.ctrl.ModelLeftovers(s.ctx, statetest.Admin)
+			s.ok(err)
+			for _, l := range left {
+				what = append(what, l.What)
+			}
+			return what
+		}
+		resume(busy)
+		if !slices.Equal(seen, want) {
+			t.Errorf("release %v: the filesystems to destroy are %q, want %q", release, seen, want)
+		}
+		err := s.ctrl.DestroyModel(s.ctx, s.st.UUID(), entity.Destruction{Release: true})
+		if release {
+			s.ok(err)
+		} else {
+			s.refused(err, entity.NotAlive, "the cloud is destroying filesystem fs-data/0")
+		}
+		s.later.Add(int64(2 * state.CloudTimeout))
+		what := `instances of model "default"`
+		if !release {
+			what += ", and its filesystem fs-data/0,"
+		}
+		if got := resume(busy); !slices.Equal(got, []string{what}) {
+			t.Errorf("release %v: left is %q", release, got)
+		}
+		s.later.Add(int64(time.Minute)) // what is left is tried again later
+		seen = nil
+		resume(busy)
+		if !slices.Equal(seen, want) {
+			t.Errorf("release %v: the filesystems to destroy later are %q, want %q", release, seen, want)
+		}
+		if left := resume(nowhere); len(left) > 0 {
+			t.Errorf("release %v: left is %q", release, left)
+		}
+	}
 }

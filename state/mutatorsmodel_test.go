@@ -100,6 +100,8 @@ var serviceMutators = []mutator{
 	slow(on("Service.Destroy", "with very many relations", theService("hub"), destroyService(plain), manyRelations)),
 	on("Service.AddUnits", "", theService("mysql"), addUnits(2)),
 	on("Service.AddUnits", "to a machine", theService("mysql"), addUnits(1, "0")),
+	on("Service.AddUnits", "to a container", theService("mysql"), addUnits(1, "lxd:4")),
+	on("Service.AddUnits", "to containers and new machines", theService("mysql"), addUnits(4, "lxd", "zone=a", "lxd:4")),
 	on("Service.AddUnits", "on more machines than are clean", theService("riak"), addUnits(3, "1"), func(s *scene) {
 		s.ok(s.machine("4").Destroy(s.ctx, plain))
 	}),
@@ -182,6 +184,10 @@ func loseInstance(s *scene, x *state.Machine) error {
 	return x.LoseInstance(s.ctx, entity.Instance{ID: "i-0", Nonce: "n"})
 }
 
+func noRoomForMachine4(s *scene) {
+	s.ok(s.machine("4").SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "no room"}))
+}
+
 func removeMachine(s *scene, x *state.Machine) error { return x.Remove(s.ctx) }
 
 var machineMutators = []mutator{
@@ -210,6 +216,13 @@ var machineMutators = []mutator{
 	on("Machine.SetAddresses", "", theMachine("0"), func(s *scene, x *state.Machine) error {
 		return x.SetAddresses(s.ctx, []string{"10.0.0.2"})
 	}),
+	on("Machine.SetHardware", "", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.SetHardware(s.ctx, entity.Hardware{Arch: "amd64", Cores: 2})
+	}),
+	on("Machine.Observe", "", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.Observe(s.ctx, entity.Instance{ID: "i-0", Nonce: "n", Addresses: []string{"10.0.0.9"},
+			Hardware: entity.Hardware{Arch: "amd64"}}, "stopped")
+	}),
 	on("Machine.SetHostKeys", "", theMachine("0"), func(s *scene, x *state.Machine) error {
 		return x.SetHostKeys(s.ctx, []string{aliceKey})
 	}),
@@ -228,10 +241,12 @@ var machineMutators = []mutator{
 	on("Machine.LoseInstance", "of an agent with a password", theMachine("0"), loseInstance,
 		hasPassword(entity.MachineTag("0"))),
 	on("Machine.RetryProvisioning", "", theMachine("4"),
-		func(s *scene, x *state.Machine) error { return x.RetryProvisioning(s.ctx) },
-		func(s *scene) {
-			s.ok(s.machine("4").SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "no room"}))
-		}),
+		func(s *scene, x *state.Machine) error { return x.RetryProvisioning(s.ctx, nil) }, noRoomForMachine4),
+	on("Machine.RetryProvisioning", "with constraints", theMachine("4"), func(s *scene, x *state.Machine) error {
+		demand, err := entity.ParseConstraints("mem=1G")
+		s.ok(err)
+		return x.RetryProvisioning(s.ctx, &demand)
+	}, noRoomForMachine4),
 	on("Machine.SetStatus", "", theMachine("0"), func(s *scene, x *state.Machine) error {
 		return x.SetStatus(s.ctx, entity.Status{Status: entity.StatusStarted})
 	}),

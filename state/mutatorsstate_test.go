@@ -95,6 +95,12 @@ func setsConfig(mode string, reset ...string) func(*scene) error {
 	}
 }
 
+func setsPrograms(version string) func(*scene) error {
+	return func(s *scene) error {
+		return s.st.Settings().SetPrograms(s.ctx, entity.Programs{Version: version, SHA256: "hash of " + version})
+	}
+}
+
 const (
 	aliceKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINVriTYChZqsDbV/KdI1eMrglPcVX51CdX77Ez+epq0o alice@laptop"
 	bobKey   = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICSGFFbRVhso0UK0uny8QifL916FipVSDrv6VCXl2bTi bob"
@@ -215,6 +221,10 @@ var modelMutators = []mutator{
 	onModel("Destroy", "", destroyModel(plain)),
 	onModel("Destroy", "by force", destroyModel(forced)),
 	onModel("Destroy", "by force when Dying", destroyModel(forced), func(s *scene) { s.ok(destroyModel(plain)(s)) }),
+	onModel("Destroy", "to release its storage when Dying", destroyModel(entity.Destruction{Release: true}), withStorage,
+		func(s *scene) { s.ok(destroyModel(entity.Destruction{Storage: true})(s)) }),
+	onModel("Destroy", "to destroy its storage after all", destroyModel(entity.Destruction{Storage: true}), withStorage,
+		func(s *scene) { s.ok(destroyModel(entity.Destruction{Release: true})(s)) }),
 	onModel("Destroy", "by force and sooner", destroyModel(atLast), func(s *scene) { s.ok(destroyModel(forced)(s)) }),
 	onModel("EnsureDead", "", func(s *scene) error { return s.st.EnsureDead(s.ctx) }, emptied),
 	logging(onModel("Cleaner.Cleanup", "a model", cleanup, func(s *scene) { s.ok(destroyModel(plain)(s)) })),
@@ -232,6 +242,8 @@ var modelMutators = []mutator{
 	onModel("Settings.SetConfig", "another value", setsConfig("unknown"), func(s *scene) { s.ok(setsConfig("none")(s)) }),
 	onModel("Settings.SetConfig", "reset", setsConfig("", entity.ConfigHarvestMode),
 		func(s *scene) { s.ok(setsConfig("none")(s)) }),
+	onModel("Settings.SetPrograms", "", setsPrograms("0.2.0")),
+	onModel("Settings.SetPrograms", "newer", setsPrograms("0.2.0"), func(s *scene) { s.ok(setsPrograms("0.1.0")(s)) }),
 	onModel("Blocks.SwitchOn", "", blocks),
 	onModel("Blocks.SwitchOff", "", func(s *scene) error { return s.st.Blocks().SwitchOff(s.ctx, entity.BlockRemove) },
 		func(s *scene) { s.ok(blocks(s)) }),

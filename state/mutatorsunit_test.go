@@ -267,6 +267,9 @@ var unitMutators = []mutator{
 	onUnit("SetWorkloadVersion", "", "mysql/0", func(s *scene, u *state.Unit) error {
 		return u.SetWorkloadVersion(s.ctx, "8.0")
 	}),
+	onUnit("RequestReboot", "", "mysql/0", func(s *scene, u *state.Unit) error {
+		return u.RequestReboot(s.ctx, "a boot")
+	}),
 	onUnit("ClearResolved", "", "mysql/0", func(s *scene, u *state.Unit) error { return u.ClearResolved(s.ctx) },
 		errs("mysql/0"), func(s *scene) { s.ok(s.unit("mysql/0").Resolve(s.ctx, true)) }),
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state/entity"
 	"juju/state/lease"
 	"juju/state/mongo"
@@ -105,16 +107,31 @@ func (p NewModel) doc() modelDoc {
 		Cloud: p.Cloud, Config: p.Config}
 }
 
-// Remnant reports what the database of a model that is being removed still says: whether
-// the model's own document is there, and whether the model was destroyed with force.
-func Remnant(store *mongo.Store, uuid string) (there, forced bool, err error) {
+// A Remnant is what the database of a model that is being removed still says.
+type Remnant struct {
+	There  bool // the model's own document is
+	Forced bool // the model was destroyed with force
+	// Filesystems are the cloud's ids of the leftovers that are to be destroyed.
+	Filesystems []string
+}
+
+// ReadRemnant reads what is left of a model that no process has open.
+func ReadRemnant(store *mongo.Store, uuid string) (r Remnant, err error) {
 	db := store.Open(uuid)
 	defer db.Close(errors.New("the model is being removed"))
 	var doc modelDoc
 	if err := db.Get(modelC, modelC, &doc, "model"); entity.IsNotFound(err) {
-		return false, false, nil
+		return r, nil
 	} else if err != nil {
-		return false, false, err
+		return r, err
 	}
-	return true, doc.forced(), nil
+	var left []leftoverDoc
+	err = db.All(leftoversC, bson.D{{"filesystem", bson.D{{"$exists", true}}}}, &left)
+	for _, l := range left {
+		if !l.isReleased(doc) {
+			r.Filesystems = append(r.Filesystems, l.Filesystem)
+		}
+	}
+	r.There, r.Forced = true, doc.forced()
+	return r, err
 }

@@ -115,13 +115,13 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 
 // firstSettingsOps replaces settings that an earlier time in the scope has left.
 func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
-	addresses, err := ru.unit.addresses(ctx)
+	machine, err := ru.unit.machine(ctx)
 	if err != nil {
 		return err
 	}
 	first := map[string]any{}
-	if len(addresses) > 0 {
-		first[privateAddress] = addresses[0]
+	if len(machine.Addresses) > 0 {
+		first[privateAddress] = machine.Addresses[0]
 	}
 	key := relationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
 	old, err := ru.st.settings(key)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -103,17 +102,11 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 
 // check compares the charm with what never changes in a service.
 func (c *charmChange) check() error {
-	meta := c.charm.Meta
-	if meta.Subordinate != c.doc.Subordinate {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot change a service's subordinacy"),
-			"Deploy the charm as another service.")
+	why, hint := c.charm.Meta.Unfit(c.doc.Series, c.doc.Subordinate, c.ForceSeries)
+	if why == "" {
+		return nil
 	}
-	if len(meta.Series) > 0 && !slices.Contains(meta.Series, c.doc.Series) && !c.ForceSeries {
-		return entity.WithHint(entity.Errorf(entity.Invalid,
-			"cannot upgrade charm, only these series are supported: %s", strings.Join(meta.Series, ", ")),
-			"To upgrade to it anyway: --force-series")
-	}
-	return nil
+	return entity.WithHint(entity.Errorf(entity.Invalid, "%s", why), "%s", hint)
 }
 
 // configOps changes the settings that come with the charm, and finds those that it does

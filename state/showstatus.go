@@ -14,7 +14,8 @@ import (
 // clients show the same.
 func (a *everything) status(now time.Time) *entity.ModelStatus {
 	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
-		Name: a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == ControllerModel,
+		Version: a.model.programs().Version,
+		Name:    a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == ControllerModel,
 		Life: a.model.Life, Cloud: a.model.Cloud, Status: a.modelStatus(),
 	}}
 	containers := map[string][]string{} // host → ids
@@ -78,9 +79,12 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 		InstanceID: doc.InstanceID, Addresses: doc.Addresses, Constraints: a.constraints[machineKey(id)].Value,
 		Manager: slices.Contains(doc.Jobs, JobManageModel), Hardware: doc.Hardware,
 	}
+	if entity.IsManualInstance(doc.InstanceID) {
+		m.SSH = strings.TrimPrefix(doc.Placement, entity.ManualPlacement)
+	}
 	m.InstanceStatus = entity.Status{Status: entity.StatusPending, Since: m.Status.Since}
 	if doc.InstanceID != "" {
-		m.InstanceStatus.Status = "running"
+		m.InstanceStatus.Status = instanceRuns
 	}
 	if said, ok := a.statuses[instanceKey(id)]; ok {
 		m.InstanceStatus = said.status()

@@ -21,6 +21,11 @@ func (s *sim) adopt() {
 	m := simulationtest.New()
 	m.Stores = simStores
 	m.Now, m.Leftovers = s.now(), len(s.shadow.docs["leftovers"])
+	for _, d := range s.shadow.docs["leftovers"] {
+		if d.Filesystem != "" && !d.Release {
+			m.Left++
+		}
+	}
 	if s.model != nil {
 		m.Barred = s.model.Barred
 	}

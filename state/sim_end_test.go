@@ -218,7 +218,7 @@ func (s *sim) forgetLeftovers() error {
 			return err
 		}
 	}
-	s.model.Leftovers = 0
+	s.model.Leftovers, s.model.Left = 0, 0
 	return s.shadow.refresh(s.st)
 }
 

@@ -73,6 +73,10 @@ type modelDoc struct {
 	Constraints string `bson:"constraints,omitempty"`
 	// Config has the settings that were set for this model, in their stored form.
 	Config map[string]string `bson:"config,omitempty"`
+	// Released says that a user wants the filesystems kept that are not destroyed yet.
+	Released bool `bson:"released,omitempty"`
+	// Programs are those that the model's agents are to run; none for the controller's.
+	Programs *programsDoc `bson:"programs,omitempty"`
 }
 
 func (st *State) model() (modelDoc, error) {

@@ -151,6 +151,40 @@ func TestForceRemovesStorage(t *testing.T) {
 	s.checkIntact()
 }
 
+// Until the cloud has released a filesystem, the filesystem counts as the controller's, and would be
+// destroyed with the controller's storage. So force forgets it no sooner than one to be destroyed.
+func TestForceReleasesStorage(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	s.ok(s.storage("data/0").Destroy(s.ctx, entity.Destruction{Strength: entity.Force}, true))
+	s.cleans()
+	s.sees("data/0 destroying", "data/1 pending disk/1")
+	s.later.Add(int64(2 * state.CloudTimeout))
+	s.cleans()
+	s.sees("data/1 pending disk/1")
+	left, err := s.st.Provisioning().Leftovers(s.ctx)
+	s.ok(err)
+	if len(left) != 1 || left[0].Why != "the cloud has not released it within 1m0s" ||
+		!strings.HasPrefix(left[0].How, "Until it is released,") {
+		t.Errorf("leftovers are %+v", left)
+	}
+	tag, err := s.st.FindEntity(s.ctx, "data/0")
+	s.ok(err)
+	if e, err := s.st.Explain(s.ctx, tag); err != nil || e.Life != entity.Gone || len(e.Leftovers) != 1 {
+		t.Errorf("data/0 is explained with %+v, %v", e, err)
+	}
+	work, err := s.st.Provisioning().StorageWork(s.ctx)
+	s.ok(err)
+	last := work[len(work)-1]
+	if last.ID != "data/0" || last.Life != entity.Gone || !last.Release {
+		t.Errorf("there is to do: %+v", work)
+	}
+	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Storage: true}))
+	if work, err := s.st.Provisioning().StorageWork(s.ctx); err != nil || !work[len(work)-1].Release {
+		t.Errorf("there is to do: %+v, %v", work, err)
+	}
+}
+
 // A user who thinks again has until the cloud begins to destroy the filesystem.
 func TestStorageIsReleasedWhileItIsDestroyed(t *testing.T) {
 	w := storageWorld(t)
@@ -258,18 +292,79 @@ func TestStorageThatAnotherUnitHasStays(t *testing.T) {
 	w.checkCounts()
 }
 
-// A forced end of a model leaves nothing to remove of storage that the user wants to keep.
 func TestAForcedModelReleasesStorage(t *testing.T) {
 	s := sharedStage(t).scene(t, nil)
 	withStorage(s)
 	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Strength: entity.Force, Release: true}))
 	s.cleans()
-	s.sees()
+	s.sees("data/0 destroying")
+	s.works(true)
+	s.ok(s.storage("data/0").Remove(s.ctx))
+	s.cleans()
 	left, err := s.st.Provisioning().Leftovers(s.ctx)
 	s.ok(err)
 	if len(left) > 0 {
 		t.Errorf("leftovers are %+v", left)
 	}
+}
+
+// works checks that what ends of storage is to be released, or destroyed.
+func (w *world) works(release bool) {
+	w.Helper()
+	work, err := w.st.Provisioning().StorageWork(w.ctx)
+	w.ok(err)
+	ending := 0
+	for _, x := range work {
+		if x.Life == entity.Alive {
+			continue
+		}
+		if ending++; x.Release != release {
+			w.Errorf("there is to do: %+v", x)
+		}
+	}
+	if ending == 0 {
+		w.Error("no storage ends")
+	}
+}
+
+// The last word on the storage of a model that is being destroyed holds for what is not destroyed yet.
+func TestTheLastWordOnTheStorageOfAModel(t *testing.T) {
+	w := storageWorld(t)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Storage: true}))
+	w.cleans()
+	w.givesUp("disk/0", "data/0")
+	w.cleans()
+	w.works(false)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Release: true}))
+	w.works(true)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Release: true}))
+	w.works(true)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Storage: true}))
+	w.works(false)
+	w.ok(w.storage("data/0").EnsureDead(w.ctx))
+	w.refused(w.st.Destroy(w.ctx, entity.Destruction{Release: true}), entity.NotAlive,
+		"storage data/0 may be lost: the cloud had begun to destroy it")
+	w.works(true)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Release: true}))
+}
+
+// It also holds for the filesystems that a forced removal has left.
+func TestTheLastWordOnTheFilesystemsThatAreLeft(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	leftFilesystem(s)
+	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Storage: true}))
+	s.refused(s.st.Destroy(s.ctx, entity.Destruction{Release: true}), entity.NotAlive, "storage data/0 may be lost")
+	s.works(true)
+	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Release: true}))
+	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Storage: true}))
+	s.works(false)
+	s.end()
+	s = sharedStage(t).scene(t, nil)
+	withStorage(s)
+	leftFilesystem(s)
+	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Release: true}))
+	s.works(true)
 }
 
 func TestExplainSaysThatAUnitWaitsForItsStorage(t *testing.T) {

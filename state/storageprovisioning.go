@@ -25,8 +25,8 @@ func (p Provisioning) WatchStorage(ctx context.Context) (<-chan struct{}, error)
 }
 
 // StorageWork returns the storage instances that are not made, attached, detached or
-// destroyed as they should be, in natural order. Those that are Gone follow: forced removals have
-// left their filesystems.
+// destroyed or released as they should be, in natural order. Those that are Gone follow: forced
+// removals have left their filesystems.
 func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, error) {
 	st := p.st
 	model, err := st.model()
@@ -73,12 +73,13 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 	left, err := st.leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}})
 	for _, d := range left {
 		_, id := lifecycle.ParseKey(d.Of)
-		work = append(work, entity.StorageWork{ID: id, Life: entity.Gone, Filesystem: d.Filesystem})
+		work = append(work, entity.StorageWork{ID: id, Life: entity.Gone, Filesystem: d.Filesystem,
+			Release: d.isReleased(model)})
 	}
 	return work, err
 }
 
-// DropFilesystem removes the leftovers of a filesystem, which no longer exists.
+// DropFilesystem removes the leftovers of a filesystem, which is destroyed or released.
 func (p Provisioning) DropFilesystem(ctx context.Context, filesystem string) error {
 	return p.st.dropLeftovers(ctx, bson.D{{"filesystem", filesystem}})
 }

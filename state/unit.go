@@ -130,17 +130,17 @@ func (u *Unit) machineOf(ctx context.Context) (string, error) {
 	return principal.doc.Machine, nil
 }
 
-// addresses returns the addresses of the unit's machine.
-func (u *Unit) addresses(ctx context.Context) ([]string, error) {
+// machine reads the machine that the unit is on; an empty one if it is on none yet.
+func (u *Unit) machine(ctx context.Context) (machineDoc, error) {
 	id, err := u.machineOf(ctx)
 	if err != nil || id == "" {
-		return nil, err
+		return machineDoc{}, err
 	}
 	m, err := u.st.Machine(ctx, id)
 	if err != nil {
-		return nil, err
+		return machineDoc{}, err
 	}
-	return m.doc.Addresses, nil
+	return m.doc, nil
 }
 
 // quoteAll quotes names for a message.

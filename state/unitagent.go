@@ -131,13 +131,14 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	for _, s := range subordinates {
 		info.Subordinates = append(info.Subordinates, s.doc.Name)
 	}
-	addresses, err := u.addresses(ctx)
+	machine, err := u.machine(ctx)
 	if err != nil {
 		return entity.UnitInfo{}, err
 	}
-	if len(addresses) > 0 {
+	if addresses := machine.Addresses; len(addresses) > 0 {
 		info.PrivateAddress, info.PublicAddress = addresses[0], addresses[0]
 	}
+	info.Zone = machine.CloudHardware.Zone
 	if u.doc.Principal != "" {
 		alive, err := u.st.hasContainerRelation(u.doc.Service, entity.UnitService(u.doc.Principal))
 		if err != nil {

@@ -25,6 +25,9 @@ var ErrFatal = errors.New("agent must stop")
 // and must not be started again.
 var ErrTerminateAgent = fmt.Errorf("%w for good: what it works for is dead or gone", ErrFatal)
 
+// ErrReboot is the fatal error of an agent whose machine must be restarted.
+var ErrReboot = fmt.Errorf("%w to restart the machine", ErrFatal)
+
 // The pauses of a worker that keeps failing, in multiples of the delay. Each is longer than the
 // one before, up to a bound, until the worker has held for a while. The bound is low because
 // most workers fail while a controller is away: once it is back, its thousands of agents should

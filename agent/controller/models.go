@@ -14,6 +14,7 @@ import (
 	"juju/state/entity"
 	"juju/worker"
 	"juju/worker/cleaner"
+	"juju/worker/firewaller"
 	"juju/worker/machiner"
 	"juju/worker/minunits"
 	"juju/worker/provisioner"
@@ -113,6 +114,13 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 			return storageprovisioner.New(storageprovisioner.Config{API: client.StorageProvisionerFacade{Caller: conn},
 				Cloud: environ})(ctx)
 		}),
+		"firewaller": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
+			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: st.UUID()})
+			if err != nil {
+				return err
+			}
+			return firewaller.New(firewaller.Config{API: client.FirewallerFacade{Caller: conn}, Cloud: environ})(ctx)
+		}),
 		"minunits": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			return minunits.New(minunits.Config{API: client.ApplicationScalerFacade{Caller: conn}})(ctx)
 		}),
@@ -170,6 +178,15 @@ func (c *running) hookLock() string {
 	return ""
 }
 
+// logDir returns the directory of a machine with links to the logs of its agents; "" if the machine
+// has no such directory of its own.
+func (c *running) logDir() string {
+	if c.conf.Cloud == localCloud {
+		return ""
+	}
+	return cloudinit.LogDir
+}
+
 // sshUser returns the user of a machine that people log in as; "" if there is none that is juju's.
 func (c *running) sshUser(m entity.MachineInfo) string {
 	if c.conf.Cloud == lxdCloud && !m.IsManual() {
@@ -186,7 +203,7 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
 			Addresses: c.conf.addresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(m),
-			Manual: m.IsManual(),
+			Manual: m.IsManual(), LogDir: c.logDir(), OwnHost: c.conf.Cloud == lxdCloud,
 		}.Marshal()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/provider"
+	"juju/provider/dummytest"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -121,6 +122,33 @@ func TestAModelIsDestroyedWithForce(t *testing.T) {
 	release()
 	s.start()
 	s.modelGone(one)
+}
+
+// Filesystems that are to be destroyed keep the rest of a removal waiting, because that would
+// release them; those that can't be are named.
+func TestFilesystemsOfARemovedModel(t *testing.T) {
+	cloud := dummytest.New(nil)
+	environ, err := cloud.Open(t.Context(), provider.Config{Controller: "c", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cloud.Fail("DestroyFilesystem", 1, errors.New("busy"))
+	err = destroyFilesystems(t.Context(), environ, []string{"fs-data-0", "fs-data-1"})
+	if err == nil || err.Error() != "cannot destroy filesystem fs-data-0: busy" {
+		t.Errorf("the error is %v", err)
+	}
+	if err := destroyFilesystems(t.Context(), environ, []string{"fs-data-0"}); err != nil {
+		t.Error(err)
+	}
+	n := 0
+	for _, op := range cloud.Ops() {
+		if op.Method == "DestroyFilesystem" {
+			n++
+		}
+	}
+	if n != 3 {
+		t.Errorf("the cloud was asked %d times to destroy a filesystem, want 3", n)
+	}
 }
 
 // removing waits until only the removal of a model's remains is left to do.

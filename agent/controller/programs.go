@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"juju/agent/programs"
 	"juju/apiserver"
 	"juju/provider"
 	"juju/provider/cloudinit"
@@ -16,25 +17,27 @@ import (
 	"juju/state/entity"
 )
 
-// archiveName is the file in the controller's directory that new machines download. It is made at
-// every start, because the programs may be others than before.
+// archiveName is the file in the controller's directory that machines download, unless the controller
+// runs programs that were uploaded. It is made at every start, because the programs may be others than
+// before.
 const archiveName = "agents.tar.gz"
 
-// packPrograms makes the archive of agents' programs, if the cloud's machines download it.
+// packPrograms finds or makes the archive of programs that machines download, if they may have to.
 func (c *running) packPrograms() error {
+	if own := programs.Own(); own != "" && exists(c.upgrades.Archive(own)) {
+		c.programs = &apiserver.Programs{Path: c.upgrades.Archive(own), SHA256: own}
+	} else if c.conf.Cloud == lxdCloud {
+		path := filepath.Join(c.own, archiveName)
+		sum, err := writeOwnArchive(path)
+		if err != nil {
+			return fmt.Errorf("cannot make the archive for new machines: %w", err)
+		}
+		c.programs = &apiserver.Programs{Path: path, SHA256: sum}
+	}
 	if c.conf.Cloud != lxdCloud {
-		return nil
+		return nil // its machines share this host
 	}
-	dir, err := programDir()
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(c.own, archiveName)
-	sum, err := writeArchive(path, dir)
-	if err != nil {
-		return fmt.Errorf("cannot make the archive for new machines: %w", err)
-	}
-	c.programs = &apiserver.Programs{Path: path, SHA256: sum}
+	sum := c.programs.SHA256
 	tools := provider.Tools{SHA256: sum, CACert: c.conf.CA.Cert}
 	for _, address := range c.conf.addresses() {
 		tools.URLs = append(tools.URLs, "https://"+address+apiserver.ProgramsPath+sum)
@@ -65,6 +68,38 @@ func (h manualHosts) Script(st *state.State, m entity.MachineInfo, password stri
 	return cloudinit.ManualScript(m.ID, config, tools)
 }
 
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// writeOwnArchive makes the archive at path of this program and those beside it, and returns its
+// SHA-256. Another build may have taken the place of this program since it was started.
+func writeOwnArchive(path string) (string, error) {
+	dir, err := programDir()
+	if err != nil {
+		return "", err
+	}
+	links := path + ".links"
+	if err := os.RemoveAll(links); err != nil { // left by a kill
+		return "", err
+	}
+	if err := os.Mkdir(links, 0o700); err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(links)
+	for _, name := range cloudinit.Programs {
+		to := filepath.Join(dir, name)
+		if name == "jujud" {
+			to = "/proc/self/exe"
+		}
+		if err := os.Symlink(to, filepath.Join(links, name)); err != nil {
+			return "", err
+		}
+	}
+	return writeArchive(path, links)
+}
+
 // writeArchive makes the archive at path of the programs in dir, and returns its SHA-256.
 func writeArchive(path, dir string) (string, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -73,7 +108,7 @@ func writeArchive(path, dir string) (string, error) {
 	}
 	defer file.Close()
 	sum := sha256.New()
-	if err := cloudinit.WriteArchive(io.MultiWriter(file, sum), dir, cloudinit.AgentPrograms...); err != nil {
+	if err := cloudinit.WriteArchive(io.MultiWriter(file, sum), dir, cloudinit.Programs...); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), file.Close()

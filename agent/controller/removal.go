@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"juju/provider"
@@ -50,14 +51,42 @@ func (c *running) resumeModels(open provider.Open) worker.Func {
 }
 
 // removeOutside removes what a model has outside the store: what is left in its cloud, and its
-// log.
+// log. Filesystems that are to be destroyed come first: the rest of the model's storage is released.
 func (c *running) removeOutside(ctx context.Context, open provider.Open, row controller.ModelRow) error {
 	environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: row.UUID})
 	if err != nil {
+		return err
+	}
+	if err := destroyFilesystems(ctx, environ, row.Filesystems); err != nil {
 		return err
 	}
 	if err := environ.Destroy(ctx); err != nil {
 		return err
 	}
 	return c.logs.Remove(row.UUID)
+}
+
+// destroyFilesystems destroys filesystems of a model, on whose instances nothing runs any more.
+func destroyFilesystems(ctx context.Context, environ provider.Environ, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	instances, err := environ.Instances(ctx)
+	if err != nil {
+		return err
+	}
+	running := make([]string, len(instances))
+	for i, inst := range instances {
+		running[i] = inst.ID
+	}
+	if err := environ.StopInstances(ctx, running...); err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		if err := environ.DestroyFilesystem(ctx, id); err != nil {
+			errs = append(errs, fmt.Errorf("cannot destroy filesystem %s: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -2,15 +2,16 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/juju/loggo"
 
 	"juju/agent"
+	"juju/agent/programs"
 	"juju/apiserver"
 	"juju/apiserver/logs"
 	"juju/provider"
@@ -47,6 +48,8 @@ type Options struct {
 	Configured func(entity.ModelConfig)
 	// Provisioner has the provisioners' times; its other fields are ignored.
 	Provisioner provisioner.Config
+	// Programs has the steps of an upgrade.
+	Programs programs.Options
 }
 
 // Run runs the controller in the cloud's directory dir until ctx is done. It fails if another
@@ -63,8 +66,15 @@ func Run(ctx context.Context, dir string, o Options) error {
 	}
 	// The hold is never released: the next controller must not begin before this process has
 	// ended.
-	c := &running{dir: dir, own: own, conf: conf, options: o, ready: held.Ready}
-	return c.run(ctx)
+	c := &running{dir: dir, own: own, conf: conf, options: o, ready: held.Ready, upgrades: upgradesIn(dir, o)}
+	ctx, c.restart = context.WithCancelCause(ctx)
+	defer c.restart(nil)
+	err = c.run(ctx)
+	if errors.Is(context.Cause(ctx), errUpgraded) {
+		logger.Infof("%v", errUpgraded)
+		return nil // what has started this process starts it again
+	}
+	return c.goBack(ctx, err)
 }
 
 // A running is a controller that runs in this process.
@@ -76,8 +86,10 @@ type running struct {
 	ready   func()
 
 	failures failures
-	programs *apiserver.Programs       // what new machines download; nil if they share this host's
-	tools    map[string]provider.Tools // how they do that
+	upgrades programs.Dir
+	restart  context.CancelCauseFunc   // with errUpgraded
+	programs *apiserver.Programs       // what machines download; nil if they share this host's
+	tools    map[string]provider.Tools // how new ones do that
 
 	store  *mongo.Store
 	ctrl   *controller.Controller
@@ -122,8 +134,12 @@ func (c *running) run(ctx context.Context) (err error) {
 	}
 	workers := map[string]worker.Func{
 		"api server": func(ctx context.Context) error {
+			err := c.server.Serve(ctx, l)
+			if ctx.Err() != nil {
+				return err
+			}
 			// Nothing works without the API server, so its end is the controller's.
-			return fmt.Errorf("%w: the API server ended: %w", worker.ErrFatal, c.server.Serve(ctx, l))
+			return fmt.Errorf("%w: the API server ended: %w", worker.ErrFatal, err)
 		},
 		"models":                  c.models(open),
 		"models on their way out": c.resumeModels(open),
@@ -135,6 +151,9 @@ func (c *running) run(ctx context.Context) (err error) {
 	}
 	logger.Infof("the controller serves at %s", c.conf.Address)
 	c.ready()
+	if err := c.confirm(ctx); err != nil {
+		return err
+	}
 	if err := worker.Run(worker.WithFailures(ctx, c.failures.of("")), retryDelay, workers); ctx.Err() == nil {
 		return err
 	}
@@ -152,12 +171,12 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 		return err
 	}
 	var manual apiserver.ManualHosts
-	if c.programs != nil {
+	if c.tools != nil {
 		manual = manualHosts{c}
 	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{
 		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version,
-		Addresses: c.conf.addresses, Programs: c.programs, ManualHosts: manual,
+		Addresses: c.conf.addresses, Programs: c.programs, Upgrades: &upgrades{running: c}, ManualHosts: manual,
 		TempDir: c.own, Series: c.conf.Series, Failures: c.failures.list,
 		Cloud: func(ctx context.Context, model string) (apiserver.Cloud, error) {
 			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
@@ -171,8 +190,9 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 type cloud struct{ provider.Environ }
 
 // Precheck implements apiserver.Cloud.
-func (c cloud) Precheck(ctx context.Context, series string, constraints entity.Constraints, placement string) error {
-	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Placement: placement})
+func (c cloud) Precheck(ctx context.Context, series string, constraints entity.Constraints, at apiserver.Place) error {
+	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
+		Placement: at.Placement, Container: at.Container})
 }
 
 // cloud returns how to open a model's cloud, and a worker that the cloud needs, or nil.
@@ -209,12 +229,9 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 
 // programDir returns the directory of this program and of those of the agents.
 func programDir() (string, error) {
-	self, err := os.Executable()
-	if err == nil {
-		self, err = filepath.EvalSymlinks(self)
-	}
+	dir, err := programs.OwnDir()
 	if err != nil {
 		return "", fmt.Errorf("cannot find the programs of agents: %w", err)
 	}
-	return filepath.Dir(self), nil
+	return dir, nil
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +26,12 @@ const patience = time.Minute
 // binaries is the directory of the programs that tests run as processes.
 var binaries string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if text := os.Getenv(mortalVariable); text != "" {
+		runMortal(text)
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "juju-bin")
@@ -141,12 +147,12 @@ func (s *system) start() {
 	s.c = &running{dir: s.c.dir, own: s.c.own, conf: s.c.conf, options: s.c.options, ready: func() { close(ready) }}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- s.c.run(ctx) }()
-	s.stop = func() {
+	s.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			s.Errorf("the controller ended with %v", err)
 		}
-	}
+	})
 	select {
 	case <-ready:
 	case err := <-ended:

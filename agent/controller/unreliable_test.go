@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
-	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"juju/provider"
-	"juju/state"
 	"juju/state/entity"
-	"juju/worker/provisioner"
 )
 
 // An unreliable cloud fails some calls, and does what others ask for without saying so.
@@ -30,6 +27,18 @@ type unreliable struct {
 	every  int           // calls until the next signal
 	signal chan struct{} // of a time to kill the controller
 	faults map[string]int
+
+	// The first start after each advance is late: it begins at the second advance from then on.
+	due   bool
+	late  [2]chan struct{} // closed at the next advance, and at the one after it
+	tardy sync.WaitGroup   // late starts
+}
+
+func (u *unreliable) advance() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	close(u.late[0])
+	u.late, u.due = [2]chan struct{}{u.late[1], make(chan struct{})}, true
 }
 
 func (u *unreliable) open(ctx context.Context, config provider.Config) (provider.Environ, error) {
@@ -48,6 +57,7 @@ const (
 	transient
 	lasting
 	lostAnswer
+	late // a start that begins when its controller was killed, and the next one too
 )
 
 // fault draws the fault of a call.
@@ -65,6 +75,9 @@ func (u *unreliable) fault(method string) int {
 	}
 	fault := noFault
 	switch n := u.rand.IntN(100); {
+	case u.due && method == "StartInstance":
+		fault, u.due = late, false
+		u.tardy.Add(1)
 	case n < u.loses:
 		fault = lostAnswer
 	case n < u.loses+u.fails/5:
@@ -73,15 +86,18 @@ func (u *unreliable) fault(method string) int {
 		fault = transient
 	}
 	if fault != noFault {
-		u.faults[fmt.Sprint(method, " ", []string{"", "fails", "fails for good", "loses its answer"}[fault])]++
+		u.faults[fmt.Sprint(method, " ", []string{"", "fails", "fails for good", "loses its answer", "is late"}[fault])]++
 	}
 	return fault
 }
 
-var errAway = errors.New("the cloud is away")
+var (
+	errAway = errors.New("the cloud is away")
+	errLate = errors.New("the cloud is late") // no one is there to hear it
+)
 
 // before returns the error with which a call fails, and after the one that replaces its answer.
-func (e unreliableEnviron) before(method string) (before, after error) {
+func (e unreliableEnviron) before(ctx context.Context, method string) (before, after error) {
 	switch e.cloud.fault(method) {
 	case transient:
 		return provider.Retryable(errAway), nil
@@ -89,16 +105,28 @@ func (e unreliableEnviron) before(method string) (before, after error) {
 		return entity.Errorf(entity.Invalid, "the cloud refuses"), nil
 	case lostAnswer:
 		return nil, provider.Retryable(errAway)
+	case late:
+		e.cloud.mu.Lock()
+		wait := e.cloud.late[1]
+		e.cloud.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+		}
+		return nil, errLate
 	}
 	return nil, nil
 }
 
 func (e unreliableEnviron) StartInstance(ctx context.Context, p provider.StartParams) (provider.Instance, error) {
-	before, after := e.before("StartInstance")
+	before, after := e.before(ctx, "StartInstance")
 	if before != nil {
 		return provider.Instance{}, before
 	}
 	in, err := e.Environ.StartInstance(ctx, p)
+	if after == errLate {
+		e.cloud.tardy.Done()
+	}
 	if after != nil {
 		return provider.Instance{}, after
 	}
@@ -106,7 +134,7 @@ func (e unreliableEnviron) StartInstance(ctx context.Context, p provider.StartPa
 }
 
 func (e unreliableEnviron) StopInstances(ctx context.Context, ids ...string) error {
-	before, after := e.before("StopInstances")
+	before, after := e.before(ctx, "StopInstances")
 	if before != nil {
 		return before
 	}
@@ -114,7 +142,7 @@ func (e unreliableEnviron) StopInstances(ctx context.Context, ids ...string) err
 }
 
 func (e unreliableEnviron) Instances(ctx context.Context) ([]provider.Instance, error) {
-	before, after := e.before("Instances")
+	before, after := e.before(ctx, "Instances")
 	if err := errors.Join(before, after); err != nil {
 		return nil, err
 	}
@@ -122,7 +150,7 @@ func (e unreliableEnviron) Instances(ctx context.Context) ([]provider.Instance, 
 }
 
 // Users add and destroy machines on an unreliable cloud, instances are lost, and the controller is
-// stopped again and again. In the end there is one instance for each machine, the one that is
+// killed again and again, or stopped. In the end there is one instance for each machine, the one that is
 // recorded, and no other.
 func TestMachinesOnAnUnreliableCloud(t *testing.T) {
 	// With few machines more must go wrong.
@@ -135,47 +163,49 @@ func TestMachinesOnAnUnreliableCloud(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s := newSystem(t, Options{Provisioner: provisioner.Config{Pause: 20 * time.Millisecond,
-		Retry: 100 * time.Millisecond, Look: 300 * time.Millisecond, Sure: 100 * time.Millisecond}})
+	s := newSystem(t, Options{Provisioner: quick})
 	s.keepsLog()
-	cloud := &unreliable{Open: s.cloud.Open, fails: fails, loses: loses, rand: rand.New(rand.NewPCG(seed, 0)), every: max(10, machines/restarts),
-		signal: make(chan struct{}, 1), faults: map[string]int{}}
-	s.restartOn(cloud.open)
+	cloud := &unreliable{Open: s.cloud.Open, fails: fails, loses: loses, rand: rand.New(rand.NewPCG(seed, 0)),
+		every: max(10, machines/restarts), signal: make(chan struct{}, 1), faults: map[string]int{}, due: true,
+		late: [2]chan struct{}{make(chan struct{}), make(chan struct{})}}
+	environ, err := s.cloud.Open(s.ctx, provider.Config{Controller: s.c.conf.Controller, Model: s.model})
+	s.ok(err)
+	s.stop()
+	socket := (&remoteCloud{s.ctx, cloud.open}).serve(s)
 	user := rand.New(rand.NewPCG(seed, 1))
-	for range restarts {
-		for range machines / restarts {
-			_, err := s.st.AddMachine(s.ctx, state.AddMachineParams{})
-			s.ok(err)
-		}
-		all, err := s.st.Machines(s.ctx)
+	for n := range restarts {
+		p := s.begin(mortal{Socket: socket, Add: machines / restarts, Destroy: n * machines / restarts / 12,
+			Seed: user.Uint64()})
+		there, err := environ.Instances(s.ctx)
 		s.ok(err)
-		for range len(all) / 8 {
-			switch m := all[user.IntN(len(all))]; {
-			case user.IntN(3) > 0:
-				if err := m.Destroy(s.ctx, entity.Destruction{}); err != nil && !entity.IsNotFound(err) {
-					t.Errorf("cannot destroy machine %s: %v", m.ID(), err)
-				}
-			case m.InstanceID() != "":
-				s.cloud.Lose(m.InstanceID())
-			}
+		for range len(there) / 24 {
+			s.cloud.Lose(there[user.IntN(len(there))].ID)
 		}
 		select {
 		case <-cloud.signal:
 		case <-time.After(patience):
 			t.Fatal("the provisioner has stopped calling the cloud")
 		}
-		s.restartOn(cloud.open)
+		if n%4 == 3 { // one of them may end as it likes
+			p.signal(syscall.SIGTERM)
+			p.end(0)
+		} else {
+			p.signal(syscall.SIGKILL)
+			p.end(syscall.SIGKILL)
+		}
+		cloud.advance()
 	}
 	cloud.mu.Lock()
 	cloud.mended = true
 	t.Logf("%d calls, of which: %v", cloud.calls, cloud.faults)
 	cloud.mu.Unlock()
+	s.restartOn(cloud.open)
 	// The user acts where the cloud has refused.
 	s.until("the end of refusals", func(m *entity.ModelStatus) bool {
 		failed, err := s.st.Provisioning().FailedMachines(s.ctx)
 		s.ok(err)
 		for _, m := range failed {
-			if err := m.RetryProvisioning(s.ctx); err != nil && entity.KindOf(err) != entity.Invalid &&
+			if err := m.RetryProvisioning(s.ctx, nil); err != nil && entity.KindOf(err) != entity.Invalid &&
 				!entity.IsNotFound(err) && entity.KindOf(err) != entity.NotAlive {
 				t.Error(err)
 			}
@@ -187,46 +217,31 @@ func TestMachinesOnAnUnreliableCloud(t *testing.T) {
 		}
 		return len(failed) == 0
 	})
-	environ, err := s.cloud.Open(s.ctx, provider.Config{Controller: s.c.conf.Controller, Model: s.model})
-	s.ok(err)
-	tagged := func() string {
+	now := func() string {
 		all, err := environ.Instances(s.ctx)
 		s.ok(err)
-		var lines []string
-		for _, in := range all {
-			lines = append(lines, in.MachineID+" "+in.ID+" "+in.Nonce)
-		}
-		slices.SortFunc(lines, entity.CompareNatural)
-		return strings.Join(lines, "\n")
+		return tagged(all)
 	}
-	recorded := func() string {
-		all, err := s.st.Provisioning().MachineInfos(s.ctx)
-		s.ok(err)
-		var lines []string
-		for _, m := range all {
-			lines = append(lines, m.ID+" "+m.InstanceID+" "+m.Nonce)
-		}
-		slices.SortFunc(lines, entity.CompareNatural)
-		return strings.Join(lines, "\n")
-	}
+	cloud.advance()
+	cloud.advance()
+	cloud.tardy.Wait()
 	// Strays go at the provisioner's next looks.
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	ops := s.cloud.Watch(ctx)
-	for tagged() != recorded() {
+	for now() != s.recorded() {
 		if _, open := <-ops; !open {
-			t.Fatalf("instances:\n%s\nmachines:\n%s", tagged(), recorded())
+			t.Fatalf("instances:\n%s\nmachines:\n%s", now(), s.recorded())
 		}
 	}
-	if recorded() == "" {
+	if s.recorded() == "" {
 		t.Error("no machine is left")
 	}
 }
 
-// restartOn stops the controller, and starts another on a cloud.
+// restartOn starts the controller on a cloud. It must have been stopped.
 func (s *system) restartOn(open provider.Open) {
 	s.Helper()
-	s.stop()
 	s.c.options.Open = open
 	s.start()
 	var err error

@@ -66,13 +66,20 @@ func zipped(archive io.Reader) *sent { return &sent{"application/zip", archive} 
 func (c *Conn) transfer(
 	ctx context.Context, method, path string, query url.Values, send *sent, header http.Header,
 ) (io.ReadCloser, error) {
+	return c.fetch(ctx, method, c.dialer.modelPath(path)+"?"+query.Encode(), send, header)
+}
+
+// fetch is transfer for any path of the controller's.
+func (c *Conn) fetch(
+	ctx context.Context, method, path string, send *sent, header http.Header,
+) (io.ReadCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, transferTime)
 	stop := context.AfterFunc(c.ctx, cancel)
 	done := func() {
 		stop()
 		cancel()
 	}
-	target := "http" + c.dialer.scheme + "://" + c.dialer.address + c.dialer.modelPath(path) + "?" + query.Encode()
+	target := "http" + c.dialer.scheme + "://" + c.dialer.address + path
 	var content io.Reader
 	if send != nil {
 		content = send.content

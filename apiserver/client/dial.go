@@ -30,7 +30,8 @@ type Info struct {
 	Model     string   // a UUID, or "" for the controller itself
 	Tag       entity.Tag
 	Password  string
-	Nonce     string // for a machine's agent
+	Nonce     string          // for a machine's agent
+	Programs  entity.Programs // for an agent: those that it is one of
 	// Dial, if set, replaces Addresses and CACert: it connects within a process.
 	Dial func(context.Context) (net.Conn, error) `json:"-"`
 }

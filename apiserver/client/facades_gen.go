@@ -13,12 +13,32 @@ import (
 // AgentFacade makes the requests of facade Agent.
 type AgentFacade struct{ Caller }
 
+// Programs calls caller.agentPrograms.
+func (f AgentFacade) Programs(ctx context.Context, tag entity.Tag) (entity.Programs, error) {
+	var result entity.Programs
+	err := call(ctx, f, "Agent", "Programs", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
+}
+
 // SetFailures calls caller.setFailures.
 func (f AgentFacade) SetFailures(ctx context.Context, tag entity.Tag, failures []entity.WorkerFailure) error {
 	return call(ctx, f, "Agent", "SetFailures", struct {
 		Tag      params.Tag             `json:"tag"`
 		Failures []entity.WorkerFailure `json:"failures"`
 	}{params.TagOf(tag), fitted(failures)}, nil)
+}
+
+// SetUpgradeError calls caller.setUpgradeError.
+func (f AgentFacade) SetUpgradeError(ctx context.Context, tag entity.Tag, error string) error {
+	return call(ctx, f, "Agent", "SetUpgradeError", struct {
+		Tag   params.Tag `json:"tag"`
+		Error string     `json:"error"`
+	}{params.TagOf(tag), error}, nil)
+}
+
+// WatchPrograms calls state.Watches.Programs.
+func (f AgentFacade) WatchPrograms(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "Agent", "WatchPrograms", params.Entity{Tag: params.TagOf(tag)})
 }
 
 // MachinerFacade makes the requests of facade Machiner.
@@ -59,6 +79,14 @@ func (f MachinerFacade) SetMachineAddresses(ctx context.Context, tag entity.Tag,
 		Tag       params.Tag `json:"tag"`
 		Addresses []string   `json:"addresses"`
 	}{params.TagOf(tag), addresses}, nil)
+}
+
+// SetMachineHardware calls caller.setMachineHardware.
+func (f MachinerFacade) SetMachineHardware(ctx context.Context, tag entity.Tag, hardware entity.Hardware) error {
+	return call(ctx, f, "Machiner", "SetMachineHardware", struct {
+		Tag      params.Tag      `json:"tag"`
+		Hardware entity.Hardware `json:"hardware"`
+	}{params.TagOf(tag), hardware}, nil)
 }
 
 // SetMachineStatus calls caller.setMachineStatus.
@@ -146,6 +174,15 @@ func (f DeployerFacade) WatchDeployed(ctx context.Context, tag entity.Tag) (<-ch
 // ProvisionerFacade makes the requests of facade Provisioner.
 type ProvisionerFacade struct{ Caller }
 
+// DistributionGroup calls state.Machine.DistributionGroup.
+func (f ProvisionerFacade) DistributionGroup(ctx context.Context, tag entity.Tag) ([]string, error) {
+	var reply struct {
+		Machines []string `json:"machines"`
+	}
+	err := call(ctx, f, "Provisioner", "DistributionGroup", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Machines, err
+}
+
 // DropLeftovers calls state.Provisioning.DropLeftovers.
 func (f ProvisionerFacade) DropLeftovers(ctx context.Context, id string) error {
 	return call(ctx, f, "Provisioner", "DropLeftovers", struct {
@@ -198,6 +235,15 @@ func (f ProvisionerFacade) NewPassword(ctx context.Context, tag entity.Tag) (str
 // RemoveMachine calls caller.removeMachine.
 func (f ProvisionerFacade) RemoveMachine(ctx context.Context, tag entity.Tag) error {
 	return call(ctx, f, "Provisioner", "RemoveMachine", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// Observe calls caller.observe.
+func (f ProvisionerFacade) Observe(ctx context.Context, tag entity.Tag, instance entity.Instance, status string) error {
+	return call(ctx, f, "Provisioner", "Observe", struct {
+		Tag      params.Tag      `json:"tag"`
+		Instance entity.Instance `json:"instance"`
+		Status   string          `json:"status"`
+	}{params.TagOf(tag), instance, status}, nil)
 }
 
 // Leftovers calls state.Provisioning.Leftovers.
@@ -315,6 +361,21 @@ func (f StorageProvisionerFacade) StorageWork(ctx context.Context) ([]entity.Sto
 // WatchStorage calls state.Provisioning.WatchStorage.
 func (f StorageProvisionerFacade) WatchStorage(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, f, "StorageProvisioner", "WatchStorage", nil)
+}
+
+// FirewallerFacade makes the requests of facade Firewaller.
+type FirewallerFacade struct{ Caller }
+
+// Exposure calls state.Provisioning.Exposure.
+func (f FirewallerFacade) Exposure(ctx context.Context) (entity.Exposure, error) {
+	var result entity.Exposure
+	err := call(ctx, f, "Firewaller", "Exposure", nil, &result)
+	return result, err
+}
+
+// WatchExposure calls state.Provisioning.WatchExposure.
+func (f FirewallerFacade) WatchExposure(ctx context.Context) (<-chan struct{}, error) {
+	return notify(ctx, f, "Firewaller", "WatchExposure", nil)
 }
 
 // ApplicationScalerFacade makes the requests of facade ApplicationScaler.
@@ -514,6 +575,14 @@ func (f UniterFacade) Relations(ctx context.Context, tag entity.Tag) ([]entity.R
 	}
 	err := call(ctx, f, "Uniter", "Relations", params.Entity{Tag: params.TagOf(tag)}, &reply)
 	return reply.Relations, err
+}
+
+// RequestReboot calls state.Unit.RequestReboot.
+func (f UniterFacade) RequestReboot(ctx context.Context, tag entity.Tag, boot string) error {
+	return call(ctx, f, "Uniter", "RequestReboot", struct {
+		Tag  params.Tag `json:"tag"`
+		Boot string     `json:"boot"`
+	}{params.TagOf(tag), boot}, nil)
 }
 
 // Resource calls state.Unit.Resource.

@@ -88,9 +88,11 @@ func (c *Conn) DestroyMachines(
 }
 
 // RetryProvisioning retries to start instances for machines for which that has failed. It
-// returns an outcome for each, in order.
-func (c *Conn) RetryProvisioning(ctx context.Context, ids ...string) ([]error, error) {
-	var args params.RetryProvisioningArgs
+// returns an outcome for each, in order. If constraints is not nil, it replaces those of each
+// machine, and the warnings say what the cloud ignores of it.
+func (c *Conn) RetryProvisioning(ctx context.Context, constraints *entity.Constraints, ids ...string) (
+	errs []error, warnings []string, err error) {
+	args := params.RetryProvisioningArgs{Constraints: constraints}
 	for _, id := range ids {
 		args.Machines = append(args.Machines, params.TagOf(entity.MachineTag(id)))
 	}
@@ -98,14 +100,16 @@ func (c *Conn) RetryProvisioning(ctx context.Context, ids ...string) ([]error, e
 }
 
 // RetryAllProvisioning is RetryProvisioning for every such machine.
-func (c *Conn) RetryAllProvisioning(ctx context.Context) ([]error, error) {
-	return c.retryProvisioning(ctx, params.RetryProvisioningArgs{All: true})
+func (c *Conn) RetryAllProvisioning(ctx context.Context, constraints *entity.Constraints) (
+	errs []error, warnings []string, err error) {
+	return c.retryProvisioning(ctx, params.RetryProvisioningArgs{All: true, Constraints: constraints})
 }
 
-func (c *Conn) retryProvisioning(ctx context.Context, args params.RetryProvisioningArgs) ([]error, error) {
-	var result params.ErrorResults
-	err := c.call(ctx, "MachineManager", 10, "RetryProvisioning", args, &result)
-	return errorsOf(result.Results), err
+func (c *Conn) retryProvisioning(ctx context.Context, args params.RetryProvisioningArgs) (
+	errs []error, warnings []string, err error) {
+	var result params.RetryProvisioningResults
+	err = c.call(ctx, "MachineManager", 10, "RetryProvisioning", args, &result)
+	return errorsOf(result.Results), result.Warnings, err
 }
 
 // A Model is a model that the user can access.

@@ -227,9 +227,12 @@ func (c *Conn) ResetServiceConfig(ctx context.Context, service string, options .
 	return only(result.Results)
 }
 
-// Expose makes the ports that the service's units open reachable for everyone.
-func (c *Conn) Expose(ctx context.Context, service string) error {
-	return c.application(ctx, "Expose", params.ApplicationExpose{ApplicationName: service}, nil)
+// Expose makes the ports that the service's units open reachable for everyone. Warnings say if that
+// changes nothing.
+func (c *Conn) Expose(ctx context.Context, service string) (warnings []string, err error) {
+	var result params.ExposeResult
+	err = c.application(ctx, "Expose", params.ApplicationExpose{ApplicationName: service}, &result)
+	return result.Warnings, err
 }
 
 // Unexpose undoes Expose.

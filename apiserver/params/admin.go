@@ -8,6 +8,7 @@ type LoginRequest struct {
 	Credentials   string `json:"credentials"` // the password
 	Nonce         string `json:"nonce"`       // for a machine's agent: that of its instance
 	ClientVersion string `json:"client-version,omitempty"`
+	SHA256        string `json:"agent-sha256,omitempty"` // ours: of an agent's programs
 }
 
 // A LoginResult says which server this is and what the caller can use.

@@ -329,6 +329,11 @@ type ApplicationExpose struct {
 	ExposedEndpoints map[string]ExposedEndpoint `json:"exposed-endpoints,omitempty"`
 }
 
+// An ExposeResult is what Expose returns; it is ours.
+type ExposeResult struct {
+	Warnings []string `json:"warnings,omitempty"`
+}
+
 // An ExposedEndpoint says to whom an endpoint is exposed.
 type ExposedEndpoint struct {
 	ExposeToSpaces []string `json:"expose-to-spaces,omitempty"`

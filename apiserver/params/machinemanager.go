@@ -110,8 +110,16 @@ type DestroyMachineInfo struct {
 }
 
 // A RetryProvisioningArgs is what RetryProvisioning takes: machines, or all whose instances
-// could not be started.
+// could not be started. Constraints is ours.
 type RetryProvisioningArgs struct {
 	Machines []Tag `json:"machines,omitempty"`
 	All      bool  `json:"all"`
+	// Constraints replace those of each machine, unless they are nil.
+	Constraints *entity.Constraints `json:"constraints,omitempty"`
+}
+
+// A RetryProvisioningResults has a result for each machine. The warnings are ours.
+type RetryProvisioningResults struct {
+	ErrorResults
+	Warnings []string `json:"warnings,omitempty"`
 }

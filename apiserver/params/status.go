@@ -84,6 +84,7 @@ type MachineStatus struct {
 	Jobs               []string                 `json:"jobs"`
 	HasVote            bool                     `json:"has-vote"`
 	WantsVote          bool                     `json:"wants-vote"`
+	SSH                string                   `json:"ssh,omitempty"` // ours
 }
 
 // The jobs of a machine. The wire has the older name of the second.
@@ -241,8 +242,9 @@ func machinesOf(machines []entity.MachineStatus) map[string]MachineStatus {
 			ModificationStatus: detailed(entity.Status{}, entity.Alive),
 			IPAddresses:        m.Addresses, InstanceID: m.InstanceID, Base: entity.BaseOf(m.Series), ID: m.ID,
 			Containers: machinesOf(m.Containers), Constraints: m.Constraints, Hardware: m.Hardware,
-			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager,
+			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager, SSH: m.SSH,
 		}
+		w.AgentStatus.Version = m.AgentVersion
 		if len(m.Addresses) > 0 {
 			w.DNSName = m.Addresses[0]
 		}
@@ -260,7 +262,7 @@ func machinesFrom(machines map[string]MachineStatus) (out []entity.MachineStatus
 		m := entity.MachineStatus{
 			ID: id, Series: w.Base.Series(), InstanceID: w.InstanceID, Addresses: nilIfNone(w.IPAddresses),
 			Hardware: w.Hardware, Constraints: w.Constraints, Manager: slices.Contains(w.Jobs, JobManageModel),
-			Containers: machinesFrom(w.Containers),
+			SSH: w.SSH, Containers: machinesFrom(w.Containers), AgentVersion: w.AgentStatus.Version,
 		}
 		m.Status, m.Life = w.AgentStatus.read()
 		m.InstanceStatus, _ = w.InstanceStatus.read()
@@ -279,6 +281,7 @@ func unitsOf(units []entity.UnitStatus) map[string]UnitStatus {
 			Strength: u.Strength,
 			Resolved: u.Resolved,
 		}
+		w.AgentStatus.Version = u.AgentVersion
 		for _, p := range u.OpenedPorts {
 			w.OpenedPorts = append(w.OpenedPorts, p.String())
 		}
@@ -293,6 +296,7 @@ func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error)
 		u := entity.UnitStatus{
 			Name: name, Machine: w.Machine, CharmURL: w.Charm, Leader: w.Leader, Strength: w.Strength, Resolved: w.Resolved,
 			PublicAddress: w.PublicAddress, WorkloadVersion: w.WorkloadVersion,
+			AgentVersion: w.AgentStatus.Version,
 		}
 		u.Agent, u.Life = w.AgentStatus.read()
 		u.Workload, _ = w.WorkloadStatus.read()

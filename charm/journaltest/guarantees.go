@@ -16,7 +16,7 @@ var Guarantees = []Guarantee{
 	{"install-once", "install succeeds once only."},
 	{"config-changed-after-install", "config-changed runs right after install."},
 	{"start-after-config-changed", "start runs right after the first config-changed."},
-	{"start-once", "start succeeds once only."},
+	{"start-once", "start succeeds once only, and again after a restart of the machine."},
 
 	{"upgrade-charm-after-change", "upgrade-charm runs right after another charm was put into the directory."},
 	{"upgrade-charm-only-after-change", "upgrade-charm runs once for a change of the directory, and never without."},

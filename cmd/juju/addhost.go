@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	osuser "os/user"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 )
 
 // hostPrefix begins a placement that names a host of the user's.
-const hostPrefix = "ssh:"
+const hostPrefix = entity.ManualPlacement
 
 // undoBound is how long the removal of a machine may take whose host could not be set up.
 const undoBound = 30 * time.Second
@@ -44,43 +43,23 @@ func (a *addMachine) host(text string) (manual.Host, error) {
 	return h, nil
 }
 
-// reachable refuses hosts for a controller that they can't reach.
-func (a *addMachine) reachable(h manual.Host) error {
-	st, err := a.store()
-	if err != nil {
-		return err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return err
-	}
-	t, err := a.target(contents)
+// reachable refuses hosts for a controller that they can't reach, before the host is asked anything.
+func (a *addMachine) reachable() error {
+	_, t, err := a.readModelTarget()
 	if err != nil {
 		return err
 	}
 	if t.ctrl.Cloud == localCloud {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot add host %s: controller %q, on cloud %q, listens on "+
-			"this host's loopback addresses only, where no other host reaches it", h, t.name, localCloud),
-			"A controller on a cloud with a network can have hosts: juju bootstrap lxd")
+		return entity.NoHosts()
 	}
 	return nil
 }
 
-// keys returns the user's keys, where OpenSSH has them.
-func (a *addMachine) keys() manual.Keys {
-	dir := filepath.Join(a.getenv("HOME"), ".ssh")
-	k := manual.Keys{File: a.privateKey, Agent: a.getenv("SSH_AUTH_SOCK"),
-		KnownHosts: []string{filepath.Join(dir, "known_hosts"), filepath.Join(dir, "known_hosts2"),
-			"/etc/ssh/ssh_known_hosts"}}
-	for _, name := range ownKeys {
-		k.Defaults = append(k.Defaults, filepath.Join(dir, name))
-	}
-	return k
-}
-
 // addHost makes a host a machine, and returns its id.
 func (a *addMachine) addHost(ctx context.Context, api addMachineAPI, h manual.Host, series string) (string, error) {
-	conn, err := manual.Dial(ctx, h, a.keys())
+	keys := a.sshKeys()
+	keys.File = a.privateKey
+	conn, err := manual.Dial(ctx, h, keys)
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +74,8 @@ func (a *addMachine) addHost(ctx context.Context, api addMachineAPI, h manual.Ho
 	instance := entity.ManualInstance(h.Name)
 	nonce := instance + ":" + uuid.NewString()
 	id, warnings, err := api.AddMachine(ctx, client.MachineArgs{Series: facts.Series, Hardware: facts.Hardware,
-		Manual: entity.Instance{ID: instance, Nonce: nonce, Addresses: []string{conn.Address}}})
+		Placement: hostPrefix + h.User + "@" + h.String(),
+		Manual:    entity.Instance{ID: instance, Nonce: nonce, Addresses: []string{conn.Address}}})
 	if err != nil {
 		return "", err
 	}
@@ -103,11 +83,12 @@ func (a *addMachine) addHost(ctx context.Context, api addMachineAPI, h manual.Ho
 	a.detail("%s has %s and %s", h, facts.Series, facts.Hardware)
 	script, err := api.ProvisioningScript(ctx, id, nonce)
 	if err == nil {
-		err = conn.Install(ctx, script)
+		warnings, err = conn.Install(ctx, script)
 	}
 	if err != nil {
 		return "", a.undo(ctx, api, id, err)
 	}
+	a.warn(warnings...)
 	a.note("created machine %s", id)
 	return id, nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,7 +39,7 @@ func TestHostsOfTheLocalCloud(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
 	u.types("add-machine", "ssh:root@db:2222")
-	u.sees(1, "", `ERROR cannot add host db:2222: controller "prod", on cloud "local", listens on this host's loopback addresses only, where no other host reaches it
+	u.sees(1, "", `ERROR cannot add a host: this controller listens on loopback addresses only, where no other host reaches it
 A controller on a cloud with a network can have hosts: juju bootstrap lxd
 `)
 	u.asked()
@@ -58,18 +60,69 @@ Make one with ssh-keygen, or name one: --private-key FILE
 	u.asked()
 }
 
-// On a host that a user has lent there is no user ubuntu.
-func TestNoSSHToManualMachines(t *testing.T) {
-	for _, line := range []string{"ssh 3", "ssh root@web/0 ls", "scp 3:x y"} {
-		u := newUser(t)
-		u.fake.statuses = []*entity.ModelStatus{{
-			Model:    entity.ModelHeader{Cloud: lxdCloud},
-			Machines: []entity.MachineStatus{{ID: "3", InstanceID: "manual:db", Addresses: []string{"10.0.0.7"}}},
-			Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
-		}}
-		u.types(strings.Fields(line)...)
-		u.sees(1, "", `ERROR machine 3 is a host of a user's, on which users and SSH keys are left alone
-Use ssh itself: ssh db
-`)
+// A host that a user has added is reached as by that user, with the own keys and known hosts.
+func TestSSHToManualMachines(t *testing.T) {
+	u := newUser(t)
+	u.env["HOME"] = t.TempDir()
+	u.fake.statuses = []*entity.ModelStatus{{
+		Model: entity.ModelHeader{Cloud: lxdCloud},
+		Machines: []entity.MachineStatus{
+			{ID: "1", InstanceID: "juju-1", Addresses: []string{"10.0.0.1"}},
+			{ID: "3", InstanceID: "manual:db", Addresses: []string{"10.0.0.7"}, SSH: "admin@db"},
+			{ID: "4", InstanceID: "manual:10.0.0.8", Addresses: []string{"10.0.0.9"}, SSH: "root@10.0.0.8:2222"},
+			{ID: "5", InstanceID: "manual:fd42::5", Addresses: []string{"fd42::5"}, SSH: "root@fd42::5"},
+			{ID: "6", InstanceID: "manual:old"}, {ID: "7", InstanceID: "manual:x", SSH: "root@-oProxyCommand=x"},
+		},
+		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
+	}}
+	u.fake.keys = []string{bobKey}
+	dir := sshDir(u.store(), "prod")
+	ssh := filepath.Join(u.env["HOME"], ".ssh")
+	for _, file := range []string{filepath.Join(dir, clientKeyName), filepath.Join(ssh, "id_rsa")} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	u.session.exec = func(_ string, argv ...string) error {
+		got = argv
+		return nil
+	}
+	for _, test := range []struct{ line, options, args, known string }{
+		{"ssh web/0 ls", "-i HOME/id_rsa ", "-T admin@db ls", "db "},
+		{"ssh bob@3", "-i HOME/id_rsa ", "-T bob@db", "db "},
+		{"ssh 4", "-i HOME/id_rsa ", "-T ssh://root@10.0.0.9:2222", "[10.0.0.9]:2222 "},
+		{"ssh 6", "-i HOME/id_rsa ", "-T old", "old "},
+		{"scp 3:x y", "-i HOME/id_rsa ", "-- admin@db:x y", "db "},
+		{"scp -r y 4:/z%", "-i HOME/id_rsa ", "-r -- y scp://root@10.0.0.9:2222//z%25", "[10.0.0.9]:2222 "},
+		{"scp 5:x y", "-i HOME/id_rsa ", "-- root@[fd42::5]:x y", "fd42::5 "},
+		{"scp 3:x 1:y", "-i DIR/juju_id_ed25519 -i HOME/id_rsa ", "-- admin@db:x ubuntu@10.0.0.1:y", "db "},
+	} {
+		got = nil
+		u.types(strings.Fields(test.line)...)
+		text := strings.NewReplacer(dir, "DIR", ssh, "HOME").Replace(strings.Join(got, " "))
+		_, known, _ := strings.Cut(text, "UserKnownHostsFile=")
+		known, rest, ok := strings.Cut(known, " -o GlobalKnownHostsFile=/dev/null ")
+		if u.code != 0 || !ok || rest != test.options+test.args {
+			t.Errorf("juju %s: code %d, %s\n%s", test.line, u.code, u.err.String(), text)
+		}
+		first, others, _ := strings.Cut(strings.ReplaceAll(known, `"`, ""), " ")
+		if others != "HOME/known_hosts HOME/known_hosts2 /etc/ssh/ssh_known_hosts" {
+			t.Errorf("juju %s: known hosts are in %s", test.line, known)
+		}
+		lines, err := os.ReadFile(strings.Replace(first, "DIR", dir, 1))
+		if err != nil || !strings.HasPrefix(string(lines), test.known+bobKey) {
+			t.Errorf("juju %s: known are %q (%v), want %s", test.line, lines, err, test.known)
+		}
+	}
+	u.types("ssh", "7")
+	u.sees(1, "", "ERROR cannot reach machine 7: \"-oProxyCommand=x\" is neither an IP address nor the name of a host\n")
+	// An agent that has not started has reported no keys.
+	u.fake.keys, got = nil, nil
+	if u.types("ssh", "3"); u.code != 0 || len(got) == 0 {
+		t.Errorf("code %d, %s", u.code, u.err.String())
 	}
 }

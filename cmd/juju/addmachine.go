@@ -24,16 +24,20 @@ The constraints given here override those of the model. The command fails if the
 cannot meet the constraints or the series, and warns about constraints that the cloud
 ignores.
 
-PLACEMENT is for the cloud to interpret, for example zone=a; the local cloud accepts
-none. Containers (lxd:0) are not supported yet.
+PLACEMENT is lxd:0 for a container on machine 0, lxd for one on a new machine, or for
+the cloud to interpret, for example zone=a. On the cloud lxd, a container is one more
+instance of the same LXD, beside the one of its machine; zones are the members of a
+cluster. The local cloud has neither.
 
 With ssh:[USER@]HOST[:PORT], a host that you have becomes a machine. This program
 connects to it, as ssh does: with the keys of ssh-agent and of ~/.ssh, or the one of
 --private-key, and only if the host's key is in ~/.ssh/known_hosts. The user must be
-root, or one who may run sudo without a password. The host must run systemd, have
-curl, python3 or wget, and reach the controller; a controller on the local cloud is not
-reachable. It gets an agent in /var/lib/juju. Nothing else on it changes; if the
-installation fails, it is left as it was.
+root, or one who may run sudo without a password. The host must have curl, python3 or
+wget, and reach the controller; a controller on the local cloud is not reachable. It
+gets an agent in /var/lib/juju, and a service of systemd that runs it. A host without
+systemd gets a script of sysvinit or a file in /etc/cron.d instead; if it has none of
+them, a warning says how to start the agent after a reboot. Nothing else on it changes;
+if the installation fails, it is left as it was.
 
 Hooks run on the host as root. juju never starts, stops or replaces it. destroy-machine
 takes the agent off it again, with all that it has in /var/lib/juju; what charms have
@@ -41,6 +45,8 @@ installed elsewhere stays.`,
 		Example: `  juju add-machine
   juju add-machine -n 2
   juju add-machine --constraints mem=2G
+  juju add-machine lxd:0
+  juju add-machine zone=node2
   juju add-machine ssh:root@10.0.0.7`,
 		Annotations: seeAlso("destroy-machine", "deploy", "add-unit", "set-model-constraints"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
@@ -78,7 +84,7 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 	if strings.HasPrefix(request.Placement, hostPrefix) {
 		h, err := a.host(request.Placement)
 		if err == nil {
-			err = a.reachable(h)
+			err = a.reachable()
 		}
 		if err != nil {
 			return err
@@ -129,6 +135,8 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	case entity.IsValidMachine(r.Placement):
 		return r, usagef("machine-id cannot be specified when adding machines")
 	case strings.HasPrefix(r.Placement, hostPrefix):
+	case badContainer(r.Placement) != nil:
+		return r, badContainer(r.Placement)
 	case !placement.MatchString(r.Placement):
 		return r, usagef("invalid placement %q", r.Placement)
 	}

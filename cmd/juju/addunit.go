@@ -14,14 +14,18 @@ func addUnitCommand(s *session) *cobra.Command {
 		Short: "Add units to a service",
 		Long: `Add one unit to a service, or as many as -n says.
 
-Each unit gets a machine of its own, unless --to names the machines: one that has never
-had a unit, if its series and constraints fit, or else a new one.
+Each unit gets a machine of its own, unless --to says where it goes: one that has never
+had a unit, if its series and constraints fit, or else a new one. With --to, 3 is machine
+3, lxd:3 a new container on it, lxd a new container on a new machine, new a new machine,
+and zone=node2 a new machine in that availability zone. New machines of a service are
+spread over the cloud's zones.
 
 The units get storage as the service's first ones did. --attach-storage gives a single
 unit storage that no unit has, instead of new one.`,
 		Example: `  juju add-unit web
   juju add-unit web -n 3
   juju add-unit web -n 2 --to 3,4 --wait
+  juju add-unit web --to lxd:3
   juju add-unit store --attach-storage data/0`,
 		Annotations: seeAlso("destroy-unit", "set-min-units", "add-machine"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,7 +36,7 @@ unit storage that no unit has, instead of new one.`,
 		},
 	}
 	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "the number of units")
-	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `machines` to put the units on, separated by commas")
+	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `places` of the units, separated by commas")
 	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	a.wait.flag(cmd, "until the new units are active")
 	s.modelFlag(cmd)

@@ -38,6 +38,7 @@ type modelAPI interface {
 	storageAPI
 	resourcesAPI
 	sshKeysAPI
+	uploadProgramsAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)
@@ -62,7 +63,7 @@ type (
 		ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error)
 	}
 	exposeAPI interface {
-		Expose(ctx context.Context, service string) error
+		Expose(ctx context.Context, service string) (warnings []string, err error)
 		Unexpose(ctx context.Context, service string) error
 	}
 )

@@ -102,7 +102,9 @@ func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) 
 		err = p.setConstraints(ctx, c)
 	case *bundlechanges.SetExposed:
 		if c.Exposed {
-			err = p.api.Expose(ctx, c.Service)
+			var warnings []string
+			warnings, err = p.api.Expose(ctx, c.Service)
+			p.warnOnce(warnings)
 		} else {
 			err = p.api.Unexpose(ctx, c.Service)
 		}
@@ -215,14 +217,14 @@ func (p *bundlePlan) addUnits(
 ) (done int, err error) {
 	var to []string
 	if !first.Own {
-		to = []string{first.Spot.ID}
+		to = []string{first.Spot.Placement()}
 	}
 	units, warnings, err := p.api.AddUnits(ctx, first.Service, len(changes), to)
 	p.warnOnce(warnings)
 	for i, name := range units {
 		changes[i].(*bundlechanges.AddUnit).Unit = name
 	}
-	if len(units) > 0 && first.Own {
+	if len(units) > 0 && (first.Own || first.Spot.Container != "") {
 		err = errors.Join(err, p.findMachines(ctx, first.Service, changes[:len(units)]))
 	}
 	if err == nil {
@@ -247,7 +249,7 @@ func (p *bundlePlan) findMachines(ctx context.Context, service string, changes [
 	for _, c := range changes {
 		c := c.(*bundlechanges.AddUnit)
 		if machine := on[c.Unit]; machine != "" {
-			c.Spot.ID, c.Spot.New = machine, p.model.Machines[machine] == nil
+			c.Spot.Found(machine, p.model.Machines[machine] == nil)
 		}
 	}
 	return nil

@@ -61,11 +61,23 @@ func machines(args []string) error {
 // that a cloud interprets.
 var placement = regexp.MustCompile(`^([a-z]+:)?[0-9]+(/[a-z]+/[0-9]+)*$|^[a-z]+$|^[a-z-]+=[^\s,]+$`)
 
+// badContainer refuses a placement in a container on something that is no machine.
+func badContainer(text string) error {
+	scope, directive, ok := strings.Cut(text, ":")
+	if ok && entity.IsContainerType(scope) && !entity.IsValidMachine(directive) {
+		return usagef("invalid value %q for %q scope: expected machine-id", directive, scope)
+	}
+	return nil
+}
+
 // placements reads the values of --to, each of which can hold several, separated by commas.
 func placements(values []string) ([]string, error) {
 	var all []string
 	for _, value := range values {
 		for _, one := range strings.Split(value, ",") {
+			if err := badContainer(one); err != nil {
+				return nil, err
+			}
 			if !placement.MatchString(one) {
 				return nil, entity.WithHint(usagef("invalid --to parameter %q", one),
 					"Name a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")

@@ -181,7 +181,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	defer p.done()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
 	defer cancel()
-	if err2 := destroyHome(bounded, st, params.Cloud, params.Name, true); err2 != nil {
+	if _, err2 := destroyHome(bounded, st, params.Cloud, params.Name, true); err2 != nil {
 		err = alsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
 			"To try to clean up again: juju destroy-environment %s", params.Name)
 	} else if errors.Is(err, entity.Unavailable) {

@@ -379,8 +379,8 @@ func (c *cutModel) SetAnnotations(ctx context.Context, of entity.Tag, values map
 	return c.change(func() error { return c.modelAPI.SetAnnotations(ctx, of, values) })
 }
 
-func (c *cutModel) Expose(ctx context.Context, service string) error {
-	return c.change(func() error { return c.modelAPI.Expose(ctx, service) })
+func (c *cutModel) Expose(ctx context.Context, service string) ([]string, error) {
+	return nil, c.change(func() error { _, err := c.modelAPI.Expose(ctx, service); return err })
 }
 
 // A bundle that fails anywhere goes on when the command is repeated. The one thing that the

@@ -68,9 +68,6 @@ func TestBundleRefusals(t *testing.T) {
 		{"a series that the charm has not", "applications: {later: {charm: ./later, series: jammy}}", "", 1,
 			"ERROR cannot deploy bundle: application \"later\": series \"jammy\" not supported by charm, " +
 				"supported series are: noble\nNothing has been changed. To deploy it to another series: juju deploy --force\n", 1},
-		{"containers", "applications: {web: {charm: ./web, num_units: 1, to: [\"lxd:new\"]}}", "", 1,
-			"ERROR cannot deploy bundle: placement \"lxd:new\" of application \"web\": containers are not supported yet\n" +
-				"Nothing has been changed\n", 1},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			write(t, file, test.bundle+"\n")

@@ -131,7 +131,8 @@ func removeStorageCommand(s *session) *cobra.Command {
 it. Storage that a unit has is refused, unless you give --force, which detaches it.
 
 What is being removed already can still be kept with --no-destroy, as long as the cloud
-has not begun to destroy it.`,
+has not begun to destroy it. Until the cloud has released it, it is destroyed with a
+controller that is destroyed with --destroy-storage; "juju explain STORAGE" says so.`,
 		Example: `  juju remove-storage data/0
   juju remove-storage data/0 --force
   juju remove-storage data/0 --no-destroy`,

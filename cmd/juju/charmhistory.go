@@ -1,7 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,11 +45,7 @@ and git show.`,
 			if err := checkListFormat(out.format); err != nil {
 				return err
 			}
-			dir, err := s.unitDir(cmd.Context(), "show the charm history", args[0])
-			if err != nil {
-				return err
-			}
-			return s.charmHistory(out, dir, args[0], size)
+			return s.charmHistory(cmd.Context(), out, args[0], size)
 		},
 	}
 	cmd.Flags().IntVarP(&size, "lines", "n", 20, "how many commits to show, counted from the newest; 0 for all")
@@ -63,11 +65,47 @@ type shownCommit struct {
 	Lost     bool     `yaml:"lost,omitempty" json:"lost,omitempty"`
 }
 
+// historyBound is how long a machine may take to tell a unit's history.
+const historyBound = time.Minute
+
+// commits returns the last commits of a unit's charm directory.
+func (s *session) commits(ctx context.Context, root string, remote remoteProgram, unit string, n int) (
+	[]agent.Commit, error) {
+	if remote == nil {
+		return agent.CharmHistory(root, unit, n)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, historyBound, fmt.Errorf("no answer within %v", historyBound))
+	defer cancel()
+	argv := remote([]string{"-T"}, agent.RunCharmHistory, strconv.Itoa(n))
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.WaitDelay = endGrace
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	text, err := cmd.Output()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return nil, cause
+	}
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		if last := strings.TrimPrefix(lines[len(lines)-1], "ERROR "); last != "" {
+			err = errors.New(last)
+		}
+		return nil, fmt.Errorf("cannot read the history on the unit's machine: %w", err)
+	}
+	var commits []agent.Commit
+	err = json.Unmarshal(text, &commits)
+	return commits, err
+}
+
 // maxChanges is how many changed files a line of the table names.
 const maxChanges = 3
 
-func (s *session) charmHistory(out output, root, unit string, size int) error {
-	commits, err := agent.CharmHistory(root, unit, size)
+func (s *session) charmHistory(ctx context.Context, out output, unit string, size int) error {
+	root, remote, err := s.unitPlace(ctx, unit)
+	if err != nil {
+		return err
+	}
+	commits, err := s.commits(ctx, root, remote, unit, size)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestCommandCalls(t *testing.T) {
 	file := filepath.Join(dir, "web.yaml")
 	write(t, file, "web: {title: x}\n")
 	params := filepath.Join(dir, "params.yaml")
-	write(t, params, "a: {b: 1, keep: [1, yes, 'yes']}\n")
+	write(t, params, "all: &all {keep: [1, yes, 'yes']}\na: {<<: *all, b: 1}\n")
 	motd := filepath.Join(dir, "motd")
 	write(t, motd, "good\nmorning")
 	for _, test := range []struct {
@@ -70,10 +70,13 @@ func TestCommandCalls(t *testing.T) {
 		{line: "run-action web/0 go --string-args level=5",
 			asked: []string{`EnqueueActions go {"level":"5"} [web/0]`}},
 		{line: "run-action web/0 go --params " + params + " a.b=2",
-			asked: []string{`EnqueueActions go {"a":{"b":2,"keep":[1,true,"yes"]}} [web/0]`}},
+			asked: []string{`EnqueueActions go {"a":{"b":2,"keep":[1,true,"yes"]},"all":{"keep":[1,true,"yes"]}} [web/0]`}},
 		{line: "run --unit web/0,web/leader -a store ls -l",
 			asked: []string{`RunCommand {"Command":"ls -l","Timeout":300000000000,"Units":["web/0","web/leader"],` +
 				`"Services":["store"],"Machines":null,"All":false,"Parallel":null,"Group":null}`}, stderr: "There are no units or machines to run it.\n"},
+		{line: "run --unit web/0 -- ls --all -a -h --format=json",
+			asked: []string{`RunCommand {"Command":"ls --all -a -h --format=json","Timeout":300000000000,"Units":["web/0"],` +
+				`"Services":null,"Machines":null,"All":false,"Parallel":null,"Group":null}`}, stderr: "There are no units or machines to run it.\n"},
 		{line: "exec --service web --service store --timeout 1m --parallel --execution-group g uptime",
 			asked: []string{`RunCommand {"Command":"uptime","Timeout":60000000000,"Units":null,` +
 				`"Services":["web","store"],"Machines":null,"All":false,"Parallel":true,"Group":"g"}`}, stderr: "There are no units or machines to run it.\n"},
@@ -110,6 +113,11 @@ func TestCommandCalls(t *testing.T) {
 		{line: "resolve web/0 web/1 --no-retry", asked: []string{"Resolve false [web/0 web/1]"}},
 		{line: "retry-provisioning 3 4", asked: []string{"RetryProvisioning [3 4]"}},
 		{line: "retry-provisioning --all", asked: []string{"RetryAllProvisioning"}, stderr: "No machine is in error.\n"},
+		{line: "retry-provisioning --all --constraints mem=1G", asked: []string{`RetryAllProvisioning with "mem=1024M"`},
+			stderr: "No machine is in error.\n"},
+		{line: "retry-provisioning 3 --constraints=", asked: []string{`RetryProvisioning with "" [3]`}},
+		{line: "resolved 14", asked: []string{"RetryProvisioning [14]"}},
+		{line: "resolve 3 4 --constraints mem=2G", asked: []string{`RetryProvisioning with "mem=2048M" [3 4]`}},
 		{line: "resolved --all", asked: []string{"ResolveAll true"}, stderr: "No unit is in error.\n"},
 		{line: "set web a=1 b=x=y c= a=2", asked: []string{`SetServiceConfig web map[a:2 b:x=y c:] ""`}},
 		{line: "set-config web motd=@" + motd, asked: []string{"SetServiceConfig web map[motd:good\nmorning] \"\""}},
@@ -211,6 +219,8 @@ func TestUsageErrors(t *testing.T) {
 		"set-min-units web 1 2":                     `unrecognized args: ["2"]`,
 		"set-min-units web many":                    `invalid number of units "many"`,
 		"set-min-units web -- -1":                   `cannot set a negative minimum number of units`,
+		"add-unit web --to lxd:web":                 `invalid value "web" for "lxd" scope: expected machine-id`,
+		"add-machine kvm:":                          `invalid value "" for "kvm" scope: expected machine-id`,
 		"add-machine 3":                             `machine-id cannot be specified when adding machines`,
 		"add-machine zone=a -n 2":                   `cannot use -n when specifying a placement directive`,
 		"add-machine --constraints mem":             `malformed constraint "mem"`,
@@ -224,6 +234,11 @@ func TestUsageErrors(t *testing.T) {
 		"resolved web/0 --retry --no-retry":         `--retry and --no-retry are mutually exclusive`,
 		"retry-provisioning":                        `no machines specified`,
 		"retry-provisioning 3 --all":                `--all takes no machines`,
+		"retry-provisioning 3 --constraints mem":    `malformed constraint "mem"`,
+		"resolved 3 --all":                          `--all takes no machines`,
+		"resolved 3 --no-retry":                     `--retry and --no-retry are for units`,
+		"resolved 3 web/0":                          `cannot resolve units and machines at once`,
+		"resolved web/0 --constraints mem=1G":       `--constraints is for machines`,
 		"resolved web/0 --all":                      `--all takes no units`,
 		"set":                                       `no service specified`,
 		"set web":                                   `no settings specified`,

@@ -65,15 +65,7 @@ func (s *session) selectedModel(t target) (string, error) {
 
 // dialModel connects to the target model.
 func (s *session) dialModel(ctx context.Context) (*client.Conn, error) {
-	st, err := s.store()
-	if err != nil {
-		return nil, err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.target(contents)
+	st, t, err := s.readModelTarget()
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type controllerAPI interface {
 	usersAPI
 	blockedModelsAPI
 	checkAPI
+	upgradeAPI
 	CreateModel(ctx context.Context, name string, config map[string]string) (client.Model, error)
 }
 
@@ -66,6 +67,20 @@ func (s *session) readTarget() (*store.Store, target, error) {
 		return nil, target{}, err
 	}
 	t, err := s.controllerTarget(contents)
+	return st, t, err
+}
+
+// readModelTarget is readTarget for the selected model.
+func (s *session) readModelTarget() (*store.Store, target, error) {
+	st, err := s.store()
+	if err != nil {
+		return nil, target{}, err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return nil, target{}, err
+	}
+	t, err := s.target(contents)
 	return st, t, err
 }
 

@@ -3,17 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"juju/agent"
-	"juju/charm"
 	"juju/hooks"
 	"juju/state/entity"
 )
@@ -34,7 +32,8 @@ To debug a hook that has failed, run juju resolved in another shell. On a termin
 tmux is installed, it runs in a tmux session with the name of the unit, or attaches to
 that.
 
-It works on the host of the local cloud, as the user who runs the controller.`,
+On the local cloud it works on the host and as the user that the controller has. Other
+machines are reached as by juju ssh; there it runs as root.`,
 		Example: `  juju debug-hooks web/0
   juju debug-hooks web/0 config-changed db-relation-changed`,
 		Annotations: seeAlso("ssh", "resolved", "charm-history", "debug-log"),
@@ -49,34 +48,33 @@ It works on the host of the local cloud, as the user who runs the controller.`,
 			if slices.Contains(names, "*") {
 				names = nil
 			}
-			dir, err := s.unitDir(cmd.Context(), "debug hooks", args[0])
-			if err != nil {
-				return err
-			}
-			return s.debugHooks(cmd.Context(), dir, args[0], names)
+			return s.debugHooks(cmd.Context(), args[0], names)
 		},
 	}
 	s.modelFlag(cmd)
 	return cmd
 }
 
-func noEvent(hook string) bool { return !charm.HasEvent(hook) }
+// aHook is what the name of a hook or an action can be.
+var aHook = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
 
-func (s *session) debugHooks(ctx context.Context, root, unit string, names []string) error {
-	ch, err := charm.ReadDir(agent.CharmDir(root, unit))
+func (s *session) debugHooks(ctx context.Context, unit string, names []string) error {
+	dir, remote, err := s.unitPlace(ctx, unit)
 	if err != nil {
-		return entity.WithHint(fmt.Errorf("cannot debug hooks of unit %q: %w", unit, err),
-			"Wait until its agent has deployed the charm: juju status %s", unit)
+		return err
 	}
-	hooksOfCharm, actions := ch.Meta.Hooks(), slices.Sorted(maps.Keys(ch.Actions.Specs))
-	valid := slices.Concat(slices.DeleteFunc(slices.Clone(hooksOfCharm), noEvent), actions)
+	d := agent.Debugging{Root: dir, Unit: unit, Hooks: names, Note: s.note, Shell: hooks.Shell{Terminal: s.inTerminal,
+		Term: s.getenv("TERM"), Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr}}
+	if remote == nil {
+		if err := d.Check(); errors.Is(err, entity.Invalid) {
+			return usageError{err}
+		} else if err != nil {
+			return err
+		}
+	}
 	for _, name := range names {
-		if !slices.Contains(valid, name) {
-			if slices.Contains(hooksOfCharm, name) {
-				return usagef("cannot debug hook %q: %s", name, charm.NoEvent)
-			}
-			return entity.WithHint(usagef("unit %q does not contain hook %q", unit, name),
-				"Its charm can have: %s", strings.Join(valid, ", "))
+		if !aHook.MatchString(name) {
+			return usagef("unit %q does not contain hook %q", unit, name)
 		}
 	}
 	if _, err := exec.LookPath("tmux"); err == nil && s.inTerminal && s.outTerminal && s.getenv("TMUX") == "" {
@@ -92,26 +90,9 @@ func (s *session) debugHooks(ctx context.Context, root, unit string, names []str
 		}
 		return s.exec("", slices.Concat(argv, []string{self}, os.Args[1:])...)
 	}
-	ready := func() {
-		s.note("Waiting for hooks of unit %s; to end: ctrl-c", unit)
+	if remote != nil {
+		// With a terminal, so that what runs there ends when the connection is lost.
+		return s.exec("", remote([]string{"-tt"}, agent.RunDebugHooks, names...)...)
 	}
-	err = hooks.DebugHooks(ctx, agent.RunDir(root, unit), names, ready, func(ctx context.Context, h hooks.DebuggedHook) int {
-		s.note("Hook %s of unit %s. To run what the charm has for it: ./hooks/%s. To end it: exit 0", h.Name, unit, h.Name)
-		shell := hooks.Shell{Prompt: unit + ":" + h.Name + " % ", Terminal: s.inTerminal, Term: s.getenv("TERM"),
-			Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr}
-		code, err := shell.Run(ctx, h.Dir, h.Env)
-		if err != nil {
-			fmt.Fprintf(s.stderr, "ERROR %v\n", err)
-		}
-		s.note("Hook %s has ended with exit code %d. Waiting for hooks of unit %s; to end: ctrl-c", h.Name, code, unit)
-		return code
-	})
-	if errors.Is(err, hooks.ErrAgentRemoved) {
-		s.note("Unit %s is removed.", unit)
-		return nil
-	}
-	if errors.Is(err, hooks.ErrDebugged) {
-		return entity.Errorf(entity.AlreadyExists, "cannot debug unit %q: %w", unit, err)
-	}
-	return err
+	return d.Run(ctx)
 }

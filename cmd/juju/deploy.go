@@ -29,8 +29,11 @@ repository that --repository or JUJU_REPOSITORY names, a directory with
 SERIES/CHARM below it. Without a repository, local:SERIES/NAME-REVISION is a charm that
 the model already has.
 
-Each unit gets a machine of its own, unless --to names the machines: one that has never
-had a unit, if its series and constraints fit, or else a new one.
+Each unit gets a machine of its own, unless --to says where it goes: one that has never
+had a unit, if its series and constraints fit, or else a new one. With --to, 3 is machine
+3, lxd:3 a new container on it, lxd a new container on a new machine, new a new machine,
+and zone=node2 a new machine in that availability zone. New machines of a service are
+spread over the cloud's zones.
 
 New machines have the series that --series names; else the model's default-series, if
 the charm supports it; else a series that the charm supports. The command fails if the
@@ -67,6 +70,7 @@ B, and "existing" that machines with the same number are the same.`,
 		Example: `  juju deploy ./charms/web
   juju deploy ./charms/web front -n 2 --config title="Good morning"
   juju deploy ./web.zip --to 3 --wait
+  juju deploy ./web --to lxd:3
   juju deploy ./charms/store --constraints "mem=2G cores=2"
   juju deploy ./charms/store --storage data=10G --storage logs=rootfs,1G,2
   juju deploy ./charms/web --resource site=./site.tar.gz
@@ -82,7 +86,7 @@ B, and "existing" that machines with the same number are the same.`,
 	}
 	f := cmd.Flags()
 	f.IntVarP(&d.units, "num-units", "n", 1, "the number of units")
-	f.StringArrayVar(&d.to, "to", nil, "the `machines` to put the units on, separated by commas")
+	f.StringArrayVar(&d.to, "to", nil, "the `places` of the units, separated by commas")
 	f.StringArrayVar(&d.config, "config", nil, "a setting as `KEY=VALUE` or KEY=@FILE, or a YAML file of settings")
 	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
 	f.StringVar(&d.series, "series", "", "the series of new machines")

@@ -232,3 +232,23 @@ func emptyZip(t *testing.T) []byte {
 	}
 	return b.Bytes()
 }
+
+// What the charm and the status show to be refused is refused before the upload.
+func TestUpgradesThatAreNotUploaded(t *testing.T) {
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
+		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}
+	u.fake.uploaded = emptyZip(t)
+	focal := charmDir(t, metadata+"series: [focal]\n")
+	for line, says := range map[string]string{
+		focal: "cannot upgrade charm, only these series are supported: focal\nTo upgrade to it anyway: --force-series\n",
+		focal + " --force-series --config port=x": `option "port" expected int, got "x"` +
+			"\nThe charm's config.yaml lists its options\n",
+		charmDir(t, metadata+"subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}\n"): "cannot change " +
+			"a service's subordinacy\nDeploy the charm as another service.\n",
+	} {
+		u.types(append([]string{"upgrade-charm", "front", "--path"}, strings.Fields(line)...)...)
+		u.asked("Status front", "CharmArchive local:jammy/webpage-3")
+		u.sees(1, "", `ERROR cannot upgrade service "front" to charm "webpage": `+says)
+	}
+}

@@ -173,6 +173,12 @@ func newConstraints(want *bundle.Service, have *bundlechanges.Service) bool {
 // check asks the cloud whether it has machines for a service, and returns their series.
 func (p *bundlePlan) check(ctx context.Context, service, series, constraints string) (string, error) {
 	args := client.DeployArgs{Service: service, Series: series, Force: p.force}
+	for _, place := range p.source.Placements(service) {
+		if place.Container != "" {
+			args.Placement = append(args.Placement, bundlechanges.ContainerType(place.Container))
+			args.Units++
+		}
+	}
 	var err error
 	if args.Constraints, err = entity.ParseConstraints(constraints); err != nil {
 		return "", err

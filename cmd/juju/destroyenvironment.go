@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/state/entity"
@@ -34,8 +35,9 @@ files. This cannot be undone.
 
 The command kills the processes: no service runs its stop hook. It works whether the
 controller runs or not, and also removes what an interrupted bootstrap left behind.
-It does not reach hosts that were added with add-machine ssh:HOST. Destroy those
-machines first.
+From hosts that were added with add-machine ssh:HOST the agents are removed first, which
+takes up to a minute. The command names the hosts whose agents it does not reach, and
+says what removes them there.
 
 A controller with storage in the directories of storage pools is refused, unless you say
 what becomes of it: --destroy-storage destroys all storage, --release-storage keeps it.
@@ -108,11 +110,23 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	if len(filesystems) > 0 && !d.destroyStorage && !d.releaseStorage {
 		return entity.HasStorage("controller", name, len(filesystems), len(outside))
 	}
-	if err := d.confirm(ctx, name); err != nil {
+	hosts, unknown := d.findHosts(ctx, name, contents.Controllers[name])
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := d.confirm(ctx, name, hosts.names()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, destroyBound)
 	defer cancel()
+	if names := hosts.names(); names != "" {
+		d.note("Removing the agents from hosts of yours: %s", names)
+		hosts.leave(ctx)
+	}
+	if unknown != nil {
+		d.note("Controller %q does not say which hosts were added to it (%v). To remove the agent of one, run on it as "+
+			"root: %s", name, unknown, uninstallCommand("*"))
+	}
 	p := d.progress("Destroying controller %q with everything in it", name)
 	defer p.done()
 	unlock, err := store.LockDir(ctx, dir)
@@ -121,13 +135,14 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := destroyHome(ctx, st, cloud, name, d.destroyStorage); err != nil {
+	kept, err := destroyHome(ctx, st, cloud, name, d.destroyStorage)
+	if err != nil {
 		return alsoHint(err, "Try again: juju destroy-environment %s", name)
 	}
 	p.done()
 	d.note("Controller %q is gone.", name)
-	if kept := local.Released(dir); isDir(kept) {
-		d.note("Storage is kept in %s", kept)
+	for _, place := range kept {
+		d.note("Storage is kept in %s", place)
 	}
 	if d.releaseStorage {
 		for _, path := range slices.Sorted(slices.Values(filesystems)) {
@@ -143,12 +158,15 @@ func isDir(path string) bool {
 }
 
 // confirm asks the user for confirmation, unless they gave --yes.
-func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
+func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) error {
 	if d.yes {
 		return nil
 	}
+	if hosts != "" {
+		hosts = fmt.Sprintf("Its agents are removed from these hosts of yours: %s.\n", display.Line(hosts))
+	}
 	fmt.Fprintf(d.stderr, "This destroys controller %q with all its models, services and machines,\n"+
-		"and removes all their data. Continue? [y/N] ", name)
+		"and removes all their data. %sContinue? [y/N] ", name, hosts)
 	answers := make(chan string, 1)
 	go func() { // ends with the answer or the program: a read from a terminal can't be canceled
 		line, _ := bufio.NewReader(d.stdin).ReadString('\n')
@@ -171,11 +189,12 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 }
 
 // destroyHome ends a controller on a cloud with all that it has, and forgets it. Storage that is not
-// destroyed is kept. The caller holds the lock of its directory, if it exists.
-func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destroyStorage bool) error {
+// destroyed is kept where it says. The caller holds the lock of its directory, if it exists.
+func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destroyStorage bool) (kept []string,
+	err error) {
 	contents, err := st.Read()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	id := ""
 	if ctrl, ok := contents.Controllers[name]; ok {
@@ -183,15 +202,15 @@ func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destr
 	}
 	dir := homeDir(st, cloud, name)
 	if isDir(dir) {
-		if err := homes[cloud].destroy(ctx, dir, id, destroyStorage); err != nil {
-			return err
+		if kept, err = homes[cloud].destroy(ctx, dir, id, destroyStorage); err != nil {
+			return nil, err
 		}
 	}
 	if err := forgetSSH(st, name); err != nil {
-		return err
+		return nil, err
 	}
 	_ = os.Remove(filepath.Dir(dir)) // if this was the last controller
-	return st.Update(ctx, func(c *store.Contents) error {
+	return kept, st.Update(ctx, func(c *store.Contents) error {
 		delete(c.Controllers, name)
 		return nil
 	})

@@ -29,8 +29,9 @@ it: --destroy-storage destroys it, --release-storage keeps its data where the cl
 it.
 
 You can destroy a model again that is already being destroyed, to add --lenient or
---force. With --force the model is gone soon after --timeout, whatever its agents do.
-The command prints what the cloud has not released by then.`,
+--force, or to say otherwise of its storage: the last word holds for what is not
+destroyed yet. With --force the model is gone soon after --timeout, whatever its agents
+do. The command prints what the cloud has not released or destroyed by then.`,
 		Example: `  juju destroy-model staging
   juju destroy-model staging -y --wait
   juju destroy-model staging --destroy-storage

@@ -123,6 +123,7 @@ func TestExplain(t *testing.T) {
 		Reasons: []entity.Reason{
 			{Text: `service "web" has unit "web/0"`, Since: now.Add(-time.Minute)},
 			{Depth: 1, Text: `unit "web/0": hook failed: "stop"`, Hint: "juju resolved web/0"},
+			{Depth: 1, By: "unit-web-0", Text: "the agent of unit web/0 must set it dead", Since: now.Add(-2 * time.Minute)},
 		},
 		Refusals: []entity.Refusal{{At: now.Add(-5 * time.Second), Text: "units web/0: life is dying, not alive"}},
 	}}
@@ -134,6 +135,7 @@ func TestExplain(t *testing.T) {
   service "web" has unit "web/0", for 1m0s
     unit "web/0": hook failed: "stop"
       → juju resolved web/0
+    the agent of unit web/0 must set it dead (awaited for 2m0s)
   a change failed 5s ago: units web/0: life is dying, not alive
 `, "")
 }

@@ -85,15 +85,7 @@ func plainDump(dump map[string][]json.RawMessage, err error) (map[string][]any, 
 
 // dialController connects to the controller of the target model.
 func (s *session) dialController(ctx context.Context) (*client.Conn, error) {
-	st, err := s.store()
-	if err != nil {
-		return nil, err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.target(contents)
+	st, t, err := s.readModelTarget()
 	if err != nil {
 		return nil, err
 	}

@@ -71,20 +71,24 @@ func explanations(all []entity.Explanation, now time.Time) string {
 	if len(all) == 0 {
 		return "Nothing is waiting.\n"
 	}
-	since := func(t time.Time) string {
+	since := func(format string, t time.Time) string {
 		if t.IsZero() {
 			return ""
 		}
-		return fmt.Sprintf(", for %v", max(now.Sub(t), 0).Round(time.Second))
+		return fmt.Sprintf(format, max(now.Sub(t), 0).Round(time.Second))
 	}
 	for _, e := range all {
-		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, since(e.Since))
+		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, since(", for %v", e.Since))
 		if e.Strength == entity.Force && e.Life != entity.Gone {
 			fmt.Fprintf(&b, "  forced: after %s the controller does what agents have not done\n",
 				e.Deadline.UTC().Format(time.RFC3339))
 		}
 		for _, r := range e.Reasons {
-			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), display.Line(r.Text), since(r.Since))
+			duration := ", for %v"
+			if r.By != "" { // the text may end with another time, "the agent has been away since …"
+				duration = " (awaited for %v)"
+			}
+			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), display.Line(r.Text), since(duration, r.Since))
 			if r.Hint != "" {
 				fmt.Fprintf(&b, "%s→ %s\n", strings.Repeat("  ", r.Depth+2), display.Line(r.Hint))
 			}

@@ -122,9 +122,14 @@ func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 			e.warn(fmt.Sprintf("the file of resource %q of application %q is left out", resource, name))
 		}
 		for _, u := range s.Units {
-			out.To = append(out.To, u.Machine)
-			if machine := m.Machines[u.Machine]; machine != nil {
-				b.Machines[u.Machine] = exportedMachine{machine.Constraints.String(), machine.Annotations, machine.Series}
+			kind, id := entity.ContainerOf(u.Machine)
+			if kind == "" {
+				out.To = append(out.To, id)
+			} else {
+				out.To = append(out.To, kind+":"+id)
+			}
+			if machine := m.Machines[id]; machine != nil {
+				b.Machines[id] = exportedMachine{machine.Constraints.String(), machine.Annotations, machine.Series}
 			}
 		}
 		series[s.Series]++

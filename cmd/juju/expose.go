@@ -6,12 +6,21 @@ func exposeCommand(s *session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "expose SERVICE",
 		Short: "Open a service's ports to the world",
-		Long: `Let the world reach the ports that the units of a service open. On a cloud without a
-firewall, like local, this is only recorded.`,
+		Long: `Let the world reach the ports that the units of a service open. A machine can be reached
+from outside at these ports, at that of SSH (22/tcp), and at no others; ICMP always
+passes. On the cloud lxd, outside is the LXD host and everything beyond it; machines
+of one network reach all ports of each other, and hosts that were added to the model
+(juju add-machine ssh:HOST) reach all ports of its machines.
+
+Where this can't be had, a warning says so, and all ports can be reached: on the cloud
+local, on a network that LXD does not manage, and if the model was made with the
+setting firewall-mode=none. Ports of hosts that were added are never closed.`,
 		Example:     `  juju expose web`,
-		Annotations: seeAlso("unexpose", "status"),
+		Annotations: seeAlso("unexpose", "status", "model-config"),
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
-		return api.Expose(cmd.Context(), service)
+		warnings, err := api.Expose(cmd.Context(), service)
+		s.warn(warnings...)
+		return err
 	})
 }
 

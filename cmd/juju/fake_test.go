@@ -265,16 +265,28 @@ func (f *fakeModel) ResolveAll(ctx context.Context, retry bool) ([]error, error)
 	return f.errs, f.note("ResolveAll", retry)
 }
 
-func (f *fakeModel) RetryProvisioning(ctx context.Context, ids ...string) ([]error, error) {
-	return f.outcomes(len(ids)), f.note("RetryProvisioning", ids)
+func (f *fakeModel) RetryProvisioning(
+	ctx context.Context, constraints *entity.Constraints, ids ...string,
+) ([]error, []string, error) {
+	return f.outcomes(len(ids)), f.warnings, f.note("RetryProvisioning"+replacing(constraints), ids)
 }
 
-func (f *fakeModel) RetryAllProvisioning(ctx context.Context) ([]error, error) {
-	return f.errs, f.note("RetryAllProvisioning")
+func (f *fakeModel) RetryAllProvisioning(
+	ctx context.Context, constraints *entity.Constraints,
+) ([]error, []string, error) {
+	return f.errs, f.warnings, f.note("RetryAllProvisioning" + replacing(constraints))
 }
 
-func (f *fakeModel) Expose(ctx context.Context, service string) error {
-	return f.note("Expose", service)
+// replacing says which constraints a call replaces.
+func replacing(constraints *entity.Constraints) string {
+	if constraints == nil {
+		return ""
+	}
+	return fmt.Sprintf(" with %q", constraints.String())
+}
+
+func (f *fakeModel) Expose(ctx context.Context, service string) ([]string, error) {
+	return nil, f.note("Expose", service)
 }
 
 func (f *fakeModel) Unexpose(ctx context.Context, service string) error {
@@ -386,5 +398,9 @@ func (f *fakeModel) RemoveSSHKeys(ctx context.Context, ids []string) ([]error, e
 }
 
 func (f *fakeModel) HostKeys(ctx context.Context, machine entity.Tag) ([]string, error) {
-	return f.keys, f.note("HostKeys", machine)
+	err := f.note("HostKeys", machine)
+	if err == nil && len(f.keys) == 0 {
+		err = entity.Errorf(entity.NotFound, "keys not found")
+	}
+	return f.keys, err
 }

@@ -14,7 +14,8 @@ import (
 // Every command with --format prints a document of that format.
 func TestFormats(t *testing.T) {
 	lines := map[string][]string{
-		"status": {""}, "show-status-log": {"web/0"}, "explain": {""}, "get": {"web", "web title"},
+		"status": {""}, "machines": {""}, "show-machine": {""},
+		"show-status-log": {"web/0"}, "explain": {""}, "get": {"web", "web title"},
 		"config": {"web", "web title"},
 		"models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""},
 		"disabled-commands": {"", "--all"},

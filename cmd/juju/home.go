@@ -23,8 +23,9 @@ type home interface {
 	// start starts a controller that was created, and returns when it is starting.
 	start(ctx context.Context, dir, controller string) error
 	// destroy ends and removes all that a controller has, and dir. Storage is kept unless
-	// destroyStorage says otherwise. controller is "" if it is not known.
-	destroy(ctx context.Context, dir, controller string, destroyStorage bool) error
+	// destroyStorage says otherwise; kept says where, as in "volume v of LXD's storage pool p".
+	// controller is "" if it is not known.
+	destroy(ctx context.Context, dir, controller string, destroyStorage bool) (kept []string, err error)
 }
 
 // homes are the clouds on which controllers can be created.

@@ -117,6 +117,14 @@ func (h hostileController) CheckModel(context.Context, string, bool) ([]entity.F
 	return planted[[]entity.Finding](), h.err
 }
 
+func (h hostileController) ControllerPrograms(context.Context) (entity.ControllerPrograms, error) {
+	return planted[entity.ControllerPrograms](), h.err
+}
+
+func (h hostileController) UpgradeModel(context.Context, string, entity.Programs, bool) (string, error) {
+	return planted[string](), h.err
+}
+
 // For every command: text from charms, agents, other users and controllers is escaped before
 // it reaches a terminal, and begins no line.
 func TestHostileTextIsEscaped(t *testing.T) {
@@ -124,6 +132,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"status": {"status", "status --color", "status --format oneline", "status --format oneline --color",
 			"status --format summary",
 			"status --format yaml", "status --format json", "status --relations", "status --storage", "status web"},
+		"machines":     {"machines", "machines --format yaml", "machines --format json"},
+		"show-machine": {"show-machine", "show-machine --format tabular", "show-machine --format json"},
 		"show-status-log": {"show-status-log web/0", "show-status-log web/0 --format yaml",
 			"show-status-log web/0 --format json"},
 		"debug-log":  {"debug-log -T", "debug-log -T --location --date"},
@@ -173,7 +183,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"set-min-units":         {"set-min-units web 1"},
 		"expose":                {"expose web"},
 		"unexpose":              {"unexpose web"},
-		"resolved":              {"resolved web/0", "resolved --all"},
+		"resolved":              {"resolved web/0", "resolved --all", "resolved 0 --constraints mem=1G"},
 		"retry-provisioning":    {"retry-provisioning 0", "retry-provisioning --all"},
 		"deploy": {"deploy ../../doc/examples/charms/keyvalue", "deploy testdata/bundle.yaml",
 			"deploy testdata/bundle.yaml --dry-run"},
@@ -190,6 +200,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			"run --unit web/0 --background x"},
 		"diff-bundle":               {"diff-bundle testdata/bundle.yaml --annotations"},
 		"upgrade-charm":             {"upgrade-charm web --path ../../doc/examples/charms/keyvalue"},
+		"upgrade-controller":        {"upgrade-controller", "upgrade-controller --dry-run"},
+		"upgrade-model":             {"upgrade-model", "upgrade-model --dry-run"},
 		"export-bundle":             {"export-bundle"},
 		"ssh":                       {"ssh 0", "ssh web/0"},
 		"ssh-keys":                  {"ssh-keys", "ssh-keys --full"},

@@ -56,7 +56,8 @@ func (localHome) start(ctx context.Context, dir, controller string) error {
 }
 
 // destroy implements home. It stops the keeper, the controller and every instance in dir.
-func (localHome) destroy(ctx context.Context, dir, controller string, destroyStorage bool) error {
+func (localHome) destroy(ctx context.Context, dir, controller string, destroyStorage bool) (kept []string,
+	err error) {
 	if owner := ownerOf(dir); owner != "" {
 		controller = owner
 	}
@@ -65,18 +66,24 @@ func (localHome) destroy(ctx context.Context, dir, controller string, destroySto
 	}
 	cloud, err := local.New(local.Config{Dir: dir, Controller: controller})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := removeStore(ctx, dir); err != nil {
-		return err
+		return nil, err
 	}
 	// DestroyController destroys the instances of all models, whichever model the environ is
 	// opened with.
 	environ, err := cloud.Open(ctx, provider.Config{Controller: controller, Model: controller})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return environ.DestroyController(ctx, destroyStorage)
+	if err := environ.DestroyController(ctx, destroyStorage); err != nil {
+		return nil, err
+	}
+	if released := local.Released(dir); isDir(released) {
+		kept = append(kept, released)
+	}
+	return kept, nil
 }
 
 // controllerLog returns the path of a local controller's log.
@@ -110,19 +117,25 @@ func program(name string) (string, error) {
 	return path, nil
 }
 
-// checkPrograms checks, before bootstrap creates anything, that the programs of a local
-// controller exist. Those of the agents must be beside jujud.
-func checkPrograms() error {
+// programsDir returns the directory of jujud, and of the programs of agents beside it.
+func programsDir() (string, error) {
 	jujud, err := program("jujud")
 	if err == nil {
 		jujud, err = filepath.EvalSymlinks(jujud)
 	}
+	return filepath.Dir(jujud), err
+}
+
+// checkPrograms checks, before bootstrap creates anything, that the programs of a local
+// controller exist. Those of the agents must be beside jujud.
+func checkPrograms() error {
+	dir, err := programsDir()
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"machine-agent", "unit-agent", "hook-tool"} {
-		if !isProgram(filepath.Join(filepath.Dir(jujud), name)) {
-			return missing(name, fmt.Sprintf("it is not in %s, where jujud is", filepath.Dir(jujud)))
+		if !isProgram(filepath.Join(dir, name)) {
+			return missing(name, fmt.Sprintf("it is not in %s, where jujud is", dir))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -123,15 +124,12 @@ func (lxdHome) create(ctx context.Context, dir string, p bootstrapParams) (*boot
 	if err != nil {
 		return nil, err
 	}
-	jujud, err := program("jujud")
-	if err == nil {
-		jujud, err = filepath.EvalSymlinks(jujud)
-	}
+	programs, err := programsDir()
 	if err != nil {
 		return nil, err
 	}
 	var archive bytes.Buffer
-	if err := cloudinit.WriteArchive(&archive, filepath.Dir(jujud), cloudinit.ControllerPrograms...); err != nil {
+	if err := cloudinit.WriteArchive(&archive, programs, cloudinit.Programs...); err != nil {
 		return nil, err
 	}
 	out, err := cloud.StartController(ctx, lxd.ControllerParams{
@@ -158,19 +156,33 @@ func (lxdHome) create(ctx context.Context, dir string, p bootstrapParams) (*boot
 func (lxdHome) start(context.Context, string, string) error { return nil }
 
 // destroy implements home.
-func (lxdHome) destroy(ctx context.Context, dir, _ string, destroyStorage bool) error {
+func (lxdHome) destroy(ctx context.Context, dir, _ string, destroyStorage bool) (kept []string, err error) {
 	record, err := readLXDRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) { // bootstrap has created nothing yet
-		return os.RemoveAll(dir)
+		return nil, os.RemoveAll(dir)
 	} else if err != nil {
-		return err
+		return nil, err
+	}
+	cloud, err := record.cloud()
+	if err != nil {
+		return nil, err
+	}
+	if !destroyStorage {
+		volumes, err := cloud.Volumes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range volumes {
+			pool, volume, _ := strings.Cut(id, ":")
+			kept = append(kept, fmt.Sprintf("volume %s of LXD's storage pool %s", volume, pool))
+		}
 	}
 	environ, err := record.environ(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := environ.DestroyController(ctx, destroyStorage); err != nil {
-		return err
+		return nil, err
 	}
-	return os.RemoveAll(dir)
+	return kept, os.RemoveAll(dir)
 }

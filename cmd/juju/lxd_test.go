@@ -22,15 +22,22 @@ func TestOnLXD(t *testing.T) {
 		}
 		t.Skip("no LXD: neither JUJU_LXD nor LXD_DIR is set; make test-lxd sets one up")
 	}
+	hosts, err := filepath.Abs(filepath.Join("testdata", "lxd", "hosts")) // scripts that look at hosts
+	if err != nil {
+		t.Fatal(err)
+	}
 	runSystem(t, "lxd", func(env *testscript.Env) {
 		env.Setenv("LXD_SOCKET", socket)
 		env.Setenv("LXD_DIR", filepath.Dir(socket)) // for lxc
 		host := "juju-host-" + uuid.NewString()[:8]
-		env.Setenv("HOST", host) // the name of a container that a script may make
+		env.Setenv("HOST", host) // the name of a container that a script may make; others are $HOST-0 to $HOST-2
+		env.Setenv("HOSTS", hosts)
 		env.Defer(func() {
-			cmd := exec.Command("lxc", "delete", "-f", host)
-			cmd.Env = append(os.Environ(), "LXD_DIR="+filepath.Dir(socket))
-			_ = cmd.Run() // it fails if there is none
+			for _, name := range []string{host, host + "-0", host + "-1", host + "-2"} {
+				cmd := exec.Command("lxc", "delete", "-f", name)
+				cmd.Env = append(os.Environ(), "LXD_DIR="+filepath.Dir(socket))
+				_ = cmd.Run() // it fails if there is none
+			}
 		})
 	})
 }

@@ -8,7 +8,8 @@ import (
 	"juju/state/entity"
 )
 
-const validKeys = "Valid keys: authorized-keys, automatically-retry-hooks, default-series, ftp-proxy, http-proxy, https-proxy, " +
+const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, apt-mirror, apt-no-proxy, " +
+	"authorized-keys, automatically-retry-hooks, default-series, firewall-mode, ftp-proxy, http-proxy, https-proxy, " +
 	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
 	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, update-status-hook-interval\n"
 
@@ -18,8 +19,14 @@ func TestShowModelConfig(t *testing.T) {
 	u.types("model-config")
 	u.asked("ModelConfig")
 	u.sees(0, "Attribute                    From        Value\n"+
+		"apt-ftp-proxy                default\n"+
+		"apt-http-proxy               default\n"+
+		"apt-https-proxy              default\n"+
+		"apt-mirror                   default\n"+
+		"apt-no-proxy                 default\n"+
 		"automatically-retry-hooks    model       true\n"+
 		"default-series               controller  jammy\n"+
+		"firewall-mode                default     instance\n"+
 		"ftp-proxy                    default\n"+
 		"http-proxy                   default\n"+
 		"https-proxy                  default\n"+
@@ -38,6 +45,10 @@ func TestShowModelConfig(t *testing.T) {
 	u.sees(0, "true\n", "")
 	u.types("get-env", "--format", "json")
 	empty := ""
+	apt := ""
+	for _, key := range []string{"apt-ftp-proxy", "apt-http-proxy", "apt-https-proxy", "apt-mirror", "apt-no-proxy"} {
+		apt += `"` + key + `":{"value":"","source":"default"},`
+	}
 	for _, key := range []string{"ftp-proxy", "http-proxy", "https-proxy", "juju-ftp-proxy", "juju-http-proxy",
 		"juju-https-proxy", "juju-no-proxy", "machine-lock-exempt", "no-proxy"} {
 		if key == "machine-lock-exempt" {
@@ -49,8 +60,8 @@ func TestShowModelConfig(t *testing.T) {
 		}
 		empty += `"` + key + `":{"value":"","source":"default"},`
 	}
-	u.sees(0, `{"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+
-		`"source":"controller"},`+empty+`"provisioner-harvest-mode":{"value":"all","source":"default"},`+
+	u.sees(0, `{`+apt+`"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+
+		`"source":"controller"},"firewall-mode":{"value":"instance","source":"default"},`+empty+`"provisioner-harvest-mode":{"value":"all","source":"default"},`+
 		`"update-status-hook-interval":{"value":"5m","source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")

@@ -2,29 +2,38 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func resolvedCommand(s *session) *cobra.Command {
-	r := &resolved{session: s}
+	r := &resolved{session: s, machines: retryProvisioning{session: s}}
 	cmd := &cobra.Command{
-		Use:     "resolved UNIT...",
+		Use:     "resolved UNIT... | MACHINE...",
 		Aliases: []string{"resolve"},
-		Short:   "Let units continue after a failed hook",
+		Short:   "Let units continue after a failed hook, or retry machines",
 		Long: `Mark units whose hook has failed as resolved. The hook runs again, so first fix what
 made it fail; with --no-retry, the unit skips the hook. Units retry failed hooks by
 themselves only if the model has automatically-retry-hooks on: see juju help
-model-config.`,
+model-config.
+
+With machines, do as retry-provisioning: try again to start those for which the cloud
+could not start an instance, with --constraints in place of their own if you give it.`,
 		Example: `  juju resolved web/0
   juju resolved web/0 web/1 --no-retry
-  juju resolved --all`,
-		Annotations: seeAlso("status", "debug-log", "model-config", "destroy-unit"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+  juju resolved --all
+  juju resolved 14
+  juju resolved 14 --constraints "mem=2G cpu-power=400"`,
+		Annotations: seeAlso("retry-provisioning", "status", "debug-log", "model-config", "destroy-unit"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
 	cmd.Flags().BoolVar(&r.noRetry, "no-retry", false, "skip the hook instead of running it again")
 	cmd.Flags().BoolVarP(&r.retry, "retry", "r", false, "run the hook again (the default)")
 	cmd.Flags().BoolVar(&r.all, "all", false, "resolve every unit whose hook has failed")
+	r.machines.flags(cmd)
 	s.modelFlag(cmd)
 	return cmd
 }
@@ -37,9 +46,25 @@ type resolvedAPI interface {
 type resolved struct {
 	*session
 	noRetry, retry, all bool
+	machines            retryProvisioning // for the arguments that are machines
 }
 
-func (r *resolved) run(ctx context.Context, args []string) error {
+func (r *resolved) run(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	if slices.ContainsFunc(args, entity.IsValidMachine) {
+		switch {
+		case r.all:
+			return usagef("--all takes no machines")
+		case r.noRetry || r.retry:
+			return usagef("--retry and --no-retry are for units")
+		case slices.ContainsFunc(args, entity.IsValidUnit):
+			return usagef("cannot resolve units and machines at once")
+		}
+		return r.machines.run(cmd, args)
+	}
+	if cmd.Flags().Changed(retryConstraints) {
+		return usagef("--constraints is for machines")
+	}
 	if r.noRetry && r.retry {
 		return usagef("--retry and --no-retry are mutually exclusive")
 	}

@@ -4,55 +4,92 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func retryProvisioningCommand(s *session) *cobra.Command {
-	var all bool
+	r := &retryProvisioning{session: s}
 	cmd := &cobra.Command{
 		Use:   "retry-provisioning MACHINE...",
 		Short: "Retry machines that failed to start",
 		Long: `Try again to start machines for which the cloud could not start an instance, once you
 have fixed the cause. status shows these machines in error, without an instance, and
-why.`,
+why.
+
+If the cloud can never meet a machine's constraints, replace them with --constraints:
+the machine then has those given here, none of its former ones, and none of the model's.
+Its units, and machines added later, are not affected.`,
 		Example: `  juju retry-provisioning 3
+  juju retry-provisioning 3 4 --constraints "mem=2G cores=2"
   juju retry-provisioning --all`,
-		Annotations: seeAlso("status", "add-machine", "destroy-machine"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if all && len(args) > 0 {
-				return usagef("--all takes no machines")
-			}
-			if !all {
-				if err := machines(args); err != nil {
-					return err
-				}
-			}
-			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error { return retryProvisioning(ctx, s, api, all, args) })
-		},
+		Annotations: seeAlso("resolved", "status", "add-machine", "destroy-machine"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "retry every machine that failed to start")
+	cmd.Flags().BoolVar(&r.all, "all", false, "retry every machine that failed to start")
+	r.flags(cmd)
 	s.modelFlag(cmd)
 	return cmd
 }
 
 type retryProvisioningAPI interface {
-	RetryProvisioning(ctx context.Context, ids ...string) ([]error, error)
-	RetryAllProvisioning(ctx context.Context) ([]error, error)
+	RetryProvisioning(ctx context.Context, constraints *entity.Constraints, ids ...string) (
+		errs []error, warnings []string, err error)
+	RetryAllProvisioning(ctx context.Context, constraints *entity.Constraints) (
+		errs []error, warnings []string, err error)
 }
 
-func retryProvisioning(ctx context.Context, s *session, api retryProvisioningAPI, all bool, ids []string) error {
+// retryProvisioning is what retry-provisioning does, and resolved with machines.
+type retryProvisioning struct {
+	*session
+	all         bool
+	constraints string
+}
+
+// retryConstraints is a flag of both commands.
+const retryConstraints = "constraints"
+
+func (r *retryProvisioning) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.constraints, retryConstraints, "",
+		"the constraints that replace those of the machines, as KEY=VALUE, separated by spaces")
+}
+
+func (r *retryProvisioning) run(cmd *cobra.Command, args []string) error {
+	if r.all && len(args) > 0 {
+		return usagef("--all takes no machines")
+	}
+	if !r.all {
+		if err := machines(args); err != nil {
+			return err
+		}
+	}
+	var constraints *entity.Constraints
+	if cmd.Flags().Changed(retryConstraints) {
+		asked, err := entity.ParseConstraints(r.constraints)
+		if err != nil {
+			return usageError{err}
+		}
+		constraints = &asked
+	}
+	ctx := cmd.Context()
+	return r.withModel(ctx, func(api modelAPI) error { return r.retry(ctx, api, constraints, args) })
+}
+
+func (r *retryProvisioning) retry(ctx context.Context, api retryProvisioningAPI, constraints *entity.Constraints,
+	ids []string) (err error) {
 	var errs []error
-	var err error
-	if all {
-		if errs, err = api.RetryAllProvisioning(ctx); err == nil && len(errs) == 0 {
-			s.note("No machine is in error.")
+	var warnings []string
+	if r.all {
+		if errs, warnings, err = api.RetryAllProvisioning(ctx, constraints); err == nil && len(errs) == 0 {
+			r.note("No machine is in error.")
 		}
 	} else {
-		errs, err = api.RetryProvisioning(ctx, ids...)
+		errs, warnings, err = api.RetryProvisioning(ctx, constraints, ids...)
 	}
 	if err != nil {
 		return err
 	}
+	r.warn(warnings...)
 	if len(errs) == 1 {
 		return errs[0]
 	}

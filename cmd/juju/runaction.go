@@ -9,10 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"gopkg.in/yaml.v3"
 
 	"juju/apiserver/client"
-	"juju/charm/safeyaml"
+	"juju/charm"
 	"juju/state/entity"
 )
 
@@ -173,7 +172,7 @@ func (r *runAction) values(pairs []string) (map[string]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the parameters: %w", err)
 		}
-		value, err := plainYAML(text)
+		value, err := charm.ParseValue(text)
 		m, ok := value.(map[string]any)
 		if err == nil && !ok && value != nil {
 			err = errors.New("expected a map")
@@ -200,7 +199,7 @@ func (r *runAction) values(pairs []string) (map[string]any, error) {
 		var value any = text
 		if !r.strings {
 			var err error
-			if value, err = plainYAML([]byte(text)); err != nil {
+			if value, err = charm.ParseValue([]byte(text)); err != nil {
 				return nil, usagef("cannot read the value of %q: %w", path, err)
 			}
 		}
@@ -220,45 +219,4 @@ func setPath(m map[string]any, keys []string, value any) {
 		m = inner
 	}
 	m[keys[0]] = value
-}
-
-// plainYAML parses a YAML value as JSON would be: dates stay text. An unquoted yes is a boolean, as
-// in the schemas of charms.
-func plainYAML(text []byte) (any, error) {
-	node, err := safeyaml.Parse(text, safeyaml.Default)
-	if err != nil || node == nil {
-		return nil, err
-	}
-	return plainNode(node)
-}
-
-func plainNode(node *yaml.Node) (value any, err error) {
-	node = safeyaml.Resolve(node)
-	switch node.Kind {
-	case yaml.MappingNode:
-		m := map[string]any{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if m[node.Content[i].Value], err = plainNode(node.Content[i+1]); err != nil {
-				return nil, err
-			}
-		}
-		return m, nil
-	case yaml.SequenceNode:
-		list := make([]any, len(node.Content))
-		for i, item := range node.Content {
-			if list[i], err = plainNode(item); err != nil {
-				return nil, err
-			}
-		}
-		return list, nil
-	}
-	if b, ok := safeyaml.OldBoolean(node); ok {
-		return b, nil
-	}
-	switch node.ShortTag() {
-	case "!!timestamp", "!!binary":
-		return node.Value, nil
-	}
-	err = node.Decode(&value)
-	return value, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/display"
@@ -34,18 +35,22 @@ The output and the exit code of a single command are those of this one. Those of
 are printed as a list. A command that takes longer than --timeout is ended, and one that
 cannot begin for as long is not waited for.
 
+Options of juju come before the command. A word after it that is one of them is refused,
+because you may have meant it so. What follows -- is the command's, as it is.
+
 The command is run here as in Juju 2, where it is exec in Juju 3. To run an action of a
 charm: juju run-action.`,
 		Example: `  juju run --unit web/0 'relation-ids store'
   juju run --application web --timeout 1m 'config-get title'
   juju run --unit web/leader is-leader
   juju run --machine 0,1 uptime
-  juju run --all 'df -h'`,
+  juju run --all 'df -h'
+  juju run --unit web/0 -- ls -a`,
 		Annotations: seeAlso("run-action", "ssh", "operations", "show-task"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.SetInterspersed(false) // the rest is the command's
+	f.SetInterspersed(false) // the rest is the command's: see ownFlags
 	f.StringSliceVarP(&r.units, "unit", "u", nil, "the units, separated by commas")
 	f.StringSliceVarP(&r.services, "application", "a", nil, "the services, of which all units run it")
 	f.StringSliceVar(&r.older, "service", nil, "older name of --application")
@@ -106,8 +111,32 @@ func (r *runOnUnits) check(args []string) error {
 	return checkFormat(r.output.format, "default")
 }
 
+// ownFlags refuses words of a command that are flags of juju run, except --help: Juju takes them as
+// its own, wherever they are.
+func ownFlags(flags *pflag.FlagSet, words []string) error {
+	for _, word := range words {
+		name, _, _ := strings.Cut(word, "=")
+		var flag *pflag.Flag
+		if long, ok := strings.CutPrefix(name, "--"); ok {
+			flag = flags.Lookup(long)
+		} else if len(name) == 2 && name[0] == '-' {
+			flag = flags.ShorthandLookup(name[1:])
+		}
+		if flag != nil && flag.Name != "help" {
+			return entity.WithHint(usagef("%s comes after the command", name),
+				"If it is an option of juju, put it before the command. If it is the command's, put -- before the command.")
+		}
+	}
+	return nil
+}
+
 func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 	r.services = append(r.services, r.older...)
+	if cmd.ArgsLenAtDash() != 0 {
+		if err := ownFlags(cmd.Flags(), args); err != nil {
+			return err
+		}
+	}
 	if err := r.check(args); err != nil {
 		return err
 	}

@@ -41,12 +41,13 @@ import (
 //	page UNIT [TEXT]         prints the page that a unit serves, once it has the text
 //	kill-9 WHAT...           kills keeper, controller, machine N or unit NAME
 //	alive WHAT...            waits until those run; with ! until they don't
+//	build VERSION DIR        builds all programs with another version
 //	nothing-left             there is no process and no file of juju's
 //	filled FILE              waits until something is in the file
 //	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
 //
-// and in system scripts the condition [namespaces] (a user can create a namespace) and the variables
-// $BIN (the programs), $CHARMS (the built example charms) and $EXAMPLES (doc/examples).
+// and in system scripts the conditions [namespaces] (a user can create a namespace) and [soak] (JUJU_SOAK is set) and
+// the variables $BIN (the programs), $CHARMS (the built example charms) and $EXAMPLES (doc/examples).
 
 func TestMain(m *testing.M) {
 	// Scripts of the whole system mostly wait, so run more of them in parallel than there are
@@ -108,7 +109,11 @@ func runSystem(t *testing.T, folder string, more func(*testscript.Env)) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "namespaces" {
+			switch name {
+			case "soak":
+				return os.Getenv("JUJU_SOAK") != "", nil
+			case "namespaces":
+			default:
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
 			return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
@@ -132,8 +137,7 @@ func cycles() string {
 func buildSystem(t testing.TB, root string) (bin, charms string) {
 	t.Helper()
 	bin, charms = t.TempDir(), t.TempDir()
-	targets := map[string][]string{bin +
-		"/": {"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}}
+	targets := map[string][]string{bin + "/": programPackages}
 	for _, name := range []string{"keyvalue", "webpage"} {
 		dir := filepath.Join("doc", "examples", "charms", name)
 		if err := os.CopyFS(filepath.Join(charms, name), os.DirFS(filepath.Join(root, dir))); err != nil {
@@ -150,14 +154,38 @@ func buildSystem(t testing.TB, root string) (bin, charms string) {
 	}
 	look(t, root)
 	for output, packages := range targets {
-		// With the Makefile's flags, so that both share a build cache.
-		cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-trimpath", "-o", output}, packages...)...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("cannot build %v: %v\n%s", packages, err, text)
+		if err := build(t.Context(), root, output, packages); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return bin, charms
+}
+
+// programPackages are the packages of our programs.
+var programPackages = []string{"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}
+
+// build builds packages with the Makefile's flags, so that both share a build cache.
+func build(ctx context.Context, root, output string, packages []string, flags ...string) error {
+	args := append(append([]string{"build", "-trimpath", "-o", output}, flags...), packages...)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build %v: %w\n%s", packages, err, text)
+	}
+	return nil
+}
+
+// scriptBuild builds all programs with another version.
+func scriptBuild(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	if len(args) != 2 {
+		ts.Fatalf("usage: build VERSION DIR")
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	ts.Check(build(ctx, root, args[1]+"/", programPackages, "-ldflags", "-X juju/agent.Version="+args[0]))
 }
 
 // look reads all sources, so that go test does not use a cached result when one of them has
@@ -226,6 +254,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"process":      scriptProcess,
 	"unseen":       scriptUnseen,
 	"filled":       scriptFilled,
+	"build":        scriptBuild,
 }
 
 func noNot(ts *testscript.TestScript, neg bool) {
@@ -268,14 +297,15 @@ func eventuallyOr(ts *testscript.TestScript, what string, holds func() bool, why
 	}
 }
 
+// scriptPage fetches the page that a unit serves, until it has the text, if one is given. With "!" it
+// waits until the page can't be fetched.
 func scriptPage(ts *testscript.TestScript, neg bool, args []string) {
-	noNot(ts, neg)
 	var page string
-	eventually(ts, fmt.Sprintf("page %q", args), func() bool {
+	eventually(ts, fmt.Sprintf("page %q, %v", args, !neg), func() bool {
 		var err error
 		// A change of the page restarts its program, which is briefly unavailable.
-		if page, err = pageOf(ts, args[0]); err != nil {
-			return false
+		if page, err = pageOf(ts, args[0]); err != nil || neg {
+			return (err != nil) == neg
 		}
 		return len(args) == 1 || strings.Contains(page, args[1])
 	})

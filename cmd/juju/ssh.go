@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -31,9 +32,13 @@ machine's directory, and runs as you, beside everything else on this host.
 Other machines are reached with the program ssh, as the user ubuntu unless you name
 another. The machine must have the host keys that its agent has reported to the
 controller. Machines take the SSH keys of their model: see juju add-ssh-key. The keys in
-~/.ssh of the one who creates a model are added by juju bootstrap and juju add-model.`,
+~/.ssh of the one who creates a model are added by juju bootstrap and juju add-model.
+
+A host that was added with add-machine ssh:USER@HOST is reached as that user, with your
+own keys: juju writes none into it. It can also have a host key of your
+~/.ssh/known_hosts.`,
 		Example: `  juju ssh 0
-  juju ssh web/0 tail -n 20 /var/log/juju/machine-0.log
+  juju ssh web/0 sudo tail -n 20 /var/log/juju/unit-web-0.log
   juju ssh root@web/0`,
 		Annotations: seeAlso("scp", "add-ssh-key", "charm-history", "debug-log", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,7 +104,8 @@ func scpCommand(s *session) *cobra.Command {
 		Long: `Copy files to or from a machine. A path on a machine is written TARGET:PATH, where TARGET
 is a machine, or a unit for its machine. If PATH does not begin with a slash, it is
 relative to the machine's directory on the local cloud, and elsewhere to the home of the
-user: ubuntu, unless it is written USER@TARGET:PATH.`,
+user: ubuntu, or the user of add-machine ssh:USER@HOST, unless it is written
+USER@TARGET:PATH.`,
 		Example: `  juju scp web/0:agents/unit-web-0/log web.log
   juju scp -r ./site 0:tmp`,
 		Annotations: seeAlso("ssh", "add-ssh-key"),
@@ -225,22 +231,47 @@ func (s *session) machineDirs(status *entity.ModelStatus, targets []string) (map
 	return dirs, nil
 }
 
-// unitDir returns the directory of a unit's machine. The error is NotSupported, and names what was
-// to be done, if the model is not on the local cloud.
-func (s *session) unitDir(ctx context.Context, what, unit string) (dir string, err error) {
+// A remoteProgram returns the command line that runs, as root on a unit's machine, what its agent's
+// program does for users: agent.RunDebugHooks or agent.RunCharmHistory. The options are for ssh.
+type remoteProgram func(options []string, what string, args ...string) []string
+
+// unitPlace returns the directory of a unit's machine, and how it is reached by SSH: nil on the local
+// cloud.
+func (s *session) unitPlace(ctx context.Context, unit string) (dir string, remote remoteProgram, err error) {
 	err = s.withModel(ctx, func(api modelAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err
 		}
-		if isRemote(status) {
-			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot %s on cloud %q: it works on the host of the "+
-				"local cloud only", what, status.Model.Cloud), "To look at the unit's machine: juju ssh %s", unit)
+		if !isRemote(status) {
+			dir, err = s.localMachine(status, unit)
+			return err
 		}
-		dir, err = s.localMachine(status, unit)
-		return err
+		found, options, err := s.remotes(ctx, api, status, []string{unit}, true)
+		if err != nil {
+			return err
+		}
+		machine, _, err := instanceOf(status, unit)
+		if err != nil {
+			return err
+		}
+		dir = entity.DataDir
+		remote = func(more []string, what string, args ...string) []string {
+			words := append([]string{what, dir, unit}, args...)
+			return slices.Concat([]string{"ssh"}, options, more, []string{found[unit].String(),
+				onMachineAsRoot(machine, words)})
+		}
+		return nil
 	})
-	return dir, err
+	return dir, remote, err
+}
+
+// onMachineAsRoot is the command that runs the program of units' agents on a machine. The words need no
+// quotes.
+func onMachineAsRoot(machine string, words []string) string {
+	jujud := toolsOf(machine) + "/jujud" // a link to the program beside it
+	return `exec /bin/sh -c 'run="p=\$(readlink -f ` + jujud + `) && exec \"\${p%/*}/unit-agent\" ` + strings.Join(words, " ") +
+		`"; if [ "$(id -u)" = 0 ]; then exec /bin/sh -c "$run"; else exec sudo -n /bin/sh -c "$run"; fi'`
 }
 
 // localMachine returns the directory of a target's machine. The model must be on the local
@@ -250,15 +281,7 @@ func (s *session) localMachine(status *entity.ModelStatus, target string) (strin
 	if err != nil {
 		return "", err
 	}
-	st, err := s.store()
-	if err != nil {
-		return "", err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return "", err
-	}
-	t, err := s.target(contents)
+	st, t, err := s.readModelTarget()
 	if err != nil {
 		return "", err
 	}

@@ -118,23 +118,46 @@ func TestSSHToOtherClouds(t *testing.T) {
 		"-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -T ubuntu@10.0.0.3", "")
 	runs("scp -r x root@web/0:y 4:/z", "scp "+checked("root-web-0-4")+"-r -- x root@10.0.0.3:y ubuntu@[fd42::4]:/z",
 		of3+"fd42::4 "+bobKey+"\n")
+	const asRoot = `exec /bin/sh -c 'run="p=\$(readlink -f /var/lib/juju/tools/machine-3/jujud) && ` +
+		`exec \"\${p%/*}/unit-agent\" WORDS"; if [ "$(id -u)" = 0 ]; then exec /bin/sh -c "$run"; ` +
+		`else exec sudo -n /bin/sh -c "$run"; fi'`
+	words := func(words string) string { return strings.Replace(asRoot, "WORDS", words, 1) }
+	runs("debug-hooks web/0 install x", "ssh "+checked("web-0")+"-tt ubuntu@10.0.0.3 "+
+		words("debug-hooks /var/lib/juju web/0 install x"), of3)
 	if _, err := clientKey(st, "prod"); err != nil {
 		t.Fatal(err)
 	}
 	runs("ssh 3", "ssh "+checked("3")+"-i DIR/juju_id_ed25519 -T ubuntu@10.0.0.3", of3)
 	for line, says := range map[string]string{
-		"ssh 5":               "machine 5 has no address\n",
-		"ssh 6":               "machine 6 has no address\n",
-		"ssh 7":               "machine 7 not found",
-		"scp x y":             "neither source nor destination is on a machine",
-		"debug-hooks web/0":   "cannot debug hooks on cloud \"lxd\": it works on the host of the local cloud only\n",
-		"charm-history web/0": "cannot show the charm history on cloud \"lxd\": ",
+		"ssh 5":                       "machine 5 has no address\n",
+		"ssh 6":                       "machine 6 has no address\n",
+		"ssh 7":                       "machine 7 not found",
+		"scp x y":                     "neither source nor destination is on a machine",
+		"debug-hooks web/0 $(reboot)": "unit \"web/0\" does not contain hook \"$(reboot)\"\n",
 	} {
 		u.types(strings.Fields(line)...)
 		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
 			t.Errorf("juju %s: code %d, %s; want %s", line, u.code, u.err.String(), says)
 		}
 	}
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	ssh := func(script string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(bin, "ssh"), []byte("#!/bin/sh\necho \"$@\" >>"+bin+"/asked\n"+script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ssh(`echo '[{"ID":"0123456789","Message":"install","Changes":[{"How":65,"Path":"new"}]}]'`)
+	u.types("charm-history", "web/0", "--format", "json")
+	u.sees(0, `[{"commit":"0123456789","time":"0001-01-01T00:00:00Z","message":"install","added":["new"]}]`+"\n", "")
+	asked, err := os.ReadFile(filepath.Join(bin, "asked"))
+	if err != nil || !strings.HasSuffix(string(asked), "-T ubuntu@10.0.0.3 "+words("charm-history /var/lib/juju web/0 20")+"\n") {
+		t.Errorf("ssh runs with %s (%v)", asked, err)
+	}
+	ssh("echo 'ERROR unit \"web/0\" has no charm directory yet' >&2; exit 1")
+	u.types("charm-history", "web/0")
+	u.sees(1, "", "ERROR cannot read the history on the unit's machine: unit \"web/0\" has no charm directory yet\n")
 	// What a controller says cannot add lines to the file.
 	u.fake.keys = []string{bobKey + "\n* " + aliceKey}
 	u.types("ssh", "3")

@@ -12,12 +12,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
 
 	"juju/cmd/juju/store"
 	"juju/provider/cloudinit"
+	"juju/provider/manual"
 	"juju/provider/process"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
@@ -72,6 +74,17 @@ func clientKey(st *store.Store, controller string) (string, error) {
 
 // ownKeys are the names of the user's private keys in ~/.ssh; the public ones are in NAME.pub.
 var ownKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
+
+// sshKeys are the user's keys, and the hosts that the user knows, where OpenSSH has them.
+func (s *session) sshKeys() manual.Keys {
+	dir := filepath.Join(s.getenv("HOME"), ".ssh")
+	k := manual.Keys{Agent: s.getenv("SSH_AUTH_SOCK"), KnownHosts: []string{filepath.Join(dir, "known_hosts"),
+		filepath.Join(dir, "known_hosts2"), "/etc/ssh/ssh_known_hosts"}}
+	for _, name := range ownKeys {
+		k.Defaults = append(k.Defaults, filepath.Join(dir, name))
+	}
+	return k
+}
 
 // authorizedKeys returns given, the keys that a new model is to have, with this client's key and the
 // user's own.
@@ -133,57 +146,106 @@ func forgetSSH(st *store.Store, controller string) error {
 
 // A remote is a machine that is reached by SSH.
 type remote struct {
-	user, address string
+	manual.Host
+	// lent says that it is a host that a user has added. It has no user of juju's, and the keys of the
+	// model do not open it.
+	lent bool
 }
 
-func (r remote) String() string { return r.user + "@" + r.address }
+// login returns USER@HOST for ssh and scp; without USER, they choose.
+func (r remote) login() string {
+	if r.User == "" {
+		return r.Host.String()
+	}
+	return r.User + "@" + r.Host.String()
+}
+
+// String returns the destination for ssh.
+func (r remote) String() string {
+	if r.Port == manual.DefaultPort {
+		return r.login()
+	}
+	return "ssh://" + r.login()
+}
 
 // path returns a path on the machine, for scp.
 func (r remote) path(path string) string {
-	if ip := net.ParseIP(r.address); ip != nil && ip.To4() == nil {
-		return r.user + "@[" + r.address + "]:" + path
+	if r.Port != manual.DefaultPort {
+		return "scp://" + r.login() + "/" + strings.ReplaceAll(path, "%", "%25")
 	}
-	return r.String() + ":" + path
+	if ip := net.ParseIP(r.Name); ip != nil && ip.To4() == nil {
+		return strings.TrimSuffix(r.login(), r.Name) + "[" + r.Name + "]:" + path
+	}
+	return r.login() + ":" + path
+}
+
+// remoteOf returns how a target is reached, and its machine.
+func remoteOf(status *entity.ModelStatus, target string) (r remote, machine string, err error) {
+	user, name, named := strings.Cut(target, "@")
+	if !named {
+		user, name = sshUser, target
+	}
+	machine, instance, err := instanceOf(status, name)
+	if err != nil {
+		return r, "", err
+	}
+	machines := status.AllMachines()
+	m := machines[slices.IndexFunc(machines, func(m entity.MachineStatus) bool { return m.ID == machine })]
+	if entity.IsManualInstance(instance) {
+		r, err := lentHost(m)
+		if err != nil {
+			return r, "", fmt.Errorf("cannot reach machine %s: %w", machine, err)
+		}
+		if named {
+			r.User = user
+		}
+		return r, machine, nil
+	}
+	if len(m.Addresses) == 0 || net.ParseIP(m.Addresses[0]) == nil {
+		return r, "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s has no address", machine),
+			"Wait until its agent has started: juju status %s", machine)
+	}
+	return remote{Host: manual.Host{User: user, Name: m.Addresses[0], Port: manual.DefaultPort}}, machine, nil
+}
+
+// lentHost returns how a manual machine is reached: as by the user who has added it.
+func lentHost(m entity.MachineStatus) (remote, error) {
+	text := m.SSH
+	if text == "" {
+		text = strings.TrimPrefix(m.InstanceID, entity.ManualInstance(""))
+	}
+	host, err := manual.ParseHost(text)
+	if err != nil {
+		return remote{}, err
+	}
+	// The host can have got another address.
+	if net.ParseIP(host.Name) != nil && len(m.Addresses) > 0 && !slices.Contains(m.Addresses, host.Name) {
+		host.Name = m.Addresses[0]
+	}
+	return remote{host, true}, entity.CheckAddresses([]string{host.Name})
 }
 
 // remotes returns the machines of targets, by target, and the options with which ssh and scp reach
-// them. check says that they must have the keys that their agents have reported.
+// them. check says that they must have the keys that their agents have reported; a host that a user has
+// added can also have a key that this user knows.
 func (s *session) remotes(ctx context.Context, api modelAPI, status *entity.ModelStatus, targets []string,
 	check bool) (map[string]remote, []string, error) {
-	addresses := map[string]string{}
-	for _, m := range status.AllMachines() {
-		if len(m.Addresses) > 0 {
-			addresses[m.ID] = m.Addresses[0]
-		}
-	}
 	found := map[string]remote{}
 	var known strings.Builder
+	lent, ours := false, false
 	for _, target := range targets {
-		user, name, named := strings.Cut(target, "@")
-		if !named {
-			user, name = sshUser, target
-		}
-		machine, instance, err := instanceOf(status, name)
+		r, machine, err := remoteOf(status, target)
 		if err != nil {
 			return nil, nil, err
 		}
-		if entity.IsManualInstance(instance) {
-			return nil, nil, entity.WithHint(entity.Errorf(entity.NotSupported, "machine %s is a host of a user's, on which "+
-				"users and SSH keys are left alone", machine),
-				"Use ssh itself: ssh %s", strings.TrimPrefix(instance, entity.ManualInstance("")))
-		}
-		r := remote{user, addresses[machine]}
-		if net.ParseIP(r.address) == nil {
-			return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "machine %s has no address", machine),
-				"Wait until its agent has started: juju status %s", machine)
-		}
 		found[target] = r
+		lent, ours = lent || r.lent, ours || !r.lent
 		if !check {
 			continue
 		}
 		keys, err := api.HostKeys(ctx, entity.MachineTag(machine))
-		if err != nil {
-			return nil, nil, alsoHint(fmt.Errorf("cannot tell whether %s is machine %s: %w", r.address, machine, err),
+		if err != nil && !(r.lent && errors.Is(err, entity.NotFound)) {
+			return nil, nil, alsoHint(fmt.Errorf("cannot tell whether %s is machine %s: %w", r.Name, machine, err),
 				"To connect without that: --no-host-key-checks")
 		}
 		for _, line := range keys {
@@ -191,22 +253,15 @@ func (s *session) remotes(ctx context.Context, api modelAPI, status *entity.Mode
 			if err != nil {
 				return nil, nil, fmt.Errorf("cannot use the keys of machine %s: %w", machine, err)
 			}
-			fmt.Fprintf(&known, "%s %s\n", r.address, key.Line)
+			fmt.Fprintf(&known, "%s %s\n", r.KnownAs(), key.Line)
 		}
 	}
-	st, err := s.store()
-	if err != nil {
-		return nil, nil, err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return nil, nil, err
-	}
-	t, err := s.target(contents)
+	st, t, err := s.readModelTarget()
 	if err != nil {
 		return nil, nil, err
 	}
 	options := []string{"-o", "PasswordAuthentication=no", "-o", "ServerAliveInterval=30"}
+	own := s.sshKeys()
 	if check {
 		// One file for each set of machines, since several commands may run at once.
 		file := filepath.Join(sshDir(st, t.name), "known_hosts-"+strings.NewReplacer("/", "-", "@", "-").Replace(
@@ -218,13 +273,24 @@ func (s *session) remotes(ctx context.Context, api modelAPI, status *entity.Mode
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot write the keys of machines: %w", err)
 		}
-		options = append(options, "-o", "StrictHostKeyChecking=yes", "-o", "UserKnownHostsFile="+quoteOption(file),
+		files := quoteOption(file)
+		if lent {
+			for _, file := range own.KnownHosts {
+				files += " " + quoteOption(file)
+			}
+		}
+		options = append(options, "-o", "StrictHostKeyChecking=yes", "-o", "UserKnownHostsFile="+files,
 			"-o", "GlobalKnownHostsFile=/dev/null")
 	} else {
 		options = append(options, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
 	}
-	if key := filepath.Join(sshDir(st, t.name), clientKeyName); isFile(key) {
+	if key := filepath.Join(sshDir(st, t.name), clientKeyName); ours && isFile(key) {
 		options = append(options, "-i", key)
+	}
+	for _, key := range own.Defaults { // which ssh does not try if another one is named
+		if lent && isFile(key) {
+			options = append(options, "-i", key)
+		}
 	}
 	return found, options, nil
 }

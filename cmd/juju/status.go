@@ -122,15 +122,7 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 
 // controllerName returns the user's name for the controller.
 func (c *status) controllerName() (string, error) {
-	st, err := c.store()
-	if err != nil {
-		return "", err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return "", err
-	}
-	t, err := c.target(contents)
+	_, t, err := c.readModelTarget()
 	return t.name, err
 }
 

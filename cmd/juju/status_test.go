@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,39 @@ import (
 
 	"juju/state/entity"
 )
+
+// Machines are listed and shown without the services.
+func TestMachines(t *testing.T) {
+	u := newUser(t)
+	m := seen("web/0=active web=active 0=started 1=started")
+	m.Machines[0].Hardware, m.Machines[0].InstanceID = "arch=amd64 cores=2 availability-zone=east", "inst-0"
+	m.Machines[0].Containers = []entity.MachineStatus{{ID: "0/lxd/0", InstanceID: "inst-1"}}
+	u.fake.statuses = []*entity.ModelStatus{m}
+	u.types("machines")
+	if u.code != 0 || strings.Contains(u.out.String(), "web") ||
+		!regexp.MustCompile(`(?s)^Machine  State .*\n0  +started  +inst-0  +east\n0/lxd/0 .*\n1 `).MatchString(u.out.String()) {
+		t.Errorf("exit code %d:\n%s", u.code, u.out.String())
+	}
+	u.types("show-machine", "0")
+	for _, want := range []string{"model: default\n", "hardware: arch=amd64 cores=2 availability-zone=east\n", "0/lxd/0"} {
+		if u.code != 0 || !strings.Contains(u.out.String(), want) || strings.Contains(u.out.String(), `"1"`) {
+			t.Errorf("exit code %d, want %q:\n%s", u.code, want, u.out.String())
+		}
+	}
+	u.types("show-machine", "0/lxd/0", "--format", "json")
+	if u.code != 0 || strings.Contains(u.out.String(), "inst-0") || !strings.Contains(u.out.String(), "inst-1") {
+		t.Errorf("exit code %d:\n%s", u.code, u.out.String())
+	}
+	u.types("show-machine", "0", "7")
+	u.sees(1, "", "ERROR machine 7 not found\nTo list them: juju machines\n")
+	u.types("show-machine", "web/0")
+	u.sees(2, "", "ERROR invalid machine \"web/0\"\nFor usage: juju help show-machine\n")
+	u.fake.statuses = []*entity.ModelStatus{{Model: m.Model}}
+	u.types("machines")
+	if u.code != 0 || u.err.String() != "Model \"default\" has no machines.\n" {
+		t.Errorf("exit code %d, said %q", u.code, u.err.String())
+	}
+}
 
 func TestStatus(t *testing.T) {
 	u := newUser(t)

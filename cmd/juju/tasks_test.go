@@ -116,6 +116,11 @@ func TestRun(t *testing.T) {
 		u.types(append([]string{"run"}, strings.Fields(line)...)...)
 		u.sees(2, "", "ERROR "+want+"\nFor usage: juju help run\n")
 	}
+	for line, flag := range map[string]string{"ls --unit=web/0": "--unit", "--all ls -a": "-a"} {
+		u.types(append([]string{"run"}, strings.Fields(line)...)...)
+		u.sees(2, "", "ERROR "+flag+" comes after the command\nIf it is an option of juju, put it before the command. "+
+			"If it is the command's, put -- before the command.\n")
+	}
 	u.types("run", "--machine", "x", "x")
 	u.sees(2, "", "ERROR invalid machine id \"x\"\nA machine is a number, a container its machine with type and number: "+
 		"3, 3/lxd/0\n")

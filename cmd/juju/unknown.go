@@ -19,14 +19,14 @@ type absence struct {
 }
 
 const (
-	noCredentials = `The one cloud is "local", this host: it has no regions and needs no credentials.`
+	noCredentials = `The clouds are "local", this host, and "lxd", which juju bootstrap --cloud-config describes.`
 	noStorage     = "Storage comes from the pools of the cloud: see juju storage-pools."
 	noSpaces      = "Spaces and subnets are not implemented."
 	noCrossModel  = "Relations across models are not implemented."
 	noBranches    = "Branches of a model are not implemented."
 	noSecrets     = "Secrets are not implemented."
 	noBackups     = "Backups are not implemented. While the controller is stopped, its directory can be copied."
-	noUpgrades    = "Upgrades of a running controller are not implemented."
+	noToolsStore  = "A controller is upgraded with the programs beside juju, by juju upgrade-controller."
 	noHub         = "There is no charm store: juju deploy takes a directory or a file."
 )
 
@@ -44,14 +44,13 @@ var absent = []absence{
 	{names: "share-environment share-model", use: "juju grant"},
 	{names: "unshare-environment unshare-model", use: "juju revoke"},
 	{names: "dump-model", use: "juju dump-db"},
-	{names: "machines list-machines show-machine machine", use: "juju status"},
+	{names: "machine", use: "juju machines"},
 	{names: "show-application show-unit", use: "juju status NAME"},
 	{names: "service", use: "juju status, and juju help for the commands about services"},
 	{names: "user", use: "juju users, and juju help for the commands about users"},
 	{names: "api-endpoints api-info"},
 	{names: "enable-ha ensure-availability"},
-	{names: "upgrade-controller upgrade-juju upgrade-model sync-tools sync-agent-binary sync-agent-binaries",
-		why: noUpgrades},
+	{names: "sync-tools sync-agent-binary sync-agent-binaries", why: noToolsStore},
 	{names: "model-defaults model-default get-model-defaults set-model-defaults unset-model-defaults list-model-defaults"},
 	{names: "migrate"},
 	{names: "add-branch branch branches list-branches track commit abort diff commits list-commits show-commit",

@@ -20,11 +20,11 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"help stauts":                   "ERROR unrecognized command: juju stauts\nDid you mean: status or stat\n" + all,
 		"remove-aplication web": "ERROR unrecognized command: juju remove-aplication\n" +
 			"Did you mean: remove-application\n" + all,
-		"dest":                   "ERROR unrecognized command: juju dest\nDid you mean: ",
-		"debug-code web/0":       "ERROR juju debug-code is not implemented\n",
-		"help debug-code":        "ERROR juju debug-code is not implemented\n",
-		"machines --format json": "ERROR juju machines does not exist here; use juju status\n" + all,
-		"trust web":              "ERROR juju trust is not implemented\n" + all,
+		"dest":             "ERROR unrecognized command: juju dest\nDid you mean: ",
+		"debug-code web/0": "ERROR juju debug-code is not implemented\n",
+		"help debug-code":  "ERROR juju debug-code is not implemented\n",
+		"machine add":      "ERROR juju machine does not exist here; use juju machines\n" + all,
+		"trust web":        "ERROR juju trust is not implemented\n" + all,
 		"deploy ./web --num-unts 3": "ERROR unknown flag: --num-unts\nDid you mean: --num-units\n" +
 			"For usage: juju help deploy\n",
 		"status --formt json": "ERROR unknown flag: --formt\nDid you mean: --format\nFor usage: juju help status\n",

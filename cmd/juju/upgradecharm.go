@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -164,6 +165,9 @@ func (u *upgradeCharm) upgrade(
 	case same:
 		return entity.Errorf(entity.AlreadyExists, "already running latest charm %q", now.CharmURL)
 	}
+	if err := checkUpgrade(source, now, request); err != nil {
+		return fmt.Errorf("cannot upgrade service %q to charm %q: %w", now.Name, source.charm.Meta.Name, err)
+	}
 	p := u.progress("Upgrading service %q to charm %q", now.Name, source.charm.Meta.Name)
 	defer p.done()
 	if !same {
@@ -186,6 +190,19 @@ func (u *upgradeCharm) upgrade(
 		u.note("Service %q is upgraded from charm %s to %s; its units follow.", now.Name, now.CharmURL, request.CharmURL)
 	}
 	return u.wait.run(ctx, u.session, api, until{names: []string{now.Name}})
+}
+
+// checkUpgrade refuses before the upload what the controller would refuse after it, as far as the
+// charm and the service's status show it.
+func checkUpgrade(source *charmSource, now entity.ServiceStatus, request client.SetCharmArgs) error {
+	if source.archive == nil {
+		return nil // nothing is uploaded
+	}
+	if why, hint := source.charm.Meta.Unfit(now.Series, now.Subordinate, request.ForceSeries); why != "" {
+		return entity.WithHint(errors.New(why), "%s", hint)
+	}
+	_, err := source.charm.Config.ParseSettingsStrings(request.Config)
+	return entity.WithHint(err, "The charm's config.yaml lists its options")
 }
 
 // find reads the charm that the flags name by other means than a path.

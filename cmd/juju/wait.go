@@ -287,6 +287,8 @@ func (t waited) is(want entity.StatusWord) bool {
 	switch {
 	case t.kind == "machine":
 		return t.status.Status == entity.StatusStarted
+	case t.kind == "unit" && t.agent.Status == entity.StatusLost && want == entity.StatusUnknown:
+		return true // it stays so until its agent is back
 	case t.kind == "unit" && (t.agent.Status != entity.StatusIdle || t.resolved || t.upgrading):
 		return false // a hook may change the status
 	case want == "":

@@ -74,6 +74,9 @@ func TestWaitsFor(t *testing.T) {
 		{until{}, "web/0=unknown:allocating web=unknown", "web/0 (running start hook)", ""},
 		{until{status: "blocked", names: []string{"web"}}, "web/0=unknown web=unknown", "web/0 (unknown), web (unknown)", ""},
 		{until{status: "blocked", names: []string{"web"}}, "web/0=blocked web=blocked", "", ""},
+		// A lost unit runs no hook: its status stays as it is shown.
+		{until{status: "unknown", names: []string{"web/0"}}, "web/0=unknown:lost", "", ""},
+		{until{names: []string{"web/0"}}, "web/0=unknown:lost", "web/0 (running start hook)", ""},
 		// Other entities don't matter.
 		{until{names: []string{"web"}}, "web/0=active store/0=waiting store=waiting 0=pending", "", ""},
 		{until{names: []string{"web"}}, "web/0=active web/1=waiting", "web/1 (waiting)", ""},

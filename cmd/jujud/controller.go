@@ -50,6 +50,9 @@ unless it uses a MongoDB, its store. Its keeper, a process that juju starts, cal
 and calls it again when it has died.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := controller.Enter(dir); err != nil {
+				return err
+			}
 			if err := controller.StartLog(dir); err != nil {
 				return err
 			}
@@ -83,4 +86,17 @@ of other controllers stay. juju destroy-environment calls it.`,
 	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
 	must(cmd.MarkFlagRequired("dir"))
 	return cmd
+}
+
+// versionCommand prints the version, by which programs are known before they are trusted to run.
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), controller.Version())
+			return err
+		},
+	}
 }

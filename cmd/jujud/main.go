@@ -33,7 +33,7 @@ commands that manage controllers; mongod and mongo-proxy are for developers and 
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagerror.Plain(err)} })
-	cmd.AddCommand(bootstrapCommand(), controllerCommand(), removeStoreCommand(), mongodCommand(), mongoProxyCommand())
+	cmd.AddCommand(versionCommand(), bootstrapCommand(), controllerCommand(), removeStoreCommand(), mongodCommand(), mongoProxyCommand())
 	return cmd
 }
 

@@ -109,8 +109,9 @@ var ErrAgentRemoved = errors.New("the agent is removed")
 var ErrDebugged = errors.New("its hooks are being debugged already")
 
 // ServeDebug gets hooks of the unit whose agent uses dir, until ctx is done: those for which wants
-// returns true. It returns ErrAgentRemoved if the agent is removed meanwhile. run is called for one after another, and returns the hook's exit code; its context
-// ends with the hook's process. ready is called when the agent can ask.
+// returns true. It returns ErrAgentRemoved if the agent is removed meanwhile. run is called for one
+// after another, and returns the hook's exit code; its context ends with the hook's process. ready is
+// called when the agent can ask.
 func ServeDebug(ctx context.Context, dir string, ready func(), wants func(hook string) bool,
 	run func(context.Context, DebugRequest) int) error {
 	path := filepath.Join(dir, debugSocket)

@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 )
 
-// AgentPrograms are the programs that a machine needs.
-var AgentPrograms = []string{"machine-agent", "unit-agent", "hook-tool"}
+// Programs are the programs of controllers and agents. There is one archive of all of them, so that
+// its hash names a build, wherever that runs.
+var Programs = []string{"jujud", "machine-agent", "unit-agent", "hook-tool"}
 
 // WriteArchive writes an archive, as provider.Tools describes it, of programs of the directory dir.
 // The same programs make the same bytes.

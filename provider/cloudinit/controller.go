@@ -12,10 +12,6 @@ const (
 	ControllerLog     = Root + "/bootstrap.log"
 )
 
-// ControllerPrograms are the programs that a controller needs: its own, and those that it hands to
-// machines.
-var ControllerPrograms = append([]string{"jujud"}, AgentPrograms...)
-
 //go:embed controller.sh
 var controller string
 

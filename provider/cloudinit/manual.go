@@ -13,8 +13,10 @@ import (
 var manual string
 
 // ManualScript returns a POSIX shell script that makes a host that a user has lent a machine, whose
-// agent starts with the configuration config. It needs root, a host that is no machine yet, systemd,
-// and what Script needs. If it fails, it leaves the host as it was.
+// agent starts with the configuration config. It needs root, a host that is no machine yet, and what
+// Script needs. Where there is no systemd, the agent's program supervises it, and sysvinit or cron
+// starts that when the host boots; if there is neither, the script prints "WARNING ...". If it fails,
+// it leaves the host as it was.
 //
 // The script holds the agent's password. It does nothing unless the shell has read all of it.
 func ManualScript(machine string, config []byte, tools provider.Tools) (string, error) {
@@ -23,17 +25,19 @@ func ManualScript(machine string, config []byte, tools provider.Tools) (string, 
 		return "", err
 	}
 	return assign("root", Root) + assign("agent", AgentDir(machine)) + assign("config", string(config)) +
-		assign("unit", ServiceName(machine)) + assign("removal", removal(machine)) +
+		assign("unit", ServiceName(machine)) + assign("removal", Removal(machine)) +
 		"machine() {\n" + script + "}\n" + manual, nil
 }
 
 // ServiceName returns the name of the service that runs the agent of a machine.
 func ServiceName(machine string) string { return "jujud-" + entity.MachineTag(machine).String() }
 
-// The directories of systemd.
+// The directories of systemd, and where there is none, of what starts programs when the host boots.
 const (
 	systemd = "/etc/systemd/system"
 	wanted  = systemd + "/multi-user.target.wants"
+	initd   = "/etc/init.d"
+	crond   = "/etc/cron.d"
 )
 
 // ServiceFile returns the file of the service that runs the agent of a machine.
@@ -49,7 +53,7 @@ Description=removal of juju ` + entity.MachineTag(machine).String() + `
 StartLimitIntervalSec=0
 
 [Service]
-ExecStart=/bin/sh -c '` + removal(machine) + `'
+ExecStart=/bin/sh -c '` + Removal(machine) + `'
 Restart=on-failure
 RestartSec=3
 TimeoutStopSec=20
@@ -59,17 +63,20 @@ WantedBy=multi-user.target
 `
 }
 
-// removal returns the shell commands that remove what ManualScript makes. The service's file goes
-// last, since what is still there when the commands are interrupted is removed by that service. The
-// text has neither quotes nor a character that systemd or the shell replaces.
-func removal(machine string) string {
-	file, name := ServiceFile(machine), ServiceName(machine)+".service"
+// Removal returns the shell commands that remove what ManualScript makes. What starts them again after
+// an interruption goes last. The text has neither quotes nor a character that systemd, cron or the shell
+// replaces.
+func Removal(machine string) string {
+	file, name := ServiceFile(machine), ServiceName(machine)
 	return strings.Join([]string{
 		"rm -rf " + Root,
-		"rm -f " + path.Join("/var/log/juju", entity.MachineTag(machine).String()+".log"),
-		"{ [ ! -d /var/log/juju ] || rmdir --ignore-fail-on-non-empty /var/log/juju; }",
+		// What the links led to is gone. A removal that runs at the same time may be faster.
+		"{ [ ! -d " + LogDir + " ] || find " + LogDir + " -ignore_readdir_race -xtype l -exec rm -f {} +; }",
+		"{ [ ! -d " + LogDir + " ] || rmdir --ignore-fail-on-non-empty " + LogDir + " || [ ! -d " + LogDir + " ]; }",
 		"sync",
-		"rm -f " + file + ".new " + path.Join(wanted, name) + " " + file,
-		"systemctl daemon-reload",
+		"{ [ ! -e " + path.Join(initd, name) + " ] || update-rc.d -f " + name + " remove; }",
+		"rm -f " + path.Join(initd, name) + " " + path.Join(crond, name) + " " + file + ".new " +
+			path.Join(wanted, name+".service") + " " + file,
+		"{ [ ! -d /run/systemd/system ] || systemctl daemon-reload; }",
 	}, " && ")
 }

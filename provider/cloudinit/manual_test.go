@@ -2,6 +2,7 @@ package cloudinit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -24,7 +25,7 @@ type fakeHost struct {
 func newFakeHost(t *testing.T) fakeHost {
 	t.Helper()
 	h := fakeHost{t, t.TempDir()}
-	for _, dir := range []string{"bin", "var/lib", "var/log", "run/systemd/system",
+	for _, dir := range []string{"bin", "var/lib", "var/log", "run/systemd/system", "proc/1", "etc/init.d", "etc/cron.d",
 		"etc/systemd/system/multi-user.target.wants"} {
 		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -49,9 +50,17 @@ func (h fakeHost) program(name, text string) {
 // run runs a script whose paths are those of the host.
 func (h fakeHost) run(script string) (string, error) {
 	h.t.Helper()
-	script = strings.NewReplacer("/var/l", h.path("var/l"), "/etc/systemd", h.path("etc/systemd"), "/run/systemd",
-		h.path("run/systemd")).Replace(script)
-	cmd := exec.CommandContext(h.t.Context(), "/bin/sh", "-s")
+	var pairs []string
+	for _, path := range []string{"/var/l", "/etc/systemd", "/run/systemd", "/etc/init.d", "/etc/cron.d", "/proc/"} {
+		pairs = append(pairs, path, h.dir+path)
+	}
+	return h.runOn(strings.NewReplacer(pairs...).Replace(script))
+}
+
+// runOn runs a script that has the host's paths already.
+func (h fakeHost) runOn(script string) (string, error) {
+	h.t.Helper()
+	cmd := exec.CommandContext(h.t.Context(), "/bin/sh", "-s", "start")
 	cmd.Env = []string{"PATH=" + h.path("bin") + ":" + os.Getenv("PATH"), "attempts=1", "pause=0"}
 	cmd.Stdin = strings.NewReader(script)
 	out, err := cmd.CombinedOutput()
@@ -98,9 +107,17 @@ func TestAManualHostIsLeftAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newFakeHost(t)
+	logs := h.path("var/log/juju")
+	if err := errors.Join(os.MkdirAll(logs, 0o755),
+		os.WriteFile(filepath.Join(logs, "unit-other-0.log"), []byte("of another juju"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	before := h.listing()
 	if out, err := h.run(script); err != nil {
 		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Symlink(h.path("var/lib/juju/agents/unit-web-0/log"), filepath.Join(logs, "unit-web-0.log")); err != nil {
+		t.Fatal(err)
 	}
 	conf := h.path("var/lib/juju/agents/machine-3/agent.conf")
 	if text, err := os.ReadFile(conf); string(text) != manualConfig {
@@ -123,7 +140,7 @@ func TestAManualHostIsLeftAsItWas(t *testing.T) {
 	}
 	// However far a removal came, the next one completes it. Before the last removal of files, the
 	// service that runs it is still there.
-	steps := strings.Split(removal("3"), " && ")
+	steps := strings.Split(Removal("3"), " && ")
 	for n := range len(steps) - 2 {
 		if out, err := h.run(strings.Join(steps[:n], " && ")); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -132,13 +149,13 @@ func TestAManualHostIsLeftAsItWas(t *testing.T) {
 			t.Errorf("after %d steps the service is gone: %v", n, err)
 		}
 	}
-	if out, err := h.run(removal("3")); err != nil {
+	if out, err := h.run(Removal("3")); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if got := h.listing(); got != before {
 		t.Errorf("after the removal there is\n%sand not\n%s", got, before)
 	}
-	if out, err := h.run(removal("3")); err != nil {
+	if out, err := h.run(Removal("3")); err != nil {
 		t.Errorf("another removal: %v: %s", err, out)
 	}
 }
@@ -157,11 +174,6 @@ func TestAFailedInstallationLeavesNothing(t *testing.T) {
 		"systemd refuses": {good, func(h fakeHost) {
 			h.program("systemctl", `[ "$1" != enable ] || { echo "no" >&2; exit 1; }`)
 		}, "no"},
-		"no systemd": {good, func(h fakeHost) {
-			if err := os.Remove(h.path("run/systemd/system")); err != nil {
-				t.Fatal(err)
-			}
-		}, "this host does not run systemd"},
 		"not root": {good, func(h fakeHost) { h.program("id", "echo 1000") }, "this is not root"},
 		"killed":   {good, func(h fakeHost) { h.program("tar", "kill -TERM $(ps -o ppid= $PPID)\nsleep 0.1\nexit 1") }, ""},
 	} {
@@ -181,6 +193,72 @@ func TestAFailedInstallationLeavesNothing(t *testing.T) {
 				t.Errorf("there is\n%sand not\n%s", got, before)
 			}
 		})
+	}
+}
+
+// Without systemd the agent's program supervises it. What starts that when the host boots is one file,
+// and goes with it.
+func TestAHostWithoutSystemd(t *testing.T) {
+	for first, file := range map[string]string{"init": "etc/init.d/jujud-machine-3", "cron": "etc/cron.d/jujud-machine-3",
+		"sshd": ""} {
+		h := newFakeHost(t)
+		if err := os.Remove(h.path("run/systemd/system")); err != nil {
+			t.Fatal(err)
+		}
+		h.program("update-rc.d", `echo update-rc.d "$@" >>`+h.path("run/asked"))
+		h.program("setsid", `echo "$@" >>`+h.path("run/asked"))
+		h.program("env", `echo "$@" >>`+h.path("run/asked"))
+		if err := os.WriteFile(h.path("proc/1/comm"), []byte(first+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := h.listing()
+		script, err := ManualScript("3", []byte(manualConfig), serveArchive(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := h.run(script)
+		if err != nil || strings.HasPrefix(out, "WARNING nothing starts the agent when this host boots") != (file == "") {
+			t.Errorf("on %s: %v: %s", first, err, out)
+		}
+		command := "machine-agent supervise " + h.path("var/lib/juju/agents/machine-3")
+		if asked, err := os.ReadFile(h.path("run/asked")); err != nil || !strings.Contains(string(asked), command+"\n") {
+			t.Errorf("on %s the host runs %s (%v)", first, asked, err)
+		}
+		if file == "" {
+			if !strings.Contains(out, command) {
+				t.Errorf("the warning is %s", out)
+			}
+			continue
+		}
+		text, err := os.ReadFile(h.path(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		boot := string(text)
+		if first == "cron" {
+			boot = strings.TrimPrefix(boot, "@reboot root ")
+		}
+		// At the next boot it runs again; if the programs are gone, it goes on removing the rest.
+		if err := os.Remove(h.path("run/asked")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.runOn(boot + "\nwait"); err != nil {
+			t.Fatal(err)
+		}
+		asked, err := os.ReadFile(h.path("run/asked"))
+		if err != nil || !strings.Contains(string(asked), command) {
+			t.Errorf("on %s the boot runs %s (%v)", first, asked, err)
+		}
+		if err := os.RemoveAll(h.path("var/lib/juju/tools")); err != nil {
+			t.Fatal(err)
+		}
+		h.program("setsid", `exec "$@"`)
+		if out, err := h.runOn(boot + "\nwait"); err != nil {
+			t.Fatalf("on %s: %v: %s", first, err, out)
+		}
+		if got := h.listing(); got != before {
+			t.Errorf("on %s there is\n%sand not\n%s", first, got, before)
+		}
 	}
 }
 
@@ -208,10 +286,10 @@ func TestACutScriptDoesNothing(t *testing.T) {
 // Systemd replaces nothing in the command.
 func TestTheRemovalServiceSaysWhatItDoes(t *testing.T) {
 	text := RemovalService("3")
-	if !strings.Contains(text, "\nExecStart=/bin/sh -c '"+removal("3")+"'\n") {
+	if !strings.Contains(text, "\nExecStart=/bin/sh -c '"+Removal("3")+"'\n") {
 		t.Errorf("the service is\n%s", text)
 	}
-	if strings.ContainsAny(removal("3"), "$%'\"\\\n") {
-		t.Errorf("the command is %s", removal("3"))
+	if strings.ContainsAny(Removal("3"), "$%'\"\\\n") {
+		t.Errorf("the command is %s", Removal("3"))
 	}
 }

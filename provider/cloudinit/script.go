@@ -15,7 +15,10 @@ import (
 )
 
 // Root is the directory on a machine that holds everything of its agents.
-const Root = "/var/lib/juju"
+const Root = entity.DataDir
+
+// LogDir is the directory on a machine with links to the logs of its agents.
+const LogDir = "/var/log/juju"
 
 var (
 	//go:embed fetch.sh
@@ -42,7 +45,8 @@ func Script(machine string, tools provider.Tools) (string, error) {
 	}
 	return "#!/bin/sh\n" + head +
 		assign("unit", ServiceName(machine)) +
-		assign("agent", AgentDir(machine)) + fetch + service, nil
+		assign("agent", AgentDir(machine)) +
+		assign("logs", LogDir) + fetch + service, nil
 }
 
 // variables returns the assignments that fetch.sh reads. The programs go into a directory of

@@ -211,14 +211,15 @@ func TestScript(t *testing.T) {
 // find again what they have.
 func TestArchive(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range ControllerPrograms {
+	for _, name := range Programs {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("I am "+name), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var first, second, all bytes.Buffer
-	if err := errors.Join(WriteArchive(&first, dir, AgentPrograms...), WriteArchive(&second, dir, AgentPrograms...),
-		WriteArchive(&all, dir, ControllerPrograms...)); err != nil {
+	some := Programs[1:]
+	if err := errors.Join(WriteArchive(&first, dir, some...), WriteArchive(&second, dir, some...),
+		WriteArchive(&all, dir, Programs...)); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -259,14 +260,14 @@ func TestArchive(t *testing.T) {
 // The controller's script gives jujud its parameters, which hold a password, and removes them.
 func TestControllerScript(t *testing.T) {
 	root, bin, programs := t.TempDir(), t.TempDir(), t.TempDir()
-	for _, name := range ControllerPrograms {
+	for _, name := range Programs {
 		text := "#!/bin/sh\necho \"$@\"; cat\n"
 		if err := os.WriteFile(filepath.Join(programs, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var archive bytes.Buffer
-	if err := WriteArchive(&archive, programs, ControllerPrograms...); err != nil {
+	if err := WriteArchive(&archive, programs, Programs...); err != nil {
 		t.Fatal(err)
 	}
 	write := func(path, text string, mode os.FileMode) {

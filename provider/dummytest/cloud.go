@@ -27,6 +27,9 @@ type Cloud struct {
 	jammed    map[string]bool       // by ID: instances that can't be stopped
 	made      int                   // how many instances were ever made
 	series    []string              // that instances can have; none for any
+	zones     []string
+	ingress   map[provider.Config]provider.Ingress
+	open      bool // it has no firewall
 }
 
 // New returns an empty cloud. If start is nil, its instances have no agents.
@@ -36,7 +39,7 @@ func New(start StartFunc) *Cloud {
 	}
 	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{},
 		attempts: map[attempt]*instance{},
-		jammed:   map[string]bool{}}
+		jammed:   map[string]bool{}, ingress: map[provider.Config]provider.Ingress{}}
 }
 
 // Open opens a model; it is a provider.Open.
@@ -49,6 +52,29 @@ func (c *Cloud) SetSeries(series ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.series = slices.Clone(series)
+}
+
+// SetZones gives the cloud availability zones.
+func (c *Cloud) SetZones(zones ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.zones = slices.Sorted(slices.Values(zones))
+}
+
+func (c *Cloud) hasZones() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.zones
+}
+
+// zoneOf returns the zone of a model's instance.
+func (c *Cloud) zoneOf(config provider.Config, id string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := c.instances[id]; i != nil && i.Controller == config.Controller && i.Model == config.Model {
+		return i.Zone, nil
+	}
+	return "", provider.Retryable(fmt.Errorf("instance %s, which is to host it, is not there", id))
 }
 
 func (c *Cloud) hasSeries() []string {
@@ -112,6 +138,7 @@ func (c *Cloud) find(params provider.StartParams) (inst *instance, found bool) {
 		ID:         fmt.Sprintf("dummy-%d", c.made),
 		Addresses:  []string{fmt.Sprintf("10.%d.%d.%d", c.made>>16&0xff, c.made>>8&0xff, c.made&0xff)},
 		Hardware:   hardware(params.Constraints),
+		Zone:       params.Zone,
 		Controller: params.Controller, Model: params.Model, MachineID: params.MachineID, Nonce: params.Nonce,
 	}}
 	c.instances[inst.ID], c.attempts[key] = inst, inst

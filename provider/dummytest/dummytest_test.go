@@ -58,9 +58,8 @@ func TestConformance(t *testing.T) {
 		var a agents
 		c := dummytest.New(a.start)
 		c.SetSeries("jammy", "noble")
-		return providertest.Harness{Controller: controller, Open: c.Open, Agents: a.list, Placement: "under-the-desk",
-			Series: "xenial", Demands: []string{"arch=s390x"},
-			Ignored: map[string]string{"cpu-power": "mem=1G cpu-power=7", "virt-type": "virt-type=kvm"}}
+		c.SetZones("b", "a")
+		return providertest.Harness{Profile: providertest.Dummy, Controller: controller, Open: c.Open, Agents: a.list}
 	})
 }
 

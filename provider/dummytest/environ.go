@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,7 +32,7 @@ func (e *environ) done(op *Op, err *error) {
 
 // StartInstance gives the instance what its constraints require, and calls the StartFunc.
 func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (_ provider.Instance, err error) {
-	op := Op{Method: "StartInstance", MachineID: params.MachineID}
+	op := Op{Method: "StartInstance", MachineID: params.MachineID, Constraints: params.Constraints.String()}
 	defer e.done(&op, &err)
 	if err := e.begin(ctx, &op); err != nil {
 		return provider.Instance{}, err
@@ -39,7 +40,17 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	if err := provider.CheckStart(e.config, &params); err != nil {
 		return provider.Instance{}, err
 	}
-	if err := check(params.Constraints, params.Placement); err != nil {
+	zones, err := e.check(provider.PrecheckParams{Constraints: params.Constraints, Placement: params.Placement})
+	switch {
+	case err != nil:
+	case params.Parent != "":
+		params.Zone, err = e.cloud.zoneOf(e.config, params.Parent)
+	case params.Zone != "" && !slices.Contains(zones, params.Zone):
+		err = entity.Errorf(entity.Invalid, "zone %s is not one of %v", params.Zone, zones)
+	case params.Zone == "" && len(zones) > 0:
+		params.Zone = zones[0]
+	}
+	if err != nil {
 		return provider.Instance{}, err
 	}
 	if err := provider.CheckSeries(params.Series, e.cloud.hasSeries(), "the cloud"); err != nil {
@@ -151,7 +162,8 @@ func (e *environ) ConstraintRules(ctx context.Context) (_ entity.ConstraintRules
 	return rules(), nil
 }
 
-// PrecheckInstance accepts only the placement "valid", and the cloud's series.
+// PrecheckInstance accepts the placements "valid" and those that name a zone, the cloud's series, and
+// containers of LXD.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) (err error) {
 	op := Op{Method: "PrecheckInstance"}
 	defer e.done(&op, &err)
@@ -161,15 +173,33 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 	if err := provider.CheckSeries(params.Series, e.cloud.hasSeries(), "the cloud"); err != nil {
 		return err
 	}
-	return check(params.Constraints, params.Placement)
+	_, err = e.check(params)
+	return err
 }
 
-func check(cons entity.Constraints, placement string) error {
-	if placement != "" && placement != "valid" {
-		return entity.Errorf(entity.Invalid, "%s placement is invalid", placement)
+// Zones returns the zones that SetZones has set, or the one that the placement names.
+func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) (_ []string, err error) {
+	op := Op{Method: "Zones"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return nil, err
 	}
-	_, err := rules().Check(cons)
-	return err
+	return e.check(params)
+}
+
+// check returns the zones in which an instance can be. The error is Invalid if there can be none.
+func (e *environ) check(params provider.PrecheckParams) ([]string, error) {
+	zones := e.cloud.hasZones()
+	if name, ok := strings.CutPrefix(params.Placement, "zone="); ok && slices.Contains(zones, name) {
+		zones = []string{name}
+	} else if params.Placement != "" && params.Placement != "valid" {
+		return nil, entity.Errorf(entity.Invalid, "%s placement is invalid", params.Placement)
+	}
+	if params.Container != "" && params.Container != "lxd" {
+		return nil, entity.Errorf(entity.Invalid, "the cloud has no %s containers", params.Container)
+	}
+	_, err := rules().Check(params.Constraints)
+	return zones, err
 }
 
 // Destroy stops the model's instances.

@@ -11,6 +11,7 @@ type Op struct {
 	Method      string // of Environ, or "Lose"
 	Model       string
 	MachineID   string   // of StartInstance
+	Constraints string   // of StartInstance
 	InstanceIDs []string // that were started, or to be stopped
 	Stalled     bool     // the call waits; it has another Op when it returns
 	Err         error

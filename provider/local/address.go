@@ -2,6 +2,7 @@ package local
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -153,3 +154,6 @@ func listeners(table string) []netip.Addr {
 	}
 	return all
 }
+
+// nativeIsBig reports whether this host is big-endian.
+var nativeIsBig = binary.NativeEndian.Uint16([]byte{1, 0}) == 256

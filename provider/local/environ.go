@@ -45,6 +45,9 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 		provider.PrecheckParams{Constraints: params.Constraints, Placement: params.Placement}); err != nil {
 		return inst, err
 	}
+	if params.Parent != "" {
+		return inst, noContainers()
+	}
 	if c.config.MachineAgent == "" {
 		return inst, entity.Errorf(entity.NotSupported, "no program for machine agents is known here")
 	}
@@ -196,7 +199,7 @@ func (e *environ) Series(context.Context) ([]string, error) {
 // cores, memory and disk with the host's; other constraints are ignored.
 func (e *environ) ConstraintRules(context.Context) (entity.ConstraintRules, error) {
 	rules := entity.DefaultConstraintRules()
-	rules.Values = map[string][]string{entity.ConstraintArch: {hostArch()}}
+	rules.Values = map[string][]string{entity.ConstraintArch: {provider.HostArch()}}
 	rules.Unsupported = []string{
 		entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCPUPower,
 		entity.ConstraintImageID, entity.ConstraintInstanceRole, entity.ConstraintInstanceType,
@@ -206,9 +209,24 @@ func (e *environ) ConstraintRules(context.Context) (entity.ConstraintRules, erro
 	return rules, nil
 }
 
-// PrecheckInstance refuses every placement, every series but the host's, constraints that
-// contradict each other, and constraints that ask for more than the host has.
+// noContainers is the error for a container.
+func noContainers() error {
+	return entity.WithHint(entity.Errorf(entity.Invalid,
+		"the local cloud has no containers: its machines are processes of this host"),
+		"The cloud lxd has them: juju bootstrap lxd")
+}
+
+// Zones returns none: the host is one zone.
+func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]string, error) {
+	return nil, e.PrecheckInstance(ctx, params)
+}
+
+// PrecheckInstance refuses containers, every placement, every series but the host's, constraints
+// that contradict each other, and constraints that ask for more than the host has.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
+	if params.Container != "" {
+		return noContainers()
+	}
 	if params.Placement != "" {
 		return entity.Errorf(entity.Invalid, "unknown placement directive: %s", params.Placement)
 	}
@@ -222,7 +240,7 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 	if _, err = rules.Check(params.Constraints); err != nil {
 		return err
 	}
-	return entity.WithHint(provider.CheckHardware(params.Constraints, hardware(e.cloud.config.Dir), "this host"),
+	return entity.WithHint(provider.CheckHardware(params.Constraints, provider.HostHardware(e.cloud.config.Dir), "this host"),
 		"A machine of the local cloud is this host: demand no more than it has, or leave the constraint out.")
 }
 

@@ -125,7 +125,7 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 	}
 	inst = instance{
 		ID: id, Controller: params.Controller, Model: params.Model, Machine: params.MachineID,
-		Nonce: params.Nonce, Series: params.Series, Address: address, Hardware: hardware(c.config.Dir),
+		Nonce: params.Nonce, Series: params.Series, Address: address, Hardware: provider.HostHardware(c.config.Dir),
 	}
 	// The directory appears together with its file, or not at all.
 	if err := os.MkdirAll(c.machines(params.Model), 0o700); err != nil {

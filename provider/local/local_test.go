@@ -27,6 +27,7 @@ func TestConformance(t *testing.T) {
 		h := newHost(t, newController())
 		c := h.cloud()
 		return providertest.Harness{
+			Profile:    providertest.Local,
 			Controller: h.controller,
 			Open:       c.Open,
 			Agents: func(t *testing.T) (living []string) {
@@ -44,19 +45,8 @@ func TestConformance(t *testing.T) {
 				}
 				return living
 			},
-			Placement: "zone=a",
-			Series:    "xenial",
-			Demands:   []string{"mem=9999999G", "cores=9999", "root-disk=9999P", "arch=" + otherArch()},
-			Ignored:   map[string]string{"tags": "mem=1M tags=fast", "zones": "cores=1 zones=a", "virt-type": "virt-type=kvm"},
 		}
 	})
-}
-
-func otherArch() string {
-	if hostArch() == "s390x" {
-		return "amd64"
-	}
-	return "s390x"
 }
 
 func TestHostSeries(t *testing.T) {
@@ -108,6 +98,25 @@ func TestInstance(t *testing.T) {
 		t.Errorf("got %v, %v, want %s", again, err, inst.ID)
 	}
 	h.hear("machine 0, new password")
+}
+
+// A container would be one more process of the host.
+func TestContainersAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	e := h.environ(h.cloud())
+	p := params("0/lxd/0")
+	p.Parent = h.start(e, "0").ID
+	_, started := e.StartInstance(t.Context(), p)
+	for what, err := range map[string]error{
+		"start":    started,
+		"precheck": e.PrecheckInstance(t.Context(), provider.PrecheckParams{Container: "lxd"}),
+	} {
+		if !errors.Is(err, entity.Invalid) ||
+			err.Error() != "the local cloud has no containers: its machines are processes of this host" {
+			t.Errorf("%s of a container: %v", what, err)
+		}
+	}
 }
 
 // A stop also ends what charms leave behind: daemons in sessions of their own, and directories

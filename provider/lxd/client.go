@@ -158,11 +158,17 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 
 // get reads an object into what into points to.
 func (c *client) get(ctx context.Context, path string, query url.Values, into any) error {
-	said, _, err := c.call(ctx, http.MethodGet, path, query, nil, nil)
+	_, err := c.getTagged(ctx, path, query, into)
+	return err
+}
+
+// getTagged is get that also returns the object's ETag, for doIf.
+func (c *client) getTagged(ctx context.Context, path string, query url.Values, into any) (etag string, err error) {
+	said, header, err := c.call(ctx, http.MethodGet, path, query, nil, nil)
 	if err == nil && into != nil {
 		err = json.Unmarshal(said.Metadata, into)
 	}
-	return err
+	return header.Get("ETag"), err
 }
 
 // do sends a change. If LXD makes an operation of it, do returns when that is over, with what it

@@ -37,8 +37,8 @@ type Config struct {
 	// ImageServer is the URL of a simplestreams server, from which LXD copies images that it does
 	// not have; "" for none.
 	ImageServer string `yaml:"image-server" json:"image-server,omitempty"`
-	// AddressWait is how long StartInstance waits for a container's address; 0 for 30 s. A container
-	// without one is started all the same.
+	// AddressWait is how long StartInstance waits for a container's address; 0 for two minutes, because a
+	// busy host takes its time. A container without one is started all the same.
 	AddressWait time.Duration `yaml:"-" json:"-"`
 }
 
@@ -62,7 +62,7 @@ func New(config Config) (*Cloud, error) {
 		config.Profiles = []string{"default"}
 	}
 	if config.AddressWait == 0 {
-		config.AddressWait = 30 * time.Second
+		config.AddressWait = 2 * time.Minute
 	}
 	if config.Endpoint == "" {
 		if config.Endpoint = hostSocket(); config.Endpoint == "" {

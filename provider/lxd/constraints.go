@@ -104,8 +104,20 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 			return entity.WithHint(err, "%s", entity.Hint(e.cloud.noImage(params.Series)))
 		}
 	}
+	if params.Container != "" && params.Container != "lxd" {
+		return entity.Errorf(entity.Invalid, "LXD has no %s containers", params.Container)
+	}
 	_, err := e.candidates(ctx, params.Constraints, params.Placement)
 	return err
+}
+
+// Zones returns the members of the cluster that are online and have what the constraints ask for.
+func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]string, error) {
+	all, err := e.candidates(ctx, params.Constraints, params.Placement)
+	if err != nil || slices.Equal(all, []string{""}) {
+		return nil, err
+	}
+	return all, nil
 }
 
 // candidates returns the members of the cluster on which an instance may be, or one that is "" if
@@ -186,13 +198,16 @@ func (c *Cloud) boundable(ctx context.Context, cons entity.Constraints) error {
 	return nil
 }
 
+// zonePrefix begins a placement that names a zone.
+const zonePrefix = "zone="
+
 // zones returns the members that a placement or the constraint zones allows: all if neither says
 // anything, and one that is "" if there is no cluster.
 func zones(members []string, cons entity.Constraints, placement string) ([]string, error) {
 	text, _ := cons.Get(entity.ConstraintZones)
 	wanted := strings.Split(text, ",")
 	if placement != "" {
-		name, ok := strings.CutPrefix(placement, "zone=")
+		name, ok := strings.CutPrefix(placement, zonePrefix)
 		if !ok || len(members) == 0 {
 			return nil, entity.Errorf(entity.Invalid, "unknown placement directive: %s", placement)
 		}

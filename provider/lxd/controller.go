@@ -29,7 +29,7 @@ type ControllerParams struct {
 	Series      string // "" for the preferred one
 	Constraints entity.Constraints
 	Arch        string // that of the programs
-	Archive     []byte // of the programs; see cloudinit.ControllerPrograms
+	Archive     []byte // of the programs; see cloudinit.Programs
 	// Bootstrap returns the input of `jujud bootstrap` for a controller that has these addresses.
 	Bootstrap func(addresses []string) ([]byte, error)
 }

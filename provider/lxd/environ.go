@@ -35,7 +35,7 @@ func (e *environ) Instances(ctx context.Context) ([]provider.Instance, error) {
 // server.
 func (e *environ) Series(ctx context.Context) ([]string, error) { return e.cloud.series(ctx) }
 
-// StopInstances kills the containers and deletes them with their root disks. Hooks that still run
+// StopInstances kills the containers and deletes them with their root disks and rules. Hooks that still run
 // are not waited for.
 func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 {
@@ -56,7 +56,10 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 			names = append(names, i.Name)
 		}
 	}
-	return e.cloud.stop(ctx, names)
+	if err := e.cloud.stop(ctx, names); err != nil {
+		return err
+	}
+	return e.dropRules(ctx, ids)
 }
 
 // stop deletes containers, of any model.
@@ -103,7 +106,7 @@ func isStopped(err error) bool {
 	return errors.As(err, &r) && mentions(r.text, []string{"already stopped", "not running", "is not running"})
 }
 
-// Destroy deletes all containers of the model, and releases the storage that is left of it.
+// Destroy deletes all containers of the model and its ACL, and releases the storage that is left of it.
 func (e *environ) Destroy(ctx context.Context) error {
 	if err := e.cloud.destroy(ctx, e.config.Model, false); err != nil {
 		return fmt.Errorf("cannot destroy what model %s has: %w", e.config.Model, err)
@@ -138,6 +141,9 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 		return err
 	}
 	if err := c.stop(ctx, machines); err != nil {
+		return err
+	}
+	if err := c.endACLs(ctx, model); err != nil {
 		return err
 	}
 	return c.endVolumes(ctx, model, destroyStorage)

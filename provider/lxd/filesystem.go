@@ -2,7 +2,6 @@ package lxd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -242,35 +241,51 @@ func (c *Cloud) endVolumes(ctx context.Context, model string, destroy bool) erro
 	if destroy {
 		end = c.deleteVolume
 	}
-	var pools []api.StoragePool
-	if err := c.client.get(ctx, "/1.0/storage-pools", recursion(1), &pools); err != nil {
+	ids, err := c.volumes(ctx, model)
+	if err != nil {
 		return err
 	}
-	for _, pool := range pools {
-		var all []api.StorageVolume
-		if err := c.client.get(ctx, volumesPath(pool.Name), recursion(1), &all); err != nil {
-			return err
+	for _, id := range ids {
+		at, err := volumePath(id)
+		if err == nil {
+			err = end(ctx, at)
 		}
-		for _, v := range all {
-			if !c.owns(v.Config, model) {
-				continue
-			}
-			if err := end(ctx, volumesPath(pool.Name)+"/"+url.PathEscape(v.Name)); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// Volumes returns the IDs of the filesystems of all models of the controller that outlive their
+// instances: "POOL:VOLUME".
+func (c *Cloud) Volumes(ctx context.Context) ([]string, error) { return c.volumes(ctx, "") }
+
+// volumes returns the IDs of the volumes of a model, or with "" of those of the controller.
+func (c *Cloud) volumes(ctx context.Context, model string) (ids []string, err error) {
+	var pools []api.StoragePool
+	if err := c.client.get(ctx, "/1.0/storage-pools", recursion(1), &pools); err != nil {
+		return nil, err
+	}
+	for _, pool := range pools {
+		var all []api.StorageVolume
+		if err := c.client.get(ctx, volumesPath(pool.Name), recursion(1), &all); err != nil {
+			return nil, err
+		}
+		for _, v := range all {
+			if c.owns(v.Config, model) {
+				ids = append(ids, pool.Name+":"+v.Name)
+			}
+		}
+	}
+	return ids, nil
+}
+
 // change changes a container's configuration. The error may pass if someone else changes it too.
 func (c *Cloud) change(ctx context.Context, name string, edit func(*api.InstancePut) bool) error {
-	said, header, err := c.client.call(ctx, http.MethodGet, instancePath(name), nil, nil, nil)
-	if err != nil {
-		return err
-	}
 	var i api.Instance
-	if err := json.Unmarshal(said.Metadata, &i); err != nil {
+	etag, err := c.client.getTagged(ctx, instancePath(name), nil, &i)
+	if err != nil {
 		return err
 	}
 	put := i.Writable()
@@ -280,7 +295,7 @@ func (c *Cloud) change(ctx context.Context, name string, edit func(*api.Instance
 	if !edit(&put) {
 		return nil
 	}
-	_, err = c.client.doIf(ctx, http.MethodPut, instancePath(name), nil, header.Get("ETag"), put)
+	_, err = c.client.doIf(ctx, http.MethodPut, instancePath(name), nil, etag, put)
 	return err
 }
 

@@ -76,7 +76,7 @@ func (c *Cloud) instance(ctx context.Context, name string) (i api.Instance, err 
 func (c *Cloud) public(ctx context.Context, i api.Instance) (provider.Instance, error) {
 	p := provider.Instance{
 		ID: i.Name, Hardware: hardware(i), Controller: i.Config[controllerKey], Model: i.Config[modelKey],
-		MachineID: i.Config[machineKey], Nonce: i.Config[nonceKey],
+		MachineID: i.Config[machineKey], Nonce: i.Config[nonceKey], Zone: zone(i), Status: strings.ToLower(i.Status),
 	}
 	if i.StatusCode != api.Running {
 		return p, nil
@@ -88,6 +88,14 @@ func (c *Cloud) public(ctx context.Context, i api.Instance) (provider.Instance, 
 	}
 	p.Addresses = addresses(i, state)
 	return p, err
+}
+
+// zone returns the member of the cluster that has a container; "" without a cluster.
+func zone(i api.Instance) string {
+	if i.Location == "none" {
+		return ""
+	}
+	return i.Location
 }
 
 // publics is public for many containers.

@@ -27,22 +27,25 @@ import (
 func TestConformance(t *testing.T) {
 	socket(t)
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
-		c := tiny(t, nil)
-		ignored := map[string]string{"tags": "mem=1M tags=fast", "spaces": "spaces=db", "root-disk": "root-disk=1M"}
-		if members, err := c.members(t.Context()); err == nil && len(members) == 0 {
-			ignored["zones"] = "cores=1 zones=a"
+		c := tiny(t, ownBridge(t))
+		var otherwise []string
+		rules, err := environOf(t, c).ConstraintRules(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"root-disk", "zones"} {
+			if slices.Contains(rules.Unsupported, key) {
+				otherwise = append(otherwise, key)
+			}
 		}
 		return providertest.Harness{
+			Profile:    providertest.LXD,
 			Controller: c.config.Controller,
 			Open:       c.Open,
 			Agents:     func(t *testing.T) []string { return agents(t, c) },
-			Placement:  "zone=a",
-			Series:     "xenial",
-			Demands: []string{"mem=9999999G", "mem=500T", "cores=9999", "root-disk=9999P", "arch=s390x", "virt-type=kvm",
-				"root-disk-source=nowhere"},
-			Ignored:  ignored,
-			Tools:    tools(),
-			Patience: patience,
+			Otherwise:  otherwise,
+			Tools:      tools(),
+			Patience:   patience,
 		}
 	})
 }
@@ -75,7 +78,7 @@ func TestInterruptedStart(t *testing.T) {
 		t.Fatalf("got %v, %v, want the half of an instance", all, err)
 	}
 	want := provider.Instance{ID: name, Controller: c.config.Controller, Model: providertest.ModelA, MachineID: "0/lxd/1",
-		Nonce: "n", Hardware: provider.Hardware{Arch: all[0].Hardware.Arch, Cores: 1, Mem: 100}}
+		Nonce: "n", Hardware: provider.Hardware{Arch: all[0].Hardware.Arch, Cores: 1, Mem: 100}, Status: "stopped"}
 	if diff := cmp.Diff(want, all[0]); diff != "" {
 		t.Errorf("half an instance (-want +got):\n%s", diff)
 	}
@@ -279,6 +282,13 @@ func TestFilesystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	ofOther := volume(other.(*environ), "data/0")
+	ours, err := c.Volumes(ctx)
+	slices.Sort(ours)
+	want := []string{left, ofOther}
+	slices.Sort(want)
+	if err != nil || !slices.Equal(ours, want) {
+		t.Errorf("the controller has volumes %q (%v), want %q", ours, err, want)
+	}
 	if err := e.Destroy(ctx); err != nil {
 		t.Error(err)
 	}

@@ -36,6 +36,9 @@ const (
 
 var project = fmt.Sprintf("juju-test-%d", os.Getpid())
 
+// testBridge is the tests' own network, which bridge makes.
+var testBridge = fmt.Sprintf("jt%d", os.Getpid())
+
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if made {
@@ -73,9 +76,11 @@ func rawClient(path, project string) *client {
 }
 
 var (
-	makeOnce sync.Once
-	makeErr  error
-	made     bool
+	makeOnce  sync.Once
+	makeErr   error
+	made      bool
+	bridged   bool
+	bridgeErr error
 )
 
 // tiny returns a cloud in the tests' project, for a controller of its own. What is left of it at the
@@ -111,12 +116,33 @@ func newCloud(t *testing.T, config Config) *Cloud {
 		if left, err := c.find(ctx, ""); len(left) > 0 || err != nil {
 			t.Errorf("left are %d containers (%v)", len(left), err)
 		}
+		if left, err := c.acls(ctx, ""); len(left) > 0 || err != nil {
+			t.Errorf("left are %d ACLs (%v)", len(left), err)
+		}
 		if err := c.destroy(ctx, "", true); err != nil {
 			t.Error(err)
 		}
 		c.client.http.CloseIdleConnections()
 	})
 	return c
+}
+
+var bridgeOnce sync.Once
+
+// ownBridge has a cloud's containers on a network that no others are on.
+func ownBridge(t *testing.T) func(*Config) {
+	t.Helper()
+	path := socket(t)
+	bridgeOnce.Do(func() {
+		_, bridgeErr = rawClient(path, "").do(within(t), http.MethodPost, "/1.0/networks", nil, api.NetworksPost{
+			Name: testBridge, Type: "bridge", NetworkPut: api.NetworkPut{Config: map[string]string{"ipv6.address": "none",
+				"ipv4.nat": "true", "ipv4.address": fmt.Sprintf("198.18.%d.1/24", os.Getpid()%256)}}})
+		bridged = bridgeErr == nil
+	})
+	if bridgeErr != nil {
+		t.Fatal(bridgeErr)
+	}
+	return func(c *Config) { c.Network = testBridge }
 }
 
 func environOf(t *testing.T, c *Cloud) *environ {
@@ -209,7 +235,12 @@ func removeProject(ctx context.Context) error {
 		err = errors.Join(err, err2)
 	}
 	_, err2 := rawClient(path, "").do(ctx, http.MethodDelete, "/1.0/projects/"+url.PathEscape(project), nil, nil)
-	return errors.Join(err, err2)
+	err = errors.Join(err, err2)
+	if bridged {
+		_, err2 := rawClient(path, "").do(ctx, http.MethodDelete, "/1.0/networks/"+testBridge, nil, nil)
+		err = errors.Join(err, err2)
+	}
+	return err
 }
 
 // tinyInit is the first process of a tiny container.
@@ -225,7 +256,7 @@ while :; do sleep 1000; done
 `
 
 const tinyAddress = `#!/bin/sh
-[ "$1" != bound ] || ip addr add "$ip/$mask" dev "$interface"
+[ "$1" != bound ] || { ip addr add "$ip/$mask" dev "$interface"; ip route add default via "$router"; }
 `
 
 // tinyImage returns an image for LXD whose one program is the host's busybox.

@@ -91,6 +91,16 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 // for. It makes nothing but a copy of the image, where one is needed.
 func (e *environ) request(ctx context.Context, name string, params provider.StartParams) (*api.InstancesPost, string,
 	error) {
+	if params.Parent != "" {
+		zone, err := e.zoneOf(ctx, params.Parent)
+		if err != nil {
+			return nil, "", err
+		}
+		params.Zone = zone
+	}
+	if params.Zone != "" {
+		params.Placement = zonePrefix + params.Zone
+	}
 	post, member, architecture, err := e.container(ctx, name, params.Series, params.Constraints, params.Placement)
 	if err != nil {
 		return nil, "", err
@@ -140,36 +150,20 @@ func (e *environ) container(ctx context.Context, name, series string, cons entit
 	}
 	config["boot.autostart"] = "true"
 	instanceType, _ := cons.Get(entity.ConstraintInstanceType)
-	if member, err = e.spread(ctx, candidates); err != nil {
-		return nil, "", "", err
-	}
 	return &api.InstancesPost{
 		Name: name, Type: api.InstanceTypeContainer, InstanceType: instanceType,
 		Source:      api.InstanceSource{Type: "image", Alias: alias},
 		InstancePut: api.InstancePut{Profiles: c.config.Profiles, Config: config, Devices: devices},
-	}, member, architecture, nil
+	}, candidates[0], architecture, nil
 }
 
-// spread returns the candidate that has the fewest containers of the model.
-func (e *environ) spread(ctx context.Context, candidates []string) (string, error) {
-	if len(candidates) == 1 {
-		return candidates[0], nil
+// zoneOf returns the member of the cluster that has the model's instance id.
+func (e *environ) zoneOf(ctx context.Context, id string) (string, error) {
+	i, err := e.cloud.instance(ctx, id)
+	if isGone(err) || err == nil && !e.cloud.owns(i.Config, e.config.Model) {
+		return "", provider.Retryable(fmt.Errorf("instance %s, which is to host it, is not there", id))
 	}
-	found, err := e.cloud.find(ctx, e.config.Model)
-	if err != nil {
-		return "", err
-	}
-	count := map[string]int{}
-	for _, i := range found {
-		count[i.Location]++
-	}
-	best := candidates[0]
-	for _, member := range candidates {
-		if count[member] < count[best] {
-			best = member
-		}
-	}
-	return best, nil
+	return zone(i), err
 }
 
 // A file is a file or a directory that is made in a container.

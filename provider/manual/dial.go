@@ -87,7 +87,7 @@ func because(ctx context.Context, err error) error {
 
 // portFlag is ssh's flag for a host's port.
 func portFlag(h Host) string {
-	if h.Port == defaultPort {
+	if h.Port == DefaultPort {
 		return ""
 	}
 	return fmt.Sprintf("-p %d ", h.Port)

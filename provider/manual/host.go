@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/crypto/ssh/knownhosts"
+
 	"juju/state/entity"
 )
 
@@ -17,13 +19,14 @@ type Host struct {
 	Port uint16
 }
 
-const defaultPort = 22
+// DefaultPort is the port of SSH servers.
+const DefaultPort = 22
 
 var userPattern = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._@+-]*\$?$`)
 
 // ParseHost parses [user@]host[:port]. An IPv6 address with a port is in brackets.
 func ParseHost(text string) (Host, error) {
-	h := Host{Name: text, Port: defaultPort}
+	h := Host{Name: text, Port: DefaultPort}
 	if i := strings.LastIndexByte(text, '@'); i >= 0 {
 		h.User, h.Name = text[:i], text[i+1:]
 		if !userPattern.MatchString(h.User) {
@@ -48,10 +51,13 @@ func ParseHost(text string) (Host, error) {
 
 // String returns the host as users write it, without the user.
 func (h Host) String() string {
-	if h.Port == defaultPort {
+	if h.Port == DefaultPort {
 		return h.Name
 	}
 	return h.address()
 }
+
+// KnownAs returns the host's name in files of known hosts.
+func (h Host) KnownAs() string { return knownhosts.Normalize(h.address()) }
 
 func (h Host) address() string { return net.JoinHostPort(h.Name, strconv.Itoa(int(h.Port))) }

@@ -64,7 +64,7 @@ func (k *knownHost) judge(address string, remote net.Addr, key ssh.PublicKey) er
 	known := wrong.Want[0]
 	return entity.WithHint(entity.Errorf(entity.Unauthorized, "THE HOST KEY HAS CHANGED: it is %s %s, and %s:%d has "+
 		"another. Someone may be between you and the host", key.Type(), ssh.FingerprintSHA256(key), known.Filename, known.Line),
-		"If the host was installed anew, forget its old key: ssh-keygen -R %s", knownhosts.Normalize(k.host.address()))
+		"If the host was installed anew, forget its old key: ssh-keygen -R %s", k.host.KnownAs())
 }
 
 // algorithms returns those of the keys that are known of the host, so that the host shows one of them;

@@ -53,10 +53,8 @@ func readFacts(out string) (f Facts, err error) {
 	}
 	if used := words["used"]; used != "" {
 		return f, entity.WithHint(entity.Errorf(entity.AlreadyExists, "it is a machine of a model already: it has %q", used),
-			"Destroy that machine first. If it is gone, remove what it has left: the services jujud-*, and /var/lib/juju")
-	}
-	if words["systemd"] == "" {
-		return f, entity.Errorf(entity.NotSupported, "it does not run systemd, by which the machine's agent is started")
+			"Destroy that machine first. If its controller is gone, run on the host as root: "+
+				"/var/lib/juju/tools/machine-*/jujud uninstall /var/lib/juju/agents/machine-*")
 	}
 	f.Series = words["VERSION_CODENAME"]
 	if entity.BaseOf(f.Series).Channel == "" {
@@ -82,11 +80,17 @@ func orElse(s, otherwise string) string {
 	return s
 }
 
-// Install runs the script that makes the host a machine. If it fails, the script has left the host as
-// it was, unless the error says otherwise.
-func (c *Conn) Install(ctx context.Context, script string) error {
-	if _, err := c.run(ctx, installBound, script); err != nil {
-		return fmt.Errorf("cannot install an agent on %s: %w", c.host, err)
+// Install runs the script that makes the host a machine, and returns its warnings. If it fails, the
+// script has left the host as it was, unless the error says otherwise.
+func (c *Conn) Install(ctx context.Context, script string) (warnings []string, err error) {
+	out, err := c.run(ctx, installBound, script)
+	if err != nil {
+		return nil, fmt.Errorf("cannot install an agent on %s: %w", c.host, err)
 	}
-	return nil
+	for line := range strings.Lines(out) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "WARNING "); ok {
+			warnings = append(warnings, text)
+		}
+	}
+	return warnings, nil
 }

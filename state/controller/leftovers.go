@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
@@ -20,11 +21,14 @@ type leftDoc struct {
 	Why   string    `bson:"why"`
 	How   string    `bson:"how"`
 	At    time.Time `bson:"at"`
+	// Filesystems are those that are still to be destroyed.
+	Filesystems []string `bson:"filesystems,omitempty"`
 }
 
 // leaveLeftover records what the removal of a model could not remove outside the store.
 func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error) error {
-	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now()}
+	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now(),
+		Filesystems: row.Filesystems}
 	if doc.How == "" {
 		doc.How = fmt.Sprintf("remove what is marked with model %s there; the controller tries again when it starts, "+
 			"or removes another model", row.UUID)
@@ -50,7 +54,8 @@ func (c *Controller) removeLeftovers(ctx context.Context, before time.Time,
 	var docs []leftDoc
 	err := c.db.All(modelLeftoversC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
 	for _, doc := range docs {
-		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving}) == nil {
+		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving,
+			Filesystems: doc.Filesystems}) == nil {
 			err = c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(modelLeftoversC, doc.Model, nil); return nil })
 		}
 	}
@@ -69,7 +74,11 @@ func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []en
 	entity.SortBy(docs, func(d leftDoc) string { return d.Name })
 	for _, d := range docs {
 		if owner == "" || userID(owner) == userID(d.Owner) {
-			all = append(all, entity.Leftover{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name),
+			what := fmt.Sprintf("instances of model %q", d.Name)
+			if len(d.Filesystems) > 0 {
+				what += ", and its filesystem " + strings.Join(d.Filesystems, ", ") + ","
+			}
+			all = append(all, entity.Leftover{ID: d.Model, Of: d.Model, What: what,
 				Where: "cloud " + c.doc.Cloud, Why: d.Why, How: d.How, At: d.At})
 		}
 	}

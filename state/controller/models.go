@@ -40,6 +40,9 @@ type ModelRow struct {
 	// force, so that the removal does not wait for what the cloud fails to do.
 	Removing time.Time `bson:"removing,omitempty"`
 	Forced   bool      `bson:"forced,omitempty"`
+	// Filesystems are those that the cloud is still to destroy, by its ids. All others of a model
+	// that is being removed are released.
+	Filesystems []string `bson:"filesystems,omitempty"`
 }
 
 // IsRemoving reports whether the model is Dead and being removed: it can't be opened any
@@ -257,7 +260,7 @@ func (c *Controller) Model(ctx context.Context, id string) (*state.State, error)
 // dropRemade drops the database of a model that was removed while it was being opened,
 // which makes collections that are missing. What was not removed yet is left alone.
 func (c *Controller) dropRemade(uuid string) error {
-	if there, _, err := state.Remnant(c.store, uuid); err != nil || there {
+	if left, err := state.ReadRemnant(c.store, uuid); err != nil || left.There {
 		return err
 	}
 	return c.store.Drop(uuid)

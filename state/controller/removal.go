@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -34,21 +36,16 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 		if row.Step != stepRemoving {
 			return notReady(id)
 		}
-		if how.Strength != entity.Force {
+		if how.Release && len(row.Filesystems) > 0 {
+			return entity.Errorf(entity.NotAlive, "cannot release storage of model %q: the cloud is destroying filesystem %s",
+				row.Name, strings.Join(row.Filesystems, ", "))
+		}
+		if how.Strength != entity.Force || row.Forced {
 			return mongo.ErrNothing
 		}
-		return row.forceOps(o)
+		o.Update(modelsC, row.UUID, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
+		return nil
 	})
-}
-
-// forceOps marks the removal as forced, so that it does not wait for what the cloud fails
-// to do.
-func (r ModelRow) forceOps(o *mongo.Ops) error {
-	if r.Forced {
-		return mongo.ErrNothing
-	}
-	o.Update(modelsC, r.UUID, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
-	return nil
 }
 
 // RemoveModel begins to remove a Dead model: it can no longer be opened, and this
@@ -112,18 +109,15 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	return err
 }
 
-// takeForce copies to the row of a model that is being removed that the model was
-// destroyed with force. The strength in the model's own database can change until the
-// last process closes the model, which is after its row says removing; and that database
-// is dropped before the row.
-func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
-	if row.Forced {
-		return nil
-	}
-	if _, forced, err := state.Remnant(c.store, row.UUID); err != nil || !forced {
+// takeRemnant copies to the row of a model that is being removed what the removal needs of the
+// model's own database: whether the model was destroyed with force, and which filesystems are still
+// to be destroyed. Both can change until the last process closes the model, which is after its row
+// says removing; and that database is dropped before the row.
+func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
+	said, err := state.ReadRemnant(c.store, row.UUID)
+	if err != nil || !said.There {
 		return err
 	}
-	row.Forced = true
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		now, err := c.row(row.UUID)
 		if entity.IsNotFound(err) {
@@ -131,7 +125,13 @@ func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
 		} else if err != nil {
 			return err
 		}
-		return now.forceOps(o)
+		row.Forced, row.Filesystems = now.Forced || said.Forced, said.Filesystems
+		if row.Forced == now.Forced && slices.Equal(row.Filesystems, now.Filesystems) {
+			return mongo.ErrNothing
+		}
+		o.Update(modelsC, row.UUID, bson.D{{"step", stepRemoving}},
+			bson.D{{"$set", bson.D{{"forced", row.Forced}, {"filesystems", row.Filesystems}}}})
+		return nil
 	})
 }
 
@@ -200,7 +200,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 		}
 	}
 	c.forget(row.UUID)
-	if err := c.takeForce(ctx, &row); err != nil {
+	if err := c.takeRemnant(ctx, &row); err != nil {
 		return false, fmt.Errorf("cannot read how it was destroyed: %w", err)
 	}
 	if err := outside(ctx, row); err != nil {

@@ -77,7 +77,7 @@ func (s *constraintSet) add(name, value string) error {
 	}
 	read, ok := constraintForms[key]
 	if !ok {
-		return WithHint(Errorf(Invalid, "unknown constraint %q", name), "The constraints there are: %s", strings.Join(slices.Sorted(maps.Keys(constraintForms)), ", "))
+		return WithHint(Errorf(Invalid, "unknown constraint %q", name), "The constraints there are: %s", strings.Join(ConstraintKeys(), ", "))
 	}
 	if before, ok := s.names[key]; ok && before != name {
 		return Errorf(Invalid, "constraint %q duplicates constraint %q", name, before)
@@ -125,6 +125,20 @@ func (c Constraints) Keys() []string { return slices.Sorted(maps.Keys(c.values))
 func (c Constraints) Get(key string) (value string, ok bool) {
 	value, ok = c.values[key]
 	return value, ok
+}
+
+// Shown returns the value of key as people write it: a size in the largest unit of which it is a
+// whole number, "500T". ParseConstraints reads it as the same value.
+func (c Constraints) Shown(key string) string {
+	n := c.Number(key)
+	if n == 0 || key != ConstraintMem && key != ConstraintRootDisk {
+		return c.values[key]
+	}
+	unit := 0
+	for unit < len(sizeUnits)-1 && n%1024 == 0 {
+		n, unit = n/1024, unit+1
+	}
+	return strconv.FormatUint(n, 10) + sizeUnits[unit:unit+1]
 }
 
 // demands reports whether key is present with a value that demands something.

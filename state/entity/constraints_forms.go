@@ -47,11 +47,14 @@ var constraintForms = map[string]constraintForm{
 	ConstraintZones:            {canonicalList, plainList, "one of these zones of the cloud: a,b"},
 }
 
+// ConstraintKeys returns the keys of constraints, sorted.
+func ConstraintKeys() []string { return slices.Sorted(maps.Keys(constraintForms)) }
+
 // ConstraintHelp returns a line for each key of constraints: what it demands, and how its value
 // is written.
 func ConstraintHelp() string {
 	var lines []string
-	for _, key := range slices.Sorted(maps.Keys(constraintForms)) {
+	for _, key := range ConstraintKeys() {
 		lines = append(lines, fmt.Sprintf("  %-19s %s", key, constraintForms[key].takes))
 	}
 	return strings.Join(lines, "\n")
@@ -83,11 +86,14 @@ func canonicalNumber(s string) (string, error) {
 	return nonZero(n, ""), nil
 }
 
+// sizeUnits are the units of sizes, each 1024 times the one before it. The first is MiB.
+const sizeUnits = "MGTP"
+
 // canonicalSize parses a size and returns it in MiB.
 func canonicalSize(s string) (string, error) {
 	bad := errors.New("must be a non-negative float with optional M/G/T/P suffix")
 	multiplier := 1.0
-	if i := strings.IndexByte("MGTP", s[len(s)-1]); i >= 0 {
+	if i := strings.IndexByte(sizeUnits, s[len(s)-1]); i >= 0 {
 		multiplier = math.Pow(1024, float64(i))
 		s = s[:len(s)-1]
 	}

@@ -144,6 +144,28 @@ func TestMergeConstraints(t *testing.T) {
 	}
 }
 
+func TestShownConstraints(t *testing.T) {
+	for in, want := range map[string]string{
+		"mem=500T": "500T", "mem=1.5G": "1536M", "mem=2048": "2G", "mem=1023M": "1023M", "mem=8192P": "8192P", "mem=0": "",
+		"mem=1024G root-disk=1": "1T",
+	} {
+		c := parse(t, in)
+		shown := c.Shown("mem")
+		if shown != want {
+			t.Errorf("%s is shown as %q, want %q", in, shown, want)
+		}
+		if again := parse(t, "mem="+shown); again.Number("mem") != c.Number("mem") {
+			t.Errorf("%s is shown as %q, which is %d MiB", in, shown, again.Number("mem"))
+		}
+	}
+	c := parse(t, "cores=2048 arch=arm64 tags=1024M")
+	for key, want := range map[string]string{"cores": "2048", "arch": "arm64", "tags": "1024M", "root-disk": ""} {
+		if got := c.Shown(key); got != want {
+			t.Errorf("%s is shown as %q, want %q", key, got, want)
+		}
+	}
+}
+
 func TestConstraintRules(t *testing.T) {
 	rules := entity.ConstraintRules{
 		Conflicts:   [][2]string{{"instance-type", "mem"}},

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -11,9 +12,11 @@ type Hardware struct {
 	Cores    uint64 `json:"cores,omitempty"`
 	Mem      uint64 `json:"mem,omitempty"`       // MiB
 	RootDisk uint64 `json:"root-disk,omitempty"` // MiB
+	Zone     string `json:"zone,omitempty"`      // the availability zone
 }
 
-// String returns the text that status shows: "arch=amd64 cores=2 mem=2048M root-disk=8192M".
+// String returns the text that status shows:
+// "arch=amd64 cores=2 mem=2048M root-disk=8192M availability-zone=a".
 func (h Hardware) String() string {
 	var parts []string
 	if h.Arch != "" {
@@ -28,5 +31,27 @@ func (h Hardware) String() string {
 	if h.RootDisk != 0 {
 		parts = append(parts, fmt.Sprintf("root-disk=%dM", h.RootDisk))
 	}
+	if h.Zone != "" {
+		parts = append(parts, "availability-zone="+h.Zone)
+	}
 	return strings.Join(parts, " ")
+}
+
+// Or returns h with what it does not know from other.
+func (h Hardware) Or(other Hardware) Hardware {
+	return Hardware{Arch: cmp.Or(h.Arch, other.Arch), Cores: cmp.Or(h.Cores, other.Cores), Mem: cmp.Or(h.Mem, other.Mem),
+		RootDisk: cmp.Or(h.RootDisk, other.RootDisk), Zone: cmp.Or(h.Zone, other.Zone)}
+}
+
+// Check returns an Invalid error unless the texts are names.
+func (h Hardware) Check() error {
+	for _, text := range []string{h.Arch, h.Zone} {
+		if err := LimitAddress.CheckText(text); err != nil {
+			return err
+		}
+		if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			return Errorf(Invalid, "hardware: %q is no name", text)
+		}
+	}
+	return nil
 }

@@ -14,5 +14,20 @@ func IsManualInstance(id string) bool {
 	return strings.HasPrefix(id, manualPrefix) && len(id) > len(manualPrefix)
 }
 
+// ManualPlacement begins the placement of a manual machine: ssh:USER@HOST[:PORT] is how the user who
+// has added it reached it.
+const ManualPlacement = "ssh:"
+
+// DataDir is the directory of everything of agents on a machine that has an operating system of its own.
+const DataDir = "/var/lib/juju"
+
+// NoHosts is the error of a host that is to become a machine, for a controller that only its own host
+// reaches.
+func NoHosts() error {
+	return WithHint(Errorf(NotSupported,
+		"cannot add a host: this controller listens on loopback addresses only, where no other host reaches it"),
+		"A controller on a cloud with a network can have hosts: juju bootstrap lxd")
+}
+
 // IsManual reports whether the machine is a manual one.
 func (m MachineInfo) IsManual() bool { return IsManualInstance(m.InstanceID) }

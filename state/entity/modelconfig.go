@@ -2,6 +2,7 @@ package entity
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,9 +13,11 @@ import (
 
 // The settings of a model.
 const (
+	ConfigAptMirror     = "apt-mirror"
 	ConfigKeys          = "authorized-keys"
 	ConfigRetryHooks    = "automatically-retry-hooks"
 	ConfigDefaultSeries = "default-series"
+	ConfigFirewallMode  = "firewall-mode"
 	ConfigHarvestMode   = "provisioner-harvest-mode"
 	ConfigLockExempt    = "machine-lock-exempt"
 	ConfigLogging       = "logging-config"
@@ -31,6 +34,13 @@ const (
 	HarvestAll       = "all"
 )
 
+// The values of ConfigFirewallMode.
+const (
+	FirewallInstance = "instance"
+	FirewallGlobal   = "global"
+	FirewallNone     = "none"
+)
+
 // The sources of a model setting's value, in Juju's words.
 const (
 	ConfigFromDefault    = "default"    // not set anywhere
@@ -45,11 +55,21 @@ type ModelSetting struct {
 	Values  []string // the only values that it can have, if they are few
 	Default string   // "" for a setting whose default depends on the controller
 	Empty   bool     // it may have the value ""
+	Fixed   bool     // it is set when the model is made, and can't be changed
 	Doc     string
 }
 
 // ModelSettings lists all settings, sorted by key. Each of them has an effect.
 var ModelSettings = []ModelSetting{
+	proxySetting("apt-ftp-proxy", aptProxy("FTP", "ftp")),
+	proxySetting("apt-http-proxy", aptProxy("HTTP", "http")),
+	proxySetting("apt-https-proxy", aptProxy("HTTPS", "https")),
+	{
+		Key: ConfigAptMirror, Type: "string", Empty: true,
+		Doc: "the mirror of packages that apt uses on the machines, instead of the archive that it names first. The machines " +
+			"of the local cloud are the host, whose files juju does not change",
+	},
+	proxySetting("apt-no-proxy", aptProxy("hosts without one", "no")),
 	{
 		Key: ConfigKeys, Type: "string", Empty: true,
 		Doc: "the SSH keys of those who may log in to the machines as ubuntu, one a line: see juju add-ssh-key. The " +
@@ -64,9 +84,19 @@ var ModelSettings = []ModelSetting{
 		Key: ConfigDefaultSeries, Type: "string",
 		Doc: "the series of machines when neither the user nor the charm names one",
 	},
-	proxySetting("ftp-proxy", "the proxy for FTP, for all programs that hooks run: $FTP_PROXY and $ftp_proxy"),
-	proxySetting("http-proxy", "the proxy for HTTP, for all programs that hooks run: $HTTP_PROXY and $http_proxy"),
-	proxySetting("https-proxy", "the proxy for HTTPS, for all programs that hooks run: $HTTPS_PROXY and $https_proxy"),
+	{
+		Key: ConfigFirewallMode, Type: "string", Default: FirewallInstance, Fixed: true,
+		Values: []string{FirewallInstance, FirewallGlobal, FirewallNone},
+		Doc: "what closes the ports that no exposed service has opened: rules for each machine (instance), rules that open " +
+			"the ports of one machine on all (global), or nothing (none). It is set when a model is made, and can't be " +
+			"changed",
+	},
+	proxySetting("ftp-proxy", "the proxy for FTP, for all programs that hooks run, and that those run who log in to the "+
+		"machines: $FTP_PROXY and $ftp_proxy"),
+	proxySetting("http-proxy", "the proxy for HTTP, for all programs that hooks run, and that those run who log in to the "+
+		"machines: $HTTP_PROXY and $http_proxy"),
+	proxySetting("https-proxy", "the proxy for HTTPS, for all programs that hooks run, and that those run who log in to the "+
+		"machines: $HTTPS_PROXY and $https_proxy"),
 	proxySetting("juju-ftp-proxy", "the proxy for FTP, for charms that look for it: $JUJU_CHARM_FTP_PROXY"),
 	proxySetting("juju-http-proxy", "the proxy for HTTP, for charms that look for it: $JUJU_CHARM_HTTP_PROXY"),
 	proxySetting("juju-https-proxy", "the proxy for HTTPS, for charms that look for it: $JUJU_CHARM_HTTPS_PROXY"),
@@ -90,8 +120,8 @@ var ModelSettings = []ModelSetting{
 		Key: ConfigTaskSize, Type: "string", Default: "5G",
 		Doc: "how much room they may take, as in 500M or 5G; the oldest are removed first; 0M for any",
 	},
-	proxySetting("no-proxy", "the hosts that need no proxy, separated by commas, for all programs that hooks run: "+
-		"$NO_PROXY and $no_proxy"),
+	proxySetting("no-proxy", "the hosts that need no proxy, separated by commas, for all programs that hooks run, "+
+		"and that those run who log in to the machines: $NO_PROXY and $no_proxy"),
 	{
 		Key: ConfigHarvestMode, Type: "string", Default: HarvestAll,
 		Values: []string{HarvestNone, HarvestUnknown, HarvestDestroyed, HarvestAll},
@@ -102,6 +132,12 @@ var ModelSettings = []ModelSetting{
 		Key: ConfigUpdateStatus, Type: "duration", Default: "5m",
 		Doc: "how often a unit that has nothing else to do runs the hook update-status, give or take a fifth; from 1m to 60m",
 	},
+}
+
+// aptProxy describes a setting of apt's proxies.
+func aptProxy(what, kind string) string {
+	return "apt's proxy for " + what + " on the machines, if it is another than juju-" + kind + "-proxy, or else " + kind +
+		"-proxy, say. The machines of the local cloud are the host, whose files juju does not change"
 }
 
 func proxySetting(key, doc string) ModelSetting {
@@ -141,6 +177,9 @@ func (s ModelSetting) Canonical(value string) (string, error) {
 			return "", Errorf(Invalid, "%s: %w", s.Key, err)
 		}
 	}
+	if s.Key == ConfigAptMirror || strings.HasSuffix(s.Key, "-proxy") {
+		return value, checkProxy(s.Key, value)
+	}
 	if s.Key == ConfigTaskAge || s.Key == ConfigTaskSize {
 		return value, checkKept(s.Key, value)
 	}
@@ -167,6 +206,36 @@ func checkUpdateStatus(value string) error {
 		return Errorf(Invalid, "update status hook frequency %v cannot be less than 1m", interval)
 	case interval > time.Hour:
 		return Errorf(Invalid, "update status hook frequency %v cannot be greater than 60m", interval)
+	}
+	return nil
+}
+
+// checkProxy returns an Invalid error unless the value is the address of a proxy or mirror, or a list of
+// hosts without proxy. Files of other programs hold it, so it has no blanks and no quotes.
+func checkProxy(key, value string) error {
+	if err := LimitName.CheckText(value); err != nil {
+		return err
+	}
+	noProxy := strings.HasSuffix(key, "no-proxy")
+	for _, r := range value {
+		if r < ' ' || r == 0x7f || strings.ContainsRune("\"'`\\;{}<>", r) || r == ' ' && !noProxy {
+			return Errorf(Invalid, "%s: %q has a character that no address has: %q", key, value, r)
+		}
+	}
+	if value == "" || noProxy {
+		return nil
+	}
+	address := value
+	if !strings.Contains(address, "://") && key != ConfigAptMirror {
+		address = "http://" + address
+	}
+	schemes := []string{"http", "https", "ftp", "socks5", "socks5h"}
+	if key == ConfigAptMirror {
+		schemes = []string{"http", "https", "ftp"}
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
+		return Errorf(Invalid, "%s: %q is no URL: expected one like http://HOST:PORT", key, value)
 	}
 	return nil
 }

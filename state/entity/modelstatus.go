@@ -33,7 +33,7 @@ type ModelHeader struct {
 	Controller bool   `json:"controller,omitempty"` // it is the controller's own model
 	Life       Life   `json:"life"`
 	Cloud      string `json:"cloud"`             // the provider's kind: "local", "lxd", …
-	Version    string `json:"version,omitempty"` // of the controller
+	Version    string `json:"version,omitempty"` // that its agents are to have
 	Status     Status `json:"status"`            // "available", or why not
 }
 
@@ -49,7 +49,9 @@ type MachineStatus struct {
 	Hardware       string          `json:"hardware,omitempty"`
 	Constraints    string          `json:"constraints,omitempty"`
 	Manager        bool            `json:"manager,omitempty"` // has JobManageModel
+	SSH            string          `json:"ssh,omitempty"`     // of a manual machine: USER@HOST[:PORT], as its host was added
 	Containers     []MachineStatus `json:"containers,omitempty"`
+	AgentVersion   string          `json:"agent-version,omitempty"` // as its agent last reported
 }
 
 // A ServiceStatus is one service with its units. The units of a subordinate service are under
@@ -86,6 +88,7 @@ type UnitStatus struct {
 	PublicAddress   string       `json:"public-address,omitempty"`
 	OpenedPorts     []PortRange  `json:"opened-ports,omitempty"` // in the order of ComparePorts
 	WorkloadVersion string       `json:"workload-version,omitempty"`
+	AgentVersion    string       `json:"agent-version,omitempty"` // as its agent last reported
 	Subordinates    []UnitStatus `json:"subordinates,omitempty"`
 }
 

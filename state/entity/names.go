@@ -2,6 +2,7 @@ package entity
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,6 +35,29 @@ func IsValidModel(name string) bool { return modelName.MatchString(name) }
 
 // IsValidUUID reports whether s is a UUID in lower case.
 func IsValidUUID(s string) bool { return uuid.MatchString(s) }
+
+// IsContainerType reports whether s is a type of container that users can ask for. No cloud has all of
+// them.
+func IsContainerType(s string) bool {
+	return s != noContainer && slices.Contains(constraintContainers, s)
+}
+
+// ContainerOf returns the type of the container with this id and the machine that it is on in the end:
+// "lxd" and "3" for "3/lxd/0". The type of a machine that is no container is "".
+func ContainerOf(id string) (kind, machine string) {
+	parts := strings.Split(id, "/")
+	if len(parts) > 2 {
+		kind = parts[len(parts)-2]
+	}
+	return kind, parts[0]
+}
+
+// MachineHost returns the machine that hosts the container with this id; "" for the id of a machine
+// that is no container.
+func MachineHost(id string) string {
+	parts := strings.Split(id, "/")
+	return strings.Join(parts[:max(0, len(parts)-2)], "/")
+}
 
 // IsValidRelationKey reports whether key is one endpoint (a peer relation) or
 // two, separated by a space.

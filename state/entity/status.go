@@ -54,6 +54,7 @@ const (
 	StatusError      StatusWord = "error"
 	StatusFailed     StatusWord = "failed"
 	StatusLost       StatusWord = "lost"
+	StatusRebooting  StatusWord = "rebooting"
 	StatusPending    StatusWord = "pending"
 	StatusStarted    StatusWord = "started"
 	StatusStopped    StatusWord = "stopped"

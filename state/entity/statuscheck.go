@@ -9,8 +9,9 @@ import (
 
 // The words that each agent may set. A cloud has words of its own.
 var (
-	UnitWords    = append(slices.Clone(WorkloadWords), StatusError, StatusUnknown, StatusTerminated)
-	AgentWords   = []StatusWord{StatusAllocating, StatusExecuting, StatusIdle, StatusError, StatusFailed, StatusLost}
+	UnitWords  = append(slices.Clone(WorkloadWords), StatusError, StatusUnknown, StatusTerminated)
+	AgentWords = []StatusWord{StatusAllocating, StatusExecuting, StatusIdle, StatusError, StatusFailed, StatusLost,
+		StatusRebooting}
 	StorageWords = []StatusWord{StatusError} // the others follow from the records
 	MachineWords = []StatusWord{StatusPending, StatusStarted, StatusStopped, StatusError, StatusDown}
 )

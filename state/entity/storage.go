@@ -212,14 +212,14 @@ type UnitStorage struct {
 }
 
 // StorageWork is a storage instance that the storage provisioner has something to do about. If it
-// is Gone, its filesystem is left, to be destroyed.
+// is Gone, its filesystem is left.
 type StorageWork struct {
 	ID         string      `json:"id"`
 	Life       Life        `json:"life"`
 	Pool       StoragePool `json:"pool"`
 	Size       uint64      `json:"size"`                 // MiB that are asked for
 	Filesystem string      `json:"filesystem,omitempty"` // the cloud's id; "" until it is made
-	Release    bool        `json:"release,omitempty"`    // it is not to be destroyed with its record
+	Release    bool        `json:"release,omitempty"`    // it is to be released, not destroyed
 	// OnMachine says that the filesystem is on the instance.
 	OnMachine  bool            `json:"on-machine,omitempty"`
 	Attachment *AttachmentWork `json:"attachment,omitempty"`

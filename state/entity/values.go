@@ -24,6 +24,9 @@ type MachineInfo struct {
 	InstanceID  string     `json:"instance-id,omitempty"`
 	Nonce       string     `json:"nonce,omitempty"`
 	Status      StatusWord `json:"status"`
+	// Reboot is the boot of the machine in which a unit has asked for the machine's restart; "" if
+	// none has.
+	Reboot string `json:"reboot,omitempty"`
 }
 
 // UnitInfo is what a unit's agent needs to decide, read at one moment.
@@ -52,6 +55,7 @@ type UnitInfo struct {
 	Subordinates     []string      `json:"subordinates,omitempty"`
 	PrivateAddress   string        `json:"private-address,omitempty"`
 	PublicAddress    string        `json:"public-address,omitempty"`
+	Zone             string        `json:"zone,omitempty"`                // its machine's availability zone
 	Started          bool          `json:"started,omitempty"`             // its agent has set a status at least once
 	Storage          []UnitStorage `json:"storage,omitempty"`             // that it has or is to have, by id; without what it has detached
 	OrphanedBySubRel bool          `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
@@ -122,4 +126,5 @@ type Instance struct {
 	ID        string   `json:"id"`
 	Nonce     string   `json:"nonce"`
 	Addresses []string `json:"addresses,omitempty"`
+	Hardware  Hardware `json:"hardware,omitzero"`
 }

@@ -36,6 +36,9 @@ func (in Instance) Check() error {
 	if err := LimitNonce.CheckText(in.Nonce); err != nil {
 		return err
 	}
+	if err := in.Hardware.Check(); err != nil {
+		return err
+	}
 	return CheckAddresses(in.Addresses)
 }
 

@@ -96,7 +96,9 @@ type Model struct {
 	// Given, if set, is called for each new unit, to add the storage that state has given it.
 	Given     func(*Unit)
 	Leftovers int
+	Left      int // how many of them are filesystems that are to be destroyed
 	Now       time.Time
+	Released  bool // a user wants the filesystems kept that are not destroyed yet
 	Life      Life // of the model itself
 
 	wants []Destruction // destructions still to be applied to everything in it

@@ -328,7 +328,7 @@ func (m *Model) forceAttachment(a *Attachment) {
 }
 
 // forceStorage removes an instance, and reports whether it made progress. It waits for the
-// cloud to destroy the filesystem as forceMachine does for an instance.
+// cloud to destroy or release the filesystem as forceMachine does for an instance.
 func (m *Model) forceStorage(s *Storage) (did bool) {
 	if s.Strength != entity.Force {
 		m.endStorage(s, m.forced())
@@ -342,12 +342,14 @@ func (m *Model) forceStorage(s *Storage) (did bool) {
 		s.Life.Life, s.DeadSince = entity.Dead, m.Now
 		did = true
 	}
-	left := s.Made && !m.Keeps(s)
-	if left && !s.Erred && m.Now.Before(s.DeadSince.Add(cloudTimeout)) {
+	if s.Made && !s.Erred && m.Now.Before(s.DeadSince.Add(cloudTimeout)) {
 		return did
 	}
-	if left {
+	if s.Made {
 		m.Leftovers++
+	}
+	if s.Made && !m.Keeps(s) {
+		m.Left++
 	}
 	m.removeStorage(s)
 	return true

@@ -128,6 +128,8 @@ func (m *Model) MayHost(host string) Answer {
 		return Answer{entity.NotFound}
 	case x.Life.Life != entity.Alive:
 		return Answer{entity.NotAlive}
+	case x.Manager:
+		return Answer{entity.NotSupported}
 	}
 	return nil
 }

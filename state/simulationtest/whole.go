@@ -9,10 +9,27 @@ import (
 
 // How a model ends, with everything in it.
 
-// Destroy is juju destroy-model. keep releases the storage that outlives machines.
-func (m *Model) Destroy(d Destruction, keep bool) Answer {
+// Destroy is juju destroy-model. keep releases the storage that outlives machines. Of a model that is
+// not Alive, the last word on storage holds.
+func (m *Model) Destroy(d Destruction, keep bool) (answer Answer) {
+	keep = keep && !d.Storage
+	switch {
+	case m.Life.Life == entity.Alive:
+	case d.Storage:
+		m.Released = false
+	case keep && !m.Released:
+		for _, s := range m.Storage {
+			if s.Life.Life == entity.Dead && s.Made && s.Machine == nil && !m.Keeps(s) {
+				answer = Answer{entity.NotAlive}
+			}
+		}
+		if m.Left > 0 {
+			answer = Answer{entity.NotAlive}
+		}
+		m.Released, m.Life.WithStorage = true, false
+	}
 	if m.Life.Life == entity.Dead || m.Life.Life == entity.Dying && !m.Life.raise(d) {
-		return nil
+		return answer
 	}
 	if m.Life.Life == entity.Alive {
 		for _, s := range m.Storage {
@@ -20,11 +37,11 @@ func (m *Model) Destroy(d Destruction, keep bool) Answer {
 				return Answer{entity.PersistentStorage}
 			}
 		}
-		m.Life.Life = entity.Dying
+		m.Life.Life, m.Released = entity.Dying, keep
 		m.Life.raise(d)
 	}
 	m.wants = append(m.wants, d.alone())
-	return nil
+	return answer
 }
 
 // endAll destroys what is in a Dying model, as far as nothing blocks it, and

@@ -23,10 +23,12 @@ type Config struct {
 	// Configured is called with the model's settings at first, and when they may have changed; it
 	// may be nil.
 	Configured func(entity.ModelConfig)
+	// Boot identifies the machine's present boot; "" if the machine can't be restarted.
+	Boot string
 }
 
 // New returns the machiner of one machine. It ends with worker.ErrTerminateAgent
-// when the machine is Dead or gone.
+// when the machine is Dead or gone, and with worker.ErrReboot when the machine must be restarted.
 func New(config Config) worker.Func {
 	return func(ctx context.Context) error {
 		m := machiner{Config: config}
@@ -57,6 +59,9 @@ func (m *machiner) handle(ctx context.Context) error {
 			return err
 		}
 		m.Configured(config)
+	}
+	if m.Boot != "" && machine.Reboot == m.Boot && machine.Life != entity.Dead {
+		return fmt.Errorf("a unit has asked for it: %w", worker.ErrReboot)
 	}
 	switch machine.Life {
 	case entity.Alive:

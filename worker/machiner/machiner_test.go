@@ -19,6 +19,7 @@ type fakeController struct {
 	gone   error // the error of reading the machine
 	units  int
 	levels string // the model's logging-config
+	reboot string // the boot in which a unit has asked for a restart
 	calls  []string
 }
 
@@ -30,7 +31,7 @@ func (c *fakeController) call(tag entity.Tag, what string) {
 }
 
 func (c *fakeController) Machine(_ context.Context, tag entity.Tag) (entity.MachineInfo, error) {
-	return entity.MachineInfo{ID: tag.ID, Life: c.life}, c.gone
+	return entity.MachineInfo{ID: tag.ID, Life: c.life, Reboot: c.reboot}, c.gone
 }
 
 func (c *fakeController) ModelConfig(_ context.Context, tag entity.Tag) (entity.ModelConfig, error) {
@@ -68,7 +69,30 @@ func (c *fakeController) config() Config {
 		if levels := config[entity.ConfigLogging].Value; levels != "" {
 			c.calls = append(c.calls, "logs "+levels)
 		}
-	}}
+	}, Boot: "two"}
+}
+
+// The machiner of a machine ends if the machine must be restarted in this boot, whether it is Alive or Dying.
+func TestARequestedRestartEndsTheMachiner(t *testing.T) {
+	for _, life := range []entity.Life{entity.Alive, entity.Dying} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newController(t)
+			c.reboot, c.life, c.units = "one", life, 1
+			done := c.run(t.Context())
+			c.events <- struct{}{}
+			synctest.Wait()
+			select {
+			case err := <-done:
+				t.Fatalf("the restart is over, but the machiner ended: %v", err)
+			default:
+			}
+			c.reboot = "two"
+			c.events <- struct{}{}
+			if err := <-done; !errors.Is(err, worker.ErrReboot) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
 }
 
 // run starts a machiner; the returned channel receives its error.

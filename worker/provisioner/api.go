@@ -25,10 +25,15 @@ type API interface {
 	// with units on it. It returns entity.NotAlive for a machine that needs no instance,
 	// entity.NotFound for one that is gone.
 	SetProvisioned(ctx context.Context, machine entity.Tag, instance entity.Instance) error
+	// DistributionGroup returns the other machines with units of the services that have units on
+	// this one.
+	DistributionGroup(ctx context.Context, machine entity.Tag) ([]string, error)
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
 	// SetInstanceStatus reports what happened to the machine's instance in the cloud. The data
 	// of an error may hold a "hint": how to remove the instance by hand.
 	SetInstanceStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
+	// Observe records what the cloud reports of the machine's instance, with its status in a word.
+	Observe(ctx context.Context, machine entity.Tag, instance entity.Instance, status string) error
 	// LoseInstance clears the machine's instance, which the cloud no longer has. It returns
 	// entity.InUse if the machine's agent is connected, which shows that the instance exists.
 	LoseInstance(ctx context.Context, machine entity.Tag, missed entity.Instance) error

@@ -21,16 +21,20 @@ type fakeModel struct {
 	messages  map[string]string
 	faults    map[string]error // by method; each occurs once
 	units     map[string]int   // on machines
+	group     map[string][]string
+	zones     map[string]string // of machines
 	leftovers []entity.Leftover
 	config    entity.ModelConfig
 	configs   chan struct{} // the watch of config
 	agents    chan struct{} // the watch of agents
+	observed  []string
 }
 
 func newModel(machines ...entity.MachineInfo) *fakeModel {
 	m := &fakeModel{
 		machines: map[string]entity.MachineInfo{}, events: make(chan []string),
 		passwords: map[string]int{}, messages: map[string]string{}, faults: map[string]error{}, units: map[string]int{},
+		zones:  map[string]string{},
 		config: entity.NewModelConfig(nil, "jammy"), configs: make(chan struct{}), agents: make(chan struct{}),
 	}
 	for _, machine := range machines {
@@ -99,6 +103,18 @@ func (m *fakeModel) harvest(mode string) {
 	m.configs <- struct{}{}
 }
 
+// Observe notes what the cloud reports, as "0: 10.0.0.1 cores=2 running".
+func (m *fakeModel) Observe(_ context.Context, machine entity.Tag, in entity.Instance, status string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fault("Observe"); err != nil {
+		return err
+	}
+	m.observed = append(m.observed, strings.Join(slices.DeleteFunc([]string{machine.ID + ":",
+		strings.Join(in.Addresses, ","), in.Hardware.String(), status}, func(s string) bool { return s == "" }), " "))
+	return nil
+}
+
 func (m *fakeModel) ModelConfig(context.Context) (entity.ModelConfig, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,6 +142,11 @@ func (m *fakeModel) Machines(_ context.Context, ids ...string) ([]entity.Machine
 		}
 	}
 	return found, nil
+}
+
+// DistributionGroup is that of a machine of which group names the others.
+func (m *fakeModel) DistributionGroup(_ context.Context, tag entity.Tag) ([]string, error) {
+	return m.group[tag.ID], nil
 }
 
 func (m *fakeModel) NewPassword(_ context.Context, tag entity.Tag) (string, error) {
@@ -162,6 +183,7 @@ func (m *fakeModel) SetProvisioned(_ context.Context, tag entity.Tag, instance e
 			return entity.Errorf(entity.AlreadyExists, "already set")
 		}
 		machine.InstanceID, machine.Nonce = instance.ID, instance.Nonce
+		m.zones[tag.ID] = instance.Hardware.Zone
 		return nil
 	})
 }
@@ -240,6 +262,8 @@ type fakeCloud struct {
 	maxRunning int                                                     // the most starts in progress at any time
 	onStart    func(ctx context.Context, p provider.StartParams) error // runs before an instance is made
 	onStop     func(id string) error
+	listed     int   // how often the instances were listed
+	away       error // why they can't be
 }
 
 func (c *fakeCloud) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
@@ -287,10 +311,29 @@ func (c *fakeCloud) StopInstances(_ context.Context, ids ...string) error {
 	return nil
 }
 
+func (c *fakeCloud) Zones(context.Context, provider.PrecheckParams) ([]string, error) {
+	return nil, nil
+}
+
 func (c *fakeCloud) Instances(context.Context) ([]provider.Instance, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.instances), nil
+	c.listed++
+	return slices.Clone(c.instances), c.away
+}
+
+// lists returns how often the instances were listed.
+func (c *fakeCloud) lists() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.listed
+}
+
+// refuse makes lists fail; nil ends that.
+func (c *fakeCloud) refuse(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.away = err
 }
 
 // ids returns the instances there are, as "i-1 i-2".

@@ -8,6 +8,9 @@ import (
 	"juju/state/entity"
 )
 
+// longestWait bounds the time between two looks while the cloud does not answer.
+const longestWait = 15 * time.Minute
+
 // stopBound is how long a cloud may take to stop an instance.
 const stopBound = 5 * time.Minute
 
@@ -82,18 +85,20 @@ func (p *provisioner) lookNow(ctx context.Context) {
 	go func() {
 		v, err := p.view(ctx)
 		if err != nil {
+			p.wait = min(max(2*p.wait, p.Look), longestWait)
 			if ctx.Err() == nil {
-				logger.Errorf("cannot look at what the cloud has; again in %v: %v", p.Look, err)
+				logger.Errorf("cannot look at what the cloud has; again in %v: %v", p.wait, err)
 			}
-			p.looked <- looked{next: p.Look}
+			p.looked <- looked{next: p.wait}
 			return
 		}
+		p.wait = 0
 		p.looked <- p.look(ctx, v)
 	}()
 }
 
-// look stops stray instances, deletes leftovers that are gone, and clears the instances of
-// machines that have lost them. What fails is left to the next look.
+// look records what the cloud reports of the instances, stops stray ones, deletes leftovers that are gone,
+// and clears the instances of machines that have lost them. What fails is left to the next look.
 func (p *provisioner) look(ctx context.Context, v view) looked {
 	there := map[string]bool{}
 	leftovers, err := p.leftovers(ctx) // includes those of machines that were removed while the cloud answered
@@ -117,7 +122,7 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 	missed := map[string]missing{}
 	for id, m := range v.machines {
 		switch {
-		case m.Manager || m.Container != "":
+		case m.Manager:
 		case m.Life == entity.Dead, m.Life == entity.Dying && m.InstanceID == "":
 			// What the machine waits for may be gone without an event.
 			result.machines = append(result.machines, id)
@@ -128,6 +133,9 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 	}
 	if p.missed = missed; len(missed) > 0 {
 		result.next = min(p.Look, p.Sure)
+	}
+	if poll := p.observe(ctx, v); poll > 0 {
+		result.next = min(result.next, poll)
 	}
 	return result
 }

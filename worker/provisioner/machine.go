@@ -26,6 +26,10 @@ func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <
 		if errors.Is(err, entity.NotFound) {
 			return stray || left // left: the machine was removed while its instance was being stopped
 		}
+		if errors.Is(err, errNoHost) {
+			pause(ctx, p.Retry, wake)
+			continue
+		}
 		stray, halfMade = left, true
 		logger.Errorf("machine %s: %v; again in %v", id, err, p.Retry)
 		pause(ctx, p.Retry, wake)
@@ -136,22 +140,24 @@ var errUnwanted = errors.New("it wants no instance any more")
 // start starts the machine's instance, or records the status that says why it can't. It returns
 // errUnwanted, and leaves nothing, when the machine is gone or must be read again.
 func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
-	if m.Container != "" {
-		return p.API.SetMachineStatus(ctx, entity.MachineTag(m.ID), entity.Status{
-			Status:  entity.StatusError,
-			Message: fmt.Sprintf("cannot start a container: this cloud has no %s containers", m.Container),
-		})
+	parent, err := p.parent(ctx, m)
+	if err != nil {
+		return err
 	}
 	tag, nonce := entity.MachineTag(m.ID), "machine-0:"+uuid.NewString()
 	params, err := p.startParams(ctx, m, nonce)
 	if err != nil {
 		return err
 	}
+	params.Parent = parent
 	instance, err := p.startInstance(ctx, m.Life, params)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil && !errors.Is(err, errUnwanted) {
+	if err != nil && params.Parent != "" && p.isLost(ctx, params.Parent) {
+		err = errNoHost // until its machine has another
+	}
+	if err != nil && !errors.Is(err, errUnwanted) && !errors.Is(err, errNoHost) {
 		logger.Errorf("cannot start an instance for machine %s: %v", m.ID, err)
 		if err := p.stopLeft(ctx, m.ID); err != nil {
 			return err
@@ -162,10 +168,14 @@ func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
 		})
 	}
 	if err == nil {
-		err = p.API.SetProvisioned(ctx, tag, entity.Instance{ID: instance.ID, Nonce: nonce, Addresses: instance.Addresses})
+		err = p.API.SetProvisioned(ctx, tag, entity.Instance{ID: instance.ID, Nonce: nonce, Addresses: instance.Addresses,
+			Hardware: hardware(instance)})
 	}
-	if errors.Is(err, errUnwanted) || isGoing(err) {
+	if errors.Is(err, errUnwanted) || errors.Is(err, errNoHost) || isGoing(err) {
 		if err := p.stopLeft(ctx, m.ID); err != nil {
+			return err
+		}
+		if errors.Is(err, errNoHost) {
 			return err
 		}
 		return errUnwanted
@@ -175,6 +185,12 @@ func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
 		return fmt.Errorf("cannot record instance %s: %w", instance.ID, err)
 	}
 	logger.Infof("machine %s has instance %s", m.ID, instance.ID)
+	if len(instance.Addresses) == 0 {
+		select {
+		case p.homeless <- struct{}{}:
+		default:
+		}
+	}
 	return nil
 }
 
@@ -205,7 +221,7 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 func (p *provisioner) startInstance(ctx context.Context, life entity.Life,
 	params provider.StartParams) (provider.Instance, error) {
 	for attempt := 1; ; attempt++ {
-		instance, err := p.Environ.StartInstance(ctx, params)
+		instance, err := p.startInZone(ctx, params)
 		err = ofCloud(err)
 		givesUp := attempt >= p.Attempts || !provider.IsRetryable(err)
 		if err == nil || givesUp && !entity.IsDiskFull(err) {

@@ -20,6 +20,7 @@ type Environ interface {
 	StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error)
 	StopInstances(ctx context.Context, ids ...string) error
 	Instances(ctx context.Context) ([]provider.Instance, error)
+	Zones(ctx context.Context, params provider.PrecheckParams) ([]string, error)
 }
 
 // Config is what a provisioner needs. A zero field with a default takes the default.
@@ -36,6 +37,7 @@ type Config struct {
 	Pause    time.Duration // between those attempts; default 10 s
 	Retry    time.Duration // until a machine that failed is tried again; default 30 s
 	Look     time.Duration // between two looks at the cloud's instances; default 2 min
+	Poll     time.Duration // until the first look after that, when a machine has no address or has not started; default 1 s
 	Sure     time.Duration // how long an instance must be missing before it counts as lost; default 1 min
 }
 
@@ -46,17 +48,20 @@ func New(config Config) worker.Func {
 	config.Pause = cmp.Or(config.Pause, 10*time.Second)
 	config.Retry = cmp.Or(config.Retry, 30*time.Second)
 	config.Look = cmp.Or(config.Look, 2*time.Minute)
+	config.Poll = cmp.Or(config.Poll, time.Second)
 	config.Sure = cmp.Or(config.Sure, time.Minute)
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		p := &provisioner{
-			Config: config,
-			slots:  make(chan struct{}, config.Parallel),
-			done:   make(chan tended),
-			busy:   map[string]*tending{},
-			looked: make(chan looked),
-			missed: map[string]missing{},
-			kept:   map[string]bool{},
+			Config:   config,
+			slots:    make(chan struct{}, config.Parallel),
+			done:     make(chan tended),
+			busy:     map[string]*tending{},
+			looked:   make(chan looked),
+			homeless: make(chan struct{}, 1),
+			missed:   map[string]missing{},
+			kept:     map[string]bool{},
+			zones:    zones{starting: map[string]string{}},
 		}
 		defer func() {
 			cancel()
@@ -85,7 +90,15 @@ type provisioner struct {
 	looking bool // a look is running
 	soon    bool // it must be followed by another
 	missed  map[string]missing
-	kept    map[string]bool // strays that the harvest mode keeps, already logged
+	// The next four belong to the look that runs.
+	observed  map[string]observed // what is recorded of the machines' instances
+	unsettled []string            // machines that the last look was followed by another for
+	poll      time.Duration       // which was so much later; 0 if it was not
+	wait      time.Duration       // after a look that failed; 0 if it did not
+	homeless  chan struct{}       // a machine's instance was started that has no address yet
+	kept      map[string]bool     // strays that the harvest mode keeps, already logged
+
+	zones zones
 }
 
 // tending is a machine's goroutine, as the loop sees it.
@@ -161,12 +174,17 @@ func (p *provisioner) loop(ctx context.Context) error {
 				ids = []string{t.machine}
 			}
 			delete(p.busy, t.machine)
+			p.wakeContainers(t.machine)
 			if t.stray {
 				p.lookNow(ctx)
 			}
 		case l := <-p.looked:
 			p.looking, ids = false, l.machines
 			if next = time.After(l.next); p.soon {
+				p.lookNow(ctx)
+			}
+		case <-p.homeless:
+			if !first {
 				p.lookNow(ctx)
 			}
 		case <-next:
@@ -196,14 +214,19 @@ func (p *provisioner) attend(ctx context.Context, id string, halfMade, news bool
 	if t := p.busy[id]; t != nil {
 		t.again = true
 		if news {
-			select {
-			case t.wake <- struct{}{}:
-			default:
-			}
+			t.wakeUp()
 		}
 		return
 	}
 	t := &tending{wake: make(chan struct{}, 1)}
 	p.busy[id] = t
 	go func() { p.done <- tended{id, p.tend(ctx, id, halfMade, t.wake)} }()
+}
+
+// wakeUp cuts the pause of a machine's goroutine short, or its next one.
+func (t *tending) wakeUp() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
 }

@@ -156,9 +156,12 @@ func (p *provisioner) do(ctx context.Context, w entity.StorageWork) error {
 	case w.Life == entity.Dying:
 		return p.API.EnsureStorageDead(ctx, entity.StorageTag(w.ID))
 	case w.Life == entity.Dead:
-		return p.end(ctx, w)
+		if err := p.end(ctx, w); err != nil {
+			return err
+		}
+		return p.API.RemoveStorage(ctx, entity.StorageTag(w.ID))
 	case w.Life == entity.Gone:
-		if err := p.destroy(ctx, w.Filesystem); err != nil {
+		if err := p.end(ctx, w); err != nil {
 			return err
 		}
 		return p.API.DropFilesystem(ctx, w.Filesystem)
@@ -253,20 +256,15 @@ func (p *provisioner) detach(ctx context.Context, w entity.StorageWork) error {
 	return p.API.RemoveAttachment(ctx, entity.StorageTag(w.ID), w.Attachment.Unit)
 }
 
-// end destroys or releases the filesystem of a Dead instance, and removes the instance.
+// end destroys or releases the filesystem of an instance that is Dead or Gone.
 func (p *provisioner) end(ctx context.Context, w entity.StorageWork) error {
-	var err error
 	switch {
 	case w.Filesystem == "":
+		return nil
 	case w.Release:
-		err = p.cloud(ctx, "release filesystem", func(ctx context.Context) error {
+		return p.cloud(ctx, "release filesystem", func(ctx context.Context) error {
 			return p.Cloud.ReleaseFilesystem(ctx, w.Filesystem)
 		})
-	default:
-		err = p.destroy(ctx, w.Filesystem)
 	}
-	if err != nil {
-		return err
-	}
-	return p.API.RemoveStorage(ctx, entity.StorageTag(w.ID))
+	return p.destroy(ctx, w.Filesystem)
 }

@@ -351,6 +351,15 @@ func TestAFilesystemThatIsLeft(t *testing.T) {
 	})
 }
 
+// Or released, if that is what the user wants.
+func TestAFilesystemThatIsLeftIsReleased(t *testing.T) {
+	story(t, func(r *rig) {
+		r.set(entity.StorageWork{ID: "data/0", Life: entity.Gone, Filesystem: "fs-data-0", Release: true})
+		r.is()
+		r.called("ReleaseFilesystem")
+	})
+}
+
 // A cloud that does not answer holds up one step for a limited time.
 func TestACloudThatHangs(t *testing.T) {
 	story(t, func(r *rig) {

@@ -21,6 +21,7 @@ type controller struct {
 	retryHooks   bool   // the model's setting
 	updateStatus string // its setting for the interval of update-status; "" for the default
 	proxy        string // and for juju-http-proxy
+	reboots      []string
 
 	relations    map[int]*relation
 	config       map[string]any
@@ -330,6 +331,10 @@ func (c *controller) SetUnitStatus(_ context.Context, _ entity.Tag, status entit
 
 func (c *controller) SetAgentStatus(_ context.Context, _ entity.Tag, status entity.Status) error {
 	return c.call("SetAgentStatus", func() error { c.agent = status; c.note("agent", status); return nil })
+}
+
+func (c *controller) RequestReboot(_ context.Context, _ entity.Tag, boot string) error {
+	return c.call("RequestReboot", func() error { c.reboots = append(c.reboots, boot); return nil })
 }
 
 func (c *controller) note(whose string, status entity.Status) {

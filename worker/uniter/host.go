@@ -23,6 +23,7 @@ type host struct {
 	deploy func(ctx context.Context, url string) (*charm.Meta, error) // puts a charm into the charm directory
 	record func(message string) error                                 // commits the directory to its history
 	hooks  func() (hooks.Implemented, error)                          // which hooks the charm has
+	boot   string                                                     // identifies the machine's present boot
 	// commands are those of the machine's users; it may be nil. endCommands ends their service.
 	commands    <-chan *hooks.Command
 	endCommands func()
@@ -53,6 +54,10 @@ func newHost(config Config) (*host, error) {
 	if err := hooks.InstallTools(config.Hooks.ToolsDir, config.Hooks.LauncherPath); err != nil {
 		return nil, err
 	}
+	boot, err := hooks.Boot()
+	if err != nil {
+		return nil, err
+	}
 	r, err := hooks.NewRunner(config.Hooks)
 	if err != nil {
 		return nil, err
@@ -67,6 +72,7 @@ func newHost(config Config) (*host, error) {
 		deploy: func(ctx context.Context, url string) (*charm.Meta, error) { return dir.Deploy(ctx, config.API, url) },
 		hooks:  func() (hooks.Implemented, error) { return hooks.ReadImplemented(dir.Path) },
 		record: history.Record,
+		boot:   boot,
 	}, nil
 }
 

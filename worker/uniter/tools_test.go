@@ -42,8 +42,8 @@ var effects = map[string]struct {
 	"application-version-set": {"at once", "application-version-set 8.0",
 		func(r *rig, _ string) bool { return r.c.version == "8.0" }},
 	"juju-log": {"at once", "juju-log hello", func(_ *rig, log string) bool { return strings.Contains(log, "hello") }},
-	// It makes its hook fail, so its effect shows on that side alone; see below.
-	"juju-fail": {when: "fails"},
+	// They end their hook, or make it fail, so its effect shows on that side alone; see below.
+	"juju-fail": {when: "fails"}, "juju-reboot": {when: "fails"},
 
 	"is-leader": {when: "never"}, "leader-get": {when: "never"},
 	"config-get": {when: "never"}, "goal-state": {when: "never"}, "network-get": {when: "never"},
@@ -55,7 +55,7 @@ var effects = map[string]struct {
 	"action-get": {when: "never"}, "action-set": {when: "never"}, "action-fail": {when: "never"},
 	"action-log": {when: "never"}, "function-get": {when: "never"}, "function-set": {when: "never"},
 	"function-fail": {when: "never"}, "function-log": {when: "never"}, "add-metric": {when: "never"},
-	"credential-get": {when: "never"}, "juju-reboot": {when: "never"}, "payload-register": {when: "never"},
+	"credential-get": {when: "never"}, "payload-register": {when: "never"},
 	"payload-status-set": {when: "never"}, "payload-unregister": {when: "never"},
 }
 

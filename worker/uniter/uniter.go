@@ -27,6 +27,9 @@ type API interface {
 	charmdir.Source
 
 	SetAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error
+	// RequestReboot asks the agent of the unit's machine to restart the machine, unless that has
+	// happened since the boot.
+	RequestReboot(ctx context.Context, unit entity.Tag, boot string) error
 }
 
 // Config is what a uniter needs.
@@ -89,7 +92,7 @@ func run(ctx context.Context, config Config, tracker *leadership.Tracker) error 
 		return err
 	}
 	defer host.close()
-	remote.commands = host.commands
+	remote.commands, remote.snapshot.Boot = host.commands, host.boot
 	state, err := host.store.Read()
 	if err != nil {
 		return err
@@ -134,6 +137,7 @@ type uniter struct {
 	updated  time.Time // when it was last time for update-status
 	jitter   jitter    // of the pause since then
 	reported bool      // the workload's status shows the failure
+	asked    bool      // the machine's agent knows that it must restart the machine
 	retry    retry     // of that hook
 	status   struct {  // what the agent's status was last set to
 		word    entity.StatusWord
@@ -161,6 +165,8 @@ func (u *uniter) loop(ctx context.Context) error {
 			return fmt.Errorf("unit %s is dead: %w", u.Unit.ID, worker.ErrTerminateAgent)
 		case resolver.AwaitResolution:
 			err = u.awaitResolution(ctx)
+		case resolver.AwaitReboot:
+			err = u.awaitReboot(ctx)
 		case resolver.Wait:
 			err = u.idle(ctx)
 		default:
@@ -218,6 +224,22 @@ func (u *uniter) awaitResolution(ctx context.Context) error {
 	return u.awaitRetry(ctx)
 }
 
+// awaitReboot has the machine restarted, and waits until something changes. The agent is told to stop
+// before the machine restarts.
+func (u *uniter) awaitReboot(ctx context.Context) error {
+	if !u.asked {
+		if err := u.API.RequestReboot(ctx, u.Unit, u.remote.snapshot.Boot); err != nil {
+			return err
+		}
+		u.asked = true
+		logger.Infof("unit %s: waiting for the machine's restart", u.Unit.ID)
+	}
+	if err := u.setAgentStatus(ctx, entity.StatusRebooting, ""); err != nil {
+		return err
+	}
+	return u.remote.wait(ctx, nil)
+}
+
 // setAgentStatus sets the agent's status, unless it is set already.
 func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	if u.status.word == word && u.status.message == message {
@@ -234,6 +256,7 @@ func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, mes
 func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	before := u.executor.State()
 	u.factory.Hook.Settings = u.remote.config.Values()
+	u.factory.Hook.Zone = u.remote.snapshot.Unit.Zone
 	u.factory.Hook.LockExempt = u.remote.config.LockExempt(u.remote.snapshot.Unit.Service)
 	if next.Verb == resolver.RunCommand {
 		u.factory.Command = u.remote.command

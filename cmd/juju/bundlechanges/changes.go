@@ -82,10 +82,46 @@ type AddUnit struct {
 // An AddRelation relates two services.
 type AddRelation struct{ bundle.Relation }
 
-// A Spot is a machine that units go to.
+// A Spot is a machine that units go to, or a container.
 type Spot struct {
-	ID  string // expected for a machine that is yet to be added
+	ID  string // expected for a machine that is yet to be added; "" for a container that is
 	New bool   // added by one of the changes
+	// Container is the type of a container that is to be added with its unit, and On its machine. A
+	// machine that is New is added with the container if Alone says so.
+	Container string
+	On        *Spot
+	Alone     bool
+	For       string // the unit with which the container is added
+}
+
+// host returns the machine that a container is on in the end, or the machine itself.
+func (s *Spot) host() *Spot {
+	if s.Container != "" {
+		return s.On
+	}
+	if kind, machine := entity.ContainerOf(s.ID); kind != "" {
+		return &Spot{ID: machine}
+	}
+	return s
+}
+
+// Found notes the machine or container that the spot has become.
+func (s *Spot) Found(id string, isNew bool) {
+	s.ID, s.New = id, isNew
+	if s.Container != "" {
+		_, s.On.ID = entity.ContainerOf(id)
+	}
+}
+
+// Placement returns where AddUnits is to put a unit.
+func (s *Spot) Placement() string {
+	switch {
+	case s.ID != "":
+		return s.ID
+	case s.Alone:
+		return s.Container
+	}
+	return s.Container + ":" + s.On.ID
 }
 
 func (c *AddCharm) String() string {
@@ -141,7 +177,11 @@ func (c *AddMachine) String() string {
 }
 
 func (c *AddUnit) String() string {
-	text := "add unit " + c.Unit + " to " + c.Spot.String()
+	where := c.Spot.String()
+	if c.Spot.For != "" && c.Spot.For != c.Unit {
+		where = "the container of unit " + c.Spot.For
+	}
+	text := "add unit " + c.Unit + " to " + where
 	if c.Directive != "" {
 		text += " to satisfy [" + c.Directive + "]"
 	}
@@ -153,6 +193,12 @@ func (c *AddRelation) String() string {
 }
 
 func (s *Spot) String() string {
+	if s.Container != "" && s.ID == "" {
+		return "new " + s.Container + " container on " + s.On.String()
+	}
+	if kind, _ := entity.ContainerOf(s.ID); kind != "" {
+		return "existing container " + s.ID
+	}
 	if s.New {
 		return "new machine " + s.ID
 	}

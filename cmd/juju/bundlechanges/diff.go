@@ -176,7 +176,8 @@ func (p *planner) diffMachines(annotations bool) map[string]*MachineDiff {
 	known := map[string]bool{}
 	for name, s := range p.model.Services {
 		for _, u := range s.Units {
-			known[u.Machine] = known[u.Machine] || p.Services[name] != nil
+			_, machine := entity.ContainerOf(u.Machine)
+			known[machine] = known[machine] || p.Services[name] != nil
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Bundle.Machines)) {

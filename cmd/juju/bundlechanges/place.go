@@ -47,6 +47,9 @@ func (p *planner) match(name string) {
 		on: map[string][]int{}, slotsOf: map[string][]int{}}
 	for i, u := range m.units {
 		m.on[u.Machine] = append(m.on[u.Machine], i)
+		if kind, machine := entity.ContainerOf(u.Machine); kind != "" {
+			m.on[kind+":"+machine] = append(m.on[kind+":"+machine], i)
+		}
 	}
 	for i, place := range p.places[name] {
 		m.slotsOf[place.Machine] = append(m.slotsOf[place.Machine], i)
@@ -70,7 +73,7 @@ type matcher struct {
 	left    int              // how many are not used
 	first   int              // none before it is left
 	slot    int              // none before it needs a unit that may be anywhere
-	on      map[string][]int // the units on a machine of the model
+	on      map[string][]int // the units on a machine of the model, or "lxd:3": in a container on it
 	slotsOf map[string][]int // the slots on a machine of the bundle
 }
 
@@ -105,8 +108,9 @@ func (m *matcher) next() bool {
 	if m.slot == len(slots) || m.left == 0 {
 		return false
 	}
-	m.take(slots[m.slot], m.candidate())
-	machine, id := slots[m.slot].unit.Machine, m.places[m.name][m.slot].Machine
+	m.take(slots[m.slot], m.candidate(m.places[m.name][m.slot].Container))
+	_, machine := entity.ContainerOf(slots[m.slot].unit.Machine)
+	id := m.places[m.name][m.slot].Machine
 	if id != "" && !m.taken[machine] {
 		m.spots[id], m.taken[machine] = &Spot{ID: machine}, true
 		for _, i := range m.slotsOf[id] {
@@ -116,42 +120,53 @@ func (m *matcher) next() bool {
 	return true
 }
 
-// candidate returns the first unit that is left and on none of the bundle's machines, or else the
-// first that is left.
-func (m *matcher) candidate() int {
+// candidate returns the first unit that is left, is in a container if the bundle wants it in one, and is
+// on none of the bundle's machines; or else the first on none of these, or the first that is left.
+func (m *matcher) candidate(container string) int {
 	for m.used[m.first] {
 		m.first++
 	}
+	found := -1
 	for i := m.first; i < len(m.units); i++ {
-		if !m.used[i] && !m.taken[m.units[i].Machine] {
+		kind, machine := entity.ContainerOf(m.units[i].Machine)
+		if m.used[i] || m.taken[machine] {
+			continue
+		}
+		if (kind != "") == (container != "") {
 			return i
 		}
+		if found < 0 {
+			found = i
+		}
 	}
-	return m.first
+	return max(found, m.first)
 }
 
 // rest takes what is left, wherever it is.
 func (m *matcher) rest() {
 	for _, s := range m.slots[m.name] {
 		if s.unit == nil && m.left > 0 {
-			m.take(s, m.candidate())
+			m.take(s, m.candidate(""))
 		}
 	}
 }
 
-// target returns the machine of the model that a unit has to be on, "" if there is none.
+// target returns the machine of the model that a unit has to be on, "lxd:3" for any container of a type
+// on it; "" if there is none.
 func (p *planner) target(name string, i int) string {
 	place := p.places[name][i]
+	var spot *Spot
 	switch {
-	case place.Container != "":
 	case place.Machine != "":
-		if spot := p.spots[place.Machine]; spot != nil {
-			return spot.ID
-		}
+		spot = p.spots[place.Machine]
 	case place.Service != "":
-		if host := p.slots[place.Service][place.Unit]; host.spot != nil {
-			return host.spot.ID
-		}
+		spot = p.slots[place.Service][place.Unit].spot
 	}
-	return ""
+	switch {
+	case spot == nil:
+		return ""
+	case place.Container != "":
+		return ContainerType(place.Container) + ":" + spot.host().ID
+	}
+	return spot.ID
 }

@@ -57,6 +57,8 @@ type planner struct {
 	taken    map[string]bool    // the model's machines among them
 	machine  int                // the expected id of the next machine
 	nextUnit map[string]int     // by service
+	// forContainers are the new machines, by the bundle's ids, on which there are only containers.
+	forContainers map[string]*AddMachine
 }
 
 // A slot is a unit that the bundle wants.
@@ -69,7 +71,7 @@ type slot struct {
 func newPlanner(w Wanted, m *Model) *planner {
 	p := &planner{Wanted: w, model: m, charms: map[string]*AddCharm{}, places: map[string][]bundle.Placement{},
 		slots: map[string][]*slot{}, planned: map[string]int{}, spots: map[string]*Spot{}, taken: map[string]bool{},
-		nextUnit: map[string]int{}}
+		nextUnit: map[string]int{}, forContainers: map[string]*AddMachine{}}
 	for id := range m.Machines {
 		if n, err := strconv.Atoi(id); err == nil {
 			p.machine = max(p.machine, n+1)
@@ -227,11 +229,8 @@ func (p *planner) oneUnit(name string, i int) {
 	place := p.places[name][i]
 	change := &AddUnit{Service: name}
 	switch {
-	case place.Container != "":
-		p.refuse("placement %q of application %q: containers are not supported yet", place, name)
-		return
 	case place.Machine != "":
-		s.spot = p.machineSpot(place.Machine, name)
+		s.spot = p.machineSpot(place.Machine, name, place.Container == "")
 	case place.Service != "":
 		p.unit(place.Service, place.Unit)
 		if s.spot = p.slots[place.Service][place.Unit].spot; s.spot == nil {
@@ -239,25 +238,45 @@ func (p *planner) oneUnit(name string, i int) {
 			return
 		}
 		change.Directive = place.String()
+		if place.Container != "" {
+			s.spot = s.spot.host()
+		}
+	case place.Container != "":
+		s.spot = &Spot{ID: strconv.Itoa(p.machine), New: true}
+		p.machine++
 	default:
 		s.spot, change.Own = &Spot{ID: strconv.Itoa(p.machine), New: true}, true
 		p.machine++
 	}
-	p.canHost(s.spot, name)
-	change.Spot = s.spot
+	p.canHost(s.spot, name, place.Container == "")
 	change.Unit = fmt.Sprintf("%s/%d", name, p.nextUnit[name])
+	if place.Container != "" {
+		alone := place.Machine == "" && place.Service == ""
+		s.spot = &Spot{New: true, Container: ContainerType(place.Container), On: s.spot, Alone: alone, For: change.Unit}
+	}
+	change.Spot = s.spot
 	p.nextUnit[name]++
 	p.add(change)
 }
 
-// canHost refuses a machine of the model that cannot take a unit of a service.
-func (p *planner) canHost(spot *Spot, service string) {
+// ContainerType returns the type of container that stands for one in a bundle: those of LXC are LXD's
+// now.
+func ContainerType(kind string) string {
+	if kind == "lxc" {
+		return "lxd"
+	}
+	return kind
+}
+
+// canHost refuses a machine of the model that cannot take a unit of a service: directly, or else in a
+// container of another series.
+func (p *planner) canHost(spot *Spot, service string, directly bool) {
 	m, series := p.model.Machines[spot.ID], p.seriesOf(service)
 	switch {
 	case spot.New || m == nil:
 	case m.Life != entity.Alive:
 		p.refuse("machine %s, which a unit of application %q is to be placed on, is being destroyed", spot.ID, service)
-	case series != "" && m.Series != series:
+	case directly && series != "" && m.Series != series:
 		p.refuse("machine %s has series %q, and application %q, which is to be placed on it, has %q", spot.ID, m.Series,
 			service, series)
 	}
@@ -272,19 +291,27 @@ func (p *planner) seriesOf(name string) string {
 }
 
 // machineSpot returns the machine for one of the bundle, which is added if need be. It is for a
-// unit of a service.
-func (p *planner) machineSpot(id, service string) *Spot {
-	if spot := p.spots[id]; spot != nil {
-		if spot.New {
-			p.fits(id, service)
-		}
+// unit of a service, directly or in a container.
+func (p *planner) machineSpot(id, service string, directly bool) *Spot {
+	spot := p.spots[id]
+	if directly && (spot == nil || spot.New) {
+		p.fits(id, service)
+	}
+	if change := p.forContainers[id]; change != nil && directly {
+		change.For = service // whose series it gets
+		delete(p.forContainers, id)
+	}
+	if spot != nil {
 		return spot
 	}
-	p.fits(id, service)
-	spot := &Spot{ID: strconv.Itoa(p.machine), New: true}
+	spot = &Spot{ID: strconv.Itoa(p.machine), New: true}
 	p.machine++
 	p.spots[id] = spot
-	p.add(&AddMachine{ID: id, For: service, Spot: spot})
+	change := &AddMachine{ID: id, For: service, Spot: spot}
+	if !directly {
+		p.forContainers[id] = change
+	}
+	p.add(change)
 	return spot
 }
 

@@ -120,6 +120,11 @@ func document(m *entity.ModelStatus, o Options) mapping {
 		always("controller", mapping{{"timestamp", m.At.In(o.Location).Format(clockFormat)}})
 }
 
+// machinesDocument returns what the YAML and JSON formats of machines show.
+func machinesDocument(m *entity.ModelStatus, o Options) mapping {
+	return mapping{}.always("model", m.Model.Name).always("machines", writer{o.Location}.machines(m.Machines))
+}
+
 // The layouts of times.
 const (
 	clockFormat = "15:04:05Z07:00"
@@ -147,7 +152,7 @@ func (d writer) life(m mapping, life entity.Life) mapping {
 func (d writer) machines(machines []entity.MachineStatus) mapping {
 	all := mapping{}
 	for _, m := range machines {
-		one := mapping{}.always("juju-status", d.status(m.Status))
+		one := mapping{}.always("juju-status", d.status(m.Status).with("version", m.AgentVersion))
 		if len(m.Addresses) > 0 {
 			one = one.always("dns-name", m.Addresses[0])
 		}
@@ -158,7 +163,8 @@ func (d writer) machines(machines []entity.MachineStatus) mapping {
 			with("base", base(m.Series)).
 			with("containers", d.machines(m.Containers)).
 			with("constraints", m.Constraints).
-			with("hardware", m.Hardware)
+			with("hardware", m.Hardware).
+			with("ssh", m.SSH)
 		if m.Manager {
 			one = one.always("controller-member-status", "has-vote")
 		}
@@ -202,7 +208,7 @@ func (d writer) service(s entity.ServiceStatus) mapping {
 func (d writer) units(units []entity.UnitStatus) mapping {
 	all := mapping{}
 	for _, u := range units {
-		one := mapping{}.always("workload-status", d.status(u.Workload)).always("juju-status", d.status(u.Agent))
+		one := mapping{}.always("workload-status", d.status(u.Workload)).always("juju-status", d.status(u.Agent).with("version", u.AgentVersion))
 		if u.Leader {
 			one = one.always("leader", true)
 		}

@@ -43,9 +43,27 @@ func Find(name string) (Formatter, error) {
 		"Valid formats: %s", strings.Join(Formats, ", "))
 }
 
+// Machines returns the formatter of that name, tabular, yaml or json, that writes only the machines.
+func Machines(name string) Formatter {
+	switch name {
+	case "yaml":
+		return func(w io.Writer, m *entity.ModelStatus, o Options) error { return writeYAML(w, machinesDocument(m, o)) }
+	case "json":
+		return func(w io.Writer, m *entity.ModelStatus, o Options) error { return writeJSON(w, machinesDocument(m, o)) }
+	}
+	return func(w io.Writer, m *entity.ModelStatus, o Options) error {
+		return machineTable(m).write(w, o.Color, o.Width)
+	}
+}
+
 // YAML writes everything as YAML.
-func YAML(w io.Writer, m *entity.ModelStatus, o Options) error {
-	text, err := display.YAML(document(m, o), 2)
+func YAML(w io.Writer, m *entity.ModelStatus, o Options) error { return writeYAML(w, document(m, o)) }
+
+// JSON writes everything as one line of JSON, with the structure of YAML.
+func JSON(w io.Writer, m *entity.ModelStatus, o Options) error { return writeJSON(w, document(m, o)) }
+
+func writeYAML(w io.Writer, document mapping) error {
+	text, err := display.YAML(document, 2)
 	if err != nil {
 		return err
 	}
@@ -53,9 +71,8 @@ func YAML(w io.Writer, m *entity.ModelStatus, o Options) error {
 	return err
 }
 
-// JSON writes everything as one line of JSON, with the structure of YAML.
-func JSON(w io.Writer, m *entity.ModelStatus, o Options) error {
-	text, err := display.JSON(document(m, o))
+func writeJSON(w io.Writer, document mapping) error {
+	text, err := display.JSON(document)
 	if err != nil {
 		return err
 	}

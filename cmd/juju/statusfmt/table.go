@@ -101,7 +101,7 @@ var colors = map[entity.StatusWord]string{
 	entity.StatusActive: good, entity.StatusIdle: good, entity.StatusStarted: good,
 	"running": good, "available": good, "joined": good,
 	entity.StatusMaintenance: busy, entity.StatusWaiting: busy, entity.StatusAllocating: busy,
-	entity.StatusExecuting: busy, entity.StatusPending: busy, entity.StatusUnknown: busy, "destroying": busy,
+	entity.StatusExecuting: busy, entity.StatusRebooting: busy, entity.StatusPending: busy, entity.StatusUnknown: busy, "destroying": busy,
 	entity.StatusBlocked: bad, entity.StatusError: bad, entity.StatusFailed: bad,
 	entity.StatusLost: bad, entity.StatusDown: bad,
 }

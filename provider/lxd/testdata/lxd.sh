@@ -46,7 +46,7 @@ start() {
 	answers && return 0
 	say "starting LXD in $LXD_DIR"
 	mkdir -p "$LXD_DIR"
-	setsid nohup lxd --group root --logfile "$home/lxd.log" >"$home/lxd.out" 2>&1 </dev/null &
+	setsid nohup lxd --group root --logfile "$home/lxd.log" >"$home/lxd.out" 2>&1 </dev/null 9>&- &
 	echo $! >"$home/pid"
 	timeout 120 lxd waitready --timeout 100
 }
@@ -76,13 +76,21 @@ configure() {
 	fi
 }
 
+# unmount unmounts all that is mounted below a directory; the innermost comes last in the table.
+unmount() {
+	awk '{ print $2 }' /proc/self/mounts | grep "^$1/" | sort -r | while read -r at; do
+		umount -l "$at"
+	done
+}
+
 # Debootstrap does not configure cloud-init, so that is installed from inside.
 image() {
 	! lxc image info "juju/$release" >/dev/null 2>&1 || return 0
 	say "making an image of Debian $release, which takes some minutes"
 	work=$home/image
 	root=$work/rootfs
-	rm -rf "$work"
+	unmount "$work" # an interrupted debootstrap leaves /proc there
+	rm -rf --one-file-system "$work"
 	mkdir -p "$work"
 	include=systemd-sysv,dbus,udev,ifupdown,isc-dhcp-client,netbase,iproute2
 	include=$include,openssh-server,python3-minimal,ca-certificates,sudo
@@ -110,6 +118,8 @@ image() {
 
 up() {
 	mkdir -p "$home"
+	exec 9>"$home/lock" # of two at once, one waits
+	flock -w 1200 9
 	packages
 	start
 	configure
@@ -135,11 +145,8 @@ down() {
 		iptables -D FORWARD "$way" "$bridge" -j ACCEPT 2>/dev/null || true
 	done
 	ip link delete "$bridge" 2>/dev/null || true
-	# The innermost mount comes last in the table, and goes first.
-	awk '{ print $2 }' /proc/self/mounts | grep "^$home/" | sort -r | while read -r at; do
-		umount -l "$at"
-	done
-	rm -rf "$home"
+	unmount "$home"
+	rm -rf --one-file-system "$home"
 }
 
 [ "$(id -u)" = 0 ] || { say "this needs root"; exit 1; }

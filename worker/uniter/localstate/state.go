@@ -34,6 +34,12 @@ type State struct {
 	// Storage is what the charm has been told of storage, by instance.
 	Storage map[string]Storage `json:"storage,omitempty"`
 
+	// Boot is the boot of the machine in which the start hook has run; "" if that is not known.
+	Boot string `json:"boot,omitempty"`
+	// Reboot is the boot that the unit waits for the end of, because a hook has asked for the machine's
+	// restart.
+	Reboot string `json:"reboot,omitempty"`
+
 	Op *Op `json:"op,omitempty"` // what is in progress
 }
 
@@ -122,8 +128,12 @@ type Op struct {
 	// Resolved says that the user has asked for this, and that the controller must be told so
 	// before the hook runs or is skipped.
 	Resolved bool `json:"resolved,omitempty"`
-	// Retried says that a failed hook runs again by itself.
+	// Retried says that a failed hook, or one that waited for the machine's restart, runs again by itself.
 	Retried bool `json:"retried,omitempty"`
+	// Boot is the boot in which a hook has run, and Reboot is the same boot if the machine must be
+	// restarted after it.
+	Boot   string `json:"boot,omitempty"`
+	Reboot string `json:"reboot,omitempty"`
 	// Reason says why a hook or an upgrade has failed: "exit status 1".
 	Reason string `json:"reason,omitempty"`
 	// Message is what a hook that has failed said with juju-fail.
@@ -155,7 +165,13 @@ func (s State) FailedHook() *Op {
 
 // FailedWith returns the operation after its hook has failed for this reason.
 func (op Op) FailedWith(reason string) *Op {
-	return &Op{Kind: RunHook, Step: Failed, Hook: op.Hook, Name: op.Name, Config: op.Config, Reason: reason}
+	return &Op{Kind: RunHook, Step: Failed, Hook: op.Hook, Name: op.Name, Config: op.Config, Boot: op.Boot, Reason: reason}
+}
+
+// Again returns the state in which the hook runs again after the machine's restart.
+func (s State) Again(op Op) State {
+	s.Reboot = op.Boot
+	return s.With(&Op{Kind: RunHook, Step: Pending, Hook: op.Hook, Name: op.Name, Config: op.Config, Retried: true})
 }
 
 // ConflictsWith returns the upgrade after the charm directory has stood in its way.
@@ -173,17 +189,21 @@ func (s State) With(op *Op) State {
 }
 
 // Ran returns the state after a hook has succeeded, or was skipped at the user's request.
-// No operation is in progress then. config is what a config-changed hook was about.
-func (s State) Ran(hook hooks.Info, config Config) State {
+// No operation is in progress then. op is the hook's record.
+func (s State) Ran(op Op) State {
 	s.Op = nil
+	if op.Reboot != "" {
+		s.Reboot = op.Reboot
+	}
+	hook := op.Hook
 	switch hook.Kind {
 	case hooks.Install:
 		s.Installed, s.ConfigPending = true, true
 		s.Resources = hook.ChangeVersion
 	case hooks.ConfigChanged:
-		s.ConfigPending, s.Config = false, config
+		s.ConfigPending, s.Config = false, op.Config
 	case hooks.Start:
-		s.Started = true
+		s.Started, s.Boot = true, op.Boot
 	case hooks.UpgradeCharm:
 		s.UpgradePending, s.ConfigPending = false, true
 		s.Resources = hook.ChangeVersion

@@ -130,10 +130,10 @@ func TestFileOfAnEarlierVersion(t *testing.T) {
 // A change of one State must not change another that it was made from.
 func TestStatesDoNotShare(t *testing.T) {
 	joined := hooks.Info{Kind: hooks.RelationJoined, RelationID: 1, RemoteUnit: "mysql/0", ChangeVersion: 3}
-	before := State{}.Ran(joined, Config{})
+	before := State{}.Ran(Op{Hook: joined})
 	changed := joined
 	changed.Kind, changed.ChangeVersion = hooks.RelationChanged, 4
-	after := before.Ran(changed, Config{})
+	after := before.Ran(Op{Hook: changed})
 	if want := (Relation{Members: map[string]int64{"mysql/0": 3},
 		ChangedPending: "mysql/0"}); !cmp.Equal(before.Relations[1], want) {
 		t.Errorf("the older state says %+v", before.Relations[1])

@@ -85,7 +85,7 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 	o.begins = localstate.Op{
 		Kind: localstate.RunHook, Step: localstate.Pending,
 		Hook: o.op.Hook, Name: o.name, Config: localstate.ConfigOf(o.remote.Unit),
-		Resolved: o.op.Resolved, Retried: o.op.Retried,
+		Resolved: o.op.Resolved, Retried: o.op.Retried, Boot: o.remote.Boot,
 	}
 	if s.Op == nil {
 		return s, nil // Execute records the hook together with its process
@@ -216,6 +216,8 @@ func (o *runHook) Execute(
 	})
 	var failed *hooks.FailedError
 	switch {
+	case errors.Is(err, hooks.ErrRebootNow):
+		return s.Again(op), errSkipCommit
 	case errors.As(err, &failed):
 		op := op.FailedWith(failed.Reason)
 		op.ExitCode, op.LastLine, op.Message = max(failed.ExitCode, 0), failed.LastLine, failed.Message
@@ -223,9 +225,12 @@ func (o *runHook) Execute(
 	case err != nil:
 		return s, err
 	}
+	if hctx.Reboot() == hooks.RebootAfterHook {
+		op.Reboot = op.Boot
+	}
 	op.Step, op.Changes = localstate.Done, hctx.Changes()
 	if op.Changes.IsEmpty() && op.Hook.Kind != hooks.Start {
-		return s.Ran(op.Hook, op.Config), errSkipCommit
+		return s.Ran(op), errSkipCommit
 	}
 	return s.With(&op), nil
 }
@@ -253,7 +258,7 @@ func (o *runHook) Commit(ctx context.Context, s localstate.State) (localstate.St
 			return s, err
 		}
 	}
-	return s.Ran(op.Hook, op.Config), nil
+	return s.Ran(op), nil
 }
 
 // endInstalling sets the workload's status to unknown if the charm has not set it.

@@ -105,7 +105,13 @@ func (o *runTask) executeCommand(
 	defer cancel(nil)
 	defer context.AfterFunc(o.command.Context, func() { cancel(hooks.ErrAbort) })()
 	hctx, failed, err := o.run(ctx, s, o.command.Task(), info, persist)
+	if hctx != nil && (hctx.Reboot() == hooks.RebootNow || hctx.Reboot() != hooks.NoReboot && err == nil && failed == nil) {
+		s.Reboot, over.Reboot = o.remote.Boot, o.remote.Boot
+	}
 	switch {
+	case errors.Is(err, hooks.ErrRebootNow):
+		o.command.Err = err
+		return over, nil
 	case errors.Is(err, hooks.ErrAbort):
 		o.command.Err = err
 		return over, nil

@@ -16,7 +16,7 @@
 //     cleared.
 //  5. A unit that is not Alive and has never run a hook runs none. It leaves its scopes and
 //     becomes Dead.
-//  6. The charm is deployed. Then install, config-changed and start run, in this order.
+//  6. Once the machine has an address, the charm is deployed. Then install, config-changed and start run, in this order.
 //     Nothing interrupts this sequence once install has run, nor the sequence of
 //     upgrade-charm and config-changed.
 //     One thing comes between install and config-changed: if the charm has

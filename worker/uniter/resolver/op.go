@@ -13,6 +13,7 @@ type Verb string
 const (
 	Wait                Verb = "wait"                 // nothing, until something changes
 	AwaitResolution     Verb = "await-resolution"     // nothing, until the user deals with the failed hook or upgrade
+	AwaitReboot         Verb = "await-reboot"         // nothing, until the machine restarts
 	Terminate           Verb = "terminate"            // end the agent, for good
 	DestroyUnit         Verb = "destroy-unit"         // set the unit itself Dying
 	DestroySubordinates Verb = "destroy-subordinates" // set its subordinates Dying

@@ -20,6 +20,8 @@ type Remote struct {
 	Epoch      int64
 	EpochKnown bool
 
+	// Boot identifies the present boot of the unit's machine.
+	Boot string
 	// Recovering says that no config-changed hook has run since the agent started.
 	Recovering bool
 	// Asked are the subordinates that this process has destroyed.
@@ -67,12 +69,16 @@ func NextOp(local localstate.State, remote Remote) Op {
 		return Op{Verb: Abandon}
 	case unit.Strength == entity.Force:
 		return goSilently(local, remote)
+	case local.Reboot != "" && local.Reboot == remote.Boot:
+		return Op{Verb: AwaitReboot}
 	case local.Op != nil:
 		return nextInProgress(*local.Op, local, remote)
 	case unit.Resolved != entity.ResolvedNone:
 		return Op{Verb: ClearResolved} // or it would resolve the next failure, which the user has not seen
 	case going && !local.Installed:
 		return goSilently(local, remote)
+	case !local.Installed && unit.PrivateAddress == "":
+		return Op{Verb: Wait} // the cloud has not told the machine's address yet, which hooks ask for
 	}
 	if op, ok := nextCreated(local, remote); ok {
 		return op
@@ -293,6 +299,8 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 		return run(hooks.Start)
 	case local.Stopped:
 		return Op{}, false
+	case alive && local.Boot != "" && local.Boot != remote.Boot:
+		return run(hooks.Start) // the machine has restarted
 	case alive && outdated:
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}, true
 	case alive && local.Resources != unit.ResourcesVersion:

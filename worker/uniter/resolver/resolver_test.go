@@ -85,7 +85,8 @@ func newWorld() *world {
 		Recovering: true,
 		EpochKnown: true,
 		Asked:      map[string]bool{},
-		Unit:       entity.UnitInfo{Name: "web/0", Service: "web", ServiceCharmURL: "local:web-1", ConfigVersion: 1},
+		Unit: entity.UnitInfo{Name: "web/0", Service: "web", ServiceCharmURL: "local:web-1", ConfigVersion: 1,
+			PrivateAddress: "10.0.0.1"},
 	}}
 }
 
@@ -114,7 +115,7 @@ func (w *world) play(t *testing.T, lines string) string {
 	for range 100 {
 		op := NextOp(w.local, w.remote)
 		fmt.Fprintln(&out, op)
-		if op.Verb == Wait || op.Verb == AwaitResolution || op.Verb == Terminate {
+		if op.Verb == Wait || op.Verb == AwaitResolution || op.Verb == AwaitReboot || op.Verb == Terminate {
 			return out.String()
 		}
 		w.do(op)
@@ -240,7 +241,7 @@ func (w *world) ran(hook hooks.Info) {
 	if hook.Kind == hooks.UpdateStatus {
 		w.remote.UpdateStatusDue = false
 	}
-	w.local = w.local.Ran(hook, localstate.ConfigOf(w.remote.Unit))
+	w.local = w.local.Ran(localstate.Op{Hook: hook, Config: localstate.ConfigOf(w.remote.Unit), Boot: w.remote.Boot})
 	if hook.Kind == hooks.ConfigChanged {
 		w.remote.Recovering = false
 	}
@@ -315,6 +316,8 @@ func (w *world) unit(key, value string) (err error) {
 		u.Resolved = entity.Resolved(value)
 	case "forced":
 		u.Strength = entity.Force
+	case "boot":
+		w.remote.Boot = value
 	case "lenient":
 		u.Strength = entity.Lenient
 	case "charm":
@@ -358,9 +361,14 @@ func (w *world) remember(key, value string) (err error) {
 		l.UpgradePending = true
 	case "config-pending":
 		l.ConfigPending = true
+	case "boot":
+		l.Boot = value
+	case "reboot":
+		l.Reboot = value
 	case "charm":
 		l.Charm, l.Endpoints = value, []string{"db", "cache"}
 	case "config":
+		l.Config = localstate.ConfigOf(w.remote.Unit)
 		l.Config.Version, err = strconv.ParseInt(value, 10, 64)
 	default:
 		return fmt.Errorf("unknown key %q", key)

@@ -1,0 +1,176 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"juju/agent"
+	"juju/agent/programs"
+	"juju/state/entity"
+)
+
+// errUpgraded ends a controller that is to begin again with other programs.
+var errUpgraded = errors.New("the controller ends, to begin again with other programs")
+
+// replyBound is how long the user who has asked for an upgrade has to read the reply.
+const replyBound = 5 * time.Second
+
+// Version returns the version of this program.
+func Version() string { return agent.Version }
+
+// upgradesIn returns the programs of the controller in the cloud's directory dir.
+func upgradesIn(dir string, o Options) programs.Dir {
+	return programs.New(filepath.Join(dir, "tools"), o.Programs)
+}
+
+// Enter replaces this process by the program that the controller in the cloud's directory dir is to
+// run, unless it is that one. It is called before anything else.
+func Enter(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	return upgradesIn(dir, Options{}).Enter("jujud", true)
+}
+
+// confirm records that this controller works. From then on there is no way back to older programs.
+func (c *running) confirm(ctx context.Context) error {
+	if err := c.upgrades.Confirm(); err != nil {
+		return err
+	}
+	if err := c.upgrades.Sweep(); err != nil {
+		logger.Warningf("cannot remove old programs: %v", err)
+	}
+	if c.programs == nil {
+		return nil
+	}
+	// The controller's own model is upgraded with it.
+	own, err := c.ctrl.Model(ctx, c.conf.Model)
+	if err != nil {
+		return err
+	}
+	err = own.Settings().SetPrograms(ctx, entity.Programs{Version: agent.Version, SHA256: c.programs.SHA256})
+	if kind := entity.KindOf(err); kind == entity.Invalid || kind == entity.NotAlive {
+		logger.Warningf("%v", err) // these programs were put there by hand, or the controller is being destroyed
+		return nil
+	}
+	return err
+}
+
+// goBack returns the error with which the controller ends. If its programs are on trial, the old ones
+// count again. If the trial of others has failed, and only they can read what the store now has, they
+// count for good.
+func (c *running) goBack(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	back, backErr := c.upgrades.Revert(err.Error())
+	if back {
+		logger.Errorf("going back to the programs before the upgrade: %v", err)
+	} else if errors.Is(err, entity.NotSupported) {
+		var on bool
+		if on, backErr = c.upgrades.Retake(); on {
+			logger.Errorf("these programs can't read the store any more; going on with those of the upgrade: %v", err)
+		}
+	}
+	return errors.Join(err, backErr)
+}
+
+// upgrades implements apiserver.Upgrades.
+type upgrades struct {
+	*running
+	mu   sync.Mutex // one installation at a time
+	hash string     // of the own programs, once it is known
+}
+
+// Running implements apiserver.Upgrades. The first call may have to read all programs.
+func (u *upgrades) Running(context.Context) (entity.ControllerPrograms, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	record, err := u.running.upgrades.Record()
+	if err != nil {
+		return entity.ControllerPrograms{}, err
+	}
+	if err := u.pack(false); err != nil {
+		return entity.ControllerPrograms{}, err
+	}
+	return entity.ControllerPrograms{Programs: u.own(), Failed: record.Failed}, nil
+}
+
+func (u *upgrades) own() entity.Programs {
+	return entity.Programs{Version: agent.Version, SHA256: u.hash}
+}
+
+// pack finds out the hash of the own programs. With keep it also keeps their archive, whose path it
+// returns.
+func (u *upgrades) pack(keep bool) error {
+	if u.programs != nil {
+		u.hash = u.programs.SHA256
+	}
+	if u.hash != "" && !keep {
+		return nil
+	}
+	path := filepath.Join(u.running.own, "own.tar.gz")
+	defer os.Remove(path)
+	sum, err := writeOwnArchive(path)
+	if err != nil {
+		return fmt.Errorf("cannot read the controller's programs: %w", err)
+	}
+	u.hash = sum
+	if !keep {
+		return nil
+	}
+	return u.install(context.Background(), path, u.own())
+}
+
+// Install implements apiserver.Upgrades.
+func (u *upgrades) Install(ctx context.Context, file string, want entity.Programs) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.install(ctx, file, want)
+}
+
+func (u *upgrades) install(ctx context.Context, file string, want entity.Programs) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := u.running.upgrades.Install(ctx, f, want); err != nil {
+		return err
+	}
+	return u.running.upgrades.Keep(f, want.SHA256)
+}
+
+// Switch implements apiserver.Upgrades.
+func (u *upgrades) Switch(ctx context.Context, to entity.Programs, replied <-chan struct{}) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	dir := u.running.upgrades
+	if !dir.Has(to.SHA256) {
+		return entity.Errorf(entity.NotFound, "the programs of version %s were not uploaded", to.Version)
+	}
+	// On the user's host another build may take the place of these programs at any time, so they are
+	// kept to go back to.
+	if programs.Own() == "" && u.conf.Cloud == localCloud {
+		if err := u.pack(true); err != nil {
+			return err
+		}
+	}
+	if err := dir.Switch(u.own(), to); err != nil {
+		return err
+	}
+	go func() {
+		select {
+		case <-replied:
+		case <-time.After(replyBound):
+		}
+		u.restart(errUpgraded)
+	}()
+	return nil
+}

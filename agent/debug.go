@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"juju/charm"
+	"juju/hooks"
+	"juju/state/entity"
+)
+
+// A Debugging is how a unit's hooks are run by hand, on the machine that they run on.
+type Debugging struct {
+	Root, Unit string   // Root holds everything of the machine's
+	Hooks      []string // all if there are none
+	Shell      hooks.Shell
+	// Note tells the user something, in a line.
+	Note func(format string, args ...any)
+}
+
+// Check refuses hooks that the unit's charm can't have: the error is Invalid.
+func (d Debugging) Check() error {
+	ch, err := charm.ReadDir(CharmDir(d.Root, d.Unit))
+	if err != nil {
+		return entity.WithHint(fmt.Errorf("cannot debug hooks of unit %q: %w", d.Unit, err),
+			"Wait until its agent has deployed the charm: juju status %s", d.Unit)
+	}
+	hooksOfCharm, actions := ch.Meta.Hooks(), slices.Sorted(maps.Keys(ch.Actions.Specs))
+	valid := slices.Concat(slices.DeleteFunc(slices.Clone(hooksOfCharm), noEvent), actions)
+	for _, name := range d.Hooks {
+		if !slices.Contains(valid, name) {
+			if slices.Contains(hooksOfCharm, name) {
+				return entity.Errorf(entity.Invalid, "cannot debug hook %q: %s", name, charm.NoEvent)
+			}
+			return entity.WithHint(entity.Errorf(entity.Invalid, "unit %q does not contain hook %q", d.Unit, name),
+				"Its charm can have: %s", strings.Join(valid, ", "))
+		}
+	}
+	return nil
+}
+
+func noEvent(hook string) bool { return !charm.HasEvent(hook) }
+
+// Run opens a shell for each of the hooks, until ctx ends or the unit is removed.
+func (d Debugging) Run(ctx context.Context) error {
+	ready := func() { d.Note("Waiting for hooks of unit %s; to end: ctrl-c", d.Unit) }
+	err := hooks.DebugHooks(ctx, RunDir(d.Root, d.Unit), d.Hooks, ready, func(ctx context.Context,
+		h hooks.DebuggedHook) int {
+		d.Note("Hook %s of unit %s. To run what the charm has for it: ./hooks/%s. To end it: exit 0", h.Name, d.Unit, h.Name)
+		shell := d.Shell
+		shell.Prompt = d.Unit + ":" + h.Name + " % "
+		code, err := shell.Run(ctx, h.Dir, h.Env)
+		if err != nil {
+			fmt.Fprintf(shell.Stderr, "ERROR %v\n", err)
+		}
+		d.Note("Hook %s has ended with exit code %d. Waiting for hooks of unit %s; to end: ctrl-c", h.Name, code, d.Unit)
+		return code
+	})
+	if errors.Is(err, hooks.ErrAgentRemoved) {
+		d.Note("Unit %s is removed.", d.Unit)
+		return nil
+	}
+	if errors.Is(err, hooks.ErrDebugged) {
+		return entity.Errorf(entity.AlreadyExists, "cannot debug unit %q: %w", d.Unit, err)
+	}
+	return err
+}
+
+// The words before the arguments of what the program of units' agents does for users who reach the
+// machine by SSH. The arguments are the machine's root, the unit, and
+const (
+	RunDebugHooks   = "debug-hooks"   // the hooks
+	RunCharmHistory = "charm-history" // how many commits; prints them as JSON
+)
+
+// forUsers does what a user asks for on the machine.
+func forUsers(ctx context.Context, what, root, unit string, args []string, stdout io.Writer) error {
+	if what == RunCharmHistory {
+		n, err := strconv.Atoi(strings.Join(args, " "))
+		if err != nil {
+			return err
+		}
+		commits, err := CharmHistory(root, unit, n)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(stdout).Encode(commits)
+	}
+	d := Debugging{Root: root, Unit: unit, Hooks: args, Shell: hooks.Shell{Terminal: term.IsTerminal(int(os.Stdin.Fd())),
+		Term: os.Getenv("TERM"), Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr},
+		Note: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
+	if err := d.Check(); err != nil {
+		return err
+	}
+	return d.Run(ctx)
+}

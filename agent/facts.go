@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"juju/provider"
+	"juju/state/entity"
+	"juju/worker"
+)
+
+// factsPause is the time between two looks at what the host has.
+const factsPause = time.Minute
+
+// factsAPI is where an agent reports what its host has.
+type factsAPI interface {
+	SetMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error
+	SetMachineHardware(ctx context.Context, machine entity.Tag, hardware entity.Hardware) error
+}
+
+// facts is the worker that reports the hardware of a machine with an operating system of its own, and of a
+// manual machine, for which no cloud does, also the addresses, also when they have changed.
+func (a *Agent) facts(api factsAPI) worker.Func {
+	return func(ctx context.Context) error {
+		reported := false // the hardware, which does not change while the machine is up
+		var addresses []string
+		return worker.Every(ctx, factsPause, func(ctx context.Context) error {
+			if !reported {
+				if err := api.SetMachineHardware(ctx, a.config.Tag, provider.HostHardware("/")); err != nil {
+					return err
+				}
+				reported = true
+			}
+			if !a.config.Manual {
+				return nil
+			}
+			cards, err := networkCards()
+			if err != nil {
+				return fmt.Errorf("cannot find the machine's addresses: %w", err)
+			}
+			if now := hostAddresses(cards); len(now) > 0 && !slices.Equal(now, addresses) {
+				if err := api.SetMachineAddresses(ctx, a.config.Tag, now); err != nil {
+					return err
+				}
+				addresses = now
+			}
+			return nil
+		})
+	}
+}
+
+// A networkCard is one network interface.
+type networkCard struct {
+	name      string
+	addresses []netip.Addr
+}
+
+// networkCards returns the interfaces that are up, but for the loopback interface.
+func networkCards() ([]networkCard, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var cards []networkCard
+	for _, one := range all {
+		if one.Flags&net.FlagUp == 0 || one.Flags&net.FlagLoopback != 0 {
+			continue
+		}
+		networks, err := one.Addrs()
+		if err != nil {
+			return nil, err
+		}
+		card := networkCard{name: one.Name}
+		for _, n := range networks {
+			if prefix, err := netip.ParsePrefix(n.String()); err == nil {
+				card.addresses = append(card.addresses, prefix.Addr().Unmap())
+			}
+		}
+		cards = append(cards, card)
+	}
+	return cards, nil
+}
+
+// inner begin the names of interfaces that lead to containers and virtual machines on the host, where no
+// one else reaches it.
+var inner = []string{"docker", "lxcbr", "lxdbr", "virbr", "veth", "br-", "cni", "flannel", "cali"}
+
+// hostAddresses returns the addresses at which others may reach the host: those of IPv4 first.
+func hostAddresses(cards []networkCard) (result []string) {
+	var all []netip.Addr
+	for _, card := range cards {
+		if slices.ContainsFunc(inner, func(prefix string) bool { return strings.HasPrefix(card.name, prefix) }) {
+			continue
+		}
+		for _, a := range card.addresses {
+			if a.IsGlobalUnicast() && !slices.Contains(all, a) {
+				all = append(all, a)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
+	for _, a := range all[:min(len(all), entity.LimitAddresses.Max)] {
+		result = append(result, a.String())
+	}
+	return result
+}

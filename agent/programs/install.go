@@ -1,0 +1,224 @@
+package programs
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"juju/provider/cloudinit"
+	"juju/state/entity"
+	"juju/worker/durable"
+)
+
+// MaxArchive is the maximum size of an archive, in bytes, and of a program in it.
+const MaxArchive = 512 << 20
+
+// tryBound is how long a program may take to say its version.
+const tryBound = 20 * time.Second
+
+// draftPattern is the name of what is not complete yet.
+const draftPattern = ".draft-*"
+
+// Options change what a Dir does, for tests. The zero value is right in production.
+type Options struct {
+	// Step is called before each change of the disk, with a name for it.
+	Step func(name string)
+}
+
+// A Dir is a directory with the programs of a controller or a machine.
+type Dir struct {
+	path    string
+	options Options
+}
+
+// New returns the Dir at path. It need not exist yet.
+func New(path string, o Options) Dir { return Dir{path, o} }
+
+func (d Dir) step(name string) {
+	if d.options.Step != nil {
+		d.options.Step(name)
+	}
+}
+
+// Of returns the directory of the programs with this hash.
+func (d Dir) Of(sha256 string) string { return filepath.Join(d.path, sha256) }
+
+// Archive returns the file with the archive that has this hash, if Keep has kept it.
+func (d Dir) Archive(sha256 string) string { return filepath.Join(d.path, sha256+".tar.gz") }
+
+// Has reports whether the programs with this hash are installed.
+func (d Dir) Has(sha256 string) bool {
+	_, err := os.Stat(d.Of(sha256))
+	return err == nil
+}
+
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Install unpacks the programs of the archive that r reads. It refuses, and leaves nothing of, an
+// archive with another hash, an archive that lacks a program, and programs that don't run or have
+// another version. It does nothing if the programs are there.
+func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Programs) error {
+	if !hashPattern.MatchString(want.SHA256) {
+		return entity.Errorf(entity.Invalid, "%q is no SHA-256", want.SHA256)
+	}
+	if d.Has(want.SHA256) {
+		return nil
+	}
+	d.step("make the directory")
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		return err
+	}
+	draft, err := os.MkdirTemp(d.path, draftPattern)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(draft)
+	if err := d.fill(ctx, draft, r, want); err != nil {
+		return err
+	}
+	d.step("name the programs")
+	if err := os.Rename(draft, d.Of(want.SHA256)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return durable.SyncDir(d.path)
+}
+
+func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Programs) error {
+	// Agents of other users may run what is here.
+	if err := os.Chmod(draft, 0o755); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	limited := &io.LimitedReader{R: r, N: MaxArchive + 1}
+	all := io.TeeReader(limited, sum)
+	d.step("unpack")
+	unpackErr := unpack(draft, all)
+	// The hash is of every byte, and says more than the error of an archive that is cut or changed.
+	if _, err := io.Copy(io.Discard, all); err != nil {
+		return fmt.Errorf("cannot read the archive of programs: %w", err)
+	}
+	if limited.N == 0 {
+		return entity.Errorf(entity.Invalid, "the archive of programs is larger than %d bytes", MaxArchive)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != want.SHA256 {
+		return entity.Errorf(entity.Invalid, "the archive of programs has another SHA-256 than %s", want.SHA256)
+	}
+	if unpackErr != nil {
+		return entity.Errorf(entity.Invalid, "cannot unpack the archive of programs: %w", unpackErr)
+	}
+	d.step("try the programs")
+	if err := try(ctx, draft, want.Version); err != nil {
+		return err
+	}
+	return durable.SyncDir(draft)
+}
+
+// unpack writes the programs of an archive into dir, and syncs them.
+func unpack(dir string, r io.Reader) error {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return err
+	}
+	var found []string
+	for t := tar.NewReader(z); ; {
+		h, err := t.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(cloudinit.Programs, h.Name) || h.Typeflag != tar.TypeReg || h.Size > MaxArchive ||
+			slices.Contains(found, h.Name) {
+			return fmt.Errorf("it holds %q, which is not expected", h.Name)
+		}
+		if err := writeProgram(filepath.Join(dir, h.Name), t); err != nil {
+			return err
+		}
+		found = append(found, h.Name)
+	}
+	for _, name := range cloudinit.Programs {
+		if !slices.Contains(found, name) {
+			return fmt.Errorf("it holds no %s", name)
+		}
+	}
+	return nil
+}
+
+func writeProgram(path string, r io.Reader) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Chmod(0o755), f.Sync(), f.Close())
+}
+
+// try runs programs of dir that do nothing, and compares the version.
+func try(ctx context.Context, dir, version string) error {
+	said, err := run(ctx, filepath.Join(dir, "jujud"), "version")
+	if err != nil {
+		return err
+	}
+	if said != version {
+		return entity.Errorf(entity.Invalid, "the programs have version %s, not %s", entity.Named(said), version)
+	}
+	for _, name := range []string{"machine-agent", "unit-agent"} {
+		if _, err := run(ctx, filepath.Join(dir, name), "--help"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run returns what a program prints.
+func run(ctx context.Context, path, arg string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryBound)
+	defer cancel()
+	for {
+		cmd := exec.CommandContext(ctx, path, arg)
+		cmd.WaitDelay = time.Second
+		out, err := cmd.Output()
+		if errors.Is(err, syscall.ETXTBSY) && ctx.Err() == nil {
+			// A process that another goroutine has just forked has the file open until it execs.
+			time.Sleep(5 * time.Millisecond)
+			continue
+		}
+		if err != nil {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+				err = fmt.Errorf("%w: %s", err, entity.Cut(string(bytes.TrimSpace(exit.Stderr)), 200))
+			}
+			return "", entity.Errorf(entity.Invalid, "%s does not run: %w", filepath.Base(path), err)
+		}
+		return strings.TrimSpace(string(out)), nil
+	}
+}
+
+// Keep keeps an archive whose programs are installed, under its hash, so that others can have it. The
+// file is on the same disk.
+func (d Dir) Keep(file *os.File, sha256 string) error {
+	d.step("keep the archive")
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := os.Link(file.Name(), d.Archive(sha256)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return durable.SyncDir(d.path)
+}

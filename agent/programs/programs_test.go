@@ -1,0 +1,431 @@
+package programs
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"juju/provider/cloudinit"
+	"juju/state/entity"
+)
+
+// What the test's own program does when it is run again, by the value of actVariable.
+const actVariable = "PROGRAMS_TEST_ACT"
+
+// The program is also one of those that it installs: its name is then jujud, and so on.
+func TestMain(m *testing.M) {
+	act, rest, _ := strings.Cut(os.Getenv(actVariable), " ")
+	var err error
+	switch act {
+	case "":
+		os.Exit(m.Run())
+	case "enter": // as jujud controller does, or the agent of a unit if the last word says so
+		dir, unit, _ := strings.Cut(rest, " ")
+		if err = New(dir, Options{}).Enter("jujud", unit == ""); err == nil {
+			fmt.Println("installed first")
+		}
+	case "confirm":
+		err = New(rest, Options{}).Confirm()
+	case "upgrade": // and be killed at a step
+		words := strings.Fields(rest)
+		n, _ := strconv.Atoi(words[1])
+		err = killedUpgrade(words[0], n)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ERROR", err)
+		os.Exit(1)
+	}
+}
+
+// script is a program that prints its version, or where it runs.
+func script(version string) string {
+	return `#!/bin/sh
+case $1 in
+version) echo ` + version + `;;
+--help) ;;
+*) echo runs ` + version + `;;
+esac
+`
+}
+
+// pack makes an archive of programs that are scripts.
+func pack(t testing.TB, version string, text string) ([]byte, entity.Programs) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range cloudinit.Programs {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := cloudinit.WriteArchive(&b, dir, cloudinit.Programs...); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), programs(b.Bytes(), version)
+}
+
+func programs(archive []byte, version string) entity.Programs {
+	sum := sha256.Sum256(archive)
+	return entity.Programs{Version: version, SHA256: hex.EncodeToString(sum[:])}
+}
+
+// install installs programs that are scripts.
+func install(t testing.TB, d Dir, version string) entity.Programs {
+	t.Helper()
+	archive, p := pack(t, version, script(version))
+	if err := d.Install(t.Context(), bytes.NewReader(archive), p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// enter runs what the Dir's programs are by Enter, and returns what it prints.
+func enter(t testing.TB, dir, unit string) string {
+	t.Helper()
+	return again(t, strings.TrimSpace("enter "+dir+" "+unit))
+}
+
+// again runs this test's program again.
+func again(t testing.TB, act string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "controller")
+	cmd.Env = append(os.Environ(), actVariable+"="+act)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out) + err.Error()
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func record(t testing.TB, d Dir) Record {
+	t.Helper()
+	r, err := d.Record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// listing returns the names in a directory.
+func listing(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestProgramsThatCountAreRun(t *testing.T) {
+	dir := t.TempDir()
+	d := New(dir, Options{})
+	if got := enter(t, dir, ""); got != "installed first" {
+		t.Errorf("without a record: %s", got)
+	}
+	one := install(t, d, "0.2.0")
+	if got := enter(t, dir, ""); got != "installed first" {
+		t.Errorf("before the switch: %s", got)
+	}
+	if err := d.Switch(entity.Programs{Version: "0.1.0"}, one); err != nil {
+		t.Fatal(err)
+	}
+	if got := enter(t, dir, ""); got != "runs 0.2.0" {
+		t.Errorf("after the switch: %s", got)
+	}
+	if r := record(t, d); !r.Trial || r.Starts != 1 {
+		t.Errorf("the record is %+v", r)
+	}
+}
+
+func TestATrialFailsAfterSomeStarts(t *testing.T) {
+	dir := t.TempDir()
+	d := New(dir, Options{})
+	one, two := install(t, d, "0.2.0"), install(t, d, "0.3.0")
+	if err := d.write(Record{Current: one}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Switch(one, two); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 { // the agents of units don't count
+		if got := enter(t, dir, "unit"); got != "runs 0.3.0" {
+			t.Errorf("a unit's agent: %s", got)
+		}
+	}
+	for i := range maxStarts {
+		if got := enter(t, dir, ""); got != "runs 0.3.0" {
+			t.Errorf("start %d: %s", i, got)
+		}
+	}
+	if got := enter(t, dir, ""); !strings.HasSuffix(got, "runs 0.2.0") {
+		t.Errorf("after the trial: %s", got)
+	}
+	r := record(t, d)
+	if r.Trial || r.Current != one || r.Failed == nil || r.Failed.Programs != two ||
+		r.Failed.Error != "it did not come up in 3 starts" {
+		t.Errorf("the record is %+v", r)
+	}
+	// The store may know only the new ones now.
+	if again, err := d.Retake(); !again || err != nil {
+		t.Errorf("%v, %v", again, err)
+	}
+	for range maxStarts + 2 {
+		if got := enter(t, dir, ""); got != "runs 0.3.0" {
+			t.Errorf("without a trial: %s", got)
+		}
+	}
+}
+
+func TestProgramsThatCantBeRunAreLeft(t *testing.T) {
+	dir := t.TempDir()
+	d := New(dir, Options{})
+	one := install(t, d, "0.2.0")
+	if err := d.Switch(entity.Programs{}, one); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(d.Of(one.SHA256), "jujud")); err != nil {
+		t.Fatal(err)
+	}
+	if got := enter(t, dir, ""); got != "installed first" {
+		t.Errorf("it says %s", got)
+	}
+	if r := record(t, d); r.Failed == nil || !strings.Contains(r.Failed.Error, "no such file") {
+		t.Errorf("the record is %+v", r)
+	}
+}
+
+// Only the programs on trial can say that they work, and only those that work can't be gone back from.
+func TestATrialEndsWhenItsProgramConfirms(t *testing.T) {
+	dir := t.TempDir()
+	d := New(dir, Options{})
+	sum := strings.Repeat("ab", 32)
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(d.Of(sum), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.Of(sum), "jujud")
+	if err := os.WriteFile(path, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Switch(entity.Programs{}, entity.Programs{Version: "0.2.0", SHA256: sum}); err != nil {
+		t.Fatal(err)
+	}
+	if got := again(t, "confirm "+dir); got != "" || !record(t, d).Trial {
+		t.Errorf("another program has confirmed: %q, %+v", got, record(t, d))
+	}
+	cmd := exec.CommandContext(t.Context(), path)
+	cmd.Env = append(os.Environ(), actVariable+"=confirm "+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if r := record(t, d); r.Trial || r.Starts != 0 || r.Failed != nil {
+		t.Errorf("the record is %+v", r)
+	}
+	if back, err := d.Revert("no reason"); back || err != nil {
+		t.Errorf("%v, %v", back, err)
+	}
+}
+
+func TestBadArchivesAreRefused(t *testing.T) {
+	good, want := pack(t, "0.2.0", script("0.2.0"))
+	other, _ := pack(t, "0.2.0", script("0.2.0")+"\n")
+	dead, deadly := pack(t, "0.2.0", "#!/bin/sh\necho no such luck >&2\nexit 1\n")
+	text, plain := pack(t, "0.2.0", "no program")
+	old, older := pack(t, "0.2.0", script("0.1.0"))
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "jujud"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var few, many bytes.Buffer
+	if err := cloudinit.WriteArchive(&few, dir, "jujud"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "extra"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := cloudinit.WriteArchive(&many, dir, "extra"); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		archive []byte
+		want    entity.Programs
+		says    string
+	}{
+		"another hash":     {other, want, "the archive of programs has another SHA-256 than " + want.SHA256},
+		"cut":              {good[:len(good)-20], want, "has another SHA-256"},
+		"empty":            {nil, want, "has another SHA-256"},
+		"more after it":    {append(slices.Clone(good), "x"...), want, "has another SHA-256"},
+		"no archive":       {[]byte("hello"), programs([]byte("hello"), "0.2.0"), "cannot unpack the archive of programs"},
+		"a program lacks":  {few.Bytes(), programs(few.Bytes(), "0.2.0"), "it holds no machine-agent"},
+		"another file":     {many.Bytes(), programs(many.Bytes(), "0.2.0"), `it holds "extra", which is not expected`},
+		"it fails":         {dead, deadly, "jujud does not run: exit status 1: no such luck"},
+		"it is no program": {text, plain, "jujud does not run"},
+		"another version":  {old, older, "the programs have version 0.1.0, not 0.2.0"},
+		"no hash":          {good, entity.Programs{Version: "0.2.0", SHA256: "../x"}, `"../x" is no SHA-256`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			err := New(dir, Options{}).Install(t.Context(), bytes.NewReader(test.archive), test.want)
+			if entity.KindOf(err) != entity.Invalid || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got error %v, want %q", err, test.says)
+			}
+			if left := listing(t, dir); len(left) > 0 {
+				t.Errorf("it leaves %q", left)
+			}
+		})
+	}
+}
+
+// killedUpgrade installs version 0.3.0, switches to it from what runs, and confirms that it works. It
+// kills this process at the n-th step; with a negative n it prints how many there are.
+func killedUpgrade(dir string, n int) error {
+	steps := 0
+	d := New(dir, Options{Step: func(string) {
+		if steps++; steps == n {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}})
+	archive, err := os.Open(filepath.Join(filepath.Dir(dir), "archive"))
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	sum := filepath.Base(os.Getenv("PROGRAMS_TEST_HASH"))
+	want := entity.Programs{Version: "0.3.0", SHA256: sum}
+	if err := d.Install(context.Background(), archive, want); err != nil {
+		return err
+	}
+	r, err := d.Record()
+	if err != nil {
+		return err
+	}
+	if r.Current != want {
+		if err := d.Switch(r.Current, want); err != nil {
+			return err
+		}
+	}
+	if n < 0 {
+		fmt.Println(steps)
+	}
+	return nil
+}
+
+// A process that is killed at any step of an upgrade leaves the old programs or the new ones, whole,
+// and the next attempt completes it.
+func TestAnUpgradeCanBeKilledAtEveryStep(t *testing.T) {
+	archive, want := pack(t, "0.3.0", script("0.3.0"))
+	t.Setenv("PROGRAMS_TEST_HASH", want.SHA256)
+	world := func() (string, Dir, entity.Programs) {
+		root := t.TempDir()
+		if err := os.WriteFile(filepath.Join(root, "archive"), archive, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(root, "tools")
+		d := New(dir, Options{})
+		old := install(t, d, "0.2.0")
+		if err := d.write(Record{Current: old}); err != nil {
+			t.Fatal(err)
+		}
+		return dir, d, old
+	}
+	dir, _, _ := world()
+	steps, err := strconv.Atoi(again(t, "upgrade "+dir+" -1"))
+	if err != nil || steps < 6 {
+		t.Fatalf("an upgrade has %d steps, %v", steps, err)
+	}
+	switched := 0
+	for n := 1; n <= steps; n++ {
+		dir, d, old := world()
+		if got := again(t, fmt.Sprint("upgrade ", dir, " ", n)); !strings.HasSuffix(got, "signal: killed") {
+			t.Fatalf("step %d: %s", n, got)
+		}
+		switch got := enter(t, dir, ""); {
+		case got == "runs 0.2.0" && record(t, d).Current == old:
+		case got == "runs 0.3.0" && record(t, d).Current == want:
+			switched++
+		default:
+			t.Errorf("killed at step %d, it %s; the record is %+v", n, got, record(t, d))
+		}
+		if got := again(t, "upgrade "+dir+" 0"); got != "" {
+			t.Errorf("killed at step %d, the next attempt says %s", n, got)
+		}
+		if got := enter(t, dir, ""); got != "runs 0.3.0" {
+			t.Errorf("killed at step %d, and done again, it %s", n, got)
+		}
+		if err := d.Sweep(); err != nil {
+			t.Error(err)
+		}
+		left := []string{want.SHA256, old.SHA256, recordName}
+		slices.Sort(left)
+		if got := listing(t, dir); !slices.Equal(got, left) {
+			t.Errorf("killed at step %d, there is %q", n, got)
+		}
+	}
+	if switched != 1 {
+		t.Errorf("of %d kills, %d left the new programs", steps, switched)
+	}
+}
+
+func TestOldProgramsAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	d := New(dir, Options{})
+	var all []entity.Programs
+	for _, version := range []string{"0.1.0", "0.2.0", "0.3.0", "0.4.0"} {
+		all = append(all, install(t, d, version))
+		if err := os.WriteFile(d.Archive(all[len(all)-1].SHA256), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A process runs from the first.
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := filepath.Join(d.Of(all[0].SHA256), "hook-tool")
+	if err := errors.Join(os.Remove(used), os.WriteFile(used, text, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), used, "600")
+	cmd.Args[0] = "sleep"
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	if err := os.Mkdir(filepath.Join(dir, "machine-0"), 0o755); err != nil { // another's
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.write(Record{Current: all[3], Previous: all[2]}), d.Sweep()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"machine-0", recordName, all[0].SHA256}
+	for _, p := range all[2:] {
+		want = append(want, p.SHA256, p.SHA256+".tar.gz")
+	}
+	slices.Sort(want)
+	if got := listing(t, dir); !slices.Equal(got, want) {
+		t.Errorf("there is %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,225 @@
+package programs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/juju/loggo"
+
+	"juju/provider/process"
+	"juju/state/entity"
+	"juju/worker/durable"
+)
+
+var logger = loggo.GetLogger("juju.agent.programs")
+
+// maxStarts is how often programs on trial are started until the old ones count again.
+const maxStarts = 3
+
+// recordName is the file of a Dir's Record.
+const recordName = "programs.json"
+
+// A Record says which programs count. The zero Record means those that were installed first, which
+// are elsewhere.
+type Record struct {
+	Current  entity.Programs `json:"current"`
+	Previous entity.Programs `json:"previous"` // those to go back to
+	// Trial says that the current programs have not confirmed yet that they work. Starts is how
+	// often they were started.
+	Trial  bool                  `json:"trial,omitempty"`
+	Starts int                   `json:"starts,omitempty"`
+	Failed *entity.FailedUpgrade `json:"failed,omitempty"` // the last trial, if it failed
+}
+
+// Record returns the Dir's record.
+func (d Dir) Record() (r Record, err error) {
+	text, err := os.ReadFile(filepath.Join(d.path, recordName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("cannot read which programs to run: %w", err)
+	}
+	return r, nil
+}
+
+func (d Dir) write(r Record) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	d.step("write the record")
+	if err := process.WriteFile(filepath.Join(d.path, recordName), append(text, '\n')); err != nil {
+		return fmt.Errorf("cannot record which programs to run: %w", err)
+	}
+	d.step("sync the record")
+	return durable.SyncDir(d.path)
+}
+
+// Switch makes the installed programs count from the next start on, on trial. from are those that run
+// now, to which a failed trial goes back; with no hash, they are the ones that were installed first.
+func (d Dir) Switch(from, to entity.Programs) error {
+	if !hashPattern.MatchString(from.SHA256) || !d.Has(from.SHA256) {
+		from.SHA256 = ""
+	}
+	return d.write(Record{Current: to, Previous: from, Trial: true})
+}
+
+// Confirm ends the trial of the programs that this process runs from.
+func (d Dir) Confirm() error {
+	r, err := d.Record()
+	if err != nil || !r.Trial || !runsFrom(d.Of(r.Current.SHA256)) {
+		return err
+	}
+	r.Trial, r.Starts = false, 0
+	return d.write(r)
+}
+
+// Revert ends a trial that has failed: the previous programs count again from the next start on. It
+// does nothing, and returns false, if nothing is on trial.
+func (d Dir) Revert(why string) (bool, error) {
+	r, err := d.Record()
+	if err != nil || !r.Trial {
+		return false, err
+	}
+	return true, d.write(reverted(r, why))
+}
+
+func reverted(r Record, why string) Record {
+	return Record{Current: r.Previous, Previous: r.Previous,
+		Failed: &entity.FailedUpgrade{Programs: r.Current, Error: why}}
+}
+
+// Retake makes programs whose trial has failed count all the same, for good: the previous ones can't
+// run any more. It returns false if there are none.
+func (d Dir) Retake() (bool, error) {
+	r, err := d.Record()
+	if err != nil || r.Failed == nil {
+		return false, err
+	}
+	return true, d.write(Record{Current: r.Failed.Programs, Previous: r.Current})
+}
+
+// Enter replaces this process by the program of the same name among those that count, unless it is
+// one of them. It does not return then. counts says that this is a start that a trial counts.
+func (d Dir) Enter(name string, counts bool) error {
+	r, err := d.Record()
+	if err != nil {
+		return err
+	}
+	if r.Trial && counts && !runsFrom(d.Of(r.Current.SHA256)) {
+		if r.Starts >= maxStarts {
+			r = reverted(r, fmt.Sprintf("it did not come up in %d starts", maxStarts))
+			logger.Errorf("going back to the programs of version %s: %s", r.Current.Version, r.Failed.Error)
+		} else {
+			r.Starts++
+		}
+		if err := d.write(r); err != nil {
+			return err
+		}
+	}
+	dir := d.Of(r.Current.SHA256)
+	if r.Current.SHA256 == "" || runsFrom(dir) {
+		return nil
+	}
+	path := filepath.Join(dir, name)
+	d.step("run the program")
+	err = syscall.Exec(path, append([]string{path}, os.Args[1:]...), os.Environ())
+	err = fmt.Errorf("cannot run %s: %w", path, err)
+	if r.Trial && counts {
+		if _, revertErr := d.Revert(err.Error()); revertErr != nil {
+			return errors.Join(err, revertErr)
+		}
+		return d.Enter(name, counts)
+	}
+	return err
+}
+
+// runsFrom reports whether this process's program is in dir.
+func runsFrom(dir string) bool {
+	own, err := OwnDir()
+	if err != nil {
+		return false
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	return err == nil && dir == own
+}
+
+// OwnDir returns the directory of this process's program.
+func OwnDir() (string, error) {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.Dir(self), nil
+}
+
+var ownPattern = regexp.MustCompile(`^[0-9a-f]{16}([0-9a-f]{48})?$`)
+
+// Own returns the hash of the programs that this process is one of, or its first 16 digits; "" if
+// their directory is not named by one.
+func Own() string {
+	dir, err := OwnDir()
+	if err != nil || !ownPattern.MatchString(filepath.Base(dir)) {
+		return ""
+	}
+	return filepath.Base(dir)
+}
+
+// Sweep removes what interrupted installations have left, and the programs that neither count nor are
+// gone back to, unless a process runs from them.
+func (d Dir) Sweep() error {
+	r, err := d.Record()
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(d.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		sum := strings.TrimSuffix(e.Name(), ".tar.gz")
+		draft, _ := filepath.Match(draftPattern, e.Name())
+		if !draft && (!hashPattern.MatchString(sum) || sum == r.Current.SHA256 || sum == r.Previous.SHA256) {
+			continue
+		}
+		path := filepath.Join(d.path, e.Name())
+		if e.IsDir() && isUsed(path) {
+			continue
+		}
+		errs = append(errs, os.RemoveAll(path))
+	}
+	return errors.Join(errs...)
+}
+
+// isUsed reports whether a process runs from a directory, or can't be asked.
+func isUsed(dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return true
+	}
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		return true
+	}
+	for _, link := range links {
+		if exe, err := os.Readlink(link); err == nil && filepath.Dir(exe) == dir {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,202 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/agent/programs"
+	"juju/provider/cloudinit"
+	"juju/state/entity"
+	"juju/worker"
+)
+
+// A fakeUpgrade is a controller that wants programs of its agents.
+type fakeUpgrade struct {
+	want    entity.Programs
+	archive []byte
+	lost    error // of the download
+	events  chan struct{}
+	asked   int      // downloads
+	said    []string // what SetUpgradeError was told last, when it changed
+}
+
+func (f *fakeUpgrade) Programs(context.Context, entity.Tag) (entity.Programs, error) {
+	return f.want, nil
+}
+
+func (f *fakeUpgrade) WatchPrograms(context.Context, entity.Tag) (<-chan struct{}, error) {
+	return f.events, nil
+}
+
+func (f *fakeUpgrade) SetUpgradeError(_ context.Context, _ entity.Tag, text string) error {
+	f.said = append(f.said, text)
+	return nil
+}
+
+func (f *fakeUpgrade) Archive(context.Context, string) (io.ReadCloser, error) {
+	f.asked++
+	return io.NopCloser(bytes.NewReader(f.archive)), f.lost
+}
+
+// wants makes an archive of programs that say a version, and returns it as what is wanted.
+func wants(t *testing.T, version, says string) *fakeUpgrade {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range cloudinit.Programs {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+says+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := cloudinit.WriteArchive(&b, dir, cloudinit.Programs...); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return &fakeUpgrade{want: entity.Programs{Version: version, SHA256: hex.EncodeToString(sum[:])}, archive: b.Bytes(),
+		events: make(chan struct{}, 1)}
+}
+
+func upgraderFor(t *testing.T, f *fakeUpgrade, own entity.Programs) (upgrader, programs.Dir) {
+	dir := programs.New(filepath.Join(t.TempDir(), "tools"), programs.Options{})
+	return upgrader{api: f, machine: entity.MachineTag("3"), own: own, dir: dir, retry: time.Minute,
+		units: func() error { return nil }}, dir
+}
+
+func current(t *testing.T, d programs.Dir) entity.Programs {
+	t.Helper()
+	r, err := d.Record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Current
+}
+
+var running = entity.Programs{Version: "0.1.0", SHA256: "0123456789abcdef"}
+
+func TestAMachineIsUpgraded(t *testing.T) {
+	f := wants(t, "0.2.0", "echo 0.2.0")
+	u, dir := upgraderFor(t, f, running)
+	f.events <- struct{}{}
+	if err := u.run(t.Context()); !errors.Is(err, errUpgraded) || !errors.Is(err, worker.ErrFatal) {
+		t.Errorf("it ends with %v", err)
+	}
+	if got := current(t, dir); got != f.want {
+		t.Errorf("the machine's programs are %v", got)
+	}
+	if len(f.said) > 0 {
+		t.Errorf("it says %q", f.said)
+	}
+}
+
+func TestAMachineThatNeedsNoUpgradeDownloadsNothing(t *testing.T) {
+	sum := strings.Repeat("0123456789abcdef", 4)
+	for name, test := range map[string]struct{ own, want entity.Programs }{
+		"nothing is wanted":    {running, entity.Programs{}},
+		"only a version":       {running, entity.Programs{Version: "0.2.0"}},
+		"it runs them":         {running, entity.Programs{Version: "0.1.0", SHA256: sum}},
+		"it runs a newer ones": {entity.Programs{Version: "0.3.0"}, entity.Programs{Version: "0.2.0", SHA256: sum}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeUpgrade{want: test.want}
+			u, dir := upgraderFor(t, f, test.own)
+			if again, err := u.handle(t.Context()); again != 0 || err != nil {
+				t.Errorf("%v, %v", again, err)
+			}
+			if f.asked > 0 || current(t, dir) != (entity.Programs{}) || fmt.Sprintf("%q", f.said) != `[""]` {
+				t.Errorf("%d downloads, %v, it says %q", f.asked, current(t, dir), f.said)
+			}
+		})
+	}
+}
+
+// A bad archive leaves the old programs running, and the user is told why.
+func TestAnUpgradeThatFailsIsReported(t *testing.T) {
+	cut := wants(t, "0.2.0", "echo 0.2.0")
+	cut.archive = cut.archive[:len(cut.archive)/2]
+	changed := wants(t, "0.2.0", "echo 0.2.0")
+	changed.archive = wants(t, "0.2.0", "echo 0.2.0 # another").archive
+	lost := wants(t, "0.2.0", "echo 0.2.0")
+	lost.lost = entity.Errorf(entity.Unavailable, "the controller answers 404 Not Found")
+	for name, test := range map[string]struct {
+		f    *fakeUpgrade
+		says string
+	}{
+		"cut":             {cut, "the archive of programs has another SHA-256 than " + cut.want.SHA256},
+		"changed":         {changed, "the archive of programs has another SHA-256 than " + changed.want.SHA256},
+		"no download":     {lost, "cannot download the programs: the controller answers 404 Not Found"},
+		"it does not run": {wants(t, "0.2.0", "exit 7"), "jujud does not run: exit status 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, dir := upgraderFor(t, test.f, running)
+			if again, err := u.handle(t.Context()); again < u.retry || err != nil {
+				t.Errorf("%v, %v", again, err)
+			}
+			if len(test.f.said) != 1 || test.f.said[0] != "upgrade to 0.2.0 failed: "+test.says {
+				t.Errorf("it says %q", test.f.said)
+			}
+			if got := current(t, dir); got != (entity.Programs{}) {
+				t.Errorf("the machine's programs are %v", got)
+			}
+		})
+	}
+}
+
+// A failed download is tried again after a while, and succeeds.
+func TestAFailedUpgradeIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeUpgrade{want: entity.Programs{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)},
+			lost: errors.New("no such luck"), events: make(chan struct{}, 1)}
+		u, _ := upgraderFor(t, f, running)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- u.run(ctx) }()
+		f.events <- struct{}{}
+		synctest.Wait()
+		time.Sleep(2*u.retry + time.Second)
+		synctest.Wait()
+		if f.asked != 2 && f.asked != 3 {
+			t.Errorf("it was tried %d times", f.asked)
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("it ends with %v", err)
+		}
+	})
+}
+
+// Programs whose trial has failed on this machine are not tried again until others are wanted.
+func TestAFailedTrialIsReported(t *testing.T) {
+	f := wants(t, "0.2.0", "echo 0.2.0")
+	u, dir := upgraderFor(t, f, running)
+	if err := u.upgrade(t.Context(), f.want); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := dir.Revert("it did not come up in 3 starts"); !back || err != nil {
+		t.Fatal(back, err)
+	}
+	f.asked = 0
+	for range 2 {
+		if _, err := u.handle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.asked > 0 || len(f.said) != 2 || f.said[1] != "upgrade to 0.2.0 failed: it did not come up in 3 starts" {
+		t.Errorf("%d downloads; it says %q", f.asked, f.said)
+	}
+	newer := wants(t, "0.2.1", "echo 0.2.1")
+	u.api = newer
+	if _, err := u.handle(t.Context()); !errors.Is(err, errUpgraded) || current(t, dir) != newer.want {
+		t.Errorf("%v; the machine's programs are %v", err, current(t, dir))
+	}
+}

@@ -1,0 +1,54 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// ControllerPrograms returns the programs that the controller runs. The connection must be to the
+// controller itself.
+func (c *Conn) ControllerPrograms(ctx context.Context) (p entity.ControllerPrograms, err error) {
+	err = c.call(ctx, "ModelUpgrader", 1, "ControllerPrograms", nil, &p)
+	return p, err
+}
+
+// UploadPrograms sends an archive of programs to the controller, which checks them. The connection
+// must be to the controller's own model.
+func (c *Conn) UploadPrograms(ctx context.Context, archive io.Reader, p entity.Programs) error {
+	query := url.Values{"binaryVersion": {p.Version}, "sha256": {p.SHA256}}
+	body, err := c.transfer(ctx, http.MethodPost, "/tools", query, &sent{"application/gzip", archive}, nil)
+	if err != nil {
+		return err
+	}
+	return body.Close()
+}
+
+// UpgradeModel upgrades a model's agents to what the controller runs or, if it is the controller's own
+// model, the controller to programs that were uploaded. It returns the version; with dryRun it changes
+// nothing. The error is AlreadyExists, with the version, if there is nothing to do. The connection must be to the
+// controller itself.
+func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (string, error) {
+	var result params.UpgradeModelResult
+	err := c.call(ctx, "ModelUpgrader", 1, "UpgradeModel", params.UpgradeModelParams{
+		ModelTag: params.TagOf(entity.ModelTag(uuid)), TargetVersion: to.Version, SHA256: to.SHA256, DryRun: dryRun,
+	}, &result)
+	if err == nil {
+		err = params.FromError(result.Error)
+	}
+	return result.ChosenVersion, err
+}
+
+// Archive opens the archive of programs with this hash. The reader ends with ctx, with the connection,
+// and when it is closed.
+func (f AgentFacade) Archive(ctx context.Context, sha256 string) (archive io.ReadCloser, err error) {
+	err = f.Do(ctx, func(c *Conn) error {
+		archive, err = c.fetch(ctx, http.MethodGet, "/tools/"+sha256, nil, nil)
+		return err
+	})
+	return archive, err
+}

@@ -1,0 +1,225 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"juju/apiserver/client"
+	"juju/state/entity"
+)
+
+// fakeUpgrades are those of a controller of version 1.2.3, which is that of the tests' servers.
+type fakeUpgrades struct {
+	t         *testing.T
+	installed map[entity.Programs]string
+	switched  []entity.Programs
+	replied   <-chan struct{}
+}
+
+var runs = entity.Programs{Version: "1.2.3", SHA256: strings.Repeat("12", 32)}
+
+func (f *fakeUpgrades) Running(context.Context) (entity.ControllerPrograms, error) {
+	return entity.ControllerPrograms{Programs: runs}, nil
+}
+
+func (f *fakeUpgrades) Install(_ context.Context, file string, p entity.Programs) error {
+	text, err := os.ReadFile(file)
+	f.installed[p] = string(text)
+	return err
+}
+
+func (f *fakeUpgrades) Switch(_ context.Context, to entity.Programs, replied <-chan struct{}) error {
+	f.switched, f.replied = append(f.switched, to), replied
+	return nil
+}
+
+func upgradeWorld(t *testing.T) (*world, *fakeUpgrades) {
+	f := &fakeUpgrades{t: t, installed: map[entity.Programs]string{}}
+	w := newWorld(t, func(c *Config) {
+		c.Upgrades, c.Programs = f, &Programs{Path: filepath.Join(t.TempDir(), "none"), SHA256: runs.SHA256}
+		c.Limits = DefaultLimits()
+		c.Limits.Programs = 100
+	})
+	return w, f
+}
+
+// userConn connects as a user.
+func (w *world) userConn(name, model string) *client.Conn {
+	w.Helper()
+	info := w.info(entity.UserTag(name))
+	info.Model, info.Nonce = model, ""
+	return w.dial(info)
+}
+
+func TestOnlySuperusersUpgradeTheController(t *testing.T) {
+	w, f := upgradeWorld(t)
+	ctx, own := t.Context(), w.server.controllerModel.UUID()
+	// Bob administers both models, and not the controller.
+	w.addUser("bob")
+	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "admin", ""))
+	w.ok(w.controller.GrantModel(ctx, own, "bob", "admin", ""))
+	newer := entity.Programs{Version: "1.3.0", SHA256: strings.Repeat("ab", 32)}
+	if err := w.userConn("bob", own).UploadPrograms(ctx, strings.NewReader("x"), newer); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("bob uploads: %v", err)
+	}
+	bob := w.userConn("bob", "")
+	if _, err := bob.UpgradeModel(ctx, own, newer, false); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("bob upgrades: %v", err)
+	}
+	if _, err := bob.ControllerPrograms(ctx); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("bob asks: %v", err)
+	}
+	if err := w.dial(w.adminInfo(w.st.UUID())).UploadPrograms(ctx, strings.NewReader("x"), newer); entity.KindOf(err) !=
+		entity.Unauthorized {
+		t.Errorf("an upload at another model: %v", err)
+	}
+
+	at := w.dial(w.adminInfo(own))
+	w.ok(at.UploadPrograms(ctx, strings.NewReader("programs"), newer))
+	if err := at.UploadPrograms(ctx, bytes.NewReader(make([]byte, 101)), newer); entity.KindOf(err) != entity.Invalid ||
+		!strings.Contains(err.Error(), "larger than 100 bytes") {
+		t.Errorf("a large upload: %v", err)
+	}
+	older := entity.Programs{Version: "1.2.2", SHA256: newer.SHA256}
+	const refused = "cannot upgrade the controller to 1.2.2: its version is 1.2.3, and a downgrade is not supported"
+	if err := at.UploadPrograms(ctx, strings.NewReader("older"), older); err == nil || err.Error() != refused {
+		t.Errorf("a downgrade: %v", err)
+	}
+	root := w.dial(w.adminInfo(""))
+	if _, err := root.UpgradeModel(ctx, own, older, false); err == nil || err.Error() != refused {
+		t.Errorf("a downgrade: %v", err)
+	}
+	if version, err := root.UpgradeModel(ctx, own, newer, true); version != "1.3.0" || err != nil || len(f.switched) > 0 {
+		t.Errorf("a dry run: %s, %v, %v", version, err, f.switched)
+	}
+	if len(f.installed) != 1 || f.installed[newer] != "programs" {
+		t.Errorf("installed are %q", f.installed)
+	}
+	if version, err := root.UpgradeModel(ctx, own, newer, false); version != "1.3.0" || err != nil {
+		t.Errorf("%s, %v", version, err)
+	}
+	if len(f.switched) != 1 || f.switched[0] != newer {
+		t.Errorf("switched to %v", f.switched)
+	}
+	// The agents of other models keep what they have.
+	if p, err := w.st.Settings().Programs(ctx); p != runs || err != nil {
+		t.Errorf("the model wants %v, %v", p, err)
+	}
+	select {
+	case <-f.replied:
+		t.Error("the connection has ended before the client has")
+	default:
+	}
+	root.Close()
+	<-f.replied
+}
+
+func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
+	w, f := upgradeWorld(t)
+	ctx := t.Context()
+	root := w.dial(w.adminInfo(""))
+	upgrade := func(version string, dryRun bool, want, says string) {
+		t.Helper()
+		got, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Programs{Version: version}, dryRun)
+		if says == "" && (got != want || err != nil) || says != "" && (err == nil || err.Error() != says) {
+			t.Errorf("to %q: %s, %v, want %s %s", version, got, err, want, says)
+		}
+	}
+	upgrade("", false, "", "no upgrades available")
+	old := entity.Programs{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}
+	w.ok(w.st.Settings().SetPrograms(ctx, old))
+	if status, err := w.dial(w.adminInfo(w.st.UUID())).Status(ctx); err != nil || status.Model.Version != "1.2.0" {
+		t.Errorf("status shows %v, %v", status.Model, err)
+	}
+	upgrade("1.3.0", false, "", "a hosted model cannot have a higher version than the server model: 1.3.0 > 1.2.3")
+	upgrade("1.1.0", false, "", "cannot upgrade the model to 1.1.0: its version is 1.2.0, and a downgrade is not supported")
+	upgrade("1.2.1", false, "", "no matching agent versions available: the controller has 1.2.3")
+	upgrade("new", false, "", `invalid version "new"`)
+	upgrade("", true, "1.2.3", "")
+	if p, err := w.st.Settings().Programs(ctx); p != old || err != nil {
+		t.Errorf("after refusals and a dry run the model wants %v, %v", p, err)
+	}
+	upgrade("1.2.3", false, "1.2.3", "")
+	if p, err := w.st.Settings().Programs(ctx); p != runs || err != nil {
+		t.Errorf("the model wants %v, %v", p, err)
+	}
+	if len(f.switched) > 0 {
+		t.Errorf("the controller switches to %v", f.switched)
+	}
+	w.addUser("bob")
+	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""))
+	if _, err := w.userConn("bob", "").UpgradeModel(ctx, w.st.UUID(), entity.Programs{}, false); entity.KindOf(err) !=
+		entity.Unauthorized {
+		t.Errorf("a user with write access: %v", err)
+	}
+	w.ok(w.st.Settings().SetPrograms(ctx, entity.Programs{Version: "1.2.3", SHA256: old.SHA256}))
+	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockChange, ""))
+	if _, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Programs{}, false); entity.KindOf(err) != entity.OperationBlocked {
+		t.Errorf("with a block: %v", err)
+	}
+}
+
+// Status says which version each agent runs, and which have yet to be upgraded, or why they can't be.
+func TestStatusShowsAgentsPrograms(t *testing.T) {
+	w, _ := upgradeWorld(t)
+	w.populate()
+	ctx := t.Context()
+	m0, u0 := entity.MachineTag("0"), entity.UnitTag("mysql/0")
+	machine, err := w.st.Machine(ctx, "0")
+	w.ok(err)
+	w.ok(machine.SetStatus(ctx, entity.Status{Status: entity.StatusStarted}))
+	unit, err := w.st.Unit(ctx, "mysql/0")
+	w.ok(err)
+	w.ok(unit.SetAgentStatus(ctx, entity.Status{Status: entity.StatusIdle}))
+	agent := func(tag entity.Tag, p entity.Programs) *client.Conn {
+		info := w.info(tag)
+		info.Programs = p
+		if tag.Kind == entity.KindUnit {
+			info.Nonce = ""
+		}
+		return w.dial(info)
+	}
+	old := entity.Programs{Version: "1.2.0", SHA256: strings.Repeat("34", 8)} // the beginning, as a directory's name
+	atM, atU := agent(m0, old), agent(u0, old)
+	user := w.dial(w.adminInfo(w.st.UUID()))
+	events, err := user.WatchStatus(ctx)
+	w.ok(err)
+	// wait waits until status shows this of the machine's agent and of the unit's.
+	wait := func(want string) {
+		t.Helper()
+		for {
+			<-events
+			status, err := user.Status(ctx)
+			w.ok(err)
+			m, u := status.Machines[0], status.Services[0].Units[0]
+			got := strings.Join([]string{m.AgentVersion, m.Status.Message, u.AgentVersion, u.Agent.Message}, "|")
+			if got == want {
+				return
+			}
+			t.Logf("status shows %s", got)
+		}
+	}
+	wait("1.2.0||1.2.0|")
+	w.ok(w.st.Settings().SetPrograms(ctx, entity.Programs{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}))
+	wait("1.2.0||1.2.0|")
+	w.ok(w.st.Settings().SetPrograms(ctx, runs))
+	wait("1.2.0|upgrade to 1.2.3 is pending|1.2.0|upgrade to 1.2.3 is pending")
+	w.ok(client.AgentFacade{Caller: atM}.SetUpgradeError(ctx, m0, "upgrade to 1.2.3 failed: no such luck"))
+	wait("1.2.0|upgrade to 1.2.3 failed: no such luck|1.2.0|upgrade to 1.2.3 is pending")
+	if p, err := (client.AgentFacade{Caller: atM}).Programs(ctx, m0); p != runs || err != nil {
+		t.Errorf("the agent is to run %v, %v", p, err)
+	}
+	atM.Close()
+	agent(m0, runs)
+	wait("1.2.3||1.2.0|upgrade to 1.2.3 is pending")
+	atU.Close()
+	agent(u0, entity.Programs{Version: "1.4.0"}) // newer than the model
+	wait("1.2.3||1.4.0|")
+	// What can't be a version is not shown.
+	agent(m0, entity.Programs{Version: "none\n"})
+	wait("||1.4.0|")
+}

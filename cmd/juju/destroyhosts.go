@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"juju/cmd/juju/store"
+	"juju/provider/cloudinit"
+	"juju/state/entity"
+)
+
+const (
+	// askHostsBound is how long a controller may take to say which hosts have its agents. It may be the
+	// reason for its destruction that it doesn't answer.
+	askHostsBound = 15 * time.Second
+	// leaveHostsBound is how long the agents of hosts may take to leave them.
+	leaveHostsBound = time.Minute
+)
+
+// lentHosts are the hosts that users have added to a controller's models. With the controller goes
+// what tells their agents to leave.
+type lentHosts struct {
+	session    *session
+	controller string
+	// machines are the manual machines, by the qualified names of their models.
+	machines map[string][]entity.MachineStatus
+}
+
+// findHosts asks a controller for the hosts that have its agents.
+func (s *session) findHosts(ctx context.Context, name string, ctrl *store.Controller) (*lentHosts, error) {
+	h := &lentHosts{s, name, map[string][]entity.MachineStatus{}}
+	if ctrl == nil || ctrl.Cloud == localCloud {
+		return h, nil // there is no controller, or no host reaches it
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, askHostsBound, fmt.Errorf("no answer within %v", askHostsBound))
+	defer cancel()
+	api, err := s.connectController(ctx, target{name: name, ctrl: ctrl})
+	if err != nil {
+		return h, err
+	}
+	defer api.Close()
+	models, err := api.Models(ctx)
+	if err != nil {
+		return h, err
+	}
+	for _, m := range models {
+		qualified := m.Owner + "/" + m.Name
+		err := h.inModel(ctx, qualified, func(api modelAPI) error {
+			status, err := api.Status(ctx)
+			if err != nil {
+				return err
+			}
+			for _, m := range status.AllMachines() {
+				if entity.IsManualInstance(m.InstanceID) {
+					h.machines[qualified] = append(h.machines[qualified], m)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+// inModel calls do with a connection to a model of the controller.
+func (h *lentHosts) inModel(ctx context.Context, model string, do func(modelAPI) error) error {
+	before := h.session.model
+	defer func() { h.session.model = before }()
+	h.session.model = h.controller + ":" + model
+	return h.session.withModel(ctx, do)
+}
+
+// names names the hosts.
+func (h *lentHosts) names() string {
+	var all []string
+	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
+		for _, m := range h.machines[model] {
+			all = append(all, hostOf(m))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// hostOf is a manual machine's host, as its user has named it.
+func hostOf(m entity.MachineStatus) string {
+	return cmp.Or(m.SSH, strings.TrimPrefix(m.InstanceID, entity.ManualInstance("")))
+}
+
+// leave destroys the machines, so that their agents leave the hosts, and waits for it. It says which
+// agents are left, and what removes each.
+func (h *lentHosts) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeoutCause(ctx, leaveHostsBound, fmt.Errorf("gave up after %v", leaveHostsBound))
+	defer cancel()
+	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
+		left := map[string]bool{}
+		for _, m := range h.machines[model] {
+			// An agent that is away hears nothing. One that was lost just now still counts as started.
+			left[m.ID] = m.Status.Status != entity.StatusStarted
+		}
+		err := h.inModel(ctx, model, func(api modelAPI) error { return leaveModel(ctx, api, left) })
+		for _, m := range h.machines[model] {
+			if !left[m.ID] {
+				continue
+			}
+			why := ""
+			if err != nil {
+				why = fmt.Sprintf(" (%v)", err)
+			}
+			h.session.note("The agent of machine %s on host %s has not left%s. To remove it, run there as root: %s", m.ID,
+				hostOf(m), why, uninstallCommand(m.ID))
+		}
+	}
+}
+
+// leaveModel destroys the manual machines of a model, and notes in left which are still there.
+func leaveModel(ctx context.Context, api modelAPI, left map[string]bool) error {
+	away := maps.Clone(left)
+	ids := slices.SortedFunc(maps.Keys(left), entity.CompareNatural)
+	for _, id := range ids {
+		left[id] = true
+	}
+	errs, _, err := api.DestroyMachines(ctx, entity.Destruction{Strength: entity.Force}, ids...)
+	for _, one := range errs {
+		err = cmp.Or(err, one)
+	}
+	if err != nil {
+		return err
+	}
+	changes := watchChanges(ctx, api.WatchStatus, 0)
+	for {
+		status, err := api.Status(ctx)
+		if err != nil {
+			return err
+		}
+		there := map[string]bool{}
+		for _, m := range status.AllMachines() {
+			there[m.ID] = true
+		}
+		waits := false
+		for _, id := range ids {
+			left[id] = there[id] || away[id]
+			waits = waits || there[id] && !away[id]
+		}
+		if !waits {
+			return nil
+		}
+		changes.next(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// toolsOf is the directory of programs for the users of a machine.
+func toolsOf(machine string) string {
+	return path.Join(entity.DataDir, "tools", entity.MachineTag(machine).String())
+}
+
+// uninstallCommand is the command that removes the agent of a manual machine from its host.
+func uninstallCommand(machine string) string {
+	return toolsOf(machine) + "/jujud uninstall " + cloudinit.AgentDir(machine)
+}

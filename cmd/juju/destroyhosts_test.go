@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// onLXD is a user whose controller is on LXD, with two hosts in its model: the agent of the second is
+// away.
+func onLXD(t *testing.T) (*user, *entity.ModelStatus) {
+	u := newUser(t)
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = lxdCloud })
+	u.ctrl.add("admin", "default")
+	started, down := entity.Status{Status: entity.StatusStarted}, entity.Status{Status: entity.StatusDown}
+	return u, &entity.ModelStatus{Machines: []entity.MachineStatus{
+		{ID: "0", InstanceID: "juju-0", Status: started},
+		{ID: "1", InstanceID: "manual:db", SSH: "root@db", Status: started},
+		{ID: "2", InstanceID: "manual:old", Status: down},
+	}}
+}
+
+const ofTwo = "The agent of machine 2 on host old has not left. To remove it, run there as root: " +
+	"/var/lib/juju/tools/machine-2/jujud uninstall /var/lib/juju/agents/machine-2\n"
+
+// Before a controller goes, the agents leave the hosts that users have added.
+func TestDestroyEnvironmentTakesItsAgentsOffHosts(t *testing.T) {
+	u, status := onLXD(t)
+	gone := &entity.ModelStatus{Machines: status.Machines[:1]}
+	u.fake.statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}, gone}
+	u.types("destroy-environment", "prod", "-y")
+	u.sees(0, "", "Removing the agents from hosts of yours: root@db, old\n"+ofTwo+
+		"Destroying controller \"prod\" with everything in it\nController \"prod\" is gone.\n")
+	u.asked("Status", "DestroyMachines with force after 0s [1 2]", "Status", "Status", "Status")
+}
+
+// Its user hears of the hosts before they decide.
+func TestDestroyEnvironmentAsksAboutHosts(t *testing.T) {
+	u, status := onLXD(t)
+	u.fake.statuses = []*entity.ModelStatus{status}
+	u.session.stdin = strings.NewReader("n\n")
+	u.types("destroy-environment", "prod")
+	const asks = "Its agents are removed from these hosts of yours: root@db, old.\n"
+	if !strings.Contains(u.err.String(), asks) || u.code != 1 {
+		t.Errorf("code %d: %s", u.code, u.err.String())
+	}
+	u.asked("Status")
+}
+
+// What the controller does not do, its user can do on the hosts.
+func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
+	u, status := onLXD(t)
+	u.fake.statuses = []*entity.ModelStatus{status}
+	u.fake.errs = []error{errors.New("no")}
+	u.types("destroy-environment", "prod", "-y")
+	if said := u.err.String(); u.code != 0 ||
+		!strings.Contains(said, "The agent of machine 1 on host root@db has not left (no). ") {
+		t.Errorf("code %d: %s", u.code, said)
+	}
+
+	u, _ = onLXD(t)
+	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return nil, errors.New("lost") }
+	u.types("destroy-environment", "prod", "-y")
+	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Controller "prod" does not say which hosts were `+
+		"added to it (lost). To remove the agent of one, run on it as root: /var/lib/juju/tools/machine-*/jujud uninstall "+
+		"/var/lib/juju/agents/machine-*\n") {
+		t.Errorf("code %d: %s", u.code, said)
+	}
+}

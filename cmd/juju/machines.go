@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/statusfmt"
+	"juju/state/entity"
+)
+
+func machinesCommand(s *session) *cobra.Command {
+	m := &machineList{status: status{session: s}}
+	cmd := &cobra.Command{
+		Use:     "machines",
+		Aliases: []string{"list-machines"},
+		Short:   "List the machines of a model",
+		Long: `List the machines of a model with their containers: the addresses, instance, base,
+availability zone and state of each.`,
+		Example: `  juju machines
+  juju machines --format yaml`,
+		Annotations: seeAlso("status", "show-machine", "add-machine"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			return m.run(cmd.Context(), nil)
+		},
+	}
+	m.flags(cmd, "tabular")
+	return cmd
+}
+
+func showMachineCommand(s *session) *cobra.Command {
+	m := &machineList{status: status{session: s}}
+	cmd := &cobra.Command{
+		Use:   "show-machine [MACHINE...]",
+		Short: "Show machines with their hardware and constraints",
+		Long: `Show machines, or all of a model, with their containers. Besides what juju machines
+lists, the output has the hardware and the constraints of each.`,
+		Example: `  juju show-machine 0
+  juju show-machine 0/lxd/1 --format json`,
+		Annotations: seeAlso("machines", "status", "explain"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
+	}
+	m.flags(cmd, "yaml")
+	return cmd
+}
+
+// A machineList is a command that shows machines only.
+type machineList struct {
+	status
+}
+
+func (m *machineList) flags(cmd *cobra.Command, format string) {
+	m.output.flags(cmd, format, listFormats...)
+	cmd.Flags().BoolVar(&m.utc, "utc", false, "show times in UTC")
+	m.modelFlag(cmd)
+}
+
+// run shows the machines with these IDs; all, if there are none.
+func (m *machineList) run(ctx context.Context, ids []string) error {
+	if err := checkListFormat(m.output.format); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !entity.IsValidMachine(id) {
+			return usagef("invalid machine %q", id)
+		}
+	}
+	options := statusfmt.Options{Location: time.Local,
+		Color: m.outTerminal && m.output.path == "" && m.getenv("NO_COLOR") == ""}
+	if m.utc {
+		options.Location = time.UTC
+	}
+	if options.Color {
+		options.Width = m.width()
+	}
+	all, err := m.read(ctx, nil)
+	if err != nil {
+		return err
+	}
+	shown := *all
+	if len(ids) > 0 {
+		if shown.Machines, err = chooseMachines(all, ids); err != nil {
+			return err
+		}
+	}
+	var text bytes.Buffer
+	if err := statusfmt.Machines(m.output.format)(&text, &shown, options); err != nil {
+		return err
+	}
+	write := m.write
+	if options.Color {
+		write = m.writeStyled
+	}
+	if err := write(m.output, text.Bytes()); err != nil {
+		return err
+	}
+	if len(shown.Machines) == 0 && m.output.format == "tabular" {
+		m.note("Model %q has no machines.", shown.Model.Name)
+	}
+	return nil
+}
+
+// chooseMachines returns the machines with these IDs, in the order of the status.
+func chooseMachines(status *entity.ModelStatus, ids []string) (chosen []entity.MachineStatus, err error) {
+	for _, one := range status.AllMachines() {
+		if slices.Contains(ids, one.ID) {
+			chosen = append(chosen, one)
+		}
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(chosen, func(m entity.MachineStatus) bool { return m.ID == id }) {
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "machine %s not found", id), "To list them: juju machines")
+		}
+	}
+	return chosen, nil
+}

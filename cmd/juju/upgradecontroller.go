@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/agent"
+	"juju/provider/cloudinit"
+	"juju/state/entity"
+)
+
+func upgradeControllerCommand(s *session) *cobra.Command {
+	u := &upgrade{session: s}
+	cmd := &cobra.Command{
+		Use:   "upgrade-controller",
+		Short: "Upgrade a controller to the version of this program",
+		Long: `Upgrade a controller to the version of this program: send it jujud and the programs of
+agents that are installed beside juju. The controller checks that they run, and begins
+again with them. If it does not come up, the programs from before run again, and the
+command says why. You must be a superuser of the controller.
+
+Agents stay as they are and go on working. Upgrade them model by model, with juju
+upgrade-model.
+
+A build of the same version with other programs counts as an upgrade. A downgrade is not
+supported, since the controller's store may have changed.`,
+		Example: `  juju upgrade-controller --dry-run
+  juju upgrade-controller
+  juju upgrade-controller -c prod`,
+		Annotations: seeAlso("upgrade-model", "status", "version"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			_, t, err := s.readTarget()
+			if err != nil {
+				return err
+			}
+			return u.controller(cmd.Context(), t)
+		},
+	}
+	u.flags(cmd)
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+// An upgradeAPI is what commands call about upgrades at a controller.
+type upgradeAPI interface {
+	ControllerPrograms(ctx context.Context) (entity.ControllerPrograms, error)
+	UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (string, error)
+}
+
+// An uploadProgramsAPI is what they call at the controller's own model.
+type uploadProgramsAPI interface {
+	UploadPrograms(ctx context.Context, archive io.Reader, p entity.Programs) error
+}
+
+type upgrade struct {
+	*session
+	version string
+	dryRun  bool
+}
+
+func (u *upgrade) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&u.version, "agent-version", "", "refuse to upgrade to any `VERSION` but this")
+	cmd.Flags().StringVar(&u.version, "version", "", "")
+	cmd.Flags().Lookup("version").Hidden = true
+	cmd.Flags().BoolVar(&u.dryRun, "dry-run", false, "only say what would be done")
+}
+
+// noUpgrade tells the user that there is nothing to do, which is no error.
+func (u *upgrade) noUpgrade() { u.note("no upgrades available") }
+
+// wouldUpgrade says what a dry run would have done.
+func (u *upgrade) wouldUpgrade(version, command string) {
+	u.note("best version:\n    %s\nupgrade to this version by running\n    juju %s", version, command)
+}
+
+// upgradeBound is how long a controller may take to come back with other programs. It may have to
+// change all that is stored.
+const upgradeBound = 10 * time.Minute
+
+// controller upgrades a controller.
+func (u *upgrade) controller(ctx context.Context, t target) error {
+	if u.version != "" && u.version != agent.Version {
+		if _, err := entity.CompareVersions(u.version, u.version); err != nil {
+			return usageError{err}
+		}
+		return entity.WithHint(entity.Errorf(entity.NotFound, "no matching agent versions available"),
+			"A controller is upgraded with the programs of the juju that asks for it, and this is juju %s.", agent.Version)
+	}
+	api, err := u.connectController(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer func() { api.Close() }()
+	now, err := api.ControllerPrograms(ctx)
+	if err != nil {
+		return err
+	}
+	if order, err := entity.CompareVersions(agent.Version, now.Version); err != nil {
+		return err
+	} else if order < 0 {
+		return entity.WithHint(entity.Errorf(entity.Invalid,
+			"cannot upgrade controller %q to %s: its version is %s, and a downgrade is not supported", t.name, agent.Version,
+			now.Version), "Install juju %s here", now.Version)
+	}
+	archive, want, err := packPrograms()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(archive.Name())
+	defer archive.Close()
+	if want == now.Programs {
+		u.noUpgrade()
+		return nil
+	}
+	own, err := u.findModel(ctx, t, api, "controller")
+	if err != nil {
+		return err
+	}
+	if u.dryRun {
+		if _, err := api.UpgradeModel(ctx, own.UUID, want, true); err != nil {
+			return err
+		}
+		u.wouldUpgrade(want.Version, "upgrade-controller")
+		return nil
+	}
+	p := u.progress("Upgrading controller %q from %s to %s", t.name, now.Version, want.Version)
+	defer p.done()
+	u.model = t.name + ":" + own.Owner + "/" + own.Name
+	if err := u.withModel(ctx, func(at modelAPI) error { return at.UploadPrograms(ctx, archive, want) }); err != nil {
+		return err
+	}
+	if _, err := api.UpgradeModel(ctx, own.UUID, want, false); err != nil {
+		return err
+	}
+	api.Close() // the controller waits for that
+	if err := u.follow(ctx, t, want); err != nil {
+		return err
+	}
+	p.done()
+	u.note("Controller %q is upgraded to %s. To upgrade the agents of a model: juju upgrade-model -m MODEL", t.name,
+		want.Version)
+	return nil
+}
+
+// follow waits until the controller runs other programs, or has gone back to those from before.
+func (u *upgrade) follow(ctx context.Context, t target, want entity.Programs) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, upgradeBound,
+		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.name, upgradeBound))
+	defer cancel()
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		now, err := u.programs(ctx, t)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && !errors.Is(err, entity.Unavailable):
+			return err
+		case err == nil && now.Programs == want:
+			return nil
+		case err == nil && now.Failed != nil && now.Failed.Programs == want:
+			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.name, want.Version, now.Failed.Error),
+				"It runs %s again, as before.", now.Version)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (u *upgrade) programs(ctx context.Context, t target) (now entity.ControllerPrograms, err error) {
+	api, err := u.connectController(ctx, t)
+	if err != nil {
+		return now, err
+	}
+	defer api.Close()
+	return api.ControllerPrograms(ctx)
+}
+
+// packPrograms makes the archive of the programs beside this one, in a temporary file that the caller
+// removes. Their version is this program's; the controller checks that.
+func packPrograms() (*os.File, entity.Programs, error) {
+	want := entity.Programs{Version: agent.Version}
+	if err := checkPrograms(); err != nil {
+		return nil, want, err
+	}
+	dir, err := programsDir()
+	if err != nil {
+		return nil, want, err
+	}
+	file, err := os.CreateTemp("", "juju-programs-*")
+	if err != nil {
+		return nil, want, fmt.Errorf("cannot pack the programs: %w", err)
+	}
+	sum := sha256.New()
+	err = cloudinit.WriteArchive(io.MultiWriter(file, sum), dir, cloudinit.Programs...)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, want, fmt.Errorf("cannot pack the programs: %w", err)
+	}
+	want.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return file, want, nil
+}
+
+func upgradeModelCommand(s *session) *cobra.Command {
+	u := &upgrade{session: s}
+	cmd := &cobra.Command{
+		Use:     "upgrade-model",
+		Aliases: []string{"upgrade-juju"},
+		Short:   "Upgrade the agents of a model to the version of its controller",
+		Long: `Upgrade the agents of a model to the version of its controller, which is upgraded first:
+juju upgrade-controller. For the controller's own model this is upgrade-controller.
+
+The agent of each machine downloads the programs, checks that they run, and begins again
+with them. So do the agents of its units, each between two hooks: a unit whose hook is
+running, or has failed, loses nothing. An agent that can't run the new programs goes on
+with the old ones.
+
+"juju status --format yaml" shows the version of each agent, and which have yet to be
+upgraded or can't be. Agents of both versions work together meanwhile.`,
+		Example: `  juju upgrade-model --dry-run
+  juju upgrade-model
+  juju upgrade-model -m prod:web`,
+		Annotations: seeAlso("upgrade-controller", "status", "version"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			return u.run(cmd.Context())
+		},
+	}
+	u.flags(cmd)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func (u *upgrade) run(ctx context.Context) error {
+	_, t, err := u.readModelTarget()
+	if err != nil {
+		return err
+	}
+	if t.ctrl.Unqualify(t.model) == "controller" {
+		return u.controller(ctx, t)
+	}
+	api, err := u.connectController(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	model, err := u.findModel(ctx, t, api, t.model)
+	if err != nil {
+		return err
+	}
+	version, err := api.UpgradeModel(ctx, model.UUID, entity.Programs{Version: u.version}, u.dryRun)
+	switch {
+	case errors.Is(err, entity.AlreadyExists):
+		u.noUpgrade()
+		if order, err := entity.CompareVersions(agent.Version, version); err == nil && order > 0 {
+			u.note("The controller has %s, and this is juju %s. To upgrade it first: juju upgrade-controller", version,
+				agent.Version)
+		}
+		return nil
+	case err != nil:
+		return err
+	case u.dryRun:
+		u.wouldUpgrade(version, "upgrade-model")
+		return nil
+	}
+	u.note("started upgrade to %s", version)
+	u.note("The agents of model %q follow; to see them: juju status --format yaml", model.Name)
+	return nil
+}

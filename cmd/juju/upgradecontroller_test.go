@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"juju/state/entity"
+)
+
+func (f *fakeController) ControllerPrograms(context.Context) (entity.ControllerPrograms, error) {
+	return f.programs, nil
+}
+
+func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.Programs, dryRun bool) (string, error) {
+	f.calls = append(f.calls, fmt.Sprintf("UpgradeModel %s %q %v", uuid, to.Version, dryRun))
+	return f.programs.Version, f.err
+}
+
+func (f *fakeModel) UploadPrograms(context.Context, io.Reader, entity.Programs) error { return nil }
+
+func TestUpgradeModel(t *testing.T) {
+	u := newUser(t)
+	u.ctrl.add("admin", "default")
+	u.ctrl.programs.Version = "0.2.0"
+	u.types("upgrade-juju", "--dry-run")
+	u.sees(0, "", "best version:\n    0.2.0\nupgrade to this version by running\n    juju upgrade-model\n")
+	u.types("upgrade-juju")
+	u.sees(0, "", "started upgrade to 0.2.0\nThe agents of model \"default\" follow; "+
+		"to see them: juju status --format yaml\n")
+	u.types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0", "-q")
+	u.sees(0, "", "")
+	u.ctrl.err = entity.Errorf(entity.AlreadyExists, "no upgrades available")
+	u.types("upgrade-model")
+	u.sees(0, "", "no upgrades available\n")
+	u.ctrl.programs.Version = "0.0.9"
+	u.types("upgrade-model")
+	u.sees(0, "", "no upgrades available\n"+
+		"The controller has 0.0.9, and this is juju 0.1.0. To upgrade it first: juju upgrade-controller\n")
+	want := []string{`UpgradeModel default-uuid "" true`, `UpgradeModel default-uuid "" false`,
+		`UpgradeModel default-uuid "0.2.0" false`, `UpgradeModel default-uuid "" false`, `UpgradeModel default-uuid "" false`}
+	if !slices.Equal(u.ctrl.calls, want) {
+		t.Errorf("asked %q", u.ctrl.calls)
+	}
+	u.types("upgrade-model", "0.2.0")
+	u.sees(2, "", "ERROR unrecognized args: [\"0.2.0\"]\nFor usage: juju help upgrade-model\n")
+}
+
+// A controller that is newer, or another version than this program's, is refused before anything is
+// sent. upgrade-model does the same for the controller's own model.
+func TestUpgradeControllerRefusals(t *testing.T) {
+	for name, command := range map[string][]string{
+		"upgrade-controller": {"upgrade-controller"}, "upgrade-model": {"upgrade-juju", "-m", "controller"},
+	} {
+		u := newUser(t)
+		u.ctrl.add("admin", "controller")
+		u.ctrl.programs.Version = "0.2.0"
+		u.types(command...)
+		u.sees(1, "", "ERROR cannot upgrade controller \"prod\" to 0.1.0: its version is 0.2.0, and a downgrade is not supported\n"+
+			"Install juju 0.2.0 here\n")
+		u.types(append(command, "--agent-version", "0.3.0")...)
+		u.sees(1, "", "ERROR no matching agent versions available\n"+
+			"A controller is upgraded with the programs of the juju that asks for it, and this is juju 0.1.0.\n")
+		u.types(append(command, "--agent-version", "new")...)
+		u.sees(2, "", "ERROR invalid version \"new\"\nFor usage: juju help "+name+"\n")
+		if len(u.ctrl.calls) > 0 {
+			t.Errorf("asked %q", u.ctrl.calls)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package lxd
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/canonical/lxd/shared/api"
+
+	"juju/state/entity"
+)
+
+// The keys, in the configuration of networks and ACLs, that are ours.
+const (
+	aclsKey     = "security.acls"
+	defaultsKey = "user.juju-acl-defaults" // which of defaultActions we have set on a network
+	peersKey    = "user.juju-peers"
+)
+
+// defaultActions are the keys, in the configuration of networks, of what LXD does with traffic that
+// no rule of an ACL is about. Without them it rejects that.
+var defaultActions = []string{"security.acls.default.egress.action", "security.acls.default.ingress.action"}
+
+// bridgeACLs is the part of LXD's API without which it has no ACLs of bridges.
+const bridgeACLs = "network_bridge_acl"
+
+func aclPath(name string) string { return "/1.0/network-acls/" + url.PathEscape(name) }
+
+// hasACLs returns a NotSupported error if LXD is too old.
+func (c *Cloud) hasACLs(ctx context.Context) error {
+	server, err := c.server(ctx)
+	if err == nil && !slices.Contains(server.APIExtensions, bridgeACLs) {
+		err = entity.Errorf(entity.NotSupported, "LXD %s has no ACLs of bridges", server.Environment.ServerVersion)
+	}
+	return err
+}
+
+// putACL gives the model's ACL these rules, for a caller that has its lock. It makes the ACL if there
+// is none, and deletes one that would have no rules.
+func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, peers []string) error {
+	c, name := e.cloud, e.aclName()
+	if len(rules) == 0 {
+		return c.endACL(ctx, name)
+	}
+	put := api.NetworkACLPut{
+		Description: "juju firewall of model " + e.config.Model, Ingress: rules, Egress: []api.NetworkACLRule{},
+		Config: map[string]string{controllerKey: e.config.Controller, modelKey: e.config.Model,
+			peersKey: strings.Join(peers, ",")},
+	}
+	var acl api.NetworkACL
+	etag, err := c.client.getTagged(ctx, aclPath(name), nil, &acl)
+	switch {
+	case isGone(err):
+		_, err = c.client.do(ctx, http.MethodPost, "/1.0/network-acls", nil, api.NetworkACLsPost{
+			NetworkACLPost: api.NetworkACLPost{Name: name}, NetworkACLPut: put})
+	case err == nil && !c.owns(acl.Config, e.config.Model):
+		err = entity.Errorf(entity.Invalid, "LXD has an ACL %s that is not ours", name)
+	case err == nil && (!slices.Equal(acl.Ingress, rules) || acl.Config[peersKey] != put.Config[peersKey]):
+		_, err = c.client.doIf(ctx, http.MethodPut, aclPath(name), nil, etag, put)
+	}
+	return err
+}
+
+// dropRules removes the rules of containers that are gone.
+func (e *environ) dropRules(ctx context.Context, gone []string) error {
+	if e.cloud.hasACLs(ctx) != nil {
+		return nil
+	}
+	unlock, err := e.cloud.busy.Lock(ctx, e.aclName())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var acl api.NetworkACL
+	if err := e.cloud.client.get(ctx, aclPath(e.aclName()), nil, &acl); isGone(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(slices.Clone(acl.Ingress), func(r api.NetworkACLRule) bool {
+		return slices.Contains(gone, r.Description)
+	})
+	if len(left) == len(acl.Ingress) {
+		return nil
+	}
+	return e.putACL(ctx, left, list(acl.Config[peersKey]))
+}
+
+// list splits a list of LXD's.
+func list(text string) (all []string) {
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// attachACL attaches an ACL to a network. If it is the first one there, everything that no ACL is
+// about stays allowed.
+func (c *Cloud) attachACL(ctx context.Context, network, acl string) error {
+	return c.changeNetwork(ctx, network, func(config map[string]string) bool {
+		acls := list(config[aclsKey])
+		if slices.Contains(acls, acl) {
+			return false
+		}
+		if len(acls) == 0 {
+			var set []string
+			for _, key := range defaultActions {
+				if config[key] == "" {
+					config[key] = "allow"
+					set = append(set, key)
+				}
+			}
+			config[defaultsKey] = strings.Join(set, ",")
+		}
+		config[aclsKey] = strings.Join(append(acls, acl), ",")
+		return true
+	})
+}
+
+// detachACL undoes attachACL.
+func (c *Cloud) detachACL(ctx context.Context, network, acl string) error {
+	return c.changeNetwork(ctx, network, func(config map[string]string) bool {
+		acls := list(config[aclsKey])
+		at := slices.Index(acls, acl)
+		if at < 0 {
+			return false
+		}
+		acls = slices.Delete(acls, at, at+1)
+		config[aclsKey] = strings.Join(acls, ",")
+		if len(acls) == 0 {
+			for _, key := range append(list(config[defaultsKey]), aclsKey, defaultsKey) {
+				delete(config, key)
+			}
+		}
+		return true
+	})
+}
+
+// networkTries is how often a change of a network is tried when others change it too.
+const networkTries = 10
+
+// changeNetwork changes a network's configuration, unless edit says that there is nothing to change.
+func (c *Cloud) changeNetwork(ctx context.Context, name string, edit func(map[string]string) bool) (err error) {
+	path := "/1.0/networks/" + url.PathEscape(name)
+	for range networkTries {
+		var n api.Network
+		etag, err2 := c.client.getTagged(ctx, path, nil, &n)
+		if err2 != nil || !edit(n.Config) {
+			return err2
+		}
+		_, err = c.client.doIf(ctx, http.MethodPut, path, nil, etag,
+			api.NetworkPut{Config: n.Config, Description: n.Description})
+		var r *refusal
+		if !errors.As(err, &r) || r.status != http.StatusPreconditionFailed {
+			break
+		}
+	}
+	return err
+}
+
+// endACL detaches and deletes an ACL; nil if there is none.
+func (c *Cloud) endACL(ctx context.Context, name string) error {
+	if err := c.client.get(ctx, aclPath(name), nil, nil); isGone(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	networks, err := c.networks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range networks {
+		if slices.Contains(list(n.Config[aclsKey]), name) {
+			if err := c.detachACL(ctx, n.Name, name); err != nil && !isGone(err) {
+				return err
+			}
+		}
+	}
+	if _, err = c.client.do(ctx, http.MethodDelete, aclPath(name), nil, nil); isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// endACLs deletes the ACLs of a model, or with "" those of the controller.
+func (c *Cloud) endACLs(ctx context.Context, model string) error {
+	all, err := c.acls(ctx, model)
+	for _, name := range all {
+		if err == nil {
+			err = c.endACL(ctx, name)
+		}
+	}
+	return err
+}
+
+// acls returns the names of the ACLs of a model, or with "" those of the controller.
+func (c *Cloud) acls(ctx context.Context, model string) (names []string, err error) {
+	err = c.hasACLs(ctx)
+	if errors.Is(err, entity.NotSupported) {
+		return nil, nil
+	}
+	var all []api.NetworkACL
+	if err == nil {
+		err = c.client.get(ctx, "/1.0/network-acls", recursion(1), &all)
+	}
+	for _, acl := range all {
+		if c.owns(acl.Config, model) {
+			names = append(names, acl.Name)
+		}
+	}
+	return names, err
+}

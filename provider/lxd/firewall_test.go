@@ -1,0 +1,232 @@
+package lxd
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/canonical/lxd/shared/api"
+	"github.com/google/go-cmp/cmp"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// reaches reports whether the host can connect to a port.
+func reaches(address string, port int) bool {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(address, fmt.Sprint(port)), 3*time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
+// The host and other networks reach the ports that are open, and no others. Containers of one bridge
+// reach all of each other's, and what they ask for is answered.
+func TestFirewall(t *testing.T) {
+	c, outer, ctx := tiny(t, ownBridge(t)), tiny(t, nil), within(t)
+	e := environOf(t, c)
+	start := func(c *Cloud, machine string) provider.Instance {
+		t.Helper()
+		inst, err := environOf(t, c).StartInstance(ctx, params(machine, "n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.exec(ctx, inst.ID, "sh", "-c",
+			"for port in 22 8080 9090; do busybox httpd -p $port -h /; done"); err != nil {
+			t.Fatal(err)
+		}
+		return inst
+	}
+	one, two, other := start(c, "1"), start(c, "2"), start(outer, "3")
+	// fromWithin reports whether a container can connect to a port of the first one.
+	fromWithin := func(c *Cloud, id string, port int) bool {
+		t.Helper()
+		status, err := c.exec(ctx, id, "sh", "-c", `busybox nc -w 3 "$1" "$2" </dev/null`, "sh", one.Addresses[0],
+			fmt.Sprint(port))
+		if status == 0 && err != nil {
+			t.Error(err)
+		}
+		return status == 0
+	}
+	set := func(rules provider.Ingress) {
+		t.Helper()
+		if err := e.SetIngress(ctx, rules); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string, open ...int) {
+		t.Helper()
+		for _, port := range []int{22, 8080, 9090} {
+			want := slices.Contains(open, port)
+			if got := reaches(one.Addresses[0], port); got != want {
+				t.Errorf("%s: the host reaches port %d: %v", when, port, got)
+			}
+			if got := fromWithin(outer, other.ID, port); got != want {
+				t.Errorf("%s: another network reaches port %d: %v", when, port, got)
+			}
+			if !fromWithin(c, two.ID, port) {
+				t.Errorf("%s: the other container does not reach port %d", when, port)
+			}
+		}
+	}
+	check("without rules", 22, 8080, 9090)
+	set(provider.Ingress{Ports: map[string][]entity.PortRange{one.ID: nil, two.ID: nil}})
+	check("nothing is open", 22)
+	set(provider.Ingress{Ports: map[string][]entity.PortRange{
+		one.ID: {{From: 8080, To: 8081, Protocol: "tcp"}}, two.ID: nil}})
+	check("8080 is open", 22, 8080)
+	set(provider.Ingress{Ports: map[string][]entity.PortRange{one.ID: {{From: 9090, To: 9090, Protocol: "udp"}}},
+		Peers: other.Addresses})
+	if reaches(one.Addresses[0], 9090) || !fromWithin(outer, other.ID, 9090) {
+		t.Error("a peer does not reach a port that is not open, or the host does")
+	}
+	set(provider.Ingress{})
+	check("without rules again", 22, 8080, 9090)
+	for _, err := range []error{e.Destroy(ctx), environOf(t, outer).Destroy(ctx)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Rules on a network that has an ACL of its user's come and go, and leave that as it was. Rules of
+// a container that was removed behind our back are told.
+func TestFirewallLeavesNetworksAsTheyWere(t *testing.T) {
+	c, ctx := tiny(t, ownBridge(t)), within(t)
+	e, top := environOf(t, c), rawClient(socket(t), "")
+	network := func() map[string]string {
+		t.Helper()
+		all, err := c.networks(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[testBridge].Config
+	}
+	inst, err := e.StartInstance(ctx, params("1", "n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := network()
+	rules := provider.Ingress{Ports: map[string][]entity.PortRange{inst.ID: {{From: 80, To: 80, Protocol: "tcp"}}}}
+	if err := e.SetIngress(ctx, rules); err != nil {
+		t.Fatal(err)
+	}
+	if config := network(); config[aclsKey] != e.aclName() || config[defaultActions[1]] != "allow" {
+		t.Errorf("the network has %v", config)
+	}
+	// What someone else has changed is seen, and mended.
+	if err := c.detachACL(ctx, testBridge, e.aclName()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, network()); diff != "" {
+		t.Errorf("the network (-before +after):\n%s", diff)
+	}
+	if got, err := e.Ingress(ctx); err != nil || len(got.Ports) > 0 {
+		t.Errorf("rules that are not attached: %v (%v)", got, err)
+	}
+	theirs := testBridge + "-theirs"
+	if _, err := top.do(ctx, http.MethodPost, "/1.0/network-acls", nil, api.NetworkACLsPost{
+		NetworkACLPost: api.NetworkACLPost{Name: theirs}}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		err := c.changeNetwork(ctx, testBridge, func(config map[string]string) bool {
+			delete(config, aclsKey)
+			delete(config, defaultActions[0])
+			return true
+		})
+		if _, err2 := top.do(ctx, http.MethodDelete, aclPath(theirs), nil, nil); err != nil || err2 != nil {
+			t.Error(err, err2)
+		}
+	}()
+	if err := c.changeNetwork(ctx, testBridge, func(config map[string]string) bool {
+		config[aclsKey], config[defaultActions[0]] = theirs, "allow"
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	before = network()
+	if err := e.SetIngress(ctx, rules); err != nil {
+		t.Fatal(err)
+	}
+	if config := network(); config[aclsKey] != theirs+","+e.aclName() || config[defaultActions[1]] != "" {
+		t.Errorf("the network has %v", config)
+	}
+	if got, err := e.Ingress(ctx); err != nil || !got.Equal(rules.Normal()) {
+		t.Errorf("rules after they were attached again: %v (%v)", got, err)
+	}
+	if err := c.remove(ctx, inst.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := e.Ingress(ctx); err != nil || !got.Equal(rules.Normal()) {
+		t.Errorf("rules of a container that is gone: %v (%v)", got, err)
+	}
+	if err := e.StopInstances(ctx, inst.ID); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(before, network()); diff != "" {
+		t.Errorf("the network (-before +after):\n%s", diff)
+	}
+}
+
+// A network that LXD does not manage can't be filtered.
+func TestFirewallNeedsABridge(t *testing.T) {
+	networks := map[string]api.Network{
+		"lxdbr0": {Name: "lxdbr0", Type: "bridge", Managed: true}, "br0": {Name: "br0", Type: "bridge"},
+		"ovn0": {Name: "ovn0", Type: "ovn", Managed: true},
+	}
+	for name, ok := range map[string]bool{"lxdbr0": true, "br0": false, "ovn0": false, "eth7": false} {
+		for _, key := range []string{"network", "parent"} {
+			found, err := bridges(map[string]map[string]string{"eth0": {"type": "nic", key: name}, "root": {"type": "disk"}},
+				networks)
+			if ok != (err == nil && len(found) == 1) || !ok && (!errors.Is(err, entity.NotSupported) ||
+				!strings.Contains(err.Error(), name)) {
+				t.Errorf("%s %s: %v, %v", key, name, found, err)
+			}
+		}
+	}
+}
+
+func TestRulesOfAContainer(t *testing.T) {
+	s := sighting{name: "c",
+		addresses: []netip.Addr{netip.MustParseAddr("10.0.0.7"), netip.MustParseAddr("10.0.0.8"),
+			netip.MustParseAddr("fd00::7")},
+		networks: []api.Network{{NetworkPut: api.NetworkPut{Config: map[string]string{"ipv4.address": "10.0.0.1/2",
+			"ipv6.address": "fd00::1/2"}}}}}
+	reject := func(source, to, protocol, ports, state string) api.NetworkACLRule {
+		return api.NetworkACLRule{Action: "reject", Source: source, Destination: to, Protocol: protocol, DestinationPort: ports,
+			Description: "c", State: state}
+	}
+	const v4, v6 = "10.0.0.1/32,64.0.0.0/2,128.0.0.0/1", "fd00::1/128,::/1,8000::/2"
+	open := []entity.PortRange{{From: 22, To: 80, Protocol: "tcp"}, {From: 1, To: 65535, Protocol: "udp"}}
+	want := []api.NetworkACLRule{
+		reject(v4, "10.0.0.7,10.0.0.8", "tcp", "1-21,81-65535", "enabled"),
+		reject(v4, "10.0.0.7,10.0.0.8", "udp", "", "disabled"),
+		reject(v6, "fd00::7", "tcp", "1-21,81-65535", "enabled"),
+		reject(v6, "fd00::7", "udp", "", "disabled"),
+	}
+	rules := s.rules(open, nil)
+	if diff := cmp.Diff(want, rules); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(open, opened(rules)); diff != "" {
+		t.Errorf("what they leave open (-want +got):\n%s", diff)
+	}
+	peers := []string{"64.0.0.0", "128.0.0.1", "8000::"}
+	for _, rule := range s.rules(open, peers) {
+		for _, peer := range peers {
+			for _, source := range list(rule.Source) {
+				if netip.MustParsePrefix(source).Contains(netip.MustParseAddr(peer)) {
+					t.Errorf("%s is rejected from %s", peer, source)
+				}
+			}
+		}
+	}
+}

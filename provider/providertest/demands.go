@@ -1,0 +1,237 @@
+package providertest
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+func testRefusals(t *testing.T, w *world) {
+	conflict, err := entity.ParseConstraints("instance-type=big mem=4G")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]func(*provider.StartParams){
+		"placement":   func(p *provider.StartParams) { p.Placement = w.Profile.OtherPlacement },
+		"constraints": func(p *provider.StartParams) { p.Constraints = conflict },
+		"controller":  func(p *provider.StartParams) { p.Controller = ModelA },
+		"model":       func(p *provider.StartParams) { p.Model = ModelB },
+		"machine":     func(p *provider.StartParams) { p.MachineID = "../0" },
+		"nonce":       func(p *provider.StartParams) { p.Nonce = "" },
+	} {
+		p := w.params("0", "n")
+		bad(&p)
+		_, err := w.a.StartInstance(w.ctx, p)
+		if err != nil && strings.Contains(err.Error(), "cannot start") {
+			t.Errorf("start with a bad %s: %v; that it was a start that failed is for the caller to say", name, err)
+		}
+		if !errors.Is(err, entity.Invalid) || provider.IsRetryable(err) {
+			t.Errorf("start with a bad %s: got error %v, want one that is Invalid", name, err)
+		}
+	}
+	for name, bad := range map[string]provider.PrecheckParams{
+		"placement":   {Placement: w.Profile.OtherPlacement},
+		"constraints": {Constraints: conflict},
+	} {
+		if err := w.a.PrecheckInstance(w.ctx, bad); !errors.Is(err, entity.Invalid) {
+			t.Errorf("precheck of a bad %s: got error %v, want one that is Invalid", name, err)
+		}
+	}
+	if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{}); err != nil {
+		t.Errorf("precheck without demands: %v", err)
+	}
+	if all := w.list(t, w.a); len(all) != 0 {
+		t.Errorf("what was refused is there: %v", all)
+	}
+	w.agents(t)
+}
+
+// A cloud accepts the series that it lists, and no others.
+func testSeries(t *testing.T, w *world) {
+	have, err := w.a.Series(w.ctx)
+	if err != nil || len(have) == 0 || slices.Contains(have, w.Profile.OtherSeries) {
+		t.Fatalf("the cloud has series %v (%v), want some that are not %s", have, err, w.Profile.OtherSeries)
+	}
+	for _, series := range have {
+		if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Series: series}); err != nil {
+			t.Errorf("precheck of series %s, which the cloud has: %v", series, err)
+		}
+	}
+	err = w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Series: w.Profile.OtherSeries})
+	if !errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), have[0]) {
+		t.Errorf("precheck of series %s: got error %v, want one that is Invalid and names what the cloud has",
+			w.Profile.OtherSeries, err)
+	}
+}
+
+// Demands that a cloud may be able to meet, and those that none can. A demand that stands for a limit is
+// so small that every host meets it, and differs from what an instance has without it.
+var (
+	modest = map[string]string{
+		entity.ConstraintAllocatePublicIP: "true",
+		entity.ConstraintContainer:        "lxd",
+		entity.ConstraintCores:            "1",
+		entity.ConstraintCPUPower:         "7",
+		entity.ConstraintImageID:          "i",
+		entity.ConstraintInstanceRole:     "r",
+		entity.ConstraintInstanceType:     "c1-m0.25",
+		entity.ConstraintMem:              "1200M",
+		entity.ConstraintRootDisk:         "9000M",
+		entity.ConstraintRootDiskSource:   "p",
+		entity.ConstraintSpaces:           "db",
+		entity.ConstraintTags:             "fast",
+		entity.ConstraintVirtType:         "kvm",
+		entity.ConstraintZones:            "a",
+	}
+	impossible = map[string]string{
+		entity.ConstraintCores:          "9999",
+		entity.ConstraintInstanceType:   "huge",
+		entity.ConstraintMem:            "500T",
+		entity.ConstraintRootDisk:       "9999P",
+		entity.ConstraintRootDiskSource: "nowhere",
+		entity.ConstraintVirtType:       "abacus",
+		entity.ConstraintZones:          "nowhere",
+	}
+)
+
+// effect returns what a constraint does on the cloud under test.
+func (w *world) effect(key string) Effect {
+	c := w.Profile.Constraints[key]
+	if slices.Contains(w.Otherwise, key) {
+		return c.Otherwise
+	}
+	return c.Effect
+}
+
+func demand(t *testing.T, text string) entity.Constraints {
+	t.Helper()
+	c, err := entity.ParseConstraints(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func testConstraints(t *testing.T, w *world) {
+	rules, err := w.a.ConstraintRules(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var limits []string
+	for _, key := range entity.ConstraintKeys() {
+		text := key + "=" + modest[key]
+		have := rules.Values[key]
+		if len(have) > 0 {
+			text = key + "=" + have[0]
+		}
+		effect := w.effect(key)
+		ignored, err := rules.Check(demand(t, text))
+		if err != nil || slices.Contains(ignored, key) != (effect == Ignored || effect == Unlimited) {
+			t.Errorf("of %s the cloud ignores %q (%v); its profile says: %s", text, ignored, err, effect)
+		}
+		if effect != ChosenAtStart && (effect != Chosen || len(have) > 0) {
+			if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Constraints: demand(t, text)}); err != nil {
+				t.Errorf("precheck of %s: %v; its profile says: %s", text, err, effect)
+			}
+		}
+		switch effect {
+		case Limit, Given:
+			limits = append(limits, text)
+		case Chosen, Checked, Unlimited, Ignored, NoEffect, ChosenAtStart:
+		default:
+			t.Errorf("the profile does not say what %s does", key)
+		}
+		if refusedAtOnce(effect) || effect == ChosenAtStart {
+			w.testImpossible(t, key, rules, effect)
+		} else if value := impossible[key]; value != "" {
+			if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Constraints: demand(t, key+"="+value)}); err != nil {
+				t.Errorf("precheck of %s=%s: %v; its profile says: %s", key, value, err, effect)
+			}
+		}
+	}
+	if all := w.list(t, w.a); len(all) != 0 {
+		t.Errorf("what was refused is there: %v", all)
+	}
+	if len(limits) == 0 {
+		return
+	}
+	p := w.params("0", "n")
+	p.Constraints = demand(t, strings.Join(limits, " "))
+	inst, err := w.a.StartInstance(w.ctx, p)
+	if err != nil {
+		t.Fatalf("start with %s: %v", p.Constraints, err)
+	}
+	for key, has := range map[string]uint64{entity.ConstraintCores: inst.Hardware.Cores,
+		entity.ConstraintMem: inst.Hardware.Mem, entity.ConstraintRootDisk: inst.Hardware.RootDisk} {
+		if want := p.Constraints.Number(key); want != 0 && has != want {
+			t.Errorf("started with %s, the instance has %s", p.Constraints, inst.Hardware)
+		}
+	}
+	w.stop(t, w.a, inst.ID)
+}
+
+// refusedAtOnce reports whether a demand that can't be met is refused before a machine is recorded.
+func refusedAtOnce(e Effect) bool { return e == Limit || e == Chosen || e == Checked || e == Unlimited }
+
+// testImpossible checks that a demand that can't be met is refused for good.
+func (w *world) testImpossible(t *testing.T, key string, rules entity.ConstraintRules, effect Effect) {
+	t.Helper()
+	text := key + "=" + impossible[key]
+	if key == entity.ConstraintArch {
+		text = key + "=s390x"
+		if slices.Contains(rules.Values[key], "s390x") {
+			text = key + "=riscv64"
+		}
+	}
+	err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Constraints: demand(t, text)})
+	if effect != ChosenAtStart && !errors.Is(err, entity.Invalid) {
+		t.Errorf("precheck of %s: got error %v, want one that is Invalid; its profile says: %s", text, err, effect)
+	}
+	p := w.params("0", "n")
+	p.Constraints = demand(t, text)
+	if _, err := w.a.StartInstance(w.ctx, p); !errors.Is(err, entity.Invalid) || provider.IsRetryable(err) {
+		t.Errorf("start with %s: got error %v, want one that is Invalid; its profile says: %s", text, err, effect)
+	}
+}
+
+func testStorage(t *testing.T, w *world) {
+	inst := w.start(t, w.a, "0", "n")
+	for i, pool := range []string{w.Profile.Cloud, entity.PoolRootFS} {
+		p := provider.FilesystemParams{Storage: fmt.Sprint("data/", i), Size: 1, Instance: inst.ID,
+			Pool: entity.StoragePool{Name: pool, Provider: pool}}
+		f, err := w.a.CreateFilesystem(w.ctx, p)
+		if err != nil || f.ID == "" || f.Size < p.Size {
+			t.Fatalf("pool %s: made %+v (%v)", pool, f, err)
+		}
+		if again, err := w.a.CreateFilesystem(w.ctx, p); again != f || err != nil {
+			t.Errorf("pool %s: made again, it is %+v (%v), want %+v", pool, again, err, f)
+		}
+		at := provider.AttachmentParams{Filesystem: f.ID, Instance: inst.ID, Mount: fmt.Sprint("/srv/", i)}
+		for range 2 {
+			location, err := w.a.AttachFilesystem(w.ctx, at)
+			if err != nil || path.Base(location) != fmt.Sprint(i) {
+				t.Errorf("pool %s: attached at %q (%v)", pool, location, err)
+			}
+		}
+		for range 2 {
+			if err := w.a.DetachFilesystem(w.ctx, at); err != nil {
+				t.Error(err)
+			}
+		}
+		for range 2 {
+			if err := w.a.DestroyFilesystem(w.ctx, f.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := w.a.DetachFilesystem(w.ctx, at); err != nil {
+			t.Error(err)
+		}
+	}
+	w.stop(t, w.a, inst.ID)
+}

@@ -1,0 +1,74 @@
+package entity
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Programs names one build of the programs of controllers and agents.
+type Programs struct {
+	Version string `json:"version"`
+	// SHA256 is the hash, in hex, of the archive that they come in; "" if they were not taken from
+	// one, or of a controller that has none to hand out. An agent may report only the first 16 digits.
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Are reports whether these, which an agent reports, are the programs that are wanted.
+func (p Programs) Are(wanted Programs) bool {
+	return p.SHA256 == wanted.SHA256 || len(p.SHA256) >= 16 && strings.HasPrefix(wanted.SHA256, p.SHA256)
+}
+
+// A FailedUpgrade is an upgrade of a controller or of an agent that was undone.
+type FailedUpgrade struct {
+	Programs
+	Error string `json:"error"`
+}
+
+// ControllerPrograms are those that a controller runs.
+type ControllerPrograms struct {
+	Programs
+	Failed *FailedUpgrade `json:"failed,omitempty"` // the last upgrade, if it has failed
+}
+
+var versionPattern = regexp.MustCompile(`^(\d{1,9})\.(\d{1,9})(?:\.|-([a-z]+))(\d{1,9})(?:\.(\d{1,9}))?$`)
+
+// CompareVersions returns -1, 0 or 1 as a is older than, the same as, or newer than b. Versions are
+// as Juju's: 2.0-beta3 is older than 2.0.0, and that than 2.0.0.1. Invalid for anything else.
+func CompareVersions(a, b string) (int, error) {
+	x, y := versionPattern.FindStringSubmatch(a), versionPattern.FindStringSubmatch(b)
+	for text, parts := range map[string][]string{a: x, b: y} {
+		if parts == nil {
+			return 0, Errorf(Invalid, "invalid version %q", Cut(text, 100))
+		}
+	}
+	const major, minor, tag, patch, build = 1, 2, 3, 4, 5
+	for _, i := range []int{major, minor, tag, patch, build} {
+		if i == tag {
+			if c := compareTags(x[tag], y[tag]); c != 0 {
+				return c, nil
+			}
+			continue
+		}
+		m, _ := strconv.Atoi(x[i]) // "" is 0
+		n, _ := strconv.Atoi(y[i])
+		if c := cmp.Compare(m, n); c != 0 {
+			return c, nil
+		}
+	}
+	return 0, nil
+}
+
+// compareTags compares "beta" and the like; a release, which has none, comes after all of them.
+func compareTags(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == "":
+		return 1
+	case b == "":
+		return -1
+	}
+	return cmp.Compare(a, b)
+}

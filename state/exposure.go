@@ -1,0 +1,60 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/watcher"
+)
+
+// WatchExposure fires when the result of Exposure may have changed.
+func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, p.st.hub, watcher.Collection(portsC), watcher.Collection(servicesC),
+		watcher.Collection(machinesC)), nil
+}
+
+// Exposure returns which ports are to be reached from outside: those that units of exposed services
+// have open, subordinates included. A manager's machine is in it neither as an instance nor as a host.
+func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
+	x := entity.Exposure{Instances: map[string][]entity.PortRange{}}
+	model, err := p.st.model()
+	if err != nil {
+		return x, err
+	}
+	x.Mode = model.config()[entity.ConfigFirewallMode].Value
+	var services []struct {
+		Name string `bson:"_id"`
+	}
+	if err := p.st.db.All(servicesC, bson.D{{"exposed", true}}, &services); err != nil {
+		return x, err
+	}
+	exposed := map[string]bool{}
+	for _, s := range services {
+		exposed[s.Name] = true
+	}
+	var docs []portsDoc
+	if err := p.st.db.All(portsC, nil, &docs); err != nil {
+		return x, err
+	}
+	open := map[string][]entity.PortRange{} // by machine
+	for _, doc := range docs {
+		for _, port := range doc.Ports {
+			if exposed[entity.UnitService(port.Unit)] && port.portRange().Check() == nil {
+				open[doc.ID] = append(open[doc.ID], port.portRange())
+			}
+		}
+	}
+	machines, err := p.st.machines(nil)
+	for _, m := range machines {
+		switch {
+		case m.doc.InstanceID == "" || m.IsManager():
+		case entity.IsManualInstance(m.doc.InstanceID):
+			x.Hosts = append(x.Hosts, m.doc.Addresses...)
+		default:
+			x.Instances[m.doc.InstanceID] = open[m.doc.ID]
+		}
+	}
+	return x, err
+}

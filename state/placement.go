@@ -1,0 +1,191 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// A place is where a new unit goes: an existing machine, a new one or a new container.
+type place struct {
+	asked     string // as the user wrote it; "" if the user left it open
+	machine   string // its id; "" until it has one
+	isNew     bool   // a machine that is added for the unit
+	isClean   bool   // chosen because it never had a unit
+	placement string // of a new machine, for the cloud
+	container string // the type of a new container
+	on        string // the machine that the user wants the container on; "" for a new one
+	host      string // the container's machine, once it is known
+}
+
+// parsePlace reads a placement as users write it.
+func parsePlace(text string) (place, error) {
+	scope, directive, scoped := strings.Cut(text, ":")
+	switch {
+	case entity.IsValidMachine(text):
+		return place{asked: text, machine: text}, nil
+	case text == "new":
+		return place{asked: text, isNew: true}, nil
+	case entity.IsContainerType(scope) && scoped && !entity.IsValidMachine(directive):
+		return place{}, entity.Errorf(entity.Invalid, "invalid value %q for %q scope: expected machine-id", directive, scope)
+	case entity.IsContainerType(scope):
+		return place{asked: text, container: scope, on: directive}, nil
+	case strings.Contains(text, "="):
+		return place{asked: text, isNew: true, placement: text}, nil
+	}
+	return place{}, entity.WithHint(entity.Errorf(entity.Invalid, "invalid --to parameter %q", text),
+		"Name a machine (see juju status), a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
+}
+
+// places finds a place for each of n units. It uses the ids of the last try's places again.
+func (s *Service) places(ctx context.Context, last []place, n int, placement []string,
+	constraints string) ([]place, error) {
+	var all []place
+	var taken []string
+	for i, text := range placement {
+		p, err := parsePlace(text)
+		if err == nil {
+			err = s.st.checkPlace(ctx, p, s.doc.Name, s.doc.Series)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.container != "" && i < len(last) {
+			p.machine, p.host = last[i].machine, last[i].host
+		}
+		all = append(all, p)
+		taken = append(taken, p.machine, p.on)
+	}
+	if len(all) < n {
+		clean, err := s.cleanMachines(ctx, constraints, taken)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range clean[:min(len(clean), n-len(all))] {
+			all = append(all, place{machine: id, isClean: true})
+		}
+	}
+	for len(all) < n {
+		all = append(all, place{isNew: true})
+	}
+	return all, s.st.numberPlaces(ctx, last, all)
+}
+
+// numberPlaces gives ids to new machines, first those of the last try.
+func (st *State) numberPlaces(ctx context.Context, last, all []place) error {
+	var ids []string
+	for _, p := range last {
+		if p.isNew {
+			ids = append(ids, p.machine)
+		}
+	}
+	missing := -len(ids)
+	for _, p := range all {
+		if p.isNew {
+			missing++
+		}
+	}
+	if missing > 0 {
+		first, err := st.db.Next(ctx, machineSequence, missing)
+		if err != nil {
+			return err
+		}
+		for i := range missing {
+			ids = append(ids, strconv.Itoa(first+i))
+		}
+	}
+	for i := range all {
+		if all[i].isNew {
+			all[i].machine, ids = ids[0], ids[1:]
+		}
+	}
+	return nil
+}
+
+// checkPlacement refuses a placement where a unit of a service can't go.
+func (st *State) checkPlacement(ctx context.Context, service, series, text string) error {
+	p, err := parsePlace(text)
+	if err != nil {
+		return err
+	}
+	return st.checkPlace(ctx, p, service, series)
+}
+
+func (st *State) checkPlace(ctx context.Context, p place, service, series string) error {
+	if p.isNew || p.container != "" && p.on == "" {
+		return nil
+	}
+	if p.container != "" {
+		if err := st.checkHost(ctx, p.on, p.container); err != nil {
+			return fmt.Errorf("cannot assign unit of %q to a container: %w", service, err)
+		}
+		return nil
+	}
+	fail := func(err error) error {
+		return fmt.Errorf("cannot assign unit of %q to machine %s: %w", service, p.machine, err)
+	}
+	m, err := st.Machine(ctx, p.machine)
+	switch {
+	case err != nil:
+		return fail(err)
+	case m.doc.Life != entity.Alive:
+		return fail(entity.Errorf(entity.NotAlive, "machine is not alive"))
+	case m.doc.Series != series:
+		return fail(entity.Errorf(entity.Invalid, "series does not match"))
+	case m.IsManager():
+		return fail(entity.Errorf(entity.Invalid, "machine %q cannot host units", p.machine))
+	}
+	return nil
+}
+
+// cleanMachines returns the machines that never had a unit and suit the service. A
+// container does not count: it was added for what is to be placed in it.
+func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]string, error) {
+	var docs []machineDoc
+	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
+		{"jobs", bson.D{{"$ne", JobManageModel}}},
+		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}}
+	if err := s.st.db.All(machinesC, query, &docs); err != nil {
+		return nil, err
+	}
+	entity.SortBy(docs, func(d machineDoc) string { return d.ID })
+	var ids []string
+	for _, doc := range docs {
+		have, err := s.st.constraints(machineKey(doc.ID))
+		if err != nil {
+			return nil, err
+		}
+		// All that is known of an unprovisioned machine is its constraints.
+		if constraints == "" || constraints == have {
+			ids = append(ids, doc.ID)
+		}
+	}
+	return ids, nil
+}
+
+// placeOps adds the machine or container, or asserts that the machine can take a unit.
+func (st *State) placeOps(ctx context.Context, o *ops, born lifeDoc, p *place, series, constraints string) error {
+	doc := machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits}, Placement: p.placement,
+		ForUnits: true}
+	if p.container != "" {
+		what := AddMachineParams{Container: p.container, Host: p.on}
+		if err := st.containerOps(ctx, o, what, &doc, &p.host, &p.machine); err != nil {
+			return err
+		}
+	}
+	if p.isNew || p.container != "" {
+		st.addMachineOps(o, doc, constraints)
+		return nil
+	}
+	assert := isAlive
+	if p.isClean {
+		assert = bson.D{{"life", entity.Alive}, {"clean", true}} // otherwise another unit has been placed on it
+	}
+	o.Update(machinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
+	return nil
+}

@@ -1,0 +1,142 @@
+package firewaller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/provider"
+	"juju/state/entity"
+	"juju/worker"
+)
+
+var logger = loggo.GetLogger("juju.worker.firewaller")
+
+// API is what the worker needs of the controller, for one model.
+type API interface {
+	// WatchExposure fires when the result of Exposure may have changed.
+	WatchExposure(ctx context.Context) (<-chan struct{}, error)
+	// Exposure returns which ports are to be reached.
+	Exposure(ctx context.Context) (entity.Exposure, error)
+}
+
+// Config is what the worker needs.
+type Config struct {
+	API   API
+	Cloud provider.Firewall
+	// Retry is the pause before rules that were set are compared with the cloud's, which doubles while
+	// they differ, and Check the longest; 5 seconds and 5 minutes if zero.
+	Retry, Check time.Duration
+	// Bound is how long the cloud may take for one step; 5 minutes if zero.
+	Bound time.Duration
+}
+
+// New returns the worker for one model. It fails when the cloud does, so that it is started again
+// after a pause, and users are told if that goes on.
+func New(config Config) worker.Func {
+	config.Retry = cmp.Or(config.Retry, 5*time.Second)
+	config.Check = cmp.Or(config.Check, 5*time.Minute)
+	config.Bound = cmp.Or(config.Bound, 5*time.Minute)
+	return func(ctx context.Context) error {
+		f := &firewaller{Config: config}
+		return worker.NotifyAgain(ctx, f.API.WatchExposure, f.pass)
+	}
+}
+
+// A firewaller's passes own its fields.
+type firewaller struct {
+	Config
+	set   *provider.Ingress // the rules that were last set or found; nil at first
+	pause time.Duration     // until they are compared with the cloud's
+	next  time.Time         // when that is
+	open  string            // why the cloud does not filter, as last logged; "" if it does
+}
+
+// pass does what there is to do now, and returns the time until the next pass.
+func (f *firewaller) pass(ctx context.Context) (time.Duration, error) {
+	x, err := f.API.Exposure(ctx)
+	if err != nil || x.Mode == entity.FirewallNone {
+		return 0, err
+	}
+	want := rules(x)
+	changed := f.set != nil && !want.Equal(*f.set)
+	if left := time.Until(f.next); f.set != nil && !changed && left > 0 {
+		return left, nil // the event was about something else
+	}
+	f.pause = min(max(2*f.pause, f.Retry), f.Check)
+	if changed {
+		f.pause = f.Retry
+	}
+	bounded, cancel := context.WithTimeout(ctx, f.Bound)
+	defer cancel()
+	switch err := f.enforce(bounded, want, changed); {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case errors.Is(err, entity.NotSupported):
+		f.pause = f.Check
+		f.unenforced(x, err)
+	case err != nil:
+		return 0, fmt.Errorf("cannot set which ports are open: %w", err)
+	default:
+		f.open = ""
+	}
+	f.set, f.next = &want, time.Now().Add(f.pause)
+	return f.pause, nil
+}
+
+// enforce makes the cloud's rules those that are wanted. Unless they have changed, it reads first
+// which ones hold.
+func (f *firewaller) enforce(ctx context.Context, want provider.Ingress, changed bool) error {
+	if !changed {
+		has, err := f.Cloud.Ingress(ctx)
+		if err != nil {
+			return err
+		}
+		if has.Equal(want) {
+			f.pause = f.Check
+			return nil
+		}
+	}
+	if err := f.Cloud.SetIngress(ctx, want); err != nil {
+		return err
+	}
+	logger.Debugf("the open ports are %v", want.Ports)
+	return nil
+}
+
+// unenforced logs why the cloud does not filter: as a warning if that matters to exposed services.
+func (f *firewaller) unenforced(x entity.Exposure, err error) {
+	level := loggo.DEBUG
+	for _, open := range x.Instances {
+		if len(open) > 0 {
+			level = loggo.WARNING
+		}
+	}
+	if text := fmt.Sprint(level, err); text != f.open {
+		f.open = text
+		logger.Logf(level, "all ports can be reached, whether their services are exposed or not: %v", err)
+	}
+}
+
+// rules returns the rules for a model, in normal form.
+func rules(x entity.Exposure) provider.Ingress {
+	want := provider.Ingress{Ports: x.Instances}
+	if x.Mode == entity.FirewallGlobal {
+		var all []entity.PortRange
+		for _, open := range x.Instances {
+			all = append(all, open...)
+		}
+		want.Ports = make(map[string][]entity.PortRange, len(x.Instances))
+		for id := range x.Instances {
+			want.Ports[id] = all
+		}
+	}
+	if len(want.Ports) > 0 {
+		want.Peers = x.Hosts
+	}
+	return want.Normal()
+}

@@ -1,0 +1,282 @@
+package firewaller
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/juju/loggo"
+
+	"juju/provider"
+	"juju/provider/dummytest"
+	"juju/provider/providertest"
+	"juju/state/entity"
+	"juju/worker"
+)
+
+// A model has what the worker sees of a model. Tests change it, which wakes the worker.
+type model struct {
+	mu     sync.Mutex
+	x      entity.Exposure
+	events chan struct{}
+	fault  error
+}
+
+func newModel() *model {
+	return &model{events: make(chan struct{}, 1),
+		x: entity.Exposure{Mode: entity.FirewallInstance, Instances: map[string][]entity.PortRange{}}}
+}
+
+func (m *model) WatchExposure(context.Context) (<-chan struct{}, error) {
+	m.wake()
+	return m.events, nil
+}
+
+func (m *model) wake() {
+	select {
+	case m.events <- struct{}{}:
+	default:
+	}
+}
+
+func (m *model) Exposure(context.Context) (entity.Exposure, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.x
+	x.Instances = map[string][]entity.PortRange{}
+	for id, open := range m.x.Instances {
+		x.Instances[id] = slices.Clone(open)
+	}
+	return x, m.fault
+}
+
+func (m *model) change(f func(*entity.Exposure)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f(&m.x)
+	m.wake()
+}
+
+func tcp(ports ...int) (all []entity.PortRange) {
+	for _, p := range ports {
+		all = append(all, entity.PortRange{From: p, To: p, Protocol: "tcp"})
+	}
+	return all
+}
+
+// A world is a worker between a model and a cloud with two instances.
+type world struct {
+	*testing.T
+	model    *model
+	cloud    *dummytest.Cloud
+	environ  provider.Environ
+	one, two string // ids of the instances
+	stop     func()
+	err      error // of the worker, after stop
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{T: t, model: newModel(), cloud: dummytest.New(nil), stop: func() {}}
+	var err error
+	if w.environ, err = w.cloud.Open(t.Context(), provider.Config{Controller: "c", Model: providertest.ModelA}); err != nil {
+		t.Fatal(err)
+	}
+	w.one, w.two = w.start("1"), w.start("2")
+	w.model.change(func(x *entity.Exposure) { x.Instances[w.one], x.Instances[w.two] = nil, nil })
+	return w
+}
+
+func (w *world) start(machine string) string {
+	w.Helper()
+	inst, err := w.environ.StartInstance(w.Context(), provider.StartParams{MachineID: machine, Nonce: "n"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return inst.ID
+}
+
+// run starts the worker, kept alive as the controller keeps it, in place of one that runs.
+func (w *world) run() {
+	w.stop()
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f := New(Config{API: w.model, Cloud: w.environ})
+		w.err = worker.Run(ctx, time.Second, map[string]worker.Func{"firewaller": f})
+	}()
+	w.stop = func() {
+		cancel()
+		<-done
+	}
+}
+
+// holds checks which ports are open, as in "22/tcp 80/tcp", once the worker has nothing left to do.
+func (w *world) holds(when string, want map[string]string) {
+	w.Helper()
+	synctest.Wait()
+	has, err := w.environ.Ingress(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	got := map[string]string{}
+	for id, open := range has.Ports {
+		got[id] = strings.Trim(fmt.Sprint(open), "[]")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("%s: the open ports (-want +got):\n%s", when, diff)
+	}
+}
+
+// calls returns how often the cloud's rules were set.
+func (w *world) calls() (n int) {
+	for _, op := range w.cloud.Ops() {
+		if op.Method == "SetIngress" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestRulesFollowTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run()
+		defer func() { w.stop() }()
+		w.holds("at first", map[string]string{w.one: "22/tcp", w.two: "22/tcp"})
+		w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = tcp(81, 80, 443) })
+		w.holds("opened", map[string]string{w.one: "22/tcp 80-81/tcp 443/tcp", w.two: "22/tcp"})
+		before := w.calls()
+		w.model.wake()
+		w.holds("an event about something else", map[string]string{w.one: "22/tcp 80-81/tcp 443/tcp", w.two: "22/tcp"})
+		if n := w.calls(); n != before {
+			t.Errorf("%d calls without a change", n-before)
+		}
+		w.model.change(func(x *entity.Exposure) {
+			x.Instances[w.one] = tcp(443)
+			delete(x.Instances, w.two)
+			x.Hosts = []string{"192.0.2.1", "name"}
+		})
+		w.holds("closed, and a machine gone", map[string]string{w.one: "22/tcp 443/tcp"})
+		if has, err := w.environ.Ingress(t.Context()); err != nil || !slices.Equal(has.Peers, []string{"192.0.2.1"}) {
+			t.Errorf("peers %v (%v)", has.Peers, err)
+		}
+		// Another hand has changed the cloud's rules, and later while the worker was away.
+		if err := w.environ.SetIngress(t.Context(), provider.Ingress{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		w.holds("mended", map[string]string{w.one: "22/tcp 443/tcp"})
+		w.stop()
+		w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = nil })
+		w.run()
+		w.holds("after a restart", map[string]string{w.one: "22/tcp"})
+	})
+}
+
+func TestModes(t *testing.T) {
+	for mode, want := range map[string]map[string]string{
+		entity.FirewallGlobal: {"dummy-1": "22/tcp 80/tcp 443/tcp", "dummy-2": "22/tcp 80/tcp 443/tcp"},
+		entity.FirewallNone:   {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.model.x.Mode = mode
+			w.model.x.Instances[w.one], w.model.x.Instances[w.two] = tcp(80), tcp(443, 80)
+			w.run()
+			defer func() { w.stop() }()
+			w.holds(mode, want)
+			if mode == entity.FirewallGlobal {
+				w.model.change(func(x *entity.Exposure) { x.Instances[w.two] = tcp(443) })
+				w.holds("another still needs it", want)
+				w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = nil })
+				w.holds("the last has closed it", map[string]string{w.one: "22/tcp 443/tcp", w.two: "22/tcp 443/tcp"})
+			}
+		})
+	}
+}
+
+// A cloud without a firewall is named in the log, once, and as a warning only if it matters.
+func TestNoFirewall(t *testing.T) {
+	var log loggo.TestWriter
+	if err := loggo.RegisterWriter("test", &log); err != nil {
+		t.Fatal(err)
+	}
+	defer loggo.RemoveWriter("test")
+	warnings := func() (n int) {
+		for _, e := range log.Log() {
+			if e.Level >= loggo.WARNING {
+				n++
+			}
+		}
+		return n
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.cloud.SetNoFirewall()
+		w.run()
+		defer func() { w.stop() }()
+		time.Sleep(time.Hour)
+		if n := warnings(); n != 0 {
+			t.Errorf("%d warnings while nothing is exposed", n)
+		}
+		w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = tcp(80) })
+		time.Sleep(time.Hour)
+		if n := warnings(); n != 1 {
+			t.Errorf("%d warnings of what is exposed, want one", n)
+		}
+	})
+}
+
+// Whatever the model goes through while the cloud fails and the worker is restarted, at the end the
+// cloud has the model's rules.
+func TestRandomChangesWhileTheCloudFails(t *testing.T) {
+	for seed := range uint64(50) {
+		synctest.Test(t, func(t *testing.T) {
+			w, random := newWorld(t), rand.New(rand.NewPCG(seed, 0))
+			if seed%3 == 0 {
+				w.model.x.Mode = entity.FirewallGlobal
+			}
+			w.run()
+			defer func() { w.stop() }()
+			for range 200 {
+				switch random.IntN(8) {
+				case 0:
+					w.run()
+				case 1:
+					w.cloud.Fail([]string{"Ingress", "SetIngress"}[random.IntN(2)], 1+random.IntN(3), nil)
+				case 2:
+					w.cloud.Fail("SetIngress", 1, fmt.Errorf("never"))
+				case 3:
+					if err := w.environ.SetIngress(t.Context(), provider.Ingress{}); err != nil {
+						t.Log(err)
+					}
+				case 4:
+					time.Sleep(time.Duration(random.IntN(600)) * time.Second)
+				default:
+					w.model.change(func(x *entity.Exposure) {
+						id := []string{w.one, w.two}[random.IntN(2)]
+						x.Instances[id] = tcp(random.Perm(5)[:random.IntN(3)]...)
+						for i := range x.Instances[id] {
+							x.Instances[id][i].From += 80
+							x.Instances[id][i].To += 80
+						}
+					})
+				}
+			}
+			time.Sleep(20 * time.Minute)
+			synctest.Wait()
+			x, _ := w.model.Exposure(t.Context())
+			if has, err := w.environ.Ingress(t.Context()); err != nil || !has.Equal(rules(x)) {
+				t.Errorf("seed %d: the cloud has %v (%v), want %v", seed, has, err, rules(x))
+			}
+		})
+	}
+}
