@@ -18,21 +18,15 @@ func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error
 // Exposure returns which ports are to be reached from outside: those that units of exposed services
 // have open, subordinates included. A manager's machine is in it neither as an instance nor as a host.
 func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
-	x := entity.Exposure{Instances: map[string][]entity.PortRange{}}
+	x := entity.Exposure{Instances: map[string][]entity.PortRange{}, Addresses: map[string][]string{}}
 	model, err := p.st.model()
 	if err != nil {
 		return x, err
 	}
 	x.Mode = model.config()[entity.ConfigFirewallMode].Value
-	var services []struct {
-		Name string `bson:"_id"`
-	}
-	if err := p.st.db.All(servicesC, bson.D{{"exposed", true}}, &services); err != nil {
+	exposed, err := p.st.exposed()
+	if err != nil {
 		return x, err
-	}
-	exposed := map[string]bool{}
-	for _, s := range services {
-		exposed[s.Name] = true
 	}
 	var docs []portsDoc
 	if err := p.st.db.All(portsC, nil, &docs); err != nil {
@@ -54,7 +48,23 @@ func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
 			x.Hosts = append(x.Hosts, m.doc.Addresses...)
 		default:
 			x.Instances[m.doc.InstanceID] = open[m.doc.ID]
+			if len(m.doc.CloudAddresses) > 0 {
+				x.Addresses[m.doc.InstanceID] = m.doc.CloudAddresses
+			}
 		}
 	}
 	return x, err
+}
+
+// exposed returns the services that are exposed.
+func (st *State) exposed() (map[string]bool, error) {
+	var services []struct {
+		Name string `bson:"_id"`
+	}
+	err := st.db.All(servicesC, bson.D{{"exposed", true}}, &services)
+	exposed := map[string]bool{}
+	for _, s := range services {
+		exposed[s.Name] = true
+	}
+	return exposed, err
 }

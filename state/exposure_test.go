@@ -15,7 +15,7 @@ func TestExposure(t *testing.T) {
 	w.addSubordinate()
 	w.deploy("wordpress", statetest.Wordpress, 2)
 	for _, id := range []string{"0", "1"} {
-		w.ok(w.machine(id).SetProvisioned(w.ctx, entity.Instance{ID: "i-" + id, Nonce: "n"}))
+		w.ok(w.machine(id).SetProvisioned(w.ctx, entity.Instance{ID: "i-" + id, Nonce: "n", Addresses: []string{"10.0.1." + id}}))
 	}
 	host, err := w.st.AddMachine(w.ctx, manualMachine())
 	w.ok(err)
@@ -28,7 +28,8 @@ func TestExposure(t *testing.T) {
 	w.ok(err)
 	next(t, events)
 	want := entity.Exposure{Mode: entity.FirewallInstance, Hosts: host.Addresses(),
-		Instances: map[string][]entity.PortRange{"i-0": nil, "i-1": nil}}
+		Instances: map[string][]entity.PortRange{"i-0": nil, "i-1": nil},
+		Addresses: map[string][]string{"i-0": {"10.0.1.0"}, "i-1": {"10.0.1.1"}}}
 	check := func(when string) {
 		t.Helper()
 		got, err := w.st.Provisioning().Exposure(w.ctx)
@@ -68,6 +69,12 @@ func TestExposure(t *testing.T) {
 	next(t, events)
 	want.Instances["i-1"] = nil
 	check("a unit is gone")
+	w.ok(w.machine("0").Observe(w.ctx, entity.Instance{ID: "i-0", Nonce: "n", Addresses: []string{"10.0.1.9"}}, ""))
+	next(t, events)
+	want.Addresses["i-0"] = []string{"10.0.1.9"}
+	check("the cloud has given an instance another address")
+	w.ok(w.machine("0").SetAddresses(w.ctx, []string{"192.0.2.1"}))
+	check("an agent has reported one")
 	w.ok(w.machine("2").LoseInstance(w.ctx, entity.Instance{ID: "i-2", Nonce: "n"}))
 	delete(want.Instances, "i-2")
 	check("an instance is lost")

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/juju/loggo"
@@ -50,10 +52,11 @@ func New(config Config) worker.Func {
 // A firewaller's passes own its fields.
 type firewaller struct {
 	Config
-	set   *provider.Ingress // the rules that were last set or found; nil at first
-	pause time.Duration     // until they are compared with the cloud's
-	next  time.Time         // when that is
-	open  string            // why the cloud does not filter, as last logged; "" if it does
+	set   *provider.Ingress   // the rules that were last set or found; nil at first
+	at    map[string][]string // the addresses of the instances then
+	pause time.Duration       // until they are compared with the cloud's
+	next  time.Time           // when that is
+	open  string              // why the cloud does not filter, as last logged; "" if it does
 }
 
 // pass does what there is to do now, and returns the time until the next pass.
@@ -63,7 +66,7 @@ func (f *firewaller) pass(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	want := rules(x)
-	changed := f.set != nil && !want.Equal(*f.set)
+	changed := f.set != nil && !(want.Equal(*f.set) && maps.EqualFunc(x.Addresses, f.at, slices.Equal))
 	if left := time.Until(f.next); f.set != nil && !changed && left > 0 {
 		return left, nil // the event was about something else
 	}
@@ -84,12 +87,12 @@ func (f *firewaller) pass(ctx context.Context) (time.Duration, error) {
 	default:
 		f.open = ""
 	}
-	f.set, f.next = &want, time.Now().Add(f.pause)
+	f.set, f.at, f.next = &want, x.Addresses, time.Now().Add(f.pause)
 	return f.pause, nil
 }
 
-// enforce makes the cloud's rules those that are wanted. Unless they have changed, it reads first
-// which ones hold.
+// enforce makes the cloud's rules those that are wanted. Unless they or the addresses have changed, it
+// reads first which ones hold.
 func (f *firewaller) enforce(ctx context.Context, want provider.Ingress, changed bool) error {
 	if !changed {
 		has, err := f.Cloud.Ingress(ctx)

@@ -181,6 +181,26 @@ func TestRulesFollowTheModel(t *testing.T) {
 	})
 }
 
+// The rules of an instance follow its address as soon as the model knows it.
+func TestRulesFollowAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run()
+		defer func() { w.stop() }()
+		for n, address := range []string{"10.0.0.1", "10.0.0.2"} {
+			time.Sleep(time.Hour) // the rules were found to hold, and are looked at seldom
+			before := w.calls()
+			for range 2 {
+				w.model.change(func(x *entity.Exposure) { x.Addresses = map[string][]string{w.one: {address}} })
+				synctest.Wait()
+			}
+			if got := w.calls() - before; got != 1 {
+				t.Errorf("address %d: the rules were set %d times, want once", n, got)
+			}
+		}
+	})
+}
+
 func TestModes(t *testing.T) {
 	for mode, want := range map[string]map[string]string{
 		entity.FirewallGlobal: {"dummy-1": "22/tcp 80/tcp 443/tcp", "dummy-2": "22/tcp 80/tcp 443/tcp"},
