@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"net/netip"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -45,7 +46,7 @@ func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
 		switch {
 		case m.doc.InstanceID == "" || m.IsManager():
 		case entity.IsManualInstance(m.doc.InstanceID):
-			x.Hosts = append(x.Hosts, m.doc.Addresses...)
+			x.Hosts = append(x.Hosts, m.doc.peerAddresses()...)
 		default:
 			x.Instances[m.doc.InstanceID] = open[m.doc.ID]
 			if len(m.doc.CloudAddresses) > 0 {
@@ -67,4 +68,19 @@ func (st *State) exposed() (map[string]bool, error) {
 		exposed[s.Name] = true
 	}
 	return exposed, err
+}
+
+// maxPeerAddresses is how many addresses of one machine the rules of others let in.
+const maxPeerAddresses = 16
+
+// peerAddresses returns the addresses from which others let the machine in. A machine's agent may report
+// what it likes, so it gets no more than a few hosts in, and none that is not one host.
+func (d machineDoc) peerAddresses() (result []string) {
+	for _, text := range d.Addresses {
+		a, err := netip.ParseAddr(text)
+		if a = a.Unmap(); err == nil && a.Zone() == "" && a.IsGlobalUnicast() && len(result) < maxPeerAddresses {
+			result = append(result, a.String())
+		}
+	}
+	return result
 }

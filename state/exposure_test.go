@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,6 +79,28 @@ func TestExposure(t *testing.T) {
 	w.ok(w.machine("2").LoseInstance(w.ctx, entity.Instance{ID: "i-2", Nonce: "n"}))
 	delete(want.Instances, "i-2")
 	check("an instance is lost")
+}
+
+// What the agent of a host reports lets in a few hosts, and nothing wider.
+func TestAddressesThatOthersLetIn(t *testing.T) {
+	w := newWorld(t)
+	host, err := w.st.AddMachine(w.ctx, manualMachine())
+	w.ok(err)
+	said := []string{"host.example.com", "127.0.0.1", "::1", "0.0.0.0", "::", "224.0.0.1", "ff02::1", "169.254.1.1", "fe80::1%eth0",
+		"fe80::1", "255.255.255.255", "fd00::1%eth0", "::ffff:10.0.0.8", "fd00::1"}
+	want := []string{"10.0.0.7", "10.0.0.8", "fd00::1"}
+	for n := range 50 {
+		said = append(said, fmt.Sprintf("192.0.2.%d", n))
+		if len(want) < 16 {
+			want = append(want, said[len(said)-1])
+		}
+	}
+	w.ok(host.SetAddresses(w.ctx, said))
+	x, err := w.st.Provisioning().Exposure(w.ctx)
+	w.ok(err)
+	if diff := cmp.Diff(want, x.Hosts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 // The mode of a model's firewall is chosen once.
