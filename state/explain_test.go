@@ -33,6 +33,26 @@ func (w *world) checkExplain(name string, lines ...string) entity.Explanation {
 	return e
 }
 
+// A machine whose instance the cloud has stopped can't act, and neither can its units.
+func TestExplainNamesInstancesThatDoNotRun(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	m, in := w.provisioned("0"), entity.Instance{ID: "i-0", Nonce: "n", Addresses: []string{"10.0.0.2"}}
+	w.ok(m.Observe(w.ctx, in, "stopped"))
+	w.checkExplain("0", `the agent of machine 0 has not come up on instance i-0`)
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
+	w.started("mysql/0")
+	for _, name := range []string{"0", "mysql/0"} {
+		e := w.checkExplain(name, `instance i-0 of machine 0 is stopped`)
+		if hint := "start it in the cloud, or give it up: juju destroy-machine --force 0"; e.Reasons[0].Hint != hint {
+			w.Errorf("hint of %s: got %q, want %q", name, e.Reasons[0].Hint, hint)
+		}
+	}
+	w.ok(m.Observe(w.ctx, in, "running"))
+	w.checkExplain("0")
+	w.checkExplain("mysql/0")
+}
+
 func TestExplainNamesBlockersAndActors(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)

@@ -59,6 +59,15 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	case !u.doc.Started:
 		return x.undeployed(u, depth)
 	case u.doc.Life == entity.Alive:
+		if by := u.doc.deployer(); depth == 0 && by.Kind == entity.KindMachine {
+			m, err := x.st.Machine(x.ctx, by.ID)
+			if err != nil {
+				return err
+			}
+			if err := x.halted(m, depth); err != nil {
+				return err
+			}
+		}
 		agent, err := x.st.status(unitKey(u.doc.Name))
 		if err != nil {
 			return err
@@ -220,9 +229,25 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 		reason.By, reason.Starting = tag.String(), true
 		reason.Text = fmt.Sprintf("the agent of machine %s has not come up on instance %s", m.doc.ID, m.doc.InstanceID)
 	default:
-		return nil
+		return x.halted(m, depth)
 	}
 	x.add(reason)
+	return nil
+}
+
+// halted says that a machine that had started cannot act, if the cloud says that its instance does not run.
+func (x *explainer) halted(m *Machine, depth int) error {
+	said, err := x.st.status(instanceKey(m.doc.ID))
+	if entity.IsNotFound(err) || err == nil && (said.Status == "" || said.Status == instanceRuns) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tag := entity.MachineTag(m.doc.ID).String()
+	x.add(entity.Reason{Depth: depth, Of: tag, By: entity.ByUser, Since: said.Since,
+		Text: fmt.Sprintf("instance %s of machine %s is %s", m.doc.InstanceID, m.doc.ID, said.Status),
+		Hint: "start it in the cloud, or give it up: juju destroy-machine --force " + m.doc.ID})
 	return nil
 }
 
