@@ -5,6 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/canonical/lxd/shared/api"
 	"golang.org/x/sync/errgroup"
@@ -124,27 +129,62 @@ func (e *environ) DestroyController(ctx context.Context, destroyStorage bool) er
 
 // destroy deletes what a model has, or with "" what the controller has.
 func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) error {
-	found, err := c.find(ctx, model)
-	if err != nil {
-		return err
-	}
 	// The controller goes first, because it would replace the others.
-	var controllers, machines []string
-	for _, i := range found {
-		if i.Config[roleKey] != "" {
-			controllers = append(controllers, i.Name)
-		} else {
-			machines = append(machines, i.Name)
-		}
-	}
-	if err := c.stop(ctx, controllers); err != nil {
+	isController := func(i api.Instance) bool { return i.Config[roleKey] != "" }
+	if err := c.stopAll(ctx, model, isController); err != nil {
 		return err
 	}
-	if err := c.stop(ctx, machines); err != nil {
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
+	if err := c.stopAll(ctx, model, func(i api.Instance) bool { return !isController(i) }); err != nil {
 		return err
 	}
 	if err := c.endACLs(ctx, model); err != nil {
 		return err
 	}
 	return c.endVolumes(ctx, model, destroyStorage)
+}
+
+// stopAll deletes the containers of a model, or with "" of the controller, that which selects.
+func (c *Cloud) stopAll(ctx context.Context, model string, which func(api.Instance) bool) error {
+	found, err := c.find(ctx, model)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, i := range found {
+		if which(i) {
+			names = append(names, i.Name)
+		}
+	}
+	return c.stop(ctx, names)
+}
+
+// settleTime is for how long what LXD is doing holds up a destruction.
+const settleTime = 2 * time.Minute
+
+// settle waits until LXD has done what it is doing with containers of Juju's. It goes on with what a
+// controller asked for just before its end: a container that it is making may not be listed yet, and
+// can't be deleted meanwhile.
+func (c *Cloud) settle(ctx context.Context) error {
+	var all map[string][]api.Operation // by their status
+	if err := c.client.get(ctx, "/1.0/operations", recursion(1), &all); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	for _, ops := range all {
+		for _, op := range ops {
+			juju := slices.ContainsFunc(op.Resources["instances"], func(at string) bool {
+				return strings.HasPrefix(path.Base(at), namePrefix)
+			})
+			if op.Class == "task" && juju { // its result is what is listed then
+				if _, err := c.client.wait(ctx, "/1.0/operations/"+url.PathEscape(op.ID)); err != nil {
+					logger.Debugf("operation %s (%s): %v", op.ID, op.Description, err)
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -26,9 +26,12 @@ const (
 	storageKey    = "user.juju-storage-instance"
 )
 
+// namePrefix begins the names of what any model has.
+const namePrefix = "juju-"
+
 // prefix begins the names of what a model has.
 func prefix(model string) string {
-	return "juju-" + model[max(0, len(model)-6):] + "-"
+	return namePrefix + model[max(0, len(model)-6):] + "-"
 }
 
 // digest returns a short name for some texts, which can be a part of a host's name.

@@ -179,6 +179,39 @@ func TestAStartThatIsCutOff(t *testing.T) {
 	}
 }
 
+// A mortal passes on requests until LXD has taken on to make an instance; then its process is dead.
+type mortal struct {
+	http.RoundTripper
+	dead bool
+}
+
+func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
+	if m.dead {
+		return nil, errors.New("this process is dead")
+	}
+	m.dead = r.Method == http.MethodPost && r.URL.Path == "/1.0/instances"
+	return m.RoundTripper.RoundTrip(r)
+}
+
+// Destruction includes what LXD is still making for a controller that has just ended.
+func TestDestroyWhileLXDMakesAContainer(t *testing.T) {
+	for range 3 {
+		c := tiny(t, nil)
+		whole := c.client.http.Transport
+		c.client.http.Transport = &mortal{RoundTripper: whole}
+		if _, err := environOf(t, c).StartInstance(within(t), params("0", "n")); err == nil {
+			t.Error("the start that was cut off succeeded")
+		}
+		c.client.http.Transport = whole
+		if err := environOf(t, c).DestroyController(within(t), false); err != nil {
+			t.Error(err)
+		}
+		if left, err := c.find(within(t), ""); err != nil || len(left) > 0 {
+			t.Fatalf("left are %d containers (%v)", len(left), err)
+		}
+	}
+}
+
 func TestFilesystems(t *testing.T) {
 	c, ctx := tiny(t, nil), within(t)
 	e := environOf(t, c)
