@@ -3,10 +3,12 @@ package entity
 import (
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/juju/loggo"
 )
@@ -177,6 +179,9 @@ func (s ModelSetting) Canonical(value string) (string, error) {
 			return "", Errorf(Invalid, "%s: %w", s.Key, err)
 		}
 	}
+	if strings.HasSuffix(s.Key, "no-proxy") {
+		return value, checkNoProxy(s.Key, value)
+	}
 	if s.Key == ConfigAptMirror || strings.HasSuffix(s.Key, "-proxy") {
 		return value, checkProxy(s.Key, value)
 	}
@@ -210,19 +215,18 @@ func checkUpdateStatus(value string) error {
 	return nil
 }
 
-// checkProxy returns an Invalid error unless the value is the address of a proxy or mirror, or a list of
-// hosts without proxy. Files of other programs hold it, so it has no blanks and no quotes.
+// checkProxy returns an Invalid error unless the value is the address of a proxy or mirror. Files that
+// apt and shells read hold it, so it has no character that means something to them.
 func checkProxy(key, value string) error {
 	if err := LimitName.CheckText(value); err != nil {
 		return err
 	}
-	noProxy := strings.HasSuffix(key, "no-proxy")
 	for _, r := range value {
-		if r < ' ' || r == 0x7f || strings.ContainsRune("\"'`\\;{}<>", r) || r == ' ' && !noProxy {
+		if r == ' ' || !unicode.IsPrint(r) || strings.ContainsRune("\"'`\\;{}<>#", r) {
 			return Errorf(Invalid, "%s: %q has a character that no address has: %q", key, value, r)
 		}
 	}
-	if value == "" || noProxy {
+	if value == "" {
 		return nil
 	}
 	address := value
@@ -236,6 +240,28 @@ func checkProxy(key, value string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
 		return Errorf(Invalid, "%s: %q is no URL: expected one like http://HOST:PORT", key, value)
+	}
+	if _, path, _ := strings.Cut(address, u.Host); strings.ContainsAny(path, "[]") {
+		return Errorf(Invalid, "%s: %q has brackets in its path: write them as %%5B and %%5D", key, value)
+	}
+	return nil
+}
+
+// directHost matches what a list of hosts without proxy may name: hosts, with wildcards, domains,
+// addresses and networks.
+var directHost = regexp.MustCompile(`^(\[[\w:.]+\]|[\pL\pN*._:-]+)([:/][0-9.]+)?$`)
+
+// checkNoProxy returns an Invalid error unless the value is a list of hosts. Apt reads each as the name of
+// a setting, without quotes, and stops at one that has a blank or begins a comment.
+func checkNoProxy(key, value string) error {
+	if err := LimitName.CheckText(value); err != nil {
+		return err
+	}
+	for _, host := range splitList(value) {
+		if !directHost.MatchString(host) {
+			return Errorf(Invalid, "%s: %q is no host: expected hosts, domains and networks, separated by commas, "+
+				"such as localhost,.example.com,10.0.0.0/8", key, host)
+		}
 	}
 	return nil
 }

@@ -7,6 +7,12 @@ import (
 	"juju/state/entity"
 )
 
+// noHost is the error about a host without proxy.
+func noHost(key, host string) string {
+	return key + ": " + host + " is no host: expected hosts, domains and networks, separated by commas, such as " +
+		"localhost,.example.com,10.0.0.0/8"
+}
+
 // The interval of update-status is a time from one minute to an hour, in any form that Go reads.
 // A proxy may be set to nothing.
 func TestSettingsOfHooks(t *testing.T) {
@@ -26,9 +32,21 @@ func TestSettingsOfHooks(t *testing.T) {
 		{"apt-http-proxy", "proxy:3128", ""},
 		{"https-proxy", "http://user:word@proxy.example:3128/", ""},
 		{"http-proxy", "http://p; rm -rf /", `http-proxy: "http://p; rm -rf /" has a character that no address has: ';'`},
-		{"apt-no-proxy", "a\nb", `apt-no-proxy: "a\nb" has a character that no address has: '\n'`},
+		{"no-proxy", "*, .example.com,*.example.com:80, ::1,[fe80::1]:8080,10.0.0.0/255.0.0.0,é", ""},
+		{"no-proxy", ",", ""},
+		{"apt-no-proxy", "a,b\nc", noHost("apt-no-proxy", `"b\nc"`)},
+		{"no-proxy", "localhost 10.0.0.1", noHost("no-proxy", `"localhost 10.0.0.1"`)},
+		{"no-proxy", "a//b", noHost("no-proxy", `"a//b"`)},
+		{"no-proxy", "10.0.0.0/*", noHost("no-proxy", `"10.0.0.0/*"`)},
+		{"juju-no-proxy", "a,#b", noHost("juju-no-proxy", `"#b"`)},
+		{"no-proxy", "[a", noHost("no-proxy", `"[a"`)},
+		{"no-proxy", "http://a", noHost("no-proxy", `"http://a"`)},
+		{"http-proxy", "http://[::1]:80/", ""},
 		{"http-proxy", "gopher://p", `http-proxy: "gopher://p" is no URL: expected one like http://HOST:PORT`},
 		{"apt-mirror", "http://mirror.example/debian", ""},
+		{"apt-mirror", "http://[::1]/debian", ""},
+		{"apt-mirror", "http://m/debian#1", `apt-mirror: "http://m/debian#1" has a character that no address has: '#'`},
+		{"apt-mirror", "http://m/[x", `apt-mirror: "http://m/[x" has brackets in its path: write them as %5B and %5D`},
 		{"apt-mirror", "mirror.example", `apt-mirror: "mirror.example" is no URL: expected one like http://HOST:PORT`},
 		{"machine-lock-exempt", "", ""},
 		{"machine-lock-exempt", "web, store,", ""},

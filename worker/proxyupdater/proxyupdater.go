@@ -50,8 +50,11 @@ func New(host Host, settings func() entity.ModelConfig, changed <-chan struct{})
 }
 
 func (h Host) apply(config entity.ModelConfig) error {
-	err := errors.Join(h.write(profile, profileText(config)), h.write(apt, aptText(config)),
-		h.setMirror(config[entity.ConfigAptMirror].Value))
+	mirror := config[entity.ConfigAptMirror].Value
+	if !sound(entity.ConfigAptMirror, mirror) {
+		mirror = ""
+	}
+	err := errors.Join(h.write(profile, profileText(config)), h.write(apt, aptText(config)), h.setMirror(mirror))
 	if err != nil {
 		return fmt.Errorf("cannot write the settings of proxies and mirrors: %w", err)
 	}
@@ -80,34 +83,50 @@ func profileText(config entity.ModelConfig) string {
 // aptText returns what apt needs. Where a model has no proxy for apt, apt uses that for charms, or else
 // that for all programs.
 func aptText(config entity.ModelConfig) string {
-	value := func(kind string) string {
+	value := func(kind string) (key, value string) {
 		for _, prefix := range []string{"apt-", "juju-", ""} {
-			if value := config[prefix+kind+"-proxy"].Value; value != "" {
-				return value
+			key = prefix + kind + "-proxy"
+			if value = config[key].Value; value != "" {
+				break
 			}
 		}
-		return ""
+		return key, value
+	}
+	var direct []string
+	key, hosts := value("no")
+	for host := range strings.SplitSeq(hosts, ",") {
+		if host = strings.TrimSpace(host); host != "" && sound(key, host) {
+			direct = append(direct, host)
+		}
 	}
 	var lines []string
 	for _, kind := range []string{"http", "https", "ftp"} {
-		proxy := value(kind)
-		if proxy == "" {
+		key, proxy := value(kind)
+		if proxy == "" || !sound(key, proxy) {
 			continue
 		}
 		if !strings.Contains(proxy, "://") {
 			proxy = "http://" + proxy
 		}
 		lines = append(lines, fmt.Sprintf("Acquire::%s::Proxy %q;", kind, proxy))
-		for host := range strings.SplitSeq(value("no"), ",") {
-			if host = strings.TrimSpace(host); host != "" {
-				lines = append(lines, fmt.Sprintf("Acquire::%s::Proxy::%s %q;", kind, host, "DIRECT"))
-			}
+		for _, host := range direct {
+			lines = append(lines, fmt.Sprintf("Acquire::%s::Proxy::%s %q;", kind, host, "DIRECT"))
 		}
 	}
 	if len(lines) == 0 {
 		return ""
 	}
 	return "// " + head + "\n" + strings.Join(lines, "\n") + "\n"
+}
+
+// sound reports whether apt can read a value of a setting, and logs if it can't. A controller of before this
+// check may have stored one that would stop apt for all purposes.
+func sound(key, value string) bool {
+	_, err := entity.ParseModelConfig(map[string]string{key: value})
+	if err != nil {
+		logger.Warningf("apt does not get this setting: %v", err)
+	}
+	return err == nil
 }
 
 // write replaces a file of the worker's own, or removes it if there is nothing to say.

@@ -62,6 +62,7 @@ func (m *machine) set(set map[string]string) {
 func TestProxiesOfLoginsAndOfApt(t *testing.T) {
 	m := newMachine(t, nil)
 	m.set(map[string]string{"http-proxy": "http://p:1", "no-proxy": "localhost,10.0.0.0/8", "https-proxy": "it's"})
+	// The last is none that a user can set.
 	m.want(profile, "# "+head+`
 export http_proxy='http://p:1'
 export HTTP_PROXY='http://p:1'
@@ -74,9 +75,6 @@ export NO_PROXY='localhost,10.0.0.0/8'
 Acquire::http::Proxy "http://p:1";
 Acquire::http::Proxy::localhost "DIRECT";
 Acquire::http::Proxy::10.0.0.0/8 "DIRECT";
-Acquire::https::Proxy "http://it's";
-Acquire::https::Proxy::localhost "DIRECT";
-Acquire::https::Proxy::10.0.0.0/8 "DIRECT";
 `)
 
 	// Those of apt come before those of charms, and these before those of all programs.
