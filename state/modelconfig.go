@@ -85,6 +85,10 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		if doc.Life == entity.Dead {
 			return entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
 		}
+		rest, alone := otherProxies(doc.Config, values, reset)
+		if err := entity.CheckProxies(values, rest); err != nil {
+			return err
+		}
 		var change bson.D
 		var sets, unsets bson.D
 		for _, s := range entity.ModelSettings {
@@ -108,14 +112,40 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		if len(change) == 0 {
 			return mongo.ErrNothing
 		}
-		// Nothing else is asserted: a key is replaced whatever its value was.
-		o.Update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, change)
+		// A key is replaced whatever its value was.
+		o.Update(modelC, modelC, append(bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, alone...), change)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot change model config: %w", err)
 	}
 	return nil
+}
+
+// otherProxies returns the proxies of a model that stay, and the assert that they are still the same if a
+// proxy changes, since a model has one family of them.
+func otherProxies(has, set map[string]string, reset []string) (rest map[string]string, same bson.D) {
+	rest = map[string]string{}
+	changes := false
+	for _, prefix := range []string{"", "juju-"} {
+		for _, kind := range entity.ProxyKinds {
+			key := prefix + kind + "-proxy"
+			if value, ok := set[key]; ok {
+				changes = changes || value != ""
+			} else if slices.Contains(reset, key) {
+				continue
+			} else if value, ok := has[key]; ok {
+				rest[key] = value
+				same = append(same, bson.DocElem{Name: "config." + key, Value: value})
+			} else {
+				same = append(same, bson.DocElem{Name: "config." + key, Value: bson.D{{"$exists", false}}})
+			}
+		}
+	}
+	if !changes {
+		same = nil
+	}
+	return rest, same
 }
 
 // checkFixed returns an Invalid error if a setting would change that can't.

@@ -74,6 +74,45 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 	w.checkConfig(w.st, map[string]string{"default-series": "noble (model)", "provisioner-harvest-mode": "none (model)"})
 }
 
+// A model has proxies for all programs or others for charms, as in Juju.
+func TestProxiesAreOfOneFamily(t *testing.T) {
+	w := newWorld(t)
+	set := func(reset []string, pairs ...string) error {
+		values := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			values[pairs[i]] = pairs[i+1]
+		}
+		return w.st.Settings().SetConfig(w.ctx, values, reset)
+	}
+	const both = "cannot change model config: cannot specify both legacy proxy values and juju proxy values: "
+	w.ok(set(nil, "http-proxy", "p:1", "no-proxy", "a", "juju-no-proxy", "b", "apt-http-proxy", "q:1"))
+	w.refused(set(nil, "juju-ftp-proxy", "c:1"), entity.Invalid, both+"http-proxy and juju-ftp-proxy")
+	w.refused(set([]string{"http-proxy"}, "juju-ftp-proxy", "c:1", "ftp-proxy", "f:1"), entity.Invalid,
+		both+"ftp-proxy and juju-ftp-proxy")
+	w.ok(set([]string{"http-proxy"}, "juju-ftp-proxy", "c:1"))
+	w.refused(set(nil, "https-proxy", "p:1"), entity.Invalid, both+"https-proxy and juju-ftp-proxy")
+	w.ok(set(nil, "https-proxy", "p:1", "juju-ftp-proxy", ""))
+	w.ok(set(nil, "http-proxy", "", "https-proxy", ""))
+
+	// Of two that are set at once, the second is refused.
+	w.st.Before(func() { w.ok(set(nil, "juju-http-proxy", "c:1")) })
+	w.refused(set(nil, "http-proxy", "p:1"), entity.Invalid, both+"http-proxy and juju-http-proxy")
+
+	_, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "bad", Owner: statetest.Admin, Series: "jammy",
+		Config: map[string]string{"http-proxy": "p:1", "juju-http-proxy": "c:1"}})
+	w.refused(err, entity.Invalid, `cannot add model "bad": cannot specify both legacy proxy values and juju proxy values: `+
+		"http-proxy and juju-http-proxy")
+
+	// A model that got both from an older controller can change everything else.
+	w.ok(w.st.DB().Run(w.ctx, func(int) ([]txn.Op, error) {
+		return []txn.Op{{C: "model", Id: "model", Update: bson.D{{"$set", bson.D{{"config.ftp-proxy", "p:1"}}}}}}, nil
+	}))
+	w.ok(set(nil, "no-proxy", "c"))
+	w.refused(set(nil, "ftp-proxy", "q:1"), entity.Invalid, both+"ftp-proxy and juju-http-proxy")
+	w.ok(set([]string{"juju-http-proxy"}))
+	w.ok(set(nil, "ftp-proxy", "q:1"))
+}
+
 // Without a series, a new entity gets the model's default at that moment; so
 // does a charm that supports several series, if the default is among them.
 func TestDefaultSeriesAppliesToNewEntities(t *testing.T) {

@@ -95,6 +95,12 @@ func setsConfig(mode string, reset ...string) func(*scene) error {
 	}
 }
 
+func setsProxy(key string) func(*scene) error {
+	return func(s *scene) error {
+		return s.st.Settings().SetConfig(s.ctx, map[string]string{key: "p:1"}, nil)
+	}
+}
+
 func setsPrograms(version string) func(*scene) error {
 	return func(s *scene) error {
 		return s.st.Settings().SetPrograms(s.ctx, entity.Programs{Version: version, SHA256: "hash of " + version})
@@ -242,6 +248,7 @@ var modelMutators = []mutator{
 	onModel("Settings.SetConfig", "another value", setsConfig("unknown"), func(s *scene) { s.ok(setsConfig("none")(s)) }),
 	onModel("Settings.SetConfig", "reset", setsConfig("", entity.ConfigHarvestMode),
 		func(s *scene) { s.ok(setsConfig("none")(s)) }),
+	onModel("Settings.SetConfig", "a proxy", setsProxy("juju-http-proxy"), func(s *scene) { s.ok(setsProxy("juju-ftp-proxy")(s)) }),
 	onModel("Settings.SetPrograms", "", setsPrograms("0.2.0")),
 	onModel("Settings.SetPrograms", "newer", setsPrograms("0.2.0"), func(s *scene) { s.ok(setsPrograms("0.1.0")(s)) }),
 	onModel("Blocks.SwitchOn", "", blocks),

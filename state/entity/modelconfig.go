@@ -335,7 +335,36 @@ func ParseModelConfig(given map[string]string) (map[string]string, error) {
 			return nil, err
 		}
 	}
-	return config, nil
+	return config, CheckProxies(config, nil)
+}
+
+// ProxyKinds are the kinds of proxies that a model sets either for all programs (http-proxy) or for
+// charms alone (juju-http-proxy).
+var ProxyKinds = []string{"http", "https", "ftp"}
+
+// CheckProxies returns an Invalid error if settings would give a model proxies for all programs and
+// others for charms alone, since it is one or the other. Set is what changes, and the rest what it has.
+func CheckProxies(set, rest map[string]string) error {
+	first := func(prefix string) (key string, changes bool) {
+		for _, kind := range ProxyKinds {
+			name := prefix + kind + "-proxy"
+			if set[name] != "" {
+				return name, true
+			}
+			if _, ok := set[name]; !ok && rest[name] != "" {
+				key = name
+			}
+		}
+		return key, false
+	}
+	all, changesAll := first("")
+	charms, changesCharms := first("juju-")
+	if all == "" || charms == "" || !changesAll && !changesCharms {
+		return nil
+	}
+	return WithHint(Errorf(Invalid, "cannot specify both legacy proxy values and juju proxy values: %s and %s", all, charms),
+		"%s is for all programs, %s only for charms that look for it. To change over, empty one and set the other at once, "+
+			"as in: juju model-config %[1]s= %[2]s=http://HOST:PORT", all, charms)
 }
 
 // A ModelValue is the value of a setting in one model.
