@@ -209,14 +209,32 @@ func kill(ctx context.Context, list lister) error {
 	return err
 }
 
+// living returns those of some processes, each given by its pid and start, that have not ended.
+func living(some map[stat]bool) (left []stat) {
+	for id := range some {
+		if st, err := readStat(id.pid); err == nil && st.start == id.start && !st.ended() {
+			left = append(left, st)
+		}
+	}
+	return left
+}
+
 // each calls do for every process that list finds, repeatedly, until there are none or time is
-// up. It returns the processes that are left.
+// up. It returns the processes that are left. One that list has found counts until it has ended: while
+// it ends, list may not know it by its environment any more.
 func each(ctx context.Context, list lister, bound time.Duration, do func(stat) error) ([]stat, error) {
 	pause := newPause(time.Millisecond, 50*time.Millisecond)
 	deadline := time.Now().Add(bound)
 	var empty time.Time // since when the list has been empty
+	found := map[stat]bool{}
 	for {
 		left, settled, err := list()
+		for _, st := range left {
+			found[stat{pid: st.pid, start: st.start}] = true
+		}
+		if len(left) == 0 {
+			left = living(found)
+		}
 		switch {
 		case err != nil:
 			return nil, err
