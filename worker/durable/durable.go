@@ -4,6 +4,7 @@ package durable
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -11,13 +12,18 @@ import (
 // WriteFile replaces the content of the file at path and returns when it would survive a
 // power loss. After a crash the file has the old content or the new one. Only the user may
 // read it. There must be one writer per path, since the content goes through path + ".new".
-func WriteFile(path string, content []byte) error {
+func WriteFile(path string, content []byte) error { return WriteFileFor(path, content, 0o600) }
+
+// WriteFileFor is WriteFile for a file that others may use as mode says.
+func WriteFileFor(path string, content []byte, mode fs.FileMode) error {
 	next := path + ".new"
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
+	if err = f.Chmod(mode); err == nil {
+		_, err = f.Write(content)
+	}
 	if err == nil {
 		err = f.Sync()
 	}

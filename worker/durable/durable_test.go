@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,15 +28,25 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-func TestNewFileIsPrivate(t *testing.T) {
+// A file is private, unless it is for others, whatever a crash has left and the umask is.
+func TestModes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	if err := WriteFile(path, []byte("secret")); err != nil {
+	check := func(err error, want fs.FileMode) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("mode is %v, %v, want %v", info.Mode(), err, want)
+		}
+	}
+	check(WriteFile(path, []byte("secret")), 0o600)
+	check(WriteFileFor(path, []byte("told"), 0o666), 0o666)
+	if err := os.WriteFile(path+".new", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode is %v, %v", info.Mode(), err)
-	}
+	check(WriteFile(path, []byte("secret")), 0o600)
 }
 
 func TestFailedWriteLeavesTheOldContent(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"juju/worker/durable"
 )
 
 // A mirror says what was done to the host's sources of packages.
@@ -68,7 +70,7 @@ func (h Host) setMirror(address string) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(h.Keep, mirrorFile), string(record), 0o600); err != nil {
+	if err := durable.WriteFile(filepath.Join(h.Keep, mirrorFile), record); err != nil {
 		return err
 	}
 	return h.each(is, func(name, text string) string { return swap(text, is.Old, is.New) })
@@ -104,7 +106,7 @@ func (h Host) each(m mirror, f func(name, text string) string) error {
 			return err
 		}
 		if made := f(name, string(text)); made != string(text) {
-			if err := replace(path, made, info.Mode().Perm()); err != nil {
+			if err := durable.WriteFileFor(path, []byte(made), info.Mode().Perm()); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"juju/state/entity"
 	"juju/worker"
+	"juju/worker/durable"
 )
 
 var logger = loggo.GetLogger("juju.worker.proxyupdater")
@@ -146,25 +147,5 @@ func (h Host) write(name, text string) error {
 		logger.Debugf("there is no %s, so %s is not written", filepath.Dir(path), path)
 		return nil // a system without apt, or without profiles
 	}
-	return replace(path, text, 0o644)
-}
-
-// replace writes a file at once.
-func replace(path, text string, mode fs.FileMode) error {
-	draft, err := os.CreateTemp(filepath.Dir(path), ".juju-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(draft.Name())
-	_, err = draft.WriteString(text)
-	if err == nil {
-		err = draft.Chmod(mode)
-	}
-	if err == nil {
-		err = draft.Sync()
-	}
-	if err = errors.Join(err, draft.Close()); err != nil {
-		return err
-	}
-	return os.Rename(draft.Name(), path)
+	return durable.WriteFileFor(path, []byte(text), 0o644)
 }

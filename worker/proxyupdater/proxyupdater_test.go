@@ -77,6 +77,10 @@ Acquire::http::Proxy::localhost "DIRECT";
 Acquire::http::Proxy::10.0.0.0/8 "DIRECT";
 `)
 
+	if info, err := os.Stat(filepath.Join(m.Root, profile)); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("not all who log in can read %s: %v, %v", profile, info.Mode(), err)
+	}
+
 	// Those of apt come before those of charms, and these before those of all programs.
 	m.set(map[string]string{"juju-http-proxy": "http://c:1", "http-proxy": "http://p:1"})
 	m.want(apt, "// "+head+"\nAcquire::http::Proxy \"http://c:1\";\n")
@@ -99,6 +103,9 @@ const (
 func TestTheMirrorReplacesTheArchive(t *testing.T) {
 	const list, main, more = "etc/apt/sources.list", "etc/apt/sources.list.d/debian.sources", "etc/apt/sources.list.d/x.list"
 	m := newMachine(t, map[string]string{list: classic, main: deb822, more: other})
+	if err := os.Chmod(filepath.Join(m.Root, list), 0o640); err != nil {
+		t.Fatal(err)
+	}
 	for _, address := range []string{"http://m.example/debian", "http://m.example/debian", "http://n.example/d"} {
 		m.set(map[string]string{entity.ConfigAptMirror: address})
 		text := strings.ReplaceAll(classic, "http://deb.debian.org/debian/", "http://deb.debian.org/debian")
@@ -114,6 +121,9 @@ func TestTheMirrorReplacesTheArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.want(list, classic)
+	if info, err := os.Stat(filepath.Join(m.Root, list)); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%s had mode 0640, and has %v, %v", list, info.Mode(), err)
+	}
 	m.want(main, "# ours\nURIs: http://deb.debian.org/debian\n")
 	m.want(more, other)
 	if left, err := os.ReadDir(m.Keep); err != nil || len(left) > 0 {
