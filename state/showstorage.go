@@ -50,11 +50,16 @@ func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.Sto
 	for _, d := range docs {
 		said[d.ID] = d
 	}
+	model, err := st.model()
+	if err != nil {
+		return nil, err
+	}
 	out := make([]entity.StorageStatus, len(all))
 	for i, s := range all {
 		a := of[s.doc.ID]
 		out[i] = entity.StorageStatus{ID: s.doc.ID, Pool: s.doc.Pool.Name, Size: s.size(), Life: s.doc.Life,
-			Persistent: s.isPersistent(), Status: s.shownStatus(a, said[storageKey(s.doc.ID)]).Mended()}
+			Persistent: s.isPersistent(), Release: s.doc.Life != entity.Alive && s.isReleased(model),
+			Status: s.shownStatus(a, said[storageKey(s.doc.ID)]).Mended()}
 		if a != nil {
 			out[i].Unit, out[i].Machine = a.doc.Unit, a.doc.Machine
 			out[i].Location, out[i].AttachmentLife = a.doc.Location, a.doc.Life

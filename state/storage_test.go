@@ -198,6 +198,11 @@ func TestStorageIsReleasedWhileItIsDestroyed(t *testing.T) {
 		if len(work) != 1 || work[0].Release != want {
 			w.Errorf("there is to do: %+v", work)
 		}
+		shown, err := w.st.StorageStatus(w.ctx, work[0].ID)
+		w.ok(err)
+		if shown[0].Release != want {
+			w.Errorf("it is shown as %+v", shown)
+		}
 	}
 	released(false)
 	w.ok(x.Destroy(w.ctx, entity.Destruction{}, true))

@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// A StorageDetails is a storage instance. Pool and Size are ours.
+// A StorageDetails is a storage instance. Pool, Size and Release are ours.
 type StorageDetails struct {
 	StorageTag  Tag                                 `json:"storage-tag"`
 	OwnerTag    string                              `json:"owner-tag"` // "" once it is detached
@@ -18,6 +18,7 @@ type StorageDetails struct {
 	Attachments map[string]StorageAttachmentDetails `json:"attachments,omitempty"` // by the unit's tag
 	Pool        string                              `json:"pool"`
 	Size        uint64                              `json:"size"` // MiB
+	Release     bool                                `json:"release,omitempty"`
 }
 
 // filesystemKind is the number for storage that is a filesystem.
@@ -26,7 +27,7 @@ const filesystemKind = 2
 // StorageDetailsOf returns the wire's form of an instance.
 func StorageDetailsOf(s entity.StorageStatus) StorageDetails {
 	d := StorageDetails{StorageTag: TagOf(entity.StorageTag(s.ID)), Kind: filesystemKind, Life: s.Life.String(),
-		Status: *StatusOf(s.Status), Persistent: s.Persistent, Pool: s.Pool, Size: s.Size}
+		Status: *StatusOf(s.Status), Persistent: s.Persistent, Pool: s.Pool, Size: s.Size, Release: s.Release}
 	if s.Unit != "" {
 		unit := TagOf(entity.UnitTag(s.Unit))
 		d.OwnerTag = unit.String()
@@ -40,7 +41,7 @@ func StorageDetailsOf(s entity.StorageStatus) StorageDetails {
 // Read returns the instance.
 func (d StorageDetails) Read() entity.StorageStatus {
 	s := entity.StorageStatus{ID: d.StorageTag.ID, Pool: d.Pool, Size: d.Size, Life: lifeFrom(d.Life),
-		Persistent: d.Persistent, Status: d.Status.Read()}
+		Persistent: d.Persistent, Release: d.Release, Status: d.Status.Read()}
 	for _, a := range d.Attachments {
 		s.Unit, s.Machine, s.Location, s.AttachmentLife = a.UnitTag.ID, a.MachineTag.ID, a.Location, lifeFrom(a.Life)
 	}

@@ -41,7 +41,9 @@ says what removes them there.
 
 A controller with storage in the directories of storage pools is refused, unless you say
 what becomes of it: --destroy-storage destroys all storage, --release-storage keeps it.
-Other storage is kept unless you say --destroy-storage. The command prints where.`,
+Other storage is kept unless you say --destroy-storage. The command prints where. While
+the cloud has not released storage yet that is to be kept, as after juju remove-storage
+--no-destroy, --destroy-storage is refused.`,
 		Example: `  juju destroy-environment local
   juju destroy-environment test -y
   juju destroy-environment test -y --destroy-storage`,
@@ -109,6 +111,11 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	filesystems := slices.Concat(slices.Collect(maps.Values(outside))...)
 	if len(filesystems) > 0 && !d.destroyStorage && !d.releaseStorage {
 		return entity.HasStorage("controller", name, len(filesystems), len(outside))
+	}
+	if d.destroyStorage {
+		if err := d.checkReleases(ctx, name, contents.Controllers[name]); err != nil {
+			return err
+		}
 	}
 	hosts, unknown := d.findHosts(ctx, name, contents.Controllers[name])
 	if ctx.Err() != nil {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// askHostsBound is how long a controller may take to say which hosts have its agents. It may be the
+	// askBound is how long a controller may take to say what its destruction must mind. It may be the
 	// reason for its destruction that it doesn't answer.
-	askHostsBound = 15 * time.Second
+	askBound = 15 * time.Second
 	// leaveHostsBound is how long the agents of hosts may take to leave them.
 	leaveHostsBound = time.Minute
 )
@@ -38,44 +38,51 @@ func (s *session) findHosts(ctx context.Context, name string, ctrl *store.Contro
 	if ctrl == nil || ctrl.Cloud == localCloud {
 		return h, nil // there is no controller, or no host reaches it
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, askHostsBound, fmt.Errorf("no answer within %v", askHostsBound))
+	return h, s.eachModel(ctx, name, ctrl, func(ctx context.Context, model string, api modelAPI) error {
+		status, err := api.Status(ctx)
+		if err != nil {
+			return err
+		}
+		for _, m := range status.AllMachines() {
+			if entity.IsManualInstance(m.InstanceID) {
+				h.machines[model] = append(h.machines[model], m)
+			}
+		}
+		return nil
+	})
+}
+
+// eachModel calls do with a connection to each model of a controller, which has askBound for all of it.
+// model is the qualified name.
+func (s *session) eachModel(ctx context.Context, name string, ctrl *store.Controller,
+	do func(ctx context.Context, model string, api modelAPI) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, askBound, fmt.Errorf("no answer within %v", askBound))
 	defer cancel()
 	api, err := s.connectController(ctx, target{name: name, ctrl: ctrl})
 	if err != nil {
-		return h, err
+		return err
 	}
 	defer api.Close()
 	models, err := api.Models(ctx)
 	if err != nil {
-		return h, err
+		return err
 	}
 	for _, m := range models {
 		qualified := m.Owner + "/" + m.Name
-		err := h.inModel(ctx, qualified, func(api modelAPI) error {
-			status, err := api.Status(ctx)
-			if err != nil {
-				return err
-			}
-			for _, m := range status.AllMachines() {
-				if entity.IsManualInstance(m.InstanceID) {
-					h.machines[qualified] = append(h.machines[qualified], m)
-				}
-			}
-			return nil
-		})
+		err := s.inModel(ctx, name, qualified, func(api modelAPI) error { return do(ctx, qualified, api) })
 		if err != nil {
-			return h, err
+			return err
 		}
 	}
-	return h, nil
+	return nil
 }
 
-// inModel calls do with a connection to a model of the controller.
-func (h *lentHosts) inModel(ctx context.Context, model string, do func(modelAPI) error) error {
-	before := h.session.model
-	defer func() { h.session.model = before }()
-	h.session.model = h.controller + ":" + model
-	return h.session.withModel(ctx, do)
+// inModel calls do with a connection to a model of a controller.
+func (s *session) inModel(ctx context.Context, controller, model string, do func(modelAPI) error) error {
+	before := s.model
+	defer func() { s.model = before }()
+	s.model = controller + ":" + model
+	return s.withModel(ctx, do)
 }
 
 // names names the hosts.
@@ -105,7 +112,7 @@ func (h *lentHosts) leave(ctx context.Context) {
 			// An agent that is away hears nothing. One that was lost just now still counts as started.
 			left[m.ID] = m.Status.Status != entity.StatusStarted
 		}
-		err := h.inModel(ctx, model, func(api modelAPI) error { return leaveModel(ctx, api, left) })
+		err := h.session.inModel(ctx, h.controller, model, func(api modelAPI) error { return leaveModel(ctx, api, left) })
 		for _, m := range h.machines[model] {
 			if !left[m.ID] {
 				continue

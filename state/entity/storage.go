@@ -186,6 +186,7 @@ type StorageStatus struct {
 	Size       uint64 `json:"size"` // MiB
 	Life       Life   `json:"life"`
 	Persistent bool   `json:"persistent,omitempty"` // it outlives machines
+	Release    bool   `json:"release,omitempty"`    // it is being removed, and its data is to be kept
 	Status     Status `json:"status"`
 	// Of the unit that it is attached to; "" if there is none. The location is "" until it can be
 	// used there.
