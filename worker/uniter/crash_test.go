@@ -402,9 +402,18 @@ func (h *notedHost) host() *host {
 		deploy: func(context.Context, string) (*charm.Meta, error) { return h.meta, nil }}
 }
 
-func (h *notedHost) Read() (localstate.State, error) { return h.memory, nil }
+func (h *notedHost) Read() (localstate.State, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.memory, nil
+}
 
-func (h *notedHost) Write(s localstate.State) error { h.memory = s; return nil }
+func (h *notedHost) Write(s localstate.State) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.memory = s
+	return nil
+}
 
 type notedRunner struct{ h *notedHost }
 

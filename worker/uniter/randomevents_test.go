@@ -133,7 +133,8 @@ func (l *life) destroy() {
 func (l *life) upgrade() {
 	url, forced := fmt.Sprintf("local:web-%d", l.next), ""
 	if l.chance(4) {
-		url = l.h.memory.Charm
+		now, _ := l.h.Read()
+		url = now.Charm
 	}
 	if url == "" || url == l.c.unit.ServiceCharmURL {
 		return
