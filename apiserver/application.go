@@ -63,12 +63,9 @@ func applicationDeploy(ctx context.Context, c *caller, p params.ApplicationsDepl
 }
 
 func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warnings, err error) {
-	switch {
-	case len(a.Devices) > 0:
+	if len(a.Devices) > 0 {
 		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: devices are not supported yet",
 			a.ApplicationName)
-	case a.NumUnits < 0:
-		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
 	}
 	if err := noHub(a.CharmURL); err != nil {
 		return nil, err

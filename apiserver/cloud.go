@@ -204,11 +204,22 @@ func precheck(ctx context.Context, cloud Cloud, series string, constraints entit
 	return nil
 }
 
+// checkNumUnits refuses a number of units that is less than least.
+func checkNumUnits(n, least int) error {
+	if n < least {
+		return entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
+	}
+	return nil
+}
+
 // checkDeploy asks the cloud whether a service can have machines, and returns their series.
 // charm is the series that the charm names.
 func checkDeploy(
 	ctx context.Context, c *caller, a params.ApplicationDeploy, charm []string,
 ) (series string, w warnings, err error) {
+	if err := checkNumUnits(a.NumUnits, 0); err != nil { // a subordinate service begins with none
+		return "", nil, err
+	}
 	if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
 		series = a.CharmOrigin.Base.Series()
 	}
@@ -246,6 +257,9 @@ func applicationCheckDeploy(ctx context.Context, c *caller, p params.CheckDeploy
 func checkUnits(
 	ctx context.Context, c *caller, p params.AddApplicationUnits, series, constraints string,
 ) (w warnings, err error) {
+	if err := checkNumUnits(p.NumUnits, 1); err != nil {
+		return nil, err
+	}
 	doing := fmt.Sprintf("add a unit to service %q", p.ApplicationName)
 	places := c.newPlaces(p.NumUnits, p.Placement)
 	if len(places) == 0 {

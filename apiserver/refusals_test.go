@@ -67,6 +67,14 @@ func TestRefusals(t *testing.T) {
 		"units of a service not there": {third(c.AddUnits(ctx, "nosql", 1, nil)), entity.NotFound, ""},
 		"no units": {third(c.AddUnits(ctx, "mysql", 0, nil)), entity.Invalid,
 			"--num-units must be a positive integer"},
+		"fewer units than none": {third(c.AddUnits(ctx, "mysql", -1, nil)), entity.Invalid,
+			"--num-units must be a positive integer"},
+		"fewer units than none, with a placement": {third(c.AddUnits(ctx, "mysql", -1, []string{"lxd"})), entity.Invalid,
+			"--num-units must be a positive integer"},
+		"a deploy of fewer units than none": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: -1,
+			Placement: []string{"lxd"}})), entity.Invalid, "--num-units must be a positive integer"},
+		"a check of such a deploy": {third(c.CheckDeploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: -1,
+			Placement: []string{"lxd"}}, nil)), entity.Invalid, "--num-units must be a positive integer"},
 		"debug-log of an unknown level": {c.DebugLog(ctx, client.LogQuery{Level: "loud"}, nil), entity.Invalid, ""},
 	} {
 		if test.err == nil || test.kind != "" && entity.KindOf(test.err) != test.kind || test.text != "" &&
