@@ -16,7 +16,7 @@ const unitsAtOnce = 20
 func unitSequence(service string) string { return "service-" + service }
 
 // AddUnits adds n units to the service and returns their names. The first ones go where
-// placement says, and the others to machines that never had a unit, or to new ones. A
+// placement says, and the others to machines that never had a unit and have enough, or to new ones. A
 // placement is a machine ("3"), a new container on it ("lxd:3") or on a new machine ("lxd"), or
 // a new machine ("new"), where the cloud is to put it ("zone=a"). A single unit gets the storage instances in attach, and new ones only for
 // what else it needs. If it fails, it returns the names of the units that it has added.

@@ -126,34 +126,43 @@ func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]string, len(machines))
-	for i, m := range machines {
-		keys[i] = machineKey(m.doc.ID)
-	}
-	query := bson.D{{"_id", bson.D{{"$in", keys}}}}
-	var statuses []statusDoc
-	if err := p.st.db.All(statusesC, query, &statuses); err != nil {
+	said, constraints, err := p.st.besideMachines(machines)
+	if err != nil {
 		return nil, err
-	}
-	var constraints []constraintsDoc
-	if err := p.st.db.All(constraintsC, query, &constraints); err != nil {
-		return nil, err
-	}
-	word, value := map[string]entity.StatusWord{}, map[string]string{}
-	for _, s := range statuses {
-		word[s.ID] = s.Status
-	}
-	for _, c := range constraints {
-		value[c.Key] = c.Value
 	}
 	infos := make([]entity.MachineInfo, len(machines))
 	for i, m := range machines {
-		if word[keys[i]] == "" {
-			word[keys[i]] = firstStatus(keys[i], m.doc.birth).Status
-		}
-		infos[i] = m.info(word[keys[i]], value[keys[i]])
+		key := machineKey(m.doc.ID)
+		infos[i] = m.info(said[key].Status, constraints[key])
 	}
 	return infos, nil
+}
+
+// besideMachines returns the statuses and constraints of machines by their keys, in two queries.
+func (st *State) besideMachines(machines []*Machine) (said map[string]statusDoc, constraints map[string]string,
+	err error) {
+	said, constraints = map[string]statusDoc{}, map[string]string{}
+	keys := make([]string, len(machines))
+	for i, m := range machines {
+		keys[i] = machineKey(m.doc.ID)
+		said[keys[i]] = firstStatus(keys[i], m.doc.birth)
+	}
+	query := bson.D{{"_id", bson.D{{"$in", keys}}}}
+	var statuses []statusDoc
+	if err := st.db.All(statusesC, query, &statuses); err != nil {
+		return nil, nil, err
+	}
+	var docs []constraintsDoc
+	if err := st.db.All(constraintsC, query, &docs); err != nil {
+		return nil, nil, err
+	}
+	for _, d := range statuses {
+		said[d.ID] = d
+	}
+	for _, d := range docs {
+		constraints[d.Key] = d.Value
+	}
+	return said, constraints, nil
 }
 
 func (m *Machine) info(status entity.StatusWord, constraints string) entity.MachineInfo {

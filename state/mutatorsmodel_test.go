@@ -69,6 +69,10 @@ func keepsUnits(service string, n int) func(*scene) {
 	return func(s *scene) { s.ok(keeps(n)(s, s.service(service))) }
 }
 
+func wantsMemory(service string) func(*scene) {
+	return func(s *scene) { s.ok(s.service(service).SetConstraints(s.ctx, "mem=2G")) }
+}
+
 // manyRelations adds more relations than one transaction destroys.
 func manyRelations(s *scene) {
 	hub := statetest.Charm(s.T, s.st, `{name: hub, summary: s, description: d, provides: {x: {interface: i}}}`)
@@ -105,6 +109,17 @@ var serviceMutators = []mutator{
 	on("Service.AddUnits", "on more machines than are clean", theService("riak"), addUnits(3, "1"), func(s *scene) {
 		s.ok(s.machine("4").Destroy(s.ctx, plain))
 	}),
+	on("Service.AddUnits", "on a clean machine that has enough", theService("riak"), addUnits(1), wantsMemory("riak"),
+		func(s *scene) {
+			s.ok(s.machine("4").SetProvisioned(s.ctx, entity.Instance{ID: "i-4", Nonce: "n",
+				Hardware: entity.Hardware{Mem: 4096}}))
+		}),
+	on("Service.AddUnits", "on a clean machine that was asked to have enough", theService("riak"), addUnits(1),
+		destroysMachine("4", plain), wantsMemory("riak"), func(s *scene) {
+			m, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Series: "jammy", Constraints: "mem=4G"})
+			s.ok(err)
+			s.ok(m.SetStatus(s.ctx, entity.Status{Status: entity.StatusPending, Message: "starting"}))
+		}),
 	on("Service.SetConfig", "", theService("mysql"), configures("v")),
 	on("Service.SetConfig", "reset", theService("mysql"), configures("", "a"), func(s *scene) {
 		s.ok(s.service("mysql").SetConfig(s.ctx, map[string]string{"a": "1"}, nil))

@@ -111,11 +111,15 @@ func (d *machineDoc) merge() {
 			d.Addresses = append(d.Addresses, a)
 		}
 	}
-	hardware := d.CloudHardware.Or(d.HostHardware)
+	d.Hardware = d.hardware().String()
+}
+
+// hardware returns what the machine is known to have.
+func (d *machineDoc) hardware() entity.Hardware {
 	if entity.IsManualInstance(d.InstanceID) {
-		hardware = d.HostHardware.Or(d.CloudHardware)
+		return d.HostHardware.Or(d.CloudHardware)
 	}
-	d.Hardware = hardware.String()
+	return d.CloudHardware.Or(d.HostHardware)
 }
 
 // observed merges the reports, and returns the fields that differ from those of before.

@@ -16,7 +16,7 @@ type place struct {
 	asked     string // as the user wrote it; "" if the user left it open
 	machine   string // its id; "" until it has one
 	isNew     bool   // a machine that is added for the unit
-	isClean   bool   // chosen because it never had a unit
+	clean     *clean // the machine, if it was chosen because it never had a unit
 	placement string // of a new machine, for the cloud
 	container string // the type of a new container
 	on        string // the machine that the user wants the container on; "" for a new one
@@ -66,8 +66,8 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range clean[:min(len(clean), n-len(all))] {
-			all = append(all, place{machine: id, isClean: true})
+		for _, c := range clean[:min(len(clean), n-len(all))] {
+			all = append(all, place{machine: c.doc.ID, clean: &c})
 		}
 	}
 	for len(all) < n {
@@ -143,31 +143,6 @@ func (st *State) checkPlace(ctx context.Context, p place, service, series string
 	return nil
 }
 
-// cleanMachines returns the machines that never had a unit and suit the service. A
-// container does not count: it was added for what is to be placed in it.
-func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]string, error) {
-	var docs []machineDoc
-	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
-		{"jobs", bson.D{{"$ne", JobManageModel}}},
-		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}}
-	if err := s.st.db.All(machinesC, query, &docs); err != nil {
-		return nil, err
-	}
-	entity.SortBy(docs, func(d machineDoc) string { return d.ID })
-	var ids []string
-	for _, doc := range docs {
-		have, err := s.st.constraints(machineKey(doc.ID))
-		if err != nil {
-			return nil, err
-		}
-		// All that is known of an unprovisioned machine is its constraints.
-		if constraints == "" || constraints == have {
-			ids = append(ids, doc.ID)
-		}
-	}
-	return ids, nil
-}
-
 // placeOps adds the machine or container, or asserts that the machine can take a unit.
 func (st *State) placeOps(ctx context.Context, o *ops, born lifeDoc, p *place, series, constraints string) error {
 	doc := machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits}, Placement: p.placement,
@@ -183,8 +158,8 @@ func (st *State) placeOps(ctx context.Context, o *ops, born lifeDoc, p *place, s
 		return nil
 	}
 	assert := isAlive
-	if p.isClean {
-		assert = bson.D{{"life", entity.Alive}, {"clean", true}} // otherwise another unit has been placed on it
+	if p.clean != nil {
+		assert = p.clean.asRead(o, constraints)
 	}
 	o.Update(machinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
 	return nil

@@ -18,7 +18,8 @@ func addMachineCommand(s *session) *cobra.Command {
 		Use:   "add-machine [PLACEMENT]",
 		Short: "Add machines without units",
 		Long: `Add one machine, or as many as -n says. deploy and add-unit use machines that have never
-had a unit before they add new ones; with --to, they use the machines that you name.
+had a unit, and have what the new units demand, before they add new ones; with --to, they
+use the machines that you name.
 
 The constraints given here override those of the model. The command fails if the cloud
 cannot meet the constraints or the series, and warns about constraints that the cloud

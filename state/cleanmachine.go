@@ -1,0 +1,73 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+)
+
+// A clean is a machine that never had a unit, with all that tells whether a unit may have it.
+type clean struct {
+	doc  machineDoc
+	said statusDoc
+	own  string // its constraints
+}
+
+// cleanMachines returns the machines that never had a unit and suit the service, except those taken. A
+// container does not count: it was added for what is to be placed in it. Nor does a machine in error, which
+// may never start. Whether the agent of a started machine is there, state does not know.
+func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]clean, error) {
+	want, err := entity.ParseConstraints(constraints)
+	if err != nil {
+		return nil, err
+	}
+	machines, err := s.st.machines(bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
+		{"jobs", bson.D{{"$ne", JobManageModel}}},
+		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}})
+	if err != nil {
+		return nil, err
+	}
+	said, own, err := s.st.besideMachines(machines)
+	if err != nil {
+		return nil, err
+	}
+	var all []clean
+	for _, m := range machines {
+		key := machineKey(m.doc.ID)
+		has, err := entity.ParseConstraints(own[key])
+		if err != nil {
+			return nil, err
+		}
+		if said[key].Status != entity.StatusError && m.doc.hardware().Meets(want, has) {
+			all = append(all, clean{m.doc, said[key], own[key]})
+		}
+	}
+	return all, nil
+}
+
+// asRead returns what a unit with these constraints asserts of the machine, and asserts the rest: that no
+// unit came before it, and that the machine is as it was when it was chosen.
+func (c clean) asRead(o *ops, constraints string) bson.D {
+	assert := bson.D{{"life", entity.Alive}, {"clean", true}}
+	if c.said.unset {
+		o.Assert(statusesC, c.said.ID, txn.DocMissing)
+	} else {
+		o.Assert(statusesC, c.said.ID, bson.D{{"status", bson.D{{"$ne", entity.StatusError}}}})
+	}
+	if constraints == "" {
+		return assert
+	}
+	key := machineKey(c.doc.ID)
+	if c.own == "" {
+		o.Assert(constraintsC, key, txn.DocMissing)
+	} else {
+		o.Assert(constraintsC, key, bson.D{{"value", c.own}})
+	}
+	if c.doc.Hardware != "" { // it goes with the instance
+		assert = append(assert, bson.DocElem{Name: "hardware", Value: c.doc.Hardware})
+	}
+	return assert
+}

@@ -1,0 +1,116 @@
+package state_test
+
+import (
+	"strings"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// cleanMachine adds a machine, which has an instance with this hardware if there is any.
+func (w *world) cleanMachine(constraints string, hardware entity.Hardware) *state.Machine {
+	w.Helper()
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Constraints: constraints})
+	w.ok(err)
+	if hardware != (entity.Hardware{}) {
+		w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-" + m.ID(), Nonce: "n", Hardware: hardware}))
+	}
+	return m
+}
+
+// fails says that the machine's instance cannot start.
+func (w *world) fails(m *state.Machine) {
+	w.Helper()
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "cannot start an instance: no room"}))
+}
+
+// added adds units, and returns their machines.
+func (w *world) added(s *state.Service, n int) string {
+	w.Helper()
+	names, err := s.AddUnits(w.ctx, n, nil)
+	w.ok(err)
+	var on []string
+	for _, name := range names {
+		on = append(on, w.unit(name).Machine())
+	}
+	return strings.Join(on, " ")
+}
+
+// Machines that never had a unit are used if they have what the unit wants, as far as that is known: by
+// the hardware of those that have started, and by what was asked for.
+func TestCleanMachinesThatHaveEnough(t *testing.T) {
+	w := newWorld(t)
+	w.cleanMachine("", entity.Hardware{Arch: "amd64", Cores: 1, Mem: 1024})
+	w.cleanMachine("", entity.Hardware{Arch: "amd64", Cores: 4, Mem: 4096})
+	w.cleanMachine("mem=1G", entity.Hardware{})
+	w.cleanMachine("mem=8G", entity.Hardware{})
+	w.cleanMachine("", entity.Hardware{})
+	s := w.deploy("mysql", statetest.MySQL, 0)
+	w.ok(s.SetConstraints(w.ctx, "mem=2G"))
+	if got := w.added(s, 3); got != "1 3 5" {
+		t.Errorf("units that want 2G are on %s", got)
+	}
+	w.ok(s.SetConstraints(w.ctx, ""))
+	if got := w.added(s, 4); got != "0 2 4 6" {
+		t.Errorf("units that want nothing are on %s", got)
+	}
+}
+
+// On a machine whose instance cannot start a unit would wait for ever.
+func TestMachinesInErrorAreNotClean(t *testing.T) {
+	w := newWorld(t)
+	w.fails(w.cleanMachine("", entity.Hardware{}))
+	s := w.deploy("mysql", statetest.MySQL, 0)
+	if got := w.added(s, 1); got != "1" {
+		t.Errorf("the unit is on %s, want a new machine", got)
+	}
+	w.ok(w.machine("0").RetryProvisioning(w.ctx, nil))
+	if got := w.added(s, 1); got != "0" {
+		t.Errorf("the unit is on %s, want the machine that is tried again", got)
+	}
+}
+
+// What a clean machine was chosen for is asserted.
+func TestCleanMachinesThatChangeMeanwhile(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"its start fails": func(w *world) { w.fails(w.machine("0")) },
+		"its start fails for another reason": func(w *world) {
+			w.ok(w.machine("0").SetStatus(w.ctx, entity.Status{Status: entity.StatusPending, Message: "starting"}))
+			w.fails(w.machine("0"))
+		},
+		"its constraints are replaced": func(w *world) {
+			w.fails(w.machine("0"))
+			small, err := entity.ParseConstraints("mem=1G")
+			w.ok(err)
+			w.ok(w.machine("0").RetryProvisioning(w.ctx, &small))
+		},
+		"it has a unit": func(w *world) {
+			_, err := mustService(w, "other").AddUnits(w.ctx, 1, []string{"0"})
+			w.ok(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.cleanMachine("mem=4G", entity.Hardware{})
+			w.deploy("other", statetest.Riak, 0)
+			s := w.deploy("mysql", statetest.MySQL, 0)
+			w.ok(s.SetConstraints(w.ctx, "mem=2G"))
+			w.st.Before(func() { change(w) })
+			if got := w.added(s, 1); got == "0" {
+				t.Error("the unit is on the machine that does not suit it any more")
+			}
+		})
+	}
+	t.Run("its instance is lost", func(t *testing.T) {
+		w := newWorld(t)
+		m := w.cleanMachine("", entity.Hardware{Mem: 4096})
+		s := w.deploy("mysql", statetest.MySQL, 0)
+		w.ok(s.SetConstraints(w.ctx, "mem=2G"))
+		w.st.Before(func() { w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"})) })
+		if got := w.added(s, 1); got == "0" {
+			t.Error("the unit is on the machine whose next instance may have less")
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package entity
+
+import "testing"
+
+func TestHardwareMeetsConstraints(t *testing.T) {
+	known := Hardware{Arch: "amd64", Cores: 2, Mem: 2048, RootDisk: 8192, Zone: "a"}
+	for _, test := range []struct {
+		has       Hardware
+		own, want string
+		meets     bool
+	}{
+		{known, "", "", true},
+		{known, "", "mem=2G cores=2 root-disk=8G arch=amd64 zones=b,a", true},
+		{known, "", "mem=2049M", false},
+		{known, "", "cores=3", false},
+		{known, "", "root-disk=9G", false},
+		{known, "", "arch=arm64", false},
+		{known, "", "zones=b,c", false},
+		{known, "mem=3G", "mem=3G", true}, // the cloud was asked for as much
+		{known, "mem=4G", "mem=3G", true},
+		{known, "mem=3G", "mem=4G", false},
+		{known, "", "mem= cores= container=none", true}, // these demand nothing
+		{known, "", "tags=fast", false},
+		{known, "tags=fast", "tags=fast", true},
+		{known, "tags=fast", "mem=1G", true},
+		{known, "tags=fast,new", "tags=fast", false},
+		{known, "", "instance-type=x", false},
+		{known, "cpu-power=200", "cpu-power=100", true},
+		{Hardware{}, "", "", true},
+		{Hardware{}, "", "mem=1G", false},
+		{Hardware{}, "mem=2G arch=arm64 zones=a,b", "mem=2G arch=arm64 zones=a,b", true},
+		{Hardware{}, "", "zones=a", false},
+	} {
+		want, err := ParseConstraints(test.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := ParseConstraints(test.own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := test.has.Meets(want, own); got != test.meets {
+			t.Errorf("{%s} asked for with {%s} meets {%s}: %t", test.has, test.own, test.want, got)
+		}
+	}
+}
