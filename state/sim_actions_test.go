@@ -284,7 +284,7 @@ func (s *sim) addMachine(host string, container, manager bool) *simAction {
 	}
 	var id string
 	return &simAction{what: fmt.Sprintf("add-machine %+v", p), by: "user",
-		may: []entity.Kind{entity.NotAlive},
+		may: []entity.Kind{entity.NotAlive, entity.NotSupported},
 		rival: func() *simAction {
 			return s.destroyMachine(s.model.Machines[host], s.destruction())
 		},
