@@ -165,6 +165,9 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	if addresses := a.machines[u.Machine].Addresses; len(addresses) > 0 {
 		u.PublicAddress = addresses[0]
 	}
+	if _, said := a.statuses[workloadKey(name)]; !said {
+		u.Workload.Message = a.awaited(doc, u.Machine)
+	}
 	var damaged []entity.PortRange
 	if u.OpenedPorts, damaged = a.openPorts(u.Machine, name); len(damaged) > 0 {
 		u.Agent.Message = strings.TrimSpace(fmt.Sprintf("%s (damaged: %d invalid open ports: run juju check)",
@@ -174,6 +177,22 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 		u.Subordinates = append(u.Subordinates, a.unit(s, subordinates))
 	}
 	return u
+}
+
+// awaited says what a unit waits for before its first hook. The texts are Juju's, as far as it has one.
+func (a *everything) awaited(unit unitDoc, machine string) string {
+	m := a.machines[machine]
+	switch said := a.statusOf(machineKey(machine), m.birth); {
+	case m.InstanceID == "" && said.Status == entity.StatusError:
+		return fmt.Sprintf("waiting for machine %s, which cannot start", machine)
+	case m.InstanceID == "" || said.Status == entity.StatusPending:
+		return waitsForMachine
+	case len(m.Addresses) == 0:
+		return fmt.Sprintf("waiting for the address of machine %s", machine)
+	case !unit.Started:
+		return "installing agent"
+	}
+	return "agent initializing"
 }
 
 // openPorts returns the open ports of a unit on its machine, sorted, and the invalid ones

@@ -116,3 +116,34 @@ func TestDumpShowsEverythingButSecrets(t *testing.T) {
 		t.Errorf("units %s, txns %s", dump["units"], dump["txns"])
 	}
 }
+
+// Until its first hook, a unit's status says what it waits for.
+func TestStatusOfANewUnitSaysWhatItWaitsFor(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	want := func(text string) {
+		t.Helper()
+		s := w.status().Services[0]
+		if got := s.Units[0].Workload; got.Status != entity.StatusWaiting || got.Message != text {
+			t.Errorf("the unit is %s: %q, want waiting: %q", got.Status, got.Message, text)
+		}
+		if s.Status.Message != text {
+			t.Errorf("the service says %q, want %q", s.Status.Message, text)
+		}
+	}
+	want("waiting for machine")
+	w.fails(w.machine("0"))
+	want("waiting for machine 0, which cannot start")
+	w.ok(w.machine("0").RetryProvisioning(w.ctx, nil))
+	want("waiting for machine")
+	m := w.provisioned("0")
+	want("waiting for machine")
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
+	want("waiting for the address of machine 0")
+	w.ok(m.SetAddresses(w.ctx, []string{"10.0.0.1"}))
+	want("installing agent")
+	w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}))
+	want("agent initializing")
+	w.ok(w.unit("mysql/0").SetStatus(w.ctx, entity.Status{Status: entity.StatusWaiting, Message: "waiting for machine"}))
+	want("waiting for machine")
+}

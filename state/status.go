@@ -87,12 +87,15 @@ func beginner(key string) check.DocID {
 	return check.DocID{}
 }
 
+// waitsForMachine is what the status of a new unit says.
+const waitsForMachine = "waiting for machine"
+
 // firstStatus returns the initial status of a unit or machine under a key.
 func firstStatus(key string, its birth) statusDoc {
 	first := entity.Status{Status: entity.StatusPending, Since: its.Born}
 	switch {
 	case strings.HasSuffix(key, "#workload"):
-		first.Status, first.Message = entity.StatusWaiting, "waiting for machine"
+		first.Status, first.Message = entity.StatusWaiting, waitsForMachine
 	case strings.HasPrefix(key, "u#"):
 		first.Status = entity.StatusAllocating
 	}
