@@ -1,6 +1,8 @@
 package providertest
 
 import (
+	"context"
+	"maps"
 	"sync"
 	"testing"
 
@@ -11,9 +13,9 @@ import (
 )
 
 // ingress checks which rules hold.
-func ingress(t *testing.T, w *world, e provider.Environ, want provider.Ingress) {
+func ingress(ctx context.Context, t *testing.T, f provider.Firewall, want provider.Ingress) {
 	t.Helper()
-	got, err := e.Ingress(w.ctx)
+	got, err := f.Ingress(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,9 +24,9 @@ func ingress(t *testing.T, w *world, e provider.Environ, want provider.Ingress) 
 	}
 }
 
-func setIngress(t *testing.T, w *world, e provider.Environ, rules provider.Ingress) {
+func setIngress(ctx context.Context, t *testing.T, f provider.Firewall, rules provider.Ingress) {
 	t.Helper()
-	if err := e.SetIngress(w.ctx, rules); err != nil {
+	if err := f.SetIngress(ctx, rules); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -41,36 +43,59 @@ func ports(t *testing.T, texts ...string) (all []entity.PortRange) {
 	return all
 }
 
-// The rules that were set are those that hold, until their instance or their model goes.
-func testFirewall(t *testing.T, w *world) {
-	if err := w.a.CheckFirewall(w.ctx); err != nil {
+// RunFirewall checks what every Firewall does for instances that exist and have no rules. It leaves none. Open
+// opens the firewall as another process would.
+func RunFirewall(ctx context.Context, t *testing.T, open func() provider.Firewall, ids ...string) {
+	t.Helper()
+	f := open()
+	if err := f.CheckFirewall(ctx); err != nil {
 		t.Error(err)
 	}
-	ingress(t, w, w.a, provider.Ingress{})
-	setIngress(t, w, w.a, provider.Ingress{})
+	ingress(ctx, t, f, provider.Ingress{})
+	setIngress(ctx, t, f, provider.Ingress{})
+	ingress(ctx, t, f, provider.Ingress{})
+	rules := provider.Ingress{
+		Ports: map[string][]entity.PortRange{},
+		Peers: []string{"192.0.2.7", "host.example", "2001:db8::7", "192.0.2.7", "192.0.2.8"},
+	}
+	for _, id := range ids {
+		rules.Ports[id] = nil
+	}
+	for _, of := range [][]entity.PortRange{
+		ports(t, "8000-8010/tcp", "80", "8011", "53/udp", "icmp", "1-5", "65535"),
+		ports(t, "1-65535", "1-65535/udp"),
+		ports(t, "443"),
+	} {
+		rules.Ports[ids[0]] = of
+		for range 2 {
+			setIngress(ctx, t, f, rules)
+			ingress(ctx, t, f, rules)
+			ingress(ctx, t, open(), rules) // another process can only ask
+		}
+	}
+	rules.Peers = nil
+	with := provider.Ingress{Ports: maps.Clone(rules.Ports)}
+	with.Ports["never-was"] = ports(t, "80")
+	setIngress(ctx, t, f, with)
+	ingress(ctx, t, f, rules)
+	setIngress(ctx, t, f, provider.Ingress{})
+	ingress(ctx, t, f, provider.Ingress{})
+}
 
+// The rules that were set are those that hold, until their instance or their model goes.
+func testFirewall(t *testing.T, w *world) {
 	b := w.open(t, ModelB)
 	one, two, inB := w.start(t, w.a, "1", "n"), w.start(t, w.a, "11", "n"), w.start(t, b, "1", "n")
-	ingress(t, w, w.a, provider.Ingress{})
-	rules := provider.Ingress{
-		Ports: map[string][]entity.PortRange{
-			one.ID: ports(t, "8000-8010/tcp", "80", "8011", "53/udp", "icmp", "1-5", "65535"),
-			two.ID: nil,
-		},
-		Peers: []string{"192.0.2.7", "host.example", "2001:db8::7", "192.0.2.7"},
-	}
-	for range 2 {
-		setIngress(t, w, w.a, rules)
-		ingress(t, w, w.a, rules)
-		ingress(t, w, w.open(t, ModelA), rules) // a restarted controller can only ask the cloud
-	}
-	ingress(t, w, b, provider.Ingress{})
+	RunFirewall(w.ctx, t, func() provider.Firewall { return w.open(t, ModelA) }, one.ID, two.ID)
+	ingress(w.ctx, t, b, provider.Ingress{})
 
-	// Two models, and an instance that does not exist.
+	// Two models at once, and an instance that is not the model's.
+	rules := provider.Ingress{
+		Ports: map[string][]entity.PortRange{one.ID: ports(t, "443"), two.ID: nil, inB.ID: ports(t, "80")},
+		Peers: []string{"192.0.2.7"},
+	}
 	ofB := provider.Ingress{Ports: map[string][]entity.PortRange{inB.ID: ports(t, "1-65535", "1-65535/udp")}}
 	var both sync.WaitGroup
-	rules.Ports[one.ID] = ports(t, "443")
-	rules.Ports["never-was"], rules.Ports[inB.ID] = ports(t, "80"), ports(t, "80")
 	for e, rules := range map[provider.Environ]provider.Ingress{w.a: rules, b: ofB} {
 		both.Go(func() {
 			if err := e.SetIngress(w.ctx, rules); err != nil {
@@ -79,25 +104,24 @@ func testFirewall(t *testing.T, w *world) {
 		})
 	}
 	both.Wait()
-	delete(rules.Ports, "never-was")
 	delete(rules.Ports, inB.ID)
-	ingress(t, w, w.a, rules)
-	ingress(t, w, b, ofB)
+	ingress(w.ctx, t, w.a, rules)
+	ingress(w.ctx, t, b, ofB)
 
 	// Rules go with their instance, and one that has none is open.
 	w.stop(t, w.a, one.ID)
 	delete(rules.Ports, one.ID)
-	ingress(t, w, w.a, rules)
-	setIngress(t, w, w.a, provider.Ingress{})
-	ingress(t, w, w.a, provider.Ingress{})
-	setIngress(t, w, w.a, rules)
+	ingress(w.ctx, t, w.a, rules)
+	setIngress(w.ctx, t, w.a, provider.Ingress{})
+	ingress(w.ctx, t, w.a, provider.Ingress{})
+	setIngress(w.ctx, t, w.a, rules)
 	if err := w.a.Destroy(w.ctx); err != nil {
 		t.Error(err)
 	}
-	ingress(t, w, w.a, provider.Ingress{})
-	ingress(t, w, b, ofB)
+	ingress(w.ctx, t, w.a, provider.Ingress{})
+	ingress(w.ctx, t, b, ofB)
 	if err := b.DestroyController(w.ctx, false); err != nil {
 		t.Error(err)
 	}
-	ingress(t, w, b, provider.Ingress{})
+	ingress(w.ctx, t, b, provider.Ingress{})
 }

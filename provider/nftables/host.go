@@ -1,0 +1,164 @@
+package nftables
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// A Host is the provider.Firewall of the host that this process runs on. The host is the only instance.
+type Host struct {
+	instance string
+	table    string
+}
+
+// New returns the firewall of this host, which is called instance in rules. Table is the name of the table
+// that holds its rules; nothing else may use it.
+func New(instance, table string) *Host { return &Host{instance, table} }
+
+// text returns what replaces the table, all at once, by one that rejects what is not open. The sets are there
+// even if they are empty, so that what nft says of the table can be read back.
+func (h *Host) text(open []entity.PortRange, peers []string) string {
+	var ipv4, ipv6 []string
+	for _, text := range peers {
+		if a := netip.MustParseAddr(text); a.Is4() { // rules are in normal form
+			ipv4 = append(ipv4, text)
+		} else {
+			ipv6 = append(ipv6, a.WithZone("").String())
+		}
+	}
+	return h.none() + "table inet " + h.table + " {\n" +
+		set(peersIPv4, "ipv4_addr", ipv4) + set(peersIPv6, "ipv6_addr", ipv6) +
+		set(closedTCP, portSet, portList("tcp", open)) + set(closedUDP, portSet, portList("udp", open)) +
+		"chain " + chain + " {\ntype filter hook prerouting priority -150; policy accept;\n" +
+		strings.Join(rules, "\n") + "\n}\n}\n"
+}
+
+// none returns what removes the table, whether it is there or not.
+func (h *Host) none() string {
+	return "add table inet " + h.table + "\ndelete table inet " + h.table + "\n"
+}
+
+// The names of what is in the table.
+const (
+	chain     = "closed"
+	peersIPv4 = "peers_ipv4"
+	peersIPv6 = "peers_ipv6"
+	closedTCP = "closed_tcp"
+	closedUDP = "closed_udp"
+)
+
+// portSet is the type of the sets of ports, which may have ranges.
+const portSet = "inet_service\nflags interval"
+
+// rules are those of the chain. The priority of the chain is after that of the tracking of connections, and
+// before that of the translation of addresses. Of TCP only what begins a connection is rejected, because a host
+// that begins to track connections with these rules takes those that are there for new.
+var rules = []string{
+	"iif lo accept",
+	"ct state established,related accept",
+	"fib daddr type unicast accept", // the host is not whom it is for
+	"ip saddr @" + peersIPv4 + " accept",
+	"ip6 saddr @" + peersIPv6 + " accept",
+	"tcp flags & (syn | ack) == syn tcp dport @" + closedTCP + " reject with tcp reset",
+	"udp dport @" + closedUDP + " reject",
+}
+
+func set(name, kind string, elements []string) string {
+	text := "set " + name + " {\ntype " + kind + "\n"
+	if len(elements) > 0 {
+		text += "elements = { " + strings.Join(elements, ", ") + " }\n"
+	}
+	return text + "}\n"
+}
+
+// portList returns the ports of a protocol that are not open, as nft reads them.
+func portList(protocol string, open []entity.PortRange) (texts []string) {
+	for _, r := range provider.ClosedPorts(protocol, open) {
+		text, _, _ := strings.Cut(r.String(), "/")
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// CheckFirewall returns a NotSupported error if the host lacks the command nft, or if this process or the
+// host's kernel can't have such rules.
+func (h *Host) CheckFirewall(ctx context.Context) error {
+	_, err := h.tables(ctx)
+	return err
+}
+
+// tables checks what rules need, and returns the names of the tables that the host has.
+func (h *Host) tables(ctx context.Context) (map[string]bool, error) {
+	if _, err := exec.LookPath("nft"); err != nil {
+		return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "the host has no command nft"),
+			"Install it there; most systems have it in the package nftables.")
+	}
+	probe := provider.Ingress{Ports: map[string][]entity.PortRange{h.instance: nil}, Peers: []string{"192.0.2.1", "2001:db8::1"}}
+	probe = probe.Normal()
+	if _, err := h.nft(ctx, h.text(probe.Ports[h.instance], probe.Peers), "-c", "-f", "-"); err != nil {
+		return nil, refused(ctx, err)
+	}
+	said, err := h.nft(ctx, "", "-j", "list", "tables")
+	if err != nil {
+		return nil, refused(ctx, err)
+	}
+	list, err := decode(said)
+	names := map[string]bool{}
+	for _, one := range list {
+		if one.Table != nil && one.Table.Family == "inet" {
+			names[one.Table.Name] = true
+		}
+	}
+	return names, err
+}
+
+// refused returns the NotSupported error of a command that this host refuses.
+func refused(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return entity.Errorf(entity.NotSupported, "the host refuses rules: %w", err)
+}
+
+// SetIngress replaces the table; without rules for the host it removes it. Other instances do not count.
+func (h *Host) SetIngress(ctx context.Context, rules provider.Ingress) error {
+	tables, err := h.tables(ctx)
+	if err != nil {
+		return err
+	}
+	rules = rules.Normal()
+	open, ok := rules.Ports[h.instance]
+	switch {
+	case ok:
+		_, err = h.nft(ctx, h.text(open, rules.Peers), "-f", "-")
+	case tables[h.table]:
+		_, err = h.nft(ctx, h.none(), "-f", "-")
+	}
+	return err
+}
+
+// nft runs the command with an input. The error has the first line of what the command says.
+func (h *Host) nft(ctx context.Context, input string, args ...string) ([]byte, error) {
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(ctx, "nft", args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &said
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && said.Len() > 0 {
+		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		err = fmt.Errorf("nft: %s", line)
+	} else if err != nil {
+		err = fmt.Errorf("nft: %w", err)
+	}
+	return out.Bytes(), err
+}

@@ -1,0 +1,113 @@
+package nftables
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// A listed is one thing that nft lists.
+type listed struct {
+	Table *struct {
+		Family string `json:"family"`
+		Name   string `json:"name"`
+	} `json:"table"`
+	Chain *struct {
+		Name   string `json:"name"`
+		Hook   string `json:"hook"`
+		Policy string `json:"policy"`
+	} `json:"chain"`
+	Rule *struct {
+		Chain string `json:"chain"`
+	} `json:"rule"`
+	Set *struct {
+		Name     string            `json:"name"`
+		Elements []json.RawMessage `json:"elem"`
+	} `json:"set"`
+}
+
+func decode(said []byte) ([]listed, error) {
+	var list struct {
+		All []listed `json:"nftables"`
+	}
+	if err := json.Unmarshal(said, &list); err != nil {
+		return nil, fmt.Errorf("cannot read what nft lists: %w", err)
+	}
+	return list.All, nil
+}
+
+// Ingress returns the rules that the table has; none if there is no table, or if it has not all of the
+// rules that SetIngress makes.
+func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
+	none := provider.Ingress{Ports: map[string][]entity.PortRange{}}
+	tables, err := h.tables(ctx)
+	if err != nil || !tables[h.table] {
+		return none, err
+	}
+	said, err := h.nft(ctx, "", "-n", "-j", "list", "table", "inet", h.table)
+	if err != nil {
+		return none, err
+	}
+	list, err := decode(said)
+	if err != nil {
+		return none, err
+	}
+	hooked, count, sets := false, 0, map[string][]string{}
+	for _, one := range list {
+		switch {
+		case one.Chain != nil && one.Chain.Name == chain:
+			hooked = one.Chain.Hook == "prerouting" && one.Chain.Policy == "accept"
+		case one.Rule != nil && one.Rule.Chain == chain:
+			count++
+		case one.Set != nil:
+			if sets[one.Set.Name], err = elements(one.Set.Elements); err != nil {
+				return none, err
+			}
+		}
+	}
+	if !hooked || count != len(rules) {
+		return none, nil
+	}
+	has := provider.Ingress{Peers: slices.Concat(sets[peersIPv4], sets[peersIPv6])}
+	var open []entity.PortRange
+	for set, protocol := range map[string]string{closedTCP: "tcp", closedUDP: "udp"} {
+		closed := []entity.PortRange{}
+		for _, text := range sets[set] {
+			r, err := entity.ParsePortRange(text + "/" + protocol)
+			if err != nil {
+				return none, fmt.Errorf("cannot read what nft lists: %w", err)
+			}
+			closed = append(closed, r)
+		}
+		open = append(open, provider.ClosedPorts(protocol, closed)...)
+	}
+	has.Ports = map[string][]entity.PortRange{h.instance: open}
+	return has.Normal(), nil
+}
+
+// elements returns those of a set as they were written: "80", "80-90", "10.0.0.1".
+func elements(all []json.RawMessage) (texts []string, err error) {
+	for _, raw := range all {
+		var number int
+		var text string
+		var span struct {
+			Range []int `json:"range"`
+		}
+		switch {
+		case json.Unmarshal(raw, &number) == nil:
+			text = strconv.Itoa(number)
+		case json.Unmarshal(raw, &text) == nil:
+		case json.Unmarshal(raw, &span) == nil && len(span.Range) == 2:
+			text = fmt.Sprintf("%d-%d", span.Range[0], span.Range[1])
+		default:
+			return nil, fmt.Errorf("cannot read what nft lists: %s", raw)
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
