@@ -63,7 +63,7 @@ var readers = map[string]string{
 	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
 	"Endpoint":     "String",
-	"Machine":      "Addresses DistributionGroup HostKeys ID Info InstanceID IsManager Life Tasks",
+	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Tasks",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
 	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits MissingResources Name Resource Resources Series StorageConstraints UnitNames",
@@ -79,7 +79,7 @@ var readers = map[string]string{
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier",
-	"Watches":      "Deployed End Machine MachineTasks Machines ModelConfig Operation Programs RelationUnits Relations Status Unit",
+	"Watches":      "Deployed End HostExposure Machine MachineTasks Machines ModelConfig Operation Programs RelationUnits Relations Status Unit",
 	"Settings":     "Config Constraints Programs",
 	"State": `Agents Annotations Blocks Charms Cleaner Done Dump Explain FindEntity Life Machine Machines MinUnits Name
 		PersistentStorage Pools Provisioning Refers Relation RelationByID Resources Service Settings Status

@@ -1,6 +1,10 @@
 package entity
 
-import "strings"
+import (
+	"net"
+	"strconv"
+	"strings"
+)
 
 // manualPrefix begins the instance ids of manual machines.
 const manualPrefix = "manual:"
@@ -17,6 +21,16 @@ func IsManualInstance(id string) bool {
 // ManualPlacement begins the placement of a manual machine: ssh:USER@HOST[:PORT] is how the user who
 // has added it reached it.
 const ManualPlacement = "ssh:"
+
+// ManualPort returns the port of SSH in the placement of a manual machine; 22 if it names none.
+func ManualPort(placement string) int {
+	host := placement[strings.LastIndexByte(placement, '@')+1:]
+	_, text, err := net.SplitHostPort(strings.TrimPrefix(host, ManualPlacement))
+	if port, err2 := strconv.ParseUint(text, 10, 16); err == nil && err2 == nil && port > 0 {
+		return int(port)
+	}
+	return 22
+}
 
 // DataDir is the directory of everything of agents on a machine that has an operating system of its own.
 const DataDir = "/var/lib/juju"

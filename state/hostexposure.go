@@ -1,0 +1,75 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/watcher"
+)
+
+// HostExposure fires when the result of Exposure of the machine may have changed.
+func (w Watches) HostExposure(ctx context.Context, machine string) (<-chan struct{}, error) {
+	model, err := w.st.model()
+	if err != nil {
+		return nil, err
+	}
+	ports := watcher.Doc(portsC, machine)
+	if model.config()[entity.ConfigFirewallMode].Value == entity.FirewallGlobal {
+		ports = watcher.Collection(portsC)
+	}
+	return watcher.Notify(ctx, w.st.hub, ports, watcher.Collection(servicesC), watcher.Collection(machinesC)), nil
+}
+
+// Exposure returns which of the ports that units on the machine have open, subordinates included, are to be
+// reached from outside. It is for the agent of a manual machine, which closes the others by itself.
+func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
+	var x entity.HostExposure
+	model, err := m.st.model()
+	if err != nil {
+		return x, err
+	}
+	x.Mode = model.config()[entity.ConfigFirewallMode].Value
+	exposed, err := m.st.exposed()
+	if err != nil {
+		return x, err
+	}
+	query := bson.D{{"_id", m.doc.ID}}
+	if x.Mode == entity.FirewallGlobal {
+		query = nil // a port that is exposed on one machine is open on all
+	}
+	var docs []portsDoc
+	if err := m.st.db.All(portsC, query, &docs); err != nil {
+		return x, err
+	}
+	x.Open = m.kept()
+	for _, doc := range docs {
+		for _, port := range doc.Ports {
+			switch isExposed := exposed[entity.UnitService(port.Unit)]; {
+			case port.portRange().Check() != nil:
+			case isExposed && x.Mode == entity.FirewallGlobal:
+				x.Open = append(x.Open, port.portRange())
+			case !isExposed && doc.ID == m.doc.ID:
+				x.Closed = append(x.Closed, port.portRange())
+			}
+		}
+	}
+	if len(x.Closed) == 0 {
+		return x, nil
+	}
+	others, err := m.st.machines(bson.D{{"_id", bson.D{{"$ne", m.doc.ID}}}})
+	for _, other := range others {
+		x.Peers = append(x.Peers, other.doc.peerAddresses()...)
+	}
+	return x, err
+}
+
+// kept returns the ports that keep the host's owner in: those of SSH, at the usual port and at the one by
+// which the user has added the host, and those at which the host is told its addresses (DHCP). A unit
+// that opens one of them must not lock the owner out.
+func (m *Machine) kept() []entity.PortRange {
+	ssh := entity.ManualPort(m.doc.Placement)
+	return []entity.PortRange{{From: 22, To: 22, Protocol: "tcp"}, {From: ssh, To: ssh, Protocol: "tcp"},
+		{From: 68, To: 68, Protocol: "udp"}, {From: 546, To: 546, Protocol: "udp"}}
+}
