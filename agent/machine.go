@@ -71,6 +71,9 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 		if a.config.SSHUser != "" || a.config.Manual {
 			workers["host keys"] = a.hostKeys(conn)
 		}
+		if a.config.Manual {
+			workers["firewaller"] = a.firewaller(conn)
+		}
 		if a.config.OwnHost {
 			workers["proxies"] = proxyupdater.New(a.proxies(), func() entity.ModelConfig {
 				if config := settings.Load(); config != nil {

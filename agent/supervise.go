@@ -18,6 +18,10 @@ import (
 // agent's directory. Children inherit it.
 const hostVariable = "JUJU_HOST_AGENT"
 
+// systemPath is the environment of what removes everything. A user who has become root may have another PATH,
+// on which the system's commands are not.
+const systemPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 // hasSystemd reports whether this host runs systemd.
 func hasSystemd() bool {
 	_, err := os.Stat("/run/systemd/system")
@@ -49,7 +53,7 @@ func (a *Agent) supervise(ctx context.Context) error {
 	}
 	if err == nil {
 		// If that is interrupted, what starts the supervisor when the host boots goes on.
-		err = syscall.Exec("/bin/sh", []string{"sh", "-c", cloudinit.Removal(a.config.Tag.ID)}, os.Environ())
+		err = syscall.Exec("/bin/sh", []string{"sh", "-c", cloudinit.Removal(a.config.Tag.ID)}, []string{systemPath})
 	}
 	return fmt.Errorf("cannot uninstall the agent of %s: %w", a.config.Tag, err)
 }

@@ -136,6 +136,7 @@ var mayCall = map[string]string{
 	"Agent.*":              "m0",
 	"ApplicationScaler.*":  "manager",
 	"Deployer.*":           "m0",
+	"HostFirewaller.*":     "m0",
 	"LeadershipService.*":  "u0",
 	"MachineActions.*":     "m0",
 	"Machiner.*":           "m0",
@@ -170,6 +171,7 @@ func aboutStorage(r route) bool { return r.facade == "StorageProvisioner" }
 // aboutMachine reports whether an agents' method is about a machine.
 func aboutMachine(r route) bool {
 	return r.facade == "Machiner" || r.facade == "MachineActions" || r.facade == "Agent" || r.facade == "Provisioner" ||
+		r.facade == "HostFirewaller" ||
 		r.facade == "Deployer" && (r.method == "DeployedUnits" || r.method == "WatchDeployed")
 }
 
@@ -422,7 +424,7 @@ func TestLoginListsFacades(t *testing.T) {
 	for _, test := range []struct{ who, got, want string }{
 		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""),
 			"Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
-		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer MachineActions Machiner Pinger Watcher"},
+		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer HostFirewaller MachineActions Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
 			"Admin ApplicationScaler Firewaller Pinger Provisioner StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
@@ -431,7 +433,7 @@ func TestLoginListsFacades(t *testing.T) {
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller Integrity ModelManager ModelUpgrader Pinger Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
-			"Admin Agent ApplicationScaler Deployer Firewaller MachineActions Machiner Pinger Provisioner StorageProvisioner Watcher"},
+			"Admin Agent ApplicationScaler Deployer Firewaller HostFirewaller MachineActions Machiner Pinger Provisioner StorageProvisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)

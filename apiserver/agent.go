@@ -31,6 +31,12 @@ func (c *caller) setFailures(_ context.Context, agent entity.Tag, failures []ent
 	return nil
 }
 
+// setFirewallError records why the agent of a machine can't close ports of its host; "" if it can.
+func (c *caller) setFirewallError(_ context.Context, machine entity.Tag, text string) error {
+	c.server.presence.setFirewallError(c.model.UUID(), machine, entity.Cut(text, maxFailureText))
+	return nil
+}
+
 // newPassword makes a new password for the agent of a machine or unit. Only the agent that
 // starts that agent learns it.
 func (c *caller) newPassword(ctx context.Context, agent entity.Tag) (string, error) {

@@ -83,6 +83,13 @@ func agentFacades() []agentFacade {
 			{"WatchExposure", everything, calls(state.Provisioning.WatchExposure)},
 		}},
 
+		// For the agent of a manual machine: the open ports of the machine.
+		{"HostFirewaller", machineAgent, []agentRoute{
+			{"Exposure", self, calls((*state.Machine).Exposure)},
+			{"SetFirewallError", self, calls((*caller).setFirewallError, "tag", "error")},
+			{"WatchExposure", self, calls(state.Watches.HostExposure, "tag")},
+		}},
+
 		// For the controller: the services of any model that keep a number of units.
 		{"ApplicationScaler", controllerAgent, []agentRoute{
 			{"EnsureMinUnits", services, calls(state.MinUnits.EnsureMinUnits, "tag")},

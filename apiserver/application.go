@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"juju/apiserver/params"
@@ -323,19 +325,25 @@ func applicationExpose(ctx context.Context, c *caller, p params.ApplicationExpos
 	return params.ExposeResult{Warnings: unenforced(ctx, c).log(c)}, nil
 }
 
-// unenforced warns if the model's ports are open to everyone already.
+// unenforced warns if the model's ports, or those of a manual machine, are open to everyone already.
 func unenforced(ctx context.Context, c *caller) (w warnings) {
+	const all = "can be reached, whether their services are exposed or not"
 	config, err := c.model.Settings().Config(ctx)
+	var hosts map[string]string
 	if err == nil && config[entity.ConfigFirewallMode].Value == entity.FirewallNone {
 		err = entity.Errorf(entity.NotSupported, "the model's firewall-mode is none")
 	} else if err == nil {
+		hosts = c.server.presence.firewallErrors(c.model.UUID())
 		err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error { return cloud.CheckFirewall(ctx) })
 	}
 	switch {
 	case errors.Is(err, entity.NotSupported):
-		w.add("all ports can be reached, whether their services are exposed or not: %v", err)
+		w.add("all ports "+all+": %v", err)
 	case err != nil:
 		logger.Debugf("cannot find out whether ports are closed: %v", err)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(hosts), entity.CompareNatural) {
+		w.add("all ports of machine %s "+all+": %s", id, hosts[id])
 	}
 	return w
 }

@@ -268,11 +268,50 @@ func TestWarningsOfOpenPorts(t *testing.T) {
 	cloud.Break("CheckFirewall")
 	check(c, "mysql")
 	cloud.Mend("CheckFirewall")
-	cloud.SetNoFirewall()
+	cloud.SetFirewall(false)
 	check(c, "mysql", all+"the dummy has no firewall")
 	if s, err := w.st.Service(ctx, "mysql"); err != nil || !s.IsExposed() {
 		t.Errorf("the service is not exposed (%v)", err)
 	}
+}
+
+// Who exposes a service is told which hosts close no ports, as their agents say while they are connected.
+func TestWarningsOfHosts(t *testing.T) {
+	t.Parallel()
+	cloud := dummytest.New(nil)
+	w := newWorld(t, onCloud(cloud)).populate()
+	ctx := t.Context()
+	c := w.dial(w.adminInfo(w.st.UUID()))
+	check := func(when string, want ...string) {
+		t.Helper()
+		warnings, err := c.Expose(ctx, "mysql")
+		if err != nil || !slices.Equal(warnings, want) {
+			t.Errorf("%s: got warnings %q, %v, want %q", when, warnings, err, want)
+		}
+	}
+	say := func(agent *client.Conn, why string) {
+		t.Helper()
+		w.ok(client.HostFirewallerFacade{Caller: agent}.SetFirewallError(ctx, agent.Tag(), why))
+	}
+	m0, m1 := w.dial(w.info(entity.MachineTag("0"))), w.dial(w.info(entity.MachineTag("1")))
+	check("nothing is known")
+	const all = " can be reached, whether their services are exposed or not: "
+	say(m1, strings.Repeat("é", 1000))
+	long := "all ports of machine 1" + all + entity.Cut(strings.Repeat("é", 1000), 1000)
+	check("a long reason", long)
+	say(m0, "the host has no command nft")
+	check("two", "all ports of machine 0"+all+"the host has no command nft", long)
+	cloud.SetFirewall(false)
+	check("nor does the cloud", "all ports"+all+"the dummy has no firewall",
+		"all ports of machine 0"+all+"the host has no command nft", long)
+	cloud.SetFirewall(true)
+	say(m1, "")
+	check("one can", "all ports of machine 0"+all+"the host has no command nft")
+	gone := w.server.presence.watchDepartures(ctx, w.st.UUID())
+	<-gone
+	m0.Close()
+	<-gone
+	check("the other is gone")
 }
 
 func TestChoiceOfSeries(t *testing.T) {

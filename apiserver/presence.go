@@ -35,6 +35,7 @@ type presenceEntry struct {
 	failures []entity.WorkerFailure // what the agent says of its workers
 	programs entity.Programs        // that the agent last came with
 	upgrade  string                 // why it can't run others
+	firewall string                 // why it can't close ports of its host
 }
 
 // A line is a connection of an agent.
@@ -80,7 +81,7 @@ func (p *presence) arrive(model string, tag entity.Tag, conn *line, programs ent
 	} else if len(e.conns) == 0 {
 		p.gone--
 	}
-	e.conns, e.failures, e.programs, e.upgrade = append(e.conns, conn), nil, programs, ""
+	e.conns, e.failures, e.programs, e.upgrade, e.firewall = append(e.conns, conn), nil, programs, "", ""
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -162,6 +163,28 @@ func (p *presence) setUpgradeError(model string, tag entity.Tag, text string) {
 	if e := p.agents[presenceKey{model, tag}]; e != nil && len(e.conns) > 0 {
 		e.upgrade = text
 	}
+}
+
+// setFirewallError records why a connected agent can't close ports of its host; "" if it can.
+func (p *presence) setFirewallError(model string, tag entity.Tag, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.agents[presenceKey{model, tag}]; e != nil && len(e.conns) > 0 {
+		e.firewall = text
+	}
+}
+
+// firewallErrors returns why connected agents of a model's machines can't close ports, by machine.
+func (p *presence) firewallErrors(model string) map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	texts := map[string]string{}
+	for key, e := range p.agents {
+		if key.model == model && len(e.conns) > 0 && e.firewall != "" {
+			texts[key.tag.ID] = e.firewall
+		}
+	}
+	return texts
 }
 
 // programs returns those that an agent last came with, and why it can't run others.

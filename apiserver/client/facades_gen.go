@@ -378,6 +378,29 @@ func (f FirewallerFacade) WatchExposure(ctx context.Context) (<-chan struct{}, e
 	return notify(ctx, f, "Firewaller", "WatchExposure", nil)
 }
 
+// HostFirewallerFacade makes the requests of facade HostFirewaller.
+type HostFirewallerFacade struct{ Caller }
+
+// Exposure calls state.Machine.Exposure.
+func (f HostFirewallerFacade) Exposure(ctx context.Context, tag entity.Tag) (entity.HostExposure, error) {
+	var result entity.HostExposure
+	err := call(ctx, f, "HostFirewaller", "Exposure", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
+}
+
+// SetFirewallError calls caller.setFirewallError.
+func (f HostFirewallerFacade) SetFirewallError(ctx context.Context, tag entity.Tag, error string) error {
+	return call(ctx, f, "HostFirewaller", "SetFirewallError", struct {
+		Tag   params.Tag `json:"tag"`
+		Error string     `json:"error"`
+	}{params.TagOf(tag), error}, nil)
+}
+
+// WatchExposure calls state.Watches.HostExposure.
+func (f HostFirewallerFacade) WatchExposure(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "HostFirewaller", "WatchExposure", params.Entity{Tag: params.TagOf(tag)})
+}
+
 // ApplicationScalerFacade makes the requests of facade ApplicationScaler.
 type ApplicationScalerFacade struct{ Caller }
 

@@ -12,9 +12,16 @@ passes. On the cloud lxd, outside is the LXD host and everything beyond it; mach
 of one network reach all ports of each other, and hosts that were added to the model
 (juju add-machine ssh:HOST) reach all ports of its machines.
 
+Of a host that was added, only those ports are closed that a unit there has opened and
+whose service is not exposed, and never one of SSH; all others are as its owner has set
+them. The host itself and the other machines of the model, by their own addresses, reach
+all ports. What else reaches them through a network that translates addresses (NAT)
+comes from outside. The host's agent keeps these rules in a table of nftables, and takes
+it off the host again.
+
 Where this can't be had, a warning says so, and all ports can be reached: on the cloud
-local, on a network that LXD does not manage, and if the model was made with the
-setting firewall-mode=none. Ports of hosts that were added are never closed.`,
+local, on a network that LXD does not manage, on a host without the command nft, and if
+the model was made with the setting firewall-mode=none.`,
 		Example:     `  juju expose web`,
 		Annotations: seeAlso("unexpose", "status", "model-config"),
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {

@@ -32,6 +32,10 @@ func ManualScript(machine string, config []byte, tools provider.Tools) (string, 
 // ServiceName returns the name of the service that runs the agent of a machine.
 func ServiceName(machine string) string { return "jujud-" + entity.MachineTag(machine).String() }
 
+// FirewallTable returns the name of the table of nftables (of the family inet) in which the agent of a manual
+// machine keeps rules.
+func FirewallTable(machine string) string { return "juju-" + entity.MachineTag(machine).String() }
+
 // The directories of systemd, and where there is none, of what starts programs when the host boots.
 const (
 	systemd = "/etc/systemd/system"
@@ -63,12 +67,15 @@ WantedBy=multi-user.target
 `
 }
 
-// Removal returns the shell commands that remove what ManualScript makes. What starts them again after
-// an interruption goes last. The text has neither quotes nor a character that systemd, cron or the shell
-// replaces.
+// Removal returns the shell commands that remove what ManualScript makes, and the agent's table of rules.
+// What starts them again after an interruption goes last. The text has neither quotes nor a character that
+// systemd, cron or the shell replaces.
 func Removal(machine string) string {
 	file, name := ServiceFile(machine), ServiceName(machine)
+	table := "table inet " + FirewallTable(machine)
 	return strings.Join([]string{
+		// The agent has ended, so no one makes the table anew. Where nft can list nothing, there is none.
+		"{ ! command -v nft >/dev/null || ! nft list " + table + " >/dev/null 2>&1 || nft delete " + table + "; }",
 		"rm -rf " + Root,
 		// What the links led to is gone. A removal that runs at the same time may be faster.
 		"{ [ ! -d " + LogDir + " ] || find " + LogDir + " -ignore_readdir_race -xtype l -exec rm -f {} +; }",

@@ -25,7 +25,7 @@ type fakeHost struct {
 func newFakeHost(t *testing.T) fakeHost {
 	t.Helper()
 	h := fakeHost{t, t.TempDir()}
-	for _, dir := range []string{"bin", "var/lib", "var/log", "run/systemd/system", "proc/1", "etc/init.d", "etc/cron.d",
+	for _, dir := range []string{"bin", "var/lib", "var/log", "run/systemd/system", "proc/1", "etc/init.d", "etc/cron.d", "run/nft",
 		"etc/systemd/system/multi-user.target.wants"} {
 		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -33,6 +33,11 @@ func newFakeHost(t *testing.T) fakeHost {
 	}
 	h.program("id", "echo 0")
 	h.program("sync", ":")
+	h.program("nft", `case "$1 $2 $3" in
+"list table inet") [ -e `+h.path("run/nft")+`/$4 ] || { echo "there is none" >&2; exit 1; } ;;
+"delete table inet") rm `+h.path("run/nft")+`/$4 ;;
+*) exit 1 ;;
+esac`)
 	h.program("systemctl", `echo "$@" >>`+h.path("run/asked")+`
 case $1 in enable) ln -s x `+h.path("etc/systemd/system/multi-user.target.wants")+`/$3.service;; esac`)
 	return h
@@ -109,7 +114,8 @@ func TestAManualHostIsLeftAsItWas(t *testing.T) {
 	h := newFakeHost(t)
 	logs := h.path("var/log/juju")
 	if err := errors.Join(os.MkdirAll(logs, 0o755),
-		os.WriteFile(filepath.Join(logs, "unit-other-0.log"), []byte("of another juju"), 0o644)); err != nil {
+		os.WriteFile(filepath.Join(logs, "unit-other-0.log"), []byte("of another juju"), 0o644),
+		os.WriteFile(h.path("run/nft/juju-machine-30"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	before := h.listing()
@@ -129,6 +135,9 @@ func TestAManualHostIsLeftAsItWas(t *testing.T) {
 	if text, err := os.ReadFile(h.path("etc/systemd/system/jujud-machine-3.service")); err != nil ||
 		!strings.Contains(string(text), "/machine-agent "+h.path("var/lib/juju/agents/machine-3")+"\n") {
 		t.Errorf("the service is %s (%v)", text, err)
+	}
+	if err := os.WriteFile(h.path("run/nft/juju-machine-3"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	during := h.listing()
 	// A second machine is refused, and the first stays.

@@ -8,14 +8,14 @@ import (
 	"juju/state/entity"
 )
 
-// SetNoFirewall makes the cloud one that filters nothing.
-func (c *Cloud) SetNoFirewall() {
+// SetFirewall says whether the cloud filters anything, as it does at first.
+func (c *Cloud) SetFirewall(filters bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open = true
+	c.open = !filters
 }
 
-// CheckFirewall returns a NotSupported error after SetNoFirewall.
+// CheckFirewall returns a NotSupported error after SetFirewall(false).
 func (e *environ) CheckFirewall(ctx context.Context) (err error) {
 	op := Op{Method: "CheckFirewall"}
 	defer e.done(&op, &err)

@@ -94,6 +94,7 @@ func testFirewall(t *testing.T, w *world) {
 		Ports: map[string][]entity.PortRange{one.ID: ports(t, "443"), two.ID: nil, inB.ID: ports(t, "80")},
 		Peers: []string{"192.0.2.7"},
 	}
+	setIngress(w.ctx, t, w.a, provider.Ingress{Ports: map[string][]entity.PortRange{one.ID: nil}})
 	ofB := provider.Ingress{Ports: map[string][]entity.PortRange{inB.ID: ports(t, "1-65535", "1-65535/udp")}}
 	var both sync.WaitGroup
 	for e, rules := range map[provider.Environ]provider.Ingress{w.a: rules, b: ofB} {

@@ -60,7 +60,9 @@ const pageHead = `# Providers
 What each cloud does, for operators who choose one and for engineers who write one. This page is made by the tests that
 every cloud must pass (` + "`provider/providertest`, `make docs`" + `): the first two tables are what they check, the column of
 ` + "`lxd`" + ` on a real LXD. ` + "`dummy`" + ` is the cloud of our own tests. Hosts that users add (` + "`juju add-machine ssh:HOST`" + `)
-belong to no cloud: none starts or stops them, and they are as they are.
+belong to no cloud: none starts or stops them, and they are as they are. The host's agent closes the ports that units
+there have opened and no one has exposed, with nftables, and no others; it passes the same tests of the rules as a cloud
+(` + "`provider/nftables`" + `). Without the command ` + "`nft`" + ` they stay open, and ` + "`juju expose`" + ` names the host.
 
 ## What every cloud does
 

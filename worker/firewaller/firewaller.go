@@ -33,6 +33,9 @@ type Config struct {
 	// Retry is the pause before rules that were set are compared with the cloud's, which doubles while
 	// they differ, and Check the longest; 5 seconds and 5 minutes if zero.
 	Retry, Check time.Duration
+	// Tell tells users why ports are not closed, or "" if they are: at first, and when that changes. It may
+	// be nil.
+	Tell func(ctx context.Context, why string) error
 	// Bound is how long the cloud may take for one step; 5 minutes if zero.
 	Bound time.Duration
 }
@@ -57,6 +60,7 @@ type firewaller struct {
 	pause time.Duration       // until they are compared with the cloud's
 	next  time.Time           // when that is
 	open  string              // why the cloud does not filter, as last logged; "" if it does
+	told  *string             // what Tell was last given; nil at first
 }
 
 // pass does what there is to do now, and returns the time until the next pass.
@@ -76,16 +80,24 @@ func (f *firewaller) pass(ctx context.Context) (time.Duration, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, f.Bound)
 	defer cancel()
+	why := ""
 	switch err := f.enforce(bounded, want, changed); {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)
 	case errors.Is(err, entity.NotSupported):
 		f.pause = f.Check
 		f.unenforced(x, err)
+		why = err.Error()
 	case err != nil:
 		return 0, fmt.Errorf("cannot set which ports are open: %w", err)
 	default:
 		f.open = ""
+	}
+	if f.Tell != nil && (f.told == nil || *f.told != why) {
+		if err := f.Tell(ctx, why); err != nil {
+			return 0, err
+		}
+		f.told = &why
 	}
 	f.set, f.at, f.next = &want, x.Addresses, time.Now().Add(f.pause)
 	return f.pause, nil

@@ -242,7 +242,7 @@ func TestNoFirewall(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.cloud.SetNoFirewall()
+		w.cloud.SetFirewall(false)
 		w.run()
 		defer func() { w.stop() }()
 		time.Sleep(time.Hour)
@@ -253,6 +253,39 @@ func TestNoFirewall(t *testing.T) {
 		time.Sleep(time.Hour)
 		if n := warnings(); n != 1 {
 			t.Errorf("%d warnings of what is exposed, want one", n)
+		}
+	})
+}
+
+// Users are told why ports are not closed, once, and when they are.
+func TestUsersAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var told []string
+		f := New(Config{API: w.model, Cloud: w.environ, Tell: func(_ context.Context, why string) error {
+			if told = append(told, why); len(told) == 2 {
+				return fmt.Errorf("the controller is away")
+			}
+			return nil
+		}})
+		done := make(chan error)
+		run := func() { done <- f(ctx) }
+		go run()
+		time.Sleep(time.Hour)
+		w.cloud.SetFirewall(false)
+		if err := <-done; err == nil || err.Error() != "the controller is away" {
+			t.Errorf("a failure to tell: %v", err)
+		}
+		go run()
+		time.Sleep(time.Hour)
+		w.cloud.SetFirewall(true)
+		time.Sleep(time.Hour)
+		cancel()
+		<-done
+		const why = "the dummy has no firewall"
+		if want := []string{"", why, why, ""}; !slices.Equal(told, want) {
+			t.Errorf("told were %q, want %q", told, want)
 		}
 	})
 }
