@@ -114,13 +114,16 @@ func TestMachinesOfAServiceAreSpreadOverZones(t *testing.T) {
 				t.Errorf("machines %v are in zones %v: %s", ids, in, all)
 			}
 		}
-		placed := pending("7")
-		placed.Placement = "zone=a"
-		model.set(placed)
+		// Zone a has two of the service's machines, but the fewest of the model's.
+		for id, zone := range map[string]string{"7": "a", "91": "b", "92": "b", "93": "c", "94": "c"} {
+			placed := pending(id)
+			placed.Placement = "zone=" + zone
+			model.set(placed)
+		}
 		after(5 * time.Second)
 		model.set(pending("8"))
 		after(5 * time.Second)
-		if got := cloud.took(); got != "7 in a, 8 in b" {
+		if got := cloud.took(); got != "7 in a, 8 in b, 91 in b, 92 in b, 93 in c, 94 in c" {
 			t.Errorf("it started %s", got)
 		}
 		if got := model.zones["8"]; got != "b" {
