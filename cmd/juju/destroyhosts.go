@@ -107,12 +107,13 @@ func (h *lentHosts) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, leaveHostsBound, fmt.Errorf("gave up after %v", leaveHostsBound))
 	defer cancel()
 	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
-		left := map[string]bool{}
+		left, away := map[string]bool{}, map[string]bool{}
 		for _, m := range h.machines[model] {
+			left[m.ID] = true
 			// An agent that is away hears nothing. One that was lost just now still counts as started.
-			left[m.ID] = m.Status.Status != entity.StatusStarted
+			away[m.ID] = m.Status.Status != entity.StatusStarted
 		}
-		err := h.session.inModel(ctx, h.controller, model, func(api modelAPI) error { return leaveModel(ctx, api, left) })
+		err := h.session.inModel(ctx, h.controller, model, func(api modelAPI) error { return leaveModel(ctx, api, left, away) })
 		for _, m := range h.machines[model] {
 			if !left[m.ID] {
 				continue
@@ -127,13 +128,10 @@ func (h *lentHosts) leave(ctx context.Context) {
 	}
 }
 
-// leaveModel destroys the manual machines of a model, and notes in left which are still there.
-func leaveModel(ctx context.Context, api modelAPI, left map[string]bool) error {
-	away := maps.Clone(left)
+// leaveModel destroys the manual machines in left, and clears there those whose agents have left. It
+// waits for all but those that are away.
+func leaveModel(ctx context.Context, api modelAPI, left, away map[string]bool) error {
 	ids := slices.SortedFunc(maps.Keys(left), entity.CompareNatural)
-	for _, id := range ids {
-		left[id] = true
-	}
 	errs, _, err := api.DestroyMachines(ctx, entity.Destruction{Strength: entity.Force}, ids...)
 	for _, one := range errs {
 		err = cmp.Or(err, one)

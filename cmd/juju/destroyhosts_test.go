@@ -71,3 +71,23 @@ func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
 		t.Errorf("code %d: %s", u.code, said)
 	}
 }
+
+// A model that can't be reached any more leaves all its hosts.
+func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
+	u, status := onLXD(t)
+	u.fake.statuses = []*entity.ModelStatus{status}
+	connect, n := u.session.connect, 0
+	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+		if n++; n > 1 {
+			return nil, errors.New("lost")
+		}
+		return connect(ctx)
+	}
+	u.types("destroy-environment", "prod", "-y")
+	for _, want := range []string{"The agent of machine 1 on host root@db has not left (lost). ",
+		"The agent of machine 2 on host old has not left (lost). "} {
+		if said := u.err.String(); u.code != 0 || !strings.Contains(said, want) {
+			t.Errorf("code %d: %q is not in %s", u.code, want, said)
+		}
+	}
+}
