@@ -98,7 +98,8 @@ func TestReadImplemented(t *testing.T) {
 // nothing else.
 func TestEnvironmentIsAsDocumented(t *testing.T) {
 	for name, value := range map[string]string{"AWS_SECRET_ACCESS_KEY": "do not tell", "JUJU_DATA": "/x", "LC_ALL": "C",
-		"http_proxy": "http://inherited", "JUJU_LOCAL_INSTANCE": "i", "JUJU_LOCAL_ADDRESS": "127.0.0.9"} {
+		"http_proxy": "http://inherited", "JUJU_LOCAL_INSTANCE": "i", "JUJU_LOCAL_ADDRESS": "127.0.0.9",
+		"JUJU_HOST_AGENT": "/var/lib/juju/agents/machine-3"} {
 		t.Setenv(name, value)
 	}
 	r := newRig(t, map[string]string{"install": "env >env", "db-relation-created": "env >env",
@@ -160,7 +161,8 @@ func TestEnvironmentIsAsDocumented(t *testing.T) {
 		for name, want := range map[string]string{"JUJU_CHARM_HTTPS_PROXY": "http://p:1", "JUJU_CHARM_HTTP_PROXY": "",
 			"ftp_proxy": "http://p:2", "FTP_PROXY": "http://p:2", "NO_PROXY": "localhost", "http_proxy": "http://inherited",
 			"JUJU_METER_STATUS": "AMBER", "JUJU_METER_INFO": "not set", "JUJU_SLA": "unsupported",
-			"JUJU_AGENT_SOCKET_NETWORK": "unix", "JUJU_DISPATCH_PATH": "hooks/" + hctx.HookName()} {
+			"JUJU_AGENT_SOCKET_NETWORK": "unix", "JUJU_DISPATCH_PATH": "hooks/" + hctx.HookName(),
+			"JUJU_LOCAL_INSTANCE": "i", "JUJU_HOST_AGENT": "/var/lib/juju/agents/machine-3"} {
 			if value, ok := got[name]; !ok || value != want {
 				t.Errorf("%s has %s=%q, want %q", hctx.HookName(), name, value, want)
 			}

@@ -16,9 +16,10 @@ var inherited = map[string]bool{
 	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TZ": true, "TMPDIR": true,
 	"http_proxy": true, "https_proxy": true, "ftp_proxy": true, "no_proxy": true,
 	"HTTP_PROXY": true, "HTTPS_PROXY": true, "FTP_PROXY": true, "NO_PROXY": true,
-	// By these the local cloud finds what a charm has left running (provider/local
-	// documents them); they must reach every daemon that a hook starts.
-	"JUJU_LOCAL_INSTANCE": true, "JUJU_LOCAL_ADDRESS": true,
+	// By these the local cloud, and the agent of a host without systemd, find what a charm has
+	// left running (provider/local and agent/supervise.go document them); they must reach every
+	// daemon that a hook starts.
+	"JUJU_LOCAL_INSTANCE": true, "JUJU_LOCAL_ADDRESS": true, "JUJU_HOST_AGENT": true,
 }
 
 // defaultPath is used when the agent has no PATH.

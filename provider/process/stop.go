@@ -89,9 +89,9 @@ func End(ctx context.Context, dir, why string, grace time.Duration) error {
 	return Stop(ctx, dir, grace)
 }
 
-// EndMarked ends, as Stop does, every process of this user whose environment variable key has a
-// value that match accepts, and every process in a session that such a process leads. Children
-// inherit the variable, so this finds daemons too. The calling process is spared.
+// EndMarked ends, as Stop does, every process of this user, or of any user if this is root, whose
+// environment variable key has a value that match accepts, and every process in a session that such a
+// process leads. Children inherit the variable, so this finds daemons too. The calling process is spared.
 func EndMarked(ctx context.Context, key string, match func(value string) bool, grace time.Duration) error {
 	err := end(ctx, func() ([]stat, bool, error) { return marked(key, match) }, grace)
 	if err != nil {
@@ -100,8 +100,8 @@ func EndMarked(ctx context.Context, key string, match func(value string) bool, g
 	return nil
 }
 
-// Marks returns the distinct values of the variable key in the environments of this user's
-// processes, in no particular order.
+// Marks returns the distinct values of the variable key in the environments of the processes that
+// EndMarked looks at, in no particular order.
 func Marks(key string) ([]string, error) {
 	seen := map[string]bool{}
 	var values []string
@@ -127,7 +127,7 @@ func marked(key string, match func(string) bool) (found []stat, settled bool, er
 	matches := make([]bool, len(all))
 	mine := make([]bool, len(all))
 	for i, st := range all {
-		if st.kernel || st.pid == os.Getpid() || !ownedByMe(st.pid) {
+		if st.kernel || st.pid == os.Getpid() || !mayEnd(st.pid) {
 			continue
 		}
 		mine[i] = true
@@ -150,13 +150,21 @@ func marked(key string, match func(string) bool) (found []stat, settled bool, er
 	return found, settled, nil
 }
 
-func ownedByMe(pid int) bool {
-	info, err := os.Stat("/proc/" + strconv.Itoa(pid))
+// mayEnd reports whether a process is this user's. Root's are also those of other users, whose identity
+// the daemons take that root starts, but for those in containers: a container may be a host of its own.
+func mayEnd(pid int) bool {
+	proc := "/proc/" + strconv.Itoa(pid)
+	info, err := os.Stat(proc)
 	if err != nil {
 		return false
 	}
 	sys, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(sys.Uid) == os.Geteuid()
+	if ok && int(sys.Uid) == os.Geteuid() {
+		return true
+	}
+	theirs, err := os.Readlink(proc + "/ns/pid")
+	own, errOwn := os.Readlink("/proc/self/ns/pid")
+	return os.Geteuid() == 0 && err == nil && errOwn == nil && theirs == own
 }
 
 // lookup returns the value of a variable in the content of /proc/PID/environ: the environment

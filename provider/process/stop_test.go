@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -175,5 +176,38 @@ func TestEndMarkedEndsSessions(t *testing.T) {
 	}
 	if err := EndMarked(t.Context(), notifyVariable, match, time.Second); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Root finds what has taken another user's identity, as the daemons of charms do.
+func TestEndMarkedOfOtherUsers(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start processes as another user")
+	}
+	s := newStage(t)
+	daemon := exec.Command("sleep", "600")
+	daemon.Env = []string{notifyVariable + "=" + s.ear()}
+	daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		daemon.Wait()
+		close(ended)
+	}()
+	defer func() {
+		daemon.Process.Kill()
+		<-ended
+	}()
+	match := func(v string) bool { return v == s.ear() }
+	if err := EndMarked(t.Context(), notifyVariable, match, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the daemon of another user is still there")
 	}
 }
