@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -15,7 +14,7 @@ import (
 )
 
 // hostVariable marks the processes of a host without systemd that belong to a machine's agent, by the
-// agent's directory. Children inherit it.
+// agent's directory. Children inherit it, hooks too.
 const hostVariable = "JUJU_HOST_AGENT"
 
 // systemPath is the environment of what removes everything. A user who has become root may have another PATH,
@@ -28,15 +27,25 @@ func hasSystemd() bool {
 	return err == nil
 }
 
+// supervisorDir is the directory that the supervisor holds.
+func (a *Agent) supervisorDir() string { return filepath.Join(a.dir, "supervisor") }
+
+// holdSupervisor makes this process the supervisor of the machine's agent.
+func (a *Agent) holdSupervisor() error {
+	if err := os.Mkdir(a.supervisorDir(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	if _, err := process.Hold(a.supervisorDir()); err != nil {
+		return fmt.Errorf("cannot supervise the agent of %s: %w", a.config.Tag, err)
+	}
+	return nil
+}
+
 // supervise keeps the machine's agent running where there is no systemd. When the agent has ended for
 // good, it takes a manual machine off its host. After ctx the agent goes on.
 func (a *Agent) supervise(ctx context.Context) error {
-	dir := filepath.Join(a.dir, "supervisor")
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := a.holdSupervisor(); err != nil {
 		return err
-	}
-	if _, err := process.Hold(dir); err != nil {
-		return fmt.Errorf("cannot supervise the agent of %s: %w", a.config.Tag, err)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -47,7 +56,13 @@ func (a *Agent) supervise(ctx context.Context) error {
 	if err != nil || !a.config.Manual {
 		return err
 	}
-	err = process.EndMarked(ctx, hostVariable, func(dir string) bool { return dir == a.dir }, recallGrace)
+	return a.leaveHost(ctx)
+}
+
+// leaveHost takes a manual machine's agent, which has ended for good, off a host without systemd. This
+// process is its supervisor, and becomes what removes everything.
+func (a *Agent) leaveHost(ctx context.Context) error {
+	err := process.EndMarked(ctx, hostVariable, func(dir string) bool { return dir == a.dir }, recallGrace)
 	if err == nil {
 		err = a.proxies().Restore()
 	}
@@ -72,12 +87,17 @@ func (a *Agent) uninstallNow(ctx context.Context) error {
 		}
 		return a.uninstall(ctx)
 	}
-	err := process.End(ctx, a.dir, why, recallGrace)
+	// A supervisor that runs does the rest. To take its place when it removes everything would make again what it
+	// has just removed.
+	supervised, err := process.Alive(a.supervisorDir())
+	if err == nil && !supervised {
+		err = a.holdSupervisor()
+	}
 	if err == nil {
-		err = a.supervise(ctx)
+		err = process.End(ctx, a.dir, why, recallGrace)
 	}
-	if errors.Is(err, process.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
-		return nil // the supervisor that runs does the rest, or has done it
+	if err != nil || supervised {
+		return err
 	}
-	return err
+	return a.leaveHost(ctx)
 }
