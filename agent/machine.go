@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"juju/apiserver/client"
@@ -59,9 +60,11 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 		},
 	})
 	return a.outliving(api, "machine actions", actions, func(conn *client.Conn) map[string]worker.Func {
+		restart := make(chan struct{})
 		workers := map[string]worker.Func{
 			"machiner": machiner.New(machiner.Config{
 				API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag, Configured: configured, Boot: boot,
+				Restart: sync.OnceFunc(func() { close(restart) }),
 			}),
 			"deployer": a.deployer(conn),
 		}
@@ -75,6 +78,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 			workers["firewaller"] = a.firewaller(conn)
 		}
 		if a.config.OwnHost {
+			workers["restart"] = a.restart(client.MachinerFacade{Caller: conn}, restart)
 			workers["proxies"] = proxyupdater.New(a.proxies(), func() entity.ModelConfig {
 				if config := settings.Load(); config != nil {
 					return *config

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"juju/hooks"
 	"juju/provider/process"
 	"juju/state/entity"
+	"juju/worker"
 )
 
 const (
@@ -23,22 +25,66 @@ const (
 	shutdownBound = time.Minute
 	// rebootBound is how long the machine may go on after that.
 	rebootBound = 10 * time.Minute
+	// restartPause is the time before another attempt. Units are stopped during each.
+	restartPause = 5 * time.Minute
 )
 
-// reboot restarts the machine. It waits for the hook that runs, keeps others from running, stops the
-// agents of all units, and holds the lock of hooks until the machine goes down. If the machine does
-// not, the agent fails, and the next one tries again. stop stops the agent in a directory.
+// restartAPI is where an agent says what the restart of its machine waits for.
+type restartAPI interface {
+	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
+}
+
+// restart is the worker that waits until the machine may be restarted, once that is asked for: until the
+// hook that runs is over, or a user has ended juju debug-hooks. Then it keeps all hooks from running, and
+// ends with worker.ErrReboot. After an attempt that failed it waits a while first. Meanwhile the agent
+// works on, and the machine's status says what the restart waits for.
+func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
+	return func(ctx context.Context) error {
+		select {
+		case <-asked:
+		case <-ctx.Done():
+			return nil
+		}
+		say := func(text string) error {
+			logger.Infof("%s", text)
+			return api.SetMachineStatus(ctx, a.config.Tag, entity.Status{Status: entity.StatusStarted, Message: text}.Fitted())
+		}
+		if a.restartFailed != nil {
+			if err := say(fmt.Sprintf("%v; trying again in %v", a.restartFailed, restartPause)); err != nil {
+				return err
+			}
+			select {
+			case <-time.After(restartPause):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		unlock, err := hooks.LockMachine(ctx, a.config.HookLock, "the restart of machine "+a.config.Tag.ID,
+			func(holder string) {
+				if err := say(fmt.Sprintf("the restart waits: %s runs", holder)); err != nil {
+					logger.Warningf("cannot set the machine's status: %v", err)
+				}
+			})
+		if err != nil {
+			return fmt.Errorf("cannot restart the machine: %w", err)
+		}
+		a.unlock = unlock
+		return fmt.Errorf("a unit has asked for it: %w", worker.ErrReboot)
+	}
+}
+
+// reboot restarts the machine when the worker restart has ended. It stops the agents of all units, and
+// holds the lock of hooks until the machine goes down. If the machine does not, the error says why. stop
+// stops the agent in a directory.
 func (a *Agent) reboot(ctx context.Context, stop func(ctx context.Context, dir string) error) error {
 	logger.Infof("restarting the machine")
-	unlock, err := hooks.LockMachine(ctx, a.config.HookLock, "the restart of machine "+a.config.Tag.ID,
-		func(holder string) { logger.Infof("the restart waits: %s runs", holder) })
-	if err != nil {
-		return fmt.Errorf("cannot restart the machine: %w", err)
-	}
-	defer unlock()
-	err = a.stopUnits(ctx, stop)
+	defer a.unlock()
+	err := a.stopUnits(ctx, stop)
 	if err == nil {
 		err = shutdown(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("cannot restart the machine: %w", err)
@@ -97,7 +143,7 @@ func shutdown(ctx context.Context) error {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "shutdown", "-r", "now").CombinedOutput()
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("shutdown: %w: %s", err, out)
+		return fmt.Errorf("shutdown: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return nil
 }

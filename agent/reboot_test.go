@@ -6,15 +6,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/worker"
 )
 
 // rebooter is a machine agent whose machine is restarted by a program that says so in a file.
@@ -79,24 +81,72 @@ func (r *rebooter) stop(_ context.Context, dir string) error {
 	return nil
 }
 
-// Before the machine restarts, the hook that runs ends and the units stop, those of principals first. No
-// other hook begins until the machine is down.
+// statuses are what a machine's agent has said of its machine.
+type statuses chan entity.Status
+
+func (s statuses) SetMachineStatus(_ context.Context, _ entity.Tag, status entity.Status) error {
+	s <- status
+	return nil
+}
+
+// restart runs the worker restart, of which said gets what it says of the machine. The channel receives
+// its error.
+func (r *rebooter) restart(ctx context.Context, said statuses) <-chan error {
+	asked, done := make(chan struct{}), make(chan error, 1)
+	close(asked)
+	go func() { done <- r.a.restart(said, asked)(ctx) }()
+	return done
+}
+
+// While a hook runs, the agent works on, and the machine's status says what its restart waits for. A user
+// may hold a hook for hours, by juju debug-hooks.
+func TestARestartWaitsForTheHook(t *testing.T) {
+	r := newRebooter(t, "")
+	over, err := hooks.LockMachine(t.Context(), r.a.config.HookLock, "hook install of web/0", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make(statuses)
+	done := r.restart(t.Context(), said)
+	want := entity.Status{Status: entity.StatusStarted, Message: "the restart waits: hook install of web/0 runs"}
+	select {
+	case got := <-said:
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	case err := <-done:
+		t.Fatalf("ended with %v while a hook ran", err)
+	}
+	over()
+	if err := <-done; !errors.Is(err, worker.ErrReboot) {
+		t.Errorf("ended with %v, want ErrReboot", err)
+	}
+	r.a.unlock()
+
+	// The agent may be stopped meanwhile, and its machine destroyed.
+	if over, err = hooks.LockMachine(t.Context(), r.a.config.HookLock, "a hook", func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	defer over()
+	ctx, cancel := context.WithCancel(t.Context())
+	done = r.restart(ctx, said)
+	<-said
+	cancel()
+	if err := <-done; errors.Is(err, worker.ErrReboot) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// The units stop before the machine restarts, those of principals first. No other hook begins until the
+// machine is down.
 func TestUnitsStopBeforeTheMachineRestarts(t *testing.T) {
 	r := newRebooter(t, "")
-	lock := r.a.config.HookLock
-	over, err := hooks.LockMachine(t.Context(), lock, "a hook", func(string) {})
-	if err != nil {
+	if err := <-r.restart(t.Context(), nil); !errors.Is(err, worker.ErrReboot) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.a.reboot(ctx, r.stop) }()
-	r.mu.Lock()
-	if len(r.stopped) > 0 {
-		t.Errorf("while a hook runs, stopped %q", r.stopped)
-	}
-	r.mu.Unlock()
-	over()
 	if got, err := os.ReadFile(filepath.Join(r.root, "down")); string(got) != "-r now\n" || err != nil { // waits for the program
 		t.Errorf("shutdown was called with %q, %v", got, err)
 	}
@@ -108,7 +158,7 @@ func TestUnitsStopBeforeTheMachineRestarts(t *testing.T) {
 	r.mu.Unlock()
 	soon, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	if _, err := hooks.LockMachine(soon, lock, "another", func(string) {}); err == nil {
+	if _, err := hooks.LockMachine(soon, r.a.config.HookLock, "another", func(string) {}); err == nil {
 		t.Error("another hook can begin")
 	}
 	cancel() // as SIGTERM does
@@ -120,17 +170,39 @@ func TestUnitsStopBeforeTheMachineRestarts(t *testing.T) {
 // A machine whose units can't be stopped is not restarted yet.
 func TestNoRestartWhileAUnitRuns(t *testing.T) {
 	r := newRebooter(t, "")
+	if err := <-r.restart(t.Context(), nil); !errors.Is(err, worker.ErrReboot) {
+		t.Fatal(err)
+	}
 	stuck := errors.New("stuck")
 	if err := r.a.reboot(t.Context(), func(context.Context, string) error { return stuck }); !errors.Is(err, stuck) {
 		t.Error(err)
 	}
 }
 
-// An agent whose machine can't be restarted fails, and so is started again.
+// The status of a machine that can't be restarted says why, until another attempt a while later. Hooks run
+// meanwhile.
 func TestAFailedRestartIsTriedAgain(t *testing.T) {
 	r := newRebooter(t, "echo no >&2; exit 1")
-	err := r.a.reboot(t.Context(), r.stop)
-	if err == nil || !strings.Contains(err.Error(), "cannot restart the machine: shutdown: exit status 1: no") {
-		t.Error(err)
+	if err := <-r.restart(t.Context(), nil); !errors.Is(err, worker.ErrReboot) {
+		t.Fatal(err)
 	}
+	r.a.restartFailed = r.a.reboot(t.Context(), r.stop)
+	synctest.Test(t, func(t *testing.T) {
+		said, began := make(statuses), time.Now()
+		done := r.restart(t.Context(), said)
+		want := entity.Status{Status: entity.StatusStarted,
+			Message: "cannot restart the machine: shutdown: exit status 1: no; trying again in 5m0s"}
+		if diff := cmp.Diff(want, <-said); diff != "" {
+			t.Error(diff)
+		}
+		over, err := hooks.LockMachine(t.Context(), r.a.config.HookLock, "a hook", func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		over()
+		if err := <-done; !errors.Is(err, worker.ErrReboot) || time.Since(began) != restartPause {
+			t.Errorf("ended after %v with %v", time.Since(began), err)
+		}
+		r.a.unlock()
+	})
 }

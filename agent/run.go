@@ -142,8 +142,14 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 			return err
 		}
 	}
-	if err = a.Run(ctx); errors.Is(err, worker.ErrReboot) {
-		return a.reboot(ctx, stopProcess)
+	for {
+		if err = a.Run(ctx); !errors.Is(err, worker.ErrReboot) {
+			break
+		}
+		if a.restartFailed = a.reboot(ctx, stopProcess); a.restartFailed == nil {
+			return nil
+		}
+		logger.Errorf("%v", a.restartFailed)
 	}
 	if _, ended := process.Ended(a.dir); ended && err == nil && a.config.Manual && kind == entity.KindMachine {
 		return a.uninstall(ctx)
@@ -198,6 +204,11 @@ type Agent struct {
 	config   Config
 	logs     *logQueue // nil if the agent sends no log
 	failures *worker.Failures
+
+	// unlock releases the lock of hooks, which the agent holds while it restarts the machine.
+	unlock func()
+	// restartFailed says why the last attempt to restart the machine has failed.
+	restartFailed error
 }
 
 // New returns the agent of the given kind whose configuration is in dir.
@@ -227,8 +238,8 @@ func (a *Agent) root() string { return filepath.Dir(filepath.Dir(a.dir)) }
 
 // Run runs the agent until ctx ends, or until its entity is Dead or gone. Then it leaves a mark
 // in its directory, so that the agent is not started again. The error wraps worker.ErrReboot when the
-// machine must be restarted. The caller holds the directory, as
-// process.Hold does, so that no other agent runs there.
+// machine is to be restarted now: see reboot. The caller holds the directory, as process.Hold does, so that
+// no other agent runs there.
 func (a *Agent) Run(ctx context.Context) error {
 	logger.Infof("agent of %s begins", a.config.Tag)
 	var workers map[string]worker.Func

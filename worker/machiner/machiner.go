@@ -25,10 +25,13 @@ type Config struct {
 	Configured func(entity.ModelConfig)
 	// Boot identifies the machine's present boot; "" if the machine can't be restarted.
 	Boot string
+	// Restart is called, maybe often, once a unit has asked for the restart of the machine in this boot.
+	// It must return soon. It may be nil if Boot is "".
+	Restart func()
 }
 
 // New returns the machiner of one machine. It ends with worker.ErrTerminateAgent
-// when the machine is Dead or gone, and with worker.ErrReboot when the machine must be restarted.
+// when the machine is Dead or gone.
 func New(config Config) worker.Func {
 	return func(ctx context.Context) error {
 		m := machiner{Config: config}
@@ -60,25 +63,33 @@ func (m *machiner) handle(ctx context.Context) error {
 		}
 		m.Configured(config)
 	}
-	if m.Boot != "" && machine.Reboot == m.Boot && machine.Life != entity.Dead {
-		return fmt.Errorf("a unit has asked for it: %w", worker.ErrReboot)
-	}
 	switch machine.Life {
 	case entity.Alive:
-		return m.start(ctx)
+		return m.works(ctx, machine)
 	case entity.Dying:
 		// Only units keep a machine from becoming Dead. Their agents and the deployer end and
 		// remove them, and the removal of the last one fires this watch.
 		err := m.API.EnsureDead(ctx, m.Machine)
 		if errors.Is(err, entity.InUse) {
 			logger.Debugf("machine %s is not dead yet: %v", m.Machine.ID, err)
-			return nil
+			return m.works(ctx, machine)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return m.terminate("is dead")
+}
+
+// works looks after a machine that has work to do: it is Alive, or has units.
+func (m *machiner) works(ctx context.Context, machine entity.MachineInfo) error {
+	if err := m.start(ctx); err != nil {
+		return err
+	}
+	if m.Boot != "" && machine.Reboot == m.Boot {
+		m.Restart()
+	}
+	return nil
 }
 
 func (m *machiner) start(ctx context.Context) error {

@@ -69,11 +69,12 @@ func (c *fakeController) config() Config {
 		if levels := config[entity.ConfigLogging].Value; levels != "" {
 			c.calls = append(c.calls, "logs "+levels)
 		}
-	}, Boot: "two"}
+	}, Boot: "two", Restart: func() { c.calls = append(c.calls, "restart") }}
 }
 
-// The machiner of a machine ends if the machine must be restarted in this boot, whether it is Alive or Dying.
-func TestARequestedRestartEndsTheMachiner(t *testing.T) {
+// A machine is restarted if a unit has asked for it in this boot, whether the machine is Alive or Dying. The
+// machiner goes on meanwhile.
+func TestARequestedRestart(t *testing.T) {
 	for _, life := range []entity.Life{entity.Alive, entity.Dying} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newController(t)
@@ -81,15 +82,20 @@ func TestARequestedRestartEndsTheMachiner(t *testing.T) {
 			done := c.run(t.Context())
 			c.events <- struct{}{}
 			synctest.Wait()
-			select {
-			case err := <-done:
-				t.Fatalf("the restart is over, but the machiner ended: %v", err)
-			default:
+			if slices.Contains(c.calls, "restart") {
+				t.Errorf("that restart is over, but the calls are %q", c.calls)
 			}
 			c.reboot = "two"
 			c.events <- struct{}{}
-			if err := <-done; !errors.Is(err, worker.ErrReboot) {
-				t.Errorf("%v", err)
+			synctest.Wait()
+			// The status is that of this start before a restart can change it.
+			if started := slices.Index(c.calls, "started"); started < 0 || slices.Index(c.calls, "restart") < started {
+				t.Errorf("calls %q, want started, then restart", c.calls)
+			}
+			c.units, c.life = 0, entity.Dying
+			c.events <- struct{}{}
+			if err := <-done; !errors.Is(err, worker.ErrTerminateAgent) {
+				t.Errorf("ended with %v, want ErrTerminateAgent", err)
 			}
 		})
 	}
