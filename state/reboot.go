@@ -15,6 +15,9 @@ import (
 // may repeat it, and the machine restarts once.
 func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 	err := u.st.change(ctx, func(o *ops) error {
+		if err := entity.LimitBoot.CheckText(boot); err != nil {
+			return err
+		}
 		if err := u.refresh(ctx); err != nil {
 			return err
 		}

@@ -46,6 +46,7 @@ var (
 	LimitAddresses  = Limit{"addresses of a machine", 256, "addresses"}
 	LimitInstanceID = Limit{"instance id", 255, "bytes"}
 	LimitNonce      = Limit{"nonce", 255, "bytes"}
+	LimitBoot       = Limit{"name of a boot", 255, "bytes"}
 
 	LimitConstraints = Limit{"constraints", 4 << 10, "bytes"}
 	LimitAnnotations = Limit{"annotations of an entity", 64 << 10, "bytes"}
@@ -61,7 +62,7 @@ var Limits = []Limit{
 	LimitName, LimitFile, LimitList, LimitDepth, LimitStatusWord, LimitStatusMessage, LimitStatusData, LimitStatusDepth,
 	LimitSettingsKey, LimitRelationSettings, LimitCharmState, LimitServiceSettings, LimitUnitPorts,
 	LimitMachinePorts, LimitUnitStorage,
-	LimitAddress, LimitAddresses, LimitInstanceID, LimitNonce, LimitConstraints, LimitAnnotations,
+	LimitAddress, LimitAddresses, LimitInstanceID, LimitNonce, LimitBoot, LimitConstraints, LimitAnnotations,
 	LimitTaskParams, LimitTaskResults, LimitTaskMessage, LimitTaskMessages,
 }
 
