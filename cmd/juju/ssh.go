@@ -309,6 +309,11 @@ func instanceOf(status *entity.ModelStatus, target string) (machine, instance st
 			return "", "", entity.Errorf(entity.NotFound, "unit %q not found, or not assigned to a machine", target)
 		}
 	}
+	// What the controller says becomes a part of paths, and of command lines that root runs.
+	if !entity.IsValidMachine(machine) {
+		return "", "", entity.Errorf(entity.Invalid, "the controller says that %s is on machine %q, which can't be the id "+
+			"of a machine", target, machine)
+	}
 	instances := map[string]string{}
 	for _, m := range status.AllMachines() {
 		instances[m.ID] = m.InstanceID

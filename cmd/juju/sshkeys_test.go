@@ -71,12 +71,15 @@ func TestSSHKeyCommands(t *testing.T) {
 // keys that the controller knows.
 func TestSSHToOtherClouds(t *testing.T) {
 	u := newUser(t)
+	const evil = "3;reboot" // is what a controller of someone else's may say
 	u.fake.statuses = []*entity.ModelStatus{{
 		Model: entity.ModelHeader{Cloud: "lxd"},
 		Machines: []entity.MachineStatus{{ID: "3", InstanceID: "i-3", Addresses: []string{"10.0.0.3", "fd42::3"}},
 			{ID: "4", InstanceID: "i-4", Addresses: []string{"fd42::4"}}, {ID: "5", InstanceID: "i-5"},
-			{ID: "6", InstanceID: "i-6", Addresses: []string{"-oProxyCommand=x"}}},
-		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
+			{ID: "6", InstanceID: "i-6", Addresses: []string{"-oProxyCommand=x"}},
+			{ID: evil, InstanceID: "i-7", Addresses: []string{"10.0.0.7"}}},
+		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"},
+			{Name: "web/1", Machine: evil}}}},
 	}}
 	u.fake.keys = []string{bobKey}
 	st := u.store()
@@ -133,6 +136,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 		"ssh 6":                       "machine 6 has no address\n",
 		"ssh 7":                       "machine 7 not found",
 		"scp x y":                     "neither source nor destination is on a machine",
+		"debug-hooks web/1":           "the controller says that web/1 is on machine \"3;reboot\", which can't be the id of a machine\n",
 		"debug-hooks web/0 $(reboot)": "unit \"web/0\" does not contain hook \"$(reboot)\"\n",
 	} {
 		u.types(strings.Fields(line)...)
