@@ -170,7 +170,7 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) er
 		return nil
 	}
 	if hosts != "" {
-		hosts = fmt.Sprintf("Its agents are removed from these hosts of yours: %s.\n", display.Line(hosts))
+		hosts = fmt.Sprintf(asksAboutHosts, display.Line(hosts))
 	}
 	fmt.Fprintf(d.stderr, "This destroys controller %q with all its models, services and machines,\n"+
 		"and removes all their data. %sContinue? [y/N] ", name, hosts)

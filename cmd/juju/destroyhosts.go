@@ -23,6 +23,9 @@ const (
 	leaveHostsBound = time.Minute
 )
 
+// asksAboutHosts is the part of a question that names the hosts which agents are about to leave.
+const asksAboutHosts = "Its agents are removed from these hosts of yours: %s.\n"
+
 // lentHosts are the hosts that users have added to a controller's models. With the controller goes
 // what tells their agents to leave.
 type lentHosts struct {
@@ -38,18 +41,25 @@ func (s *session) findHosts(ctx context.Context, name string, ctrl *store.Contro
 	if ctrl == nil || ctrl.Cloud == localCloud {
 		return h, nil // there is no controller, or no host reaches it
 	}
-	return h, s.eachModel(ctx, name, ctrl, func(ctx context.Context, model string, api modelAPI) error {
-		status, err := api.Status(ctx)
-		if err != nil {
-			return err
+	return h, s.eachModel(ctx, name, ctrl, h.find)
+}
+
+// find asks a model for its hosts.
+func (h *lentHosts) find(ctx context.Context, model string, api modelAPI) error {
+	status, err := api.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range status.AllMachines() {
+		if !entity.IsManualInstance(m.InstanceID) {
+			continue
 		}
-		for _, m := range status.AllMachines() {
-			if entity.IsManualInstance(m.InstanceID) {
-				h.machines[model] = append(h.machines[model], m)
-			}
+		if !entity.IsValidMachine(m.ID) { // it becomes a part of a command that users run as root
+			return entity.Errorf(entity.Invalid, "it names a machine %q, which can't be the id of one", m.ID)
 		}
-		return nil
-	})
+		h.machines[model] = append(h.machines[model], m)
+	}
+	return nil
 }
 
 // eachModel calls do with a connection to each model of a controller, which has askBound for all of it.
@@ -101,6 +111,10 @@ func hostOf(m entity.MachineStatus) string {
 	return cmp.Or(m.SSH, strings.TrimPrefix(m.InstanceID, entity.ManualInstance("")))
 }
 
+// isAway reports whether a manual machine's agent hears nothing. One that was lost just now still counts as
+// started.
+func isAway(m entity.MachineStatus) bool { return m.Status.Status != entity.StatusStarted }
+
 // leave destroys the machines, so that their agents leave the hosts, and waits for it. It says which
 // agents are left, and what removes each.
 func (h *lentHosts) leave(ctx context.Context) {
@@ -109,9 +123,7 @@ func (h *lentHosts) leave(ctx context.Context) {
 	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
 		left, away := map[string]bool{}, map[string]bool{}
 		for _, m := range h.machines[model] {
-			left[m.ID] = true
-			// An agent that is away hears nothing. One that was lost just now still counts as started.
-			away[m.ID] = m.Status.Status != entity.StatusStarted
+			left[m.ID], away[m.ID] = true, isAway(m)
 		}
 		err := h.session.inModel(ctx, h.controller, model, func(api modelAPI) error { return leaveModel(ctx, api, left, away) })
 		for _, m := range h.machines[model] {
@@ -124,6 +136,19 @@ func (h *lentHosts) leave(ctx context.Context) {
 			}
 			h.session.note("The agent of machine %s on host %s has not left%s. To remove it, run there as root: %s", m.ID,
 				hostOf(m), why, uninstallCommand(m.ID))
+		}
+	}
+}
+
+// noteAway names the hosts whose agents do not hear that their machines were destroyed. The controller,
+// which stays, tells them when they return.
+func (h *lentHosts) noteAway() {
+	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
+		for _, m := range h.machines[model] {
+			if isAway(m) {
+				h.session.note("The agent of machine %s on host %s is away. It leaves the host when it reaches the controller "+
+					"again; to remove it at once, run there as root: %s", m.ID, hostOf(m), uninstallCommand(m.ID))
+			}
 		}
 	}
 }

@@ -91,3 +91,47 @@ func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
 		}
 	}
 }
+
+// Users run what is said about hosts as root, so a controller can't put what it likes there.
+func TestDestroyEnvironmentDistrustsIDs(t *testing.T) {
+	u, status := onLXD(t)
+	status.Machines[1].ID = "1; reboot"
+	u.fake.statuses = []*entity.ModelStatus{status}
+	u.types("destroy-environment", "prod", "-y")
+	const want = `Controller "prod" does not say which hosts were added to it (it names a machine "1; reboot", which can't ` +
+		"be the id of one). "
+	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, want) || strings.Contains(said, "machine-1; reboot") {
+		t.Errorf("code %d: %s", u.code, said)
+	}
+}
+
+// A model that is destroyed with force takes its agents off hosts. Its user hears which hosts these are, and
+// which agents are away.
+func TestDestroyModelNamesHosts(t *testing.T) {
+	u, status := onLXD(t)
+	u.fake.statuses = []*entity.ModelStatus{status}
+	u.session.stdin = strings.NewReader("y\n")
+	u.types("destroy-model", "default", "--force")
+	const asks = "Its agents are removed from these hosts of yours: root@db, old.\n"
+	const away = "The agent of machine 2 on host old is away. It leaves the host when it reaches the controller again; to " +
+		"remove it at once, run there as root: /var/lib/juju/tools/machine-2/jujud uninstall /var/lib/juju/agents/machine-2\n"
+	if said := u.err.String(); u.code != 0 || !strings.Contains(said, asks) || !strings.Contains(said, away) ||
+		strings.Contains(said, "agent of machine 1 ") {
+		t.Errorf("code %d: %s", u.code, said)
+	}
+	u.asked("Status")
+
+	u, _ = onLXD(t)
+	u.session.connect = func(context.Context) (modelAPI, error) { return nil, errors.New("lost") }
+	u.types("destroy-model", "default", "-y", "--force")
+	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Model "default" does not say which hosts were added `+
+		"to it (lost). The agent of a host leaves it when it reaches the controller; to remove it at once, run there as root: "+
+		"/var/lib/juju/tools/machine-*/jujud uninstall /var/lib/juju/agents/machine-*\n") {
+		t.Errorf("code %d: %s", u.code, said)
+	}
+
+	// Without force, the controller refuses a model that has such machines.
+	u, _ = onLXD(t)
+	u.types("destroy-model", "default", "-y")
+	u.asked()
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -31,7 +32,11 @@ it.
 You can destroy a model again that is already being destroyed, to add --lenient or
 --force, or to say otherwise of its storage: the last word holds for what is not
 destroyed yet. With --force the model is gone soon after --timeout, whatever its agents
-do. The command prints what the cloud has not released or destroyed by then.`,
+do. The command prints what the cloud has not released or destroyed by then.
+
+Machines that were added with add-machine ssh:HOST must be destroyed first, unless you
+say --force. Their agents then leave the hosts. One that is away leaves when it reaches
+the controller again; the command names its host, and says what removes it there.`,
 		Example: `  juju destroy-model staging
   juju destroy-model staging -y --wait
   juju destroy-model staging --destroy-storage
@@ -98,12 +103,23 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		if err != nil {
 			return err
 		}
-		if err := d.confirm(ctx, api, model); err != nil {
+		hosts := &lentHosts{d.session, t.name, map[string][]entity.MachineStatus{}}
+		var unknown error
+		if how.Strength == entity.Force && t.ctrl.Cloud != localCloud { // else such machines are destroyed first
+			qualified := model.Owner + "/" + model.Name
+			unknown = d.inModel(ctx, t.name, qualified, func(api modelAPI) error { return hosts.find(ctx, qualified, api) })
+		}
+		if err := d.confirm(ctx, api, model, hosts.names()); err != nil {
 			return err
 		}
 		if err := api.DestroyModel(ctx, model.UUID, how); err != nil {
 			return err
 		}
+		if unknown != nil {
+			d.note("Model %q does not say which hosts were added to it (%v). The agent of a host leaves it when it reaches "+
+				"the controller; to remove it at once, run there as root: %s", model.Name, unknown, uninstallCommand("*"))
+		}
+		hosts.noteAway()
 		bound := d.wait.bound
 		if how.Strength == entity.Force {
 			bound = max(bound, how.Timeout+removalTime)
@@ -118,7 +134,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 
 // confirm refuses the controller's own model, and asks the user for confirmation, unless they
 // gave --yes.
-func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.Model) error {
+func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.Model, hosts string) error {
 	info, err := api.ModelInfo(ctx, model.UUID)
 	if err != nil {
 		return err
@@ -129,8 +145,11 @@ func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.
 	if d.yes {
 		return nil
 	}
+	if hosts != "" {
+		hosts = fmt.Sprintf(asksAboutHosts, display.Line(hosts))
+	}
 	answer, err := d.ask(ctx, fmt.Sprintf("This destroys model %q with all its services and machines (%d),\n"+
-		"and removes all their data. Continue? [y/N] ", model.Name, len(info.Machines)))
+		"and removes all their data. %sContinue? [y/N] ", model.Name, len(info.Machines), hosts))
 	if err != nil {
 		return err
 	}
