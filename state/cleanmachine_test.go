@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -72,45 +73,44 @@ func TestMachinesInErrorAreNotClean(t *testing.T) {
 	}
 }
 
-// What a clean machine was chosen for is asserted.
+// What a clean machine was chosen for is asserted, whether its status was ever set or not.
 func TestCleanMachinesThatChangeMeanwhile(t *testing.T) {
-	for name, change := range map[string]func(w *world){
-		"its start fails": func(w *world) { w.fails(w.machine("0")) },
-		"its start fails for another reason": func(w *world) {
-			w.ok(w.machine("0").SetStatus(w.ctx, entity.Status{Status: entity.StatusPending, Message: "starting"}))
-			w.fails(w.machine("0"))
-		},
-		"its constraints are replaced": func(w *world) {
+	has := entity.Hardware{Mem: 4096}
+	for name, test := range map[string]struct {
+		constraints string
+		hardware    entity.Hardware
+		change      func(w *world)
+	}{
+		"its start fails": {constraints: "mem=4G", change: func(w *world) { w.fails(w.machine("0")) }},
+		"its constraints are replaced": {constraints: "mem=4G", change: func(w *world) {
 			w.fails(w.machine("0"))
 			small, err := entity.ParseConstraints("mem=1G")
 			w.ok(err)
 			w.ok(w.machine("0").RetryProvisioning(w.ctx, &small))
-		},
-		"it has a unit": func(w *world) {
+		}},
+		"it has a unit": {constraints: "mem=4G", change: func(w *world) {
 			_, err := mustService(w, "other").AddUnits(w.ctx, 1, []string{"0"})
 			w.ok(err)
-		},
+		}},
+		"its instance is lost": {hardware: has, change: func(w *world) {
+			w.ok(w.machine("0").LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.cleanMachine("mem=4G", entity.Hardware{})
-			w.deploy("other", statetest.Riak, 0)
-			s := w.deploy("mysql", statetest.MySQL, 0)
-			w.ok(s.SetConstraints(w.ctx, "mem=2G"))
-			w.st.Before(func() { change(w) })
-			if got := w.added(s, 1); got == "0" {
-				t.Error("the unit is on the machine that does not suit it any more")
-			}
-		})
-	}
-	t.Run("its instance is lost", func(t *testing.T) {
-		w := newWorld(t)
-		m := w.cleanMachine("", entity.Hardware{Mem: 4096})
-		s := w.deploy("mysql", statetest.MySQL, 0)
-		w.ok(s.SetConstraints(w.ctx, "mem=2G"))
-		w.st.Before(func() { w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"})) })
-		if got := w.added(s, 1); got == "0" {
-			t.Error("the unit is on the machine whose next instance may have less")
+		for _, said := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, with a status: %t", name, said), func(t *testing.T) {
+				w := newWorld(t)
+				m := w.cleanMachine(test.constraints, test.hardware)
+				if said {
+					w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusPending, Message: "starting"}))
+				}
+				w.deploy("other", statetest.Riak, 0)
+				s := w.deploy("mysql", statetest.MySQL, 0)
+				w.ok(s.SetConstraints(w.ctx, "mem=2G"))
+				w.st.Before(func() { test.change(w) })
+				if got := w.added(s, 1); got == "0" {
+					t.Error("the unit is on the machine that does not suit it any more")
+				}
+			})
 		}
-	})
+	}
 }
