@@ -120,12 +120,26 @@ func (s *sim) grow() *simAction {
 	return s.addMachine("", false, !s.hosted && s.rnd.IntN(4) == 0)
 }
 
-// placement names machines for a unit, now and then.
+// placement names a machine for a unit, now and then, or a new container there or on a new machine.
 func (s *sim) placement() []string {
-	if m := s.someMachine(); m != nil && s.rnd.IntN(3) == 0 {
+	m := s.someMachine()
+	switch n := s.rnd.IntN(12); {
+	case m != nil && n < 4:
 		return []string{m.ID}
+	case m != nil && n == 4:
+		return []string{"lxd:" + m.ID}
+	case n == 5:
+		return []string{"lxd"}
 	}
 	return nil
+}
+
+// placedOn returns the machine that a placement names; "" for none.
+func placedOn(placement []string) string {
+	if len(placement) == 0 || placement[0] == "lxd" {
+		return ""
+	}
+	return strings.TrimPrefix(placement[0], "lxd:")
 }
 
 // shrink picks a user's action that removes something.
@@ -176,7 +190,7 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 	}
 	stores := s.someStores(name)
 	return &simAction{what: fmt.Sprintf("deploy %s -n %d --to %v --storage %v", name, n, placement, stores), by: "user",
-		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid},
+		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid, entity.NotSupported},
 		run: func() error {
 			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.charms[name], Units: n,
 				Placement: placement, Storage: stores})
@@ -219,10 +233,10 @@ func (s *sim) addUnits(svc *simulationtest.Service, n int, placement []string) *
 	}
 	what := fmt.Sprintf("add-unit %s -n %d --to %v --attach %v", svc.Name, n, placement, attach)
 	return &simAction{what: what, by: "user",
-		may: []entity.Kind{entity.NotAlive, entity.Invalid, entity.InUse},
+		may: []entity.Kind{entity.NotAlive, entity.Invalid, entity.InUse, entity.NotSupported},
 		rival: func() *simAction {
-			if len(placement) > 0 && s.rnd.IntN(2) == 0 {
-				return s.destroyMachine(s.model.Machines[placement[0]], s.destruction())
+			if on := placedOn(placement); on != "" && s.rnd.IntN(2) == 0 {
+				return s.destroyMachine(s.model.Machines[on], s.destruction())
 			}
 			return s.destroyService(svc, s.destruction())
 		},

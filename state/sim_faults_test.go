@@ -164,6 +164,23 @@ var faults = []fault{
 		return v
 	})},
 	{"value", "a machine with a unit stays clean", changed("machines", "clean", func(any) any { return true })},
+	{"value", "the container of a unit is not there for units", func(op *txn.Op, all []txn.Op) (bool, bool) {
+		id, _ := op.Id.(string)
+		if op.C != "machines" || op.Insert == nil || !strings.Contains(id, "/lxd/") || !inserts(all, "units") {
+			return false, false
+		}
+		spoilt := bson.M{}
+		data, err := bson.Marshal(op.Insert)
+		if err == nil {
+			err = bson.Unmarshal(data, &spoilt)
+		}
+		if _, marked := spoilt["forunits"]; err != nil || !marked {
+			return false, false
+		}
+		delete(spoilt, "forunits")
+		op.Insert = spoilt
+		return false, true
+	}},
 	{"rest", "a port stays open", dropped(func(op *txn.Op, all []txn.Op) bool {
 		return in(op, "ports", "") && op.Update != nil &&
 			slices.ContainsFunc(all, func(o txn.Op) bool { return in(&o, "units", "") && o.Remove })

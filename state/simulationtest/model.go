@@ -29,7 +29,7 @@ type Machine struct {
 	Instance   bool
 	Manager    bool
 	Clean      bool // it never had a unit or container
-	ForUnits   bool // it was created for a unit without a placement
+	ForUnits   bool // it was created for a unit: it is new, or a container
 	CloudErred bool // what the cloud last reported of the instance
 	DeadSince  time.Time
 	Units      map[*Unit]bool

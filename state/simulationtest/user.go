@@ -2,6 +2,7 @@ package simulationtest
 
 import (
 	"fmt"
+	"strings"
 
 	"juju/state/entity"
 )
@@ -23,9 +24,16 @@ func (m *Model) AddService(name string, subordinate bool, peer int, key string) 
 // A Placed is a new unit, and the machine that state assigned it to.
 type Placed struct{ Unit, Machine string }
 
-// MayPlace answers whether a unit can be placed on a machine.
-func (m *Model) MayPlace(machine string) Answer {
-	x := m.Machines[machine]
+// MayPlace answers whether a unit can be placed on a machine ("3"), or in a new container on it ("lxd:3") or
+// on a new machine ("lxd").
+func (m *Model) MayPlace(placement string) Answer {
+	if placement == "lxd" {
+		return nil
+	}
+	if host, in := strings.CutPrefix(placement, "lxd:"); in {
+		return m.MayHost(host)
+	}
+	x := m.Machines[placement]
 	switch {
 	case x == nil:
 		return Answer{entity.NotFound}
@@ -64,13 +72,22 @@ func (x *Machine) isFree() bool {
 }
 
 // AddUnits adds units as state has placed them, and returns an error if that is
-// wrong. The first ones are on the machines that the user named; each other one
+// wrong. The first ones are on the machines that the user named, or in new containers; each other one
 // is on an unused machine, or on a new one if there is none. If raced, a
 // machine might have become available meanwhile.
 func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool) error {
 	for i, p := range placed {
 		x := m.Machines[p.Machine]
+		host, inside := "", false
+		if i < len(named) {
+			host, inside = strings.CutPrefix(named[i], "lxd")
+		}
 		switch {
+		case inside:
+			var err error
+			if x, err = m.addContainer(p, strings.TrimPrefix(host, ":")); err != nil {
+				return err
+			}
 		case i < len(named) && p.Machine != named[i]:
 			return fmt.Errorf("%s is on machine %s, not on %s", p.Unit, p.Machine, named[i])
 		case i >= len(named) && x != nil && !x.isFree():
@@ -91,6 +108,30 @@ func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool
 		m.addUnit(p.Unit, s, x, nil)
 	}
 	return nil
+}
+
+// addContainer adds the container that a unit is in, on the host that the user named, or with a new one.
+func (m *Model) addContainer(p Placed, host string) (*Machine, error) {
+	on, number, ok := strings.Cut(p.Machine, "/lxd/")
+	switch {
+	case !ok || strings.Contains(number, "/") && host == "":
+		return nil, fmt.Errorf("%s is on machine %s, not in a container", p.Unit, p.Machine)
+	case m.used["m#"+p.Machine]:
+		return nil, fmt.Errorf("%s was put in container %s, which was there before", p.Unit, p.Machine)
+	}
+	if host != "" {
+		if on = p.Machine[:strings.LastIndex(p.Machine, "/lxd/")]; on != host {
+			return nil, fmt.Errorf("%s is in container %s, not in one on machine %s", p.Unit, p.Machine, host)
+		}
+	} else if m.used["m#"+on] {
+		return nil, fmt.Errorf("%s is in a container on machine %s, not on a new one", p.Unit, on)
+	}
+	if m.Machines[on] == nil {
+		m.addMachine(on, nil, false, false)
+	}
+	x := m.addMachine(p.Machine, m.Machines[on], false, false)
+	x.ForUnits = true
+	return x, nil
 }
 
 func (m *Model) addUnit(name string, s *Service, x *Machine, principal *Unit) {
