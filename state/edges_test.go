@@ -89,20 +89,6 @@ func TestUsedMachinesAreNotAssigned(t *testing.T) {
 	}
 }
 
-func TestSupportedContainers(t *testing.T) {
-	w := newWorld(t)
-	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
-	w.ok(err)
-	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm",
-		Host: m.ID()}) // not known to be unsupported yet
-	w.ok(err)
-	w.ok(m.SetSupportedContainers(w.ctx, []string{"lxd"}))
-	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: m.ID()})
-	w.refused(err, entity.NotSupported, "machine 0 cannot host kvm containers")
-	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: m.ID()})
-	w.ok(err)
-}
-
 func TestInvalidMachinesAreRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {

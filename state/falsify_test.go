@@ -154,9 +154,6 @@ func lookup(doc bson.M, field string) (value any, there bool) {
 // other returns a field and a value (nil to unset it) for which a condition
 // does not hold.
 func other(c bson.DocElem) (field string, value any) {
-	if c.Name == "$or" { // a machine that can host a container
-		return "containers", []string{}
-	}
 	if d, ok := c.Value.(bson.D); ok && len(d) == 1 {
 		operand := d[0].Value
 		switch d[0].Name {

@@ -49,9 +49,6 @@ type machineDoc struct {
 	Reboot string `bson:"reboot,omitempty"`
 	// Retries is how often a user has asked to try again to start the instance.
 	Retries int `bson:"retries,omitempty"`
-	// Containers are the types of containers that the machine can host; nil until its
-	// agent has reported them.
-	Containers *[]string `bson:"containers,omitempty"`
 	// Clean machines never had a unit. New units are placed on them, unless they are
 	// containers.
 	Clean bool `bson:"clean"`
@@ -305,8 +302,7 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 		if err := st.checkHost(ctx, p.Host, p.Container); err != nil {
 			return err
 		}
-		can := bson.D{{"$or", []bson.D{{{"containers", bson.D{{"$exists", false}}}}, {{"containers", p.Container}}}}}
-		o.Update(machinesC, p.Host, append(can, isAlive...), bson.D{{"$set", bson.D{{"clean", false}}}})
+		o.Update(machinesC, p.Host, isAlive, bson.D{{"$set", bson.D{{"clean", false}}}})
 	}
 	if *id == "" {
 		n, err := st.db.Next(ctx, "machine"+*host+p.Container+"Container", 1)
@@ -334,26 +330,8 @@ func (st *State) checkHost(ctx context.Context, id, kind string) error {
 		return entity.WithHint(entity.Errorf(entity.NotSupported,
 			"machine %s is a manual one, and cannot host %s containers", id, kind),
 			"No cloud can start containers there. Use the machine itself: --to %s", id)
-	case m.doc.Containers != nil && !slices.Contains(*m.doc.Containers, kind):
-		return entity.Errorf(entity.NotSupported, "machine %s cannot host %s containers", id, kind)
 	}
 	return nil
-}
-
-// SetSupportedContainers records which types of containers the machine's agent found that
-// it can host. It stores them sorted.
-func (m *Machine) SetSupportedContainers(ctx context.Context, types []string) error {
-	types = slices.Sorted(slices.Values(notNil(types)))
-	return m.st.change(ctx, func(o *ops) error {
-		if err := m.refresh(ctx); err != nil {
-			return err
-		}
-		if m.doc.Containers != nil && slices.Equal(*m.doc.Containers, types) {
-			return mongo.ErrNothing
-		}
-		o.Update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"containers", notNil(types)}}}})
-		return nil
-	})
 }
 
 // machineSequence numbers the machines that are not containers.

@@ -265,7 +265,4 @@ var machineMutators = []mutator{
 	on("Machine.SetStatus", "", theMachine("0"), func(s *scene, x *state.Machine) error {
 		return x.SetStatus(s.ctx, entity.Status{Status: entity.StatusStarted})
 	}),
-	on("Machine.SetSupportedContainers", "", theMachine("0"), func(s *scene, x *state.Machine) error {
-		return x.SetSupportedContainers(s.ctx, []string{"lxd"})
-	}),
 }
