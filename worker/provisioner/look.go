@@ -27,9 +27,11 @@ func (p *provisioner) view(ctx context.Context) (v view, err error) {
 	if v.leftovers, err = p.leftovers(ctx); err != nil {
 		return v, err
 	}
+	p.zones.listing()
 	if v.instances, err = p.Environ.Instances(ctx); err != nil {
 		return v, err
 	}
+	p.zones.list(v.instances)
 	machines, err := p.API.Machines(ctx)
 	v.machines = map[string]entity.MachineInfo{}
 	for _, m := range machines {

@@ -61,7 +61,7 @@ func New(config Config) worker.Func {
 			homeless: make(chan struct{}, 1),
 			missed:   map[string]missing{},
 			kept:     map[string]bool{},
-			zones:    zones{starting: map[string]string{}},
+			zones:    zones{starts: map[string]zoneStart{}},
 		}
 		defer func() {
 			cancel()

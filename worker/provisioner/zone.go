@@ -2,6 +2,7 @@ package provisioner
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -9,11 +10,53 @@ import (
 	"juju/state/entity"
 )
 
-// zones are those of the starts that have not ended, by machine. Its lock is held while a zone is
-// chosen, so that machines that start together are spread too.
+// zones are where the machines' instances are: by the last listing of them, which the look makes, and by
+// the starts that it may lack. The lock is held while a zone is chosen, so that machines that start
+// together are spread too.
 type zones struct {
 	sync.Mutex
-	starting map[string]string
+	listed   map[string]string // machine → zone
+	listings int               // how many have begun
+	starts   map[string]zoneStart
+}
+
+// A zoneStart is the start of an instance in a zone.
+type zoneStart struct {
+	zone  string
+	ended int // how many listings had begun when it ended; 0 while it goes on
+}
+
+// listing notes that a listing of the instances begins.
+func (z *zones) listing() {
+	z.Lock()
+	defer z.Unlock()
+	z.listings++
+}
+
+// list takes over the listing that began last.
+func (z *zones) list(instances []provider.Instance) {
+	z.Lock()
+	defer z.Unlock()
+	z.listed = map[string]string{}
+	for _, in := range instances {
+		z.listed[in.MachineID] = in.Zone
+	}
+	for id, start := range z.starts {
+		if start.ended > 0 && start.ended < z.listings {
+			delete(z.starts, id)
+		}
+	}
+}
+
+// end notes that a machine's start has ended, well or not.
+func (z *zones) end(machine string, well bool) {
+	z.Lock()
+	defer z.Unlock()
+	if !well {
+		delete(z.starts, machine)
+		return
+	}
+	z.starts[machine] = zoneStart{z.starts[machine].zone, z.listings}
 }
 
 // startInZone starts an instance in the zone that has the fewest of the machine's distribution group,
@@ -37,13 +80,9 @@ func (p *provisioner) startInZone(ctx context.Context, params provider.StartPara
 	left = slices.Clone(left)
 	var failed error // of several the one that a later attempt may not meet
 	for len(left) > 0 {
-		if params.Zone, err = p.chooseZone(ctx, params.MachineID, group, left); err != nil {
-			return provider.Instance{}, err
-		}
+		params.Zone = p.zones.choose(params.MachineID, group, left)
 		instance, err := p.Environ.StartInstance(ctx, params)
-		p.zones.Lock()
-		delete(p.zones.starting, params.MachineID)
-		p.zones.Unlock()
+		p.zones.end(params.MachineID, err == nil)
 		if err == nil || ctx.Err() != nil {
 			return instance, err
 		}
@@ -59,37 +98,29 @@ func (p *provisioner) startInZone(ctx context.Context, params provider.StartPara
 	return provider.Instance{}, failed
 }
 
-// chooseZone returns the zone with the fewest instances of the group, among these the one with the
+// choose returns the zone with the fewest instances of the group, among these the one with the
 // fewest of the model, and among these the first. It counts the machine there from now on.
-func (p *provisioner) chooseZone(ctx context.Context, machine string, group, among []string) (string, error) {
-	p.zones.Lock()
-	defer p.zones.Unlock()
-	best := among[0]
-	if len(among) > 1 {
-		instances, err := p.Environ.Instances(ctx)
-		if err != nil {
-			return "", err
-		}
-		is := map[string]string{} // machine → zone
-		for _, in := range instances {
-			is[in.MachineID] = in.Zone
-		}
-		for id, zone := range p.zones.starting {
-			is[id] = zone
-		}
-		used := map[string]int{}
-		for id, zone := range is {
-			used[zone]++
-			if slices.Contains(group, id) {
-				used[zone] += len(is) + 1 // outweighs all that are not of the group
-			}
-		}
-		for _, zone := range among {
-			if used[zone] < used[best] {
-				best = zone
-			}
+func (z *zones) choose(machine string, group, among []string) string {
+	z.Lock()
+	defer z.Unlock()
+	is := maps.Clone(z.listed)
+	for id, start := range z.starts {
+		is[id] = start.zone
+	}
+	delete(is, machine) // its earlier instance, if any, is gone
+	used := map[string]int{}
+	for id, zone := range is {
+		used[zone]++
+		if slices.Contains(group, id) {
+			used[zone] += len(is) + 1 // outweighs all that are not of the group
 		}
 	}
-	p.zones.starting[machine] = best
-	return best, nil
+	best := among[0]
+	for _, zone := range among {
+		if used[zone] < used[best] {
+			best = zone
+		}
+	}
+	z.starts[machine] = zoneStart{zone: best}
+	return best
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,7 @@ type dummy struct {
 	starts []string
 	refuse func(p provider.StartParams) error
 	hidden []string // machines whose instances are starting
+	lists  int      // how often the instances were listed
 }
 
 func newDummy(t *testing.T, zones ...string) *dummy {
@@ -63,6 +65,7 @@ func (d *dummy) Instances(ctx context.Context) ([]provider.Instance, error) {
 	all, err := d.Environ.Instances(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.lists++
 	return slices.DeleteFunc(all, func(in provider.Instance) bool { return slices.Contains(d.hidden, in.MachineID) }), err
 }
 
@@ -130,6 +133,33 @@ func TestMachinesOfAServiceAreSpreadOverZones(t *testing.T) {
 			t.Errorf("the zone on record is %q", got)
 		}
 	})
+}
+
+// A start lists no instances, which a cloud with zones would do as often as it has machines. That a
+// listing lacks starts that it may have missed does not matter.
+func TestStartsInZonesListNothing(t *testing.T) {
+	const n = 60
+	lists := map[int]int{}
+	for _, zones := range [][]string{nil, {"a", "b", "c"}} {
+		model, cloud := newModel(), newDummy(t, zones...)
+		for i := range n {
+			id := strconv.Itoa(i)
+			model.machines[id] = pending(id)
+		}
+		story(t, model, nil, cloud.use, func(t *testing.T) {
+			after(time.Minute)
+			all := cloud.took()
+			for _, zone := range zones {
+				if in := strings.Count(all, " in "+zone); in != n/len(zones) {
+					t.Errorf("%d machines of %d are in zone %s", in, n, zone)
+				}
+			}
+		})
+		lists[len(zones)] = cloud.lists
+	}
+	if lists[3] != lists[0] || lists[0] == 0 {
+		t.Errorf("the instances were listed %d times with zones, and %d times without", lists[3], lists[0])
+	}
 }
 
 // An instance that can't be started in one zone is started in the next. The error of a machine that
