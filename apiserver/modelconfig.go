@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,11 +17,16 @@ func modelConfigModelGet(ctx context.Context, c *caller, _ none) (params.ModelCo
 	if err != nil {
 		return params.ModelConfigResults{}, err
 	}
+	version, err := c.agentVersion(ctx)
+	if err != nil {
+		return params.ModelConfigResults{}, err
+	}
+	config[entity.AgentVersionSetting.Key] = entity.ModelValue{Value: version, Source: entity.ConfigFromModel}
 	return params.ModelConfigResults{Config: params.ModelConfig(config)}, nil
 }
 
 func modelConfigModelSet(ctx context.Context, c *caller, p params.ModelSet) error {
-	if err := fixedSettings(c, p.Config); err != nil {
+	if err := fixedSettings(ctx, c, p.Config); err != nil {
 		return err
 	}
 	config, err := modelConfigOf(ctx, c, p.Config)
@@ -31,14 +37,36 @@ func modelConfigModelSet(ctx context.Context, c *caller, p params.ModelSet) erro
 }
 
 func modelConfigModelUnset(ctx context.Context, c *caller, p params.ModelUnset) error {
+	if slices.Contains(p.Keys, entity.AgentVersionSetting.Key) {
+		return fixedVersion()
+	}
 	return c.model.Settings().SetConfig(ctx, nil, p.Keys)
 }
 
+// agentVersion returns the version that the model's agents are to run: the controller's, until there is
+// another record.
+func (c *caller) agentVersion(ctx context.Context) (string, error) {
+	p, err := c.model.Settings().Programs(ctx)
+	return cmp.Or(p.Version, c.server.config.Version), err
+}
+
+func fixedVersion() error {
+	return entity.WithHint(entity.Errorf(entity.Invalid, "agent-version cannot be changed"),
+		"To upgrade the model's agents: juju upgrade-juju")
+}
+
 // fixedSettings refuses, with Juju's errors, the settings that Juju lists but that can't be
-// changed.
-func fixedSettings(c *caller, given map[string]any) error {
-	if _, ok := given["agent-version"]; ok {
-		return entity.Errorf(entity.Invalid, "agent-version cannot be changed")
+// changed. It takes out a version that is the model's already, as in the settings that were shown.
+func fixedSettings(ctx context.Context, c *caller, given map[string]any) error {
+	if version, ok := given[entity.AgentVersionSetting.Key]; ok {
+		now, err := c.agentVersion(ctx)
+		if err != nil {
+			return err
+		}
+		if version != now {
+			return fixedVersion()
+		}
+		delete(given, entity.AgentVersionSetting.Key)
 	}
 	fixed := map[string]string{"name": c.model.Name(), "uuid": c.model.UUID(), "type": c.server.controller.Cloud()}
 	for _, key := range slices.Sorted(maps.Keys(fixed)) {

@@ -31,12 +31,13 @@ type ModelUnset struct {
 	Keys []string `json:"keys"`
 }
 
-// MarshalJSON writes every known setting.
+// MarshalJSON writes every known setting that there is.
 func (c ModelConfig) MarshalJSON() ([]byte, error) {
 	values := make(map[string]modelConfigValue, len(c))
-	for _, s := range entity.ModelSettings {
-		v := c[s.Key]
-		values[s.Key] = modelConfigValue{Value: s.Plain(v.Value), Source: v.Source}
+	for _, s := range entity.ShownSettings {
+		if v, ok := c[s.Key]; ok {
+			values[s.Key] = modelConfigValue{Value: s.Plain(v.Value), Source: v.Source}
+		}
 	}
 	return json.Marshal(values)
 }
@@ -48,7 +49,7 @@ func (c *ModelConfig) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*c = ModelConfig{}
-	for _, s := range entity.ModelSettings {
+	for _, s := range entity.ShownSettings {
 		v, ok := values[s.Key]
 		if !ok {
 			continue

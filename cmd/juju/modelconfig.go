@@ -50,7 +50,7 @@ The settings are:
 // modelSettingsHelp returns the help for the settings.
 func modelSettingsHelp() string {
 	var text strings.Builder
-	for _, s := range entity.ModelSettings {
+	for _, s := range entity.ShownSettings {
 		about := s.Type
 		if len(s.Values) > 0 {
 			about = oneOf(s.Values)
@@ -139,6 +139,9 @@ func (m *modelConfig) values(args []string) (map[string]string, error) {
 		if _, ok := values[key]; ok {
 			return nil, usagef("cannot set and reset key %q simultaneously", key)
 		}
+		if key == entity.AgentVersionSetting.Key {
+			continue // the controller says why it can't be
+		}
 		if _, err := entity.FindModelSetting(key); err != nil {
 			return nil, err
 		}
@@ -209,6 +212,9 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 	}
 	if len(args) == 1 {
 		setting, err := entity.FindModelSetting(args[0])
+		if args[0] == entity.AgentVersionSetting.Key {
+			setting, err = entity.AgentVersionSetting, nil
+		}
 		if err != nil {
 			return entity.WithHint(fmt.Errorf("key %q not found in model settings", args[0]), "%s", entity.Hint(err))
 		}
@@ -222,7 +228,7 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 	}
 	shown := map[string]shownSetting{}
 	rows := [][]string{{"Attribute", "From", "Value"}}
-	for _, setting := range entity.ModelSettings {
+	for _, setting := range entity.ShownSettings {
 		if v, ok := config[setting.Key]; ok {
 			shown[setting.Key] = shownSetting{setting.Plain(v.Value), v.Source}
 			rows = append(rows, []string{setting.Key, v.Source, v.Value})

@@ -16,9 +16,11 @@ const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, a
 func TestShowModelConfig(t *testing.T) {
 	u := newUser(t)
 	u.fake.modelConfig = entity.NewModelConfig(map[string]string{entity.ConfigRetryHooks: "true"}, "jammy")
+	u.fake.modelConfig["agent-version"] = entity.ModelValue{Value: "0.1.0", Source: "model"}
 	u.types("model-config")
 	u.asked("ModelConfig")
 	u.sees(0, "Attribute                    From        Value\n"+
+		"agent-version                model       0.1.0\n"+
 		"apt-ftp-proxy                default\n"+
 		"apt-http-proxy               default\n"+
 		"apt-https-proxy              default\n"+
@@ -60,11 +62,13 @@ func TestShowModelConfig(t *testing.T) {
 		}
 		empty += `"` + key + `":{"value":"","source":"default"},`
 	}
-	u.sees(0, `{`+apt+`"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+
+	u.sees(0, `{"agent-version":{"value":"0.1.0","source":"model"},`+apt+`"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+
 		`"source":"controller"},"firewall-mode":{"value":"instance","source":"default"},`+empty+`"provisioner-harvest-mode":{"value":"all","source":"default"},`+
 		`"update-status-hook-interval":{"value":"5m","source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
+	u.types("model-config", "agent-version")
+	u.sees(0, "0.1.0\n", "")
 	u.types("model-config", "retry")
 	u.sees(1, "", "ERROR key \"retry\" not found in model settings\n"+
 		validKeys)

@@ -61,6 +61,11 @@ type ModelSetting struct {
 	Doc     string
 }
 
+// AgentVersionSetting is what a model shows beside its settings: the version that its agents are to run. No
+// one sets it; an upgrade of the model changes it.
+var AgentVersionSetting = ModelSetting{Key: "agent-version", Type: "string", Fixed: true,
+	Doc: "the version that the model's agents are to run; juju upgrade-juju changes it, and nothing else can"}
+
 // ModelSettings lists all settings, sorted by key. Each of them has an effect.
 var ModelSettings = []ModelSetting{
 	proxySetting("apt-ftp-proxy", aptProxy("FTP", "ftp")),
@@ -135,6 +140,9 @@ var ModelSettings = []ModelSetting{
 		Doc: "how often a unit that has nothing else to do runs the hook update-status, give or take a fifth; from 1m to 60m",
 	},
 }
+
+// ShownSettings are all settings, and what a model shows beside them.
+var ShownSettings = append([]ModelSetting{AgentVersionSetting}, ModelSettings...)
 
 // aptProxy describes a setting of apt's proxies.
 func aptProxy(what, kind string) string {
