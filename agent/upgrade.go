@@ -127,7 +127,7 @@ func (u upgrader) upgrade(ctx context.Context, want entity.Programs) error {
 	if err := install(ctx, u.api, u.dir, want); err != nil {
 		return err
 	}
-	return u.dir.Switch(u.own, want)
+	return u.dir.Switch(ctx, u.own, want)
 }
 
 // upgradeArchives has the archives of programs.

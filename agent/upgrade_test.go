@@ -3,12 +3,9 @@ package agent
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +13,7 @@ import (
 	"time"
 
 	"juju/agent/programs"
-	"juju/provider/cloudinit"
+	"juju/agent/programs/programstest"
 	"juju/state/entity"
 	"juju/worker"
 )
@@ -52,18 +49,8 @@ func (f *fakeUpgrade) Archive(context.Context, string) (io.ReadCloser, error) {
 // wants makes an archive of programs that say a version, and returns it as what is wanted.
 func wants(t *testing.T, version, says string) *fakeUpgrade {
 	t.Helper()
-	dir := t.TempDir()
-	for _, name := range cloudinit.Programs {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+says+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var b bytes.Buffer
-	if err := cloudinit.WriteArchive(&b, dir, cloudinit.Programs...); err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(b.Bytes())
-	return &fakeUpgrade{want: entity.Programs{Version: version, SHA256: hex.EncodeToString(sum[:])}, archive: b.Bytes(),
+	archive, want := programstest.Pack(t, version, "#!/bin/sh\n"+says+"\n")
+	return &fakeUpgrade{want: want, archive: archive,
 		events: make(chan struct{}, 1)}
 }
 

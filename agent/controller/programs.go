@@ -1,10 +1,8 @@
 package controller
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -106,10 +104,6 @@ func writeArchive(path, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
-	sum := sha256.New()
-	if err := cloudinit.WriteArchive(io.MultiWriter(file, sum), dir, cloudinit.Programs...); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), file.Close()
+	sum, err := cloudinit.WriteArchive(file, dir, cloudinit.Programs...)
+	return sum, errors.Join(err, file.Close())
 }

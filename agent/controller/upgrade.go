@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +24,13 @@ const replyBound = 5 * time.Second
 // Version returns the version of this program.
 func Version() string { return agent.Version }
 
+// trialBound is how long a controller may take to come up with new programs, which may have to change all
+// that is stored. It is less than a client waits, which then says why the old ones run again.
+const trialBound = 8 * time.Minute
+
 // upgradesIn returns the programs of the controller in the cloud's directory dir.
 func upgradesIn(dir string, o Options) programs.Dir {
+	o.Programs.Bound = cmp.Or(o.Programs.Bound, trialBound)
 	return programs.New(filepath.Join(dir, "tools"), o.Programs)
 }
 
@@ -152,9 +158,6 @@ func (u *upgrades) Switch(ctx context.Context, to entity.Programs, replied <-cha
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	dir := u.running.upgrades
-	if !dir.Has(to.SHA256) {
-		return entity.Errorf(entity.NotFound, "the programs of version %s were not uploaded", to.Version)
-	}
 	// On the user's host another build may take the place of these programs at any time, so they are
 	// kept to go back to.
 	if programs.Own() == "" && u.conf.Cloud == localCloud {
@@ -162,7 +165,7 @@ func (u *upgrades) Switch(ctx context.Context, to entity.Programs, replied <-cha
 			return err
 		}
 	}
-	if err := dir.Switch(u.own(), to); err != nil {
+	if err := dir.Switch(ctx, u.own(), to); err != nil {
 		return err
 	}
 	go func() {

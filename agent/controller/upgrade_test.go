@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
+
 	"juju/agent/programs"
+	"juju/agent/programs/programstest"
 	"juju/state/entity"
 )
 
@@ -14,7 +16,7 @@ import (
 // store any more.
 func TestAControllerGoesBackAndOn(t *testing.T) {
 	old := entity.Programs{Version: "0.1.0"}
-	newer := entity.Programs{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)}
+	archive, newer := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
 	failed, unread := errors.New("no such luck"), entity.Errorf(entity.NotSupported, "the schema has version 9")
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -35,7 +37,8 @@ func TestAControllerGoesBackAndOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &running{upgrades: programs.New(t.TempDir(), programs.Options{})}
-			if err := c.upgrades.Switch(old, newer); err != nil {
+			if err := errors.Join(c.upgrades.Install(t.Context(), bytes.NewReader(archive), newer),
+				c.upgrades.Switch(t.Context(), old, newer)); err != nil {
 				t.Fatal(err)
 			}
 			ctx := test.ctx

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -34,10 +33,13 @@ const tryBound = 20 * time.Second
 // draftPattern is the name of what is not complete yet.
 const draftPattern = ".draft-*"
 
-// Options change what a Dir does, for tests. The zero value is right in production.
+// Options change what a Dir does.
 type Options struct {
 	// Step is called before each change of the disk, with a name for it.
 	Step func(name string)
+	// Bound is how long programs on trial may take, from a start that counts, to confirm that they work;
+	// for ever when zero.
+	Bound time.Duration
 }
 
 // A Dir is a directory with the programs of a controller or a machine.
@@ -63,17 +65,18 @@ func (d Dir) Archive(sha256 string) string { return filepath.Join(d.path, sha256
 
 // Has reports whether the programs with this hash are installed.
 func (d Dir) Has(sha256 string) bool {
+	if !entity.IsSHA256(sha256) {
+		return false
+	}
 	_, err := os.Stat(d.Of(sha256))
 	return err == nil
 }
-
-var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Install unpacks the programs of the archive that r reads. It refuses, and leaves nothing of, an
 // archive with another hash, an archive that lacks a program, and programs that don't run or have
 // another version. It does nothing if the programs are there.
 func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Programs) error {
-	if !hashPattern.MatchString(want.SHA256) {
+	if !entity.IsSHA256(want.SHA256) {
 		return entity.Errorf(entity.Invalid, "%q is no SHA-256", want.SHA256)
 	}
 	if d.Has(want.SHA256) {
@@ -171,12 +174,8 @@ func writeProgram(path string, r io.Reader) error {
 
 // try runs programs of dir that do nothing, and compares the version.
 func try(ctx context.Context, dir, version string) error {
-	said, err := run(ctx, filepath.Join(dir, "jujud"), "version")
-	if err != nil {
+	if err := checkVersion(ctx, dir, version); err != nil {
 		return err
-	}
-	if said != version {
-		return entity.Errorf(entity.Invalid, "the programs have version %s, not %s", entity.Named(said), version)
 	}
 	for _, name := range []string{"machine-agent", "unit-agent"} {
 		if _, err := run(ctx, filepath.Join(dir, name), "--help"); err != nil {
@@ -184,6 +183,15 @@ func try(ctx context.Context, dir, version string) error {
 		}
 	}
 	return nil
+}
+
+// checkVersion asks the programs of dir for their version.
+func checkVersion(ctx context.Context, dir, version string) error {
+	said, err := run(ctx, filepath.Join(dir, "jujud"), "version")
+	if err == nil && said != version {
+		err = entity.Errorf(entity.Invalid, "the programs have version %s, not %s", entity.Named(said), version)
+	}
+	return err
 }
 
 // run returns what a program prints.

@@ -15,7 +15,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"juju/agent/programs/programstest"
 	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
@@ -37,6 +41,18 @@ func TestMain(m *testing.M) {
 		}
 	case "confirm":
 		err = New(rest, Options{}).Confirm()
+	case "hang": // as the Go program of a controller that never comes up
+		if err = New(rest, hasty).Enter("jujud", true); err == nil {
+			select {}
+		}
+	case "work": // and print when the alarm goes off
+		d := New(rest, hasty)
+		if err = d.Enter("jujud", true); err == nil {
+			err = d.Confirm()
+		}
+		left, err2 := unix.Getitimer(unix.ItimerReal)
+		err = errors.Join(err, err2)
+		fmt.Println("works", left.Value.Nano()+left.Interval.Nano())
 	case "upgrade": // and be killed at a step
 		words := strings.Fields(rest)
 		n, _ := strconv.Atoi(words[1])
@@ -48,33 +64,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// script is a program that prints its version, or where it runs.
-func script(version string) string {
-	return `#!/bin/sh
-case $1 in
-version) echo ` + version + `;;
---help) ;;
-*) echo runs ` + version + `;;
-esac
-`
-}
-
-// pack makes an archive of programs that are scripts.
-func pack(t testing.TB, version string, text string) ([]byte, entity.Programs) {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range cloudinit.Programs {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var b bytes.Buffer
-	if err := cloudinit.WriteArchive(&b, dir, cloudinit.Programs...); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes(), programs(b.Bytes(), version)
-}
-
 func programs(archive []byte, version string) entity.Programs {
 	sum := sha256.Sum256(archive)
 	return entity.Programs{Version: version, SHA256: hex.EncodeToString(sum[:])}
@@ -83,7 +72,7 @@ func programs(archive []byte, version string) entity.Programs {
 // install installs programs that are scripts.
 func install(t testing.TB, d Dir, version string) entity.Programs {
 	t.Helper()
-	archive, p := pack(t, version, script(version))
+	archive, p := programstest.Pack(t, version, programstest.Script(version))
 	if err := d.Install(t.Context(), bytes.NewReader(archive), p); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +129,7 @@ func TestProgramsThatCountAreRun(t *testing.T) {
 	if got := enter(t, dir, ""); got != "installed first" {
 		t.Errorf("before the switch: %s", got)
 	}
-	if err := d.Switch(entity.Programs{Version: "0.1.0"}, one); err != nil {
+	if err := d.Switch(t.Context(), entity.Programs{Version: "0.1.0"}, one); err != nil {
 		t.Fatal(err)
 	}
 	if got := enter(t, dir, ""); got != "runs 0.2.0" {
@@ -158,7 +147,7 @@ func TestATrialFailsAfterSomeStarts(t *testing.T) {
 	if err := d.write(Record{Current: one}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Switch(one, two); err != nil {
+	if err := d.Switch(t.Context(), one, two); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 { // the agents of units don't count
@@ -194,7 +183,7 @@ func TestProgramsThatCantBeRunAreLeft(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
 	one := install(t, d, "0.2.0")
-	if err := d.Switch(entity.Programs{}, one); err != nil {
+	if err := d.Switch(t.Context(), entity.Programs{}, one); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(d.Of(one.SHA256), "jujud")); err != nil {
@@ -212,21 +201,7 @@ func TestProgramsThatCantBeRunAreLeft(t *testing.T) {
 func TestATrialEndsWhenItsProgramConfirms(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
-	sum := strings.Repeat("ab", 32)
-	self, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(d.Of(sum), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(d.Of(sum), "jujud")
-	if err := os.WriteFile(path, self, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Switch(entity.Programs{}, entity.Programs{Version: "0.2.0", SHA256: sum}); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(d.Of(goPrograms(t, d).SHA256), "jujud")
 	if got := again(t, "confirm "+dir); got != "" || !record(t, d).Trial {
 		t.Errorf("another program has confirmed: %q, %+v", got, record(t, d))
 	}
@@ -244,23 +219,23 @@ func TestATrialEndsWhenItsProgramConfirms(t *testing.T) {
 }
 
 func TestBadArchivesAreRefused(t *testing.T) {
-	good, want := pack(t, "0.2.0", script("0.2.0"))
-	other, _ := pack(t, "0.2.0", script("0.2.0")+"\n")
-	dead, deadly := pack(t, "0.2.0", "#!/bin/sh\necho no such luck >&2\nexit 1\n")
-	text, plain := pack(t, "0.2.0", "no program")
-	old, older := pack(t, "0.2.0", script("0.1.0"))
+	good, want := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
+	other, _ := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0")+"\n")
+	dead, deadly := programstest.Pack(t, "0.2.0", "#!/bin/sh\necho no such luck >&2\nexit 1\n")
+	text, plain := programstest.Pack(t, "0.2.0", "no program")
+	old, older := programstest.Pack(t, "0.2.0", programstest.Script("0.1.0"))
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "jujud"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	var few, many bytes.Buffer
-	if err := cloudinit.WriteArchive(&few, dir, "jujud"); err != nil {
+	if _, err := cloudinit.WriteArchive(&few, dir, "jujud"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "extra"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := cloudinit.WriteArchive(&many, dir, "extra"); err != nil {
+	if _, err := cloudinit.WriteArchive(&many, dir, "extra"); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
@@ -293,6 +268,91 @@ func TestBadArchivesAreRefused(t *testing.T) {
 	}
 }
 
+// hasty has a bound for trials that no test waits long for.
+var hasty = Options{Bound: 200 * time.Millisecond}
+
+// goPrograms installs this test's program, to be run as jujud on trial.
+func goPrograms(t *testing.T, d Dir) entity.Programs {
+	t.Helper()
+	p := entity.Programs{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)}
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.MkdirAll(d.Of(p.SHA256), 0o755),
+		os.WriteFile(filepath.Join(d.Of(p.SHA256), "jujud"), self, 0o755),
+		d.write(Record{Current: p, Trial: true})); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Programs that neither confirm nor end are ended, whatever started them, and left again.
+func TestATrialThatHangsIsEnded(t *testing.T) {
+	dir := t.TempDir()
+	d := New(dir, Options{})
+	p := goPrograms(t, d)
+	if got := again(t, "hang "+dir); !strings.HasSuffix(got, "exit status 1") {
+		t.Errorf("it ends with %s", got)
+	}
+	r := record(t, d)
+	if r.Trial || r.Current != (entity.Programs{}) || r.Failed == nil || r.Failed.Programs != p ||
+		r.Failed.Error != "it did not come up in 200ms" {
+		t.Errorf("the record is %+v", r)
+	}
+
+	// One that does not know of the alarm is killed by it.
+	archive, other := programstest.Pack(t, "0.3.0", "#!/bin/sh\ncase $1 in version) echo 0.3.0;; --help) ;; *) exec sleep 600;; esac\n")
+	if err := errors.Join(d.Install(t.Context(), bytes.NewReader(archive), other),
+		d.Switch(t.Context(), entity.Programs{}, other)); err != nil {
+		t.Fatal(err)
+	}
+	for range maxStarts {
+		if got := again(t, "hang "+dir); !strings.HasSuffix(got, "signal: alarm clock") {
+			t.Errorf("it ends with %s", got)
+		}
+	}
+	if got := enter(t, dir, ""); !strings.HasSuffix(got, "installed first") {
+		t.Errorf("after %d starts: %s", maxStarts, got)
+	}
+}
+
+// The alarm ends with the trial.
+func TestProgramsThatWorkAreLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	d := New(dir, Options{})
+	p := goPrograms(t, d)
+	if got := again(t, "work "+dir); got != "works 0" {
+		t.Errorf("got %s", got)
+	}
+	if r := record(t, d); r.Trial || r.Current != p {
+		t.Errorf("the record is %+v", r)
+	}
+}
+
+// What is switched to is named by its hash, and is what it says it is: else a superuser could go back to
+// an older controller, or to the one that was installed first.
+func TestOnlyWhatIsInstalledIsSwitchedTo(t *testing.T) {
+	root := t.TempDir()
+	d := New(filepath.Join(root, "tools"), Options{})
+	now, old := install(t, d, "0.3.0"), install(t, d, "0.2.0")
+	if err := errors.Join(d.write(Record{Current: now}),
+		os.WriteFile(filepath.Join(root, "jujud"), []byte(programstest.Script("0.4.0")), 0o755),
+		os.WriteFile(filepath.Join(d.path, "jujud"), []byte(programstest.Script("0.4.0")), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for sum, kind := range map[string]entity.Kind{"": entity.NotFound, ".": entity.NotFound, "..": entity.NotFound,
+		recordName: entity.NotFound, strings.Repeat("0", 64): entity.NotFound, old.SHA256: entity.Invalid} {
+		err := d.Switch(t.Context(), now, entity.Programs{Version: "0.4.0", SHA256: sum})
+		if entity.KindOf(err) != kind {
+			t.Errorf("%q: got %v, want %v", sum, err, kind)
+		}
+	}
+	if r := record(t, d); r.Current != now || r.Trial {
+		t.Errorf("the record is %+v", r)
+	}
+}
+
 // killedUpgrade installs version 0.3.0, switches to it from what runs, and confirms that it works. It
 // kills this process at the n-th step; with a negative n it prints how many there are.
 func killedUpgrade(dir string, n int) error {
@@ -318,7 +378,7 @@ func killedUpgrade(dir string, n int) error {
 		return err
 	}
 	if r.Current != want {
-		if err := d.Switch(r.Current, want); err != nil {
+		if err := d.Switch(context.Background(), r.Current, want); err != nil {
 			return err
 		}
 	}
@@ -331,7 +391,7 @@ func killedUpgrade(dir string, n int) error {
 // A process that is killed at any step of an upgrade leaves the old programs or the new ones, whole,
 // and the next attempt completes it.
 func TestAnUpgradeCanBeKilledAtEveryStep(t *testing.T) {
-	archive, want := pack(t, "0.3.0", script("0.3.0"))
+	archive, want := programstest.Pack(t, "0.3.0", programstest.Script("0.3.0"))
 	t.Setenv("PROGRAMS_TEST_HASH", want.SHA256)
 	world := func() (string, Dir, entity.Programs) {
 		root := t.TempDir()
@@ -417,10 +477,10 @@ func TestOldProgramsAreSwept(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "machine-0"), 0o755); err != nil { // another's
 		t.Fatal(err)
 	}
-	if err := errors.Join(d.write(Record{Current: all[3], Previous: all[2]}), d.Sweep()); err != nil {
+	if err := errors.Join(d.write(Record{Current: all[3], Previous: all[2]}), d.Sweep(all[1].SHA256)); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"machine-0", recordName, all[0].SHA256}
+	want := []string{"machine-0", recordName, all[0].SHA256, all[1].SHA256 + ".tar.gz"}
 	for _, p := range all[2:] {
 		want = append(want, p.SHA256, p.SHA256+".tar.gz")
 	}

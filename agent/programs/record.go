@@ -1,6 +1,10 @@
 package programs
 
 import (
+	"context"
+	"os/signal"
+	"time"
+
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,8 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/juju/loggo"
 
@@ -67,9 +74,17 @@ func (d Dir) write(r Record) error {
 }
 
 // Switch makes the installed programs count from the next start on, on trial. from are those that run
-// now, to which a failed trial goes back; with no hash, they are the ones that were installed first.
-func (d Dir) Switch(from, to entity.Programs) error {
-	if !hashPattern.MatchString(from.SHA256) || !d.Has(from.SHA256) {
+// now, to which a failed trial goes back; with no hash, they are the ones that were installed first. The
+// error is NotFound for programs that are not installed, and Invalid if they have another version: what
+// decides whether a switch is a downgrade must not be the word of who asks for it.
+func (d Dir) Switch(ctx context.Context, from, to entity.Programs) error {
+	if !d.Has(to.SHA256) {
+		return entity.Errorf(entity.NotFound, "the programs of version %s are not installed", to.Version)
+	}
+	if err := checkVersion(ctx, d.Of(to.SHA256), to.Version); err != nil {
+		return err
+	}
+	if !d.Has(from.SHA256) {
 		from.SHA256 = ""
 	}
 	return d.write(Record{Current: to, Previous: from, Trial: true})
@@ -79,6 +94,9 @@ func (d Dir) Switch(from, to entity.Programs) error {
 func (d Dir) Confirm() error {
 	r, err := d.Record()
 	if err != nil || !r.Trial || !runsFrom(d.Of(r.Current.SHA256)) {
+		return err
+	}
+	if err := alarm(0); err != nil {
 		return err
 	}
 	r.Trial, r.Starts = false, 0
@@ -128,14 +146,22 @@ func (d Dir) Enter(name string, counts bool) error {
 			return err
 		}
 	}
-	dir := d.Of(r.Current.SHA256)
+	dir, bounded := d.Of(r.Current.SHA256), r.Trial && counts && d.options.Bound > 0
 	if r.Current.SHA256 == "" || runsFrom(dir) {
+		if bounded {
+			d.revertOnAlarm()
+		}
 		return nil
 	}
 	path := filepath.Join(dir, name)
 	d.step("run the program")
+	if bounded {
+		if err := alarm(d.options.Bound); err != nil {
+			return err
+		}
+	}
 	err = syscall.Exec(path, append([]string{path}, os.Args[1:]...), os.Environ())
-	err = fmt.Errorf("cannot run %s: %w", path, err)
+	err = errors.Join(fmt.Errorf("cannot run %s: %w", path, err), alarm(0))
 	if r.Trial && counts {
 		if _, revertErr := d.Revert(err.Error()); revertErr != nil {
 			return errors.Join(err, revertErr)
@@ -143,6 +169,32 @@ func (d Dir) Enter(name string, counts bool) error {
 		return d.Enter(name, counts)
 	}
 	return err
+}
+
+// alarm has the system send this process SIGALRM after a time, and then again and again; 0 ends that. The
+// alarm outlives the replacement of the process's program, whatever that one does: one that does not know
+// the signal is killed by it.
+func alarm(after time.Duration) error {
+	every := unix.NsecToTimeval(after.Nanoseconds())
+	_, err := unix.Setitimer(unix.ItimerReal, unix.Itimerval{Interval: every, Value: every})
+	return err
+}
+
+// revertOnAlarm ends this process, whose programs are on trial, when the alarm that the program before it
+// has set goes off: it neither confirms that it works nor ends.
+func (d Dir) revertOnAlarm() {
+	alarms := make(chan os.Signal, 1)
+	signal.Notify(alarms, syscall.SIGALRM)
+	go func() {
+		for range alarms {
+			back, err := d.Revert(fmt.Sprintf("it did not come up in %v", d.options.Bound))
+			if err == nil && !back {
+				continue // it has confirmed just now
+			}
+			logger.Errorf("going back to the programs before: these did not come up in %v", d.options.Bound)
+			os.Exit(1)
+		}
+	}()
 }
 
 // runsFrom reports whether this process's program is in dir.
@@ -180,8 +232,8 @@ func Own() string {
 }
 
 // Sweep removes what interrupted installations have left, and the programs that neither count nor are
-// gone back to, unless a process runs from them.
-func (d Dir) Sweep() error {
+// gone back to, unless a process runs from them. Archives with the hashes in wanted stay.
+func (d Dir) Sweep(wanted ...string) error {
 	r, err := d.Record()
 	if err != nil {
 		return err
@@ -194,11 +246,11 @@ func (d Dir) Sweep() error {
 	for _, e := range entries {
 		sum := strings.TrimSuffix(e.Name(), ".tar.gz")
 		draft, _ := filepath.Match(draftPattern, e.Name())
-		if !draft && (!hashPattern.MatchString(sum) || sum == r.Current.SHA256 || sum == r.Previous.SHA256) {
+		if !draft && (!entity.IsSHA256(sum) || sum == r.Current.SHA256 || sum == r.Previous.SHA256) {
 			continue
 		}
 		path := filepath.Join(d.path, e.Name())
-		if e.IsDir() && isUsed(path) {
+		if e.IsDir() && isUsed(path) || !e.IsDir() && slices.Contains(wanted, sum) {
 			continue
 		}
 		errs = append(errs, os.RemoveAll(path))

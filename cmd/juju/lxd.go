@@ -129,7 +129,7 @@ func (lxdHome) create(ctx context.Context, dir string, p bootstrapParams) (*boot
 		return nil, err
 	}
 	var archive bytes.Buffer
-	if err := cloudinit.WriteArchive(&archive, programs, cloudinit.Programs...); err != nil {
+	if _, err := cloudinit.WriteArchive(&archive, programs, cloudinit.Programs...); err != nil {
 		return nil, err
 	}
 	out, err := cloud.StartController(ctx, lxd.ControllerParams{

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -202,8 +200,7 @@ func packPrograms() (*os.File, entity.Programs, error) {
 	if err != nil {
 		return nil, want, fmt.Errorf("cannot pack the programs: %w", err)
 	}
-	sum := sha256.New()
-	err = cloudinit.WriteArchive(io.MultiWriter(file, sum), dir, cloudinit.Programs...)
+	want.SHA256, err = cloudinit.WriteArchive(file, dir, cloudinit.Programs...)
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
@@ -212,7 +209,6 @@ func packPrograms() (*os.File, entity.Programs, error) {
 		os.Remove(file.Name())
 		return nil, want, fmt.Errorf("cannot pack the programs: %w", err)
 	}
-	want.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return file, want, nil
 }
 

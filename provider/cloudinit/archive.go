@@ -3,6 +3,8 @@ package cloudinit
 import (
 	"archive/tar"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -13,9 +15,17 @@ import (
 // its hash names a build, wherever that runs.
 var Programs = []string{"jujud", "machine-agent", "unit-agent", "hook-tool"}
 
-// WriteArchive writes an archive, as provider.Tools describes it, of programs of the directory dir.
-// The same programs make the same bytes.
-func WriteArchive(w io.Writer, dir string, programs ...string) error {
+// WriteArchive writes an archive, as provider.Tools describes it, of programs of the directory dir,
+// and returns its SHA-256, in hex. The same programs make the same bytes.
+func WriteArchive(w io.Writer, dir string, programs ...string) (string, error) {
+	sum := sha256.New()
+	if err := writeArchive(io.MultiWriter(w, sum), dir, programs); err != nil {
+		return "", fmt.Errorf("cannot make the archive of programs: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func writeArchive(w io.Writer, dir string, programs []string) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return err
@@ -23,11 +33,11 @@ func WriteArchive(w io.Writer, dir string, programs ...string) error {
 	t := tar.NewWriter(z)
 	for _, name := range programs {
 		if err := addProgram(t, dir, name); err != nil {
-			return fmt.Errorf("cannot make the archive of programs: %w", err)
+			return err
 		}
 	}
 	if err := t.Close(); err != nil {
-		return fmt.Errorf("cannot make the archive of programs: %w", err)
+		return err
 	}
 	return z.Close()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
 	"juju/provider"
@@ -26,8 +25,6 @@ var (
 	//go:embed service.sh
 	service string
 )
-
-var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // AgentDir returns the directory of the agent of a machine ("0/lxd/1"). The file agent.conf
 // must be there before the script runs.
@@ -61,7 +58,7 @@ func variables(dir string, tools provider.Tools) (string, error) {
 			return "", entity.Errorf(entity.Invalid, "%q is no URL to download the programs of agents from", u)
 		}
 	}
-	if !hashPattern.MatchString(tools.SHA256) {
+	if !entity.IsSHA256(tools.SHA256) {
 		return "", entity.Errorf(entity.Invalid, "%q is no SHA-256 of the programs of agents", tools.SHA256)
 	}
 	if tools.CACert != "" {

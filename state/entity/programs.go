@@ -15,6 +15,12 @@ type Programs struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// IsSHA256 reports whether a text is a whole SHA-256, in hex. Only such a text is made into the name of
+// a directory or a file of programs.
+func IsSHA256(s string) bool { return hashPattern.MatchString(s) }
+
 // Are reports whether these, which an agent reports, are the programs that are wanted.
 func (p Programs) Are(wanted Programs) bool {
 	return p.SHA256 == wanted.SHA256 || len(p.SHA256) >= 16 && strings.HasPrefix(wanted.SHA256, p.SHA256)
