@@ -15,7 +15,7 @@ type ManualHosts interface {
 	HasPrograms(arch string) bool
 	// Script returns a shell script that makes a host a machine of the model. It holds the password
 	// of the machine's agent.
-	Script(st *state.State, machine entity.MachineInfo, password string) (string, error)
+	Script(ctx context.Context, st *state.State, machine entity.MachineInfo, password string) (string, error)
 }
 
 // manualMachine fills in what state records of a manual machine.
@@ -80,7 +80,7 @@ func provisioningScript(ctx context.Context, c *caller, p params.ProvisioningScr
 		return "", entity.Errorf(entity.Invalid, "its agent has started already")
 	}
 	password := state.NewAgentPassword()
-	script, err := c.server.config.ManualHosts.Script(c.model, info, password)
+	script, err := c.server.config.ManualHosts.Script(ctx, c.model, info, password)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -15,7 +16,7 @@ type fakeHosts struct{}
 
 func (fakeHosts) HasPrograms(arch string) bool { return arch == "amd64" }
 
-func (fakeHosts) Script(st *state.State, m entity.MachineInfo, password string) (string, error) {
+func (fakeHosts) Script(_ context.Context, st *state.State, m entity.MachineInfo, password string) (string, error) {
 	return fmt.Sprint(st.Name(), " ", m.ID, " ", m.Nonce, " ", password), nil
 }
 

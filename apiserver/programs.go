@@ -19,8 +19,8 @@ type Programs struct {
 // servePrograms answers a download of the programs. Downloads have a limit of their own, since
 // anyone can ask; more are told to try again, as the script of new machines does.
 func (s *Server) servePrograms(w http.ResponseWriter, r *http.Request) {
-	programs := s.config.Programs
-	if programs == nil || r.PathValue("sha256") != programs.SHA256 {
+	path := s.archive(r.PathValue("sha256"))
+	if path == "" {
 		http.NotFound(w, r)
 		return
 	}
@@ -32,7 +32,7 @@ func (s *Server) servePrograms(w http.ResponseWriter, r *http.Request) {
 	}
 	defer release()
 	defer guestOf(r.Context()).busy()()
-	file, err := os.Open(programs.Path)
+	file, err := os.Open(path)
 	if err != nil {
 		logger.Errorf("cannot hand the agents' programs to %s: %v", r.RemoteAddr, err)
 		http.Error(w, "the programs cannot be read", http.StatusInternalServerError)
@@ -45,4 +45,16 @@ func (s *Server) servePrograms(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/gzip")
 	http.ServeContent(w, r, "", time.Time{}, file)
+}
+
+// archive returns the file with the archive of programs that has this hash, "" if there is none. Models
+// that were not upgraded with their controller start machines with the programs from before.
+func (s *Server) archive(sha256 string) string {
+	if p := s.config.Programs; p != nil && p.SHA256 == sha256 {
+		return p.Path
+	}
+	if s.config.Upgrades != nil {
+		return s.config.Upgrades.Archive(sha256)
+	}
+	return ""
 }

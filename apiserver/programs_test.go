@@ -20,8 +20,13 @@ func TestProgramsAreDownloaded(t *testing.T) {
 	if err := os.WriteFile(path, []byte("programs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	before := filepath.Join(t.TempDir(), "before.tar.gz")
+	if err := os.WriteFile(before, []byte("programs before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	w := newWorld(t, func(c *Config) {
 		c.Programs = &Programs{Path: path, SHA256: "abcdef"}
+		c.Upgrades = &fakeUpgrades{t: t, kept: map[string]string{"fedcba": before}}
 		c.Limits = DefaultLimits()
 		c.Limits.Downloads, c.Limits.DownloadWait = 1, time.Millisecond
 	})
@@ -45,6 +50,10 @@ func TestProgramsAreDownloaded(t *testing.T) {
 	if status, text, header := get("/tools/abcdef"); status != 200 || text != "programs" ||
 		header.Get("Content-Type") != "application/gzip" {
 		t.Errorf("got %d %q %v", status, text, header)
+	}
+	// So does one of a model that has not followed its controller.
+	if status, text, _ := get("/tools/fedcba"); status != 200 || text != "programs before" {
+		t.Errorf("the programs from before: %d %q", status, text)
 	}
 	for _, other := range []string{"/tools/abcdee", "/tools/", "/tools/..%2fcontroller.conf", "/tools/abcdef/x"} {
 		if status, _, _ := get(other); status != http.StatusNotFound {

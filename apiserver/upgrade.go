@@ -16,6 +16,8 @@ type Upgrades interface {
 	// Install checks the archive in a file, and keeps it and its programs. The error is entity.Invalid
 	// if they are not the programs that are wanted, or don't run.
 	Install(ctx context.Context, file string, want entity.Programs) error
+	// Archive returns the file with the archive of programs that has this hash, "" if there is none.
+	Archive(sha256 string) string
 	// Switch makes the controller end, when replied is closed, and begin again with programs that were
 	// installed.
 	Switch(ctx context.Context, to entity.Programs, replied <-chan struct{}) error

@@ -18,6 +18,7 @@ type fakeUpgrades struct {
 	installed map[entity.Programs]string
 	switched  []entity.Programs
 	replied   <-chan struct{}
+	kept      map[string]string // archives, by hash
 }
 
 var runs = entity.Programs{Version: "1.2.3", SHA256: strings.Repeat("12", 32)}
@@ -31,6 +32,8 @@ func (f *fakeUpgrades) Install(_ context.Context, file string, p entity.Programs
 	f.installed[p] = string(text)
 	return err
 }
+
+func (f *fakeUpgrades) Archive(sha256 string) string { return f.kept[sha256] }
 
 func (f *fakeUpgrades) Switch(_ context.Context, to entity.Programs, replied <-chan struct{}) error {
 	f.switched, f.replied = append(f.switched, to), replied

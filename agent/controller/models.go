@@ -103,7 +103,7 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 			}
 			config := c.options.Provisioner
 			config.API, config.Environ, config.AgentConfig = client.ProvisionerFacade{Caller: conn}, environ, c.agentConfig(st)
-			config.Tools = c.tools
+			config.Tools = c.tools(st)
 			return provisioner.New(config)(ctx)
 		}),
 		"storageprovisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,16 +33,46 @@ func (c *running) packPrograms() error {
 		}
 		c.programs = &apiserver.Programs{Path: path, SHA256: sum}
 	}
-	if c.conf.Cloud != lxdCloud {
-		return nil // its machines share this host
-	}
-	sum := c.programs.SHA256
-	tools := provider.Tools{SHA256: sum, CACert: c.conf.CA.Cert}
-	for _, address := range c.conf.addresses() {
-		tools.URLs = append(tools.URLs, "https://"+address+apiserver.ProgramsPath+sum)
-	}
-	c.tools = map[string]provider.Tools{runtime.GOARCH: tools}
 	return nil
+}
+
+// archive returns the file with the archive that has this hash, "" if there is none: that of the programs
+// which run, or one from before an upgrade.
+func (c *running) archive(sha256 string) string {
+	switch {
+	case c.programs != nil && c.programs.SHA256 == sha256:
+		return c.programs.Path
+	case entity.IsSHA256(sha256) && exists(c.upgrades.Archive(sha256)):
+		return c.upgrades.Archive(sha256)
+	}
+	return ""
+}
+
+// hasTools reports whether the machines of this controller download programs. Those of the local cloud
+// share its host.
+func (c *running) hasTools() bool { return c.conf.Cloud == lxdCloud && c.programs != nil }
+
+// tools returns how the new machines of a model download their programs: those that the model's agents
+// run, so that a controller's upgrade changes nothing for models that have yet to follow.
+func (c *running) tools(st *state.State) func(context.Context) (map[string]provider.Tools, error) {
+	return func(ctx context.Context) (map[string]provider.Tools, error) {
+		if !c.hasTools() {
+			return nil, nil
+		}
+		want, err := st.Settings().Programs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sum := want.SHA256
+		if c.archive(sum) == "" {
+			sum = c.programs.SHA256
+		}
+		tools := provider.Tools{SHA256: sum, CACert: c.conf.CA.Cert}
+		for _, address := range c.conf.addresses() {
+			tools.URLs = append(tools.URLs, "https://"+address+apiserver.ProgramsPath+sum)
+		}
+		return map[string]provider.Tools{runtime.GOARCH: tools}, nil
+	}
 }
 
 // manualHosts makes hosts that users have added into machines.
@@ -49,21 +80,20 @@ type manualHosts struct{ c *running }
 
 // HasPrograms implements apiserver.ManualHosts.
 func (h manualHosts) HasPrograms(arch string) bool {
-	_, ok := h.c.tools[arch]
-	return ok
+	return arch == runtime.GOARCH && h.c.hasTools()
 }
 
 // Script implements apiserver.ManualHosts.
-func (h manualHosts) Script(st *state.State, m entity.MachineInfo, password string) (string, error) {
-	tools, ok := h.c.tools[runtime.GOARCH]
-	if !ok {
-		return "", entity.Errorf(entity.NotSupported, "no programs of agents are known")
+func (h manualHosts) Script(ctx context.Context, st *state.State, m entity.MachineInfo, password string) (string, error) {
+	tools, err := h.c.tools(st)(ctx)
+	if err != nil {
+		return "", err
 	}
 	config, err := h.c.agentConfig(st)(m, password, m.Nonce)
 	if err != nil {
 		return "", err
 	}
-	return cloudinit.ManualScript(m.ID, config, tools)
+	return cloudinit.ManualScript(m.ID, config, tools[runtime.GOARCH])
 }
 
 func exists(path string) bool {

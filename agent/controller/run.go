@@ -87,9 +87,8 @@ type running struct {
 
 	failures failures
 	upgrades programs.Dir
-	restart  context.CancelCauseFunc   // with errUpgraded
-	programs *apiserver.Programs       // what machines download; nil if they share this host's
-	tools    map[string]provider.Tools // how new ones do that
+	restart  context.CancelCauseFunc // with errUpgraded
+	programs *apiserver.Programs     // what machines download; nil if they share this host's
 
 	store  *mongo.Store
 	ctrl   *controller.Controller
@@ -171,7 +170,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 		return err
 	}
 	var manual apiserver.ManualHosts
-	if c.tools != nil {
+	if c.hasTools() {
 		manual = manualHosts{c}
 	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{

@@ -49,7 +49,11 @@ func (c *running) confirm(ctx context.Context) error {
 	if err := c.upgrades.Confirm(); err != nil {
 		return err
 	}
-	if err := c.upgrades.Sweep(); err != nil {
+	wanted, err := c.wantedPrograms(ctx)
+	if err == nil {
+		err = c.upgrades.Sweep(wanted...)
+	}
+	if err != nil {
 		logger.Warningf("cannot remove old programs: %v", err)
 	}
 	if c.programs == nil {
@@ -66,6 +70,30 @@ func (c *running) confirm(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// wantedPrograms returns the hashes of the programs that models' agents are to run. A model may not have
+// been upgraded for several upgrades of its controller.
+func (c *running) wantedPrograms(ctx context.Context) (wanted []string, err error) {
+	rows, err := c.ctrl.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if row.IsRemoving() {
+			continue
+		}
+		st, err := c.ctrl.Model(ctx, row.UUID)
+		if err != nil {
+			return nil, err
+		}
+		p, err := st.Settings().Programs(ctx)
+		if err != nil && !entity.IsNotFound(err) {
+			return nil, err
+		}
+		wanted = append(wanted, p.SHA256)
+	}
+	return wanted, nil
 }
 
 // goBack returns the error with which the controller ends. If its programs are on trial, the old ones
@@ -94,6 +122,9 @@ type upgrades struct {
 	hash string     // of the own programs, once it is known
 }
 
+// Archive implements apiserver.Upgrades.
+func (u *upgrades) Archive(sha256 string) string { return u.archive(sha256) }
+
 // Running implements apiserver.Upgrades. The first call may have to read all programs.
 func (u *upgrades) Running(context.Context) (entity.ControllerPrograms, error) {
 	u.mu.Lock()
@@ -102,7 +133,7 @@ func (u *upgrades) Running(context.Context) (entity.ControllerPrograms, error) {
 	if err != nil {
 		return entity.ControllerPrograms{}, err
 	}
-	if err := u.pack(false); err != nil {
+	if err := u.learn(); err != nil {
 		return entity.ControllerPrograms{}, err
 	}
 	return entity.ControllerPrograms{Programs: u.own(), Failed: record.Failed}, nil
@@ -112,26 +143,29 @@ func (u *upgrades) own() entity.Programs {
 	return entity.Programs{Version: agent.Version, SHA256: u.hash}
 }
 
-// pack finds out the hash of the own programs. With keep it also keeps their archive, whose path it
-// returns.
-func (u *upgrades) pack(keep bool) error {
-	if u.programs != nil {
+// learn finds out the hash of the own programs, once.
+func (u *upgrades) learn() error {
+	own := programs.Own()
+	switch {
+	case u.hash != "":
+	case u.programs != nil:
 		u.hash = u.programs.SHA256
+	case entity.IsSHA256(own):
+		u.hash = own
+	default:
+		return u.pack(func(string) error { return nil })
 	}
-	if u.hash != "" && !keep {
-		return nil
-	}
+	return nil
+}
+
+// pack makes an archive of the own programs, and removes it when use has returned.
+func (u *upgrades) pack(use func(path string) error) (err error) {
 	path := filepath.Join(u.running.own, "own.tar.gz")
 	defer os.Remove(path)
-	sum, err := writeOwnArchive(path)
-	if err != nil {
+	if u.hash, err = writeOwnArchive(path); err != nil {
 		return fmt.Errorf("cannot read the controller's programs: %w", err)
 	}
-	u.hash = sum
-	if !keep {
-		return nil
-	}
-	return u.install(context.Background(), path, u.own())
+	return use(path)
 }
 
 // Install implements apiserver.Upgrades.
@@ -158,10 +192,11 @@ func (u *upgrades) Switch(ctx context.Context, to entity.Programs, replied <-cha
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	dir := u.running.upgrades
-	// On the user's host another build may take the place of these programs at any time, so they are
-	// kept to go back to.
-	if programs.Own() == "" && u.conf.Cloud == localCloud {
-		if err := u.pack(true); err != nil {
+	// The programs that were installed first are kept to go back to, since on the user's host another
+	// build may take their place at any time; and new machines of models that are not upgraded yet need
+	// their archive.
+	if programs.Own() == "" {
+		if err := u.pack(func(path string) error { return u.install(ctx, path, u.own()) }); err != nil {
 			return err
 		}
 	}

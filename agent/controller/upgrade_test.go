@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
+	"juju/apiserver"
 
 	"juju/agent/programs"
 	"juju/agent/programs/programstest"
@@ -60,5 +65,55 @@ func TestAControllerGoesBackAndOn(t *testing.T) {
 				t.Errorf("the record is %+v %+v, want %+v %+v", got, gotFailed, test.want, wantFailed)
 			}
 		})
+	}
+}
+
+// New machines have the programs that their model's agents run, for as long as the model is not upgraded,
+// however often the controller is.
+func TestNewMachinesHaveTheProgramsOfTheirModel(t *testing.T) {
+	s := newSystem(t, Options{})
+	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: programs.New(t.TempDir(), programs.Options{})}
+	c.conf.Cloud = lxdCloud // whose machines download programs
+	has := func(want entity.Programs) {
+		t.Helper()
+		tools, err := c.tools(s.st)(t.Context())
+		s.ok(err)
+		got := tools[runtime.GOARCH]
+		if got.SHA256 != want.SHA256 || len(got.URLs) == 0 || !strings.HasSuffix(got.URLs[0], "/tools/"+want.SHA256) {
+			t.Errorf("a new machine downloads %s from %q, want %s", got.SHA256, got.URLs, want.SHA256)
+		}
+		if c.archive(got.SHA256) == "" {
+			t.Errorf("there is no archive %s", got.SHA256)
+		}
+	}
+	var all []entity.Programs
+	var before entity.Programs
+	for _, text := range []string{"1", "2", "3"} {
+		archive, p := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0")+"# build "+text)
+		file := filepath.Join(t.TempDir(), "archive")
+		s.ok(os.WriteFile(file, archive, 0o600))
+		s.ok((&upgrades{running: c}).Install(t.Context(), file, p))
+		all = append(all, p)
+		// The controller is upgraded to them, and works.
+		s.ok(c.upgrades.Switch(t.Context(), before, p))
+		c.programs = &apiserver.Programs{Path: c.upgrades.Archive(p.SHA256), SHA256: p.SHA256}
+		s.ok(c.confirm(t.Context()))
+		before = p
+		if text == "1" {
+			has(p)
+			s.ok(s.st.Settings().SetPrograms(t.Context(), p))
+		}
+		has(all[0])
+	}
+	s.ok(s.st.Settings().SetPrograms(t.Context(), all[2]))
+	has(all[2])
+	s.ok(c.confirm(t.Context()))
+	if c.archive(all[0].SHA256) != "" {
+		t.Error("the archive stays that no model wants")
+	}
+	for _, name := range []string{"", "..", "programs.json"} {
+		if got := c.archive(name); got != "" {
+			t.Errorf("%q is the archive %s", name, got)
+		}
 	}
 }

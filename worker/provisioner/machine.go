@@ -209,10 +209,17 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	if err != nil {
 		return provider.StartParams{}, fmt.Errorf("cannot write its agent's configuration: %w", err)
 	}
-	return provider.StartParams{
+	params := provider.StartParams{
 		MachineID: m.ID, Nonce: nonce, Series: m.Series,
-		Constraints: constraints, Placement: m.Placement, AgentConfig: config, Tools: p.Tools,
-	}, nil
+		Constraints: constraints, Placement: m.Placement, AgentConfig: config,
+	}
+	if p.Tools == nil {
+		return params, nil
+	}
+	if params.Tools, err = p.Tools(ctx); err != nil {
+		return provider.StartParams{}, fmt.Errorf("cannot choose the programs of its agent: %w", err)
+	}
+	return params, nil
 }
 
 // startInstance tries again while that can help and the machine's life has not changed;

@@ -29,8 +29,9 @@ type Config struct {
 	Environ Environ
 	// AgentConfig returns the configuration file with which the machine's agent starts.
 	AgentConfig func(machine entity.MachineInfo, password, nonce string) ([]byte, error)
-	// Tools are the programs of agents, by architecture, for clouds whose instances download them.
-	Tools map[string]provider.Tools
+	// Tools returns the programs of agents, by architecture, for clouds whose instances download them;
+	// nil where none do.
+	Tools func(context.Context) (map[string]provider.Tools, error)
 
 	Parallel int           // how many instances are started or stopped at once; default 16
 	Attempts int           // how often a start that fails with a retryable error is tried; default 10
