@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/apiserver/client"
 	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
@@ -101,6 +102,9 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 	}
 	defer func() { api.Close() }()
 	now, err := api.ControllerPrograms(ctx)
+	if errors.Is(err, entity.Unauthorized) {
+		err = entity.WithHint(fmt.Errorf("cannot upgrade controller %q: %w", t.name, err), "Only a superuser of the controller can.")
+	}
 	if err != nil {
 		return err
 	}
@@ -121,7 +125,7 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 		u.noUpgrade()
 		return nil
 	}
-	own, err := u.findModel(ctx, t, api, "controller")
+	own, err := u.ownModel(ctx, t, api)
 	if err != nil {
 		return err
 	}
@@ -149,6 +153,21 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 	u.note("Controller %q is upgraded to %s. To upgrade the agents of a model: juju upgrade-model -m MODEL", t.name,
 		want.Version)
 	return nil
+}
+
+// ownModel returns the controller's own model, whoever owns it: it is the user's who has bootstrapped,
+// and any superuser may upgrade the controller.
+func (u *upgrade) ownModel(ctx context.Context, t target, api modelsAPI) (client.Model, error) {
+	models, err := api.ModelSummaries(ctx)
+	if err != nil {
+		return client.Model{}, err
+	}
+	for _, m := range models {
+		if m.IsController {
+			return u.findModel(ctx, t, api, m.OwnerTag.ID+"/"+m.Name)
+		}
+	}
+	return client.Model{}, entity.Errorf(entity.NotFound, "controller %q does not list its own model", t.name)
 }
 
 // follow waits until the controller runs other programs, or has gone back to those from before.
@@ -249,9 +268,6 @@ func (u *upgrade) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t.ctrl.Unqualify(t.model) == "controller" {
-		return u.controller(ctx, t)
-	}
 	api, err := u.connectController(ctx, t)
 	if err != nil {
 		return err
@@ -260,6 +276,11 @@ func (u *upgrade) run(ctx context.Context) error {
 	model, err := u.findModel(ctx, t, api, t.model)
 	if err != nil {
 		return err
+	}
+	if info, err := api.ModelInfo(ctx, model.UUID); err != nil {
+		return err
+	} else if info.IsController {
+		return u.controller(ctx, t)
 	}
 	version, err := api.UpgradeModel(ctx, model.UUID, entity.Programs{Version: u.version}, u.dryRun)
 	switch {

@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"juju/cmd/juju/store"
+	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
 
@@ -46,6 +50,34 @@ func TestUpgradeModel(t *testing.T) {
 	}
 	u.types("upgrade-model", "0.2.0")
 	u.sees(2, "", "ERROR unrecognized args: [\"0.2.0\"]\nFor usage: juju help upgrade-model\n")
+}
+
+// The controller's own model belongs to the user who has bootstrapped. Any superuser upgrades it, and a
+// model of another user with a name like it is no controller.
+func TestASuperuserWhoHasNotBootstrappedUpgradesTheController(t *testing.T) {
+	programs := t.TempDir()
+	for _, name := range cloudinit.Programs {
+		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", programs)
+	u := newUser(t)
+	u.note(func(c *store.Contents) { c.Controllers["prod"].User = "bob" })
+	u.ctrl.programs.Version = "0.1.0"
+	u.ctrl.add("bob", "default")
+	u.ctrl.add("alice", "controller")
+	const would = "best version:\n    0.1.0\nupgrade to this version by running\n    juju upgrade-controller\n"
+	for _, command := range [][]string{{"upgrade-controller"}, {"upgrade-juju", "-m", "alice/controller"}} {
+		u.types(append(command, "--dry-run")...)
+		u.sees(0, "", would)
+	}
+	u.types("upgrade-juju", "--dry-run", "-m", "controller")
+	u.sees(1, "", "ERROR model \"prod:controller\" not found\nAvailable models: alice/controller, default\n")
+	want := []string{`UpgradeModel controller-uuid "0.1.0" true`, `UpgradeModel controller-uuid "0.1.0" true`}
+	if !slices.Equal(u.ctrl.calls, want) {
+		t.Errorf("asked %q", u.ctrl.calls)
+	}
 }
 
 // A controller that is newer, or another version than this program's, is refused before anything is
