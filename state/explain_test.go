@@ -204,6 +204,17 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 	}
 }
 
+// What a machine demands may be why it can't start, so that is part of the advice.
+func TestExplainSaysHowToRelaxConstraints(t *testing.T) {
+	w := newWorld(t)
+	w.fails(w.cleanMachine("mem=500T", entity.Hardware{}))
+	e := w.checkExplain("0", `machine 0: cannot start an instance: no room`)
+	want := `juju retry-provisioning 0; with other constraints: juju retry-provisioning 0 --constraints "mem=524288000M"`
+	if last := e.Reasons[0]; last.By != entity.ByUser || last.Hint != want {
+		t.Errorf("the advice is %q, want %q", last.Hint, want)
+	}
+}
+
 // If a machine's instance failed to start, its agent never started either, and
 // is not reported as away.
 func TestExplainKnowsThatAgentsOfMachinesInErrorNeverStarted(t *testing.T) {

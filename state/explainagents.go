@@ -221,7 +221,14 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 	switch {
 	case status.Status == entity.StatusError:
 		reason.By, reason.Text = entity.ByUser, fmt.Sprintf("machine %s: %s", m.doc.ID, status.Message)
-		reason.Hint = "juju retry-provisioning " + m.doc.ID
+		retry := "juju retry-provisioning " + m.doc.ID
+		own, err := x.st.constraints(machineKey(m.doc.ID))
+		if err != nil {
+			return err
+		}
+		if reason.Hint = retry; own != "" { // which may be what the cloud can't meet
+			reason.Hint = fmt.Sprintf("%s; with other constraints: %[1]s --constraints %q", retry, own)
+		}
 	case m.doc.InstanceID == "":
 		reason.By = entity.ByProvisioner
 		reason.Text = fmt.Sprintf("machine %s has no instance: the provisioner must start one", m.doc.ID)
