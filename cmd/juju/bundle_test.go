@@ -77,6 +77,32 @@ const shopChanges = `- upload charm ./log
 - add relation log:host - web:juju-info
 `
 
+// A leavingModel lacks, for some requests, the machine that its status has.
+type leavingModel struct {
+	*fakeModel
+	lacks int
+}
+
+func (l *leavingModel) Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error) {
+	if l.lacks--; l.lacks >= 0 {
+		return nil, entity.Errorf(entity.NotFound, "machine 0 not found")
+	}
+	return l.fakeModel.Annotations(ctx, of...)
+}
+
+func TestAModelIsReadAgainIfAMachineGoesMeanwhile(t *testing.T) {
+	there := &entity.ModelStatus{Machines: []entity.MachineStatus{{ID: "0", Life: entity.Dead}}}
+	api := &leavingModel{&fakeModel{statuses: []*entity.ModelStatus{there, {}}}, 1}
+	m, err := readModel(t.Context(), api, everyService, everyService)
+	if err != nil || len(m.Machines) > 0 {
+		t.Errorf("got %+v (%v), want no machine", m, err)
+	}
+	api = &leavingModel{&fakeModel{statuses: []*entity.ModelStatus{there}}, modelReads}
+	if _, err := readModel(t.Context(), api, everyService, everyService); !entity.IsNotFound(err) {
+		t.Errorf("a machine that is in each status, but not found: got %v", err)
+	}
+}
+
 func TestBundleIsPlannedDeployedAndThere(t *testing.T) {
 	u := newRealUser(t)
 	file := shop(t)

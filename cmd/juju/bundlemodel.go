@@ -33,8 +33,22 @@ type annotationsAPI interface {
 
 // readModel reads what a bundle can say about a model. For services that matters says no to, and
 // that a bundle therefore can't change, it reads only what the status has; resources says of which
-// services their files matter too.
+// services their files matter too. It begins again if what the status had is gone by then.
 func readModel(ctx context.Context, api bundleAPI, matters, resources func(service string) bool) (
+	m *bundlechanges.Model, err error,
+) {
+	for range modelReads {
+		if m, err = readModelOnce(ctx, api, matters, resources); !entity.IsNotFound(err) {
+			break
+		}
+	}
+	return m, err
+}
+
+// modelReads is how often a model that changes meanwhile is read.
+const modelReads = 5
+
+func readModelOnce(ctx context.Context, api bundleAPI, matters, resources func(service string) bool) (
 	*bundlechanges.Model, error,
 ) {
 	status, err := api.Status(ctx)
