@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -62,13 +63,23 @@ func (h fakeHost) run(script string) (string, error) {
 	return h.runOn(strings.NewReplacer(pairs...).Replace(script))
 }
 
-// runOn runs a script that has the host's paths already.
+// runOn runs a script that has the host's paths already, and waits for what it starts in the background.
 func (h fakeHost) runOn(script string) (string, error) {
 	h.t.Helper()
 	cmd := exec.CommandContext(h.t.Context(), "/bin/sh", "-s", "start")
 	cmd.Env = []string{"PATH=" + h.path("bin") + ":" + os.Getenv("PATH"), "attempts=1", "pause=0"}
 	cmd.Stdin = strings.NewReader(script)
+	ended, running, err := os.Pipe() // all that the script starts inherits the second end
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer ended.Close()
+	cmd.ExtraFiles = []*os.File{running}
 	out, err := cmd.CombinedOutput()
+	running.Close()
+	if _, err := io.Copy(io.Discard, ended); err != nil {
+		h.t.Fatal(err)
+	}
 	return string(out), err
 }
 
@@ -251,7 +262,7 @@ func TestAHostWithoutSystemd(t *testing.T) {
 		if err := os.Remove(h.path("run/asked")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.runOn(boot + "\nwait"); err != nil {
+		if _, err := h.runOn(boot); err != nil {
 			t.Fatal(err)
 		}
 		asked, err := os.ReadFile(h.path("run/asked"))
@@ -262,7 +273,7 @@ func TestAHostWithoutSystemd(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.program("setsid", `exec "$@"`)
-		if out, err := h.runOn(boot + "\nwait"); err != nil {
+		if out, err := h.runOn(boot); err != nil {
 			t.Fatalf("on %s: %v: %s", first, err, out)
 		}
 		if got := h.listing(); got != before {
