@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"juju/provider"
+	"juju/state/entity"
 )
 
 // The keys, in the configuration of containers and volumes, that say what they belong to.
@@ -48,6 +49,12 @@ func instanceName(params provider.StartParams) string {
 		digest(params.Controller, params.Model, params.MachineID, params.Nonce)
 }
 
+// machineOf returns the machine for which instanceName has named a container of the model.
+func machineOf(name, model string) string {
+	id := strings.TrimPrefix(name, prefix(model))
+	return strings.ReplaceAll(id[:max(0, strings.LastIndex(id, "-"))], "-", "/")
+}
+
 // find returns the containers, of the server or of all the cluster's, that belong to the
 // controller, and to the model unless that is "".
 func (c *Cloud) find(ctx context.Context, model string) ([]api.Instance, error) {
@@ -58,9 +65,31 @@ func (c *Cloud) find(ctx context.Context, model string) ([]api.Instance, error) 
 	if err := c.client.get(ctx, "/1.0/instances", recursion(1), &all); err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(i api.Instance) bool { return !c.owns(i.Config, model) })
-	slices.SortFunc(all, func(a, b api.Instance) int { return strings.Compare(a.Name, b.Name) })
-	return all, nil
+	return c.owned(all, model)
+}
+
+// owned returns, of a listing, the containers that belong to the controller, and to the model unless that is
+// "". Of a container on an offline member of the cluster, LXD tells little more than the name. By that it
+// is taken for the model's: left out, it would count as gone, and be replaced. Whether it is the
+// controller's is not to be known, which is an error.
+func (c *Cloud) owned(all []api.Instance, model string) (ours []api.Instance, err error) {
+	for _, i := range all {
+		unknown := i.StatusCode == api.Error && i.Config == nil
+		switch {
+		case unknown && model == "" && strings.HasPrefix(i.Name, namePrefix):
+			return nil, provider.Retryable(entity.WithHint(
+				fmt.Errorf("LXD does not say whose container %s is: member %s of its cluster is offline", i.Name, i.Location),
+				"Start the member again, or give it up with its containers: lxc cluster remove --force %s", i.Location))
+		case unknown && model != "" && strings.HasPrefix(i.Name, prefix(model)):
+			i.Config = map[string]string{controllerKey: c.config.Controller, modelKey: model,
+				machineKey: machineOf(i.Name, model)}
+		}
+		if c.owns(i.Config, model) {
+			ours = append(ours, i)
+		}
+	}
+	slices.SortFunc(ours, func(a, b api.Instance) int { return strings.Compare(a.Name, b.Name) })
+	return ours, nil
 }
 
 // owns reports whether something with these tags belongs to the controller, and to the model unless

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"juju/provider"
+	"juju/provider/providertest"
 	"juju/state/entity"
 )
 
@@ -98,5 +99,34 @@ func TestHardwareOfAContainer(t *testing.T) {
 	i.ExpandedConfig = map[string]string{"limits.cpu": "0-3"} // pinned by hand
 	if got := hardware(i); got.Cores != 0 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// Of containers on a member that is offline, LXD 5.0 lists what is here. A model's are not taken for gone.
+func TestContainersOfAnOfflineMember(t *testing.T) {
+	c := &Cloud{config: Config{Controller: "c"}}
+	here := api.Instance{Name: prefix(providertest.ModelA) + "0-x", Location: "one", Status: "Running",
+		StatusCode:  api.Running,
+		InstancePut: api.InstancePut{Config: map[string]string{controllerKey: "c", modelKey: providertest.ModelA}}}
+	offline := func(name string) api.Instance {
+		return api.Instance{Name: name, Location: "two", Status: "Error", StatusCode: api.Error}
+	}
+	p := params("1/lxd/2", "n")
+	p.Controller, p.Model = "c", providertest.ModelA
+	listing := []api.Instance{here, offline(instanceName(p)), offline("web1"), offline(prefix("another-model-ffffff") + "1-x")}
+	all, err := c.owned(listing, providertest.ModelA)
+	if err != nil || len(all) != 2 || all[1].Name != instanceName(p) || all[1].Config[machineKey] != p.MachineID {
+		t.Errorf("got %+v (%v), want the model's", all, err)
+	}
+	if in, err := c.public(t.Context(), all[1]); err != nil || in.Zone != "two" || in.Status != "error" {
+		t.Errorf("got %+v (%v)", in, err)
+	}
+	_, err = c.owned(listing, "")
+	if !provider.IsRetryable(err) || !strings.Contains(err.Error(), "member two of its cluster is offline") ||
+		!strings.Contains(entity.Hint(err), "lxc cluster remove --force two") {
+		t.Errorf("the controller's: got error %v (%s)", err, entity.Hint(err))
+	}
+	if all, err := c.owned([]api.Instance{here, offline("web1")}, ""); err != nil || len(all) != 1 {
+		t.Errorf("got %v, %v beside a container of someone else's", all, err)
 	}
 }
