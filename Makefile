@@ -12,7 +12,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down test test-charms test-lxd lxd-down race lint check docs bench \
+.PHONY: help build charms demo demo-down test test-charms test-lxd test-lxd-cluster lxd-down race lint check docs bench \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz
 
 help: ## list the targets
@@ -56,6 +56,13 @@ test-lxd: ## run the tests of the cloud lxd on a real LXD (as root on Debian; se
 	export $$dir JUJU_NEED_LXD=1; $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd && \
 	$(GO) test -vet=off -count=1 -timeout 30m ./agent/controller -run 'CallsOnLXD$$' && \
 	$(GO) test -vet=off -count=1 -timeout 30m ./cmd/juju -run '^TestOnLXD$$' -v
+
+CLUSTER_SH := provider/lxd/testdata/cluster.sh
+test-lxd-cluster: ## run the tests of the cloud lxd on a real cluster of two members, made and removed
+	@$(LXD_SH) up >/dev/null && $(CLUSTER_SH) up >/dev/null || exit 1; \
+	JUJU_NEED_LXD=1 $(CLUSTER_SH) run $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd \
+		-run '^TestConformance$$|OfTheCluster'; \
+	failed=$$?; $(CLUSTER_SH) down; exit $$failed
 
 lxd-down: ## remove what test-lxd has set up
 	@$(LXD_SH) down

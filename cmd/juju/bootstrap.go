@@ -50,7 +50,8 @@ By default it is the LXD of this host, which only root and members of its group 
   server-cert   the certificate that LXD must have, in PEM
   project       the project of LXD that has all containers
   profiles      a list of the profiles of containers (default: [default])
-  network       the network of containers; otherwise that of the profiles
+  network       the network of containers; otherwise that of the profiles. The
+                containers of all members of a cluster must reach each other by it.
   pool          the storage pool; otherwise that of the profiles' root disk
   image-server  the URL of a simplestreams server with images that LXD does not have
 

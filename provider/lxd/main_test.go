@@ -134,15 +134,32 @@ func ownBridge(t *testing.T) func(*Config) {
 	t.Helper()
 	path := socket(t)
 	bridgeOnce.Do(func() {
-		_, bridgeErr = rawClient(path, "").do(within(t), http.MethodPost, "/1.0/networks", nil, api.NetworksPost{
-			Name: testBridge, Type: "bridge", NetworkPut: api.NetworkPut{Config: map[string]string{"ipv6.address": "none",
-				"ipv4.nat": "true", "ipv4.address": fmt.Sprintf("198.18.%d.1/24", os.Getpid()%256)}}})
+		bridgeErr = makeBridge(within(t), newCloud(t, Config{Endpoint: path, Controller: uuid.NewString()}))
 		bridged = bridgeErr == nil
 	})
 	if bridgeErr != nil {
 		t.Fatal(bridgeErr)
 	}
 	return func(c *Config) { c.Network = testBridge }
+}
+
+// makeBridge makes the tests' network. In a cluster, each member has a bridge of that name.
+func makeBridge(ctx context.Context, c *Cloud) error {
+	members, err := c.members(ctx)
+	if err != nil {
+		return err
+	}
+	network := api.NetworksPost{Name: testBridge, Type: "bridge"}
+	for _, m := range members {
+		target := url.Values{"target": {m.ServerName}}
+		if _, err := c.client.do(ctx, http.MethodPost, "/1.0/networks", target, network); err != nil {
+			return err
+		}
+	}
+	network.Config = map[string]string{"ipv6.address": "none", "ipv4.nat": "true",
+		"ipv4.address": fmt.Sprintf("198.18.%d.1/24", os.Getpid()%256)}
+	_, err = c.client.do(ctx, http.MethodPost, "/1.0/networks", nil, network)
+	return err
 }
 
 func environOf(t *testing.T, c *Cloud) *environ {
