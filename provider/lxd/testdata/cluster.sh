@@ -119,8 +119,9 @@ down() {
 		ip netns pids "$name$n" 2>/dev/null | xargs -r kill -KILL || true
 		ip netns delete "$name$n" 2>/dev/null || true
 	done
-	for way in m c; do
-		ip link delete "$name$way" 2>/dev/null || true
+	# The kernel may keep a namespace, and with it the links, for what LXD has mounted.
+	for link in m1 c1 m2 c2 m c; do
+		ip link delete "$name$link" 2>/dev/null || true
 	done
 	iptables -t nat -D POSTROUTING -s "$network.0/24" ! -d "$network.0/24" -j MASQUERADE 2>/dev/null || true
 	awk '{ print $2 }' /proc/self/mounts | grep "^$home/" | sort -r | while read -r at; do
