@@ -53,7 +53,8 @@ func TestAMachineThatTheCloudCannotHave(t *testing.T) {
 		s.ok(err)
 	}
 	for name, p := range map[string]state.AddServiceParams{
-		"mysql":     {Constraints: "arch=s390x", CharmURL: statetest.Charm(t, s.st, statetest.MySQL)},
+		// More than the machines above were asked for with: it gets one of its own, even before they fail.
+		"mysql":     {Constraints: "arch=s390x mem=10G", CharmURL: statetest.Charm(t, s.st, statetest.MySQL)},
 		"wordpress": {Constraints: "arch=arm64", CharmURL: statetest.Charm(t, s.st, statetest.Wordpress)},
 	} {
 		p.Name, p.Units = name, 1
