@@ -61,7 +61,9 @@ func write(t *testing.T, f *os.File, text string) {
 	}
 }
 
-// space returns a file's length and the disk space it takes, in bytes.
+// space returns a file's length and the disk space it takes, in bytes. A file is emptied only when
+// no process has it open, and a process that is being started has all files of the tests open until
+// it execs. So a test that wants an empty file does not run beside others.
 func space(t *testing.T, path string) (size, used int64) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -74,7 +76,6 @@ func space(t *testing.T, path string) (size, used int64) {
 // Lines are logged in the order of printing, each under its hook, even if they are unfinished,
 // too long, or not text. Then the file is empty again.
 func TestOutputLines(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
 	o := newOutput(t, path)
 	f := o.begun(t, "start")
@@ -104,7 +105,6 @@ func TestOutputLines(t *testing.T) {
 // What one agent has logged the next doesn't, and what it hasn't, the next does,
 // though a process that outlives both has the file open all the time.
 func TestOutputOutlivesAgents(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
 	o := newOutput(t, path)
 	f := o.begun(t, "start")
@@ -133,7 +133,6 @@ func TestOutputOutlivesAgents(t *testing.T) {
 
 // A hook that prints without measure takes no measure of disk, and loses nothing.
 func TestOutputTakesNoSpace(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
 	total, n := 0, 0
 	o, err := openOutput(path, "agent", func(module, line string) {
@@ -183,7 +182,6 @@ func TestOutputTakesNoSpace(t *testing.T) {
 // A hook that prints faster than its output is read, and what it leaves in the background, fill
 // neither the disk nor the log. The last lines are logged, and the missing ones are counted.
 func TestOutputRunsAhead(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
 	o := newOutput(t, path)
 	f := o.begun(t, "start")
@@ -226,8 +224,7 @@ func TestOutputRunsAhead(t *testing.T) {
 }
 
 // Between hooks the file is looked at as long as a process that one has left has it open, so that
-// its lines are logged soon, and no longer, so that an idle agent does nothing. The test is alone:
-// a process that another one starts has all files open for a moment.
+// its lines are logged soon, and no longer, so that an idle agent does nothing.
 func TestOutputIsLookedAtOnlyWhileItIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sleep := func(d time.Duration) {
