@@ -15,7 +15,7 @@ import (
 )
 
 // eventTimeout is how long a test waits for something that must happen.
-const eventTimeout = 20 * time.Second
+const eventTimeout = time.Minute
 
 // A rig is a unit with a charm, and what its hooks have done.
 type rig struct {

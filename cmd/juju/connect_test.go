@@ -131,7 +131,7 @@ func TestUnreachable(t *testing.T) {
 		!strings.Contains(lines[2], "juju unregister prod") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
-	if passed := time.Since(begun); passed > 20*u.session.reachBound {
+	if passed := time.Since(begun); passed > 200*u.session.reachBound {
 		t.Errorf("it gave up only after %v", passed)
 	}
 	// It can be interrupted.

@@ -232,7 +232,7 @@ func params(machine string) provider.StartParams {
 // hear returns the pid of the process that reports next; the report must be what.
 func (h *host) hear(what string) int {
 	h.t.Helper()
-	h.conn.SetReadDeadline(time.Now().Add(15 * time.Second))
+	h.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	b := make([]byte, 4096)
 	n, err := h.conn.Read(b)
 	if err != nil {
@@ -309,7 +309,7 @@ func (h *host) supervise(c *Cloud) (stop func()) {
 			if !errors.Is(err, context.Canceled) {
 				h.t.Errorf("supervising: %v", err)
 			}
-		case <-time.After(15 * time.Second):
+		case <-time.After(time.Minute):
 			h.t.Error("still supervising")
 		}
 	}

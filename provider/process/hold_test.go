@@ -151,7 +151,7 @@ func TestChildrenDontInheritTheHold(t *testing.T) {
 	s := newStage(t)
 	mother := s.start("mother")
 	s.kill(mother)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := WaitEnd(ctx, s.dir); err != nil {
 		t.Errorf("its end is not seen while its children live: %v", err)

@@ -148,7 +148,7 @@ func journal(dir string) {
 		}
 		// A process that is being killed has closed its files and runs no more code, but the
 		// kernel may need a moment to remove it.
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		for pause := newPause(time.Millisecond, 10*time.Millisecond); before.Alive(); {
 			if pause.wait(ctx) != nil {
 				os.WriteFile(filepath.Join(dir, "double"), []byte(line), 0o600)
@@ -218,7 +218,7 @@ func (s *stage) ear() string { return s.conn.LocalAddr().String() }
 
 func (s *stage) spec(role string) Spec {
 	return Spec{
-		Dir: s.dir, Path: os.Args[0], Args: []string{s.dir}, Bound: 15 * time.Second,
+		Dir: s.dir, Path: os.Args[0], Args: []string{s.dir}, Bound: time.Minute,
 		Env: []string{roleVariable + "=" + role, notifyVariable + "=" + s.ear()},
 	}
 }
@@ -240,7 +240,7 @@ func (s *stage) start(role string) Identity {
 // hear returns the process of the next event, which must be what.
 func (s *stage) hear(what string) Identity {
 	s.t.Helper()
-	s.conn.SetReadDeadline(time.Now().Add(15 * time.Second))
+	s.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	b := make([]byte, 4096)
 	n, err := s.conn.Read(b)
 	if err != nil {
@@ -277,7 +277,7 @@ func (s *stage) supervise(role string) (stop func() error) {
 		case err := <-done:
 			done <- err
 			return err
-		case <-time.After(15 * time.Second):
+		case <-time.After(time.Minute):
 			return errors.New("still supervising")
 		}
 	}
@@ -287,7 +287,7 @@ func (s *stage) supervise(role string) (stop func() error) {
 func (s *stage) gone(id Identity) {
 	s.t.Helper()
 	pause := newPause(time.Millisecond, 20*time.Millisecond)
-	ctx, cancel := context.WithTimeout(s.t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
 	for id.Alive() {
 		if pause.wait(ctx) != nil {

@@ -44,7 +44,7 @@ func TestStopOfAProcessStartedByHand(t *testing.T) {
 	if started, err := Start(t.Context(), s.spec("hold")); err != nil || started {
 		t.Errorf("beside it: started %v, error %v", started, err)
 	}
-	if err := Stop(t.Context(), s.dir, 10*time.Second); err != nil {
+	if err := Stop(t.Context(), s.dir, time.Minute); err != nil {
 		t.Error(err)
 	}
 	if id.Alive() {
@@ -57,7 +57,7 @@ func (s *stage) hear2(one, two string) (first, second Identity) {
 	s.t.Helper()
 	got := map[string]Identity{}
 	b := make([]byte, 4096)
-	s.conn.SetReadDeadline(time.Now().Add(15 * time.Second))
+	s.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	for range 2 {
 		n, err := s.conn.Read(b)
 		if err != nil {
@@ -120,7 +120,7 @@ func TestEndMarked(t *testing.T) {
 	mother := s.start("mother")
 	var all []Identity
 	for range 4 {
-		s.conn.SetReadDeadline(time.Now().Add(15 * time.Second))
+		s.conn.SetReadDeadline(time.Now().Add(time.Minute))
 		b := make([]byte, 4096)
 		n, err := s.conn.Read(b)
 		if err != nil {
@@ -137,7 +137,7 @@ func TestEndMarked(t *testing.T) {
 	if err != nil || !slices.Contains(marks, s.ear()) || !slices.Contains(marks, other.ear()) {
 		t.Errorf("got marks %q, %v", marks, err)
 	}
-	if err := EndMarked(t.Context(), notifyVariable, match, 10*time.Second); err != nil {
+	if err := EndMarked(t.Context(), notifyVariable, match, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range all {
@@ -207,7 +207,7 @@ func TestEndMarkedOfOtherUsers(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the daemon of another user is still there")
 	}
 }

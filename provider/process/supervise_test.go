@@ -120,7 +120,7 @@ func TestSuperviseLeavesAnEndedProcessDown(t *testing.T) {
 func TestSupervisedProcessIsEnded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- Supervise(ctx, s.spec("hold")) }()
@@ -147,7 +147,7 @@ func TestSupervisedProcessIsEnded(t *testing.T) {
 func TestSuperviseEndsWithTheDirectory(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- Supervise(ctx, s.spec("hold")) }()

@@ -151,7 +151,7 @@ func TestProxiesOfTheModelReachHooks(t *testing.T) {
 	for got := ""; got != "http://third"; {
 		select {
 		case got = <-told:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the agent was not told of the change")
 		}
 	}

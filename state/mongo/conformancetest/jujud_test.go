@@ -102,7 +102,7 @@ func (p *process) end(t *testing.T, sig os.Signal) error {
 	select {
 	case err := <-gone:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		p.Process.Kill()
 		<-gone
 		t.Fatalf("it did not end on %v\n%s", sig, p.errs.Bytes())
