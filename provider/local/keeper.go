@@ -29,7 +29,7 @@ type KeeperConfig struct {
 	Controller string  // UUID
 	Jujud      Command // the controller; it must Hold ControllerDir(Dir)
 	Keeper     Command // a program that calls Keep with this config; Keep itself does not use it
-	// Bound is how long the controller may take to come up; a minute when zero.
+	// Bound is how long the controller may take to come up while a caller waits; a minute when zero.
 	Bound time.Duration
 }
 
@@ -53,6 +53,10 @@ func (k KeeperConfig) spec(dir, name string, cmd Command, bound time.Duration) p
 // opening its store needs some, and a controller that ends soon after helps no one.
 const ControllerRoom = 8 << 20
 
+// restartBound is how long a controller that is started again may take to come up: with new
+// programs it may have to change all that is stored, and it ends that trial by itself before.
+const restartBound = 10 * time.Minute
+
 // Keep keeps the controller running. It returns nil when the controller has ended for good, and
 // ctx's error when ctx is done (the controller goes on). It returns an error if another keeper
 // runs, or if the first start of the controller fails, while a caller still waits for it. Later
@@ -69,6 +73,7 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 		return err
 	}
 	held.Ready()
+	spec.Bound = restartBound // no caller waits any more
 	return process.Supervise(ctx, spec)
 }
 

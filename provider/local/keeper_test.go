@@ -115,6 +115,45 @@ func TestManyEnsureOneKeeper(t *testing.T) {
 	}
 }
 
+// A controller that is started again may take its time: no one waits for it, and to end it would only
+// make it begin anew.
+func TestARestartedControllerMayBeSlow(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	config := h.keeper()
+	config.Keeper.Env = append(config.Keeper.Env, boundVariable+"=1s")
+	config.Jujud.Env = append(config.Jujud.Env, notifyVariable+"="+h.conn.LocalAddr().String())
+	dir := ControllerDir(h.dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// The keeper finds the controller running, however little time it has.
+	if _, err := process.Start(t.Context(), config.spec(dir, "controller", config.Jujud, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	h.hear("jujud")
+	if _, err := EnsureKeeper(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	h.hear("keeper")
+	slow := filepath.Join(h.dir, slowName)
+	if err := os.WriteFile(slow, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.kill(dir)
+	pid := h.hear("slow jujud")
+	h.conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+	if _, err := h.conn.Read(make([]byte, 4096)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a slow controller was started again: %v", err)
+	}
+	if err := os.Remove(slow); err != nil {
+		t.Fatal(err)
+	}
+	if now := h.hear("jujud"); now != pid {
+		t.Errorf("the controller is process %d, want %d", now, pid)
+	}
+}
+
 // When the controller ends for good, so does its keeper, and no command brings either back.
 func TestKeeperEndsWithTheController(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,11 @@ const (
 	runVariable    = "LOCAL_TEST_RUN"
 	notifyVariable = "LOCAL_TEST_NOTIFY"
 	daemonVariable = "LOCAL_TEST_DAEMON"
+	boundVariable  = "LOCAL_TEST_BOUND"
 )
+
+// slowName is the file in the host's directory that keeps a controller from coming up.
+const slowName = "slow"
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
@@ -100,16 +104,31 @@ func play(role string, args []string) error {
 		notify("daemon")
 		select {}
 	case "jujud":
+		if isThere(filepath.Join(args[0], slowName)) {
+			notify("slow jujud")
+			for isThere(filepath.Join(args[0], slowName)) {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
 		if _, err := process.Hold(ControllerDir(args[0])); err != nil {
 			return err
 		}
 		notify("jujud")
 	case "keeper":
 		notify("keeper")
-		return Keep(ctx, keeperConfig(args[0], args[1]))
+		config := keeperConfig(args[0], args[1])
+		if bound := os.Getenv(boundVariable); bound != "" {
+			config.Bound, _ = time.ParseDuration(bound)
+		}
+		return Keep(ctx, config)
 	}
 	<-ctx.Done()
 	return nil
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // daemon leaves what a charm can leave: a process without a parent in a session of its own, and
