@@ -256,7 +256,7 @@ func TestAHostWithoutSystemd(t *testing.T) {
 		}
 		boot := string(text)
 		if first == "cron" {
-			boot = strings.TrimPrefix(boot, "@reboot root ")
+			boot = strings.ReplaceAll(boot, "@reboot root ", "")
 		}
 		// At the next boot it runs again; if the programs are gone, it goes on removing the rest.
 		if err := os.Remove(h.path("run/asked")); err != nil {
@@ -278,6 +278,34 @@ func TestAHostWithoutSystemd(t *testing.T) {
 		}
 		if got := h.listing(); got != before {
 			t.Errorf("on %s there is\n%sand not\n%s", first, got, before)
+		}
+	}
+}
+
+// Cron ignores a file that has a command of more than 998 characters, whatever the number of the machine.
+func TestCronReadsWhatStartsTheAgent(t *testing.T) {
+	const machine, longest = "123456", 998
+	h := newFakeHost(t)
+	if err := errors.Join(os.Remove(h.path("run/systemd/system")),
+		os.WriteFile(h.path("proc/1/comm"), []byte("cron\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	h.program("setsid", ":")
+	script, err := ManualScript(machine, []byte(manualConfig), serveArchive(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := h.run(script); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(h.path("etc/cron.d/" + ServiceName(machine)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(strings.ReplaceAll(string(text), h.dir, "")) {
+		command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "@reboot root ")
+		if !ok || len(command) > longest || strings.Contains(command, "%") {
+			t.Errorf("cron can't read this, whose command has %d characters: %s", len(command), line)
 		}
 	}
 }

@@ -21,9 +21,8 @@ running() {
 supervise="$tools/machine-agent supervise $agent"
 supervise="env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $supervise"
 
-# boot: has the host start the agent when it boots, by a file of its own.
+# boot: has the host start the agent when it boots, by a file of its own, or go on removing it.
 boot() {
-	command="if [ -x $tools/machine-agent ]; then $supervise; else ${removal:-:}; fi"
 	read -r first </proc/1/comm
 	if [ "$first" = init ] && command -v update-rc.d >/dev/null; then
 		cat >"/etc/init.d/$unit" <<INIT
@@ -36,12 +35,16 @@ boot() {
 # Default-Stop:
 # Short-Description: juju ${agent##*/}
 ### END INIT INFO
-case \$1 in start) setsid sh -c '$command' </dev/null >/dev/null 2>&1 & ;; esac
+case \$1 in start) setsid sh -c 'if [ -x $tools/machine-agent ]; then $supervise; else ${removal:-:}; fi' </dev/null >/dev/null 2>&1 & ;; esac
 INIT
 		chmod 0755 "/etc/init.d/$unit"
 		update-rc.d "$unit" defaults >/dev/null
 	elif [ -d /etc/cron.d ] && running cron crond; then
-		echo "@reboot root $command" >"/etc/cron.d/$unit"
+		# Cron ignores a file with a command of more than 998 characters, so this is two.
+		cat >"/etc/cron.d/$unit" <<CRON
+@reboot root [ ! -x $tools/machine-agent ] || $supervise
+@reboot root [ -x $tools/machine-agent ] || { ${removal:-:}; }
+CRON
 	else
 		echo "WARNING nothing starts the agent when this host boots: it runs neither systemd nor sysvinit nor cron." \
 			"Start it then, as root: $supervise"
