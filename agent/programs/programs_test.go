@@ -179,6 +179,29 @@ func TestATrialFailsAfterSomeStarts(t *testing.T) {
 	}
 }
 
+// Once the old programs work, those whose trial has failed are removed, and can't be taken again: what is not
+// there would end every start.
+func TestProgramsThatAreGoneAreNotTakenAgain(t *testing.T) {
+	dir := t.TempDir()
+	d := New(dir, Options{})
+	one, two := install(t, d, "0.2.0"), install(t, d, "0.3.0")
+	if err := d.Switch(t.Context(), one, two); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := d.Revert("no such luck"); !back || err != nil {
+		t.Fatal(back, err)
+	}
+	if err := errors.Join(d.Confirm(), d.Sweep()); err != nil {
+		t.Fatal(err)
+	}
+	if on, err := d.Retake(); on || err != nil {
+		t.Errorf("%v, %v", on, err)
+	}
+	if got := enter(t, dir, ""); got != "runs 0.2.0" {
+		t.Errorf("it says %s", got)
+	}
+}
+
 func TestProgramsThatCantBeRunAreLeft(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})

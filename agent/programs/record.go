@@ -119,10 +119,10 @@ func reverted(r Record, why string) Record {
 }
 
 // Retake makes programs whose trial has failed count all the same, for good: the previous ones can't
-// run any more. It returns false if there are none.
+// run any more. It returns false if there are none, or if they were removed since.
 func (d Dir) Retake() (bool, error) {
 	r, err := d.Record()
-	if err != nil || r.Failed == nil {
+	if err != nil || r.Failed == nil || !d.Has(r.Failed.SHA256) {
 		return false, err
 	}
 	return true, d.write(Record{Current: r.Failed.Programs, Previous: r.Current})
