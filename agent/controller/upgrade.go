@@ -50,6 +50,12 @@ func (c *running) confirm(ctx context.Context) error {
 		return err
 	}
 	wanted, err := c.wantedPrograms(ctx)
+	if errors.Is(err, entity.NotSupported) {
+		// A trial that failed may have changed models before, without which these programs come up.
+		if on, retakeErr := c.retake(err); on || retakeErr != nil {
+			return errors.Join(err, retakeErr)
+		}
+	}
 	if err == nil {
 		err = c.upgrades.Sweep(wanted...)
 	}
@@ -73,7 +79,7 @@ func (c *running) confirm(ctx context.Context) error {
 }
 
 // wantedPrograms returns the hashes of the programs that models' agents are to run. A model may not have
-// been upgraded for several upgrades of its controller.
+// been upgraded for several upgrades of its controller. The error has those of all models.
 func (c *running) wantedPrograms(ctx context.Context) (wanted []string, err error) {
 	rows, err := c.ctrl.Models(ctx)
 	if err != nil {
@@ -83,17 +89,27 @@ func (c *running) wantedPrograms(ctx context.Context) (wanted []string, err erro
 		if row.IsRemoving() {
 			continue
 		}
-		st, err := c.ctrl.Model(ctx, row.UUID)
-		if err != nil {
-			return nil, err
+		var p entity.Programs
+		st, one := c.ctrl.Model(ctx, row.UUID)
+		if one == nil {
+			p, one = st.Settings().Programs(ctx)
 		}
-		p, err := st.Settings().Programs(ctx)
-		if err != nil && !entity.IsNotFound(err) {
-			return nil, err
+		if one != nil && !entity.IsNotFound(one) {
+			err = errors.Join(err, one)
 		}
 		wanted = append(wanted, p.SHA256)
 	}
-	return wanted, nil
+	return wanted, err
+}
+
+// retake makes the programs whose trial has failed count for good, because these can't read the store any
+// more; it returns false if there are none.
+func (c *running) retake(why error) (bool, error) {
+	on, err := c.upgrades.Retake()
+	if on {
+		logger.Errorf("these programs can't read the store any more; going on with those of the upgrade: %v", why)
+	}
+	return on, err
 }
 
 // goBack returns the error with which the controller ends. If its programs are on trial, the old ones
@@ -107,10 +123,7 @@ func (c *running) goBack(ctx context.Context, err error) error {
 	if back {
 		logger.Errorf("going back to the programs before the upgrade: %v", err)
 	} else if errors.Is(err, entity.NotSupported) {
-		var on bool
-		if on, backErr = c.upgrades.Retake(); on {
-			logger.Errorf("these programs can't read the store any more; going on with those of the upgrade: %v", err)
-		}
+		_, backErr = c.retake(err)
 	}
 	return errors.Join(err, backErr)
 }

@@ -7,14 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
-	"juju/apiserver"
-
 	"juju/agent/programs"
 	"juju/agent/programs/programstest"
+	"juju/apiserver"
+	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/schema"
 )
 
 // A controller on trial that fails makes way for the programs before it, unless these can't read the
@@ -63,6 +67,46 @@ func TestAControllerGoesBackAndOn(t *testing.T) {
 			got.Failed, test.want.Failed = nil, nil
 			if got != test.want || (gotFailed == nil) != (wantFailed == nil) || wantFailed != nil && *gotFailed != *wantFailed {
 				t.Errorf("the record is %+v %+v, want %+v %+v", got, gotFailed, test.want, wantFailed)
+			}
+		})
+	}
+}
+
+// A trial may have changed models, and not the controller's own database, before it failed. The programs that
+// can't read these models make way for those that can, instead of going on without the models.
+func TestAFailedTrialThatHasChangedModels(t *testing.T) {
+	s := newSystem(t, Options{})
+	s.stop()
+	store, err := openStore(t.Context(), s.c.own, s.c.options)
+	s.ok(err)
+	t.Cleanup(func() { s.ok(store.Close()) })
+	newer := s.c.options.State
+	newer.ModelSteps = append(slices.Clone(state.Steps), schema.Step{About: "models are newer",
+		Run: func(context.Context, *mongo.Store, *mongo.Database) error { return nil }})
+	trial, err := controller.Open(t.Context(), store, newer)
+	s.ok(err)
+	trial.Close()
+	ctrl, err := controller.Open(t.Context(), store, s.c.options.State)
+	s.ok(err)
+	t.Cleanup(ctrl.Close)
+	archive, p := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
+	for name, failed := range map[string]bool{"no upgrade has failed": false, "an upgrade has failed": true} {
+		t.Run(name, func(t *testing.T) {
+			c := &running{conf: s.c.conf, ctrl: ctrl, upgrades: programs.New(t.TempDir(), programs.Options{})}
+			if failed {
+				s.ok(c.upgrades.Install(t.Context(), bytes.NewReader(archive), p))
+				s.ok(c.upgrades.Switch(t.Context(), entity.Programs{}, p))
+				_, err := c.upgrades.Revert("it did not come up in 8m0s")
+				s.ok(err)
+			}
+			err := c.confirm(t.Context())
+			if err = c.goBack(t.Context(), err); errors.Is(err, entity.NotSupported) != failed {
+				t.Errorf("it ends with %v", err)
+			}
+			r, err := c.upgrades.Record()
+			s.ok(err)
+			if (r.Current == p) != failed || r.Trial {
+				t.Errorf("the record is %+v", r)
 			}
 		})
 	}
