@@ -24,6 +24,10 @@ var errUpgraded = fmt.Errorf("%w: it begins again with other programs", worker.E
 // upgradeRetry is the shortest pause after an upgrade that has failed.
 const upgradeRetry = 5 * time.Minute
 
+// trialRetry is the time after which programs are tried again that did not come up: perhaps only because the
+// controller was away.
+const trialRetry = time.Hour
+
 // ownPrograms returns the programs that this process is one of.
 func ownPrograms() entity.Programs {
 	return entity.Programs{Version: Version, SHA256: programs.Own()}
@@ -50,7 +54,8 @@ type upgrader struct {
 	machine entity.Tag
 	own     entity.Programs
 	dir     programs.Dir
-	retry   time.Duration
+	// retry and trialRetry are upgradeRetry and trialRetry, but for tests.
+	retry, trialRetry time.Duration
 	// units ends the agents of units that run other programs than this one. Each lets its hook finish
 	// first, and is started again by the agent that has deployed it.
 	units func() error
@@ -61,7 +66,7 @@ type upgrader struct {
 func (a *Agent) upgrader(conn *client.Conn) worker.Func {
 	u := upgrader{
 		api: client.AgentFacade{Caller: conn}, machine: a.config.Tag, own: ownPrograms(), dir: *a.options.Programs,
-		retry: upgradeRetry, units: func() error { return endOthers(filepath.Dir(a.dir)) },
+		retry: upgradeRetry, trialRetry: trialRetry, units: func() error { return endOthers(filepath.Dir(a.dir)) },
 	}
 	return u.run
 }
@@ -122,7 +127,13 @@ func (u upgrader) upgrade(ctx context.Context, want entity.Programs) error {
 		return err
 	}
 	if f := record.Failed; f != nil && f.Programs == want {
-		return errors.New(f.Error)
+		since, err := u.dir.Changed()
+		if err != nil {
+			return err
+		}
+		if time.Since(since) < u.trialRetry {
+			return fmt.Errorf("%s; it is tried again after %v", f.Error, u.trialRetry)
+		}
 	}
 	if err := install(ctx, u.api, u.dir, want); err != nil {
 		return err

@@ -57,7 +57,7 @@ func wants(t *testing.T, version, says string) *fakeUpgrade {
 func upgraderFor(t *testing.T, f *fakeUpgrade, own entity.Programs) (upgrader, programs.Dir) {
 	dir := programs.New(filepath.Join(t.TempDir(), "tools"), programs.Options{})
 	return upgrader{api: f, machine: entity.MachineTag("3"), own: own, dir: dir, retry: time.Minute,
-		units: func() error { return nil }}, dir
+		trialRetry: trialRetry, units: func() error { return nil }}, dir
 }
 
 func current(t *testing.T, d programs.Dir) entity.Programs {
@@ -162,7 +162,8 @@ func TestAFailedUpgradeIsTriedAgain(t *testing.T) {
 	})
 }
 
-// Programs whose trial has failed on this machine are not tried again until others are wanted.
+// Programs whose trial has failed on this machine are tried again after a while, since it may have failed only
+// because the controller was away; and others at once.
 func TestAFailedTrialIsReported(t *testing.T) {
 	f := wants(t, "0.2.0", "echo 0.2.0")
 	u, dir := upgraderFor(t, f, running)
@@ -178,8 +179,17 @@ func TestAFailedTrialIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f.asked > 0 || len(f.said) != 2 || f.said[1] != "upgrade to 0.2.0 failed: it did not come up in 3 starts" {
+	const says = "upgrade to 0.2.0 failed: it did not come up in 3 starts; it is tried again after 1h0m0s"
+	if f.asked > 0 || len(f.said) != 2 || f.said[1] != says {
 		t.Errorf("%d downloads; it says %q", f.asked, f.said)
+	}
+	later := u
+	later.trialRetry = time.Nanosecond
+	if _, err := later.handle(t.Context()); !errors.Is(err, errUpgraded) || current(t, dir) != f.want {
+		t.Errorf("after a while: %v; the machine's programs are %v", err, current(t, dir))
+	}
+	if back, err := dir.Revert("it did not come up in 3 starts"); !back || err != nil {
+		t.Fatal(back, err)
 	}
 	newer := wants(t, "0.2.1", "echo 0.2.1")
 	u.api = newer

@@ -60,6 +60,15 @@ func (d Dir) Record() (r Record, err error) {
 	return r, nil
 }
 
+// Changed returns when the record was last written.
+func (d Dir) Changed() (time.Time, error) {
+	info, err := os.Stat(filepath.Join(d.path, recordName))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("cannot read which programs to run: %w", err)
+	}
+	return info.ModTime(), nil
+}
+
 func (d Dir) write(r Record) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
