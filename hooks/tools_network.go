@@ -7,6 +7,8 @@ import (
 	"net/netip"
 
 	"github.com/spf13/pflag"
+
+	"juju/state/entity"
 )
 
 var networkGetInfo = commandInfo{
@@ -127,7 +129,7 @@ func networkOf(address string) networkInfo {
 	info := networkInfo{IngressAddresses: []string{address}, EgressSubnets: []string{}}
 	at := networkInterface{Addresses: []networkAddress{{Address: address, Value: address}}}
 	if ip, err := netip.ParseAddr(address); err == nil {
-		info.EgressSubnets = []string{netip.PrefixFrom(ip, ip.BitLen()).String()}
+		info.EgressSubnets = []string{entity.HostSubnet(address)}
 		name, mac, cidr := interfaceOf(ip)
 		at.Name, at.OldName, at.MAC, at.OldMAC, at.Addresses[0].CIDR = name, name, mac, mac, cidr
 	} else {

@@ -75,7 +75,8 @@ func TestAUnitIsSeenWithItsAddress(t *testing.T) {
 	w.names(next(t, events), "mysql/0")
 	settings, err := w.unit("wordpress/0").RelationSettings(w.ctx, r.ID(), "mysql/0")
 	w.ok(err)
-	if settings["private-address"] != "10.0.0.9" {
-		t.Errorf("the settings are %v", settings)
+	if want := (map[string]string{"private-address": "10.0.0.9", "ingress-address": "10.0.0.9",
+		"egress-subnets": "10.0.0.9/32"}); !maps.Equal(settings, want) {
+		t.Errorf("the settings are %v, want %v", settings, want)
 	}
 }

@@ -6,9 +6,20 @@ import (
 	"juju/state/entity"
 )
 
-// privateAddress is the key, in a unit's settings in a relation, of the address at which the relation's
-// other units reach it. EnterScope sets it, and the charm may set another.
-const privateAddress = "private-address"
+// addressKeys are the keys, in a unit's settings in a relation, that tell how the relation's other units
+// reach it. EnterScope sets them, and the charm may set others.
+var addressKeys = []string{"private-address", "ingress-address", "egress-subnets"}
+
+// addressSettings are the values of addressKeys of a unit at an address, "" what there is none for. Juju has
+// written all three since 2.3, and charms on the ops framework read the later two without asking whether
+// they are there.
+func addressSettings(address string) map[string]string {
+	return map[string]string{
+		"private-address": address,
+		"ingress-address": address,
+		"egress-subnets":  entity.HostSubnet(address),
+	}
+}
 
 // address returns the address that units of the machine have told others, "" if there is none.
 func (d machineDoc) address() string {
@@ -52,11 +63,33 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 		} else if err != nil {
 			return err
 		}
-		if settings.Settings[privateAddress] != was {
-			continue
+		if change := moved(settings.Settings, was, addresses[0]); len(change) > 0 {
+			change = append(change, bson.DocElem{Name: "$inc", Value: bson.D{{"version", 1}}})
+			o.Update(settingsC, key, bson.D{{"version", settings.Version}}, change)
 		}
-		o.Update(settingsC, key, bson.D{{"version", settings.Version}}, bson.D{
-			{"$set", bson.D{{"settings." + escapeKey(privateAddress), addresses[0]}}}, {"$inc", bson.D{{"version", 1}}}})
 	}
 	return nil
+}
+
+// moved returns the update of a unit's settings in a relation that tells the new address in place of
+// the old one, empty if the settings don't tell the old one.
+func moved(settings map[string]any, was, now string) (update bson.D) {
+	var set, unset bson.D
+	old, next := addressSettings(was), addressSettings(now)
+	for _, key := range addressKeys {
+		switch field := "settings." + escapeKey(key); {
+		case old[key] == "" || settings[key] != old[key]:
+		case next[key] != "":
+			set = append(set, bson.DocElem{Name: field, Value: next[key]})
+		default:
+			unset = append(unset, bson.DocElem{Name: field, Value: ""})
+		}
+	}
+	if len(set) > 0 {
+		update = append(update, bson.DocElem{Name: "$set", Value: set})
+	}
+	if len(unset) > 0 {
+		update = append(update, bson.DocElem{Name: "$unset", Value: unset})
+	}
+	return update
 }

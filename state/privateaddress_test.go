@@ -28,6 +28,14 @@ func TestUnitsTellTheirNewAddress(t *testing.T) {
 		if got := settings["private-address"]; got != want {
 			t.Errorf("%s tells %q in relation %d, want %q", unit, got, relation, want)
 		}
+		// What Juju tells besides moves with it, even if the charm has set another private-address.
+		address := settings["ingress-address"]
+		if want != "db.example" && address != want {
+			t.Errorf("%s tells the ingress-address %q in relation %d, want %q", unit, address, relation, want)
+		}
+		if subnets, want := settings["egress-subnets"], entity.HostSubnet(address); subnets != want {
+			t.Errorf("%s tells the egress-subnets %q in relation %d, want %q", unit, subnets, relation, want)
+		}
 	}
 	all := func(want string) {
 		t.Helper()
@@ -70,4 +78,12 @@ func TestUnitsTellTheirNewAddress(t *testing.T) {
 	w.ok(m.SetAddresses(w.ctx, []string{"10.0.0.6"}))
 	tells("mysql/0", info.ID(), "10.0.0.6")
 	tells("wordpress/0", db.ID(), "")
+	settings, err := w.unit("mysql/0").RelationSettings(w.ctx, db.ID(), "mysql/0")
+	w.ok(err)
+	if got := settings["ingress-address"]; got != "10.0.0.6" {
+		t.Errorf("mysql/0 tells the ingress-address %q, want 10.0.0.6", got)
+	}
+	// The name of a host is in no subnet.
+	w.ok(m.SetAddresses(w.ctx, []string{"zero.example"}))
+	tells("mysql/0", info.ID(), "zero.example")
 }

@@ -65,7 +65,8 @@ func TestReenteringAScopeResetsSettings(t *testing.T) {
 	r.ok(err)
 	r.ok(m.SetAddresses(r.ctx, []string{"10.0.0.9"}))
 	r.ok(r.own.EnterScope(r.ctx, r.r.ID()))
-	if got, want := r.sees(), map[string]string{"private-address": "10.0.0.9"}; !maps.Equal(got, want) {
+	if got, want := r.sees(), map[string]string{"private-address": "10.0.0.9", "ingress-address": "10.0.0.9",
+		"egress-subnets": "10.0.0.9/32"}; !maps.Equal(got, want) {
 		t.Errorf("after entering again the settings are %v, want %v", got, want)
 	}
 	if after := r.version(); after == before {
