@@ -159,7 +159,9 @@ func TestChangesOfOthers(t *testing.T) {
 	others := command(t, "nft", "list", "ruleset")
 	for _, change := range []string{"flush ruleset", "delete table inet " + table, "flush chain inet " + table + " " + chain,
 		"add element inet " + table + " " + closedTCP + " { 80 }", "insert rule inet " + table + " " + chain + " accept",
-		"chain inet " + table + " " + chain + " { policy drop; }"} {
+		"chain inet " + table + " " + chain + " { policy drop; }",
+		"add element inet " + table + " " + closedTCP + " { 80 comment \"mine\" }",
+		"add set inet " + table + " mine { type ipv4_addr; flags interval; elements = { 10.0.0.0/8 }; }"} {
 		if err := h.SetIngress(t.Context(), want); err != nil {
 			t.Fatal(err)
 		}

@@ -41,8 +41,8 @@ func decode(said []byte) ([]listed, error) {
 	return list.All, nil
 }
 
-// Ingress returns the rules that the table has; none if there is no table, or if it has not all of the
-// rules that SetIngress makes.
+// Ingress returns the rules that the table has; none if there is no table, if it has not all of the rules that
+// SetIngress makes, or if it has what SetIngress never writes. An error would keep the rules from being set.
 func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
 	none := provider.Ingress{Ports: map[string][]entity.PortRange{}}
 	tables, err := h.tables(ctx)
@@ -65,9 +65,11 @@ func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
 		case one.Rule != nil && one.Rule.Chain == chain:
 			count++
 		case one.Set != nil:
-			if sets[one.Set.Name], err = elements(one.Set.Elements); err != nil {
-				return none, err
+			texts, ok := elements(one.Set.Elements)
+			if !ok {
+				return none, nil
 			}
+			sets[one.Set.Name] = texts
 		}
 	}
 	if !hooked || count != len(rules) {
@@ -80,7 +82,7 @@ func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
 		for _, text := range sets[set] {
 			r, err := entity.ParsePortRange(text + "/" + protocol)
 			if err != nil {
-				return none, fmt.Errorf("cannot read what nft lists: %w", err)
+				return none, nil
 			}
 			closed = append(closed, r)
 		}
@@ -90,8 +92,8 @@ func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
 	return has.Normal(), nil
 }
 
-// elements returns those of a set as they were written: "80", "80-90", "10.0.0.1".
-func elements(all []json.RawMessage) (texts []string, err error) {
+// elements returns those of a set as they were written: "80", "80-90", "10.0.0.1"; false if there are others.
+func elements(all []json.RawMessage) (texts []string, ok bool) {
 	for _, raw := range all {
 		var number int
 		var text string
@@ -105,9 +107,9 @@ func elements(all []json.RawMessage) (texts []string, err error) {
 		case json.Unmarshal(raw, &span) == nil && len(span.Range) == 2:
 			text = fmt.Sprintf("%d-%d", span.Range[0], span.Range[1])
 		default:
-			return nil, fmt.Errorf("cannot read what nft lists: %s", raw)
+			return nil, false
 		}
 		texts = append(texts, text)
 	}
-	return texts, nil
+	return texts, true
 }
