@@ -191,18 +191,24 @@ func (c *client) doIf(ctx context.Context, method, path string, query url.Values
 	return c.wait(ctx, said.Operation)
 }
 
-// wait waits for an operation, given by its URL's path. An operation that has failed is a *refusal.
+// wait waits for an operation of this client, given by its URL's path, as watch does. It gives up what takes
+// too long.
 func (c *client) wait(ctx context.Context, operation string) (op api.Operation, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, operationTime, errSlow)
 	defer cancel()
 	path, _, _ := strings.Cut(operation, "?")
+	if op, err = c.watch(ctx, path); err != nil && ctx.Err() != nil {
+		c.cancel(ctx, path)
+	}
+	return op, err
+}
+
+// watch waits for an operation, which may be another's. One that has failed is a *refusal.
+func (c *client) watch(ctx context.Context, path string) (op api.Operation, err error) {
 	query := url.Values{"timeout": {fmt.Sprint(int(waitTime.Seconds()))}}
 	for {
 		if err := c.get(ctx, path+"/wait", query, &op); err != nil {
-			switch {
-			case ctx.Err() != nil:
-				c.cancel(ctx, path)
-			case isGone(err): // LXD forgets operations some seconds after their end, or when it restarts
+			if isGone(err) { // LXD forgets operations some seconds after their end, or when it restarts
 				err = provider.Retryable(errors.New("LXD has forgotten how an operation ended"))
 			}
 			return op, err

@@ -134,7 +134,7 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 	if err := c.stopAll(ctx, model, isController); err != nil {
 		return err
 	}
-	if err := c.settle(ctx); err != nil {
+	if err := c.settle(ctx, model); err != nil {
 		return err
 	}
 	if err := c.stopAll(ctx, model, func(i api.Instance) bool { return !isController(i) }); err != nil {
@@ -164,23 +164,27 @@ func (c *Cloud) stopAll(ctx context.Context, model string, which func(api.Instan
 // settleTime is for how long what LXD is doing holds up a destruction.
 const settleTime = 2 * time.Minute
 
-// settle waits until LXD has done what it is doing with containers of Juju's. It goes on with what a
-// controller asked for just before its end: a container that it is making may not be listed yet, and
-// can't be deleted meanwhile.
-func (c *Cloud) settle(ctx context.Context) error {
+// settle waits until LXD has done what it is doing with containers of a model, or with "" with those of any
+// controller. It goes on with what a controller asked for just before its end: a container that it is making
+// may not be listed yet, and can't be deleted meanwhile. Whose it is then, only its name says.
+func (c *Cloud) settle(ctx context.Context, model string) error {
 	var all map[string][]api.Operation // by their status
 	if err := c.client.get(ctx, "/1.0/operations", recursion(1), &all); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
+	begin := namePrefix
+	if model != "" {
+		begin = prefix(model)
+	}
 	for _, ops := range all {
 		for _, op := range ops {
-			juju := slices.ContainsFunc(op.Resources["instances"], func(at string) bool {
-				return strings.HasPrefix(path.Base(at), namePrefix)
+			ours := slices.ContainsFunc(op.Resources["instances"], func(at string) bool {
+				return strings.HasPrefix(path.Base(at), begin)
 			})
-			if op.Class == "task" && juju { // its result is what is listed then
-				if _, err := c.client.wait(ctx, "/1.0/operations/"+url.PathEscape(op.ID)); err != nil {
+			if op.Class == "task" && ours && ctx.Err() == nil { // its result is what is listed then
+				if _, err := c.client.watch(ctx, "/1.0/operations/"+url.PathEscape(op.ID)); err != nil {
 					logger.Debugf("operation %s (%s): %v", op.ID, op.Description, err)
 				}
 			}

@@ -1,0 +1,69 @@
+package lxd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"juju/provider/providertest"
+)
+
+// A destruction waits for what LXD is doing with its own containers, and never ends what it is doing with those
+// of others: a model's name tells them apart.
+func TestOperationsOfOthersAreLeftAlone(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "socket")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var asked []string
+	var cancel context.CancelFunc // the destruction has waited long enough
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /1.0/operations", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"type": "sync", "metadata": {"running": [
+			{"id": "own", "class": "task", "resources": {"instances": ["/1.0/instances/%s1-x"]}},
+			{"id": "web", "class": "task", "resources": {"instances": ["/1.0/instances/web"]}},
+			{"id": "others", "class": "task", "resources": {"instances": ["/1.0/instances/%s1-x"]}}]}}`,
+			prefix(providertest.ModelA), prefix("a-model-of-another-controller"))
+	})
+	mux.HandleFunc("/1.0/operations/{id}/{wait...}", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.Method+" "+r.PathValue("id"))
+		mu.Unlock()
+		if r.PathValue("id") == "others" && r.Method == http.MethodGet {
+			cancel()
+			<-r.Context().Done()
+			return
+		}
+		io.WriteString(w, `{"type": "sync", "metadata": {"status_code": 200}}`)
+	})
+	server := &http.Server{Handler: mux}
+	ended := make(chan error)
+	go func() { ended <- server.Serve(l) }()
+	defer func() { server.Close(); <-ended }()
+	c, err := New(Config{Endpoint: socket, Controller: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string][]string{providertest.ModelA: {"GET own"}, "": {"GET own", "GET others"}} {
+		var ctx context.Context
+		ctx, cancel = context.WithCancel(t.Context())
+		if err := c.settle(ctx, model); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		mu.Lock()
+		if !slices.Equal(asked, want) {
+			t.Errorf("for model %q it asks %q, want %q", model, asked, want)
+		}
+		asked = nil
+		mu.Unlock()
+	}
+}
