@@ -115,23 +115,31 @@ func hostOf(m entity.MachineStatus) string {
 // started.
 func isAway(m entity.MachineStatus) bool { return m.Status.Status != entity.StatusStarted }
 
+// A leaving is the agent of a machine that is to leave its host.
+type leaving struct {
+	away bool  // it hears nothing
+	has  bool  // it has left
+	why  error // its machine can't be destroyed
+}
+
 // leave destroys the machines, so that their agents leave the hosts, and waits for it. It says which
 // agents are left, and what removes each.
 func (h *lentHosts) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, leaveHostsBound, fmt.Errorf("gave up after %v", leaveHostsBound))
 	defer cancel()
 	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
-		left, away := map[string]bool{}, map[string]bool{}
+		agents := map[string]*leaving{}
 		for _, m := range h.machines[model] {
-			left[m.ID], away[m.ID] = true, isAway(m)
+			agents[m.ID] = &leaving{away: isAway(m)}
 		}
-		err := h.session.inModel(ctx, h.controller, model, func(api modelAPI) error { return leaveModel(ctx, api, left, away) })
+		err := h.session.inModel(ctx, h.controller, model, func(api modelAPI) error { return leaveModel(ctx, api, agents) })
 		for _, m := range h.machines[model] {
-			if !left[m.ID] {
+			a := agents[m.ID]
+			if a.has {
 				continue
 			}
 			why := ""
-			if err != nil {
+			if err := cmp.Or(a.why, err); err != nil {
 				why = fmt.Sprintf(" (%v)", err)
 			}
 			h.session.note("The agent of machine %s on host %s has not left%s. To remove it, run there as root: %s", m.ID,
@@ -153,16 +161,18 @@ func (h *lentHosts) noteAway() {
 	}
 }
 
-// leaveModel destroys the manual machines in left, and clears there those whose agents have left. It
-// waits for all but those that are away.
-func leaveModel(ctx context.Context, api modelAPI, left, away map[string]bool) error {
-	ids := slices.SortedFunc(maps.Keys(left), entity.CompareNatural)
+// leaveModel destroys manual machines of a model, and notes which of their agents have left. It waits for all but
+// those that are away, and those whose machines can't be destroyed.
+func leaveModel(ctx context.Context, api modelAPI, agents map[string]*leaving) error {
+	ids := slices.SortedFunc(maps.Keys(agents), entity.CompareNatural)
 	errs, _, err := api.DestroyMachines(ctx, entity.Destruction{Strength: entity.Force}, ids...)
-	for _, one := range errs {
-		err = cmp.Or(err, one)
-	}
 	if err != nil {
 		return err
+	}
+	for i, one := range errs[:min(len(errs), len(ids))] {
+		if !entity.IsNotFound(one) { // else someone has just destroyed it
+			agents[ids[i]].why = one
+		}
 	}
 	changes := watchChanges(ctx, api.WatchStatus, 0)
 	for {
@@ -175,9 +185,9 @@ func leaveModel(ctx context.Context, api modelAPI, left, away map[string]bool) e
 			there[m.ID] = true
 		}
 		waits := false
-		for _, id := range ids {
-			left[id] = there[id] || away[id]
-			waits = waits || there[id] && !away[id]
+		for id, a := range agents {
+			a.has = !there[id] && !a.away
+			waits = waits || there[id] && !a.away && a.why == nil
 		}
 		if !waits {
 			return nil

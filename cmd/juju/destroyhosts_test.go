@@ -72,6 +72,29 @@ func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
 	}
 }
 
+// An agent whose machine can't be destroyed does not keep the others from leaving.
+func TestDestroyEnvironmentWaitsForTheOtherHosts(t *testing.T) {
+	u, status := onLXD(t)
+	status.Machines[2].Status = status.Machines[1].Status
+	u.fake.statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}}
+	u.fake.errs = []error{errors.New("no"), nil}
+	u.types("destroy-environment", "prod", "-y")
+	u.sees(0, "", "Removing the agents from hosts of yours: root@db, old\n"+
+		"The agent of machine 1 on host root@db has not left (no). To remove it, run there as root: "+
+		"/var/lib/juju/tools/machine-1/jujud uninstall /var/lib/juju/agents/machine-1\n"+
+		"Destroying controller \"prod\" with everything in it\nController \"prod\" is gone.\n")
+	u.asked("Status", "DestroyMachines with force after 0s [1 2]", "Status", "Status")
+
+	// One that someone else has removed meanwhile has left.
+	u, status = onLXD(t)
+	u.fake.statuses = []*entity.ModelStatus{status, {Machines: status.Machines[:1]}}
+	u.fake.errs = []error{entity.Errorf(entity.NotFound, "machine 1 not found"), nil}
+	u.types("destroy-environment", "prod", "-y")
+	if said := u.err.String(); u.code != 0 || strings.Contains(said, "machine 1") || !strings.Contains(said, ofTwo) {
+		t.Errorf("code %d: %s", u.code, said)
+	}
+}
+
 // A model that can't be reached any more leaves all its hosts.
 func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
 	u, status := onLXD(t)
