@@ -24,9 +24,11 @@ func newOptions(flags *pflag.FlagSet) options {
 	o.Usage = func() {}
 	o.SortFlags = false // Visit goes in the order of the arguments
 	flags.VisitAll(func(f *pflag.Flag) {
-		long := *f
-		long.Shorthand = ""
-		o.AddFlag(&long)
+		if f.Name != f.Shorthand {
+			long := *f
+			long.Shorthand = ""
+			o.AddFlag(&long)
+		}
 		if f.Shorthand != "" {
 			letter := *f
 			letter.Name = f.Shorthand
@@ -42,6 +44,29 @@ func dashed(name string) string {
 		return "-" + name
 	}
 	return "--" + name
+}
+
+// optionsHelp describes the options in the layout of Juju's tools, in which the ops framework looks for
+// the storage that a hook is about: "-s  (= data/0)" on a line of its own.
+func optionsHelp(flags *pflag.FlagSet) string {
+	var text strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		given := dashed(f.Name)
+		if f.Shorthand != "" && f.Shorthand != f.Name {
+			given = dashed(f.Shorthand) + ", " + given
+		}
+		switch f.DefValue {
+		case "", "false", "[]":
+		default:
+			given += "  (= " + f.DefValue + ")"
+		}
+		_, usage := pflag.UnquoteUsage(f)
+		fmt.Fprintf(&text, "%s\n    %s\n", given, usage)
+	})
+	return text.String()
 }
 
 func (o options) parse(args []string) error {

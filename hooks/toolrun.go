@@ -109,6 +109,9 @@ func (c *Context) serve(ctx context.Context, req tool.Request, read func(string)
 	options := newOptions(flags)
 	err := options.parse(req.Args)
 	if errors.Is(err, pflag.ErrHelp) {
+		if id := flags.Lookup(storageFlag); id != nil {
+			id.DefValue = c.params.Info.Storage
+		}
 		return tool.Reply{Stdout: []byte(info.help(req.Tool, flags))}
 	}
 	if err == nil {
@@ -155,7 +158,7 @@ func (i commandInfo) help(name string, flags *pflag.FlagSet) string {
 	}
 	text += "\n\nSummary:\n" + i.purpose + "\n"
 	if flags.HasAvailableFlags() {
-		text += "\nOptions:\n" + flags.FlagUsages()
+		text += "\nOptions:\n" + optionsHelp(flags)
 	}
 	if i.details != "" {
 		text += "\nDetails:\n" + i.details

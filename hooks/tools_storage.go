@@ -110,6 +110,10 @@ is the one that -s names, else the one that the hook is about.
 	make:     func() command { return &storageGet{} },
 }
 
+// storageFlag is the option that names a storage instance. As in Juju it has no longer name, and its
+// default, which --help prints, is the instance that the hook is about.
+const storageFlag = "s"
+
 type storageGet struct {
 	out outputFlags
 	id  string
@@ -117,7 +121,7 @@ type storageGet struct {
 }
 
 func (t *storageGet) flags(flags *pflag.FlagSet) {
-	flags.StringVarP(&t.id, "storage", "s", "", "the `id` of the instance")
+	flags.StringVarP(&t.id, storageFlag, storageFlag, "", "the `id` of the instance")
 	t.out.add(flags)
 }
 
