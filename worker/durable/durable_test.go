@@ -10,7 +10,7 @@ import (
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	// What a crash during an earlier write has left does no harm.
-	if err := os.WriteFile(path+".new", []byte("half of something longer"), 0o644); err != nil {
+	if err := os.WriteFile(Draft(path), []byte("half of something longer"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, content := range []string{"one", "two", ""} {
@@ -43,7 +43,7 @@ func TestModes(t *testing.T) {
 	}
 	check(WriteFile(path, []byte("secret")), 0o600)
 	check(WriteFileFor(path, []byte("told"), 0o666), 0o666)
-	if err := os.WriteFile(path+".new", nil, 0o644); err != nil {
+	if err := os.WriteFile(Draft(path), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	check(WriteFile(path, []byte("secret")), 0o600)
@@ -54,7 +54,7 @@ func TestFailedWriteLeavesTheOldContent(t *testing.T) {
 	if err := WriteFile(path, []byte("old")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(path+".new", 0o755); err != nil { // nothing can be written there
+	if err := os.Mkdir(Draft(path), 0o755); err != nil { // nothing can be written there
 		t.Fatal(err)
 	}
 	if err := WriteFile(path, []byte("new")); err == nil {

@@ -85,6 +85,9 @@ func (h Host) restore(was mirror) error {
 		}
 		return swap(text, was.New, was.Old)
 	})
+	for name := range was.Files { // left by a kill
+		err = errors.Join(err, remove(durable.Draft(filepath.Join(h.Root, name))))
+	}
 	if err != nil {
 		return err
 	}

@@ -134,11 +134,7 @@ func sound(key, value string) bool {
 func (h Host) write(name, text string) error {
 	path := filepath.Join(h.Root, name)
 	if text == "" {
-		err := os.Remove(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
+		return errors.Join(remove(path), remove(durable.Draft(path)))
 	}
 	if is, err := os.ReadFile(path); err == nil && string(is) == text {
 		return nil
@@ -148,4 +144,12 @@ func (h Host) write(name, text string) error {
 		return nil // a system without apt, or without profiles
 	}
 	return durable.WriteFileFor(path, []byte(text), 0o644)
+}
+
+// remove removes a file, if it is there.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

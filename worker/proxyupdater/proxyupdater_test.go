@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"juju/state/entity"
+	"juju/worker/durable"
 )
 
 // A machine is a host in a directory.
@@ -165,6 +166,22 @@ func TestAnInterruptedChangeOfTheMirror(t *testing.T) {
 }
 
 // A system without apt has no use for its settings.
+// A kill in the middle of a write leaves nothing on the host for ever, and what its owner keeps there stays.
+func TestWhatAKillHasLeftIsRemoved(t *testing.T) {
+	const list, kept = "etc/apt/sources.list", "etc/apt/sources.list.new"
+	m := newMachine(t, map[string]string{list: classic, kept: "mine"})
+	m.set(map[string]string{entity.ConfigAptMirror: "http://m.example/debian", "http-proxy": "http://p:1"})
+	for _, name := range []string{list, profile, apt} {
+		m.put(durable.Draft(name), "half of someth")
+	}
+	m.put(list, classic) // as before it was changed
+	m.set(nil)
+	for _, name := range []string{list, profile, apt} {
+		m.want(durable.Draft(name), "")
+	}
+	m.want(kept, "mine")
+}
+
 func TestASystemWithoutApt(t *testing.T) {
 	m := &machine{t: t, Host: Host{Root: t.TempDir(), Keep: t.TempDir()}}
 	m.set(map[string]string{"http-proxy": "p:1", entity.ConfigAptMirror: "http://m.example/"})
