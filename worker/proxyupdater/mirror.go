@@ -54,7 +54,9 @@ func (h Host) setMirror(address string) error {
 	}
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(h.Root, name))
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a link that leads nowhere
+		} else if err != nil {
 			return err
 		}
 		is.Files[name] = string(text)
@@ -86,7 +88,11 @@ func (h Host) restore(was mirror) error {
 		return swap(text, was.New, was.Old)
 	})
 	for name := range was.Files { // left by a kill
-		err = errors.Join(err, remove(durable.Draft(filepath.Join(h.Root, name))))
+		path := filepath.Join(h.Root, name)
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		err = errors.Join(err, remove(durable.Draft(path)))
 	}
 	if err != nil {
 		return err
@@ -94,14 +100,17 @@ func (h Host) restore(was mirror) error {
 	return os.Remove(filepath.Join(h.Keep, mirrorFile))
 }
 
-// each replaces the sources that are still there by what f makes of them.
+// each replaces the sources that are still there by what f makes of them. One may be a link to a file elsewhere.
 func (h Host) each(m mirror, f func(name, text string) string) error {
 	for name := range m.Files {
-		path := filepath.Join(h.Root, name)
-		info, err := os.Stat(path)
+		path, err := filepath.EvalSymlinks(filepath.Join(h.Root, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err != nil {
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -182,6 +182,23 @@ func TestWhatAKillHasLeftIsRemoved(t *testing.T) {
 	m.want(kept, "mine")
 }
 
+// A file of sources that is a link to one elsewhere stays a link, and one that leads nowhere does no harm.
+func TestSourcesThatAreALink(t *testing.T) {
+	const list, real = "etc/apt/sources.list", "etc/real.list"
+	m := newMachine(t, map[string]string{real: classic})
+	if err := errors.Join(os.Symlink("../real.list", filepath.Join(m.Root, list)),
+		os.Symlink("nowhere", filepath.Join(m.Root, "etc/apt/sources.list.d/gone.list"))); err != nil {
+		t.Fatal(err)
+	}
+	m.set(map[string]string{entity.ConfigAptMirror: "http://m.example/debian"})
+	m.want(real, swap(classic, "http://deb.debian.org/debian", "http://m.example/debian"))
+	m.set(nil)
+	m.want(real, classic)
+	if to, err := os.Readlink(filepath.Join(m.Root, list)); err != nil || to != "../real.list" {
+		t.Errorf("it leads to %q (%v)", to, err)
+	}
+}
+
 func TestASystemWithoutApt(t *testing.T) {
 	m := &machine{t: t, Host: Host{Root: t.TempDir(), Keep: t.TempDir()}}
 	m.set(map[string]string{"http-proxy": "p:1", entity.ConfigAptMirror: "http://m.example/"})
