@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"juju/provider/cloudinit"
 	"juju/provider/process"
@@ -20,6 +21,9 @@ const hostVariable = "JUJU_HOST_AGENT"
 // systemPath is the environment of what removes everything. A user who has become root may have another PATH,
 // on which the system's commands are not.
 const systemPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// leavePause is the pause between two attempts to take an agent off its host, as systemd makes it.
+const leavePause = 3 * time.Second
 
 // hasSystemd reports whether this host runs systemd.
 func hasSystemd() bool {
@@ -56,7 +60,18 @@ func (a *Agent) supervise(ctx context.Context) error {
 	if err != nil || !a.config.Manual {
 		return err
 	}
-	return a.leaveHost(ctx)
+	for { // what keeps it from leaving, such as a full disk, may pass
+		err := a.leaveHost(ctx)
+		if ctx.Err() != nil {
+			return err
+		}
+		logger.Errorf("%v; trying again in %v", err, leavePause)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(leavePause):
+		}
+	}
 }
 
 // leaveHost takes a manual machine's agent, which has ended for good, off a host without systemd. This
