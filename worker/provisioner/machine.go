@@ -90,7 +90,9 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 			return false, nil // the user must act
 		}
 		if halfMade {
-			if err := p.stopLeft(ctx, id); err != nil {
+			err := p.stopLeft(ctx, id)
+			p.says(ctx, id, err)
+			if err != nil {
 				return false, err
 			}
 		}
@@ -120,6 +122,17 @@ func (p *provisioner) report(ctx context.Context, tag entity.Tag, why error) err
 		status.Data = map[string]any{"hint": hint}
 	}
 	return p.API.SetInstanceStatus(ctx, tag, status)
+}
+
+// says has the status of a machine that is to get an instance say why it has none yet; nil for nothing.
+func (p *provisioner) says(ctx context.Context, machine string, why error) {
+	status := entity.Status{Status: entity.StatusPending}
+	if why != nil {
+		status.Message = fmt.Sprintf("cannot start an instance yet: %v", why)
+	}
+	if err := p.API.SetMachineStatus(ctx, entity.MachineTag(machine), status.Fitted()); err != nil && ctx.Err() == nil {
+		logger.Warningf("cannot set the status of machine %s: %v", machine, err)
+	}
 }
 
 // machine reads one machine; NotFound when it is gone.
@@ -224,17 +237,25 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 
 // startInstance tries again while that can help and the machine's life has not changed;
 // otherwise it returns errUnwanted. On a full disk it tries until there is room, however
-// often that is. All attempts use one nonce, so they make at most one instance.
+// often that is. The machine's status says why. All attempts use one nonce, so they make at most one instance.
 func (p *provisioner) startInstance(ctx context.Context, life entity.Life,
 	params provider.StartParams) (provider.Instance, error) {
+	said := ""
 	for attempt := 1; ; attempt++ {
 		instance, err := p.startInZone(ctx, params)
 		err = ofCloud(err)
+		if err == nil && said != "" { // before its agent is let in, and says that it has started
+			p.says(ctx, params.MachineID, nil)
+		}
 		givesUp := attempt >= p.Attempts || !provider.IsRetryable(err)
 		if err == nil || givesUp && !entity.IsDiskFull(err) {
 			return instance, err
 		}
 		logger.Warningf("cannot start an instance for machine %s at attempt %d: %v", params.MachineID, attempt, err)
+		if text := err.Error(); text != said {
+			p.says(ctx, params.MachineID, err)
+			said = text
+		}
 		pause(ctx, p.Pause, nil)
 		if m, err := p.machine(ctx, params.MachineID); isGoing(err) || err == nil && m.Life != life {
 			return instance, errUnwanted
@@ -246,12 +267,12 @@ func (p *provisioner) startInstance(ctx context.Context, life entity.Life,
 func (p *provisioner) stopLeft(ctx context.Context, machine string) error {
 	instances, err := p.Environ.Instances(ctx)
 	if err != nil {
-		return ofCloud(err)
+		return fmt.Errorf("cannot find what an earlier start has left: %w", ofCloud(err))
 	}
 	for _, in := range instances {
 		if in.MachineID == machine {
 			if err := p.stop(ctx, in.ID); err != nil {
-				return err
+				return fmt.Errorf("cannot remove what an earlier start has left: %w", err)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -193,6 +194,50 @@ func TestFailedStarts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While a start is tried again, its machine says why, and no longer once it has an instance.
+func TestAMachineSaysWhatItsStartWaitsFor(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	var full, stuck atomic.Bool
+	full.Store(true)
+	cloud.onStart = func(context.Context, provider.StartParams) error {
+		if full.Load() {
+			return fmt.Errorf("cannot start a process: %w", syscall.ENOSPC)
+		}
+		if stuck.Load() {
+			return errHalfMade
+		}
+		return nil
+	}
+	cloud.onStop = func(string) error {
+		if stuck.Load() {
+			return errors.New("no")
+		}
+		return nil
+	}
+	says := func(want string) {
+		t.Helper()
+		model.mu.Lock()
+		defer model.mu.Unlock()
+		if got := model.messages["1"]; got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		after(time.Hour)
+		says("cannot start an instance yet: cannot start a process: no space left on device")
+		expect(t, model, "1 alive pending")
+		full.Store(false)
+		stuck.Store(true)
+		after(time.Hour)
+		says("cannot start an instance yet: cannot remove what an earlier start has left: no")
+		expect(t, model, "1 alive pending")
+		stuck.Store(false)
+		after(time.Hour)
+		says("")
+		expect(t, model, "1 alive i-2 pending")
+	})
 }
 
 func TestMachineDestroyedWhileItsInstanceStarts(t *testing.T) {
