@@ -39,7 +39,7 @@ func TestExplainNamesInstancesThatDoNotRun(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	m, in := w.provisioned("0"), entity.Instance{ID: "i-0", Nonce: "n", Addresses: []string{"10.0.0.2"}}
 	w.ok(m.Observe(w.ctx, in, "stopped"))
-	w.checkExplain("0", `the agent of machine 0 has not come up on instance i-0`)
+	w.checkExplain("0", `the agent of machine 0 has not come up on instance i-0`, ` instance i-0 of machine 0 is stopped`)
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
 	w.started("mysql/0")
 	for _, name := range []string{"0", "mysql/0"} {
@@ -194,7 +194,7 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 	w.checkExplain("0",
 		`machine 0 has unit "mysql/0" assigned`,
 		` the agent of unit "mysql/0" must run its last hooks and set it dead`,
-		`  machine 0 has no instance: the provisioner must start one`)
+		`  machine 0 has no instance: the provisioner must start one (instance i-0 was lost)`)
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no capacity"}))
 	e := w.checkExplain("mysql/0",
 		`the agent of unit "mysql/0" must run its last hooks and set it dead`,
@@ -202,6 +202,15 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != "juju retry-provisioning 0" {
 		t.Errorf("last reason is %+v", last)
 	}
+}
+
+// The provisioner says why it tries again.
+func TestExplainSaysWhyAStartIsTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusPending, Message: "cannot start an instance yet: no room"}))
+	w.checkExplain("0", `machine 0 has no instance: the provisioner must start one (cannot start an instance yet: no room)`)
 }
 
 // What a machine demands may be why it can't start, so that is part of the advice.

@@ -232,9 +232,14 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 	case m.doc.InstanceID == "":
 		reason.By = entity.ByProvisioner
 		reason.Text = fmt.Sprintf("machine %s has no instance: the provisioner must start one", m.doc.ID)
+		if status.Message != "" {
+			reason.Text += " (" + status.Message + ")"
+		}
 	case status.Status == entity.StatusPending && !m.IsManager():
 		reason.By, reason.Starting = tag.String(), true
 		reason.Text = fmt.Sprintf("the agent of machine %s has not come up on instance %s", m.doc.ID, m.doc.InstanceID)
+		x.add(reason)
+		return x.halted(m, depth+1)
 	default:
 		return x.halted(m, depth)
 	}
@@ -242,7 +247,7 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 	return nil
 }
 
-// halted says that a machine that had started cannot act, if the cloud says that its instance does not run.
+// halted says that a machine cannot act, if the cloud says that its instance does not run.
 func (x *explainer) halted(m *Machine, depth int) error {
 	said, err := x.st.status(instanceKey(m.doc.ID))
 	if entity.IsNotFound(err) || err == nil && (said.Status == "" || said.Status == instanceRuns) {
