@@ -141,9 +141,23 @@ func stopProcess(ctx context.Context, dir string) error { return process.Stop(ct
 func shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownBound)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "shutdown", "-r", "now").CombinedOutput()
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("shutdown: %w: %s", err, bytes.TrimSpace(out))
+	if err := runProgramOfHost(ctx, "shutdown", "-r", "now"); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("shutdown: %w", err)
 	}
 	return nil
+}
+
+// outputBound is how long the output of a program of the host is read after its end. What it leaves running may
+// have it open.
+const outputBound = time.Second
+
+// runProgramOfHost runs a program of the host. The error has what the program says.
+func runProgramOfHost(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = outputBound
+	out, err := cmd.CombinedOutput()
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 }

@@ -6,7 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,6 +167,36 @@ func TestUnitsStopBeforeTheMachineRestarts(t *testing.T) {
 	cancel() // as SIGTERM does
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// What the program that restarts the machine leaves running has its output, and is not waited for.
+func TestARestartDoesNotWaitForWhatItLeavesRunning(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	r := newRebooter(t, "sleep 600 & echo $! >"+pid)
+	done := make(chan error, 1)
+	go func() { done <- shutdown(t.Context()) }()
+	if _, err := os.ReadFile(filepath.Join(r.root, "down")); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+		_ = syscall.Kill(id, syscall.SIGKILL)
+	case <-time.After(shutdownBound):
+		t.Error("it waits")
+		_ = syscall.Kill(id, syscall.SIGKILL)
+		<-done
 	}
 }
 

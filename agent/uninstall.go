@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"time"
 
 	"juju/provider/cloudinit"
@@ -59,9 +58,8 @@ func (a *Agent) replaceService() error {
 func systemctl(ctx context.Context, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, systemctlBound)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "systemctl", args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("systemctl %s: %w: %s", args[0], err, out)
+	if err := runProgramOfHost(ctx, "systemctl", args...); err != nil {
+		return fmt.Errorf("systemctl %s: %w", args[0], err)
 	}
 	return nil
 }
