@@ -220,7 +220,7 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	case remote.RetryDue:
 		return byItself
 	}
-	if op, ok := nextTask(remote); ok && (local.Installed || op.Verb == RunCommand) {
+	if op, ok := nextTask(remote); ok {
 		return op
 	}
 	return Op{Verb: AwaitResolution}
