@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -17,6 +18,10 @@ import (
 // hostVariable marks the processes of a host without systemd that belong to a machine's agent, by the
 // agent's directory. Children inherit it, hooks too.
 const hostVariable = "JUJU_HOST_AGENT"
+
+// logins are the programs by which users reach their hosts. A hook's installation of packages may have started
+// the host's own again, with the hook's environment; without it the owner would be locked out.
+var logins = []string{"sshd", "sshd-session", "dropbear"}
 
 // systemPath is the environment of what removes everything. A user who has become root may have another PATH,
 // on which the system's commands are not.
@@ -77,7 +82,9 @@ func (a *Agent) supervise(ctx context.Context) error {
 // leaveHost takes a manual machine's agent, which has ended for good, off a host without systemd. This
 // process is its supervisor, and becomes what removes everything.
 func (a *Agent) leaveHost(ctx context.Context) error {
-	err := process.EndMarked(ctx, hostVariable, func(dir string) bool { return dir == a.dir }, recallGrace)
+	err := process.EndMarked(ctx, hostVariable, func(dir, program string) bool {
+		return dir == a.dir && !slices.Contains(logins, program)
+	}, recallGrace)
 	if err == nil {
 		err = a.proxies().Restore()
 	}

@@ -226,7 +226,7 @@ func sweep(t testing.TB, bin, data string) {
 	}
 	if processesOf(t, data) {
 		t.Errorf("processes are left of a script in %s", data)
-		if err := process.EndMarked(ctx, "JUJU_DATA", func(value string) bool { return value == data }, 0); err != nil {
+		if err := process.EndMarked(ctx, "JUJU_DATA", func(value, _ string) bool { return value == data }, 0); err != nil {
 			t.Error(err)
 		}
 	}

@@ -165,7 +165,7 @@ func (c *Cloud) stop(ctx context.Context, model string, ids []string) error {
 	for _, id := range ids {
 		marks[c.mark(model, id)] = true
 	}
-	if err := process.EndMarked(ctx, InstanceVariable, func(value string) bool { return marks[value] },
+	if err := process.EndMarked(ctx, InstanceVariable, func(value, _ string) bool { return marks[value] },
 		c.config.Grace); err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 
 // sweep ends all processes whose mark begins with prefix.
 func (c *Cloud) sweep(ctx context.Context, prefix string) error {
-	return process.EndMarked(ctx, InstanceVariable, func(value string) bool { return strings.HasPrefix(value, prefix) },
+	return process.EndMarked(ctx, InstanceVariable, func(value, _ string) bool { return strings.HasPrefix(value, prefix) },
 		c.config.Grace)
 }
 

@@ -167,7 +167,7 @@ func TestInstanceThatIsRemovedByHand(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	if err := process.EndMarked(t.Context(), said[2], func(mark string) bool { return mark == said[3] },
+	if err := process.EndMarked(t.Context(), said[2], func(mark, _ string) bool { return mark == said[3] },
 		time.Second); err != nil {
 		t.Error(err)
 	}

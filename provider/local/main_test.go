@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	os.Setenv(runVariable, run)
 	code := m.Run()
 	left := 0
-	process.EndMarked(context.Background(), runVariable, func(value string) bool {
+	process.EndMarked(context.Background(), runVariable, func(value, _ string) bool {
 		if value == run {
 			left++
 		}

@@ -156,7 +156,7 @@ func TestChildrenDontInheritTheHold(t *testing.T) {
 	if err := WaitEnd(ctx, s.dir); err != nil {
 		t.Errorf("its end is not seen while its children live: %v", err)
 	}
-	left, _, err := marked(notifyVariable, func(v string) bool { return v == s.ear() })
+	left, _, err := marked(notifyVariable, func(v, _ string) bool { return v == s.ear() })
 	if err != nil || len(left) == 0 {
 		t.Errorf("none of its children lived to tell: %v, %v", left, err)
 	}

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv(runVariable, run)
 	code := m.Run()
-	mine := func(value string) bool { return value == run }
+	mine := func(value, _ string) bool { return value == run }
 	if left, _, err := marked(runVariable, mine); err != nil || len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "processes %v are left (%v)\n", left, err)
 		EndMarked(context.Background(), runVariable, mine, 0)
@@ -202,7 +202,7 @@ func newStage(t *testing.T) *stage {
 	}
 	t.Cleanup(func() {
 		// A process with this stage's socket in its environment belongs to this test.
-		if err := EndMarked(context.Background(), notifyVariable, func(v string) bool { return v == s.ear() },
+		if err := EndMarked(context.Background(), notifyVariable, func(v, _ string) bool { return v == s.ear() },
 			0); err != nil {
 			t.Error(err)
 		}

@@ -57,6 +57,7 @@ func (id Identity) stat() (stat, bool) {
 
 // stat is the part of /proc/PID/stat that matters here.
 type stat struct {
+	name               string // of the program, as far as the kernel keeps it
 	pid, pgrp, session int
 	state              byte
 	threads            int
@@ -84,7 +85,7 @@ func readStat(pid int) (stat, error) {
 	if i < 0 || len(fields) < 49 {
 		return stat{}, fmt.Errorf("cannot read /proc/%d/stat: %q", pid, b)
 	}
-	st := stat{pid: pid, state: fields[0][0]}
+	st := stat{name: string(b[bytes.IndexByte(b, '(')+1 : i]), pid: pid, state: fields[0][0]}
 	const kernelThread = 0x200000 // PF_KTHREAD
 	flags, err := strconv.ParseUint(string(fields[6]), 10, 64)
 	st.kernel = flags&kernelThread != 0

@@ -102,7 +102,7 @@ func TestStartFails(t *testing.T) {
 	if _, err := Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "not ready within 500ms") {
 		t.Errorf("a process that never holds: got error %v", err)
 	}
-	left, _, err := marked(notifyVariable, func(v string) bool { return v == s.ear() })
+	left, _, err := marked(notifyVariable, func(v, _ string) bool { return v == s.ear() })
 	if err != nil || len(left) != 0 {
 		t.Errorf("%v is left of it (%v)", left, err)
 	}

@@ -91,8 +91,9 @@ func End(ctx context.Context, dir, why string, grace time.Duration) error {
 
 // EndMarked ends, as Stop does, every process of this user, or of any user if this is root, whose
 // environment variable key has a value that match accepts, and every process in a session that such a
-// process leads. Children inherit the variable, so this finds daemons too. The calling process is spared.
-func EndMarked(ctx context.Context, key string, match func(value string) bool, grace time.Duration) error {
+// process leads. Children inherit the variable, so this finds daemons too; match also gets the name of the
+// program. The calling process is spared.
+func EndMarked(ctx context.Context, key string, match func(value, program string) bool, grace time.Duration) error {
 	err := end(ctx, func() ([]stat, bool, error) { return marked(key, match) }, grace)
 	if err != nil {
 		return fmt.Errorf("cannot end the processes with %s: %w", key, err)
@@ -105,7 +106,7 @@ func EndMarked(ctx context.Context, key string, match func(value string) bool, g
 func Marks(key string) ([]string, error) {
 	seen := map[string]bool{}
 	var values []string
-	_, _, err := marked(key, func(value string) bool {
+	_, _, err := marked(key, func(value, _ string) bool {
 		if !seen[value] {
 			seen[value] = true
 			values = append(values, value)
@@ -117,7 +118,7 @@ func Marks(key string) ([]string, error) {
 
 // marked lists the processes for EndMarked. It is settled unless there are processes that can't
 // be judged, because they are just executing a program or ending.
-func marked(key string, match func(string) bool) (found []stat, settled bool, err error) {
+func marked(key string, match func(value, program string) bool) (found []stat, settled bool, err error) {
 	all, err := processes()
 	if err != nil {
 		return nil, false, err
@@ -135,7 +136,7 @@ func marked(key string, match func(string) bool) (found []stat, settled bool, er
 		if !st.hasEnv && len(env) == 0 && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
 			settled = false
 		}
-		if value, ok := lookup(env, key); ok && match(value) {
+		if value, ok := lookup(env, key); ok && match(value, st.name) {
 			matches[i] = true
 			if st.leads() {
 				sessions[st.session] = true

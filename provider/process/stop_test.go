@@ -132,7 +132,7 @@ func TestEndMarked(t *testing.T) {
 	}
 	s.kill(mother) // which orphans them all
 	s.gone(mother)
-	match := func(v string) bool { return v == s.ear() }
+	match := func(v, _ string) bool { return v == s.ear() }
 	marks, err := Marks(notifyVariable)
 	if err != nil || !slices.Contains(marks, s.ear()) || !slices.Contains(marks, other.ear()) {
 		t.Errorf("got marks %q, %v", marks, err)
@@ -158,8 +158,8 @@ func TestEndMarkedEndsSessions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.start("mother")
-	match := func(v string) bool { return v == s.ear() }
-	found, _, err := marked(roleVariable, func(v string) bool { return v == "mother" })
+	match := func(v, _ string) bool { return v == s.ear() }
+	found, _, err := marked(roleVariable, func(v, _ string) bool { return v == "mother" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestEndMarkedOfOtherUsers(t *testing.T) {
 		daemon.Process.Kill()
 		<-ended
 	}()
-	match := func(v string) bool { return v == s.ear() }
+	match := func(v, _ string) bool { return v == s.ear() }
 	if err := EndMarked(t.Context(), notifyVariable, match, time.Second); err != nil {
 		t.Fatal(err)
 	}
