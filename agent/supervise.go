@@ -104,7 +104,8 @@ func (a *Agent) uninstallNow(ctx context.Context) error {
 		return entity.Errorf(entity.Invalid, "cannot uninstall the agent of %s: it is not on a host that a user has added",
 			a.config.Tag)
 	case hasSystemd():
-		if err := process.MarkEnded(a.dir, why); err != nil {
+		// While it runs, the agent could write what is about to be taken back.
+		if err := process.End(ctx, a.dir, why, recallGrace); err != nil {
 			return err
 		}
 		return a.uninstall(ctx)
