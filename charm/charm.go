@@ -18,6 +18,7 @@ const (
 	versionFile  = "version"
 	ignoreFile   = ".jujuignore"
 	dispatchFile = "dispatch"
+	sourceFile   = "charmcraft.yaml" // charmcraft makes the others from it
 )
 
 // maxParsed bounds a parsed file, in bytes.
@@ -38,10 +39,21 @@ type Charm struct {
 // load fills c from its files. open gets one of the names above, and returns fs.ErrNotExist for
 // a missing file.
 func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
+	has := func(name string) bool {
+		f, err := open(name)
+		if err == nil {
+			f.Close()
+		}
+		return err == nil
+	}
 	data, err := readSmall(open, metaFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && has(sourceFile):
+		return &FileError{File: metaFile, Err: errors.New("missing; this is the source of a charm, with a " + sourceFile +
+			": pack it with charmcraft, and deploy the archive that it makes")}
+	case errors.Is(err, fs.ErrNotExist):
 		return &FileError{File: metaFile, Err: errors.New("missing")}
-	} else if err != nil {
+	case err != nil:
 		return err
 	}
 	if c.Meta, err = ParseMeta(data); err != nil {
@@ -70,13 +82,6 @@ func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	has := func(name string) bool {
-		f, err := open(name)
-		if err == nil {
-			f.Close()
-		}
-		return err == nil
 	}
 	for _, file := range ignoredFiles {
 		if has(file.name) {

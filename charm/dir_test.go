@@ -163,6 +163,9 @@ func TestReadDirRefuses(t *testing.T) {
 		want  string // after `cannot read charm in "DIR": `
 	}{
 		{"no metadata", with(map[string]string{"metadata.yaml": ""}), "metadata.yaml: missing"},
+		{"source of a charm", with(map[string]string{"metadata.yaml": "", "charmcraft.yaml": "name: x"}),
+			"metadata.yaml: missing; this is the source of a charm, with a charmcraft.yaml: " +
+				"pack it with charmcraft, and deploy the archive that it makes"},
 		{"metadata is a directory", with(map[string]string{"metadata.yaml": "", "metadata.yaml/": "x"}),
 			"metadata.yaml: not a regular file"},
 		{"bad metadata", with(map[string]string{"metadata.yaml": "name: x\n"}),
