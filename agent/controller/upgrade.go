@@ -46,10 +46,18 @@ func Enter(dir string) error {
 
 // confirm records that this controller works. From then on there is no way back to older programs.
 func (c *running) confirm(ctx context.Context) error {
+	r, err := c.upgrades.Record()
+	if err != nil {
+		return err
+	}
+	var before entity.Programs
+	if r.Trial {
+		before = r.Previous
+	}
+	wanted, err := c.wantedPrograms(ctx, before)
 	if err := c.upgrades.Confirm(); err != nil {
 		return err
 	}
-	wanted, err := c.wantedPrograms(ctx)
 	if errors.Is(err, entity.NotSupported) {
 		// A trial that failed may have changed models before, without which these programs come up.
 		if on, retakeErr := c.retake(err); on || retakeErr != nil {
@@ -79,8 +87,9 @@ func (c *running) confirm(ctx context.Context) error {
 }
 
 // wantedPrograms returns the hashes of the programs that models' agents are to run. A model may not have
-// been upgraded for several upgrades of its controller. The error has those of all models.
-func (c *running) wantedPrograms(ctx context.Context) (wanted []string, err error) {
+// been upgraded for several upgrades of its controller. One that has no record was made while the controller
+// ended for an upgrade: it gets that of the programs before, if there are any. The error has those of all models.
+func (c *running) wantedPrograms(ctx context.Context, before entity.Programs) (wanted []string, err error) {
 	rows, err := c.ctrl.Models(ctx)
 	if err != nil {
 		return nil, err
@@ -94,7 +103,10 @@ func (c *running) wantedPrograms(ctx context.Context) (wanted []string, err erro
 		if one == nil {
 			p, one = st.Settings().Programs(ctx)
 		}
-		if one != nil && !entity.IsNotFound(one) {
+		if one == nil && p.Version == "" && before.Version != "" && row.UUID != c.conf.Model {
+			p, one = before, st.Settings().SetPrograms(ctx, before)
+		}
+		if kind := entity.KindOf(one); one != nil && kind != entity.NotFound && kind != entity.NotAlive {
 			err = errors.Join(err, one)
 		}
 		wanted = append(wanted, p.SHA256)

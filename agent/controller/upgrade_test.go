@@ -19,6 +19,7 @@ import (
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/schema"
+	"juju/state/statetest"
 )
 
 // A controller on trial that fails makes way for the programs before it, unless these can't read the
@@ -109,6 +110,38 @@ func TestAFailedTrialThatHasChangedModels(t *testing.T) {
 				t.Errorf("the record is %+v", r)
 			}
 		})
+	}
+}
+
+// A model that was made while its controller ended for an upgrade has the programs from before, and not those of
+// the new controller without a word: its agents run the old ones, and can then be upgraded.
+func TestAModelOfTheLastMomentIsUpgradedToo(t *testing.T) {
+	s := newSystem(t, Options{})
+	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: programs.New(t.TempDir(), programs.Options{})}
+	programsOf := func(st *state.State) entity.Programs {
+		t.Helper()
+		p, err := st.Settings().Programs(t.Context())
+		s.ok(err)
+		return p
+	}
+	recorded := entity.Programs{Version: "0.0.9", SHA256: strings.Repeat("cd", 32)}
+	s.ok(s.st.Settings().SetPrograms(t.Context(), recorded))
+	late, err := s.c.ctrl.AddModel(t.Context(), controller.AddModelParams{Name: "late", Owner: statetest.Admin})
+	s.ok(err)
+	s.ok(c.confirm(t.Context()))
+	if got := programsOf(late); got != (entity.Programs{}) {
+		t.Errorf("without an upgrade it has %v", got)
+	}
+	archive, to := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
+	from := entity.Programs{Version: "0.1.0"}
+	s.ok(c.upgrades.Install(t.Context(), bytes.NewReader(archive), to))
+	s.ok(c.upgrades.Switch(t.Context(), from, to))
+	s.ok(c.confirm(t.Context()))
+	if got := programsOf(late); got != from {
+		t.Errorf("it has %v, want %v", got, from)
+	}
+	if got := programsOf(s.st); got != recorded {
+		t.Errorf("a model that had a record has %v, want %v", got, recorded)
 	}
 }
 
