@@ -79,7 +79,10 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 func (a *Agent) reboot(ctx context.Context, stop func(ctx context.Context, dir string) error) error {
 	logger.Infof("restarting the machine")
 	defer a.unlock()
-	err := a.stopUnits(ctx, stop)
+	err := hasShutdown()
+	if err == nil {
+		err = a.stopUnits(ctx, stop)
+	}
 	if err == nil {
 		err = shutdown(ctx)
 	}
@@ -136,6 +139,14 @@ func (a *Agent) stopUnits(ctx context.Context, stop func(ctx context.Context, di
 
 // stopProcess stops the agent that is a process in dir.
 func stopProcess(ctx context.Context, dir string) error { return process.Stop(ctx, dir, stopGrace) }
+
+// hasShutdown returns an error if this host has no program that restarts it, as a container may not.
+func hasShutdown() error {
+	if _, err := exec.LookPath("shutdown"); err != nil {
+		return errors.New("the host has no command shutdown")
+	}
+	return nil
+}
 
 // shutdown has the system restart.
 func shutdown(ctx context.Context) error {

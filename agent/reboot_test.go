@@ -212,6 +212,19 @@ func TestNoRestartWhileAUnitRuns(t *testing.T) {
 	}
 }
 
+// Where nothing can restart the machine, its units are left alone.
+func TestAHostThatCannotBeRestarted(t *testing.T) {
+	r := newRebooter(t, "")
+	if err := <-r.restart(t.Context(), nil); !errors.Is(err, worker.ErrReboot) {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	err := r.a.reboot(t.Context(), r.stop)
+	if err == nil || err.Error() != "cannot restart the machine: the host has no command shutdown" || len(r.stopped) > 0 {
+		t.Errorf("it stops %q and says %v", r.stopped, err)
+	}
+}
+
 // The status of a machine that can't be restarted says why, until another attempt a while later. Hooks run
 // meanwhile.
 func TestAFailedRestartIsTriedAgain(t *testing.T) {
