@@ -204,6 +204,19 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 	}
 }
 
+// No one stops a host of the user's: its agent leaves it.
+func TestExplainSaysThatAnAgentMustLeaveItsHost(t *testing.T) {
+	w := newWorld(t)
+	m, err := w.st.AddMachine(w.ctx, manualMachine())
+	w.ok(err)
+	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(m.EnsureDead(w.ctx))
+	e := w.checkExplain("0", `machine 0 is dead: its agent must leave the host, and then the provisioner remove it`)
+	if by := e.Reasons[0].By; by != "machine-0" {
+		w.Errorf("that is up to %s", by)
+	}
+}
+
 // The provisioner says why it tries again.
 func TestExplainSaysWhyAStartIsTriedAgain(t *testing.T) {
 	w := newWorld(t)

@@ -194,6 +194,10 @@ func (x *explainer) machine(m *Machine, depth int) error {
 	case m.doc.Life == entity.Dying:
 		reason.By = tag.String()
 		reason.Text = fmt.Sprintf("the agent of machine %s must set it dead", m.doc.ID)
+	case entity.IsManualInstance(m.doc.InstanceID):
+		reason.By = tag.String()
+		reason.Text = fmt.Sprintf("machine %s is dead: its agent must leave the host, and then the provisioner remove it",
+			m.doc.ID)
 	default:
 		reason.Text = fmt.Sprintf("machine %s is dead: the provisioner must stop instance %s and remove it", m.doc.ID,
 			m.doc.InstanceID)
