@@ -12,7 +12,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down test test-charms test-lxd test-lxd-cluster lxd-down race lint check docs bench \
+.PHONY: help build charms demo demo-down test test-charms test-jujulib test-lxd test-lxd-cluster lxd-down race lint check docs bench \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz
 
 help: ## list the targets
@@ -48,6 +48,14 @@ test-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python
 	python3 -c 'import yaml' 2>/dev/null || \
 		{ echo "make test-charms: skipped: there is no python3 with the module yaml"; exit 0; }; \
 	CHARM_LIBRARIES="$(abspath $(CHARM_LIBRARIES))" $(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestCharmLibraries$$'
+
+test-jujulib: ## run the official JavaScript client, which npm downloads, against a controller
+	@command -v node >/dev/null && command -v npm >/dev/null || \
+		{ echo "make test-jujulib: skipped: there is no node with npm"; exit 0; }; \
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT; \
+	timeout 300 npm install --silent --no-audit --no-fund --prefix "$$dir" @canonical/jujulib@9.1 || \
+		{ echo "make test-jujulib: skipped: npm cannot install @canonical/jujulib"; exit 0; }; \
+	JUJULIB="$$dir" $(GO) test -vet=off -count=1 -timeout 5m ./apiserver -run '^TestOfficialJavaScriptClient$$'
 
 # LXD's socket may be named in JUJU_LXD; otherwise one is set up, or used again.
 LXD_SH := provider/lxd/testdata/lxd.sh

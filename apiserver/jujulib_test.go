@@ -13,8 +13,8 @@ import (
 )
 
 // The official JavaScript client works unchanged: it finds its facades by their versions, and
-// understands their results. It is not in this repository. To run this test, install it
-// (npm install @canonical/jujulib@9.1) and set JUJULIB to its directory.
+// understands their results. It is not in this repository. make test-jujulib downloads it
+// and runs this test.
 func TestOfficialJavaScriptClient(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("JUJULIB")
