@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"slices"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -46,6 +47,44 @@ func (s *Service) cleanMachines(ctx context.Context, constraints string, taken [
 		}
 	}
 	return all, nil
+}
+
+// spread returns n of the machines, or all if there are fewer. It takes them, in their order, from the zones
+// with the fewest units of the service, as the provisioner spreads new machines. Where zones are not known,
+// the order decides.
+func (s *Service) spread(all []clean, n int) ([]clean, error) {
+	if n >= len(all) {
+		return all, nil
+	}
+	units, err := s.st.units(bson.D{{"service", s.doc.Name}, {"machine", bson.D{{"$nin", []string{""}}}}})
+	if err != nil {
+		return nil, err
+	}
+	var on []string
+	for _, u := range units {
+		on = append(on, u.doc.Machine)
+	}
+	hosts, err := s.st.machines(bson.D{{"_id", bson.D{{"$in", notNil(on)}}}})
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]int{}
+	for _, m := range hosts {
+		used[m.doc.hardware().Zone]++
+	}
+	var chosen []clean
+	for all = slices.Clone(all); len(chosen) < n; {
+		next := 0
+		for i, c := range all {
+			if used[c.doc.hardware().Zone] < used[all[next].doc.hardware().Zone] {
+				next = i
+			}
+		}
+		used[all[next].doc.hardware().Zone]++
+		chosen = append(chosen, all[next])
+		all = slices.Delete(all, next, next+1)
+	}
+	return chosen, nil
 }
 
 // asRead returns what a unit with these constraints asserts of the machine, and asserts the rest: that no

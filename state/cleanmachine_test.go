@@ -59,6 +59,28 @@ func TestCleanMachinesThatHaveEnough(t *testing.T) {
 	}
 }
 
+// A service's units are spread over the zones of clean machines as over those of new ones; what other
+// services have there does not count, nor does the order of the machines unless zones are equal.
+func TestCleanMachinesOfSeveralZones(t *testing.T) {
+	w := newWorld(t)
+	for _, zone := range []string{"a", "a", "a", "b", "a", "b", ""} {
+		w.cleanMachine("", entity.Hardware{Arch: "amd64", Zone: zone})
+	}
+	mysql, wordpress := w.deploy("mysql", statetest.MySQL, 0), w.deploy("wordpress", statetest.Wordpress, 0)
+	if got := w.added(mysql, 2); got != "0 3" {
+		t.Errorf("the first units are on %s", got)
+	}
+	if got := w.added(mysql, 2); got != "6 1" {
+		t.Errorf("the next units are on %s", got)
+	}
+	if got := w.added(wordpress, 1) + " " + w.added(wordpress, 1); got != "2 5" {
+		t.Errorf("the other service's units are on %s", got)
+	}
+	if got := w.added(mysql, 2); got != "4 7" {
+		t.Errorf("the last clean machine and a new one are %s", got)
+	}
+}
+
 // On a machine whose instance cannot start a unit would wait for ever.
 func TestMachinesInErrorAreNotClean(t *testing.T) {
 	w := newWorld(t)

@@ -66,7 +66,10 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range clean[:min(len(clean), n-len(all))] {
+		if clean, err = s.spread(clean, n-len(all)); err != nil {
+			return nil, err
+		}
+		for _, c := range clean {
 			all = append(all, place{machine: c.doc.ID, clean: &c})
 		}
 	}
