@@ -24,6 +24,9 @@ func (s *Service) AddUnits(ctx context.Context, n int, placement []string, attac
 	if n < 1 {
 		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
 	}
+	if err := enoughUnits(n, placement); err != nil {
+		return nil, err
+	}
 	if len(attach) > 0 && n != 1 {
 		return nil, entity.Errorf(entity.Invalid, "cannot attach storage to more than one unit")
 	}

@@ -42,6 +42,15 @@ func parsePlace(text string) (place, error) {
 		"Name a machine (see juju status), a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
 }
 
+// enoughUnits refuses more placements than there are units, of which some would mean nothing.
+func enoughUnits(n int, placement []string) error {
+	if len(placement) <= n {
+		return nil
+	}
+	return entity.WithHint(entity.Errorf(entity.Invalid, "more placements than units: %d for %d", len(placement), n),
+		"Give each unit at most one placement, or ask for more units: -n %d", len(placement))
+}
+
 // places finds a place for each of n units. It uses the ids of the last try's places again.
 func (s *Service) places(ctx context.Context, last []place, n int, placement []string,
 	constraints string) ([]place, error) {

@@ -101,6 +101,11 @@ func TestPlacementsThatAreRefused(t *testing.T) {
 			w.refused(err, want.kind, want.text)
 		}
 	}
+	two := []string{"lxd:0", "new"}
+	_, err = s.AddUnits(w.ctx, 1, two)
+	w.refused(err, entity.Invalid, `more placements than units: 2 for 1`)
+	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: s.CharmURL(), Units: 1, Placement: two})
+	w.refused(err, entity.Invalid, `cannot add service "other": more placements than units: 2 for 1`)
 	if _, err := w.st.Unit(w.ctx, "mysql/0"); !entity.IsNotFound(err) {
 		t.Errorf("a refused placement added a unit: %v", err)
 	}

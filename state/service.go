@@ -163,6 +163,9 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 			return entity.Errorf(entity.Invalid, "subordinate service must be deployed without constraints")
 		}
 	}
+	if err := enoughUnits(p.Units, p.Placement); err != nil {
+		return err
+	}
 	born := st.born()
 	var peers []relationDoc // made once the service is known to be valid
 	return st.change(ctx, func(o *ops) error {
