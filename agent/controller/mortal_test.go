@@ -62,6 +62,7 @@ type mortalProcess struct {
 	about string
 	log   bytes.Buffer
 	life  io.Closer // the process ends when this is closed
+	ends  io.Reader // has a byte when SIGTERM ends the process properly
 }
 
 // begin starts a mortal on the system's store. The system's own controller must have been stopped.
@@ -74,6 +75,8 @@ func (s *system) begin(v mortal) *mortalProcess {
 	p.cmd.Env = append(os.Environ(), mortalVariable+"="+string(text))
 	p.cmd.Stderr = &p.log
 	p.life, err = p.cmd.StdinPipe()
+	s.ok(err)
+	p.ends, err = p.cmd.StdoutPipe()
 	s.ok(err)
 	s.ok(p.cmd.Start())
 	s.Cleanup(func() { p.life.Close() })
@@ -93,8 +96,15 @@ func (p *mortalProcess) end(want syscall.Signal) {
 	p.s.Fatalf("the controller %s ended with %v\n%s", p.about, err, p.log.Bytes())
 }
 
-// signal sends a signal to the process.
-func (p *mortalProcess) signal(sig syscall.Signal) { p.s.Helper(); p.s.ok(p.cmd.Process.Signal(sig)) }
+// signal sends a signal to the process, SIGTERM once it is listened to.
+func (p *mortalProcess) signal(sig syscall.Signal) {
+	p.s.Helper()
+	if sig == syscall.SIGTERM {
+		_, err := io.ReadFull(p.ends, make([]byte, 1))
+		p.s.ok(err)
+	}
+	p.s.ok(p.cmd.Process.Signal(sig))
+}
 
 // runMortal is the whole of a mortal's process, and does not return.
 func runMortal(text string) {
@@ -106,6 +116,8 @@ func runMortal(text string) {
 	}()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	_, err := os.Stdout.WriteString("\n")
+	must(err)
 	conf, err := readConfig(local.ControllerDir(v.Dir))
 	must(err)
 	open, err := v.cloud(conf.Controller)
