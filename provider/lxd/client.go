@@ -25,6 +25,7 @@ import (
 
 const (
 	requestTime   = time.Minute      // for one request
+	readTime      = 25 * time.Second // for one try of a request that only reads; more than waitTime
 	waitTime      = 20 * time.Second // for which one request waits for an operation
 	operationTime = 15 * time.Minute // for one operation, such as the copy of an image
 )
@@ -131,11 +132,28 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	return resp, nil
 }
 
-// call sends a request whose answer is JSON. in is its body, or nil.
+// call sends a request whose answer is JSON. in is its body, or nil. LXD has been seen to leave one request
+// without an answer while it answered others, so one that only reads is sent again.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, header http.Header,
 	in any) (api.Response, http.Header, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
 	defer cancel()
+	for {
+		try, cancel := ctx, context.CancelFunc(func() {})
+		if method == http.MethodGet {
+			try, cancel = context.WithTimeoutCause(ctx, readTime, errSlow)
+		}
+		said, answer, err := c.callOnce(try, method, path, query, header, in)
+		late := try.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil || !late {
+			return said, answer, err
+		}
+	}
+}
+
+func (c *client) callOnce(ctx context.Context, method, path string, query url.Values, header http.Header,
+	in any) (api.Response, http.Header, error) {
 	var body io.Reader
 	if in != nil {
 		text, err := json.Marshal(in)

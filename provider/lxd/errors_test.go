@@ -3,11 +3,13 @@ package lxd
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"juju/provider"
@@ -113,6 +115,44 @@ func TestUnreachable(t *testing.T) {
 	}
 	if took := time.Since(begin); took > 10*time.Second {
 		t.Errorf("the calls took %v after their context was done", took)
+	}
+}
+
+// A silentLXD leaves the first requests without an answer.
+type silentLXD struct{ silent, requests int }
+
+func (s *silentLXD) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.requests++; s.requests <= s.silent {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(`{"type":"sync","metadata":{}}`))}, nil
+}
+
+// What only reads is asked again when LXD does not answer; a change is not, since it may have been made.
+func TestReadsAreTriedAgain(t *testing.T) {
+	for _, test := range []struct {
+		method           string
+		silent, requests int
+		fails            bool
+	}{
+		{http.MethodGet, 1, 2, false},
+		{http.MethodGet, 9, 3, true},
+		{http.MethodPut, 1, 1, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			lxd := &silentLXD{silent: test.silent}
+			c := &client{http: &http.Client{Transport: lxd}, endpoint: "/socket", base: "http://lxd"}
+			began := time.Now()
+			_, _, err := c.call(t.Context(), test.method, "/1.0", nil, nil, nil)
+			if (err != nil) != test.fails || lxd.requests != test.requests || time.Since(began) > requestTime {
+				t.Errorf("%+v: %v after %v and %d requests", test, err, time.Since(began), lxd.requests)
+			}
+			if test.fails && (!provider.IsRetryable(err) || !strings.Contains(err.Error(), errSlow.Error())) {
+				t.Errorf("%+v: got error %v", test, err)
+			}
+		})
 	}
 }
 
