@@ -1,5 +1,5 @@
 # What a host has, without what changes by itself: logs, caches, /tmp, /run, workers of udev, and the state of systemd's
-# timers and of its random seed.
+# timers and of its random seed. A process in brackets is one of this listing that has just ended.
 lxc exec $1 -- sh -c '
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/tmp \
 		-o -path /var/cache -o -path /var/log/journal -o -path "/var/log/*" -type f \
@@ -13,5 +13,6 @@ lxc exec $1 -- sh -c '
 	! command -v nft >/dev/null || nft list ruleset
 	ip rule
 	ss -Hlntu | awk "{ print \$1, \$5 }" | sort
-	ps -eo user,args --no-headers | grep -v -e " ps -eo" -e "sort$" -e " sh -c" -e "grep -v" -e "cut -d" -e "sshd: root" -e udev-worker |
+	ps -eo user,args --no-headers | grep -v -e " ps -eo" -e "sort$" -e " sh -c" -e "grep -v" -e "cut -d" -e "sshd: root" -e udev-worker \
+		-e " \[.*\]\$" |
 		sort' >$WORK/$2
