@@ -25,7 +25,7 @@ import (
 
 const (
 	requestTime   = time.Minute      // for one request
-	readTime      = 25 * time.Second // for one try of a request that only reads; more than waitTime
+	readTime      = 25 * time.Second // for one try to read; more than waitTime
 	waitTime      = 20 * time.Second // for which one request waits for an operation
 	operationTime = 15 * time.Minute // for one operation, such as the copy of an image
 )
@@ -132,28 +132,11 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	return resp, nil
 }
 
-// call sends a request whose answer is JSON. in is its body, or nil. LXD has been seen to leave one request
-// without an answer while it answered others, so one that only reads is sent again.
+// call sends a request whose answer is JSON. in is its body, or nil.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, header http.Header,
 	in any) (api.Response, http.Header, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
 	defer cancel()
-	for {
-		try, cancel := ctx, context.CancelFunc(func() {})
-		if method == http.MethodGet {
-			try, cancel = context.WithTimeoutCause(ctx, readTime, errSlow)
-		}
-		said, answer, err := c.callOnce(try, method, path, query, header, in)
-		late := try.Err() != nil && ctx.Err() == nil
-		cancel()
-		if err == nil || !late {
-			return said, answer, err
-		}
-	}
-}
-
-func (c *client) callOnce(ctx context.Context, method, path string, query url.Values, header http.Header,
-	in any) (api.Response, http.Header, error) {
 	var body io.Reader
 	if in != nil {
 		text, err := json.Marshal(in)
@@ -180,13 +163,24 @@ func (c *client) get(ctx context.Context, path string, query url.Values, into an
 	return err
 }
 
-// getTagged is get that also returns the object's ETag, for doIf.
+// getTagged is get that also returns the object's ETag, for doIf. LXD has been seen to leave one request
+// without an answer while it answered others, so it is sent again.
 func (c *client) getTagged(ctx context.Context, path string, query url.Values, into any) (etag string, err error) {
-	said, header, err := c.call(ctx, http.MethodGet, path, query, nil, nil)
-	if err == nil && into != nil {
-		err = json.Unmarshal(said.Metadata, into)
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
+	defer cancel()
+	for {
+		try, cancel := context.WithTimeoutCause(ctx, readTime, errSlow)
+		said, header, err := c.call(try, http.MethodGet, path, query, nil, nil)
+		late := try.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err != nil && late {
+			continue
+		}
+		if err == nil && into != nil {
+			err = json.Unmarshal(said.Metadata, into)
+		}
+		return header.Get("ETag"), err
 	}
-	return header.Get("ETag"), err
 }
 
 // do sends a change. If LXD makes an operation of it, do returns when that is over, with what it

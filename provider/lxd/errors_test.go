@@ -132,25 +132,30 @@ func (s *silentLXD) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // What only reads is asked again when LXD does not answer; a change is not, since it may have been made.
 func TestReadsAreTriedAgain(t *testing.T) {
-	for _, test := range []struct {
-		method           string
+	read := func(ctx context.Context, c *client) error { return c.get(ctx, "/1.0", nil, nil) }
+	change := func(ctx context.Context, c *client) error {
+		_, err := c.do(ctx, http.MethodPut, "/1.0", nil, nil)
+		return err
+	}
+	for name, test := range map[string]struct {
+		ask              func(context.Context, *client) error
 		silent, requests int
 		fails            bool
 	}{
-		{http.MethodGet, 1, 2, false},
-		{http.MethodGet, 9, 3, true},
-		{http.MethodPut, 1, 1, true},
+		"one read":   {read, 1, 2, false},
+		"all reads":  {read, 9, 3, true},
+		"one change": {change, 1, 1, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			lxd := &silentLXD{silent: test.silent}
 			c := &client{http: &http.Client{Transport: lxd}, endpoint: "/socket", base: "http://lxd"}
 			began := time.Now()
-			_, _, err := c.call(t.Context(), test.method, "/1.0", nil, nil, nil)
+			err := test.ask(t.Context(), c)
 			if (err != nil) != test.fails || lxd.requests != test.requests || time.Since(began) > requestTime {
-				t.Errorf("%+v: %v after %v and %d requests", test, err, time.Since(began), lxd.requests)
+				t.Errorf("%s: %v after %v and %d requests", name, err, time.Since(began), lxd.requests)
 			}
 			if test.fails && (!provider.IsRetryable(err) || !strings.Contains(err.Error(), errSlow.Error())) {
-				t.Errorf("%+v: got error %v", test, err)
+				t.Errorf("%s: got error %v", name, err)
 			}
 		})
 	}
