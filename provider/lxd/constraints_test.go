@@ -3,9 +3,7 @@ package lxd
 import (
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -108,11 +106,6 @@ func TestZonesOfACluster(t *testing.T) {
 
 // LXD can't say what it has while an interface goes. It is asked again, but not without end.
 func TestResourcesAreAskedForAgain(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "socket")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var failures, asked atomic.Int32
 	mux := http.NewServeMux()
 	mux.HandleFunc("/1.0/resources", func(w http.ResponseWriter, _ *http.Request) {
@@ -123,14 +116,7 @@ func TestResourcesAreAskedForAgain(t *testing.T) {
 		}
 		io.WriteString(w, `{"type": "sync", "metadata": {"cpu": {"architecture": "x86_64", "total": 3}}}`)
 	})
-	server := &http.Server{Handler: mux}
-	ended := make(chan error)
-	go func() { ended <- server.Serve(l) }()
-	defer func() { server.Close(); <-ended }()
-	c, err := New(Config{Endpoint: socket, Controller: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := answeredBy(t, mux)
 	for _, test := range []struct{ failures, asked int32 }{{0, 1}, {4, 5}, {5, 5}} {
 		failures.Store(test.failures)
 		asked.Store(0)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -329,4 +330,23 @@ func agents(t *testing.T, c *Cloud) (living []string) {
 		living = append(living, i.Config[modelKey]+"/"+machine)
 	}
 	return living
+}
+
+// answeredBy returns the cloud of an LXD whose answers the handler gives.
+func answeredBy(t *testing.T, handler http.Handler) *Cloud {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "socket")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler}
+	ended := make(chan error)
+	go func() { ended <- server.Serve(l) }()
+	t.Cleanup(func() { server.Close(); <-ended })
+	c, err := New(Config{Endpoint: socket, Controller: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

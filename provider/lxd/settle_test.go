@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -17,11 +15,6 @@ import (
 // A destruction waits for what LXD is doing with its own containers, and never ends what it is doing with those
 // of others: a model's name tells them apart.
 func TestOperationsOfOthersAreLeftAlone(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "socket")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var mu sync.Mutex
 	var asked []string
 	var cancel context.CancelFunc // the destruction has waited long enough
@@ -44,14 +37,7 @@ func TestOperationsOfOthersAreLeftAlone(t *testing.T) {
 		}
 		io.WriteString(w, `{"type": "sync", "metadata": {"status_code": 200}}`)
 	})
-	server := &http.Server{Handler: mux}
-	ended := make(chan error)
-	go func() { ended <- server.Serve(l) }()
-	defer func() { server.Close(); <-ended }()
-	c, err := New(Config{Endpoint: socket, Controller: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := answeredBy(t, mux)
 	for model, want := range map[string][]string{providertest.ModelA: {"GET own"}, "": {"GET own", "GET others"}} {
 		var ctx context.Context
 		ctx, cancel = context.WithCancel(t.Context())
