@@ -6,19 +6,15 @@ import (
 	"juju/state/entity"
 )
 
-// addressKeys are the keys, in a unit's settings in a relation, that tell how the relation's other units
-// reach it. EnterScope sets them, and the charm may set others.
-var addressKeys = []string{"private-address", "ingress-address", "egress-subnets"}
-
-// addressSettings are the values of addressKeys of a unit at an address, "" what there is none for. Juju has
-// written all three since 2.3, and charms on the ops framework read the later two without asking whether
-// they are there.
+// addressSettings are the settings that tell, in a relation, how its other units reach a unit at an address.
+// EnterScope makes them, and the charm may set others. The name of a host has no subnet. Juju has written
+// all three since 2.3, and charms on the ops framework read the later two without asking whether they are there.
 func addressSettings(address string) map[string]string {
-	return map[string]string{
-		"private-address": address,
-		"ingress-address": address,
-		"egress-subnets":  entity.HostSubnet(address),
+	settings := map[string]string{"private-address": address, "ingress-address": address}
+	if subnet := entity.HostSubnet(address); subnet != "" {
+		settings["egress-subnets"] = subnet
 	}
+	return settings
 }
 
 // address returns the address that units of the machine have told others, "" if there is none.
@@ -75,13 +71,15 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 // the old one, empty if the settings don't tell the old one.
 func moved(settings map[string]any, was, now string) (update bson.D) {
 	var set, unset bson.D
-	old, next := addressSettings(was), addressSettings(now)
-	for _, key := range addressKeys {
-		switch field := "settings." + escapeKey(key); {
-		case old[key] == "" || settings[key] != old[key]:
-		case next[key] != "":
+	next := addressSettings(now)
+	for key, value := range addressSettings(was) {
+		if settings[key] != value {
+			continue
+		}
+		field := "settings." + escapeKey(key)
+		if next[key] != "" {
 			set = append(set, bson.DocElem{Name: field, Value: next[key]})
-		default:
+		} else {
 			unset = append(unset, bson.DocElem{Name: field, Value: ""})
 		}
 	}

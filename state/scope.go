@@ -122,9 +122,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	first := map[string]any{}
 	if len(machine.Addresses) > 0 {
 		for key, value := range addressSettings(machine.Addresses[0]) {
-			if value != "" {
-				first[key] = value
-			}
+			first[key] = value
 		}
 	}
 	key := relationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
