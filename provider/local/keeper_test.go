@@ -136,8 +136,8 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.hear("keeper")
-	slow := filepath.Join(h.dir, slowName)
-	if err := os.WriteFile(slow, nil, 0o600); err != nil {
+	release, err := process.Lock(t.Context(), filepath.Join(h.dir, slowName))
+	if err != nil {
 		t.Fatal(err)
 	}
 	h.kill(dir)
@@ -146,9 +146,7 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 	if _, err := h.conn.Read(make([]byte, 4096)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a slow controller was started again: %v", err)
 	}
-	if err := os.Remove(slow); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	if now := h.hear("jujud"); now != pid {
 		t.Errorf("the controller is process %d, want %d", now, pid)
 	}

@@ -34,7 +34,7 @@ const (
 	boundVariable  = "LOCAL_TEST_BOUND"
 )
 
-// slowName is the file in the host's directory that keeps a controller from coming up.
+// slowName is the file in the host's directory that keeps a controller from coming up while it is locked.
 const slowName = "slow"
 
 func TestMain(m *testing.M) {
@@ -104,11 +104,13 @@ func play(role string, args []string) error {
 		notify("daemon")
 		select {}
 	case "jujud":
-		if isThere(filepath.Join(args[0], slowName)) {
+		if slow := filepath.Join(args[0], slowName); isFile(slow) {
 			notify("slow jujud")
-			for isThere(filepath.Join(args[0], slowName)) {
-				time.Sleep(5 * time.Millisecond)
+			release, err := process.Lock(ctx, slow)
+			if err != nil {
+				return err
 			}
+			release()
 		}
 		if _, err := process.Hold(ControllerDir(args[0])); err != nil {
 			return err
@@ -124,11 +126,6 @@ func play(role string, args []string) error {
 	}
 	<-ctx.Done()
 	return nil
-}
-
-func isThere(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // daemon leaves what a charm can leave: a process without a parent in a session of its own, and
