@@ -165,7 +165,6 @@ func TestAnInterruptedChangeOfTheMirror(t *testing.T) {
 	m.want(more, deb822)
 }
 
-// A system without apt has no use for its settings.
 // A kill in the middle of a write leaves nothing on the host for ever, and what its owner keeps there stays.
 func TestWhatAKillHasLeftIsRemoved(t *testing.T) {
 	const list, kept = "etc/apt/sources.list", "etc/apt/sources.list.new"
@@ -199,6 +198,7 @@ func TestSourcesThatAreALink(t *testing.T) {
 	}
 }
 
+// A system without apt has no use for its settings.
 func TestASystemWithoutApt(t *testing.T) {
 	m := &machine{t: t, Host: Host{Root: t.TempDir(), Keep: t.TempDir()}}
 	m.set(map[string]string{"http-proxy": "p:1", entity.ConfigAptMirror: "http://m.example/"})
