@@ -50,13 +50,13 @@ func (s *Service) cleanMachines(ctx context.Context, constraints string, taken [
 }
 
 // spread returns n of the machines, or all if there are fewer. It takes them, in their order, from the zones
-// with the fewest units of the service, as the provisioner spreads new machines. Where zones are not known,
-// the order decides.
+// in which the fewest machines have units of the service, as the provisioner spreads new machines. Where zones
+// are not known, the order decides.
 func (s *Service) spread(all []clean, n int) ([]clean, error) {
 	if n >= len(all) {
 		return all, nil
 	}
-	units, err := s.st.units(bson.D{{"service", s.doc.Name}, {"machine", bson.D{{"$nin", []string{""}}}}})
+	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
 	if err != nil {
 		return nil, err
 	}
@@ -68,24 +68,27 @@ func (s *Service) spread(all []clean, n int) ([]clean, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := map[string]int{}
+	used := map[string]int{} // how many of these machines are in a zone
 	for _, m := range hosts {
 		used[m.doc.hardware().Zone]++
 	}
-	var chosen []clean
-	for all = slices.Clone(all); len(chosen) < n; {
-		next := 0
-		for i, c := range all {
-			if used[c.doc.hardware().Zone] < used[all[next].doc.hardware().Zone] {
-				next = i
+	rest := slices.Clone(all)
+	for all = nil; len(all) < n; {
+		next, least := 0, used[rest[0].zone()]
+		for i, c := range rest {
+			if use := used[c.zone()]; use < least {
+				next, least = i, use
 			}
 		}
-		used[all[next].doc.hardware().Zone]++
-		chosen = append(chosen, all[next])
-		all = slices.Delete(all, next, next+1)
+		used[rest[next].zone()]++
+		all = append(all, rest[next])
+		rest = slices.Delete(rest, next, next+1)
 	}
-	return chosen, nil
+	return all, nil
 }
+
+// zone returns the zone that the machine is in, "" if that is not known.
+func (c clean) zone() string { return c.doc.hardware().Zone }
 
 // asRead returns what a unit with these constraints asserts of the machine, and asserts the rest: that no
 // unit came before it, and that the machine is as it was when it was chosen.
