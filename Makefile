@@ -5,7 +5,11 @@ GO      ?= go
 BIN     := bin
 CMDS    := juju jujud machine-agent unit-agent hook-tool
 CHARMS  := keyvalue webpage
+# What the programs say they are built from; nothing where there is no git.
+COMMIT   = $(shell git describe --always --exclude '*' --abbrev=12 --dirty 2>/dev/null)
 TESTS   ?= ./...
+# Tests of many packages mostly wait, so more packages are tested at a time than there are processors.
+AT_ONCE := -p $(shell expr 2 '*' $$(nproc))
 
 # Programs and tests are built alike, so that they share compiled packages.
 export CGO_ENABLED := 0
@@ -16,7 +20,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' Makefile
 
 build: ## build the programs into bin/
 	@mkdir -p $(BIN)
@@ -24,7 +28,7 @@ build: ## build the programs into bin/
 	@echo "the libraries they use, which takes about two minutes on two cores."
 	@n=0; for c in $(CMDS); do n=$$((n + 1)); \
 		echo "[$$n/$(words $(CMDS))] $(BIN)/$$c"; \
-		$(GO) build -o $(BIN)/$$c ./cmd/$$c || exit 1; \
+		$(GO) build -ldflags "-X juju/agent.commit=$(COMMIT)" -o $(BIN)/$$c ./cmd/$$c || exit 1; \
 	done
 
 charms: ## build the programs of the example charms
@@ -40,7 +44,7 @@ demo-down: ## end the demo and remove all it made
 	@doc/examples/demo.sh down
 
 test: ## run all tests
-	$(GO) test -vet=off -timeout 20m $(TESTS)
+	$(GO) test $(AT_ONCE) -vet=off -timeout 20m $(TESTS)
 
 test-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python3 with yaml)
 	@test -d "$(CHARM_LIBRARIES)/ops" -a -d "$(CHARM_LIBRARIES)/charmhelpers" || \
@@ -75,10 +79,12 @@ test-lxd-cluster: ## run the tests of the cloud lxd on a real cluster of two mem
 lxd-down: ## remove what test-lxd has set up
 	@$(LXD_SH) down
 
+# These tests run programs that are built without the race detector, so they run in `make test` alone.
+PLAIN := TestSystem|TestJujud|TestPlantedFaultsAreFound
 race: ## run the tests in short sizes under the race detector (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
 		echo "make race: the race detector needs a C compiler; install gcc, or set CC"; exit 1; }
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 30m $(TESTS)
+	CGO_ENABLED=1 $(GO) test $(AT_ONCE) -race -short -vet=off -timeout 30m -skip '^($(PLAIN))$$' $(TESTS)
 
 # bson.D{{"name", value}} is how mgo is written, so vet does not look at composites.
 lint: ## check the formatting, run vet and staticcheck
@@ -134,6 +140,7 @@ soak-matrix: ## … each way to destroy each entity, in each state of its agents
 
 soak-store: ## … the store: power losses, kills, damaged files, random commands, elections
 	$(SOAK) $(store)
+	JUJU_TEST_STORE=adapter $(GO) test -vet=off -short -timeout 1h ./state ./state/controller
 
 soak-system: ## … whole systems, 200 cycles of deploy and destroy, random lives, 50,000 hooks
 	$(SOAK) -skip '^($(MATRIX)|$(FAULTS))' $(others)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"gopkg.in/yaml.v3"
+	"runtime/debug"
+	"sync"
 
 	"juju/charm/safeyaml"
 	"juju/provider/process"
@@ -15,6 +15,37 @@ import (
 // Version is the version of this program. A build of another version says so to the linker:
 // -ldflags "-X juju/agent.Version=0.2.0".
 var Version = "0.1.0"
+
+// commit names the sources of this build, if the linker is told so: -ldflags "-X juju/agent.commit=0123456789ab". Else
+// the toolchain says it, which knows a clone of git, and not a worktree.
+var commit string
+
+// BuiltFrom returns the commit of git that this program was built from, and "-dirty" if files were changed since; "" if that
+// is not known.
+var BuiltFrom = sync.OnceValue(func() string {
+	build, ok := debug.ReadBuildInfo()
+	if commit != "" || !ok {
+		return commit
+	}
+	return builtFrom(build.Settings)
+})
+
+// builtFrom is BuiltFrom as the toolchain says it.
+func builtFrom(settings []debug.BuildSetting) string {
+	revision, dirty := "", ""
+	for _, setting := range settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			revision = setting.Value
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			dirty = "-dirty"
+		}
+	}
+	if revision == "" {
+		return ""
+	}
+	return revision[:min(12, len(revision))] + dirty
+}
 
 // ConfigName is the name of the file in an agent's directory that holds its Config. Only its
 // owner can read it, since it holds the agent's password.
@@ -50,7 +81,7 @@ type Config struct {
 
 // Marshal returns the file's text.
 func (c Config) Marshal() ([]byte, error) {
-	text, err := yaml.Marshal(c)
+	text, err := safeyaml.Marshal(c, 4)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the configuration of %s: %w", c.Tag, err)
 	}

@@ -56,7 +56,11 @@ func (d Debugging) Run(ctx context.Context) error {
 	ready := func() { d.Note("Waiting for hooks of unit %s; to end: ctrl-c", d.Unit) }
 	err := hooks.DebugHooks(ctx, RunDir(d.Root, d.Unit), d.Hooks, ready, func(ctx context.Context,
 		h hooks.DebuggedHook) int {
-		d.Note("Hook %s of unit %s. To run what the charm has for it: ./hooks/%s. To end it: exit 0", h.Name, d.Unit, h.Name)
+		what := "The charm has nothing for it."
+		if h.Program != "" {
+			what = "To run what the charm has for it: " + h.Program + "."
+		}
+		d.Note("Hook %s of unit %s. %s To end it: exit 0", h.Name, d.Unit, what)
 		shell := d.Shell
 		shell.Prompt = d.Unit + ":" + h.Name + " % "
 		code, err := shell.Run(ctx, h.Dir, h.Env)

@@ -43,6 +43,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 	actions := machineactions.New(machineactions.Config{
 		API:     client.MachineActionsFacade{Caller: api},
 		Machine: a.config.Tag,
+		Turn:    a.commands,
 		Hooks: hooks.RunnerParams{
 			CharmDir:     a.root(),
 			ToolsDir:     a.toolsDir(),
@@ -70,6 +71,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 		}
 		if a.options.Programs != nil {
 			workers["upgrader"] = a.upgrader(conn)
+			workers["unit upgrader"] = a.unitUpgrader(conn)
 		}
 		if a.config.SSHUser != "" || a.config.Manual {
 			workers["host keys"] = a.hostKeys(conn)

@@ -59,7 +59,7 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 				return nil
 			}
 		}
-		unlock, err := hooks.LockMachine(ctx, a.config.HookLock, "the restart of machine "+a.config.Tag.ID,
+		lock, err := hooks.LockMachine(ctx, a.config.HookLock, "the restart of machine "+a.config.Tag.ID,
 			func(holder string) {
 				if err := say(fmt.Sprintf("the restart waits: %s runs", holder)); err != nil {
 					logger.Warningf("cannot set the machine's status: %v", err)
@@ -68,7 +68,13 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 		if err != nil {
 			return fmt.Errorf("cannot restart the machine: %w", err)
 		}
-		a.unlock = unlock
+		if err := a.awaitCommands(ctx, func() error {
+			return say("the restart waits: a command of the machine runs")
+		}); err != nil {
+			lock.Unlock()
+			return err
+		}
+		a.lock = lock
 		return fmt.Errorf("a unit has asked for it: %w", worker.ErrReboot)
 	}
 }
@@ -78,7 +84,10 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 // stops the agent in a directory.
 func (a *Agent) reboot(ctx context.Context, stop func(ctx context.Context, dir string) error) error {
 	logger.Infof("restarting the machine")
-	defer a.unlock()
+	defer func() {
+		<-a.commands
+		a.lock.Unlock()
+	}()
 	err := hasShutdown()
 	if err == nil {
 		err = a.stopUnits(ctx, stop)
@@ -158,17 +167,12 @@ func shutdown(ctx context.Context) error {
 	return nil
 }
 
-// outputBound is how long the output of a program of the host is read after its end. What it leaves running may
-// have it open.
-const outputBound = time.Second
-
 // runProgramOfHost runs a program of the host. The error has what the program says.
 func runProgramOfHost(ctx context.Context, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.WaitDelay = outputBound
-	out, err := cmd.CombinedOutput()
+	// It may leave something running.
+	out, said, err := process.Program{Path: name, Args: args}.Output(ctx)
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	return fmt.Errorf("%w: %s", err, bytes.TrimSpace(append(out, said...)))
 }

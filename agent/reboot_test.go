@@ -62,7 +62,7 @@ func newRebooter(t *testing.T, shutdown string) *rebooter {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	r.a = &Agent{dir: dir, kind: entity.KindMachine, config: config}
+	r.a = &Agent{commands: make(chan struct{}, 1), dir: dir, kind: entity.KindMachine, config: config}
 	return r
 }
 
@@ -120,17 +120,17 @@ func TestARestartWaitsForTheHook(t *testing.T) {
 	case err := <-done:
 		t.Fatalf("ended with %v while a hook ran", err)
 	}
-	over()
+	over.Unlock()
 	if err := <-done; !errors.Is(err, worker.ErrReboot) {
 		t.Errorf("ended with %v, want ErrReboot", err)
 	}
-	r.a.unlock()
+	r.a.lock.Unlock()
 
 	// The agent may be stopped meanwhile, and its machine destroyed.
 	if over, err = hooks.LockMachine(t.Context(), r.a.config.HookLock, "a hook", func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	defer over()
+	defer over.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	done = r.restart(ctx, said)
 	<-said
@@ -245,10 +245,10 @@ func TestAFailedRestartIsTriedAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		over()
+		over.Unlock()
 		if err := <-done; !errors.Is(err, worker.ErrReboot) || time.Since(began) != restartPause {
 			t.Errorf("ended after %v with %v", time.Since(began), err)
 		}
-		r.a.unlock()
+		r.a.lock.Unlock()
 	})
 }

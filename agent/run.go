@@ -131,7 +131,7 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 		return nil // else systemd would start it again and again
 	}
 	// The directory is held until the process has exited.
-	if _, err := process.Hold(a.dir); err != nil {
+	if a.held, err = process.Hold(a.dir); err != nil {
 		return fmt.Errorf("cannot run the agent of %s: %w", a.config.Tag, err)
 	}
 	if kind == entity.KindMachine {
@@ -205,8 +205,12 @@ type Agent struct {
 	logs     *logQueue // nil if the agent sends no log
 	failures *worker.Failures
 
-	// unlock releases the lock of hooks, which the agent holds while it restarts the machine.
-	unlock func()
+	// held is the agent's directory; nil in tests that run an agent without a process of its own.
+	held *process.Held
+	// lock is that of hooks, which the agent holds while it restarts the machine.
+	lock *hooks.MachineLock
+	// commands is filled while a command of the machine runs, or none may begin because the agent is about to end.
+	commands chan struct{}
 	// restartFailed says why the last attempt to restart the machine has failed.
 	restartFailed error
 }
@@ -217,7 +221,8 @@ func New(kind entity.TagKind, dir string, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{options: o, dir: dir, kind: kind, failures: worker.NewFailures()}
+	a := &Agent{options: o, dir: dir, kind: kind, failures: worker.NewFailures(),
+		commands: make(chan struct{}, 1)}
 	if o.Log != nil {
 		a.logs = startLog(o.Log)
 	}
@@ -241,7 +246,7 @@ func (a *Agent) root() string { return filepath.Dir(filepath.Dir(a.dir)) }
 // machine is to be restarted now: see reboot. The caller holds the directory, as process.Hold does, so that
 // no other agent runs there.
 func (a *Agent) Run(ctx context.Context) error {
-	logger.Infof("agent of %s begins", a.config.Tag)
+	logger.Infof("agent of %s begins, version %s", a.config.Tag, ownPrograms().Build())
 	var workers map[string]worker.Func
 	var err error
 	if a.kind == entity.KindUnit {
@@ -249,9 +254,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	} else if workers, err = a.machineWorkers(); err != nil {
 		return err
 	}
+	if a.held != nil {
+		workers["directory"] = a.removed
+	}
 	err = worker.Run(worker.WithFailures(ctx, a.failures), a.options.RetryDelay, workers)
 	logger.Infof("agent of %s ends: %v", a.config.Tag, err)
 	switch {
+	case errors.Is(err, process.ErrRemoved):
+		return fmt.Errorf("agent of %s ends: %w", a.config.Tag, err)
 	case errors.Is(err, worker.ErrTerminateAgent):
 		return process.MarkEnded(a.dir, err.Error())
 	case ctx.Err() != nil:
@@ -260,10 +270,19 @@ func (a *Agent) Run(ctx context.Context) error {
 	return err
 }
 
+// removed is the worker that ends the agent when its directory is removed. No one could find the agent any more, and it
+// has lost what it knows.
+func (a *Agent) removed(ctx context.Context) error {
+	err := a.held.AwaitRemoval(ctx)
+	if errors.Is(err, process.ErrRemoved) {
+		return fmt.Errorf("%w: %w", err, worker.ErrTerminateAgent)
+	}
+	return err
+}
+
 // connected is the worker that connects to the controller and runs other workers on the
-// connection. When the connection is lost, all of them restart on another. When the agent stops,
-// it keeps the connection until linger returns, which may be nil.
-func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func, linger func()) worker.Func {
+// connection. When the connection is lost, all of them restart on another.
+func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := a.dial(ctx)
 		if errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotFound) {
@@ -287,11 +306,7 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func, lin
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)
 		}
-		err = worker.Run(during, a.options.RetryDelay, set)
-		if ctx.Err() != nil && conn.Err() == nil && linger != nil {
-			linger()
-		}
-		return err
+		return worker.Run(during, a.options.RetryDelay, set)
 	}
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"juju/apiserver/client"
@@ -43,27 +44,42 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 }
 
 // outliving returns an agent's workers: those of a connection, and one that outlives connections
-// and uses api. When the agent stops, it keeps its connection until that one has ended.
+// and uses api. When the agent stops, all the others go on until that one has ended: a hook that it
+// waits for must not notice that the controller was away meanwhile.
 func (a *Agent) outliving(
 	api *link, name string, work worker.Func, workers func(*client.Conn) map[string]worker.Func,
 ) map[string]worker.Func {
 	running := make(chan struct{}, 1) // full while work runs
+	connected := a.connected(func(conn *client.Conn) map[string]worker.Func {
+		set := workers(conn)
+		set["link"] = func(ctx context.Context) error {
+			api.set(conn)
+			<-ctx.Done()
+			return nil
+		}
+		return set
+	})
 	return map[string]worker.Func{
-		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
-			set := workers(conn)
-			set["link"] = func(ctx context.Context) error {
-				api.set(conn)
-				<-ctx.Done()
-				return nil
-			}
-			return set
-		}, func() {
-			running <- struct{}{}
-			<-running
-		}),
+		"connection": func(ctx context.Context) error {
+			lasting, end := context.WithCancelCause(context.WithoutCancel(ctx))
+			defer end(nil)
+			defer context.AfterFunc(ctx, func() {
+				running <- struct{}{}
+				<-running
+				end(context.Cause(ctx))
+			})()
+			return worker.Run(lasting, a.options.RetryDelay, map[string]worker.Func{"api": connected})
+		},
 		name: func(ctx context.Context) error {
 			running <- struct{}{}
 			defer func() { <-running }()
+			ctx, abort := hooks.WithAbort(ctx)
+			defer abort()
+			defer context.AfterFunc(ctx, func() {
+				if errors.Is(context.Cause(ctx), worker.ErrTerminateAgent) {
+					abort() // nothing is left to finish the hook for
+				}
+			})()
 			return work(ctx)
 		},
 	}

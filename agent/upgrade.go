@@ -1,13 +1,17 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -30,7 +34,7 @@ const trialRetry = time.Hour
 
 // ownPrograms returns the programs that this process is one of.
 func ownPrograms() entity.Programs {
-	return entity.Programs{Version: Version, SHA256: programs.Own()}
+	return entity.Programs{Version: Version, SHA256: programs.Own(), Commit: BuiltFrom()}
 }
 
 // programsDir returns the directory of the machine's programs.
@@ -56,9 +60,10 @@ type upgrader struct {
 	dir     programs.Dir
 	// retry and trialRetry are upgradeRetry and trialRetry, but for tests.
 	retry, trialRetry time.Duration
-	// units ends the agents of units that run other programs than this one. Each lets its hook finish
-	// first, and is started again by the agent that has deployed it.
-	units func() error
+	// idle waits until no command of the machine runs, and then lets none begin. It calls say if that takes long.
+	idle func(ctx context.Context, say func() error) error
+	// say tells users what the upgrade waits for.
+	say func(ctx context.Context, text string) error
 }
 
 // upgrader is the worker that upgrades the machine. It ends with errUpgraded once the machine's
@@ -66,7 +71,7 @@ type upgrader struct {
 func (a *Agent) upgrader(conn *client.Conn) worker.Func {
 	u := upgrader{
 		api: client.AgentFacade{Caller: conn}, machine: a.config.Tag, own: ownPrograms(), dir: *a.options.Programs,
-		retry: upgradeRetry, trialRetry: trialRetry, units: func() error { return endOthers(filepath.Dir(a.dir)) },
+		retry: upgradeRetry, trialRetry: trialRetry, idle: a.awaitCommands, say: a.sayMachine(conn),
 	}
 	return u.run
 }
@@ -85,9 +90,6 @@ func (u upgrader) run(ctx context.Context) error {
 }
 
 func (u upgrader) handle(ctx context.Context) (again time.Duration, err error) {
-	if err := u.units(); err != nil {
-		return 0, err
-	}
 	want, err := u.api.Programs(ctx, u.machine)
 	if err != nil {
 		return 0, err
@@ -98,8 +100,11 @@ func (u upgrader) handle(ctx context.Context) (again time.Duration, err error) {
 	err = u.upgrade(ctx, want)
 	switch {
 	case err == nil:
-		logger.Infof("upgrading from version %s to %s", u.own.Version, want.Version)
-		return 0, errUpgraded
+		logger.Infof("upgrading from version %s to %s, archive %.12s", u.own.Build(), want.Version, want.SHA256)
+		err := u.idle(ctx, func() error {
+			return u.say(ctx, fmt.Sprintf("the upgrade to %s waits: a command of the machine runs", want.Version))
+		})
+		return 0, cmp.Or(err, errUpgraded)
 	case ctx.Err() != nil:
 		return 0, err
 	}
@@ -126,7 +131,7 @@ func (u upgrader) upgrade(ctx context.Context, want entity.Programs) error {
 	if err != nil {
 		return err
 	}
-	if f := record.Failed; f != nil && f.Programs == want {
+	if f := record.Failed; f != nil && f.Programs.Same(want) {
 		since, err := u.dir.Changed()
 		if err != nil {
 			return err
@@ -158,32 +163,111 @@ func install(ctx context.Context, from upgradeArchives, dir programs.Dir, want e
 	return dir.Install(ctx, archive, want)
 }
 
-// endOthers ends the agents in a machine's directory of agents whose programs are in another directory
-// than this one.
-func endOthers(dir string) error {
+// sayMachine returns what tells users, in the status of a machine that is up, what its agent waits for; "" if nothing.
+func (a *Agent) sayMachine(conn *client.Conn) func(context.Context, string) error {
+	return func(ctx context.Context, text string) error {
+		if text != "" {
+			logger.Infof("%s", text)
+		}
+		return client.MachinerFacade{Caller: conn}.SetMachineStatus(ctx, a.config.Tag,
+			entity.Status{Status: entity.StatusStarted, Message: text}.Fitted())
+	}
+}
+
+// sayAfter is how long something waits before users are told.
+const sayAfter = time.Second
+
+// awaitCommands waits until no command of the machine runs, and keeps others from beginning. If that takes longer than
+// sayAfter, it calls say.
+func (a *Agent) awaitCommands(ctx context.Context, say func() error) error {
+	for soon := time.After(sayAfter); ; soon = nil {
+		select {
+		case a.commands <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-soon:
+			if err := say(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// unitUpgrader is the worker that ends the agents of the machine's units that run other programs than this one. Each
+// lets its hook finish first, however long that takes, and is started again by the agent that has deployed it.
+func (a *Agent) unitUpgrader(conn *client.Conn) worker.Func {
+	return func(ctx context.Context) error { return endOthers(ctx, filepath.Dir(a.dir), a.sayMachine(conn)) }
+}
+
+// endOthers tells the agents in a machine's directory of agents to end whose programs are in another directory than
+// this one, and waits until they have. It says which it waits for.
+func endOthers(ctx context.Context, dir string, say func(ctx context.Context, text string) error) error {
+	told, said := map[process.Identity]bool{}, ""
+	for again := false; ; again = true {
+		others, err := othersIn(dir)
+		if err != nil {
+			return err
+		}
+		for unit, id := range others {
+			if told[id] {
+				continue
+			}
+			told[id] = true
+			logger.Infof("ending the agent of unit %s, which begins again with version %s", unit, ownPrograms().Build())
+			if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
+			}
+		}
+		text := ""
+		if len(others) > 0 && again {
+			units := slices.SortedFunc(maps.Keys(others), entity.CompareNatural)
+			text = "the upgrade waits for what runs in " + strings.Join(units, ", ")
+		}
+		if text != said {
+			if err := say(ctx, text); err != nil {
+				return err
+			}
+			said = text
+		}
+		if len(others) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(sayAfter):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// othersIn returns the units whose agents, in a machine's directory of agents, run other programs than this one.
+func othersIn(dir string) (map[string]process.Identity, error) {
 	own, err := programs.OwnDir()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	agents, err := filepath.Glob(filepath.Join(dir, string(entity.KindUnit)+"-*"))
 	if err != nil {
-		return err
+		return nil, err
 	}
+	others := map[string]process.Identity{}
 	for _, agent := range agents {
+		tag, err := entity.ParseTag(filepath.Base(agent))
+		if err != nil {
+			continue
+		}
 		id, err := process.Holder(agent)
 		if errors.Is(err, process.ErrNotHeld) {
 			continue
 		} else if err != nil {
-			return err
+			return nil, err
 		}
 		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", id.PID))
 		if err != nil || filepath.Dir(exe) == own || !id.Alive() {
 			continue // or it has ended since
 		}
-		logger.Infof("ending the agent in %s, which begins again with version %s", agent, Version)
-		if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("cannot end the agent in %s: %w", agent, err)
-		}
+		others[tag.ID] = id
 	}
-	return nil
+	return others, nil
 }

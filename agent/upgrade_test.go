@@ -57,7 +57,7 @@ func wants(t *testing.T, version, says string) *fakeUpgrade {
 func upgraderFor(t *testing.T, f *fakeUpgrade, own entity.Programs) (upgrader, programs.Dir) {
 	dir := programs.New(filepath.Join(t.TempDir(), "tools"), programs.Options{})
 	return upgrader{api: f, machine: entity.MachineTag("3"), own: own, dir: dir, retry: time.Minute,
-		trialRetry: trialRetry, units: func() error { return nil }}, dir
+		trialRetry: trialRetry, idle: func(context.Context, func() error) error { return nil }}, dir
 }
 
 func current(t *testing.T, d programs.Dir) entity.Programs {

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -53,6 +54,35 @@ func wrong() error {
 }
 
 func denied() error { return entity.Errorf(entity.Unauthorized, "permission denied") }
+
+// lacks adds to the error of a user who may not use a route what access that takes, and who can
+// grant it. A user without any learns nothing.
+func (c *caller) lacks(r *route, err error) error {
+	levels, has, on, grant := controllerLevels, c.controllerAccess, "the controller", "A superuser"
+	if c.model != nil {
+		levels, has, on, grant = modelLevels, c.modelAccess, fmt.Sprintf("model %q", c.model.Name()), "An administrator of the model"
+	}
+	if r == nil || c.roles == 0 {
+		return err
+	}
+	for i, role := range []roles{reader, writer, admin} {
+		if r.who&role == 0 {
+			continue
+		}
+		line := fmt.Sprintf("juju grant %s %s", c.tag.ID, levels[i])
+		if c.model != nil {
+			line += " " + c.model.Name()
+		}
+		return entity.WithHint(err, "This needs %q access to %s; %s has %q. %s can grant it: %s", levels[i], on, c.tag.ID, has, grant, line)
+	}
+	return err
+}
+
+// The levels of access that give the roles reader, writer and admin.
+var (
+	modelLevels      = []string{controller.AccessRead, controller.AccessWrite, controller.AccessAdmin}
+	controllerLevels = []string{controller.AccessLogin, controller.AccessAddModel, controller.AccessSuperuser}
+)
 
 // A credential comes with a login or an HTTP request.
 type credential struct {

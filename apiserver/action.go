@@ -121,7 +121,11 @@ func (c *caller) taskResults(
 
 func actionActions(ctx context.Context, c *caller, p params.Entities) (params.ActionResults, error) {
 	return c.taskResults("Actions", p.Entities, func(id string) (entity.Task, error) {
-		return c.model.Tasks().Task(ctx, id)
+		task, err := c.model.Tasks().Task(ctx, id)
+		if err == nil {
+			err = c.keep(ctx, task)
+		}
+		return task, err
 	}), nil
 }
 
@@ -138,6 +142,9 @@ func actionFindTags(ctx context.Context, c *caller, p params.FindTags) (params.F
 	result := params.FindTagsResults{Matches: map[string][]params.Entity{}}
 	for _, prefix := range p.Prefixes {
 		ids, err := c.model.Tasks().Find(ctx, prefix)
+		if err == nil {
+			err = c.keep(ctx, ids)
+		}
 		if err != nil {
 			return result, err
 		}
@@ -152,6 +159,9 @@ func actionOperations(ctx context.Context, c *caller, p params.Entities) (params
 	results := make([]params.OperationResult, 0, len(p.Entities))
 	for _, e := range p.Entities {
 		operation, err := c.model.Tasks().Operation(ctx, e.Tag.ID)
+		if err == nil {
+			err = c.keep(ctx, operation)
+		}
 		result := params.OperationResultOf(operation)
 		if err != nil {
 			result = params.OperationResult{Error: c.server.wireError(c.conn.String()+": Operations", err)}
@@ -172,6 +182,9 @@ func actionListOperations(
 		limit = *p.Limit
 	}
 	all, more, err := c.model.Tasks().Operations(ctx, func(o entity.Operation) bool { return matches(o, p) }, limit)
+	if err == nil {
+		err = c.keep(ctx, all)
+	}
 	result := params.OperationResults{Truncated: more, Results: []params.OperationResult{}}
 	for _, o := range all {
 		result.Results = append(result.Results, params.OperationResultOf(o))
@@ -206,7 +219,11 @@ func actionCharmActions(
 		if err == nil {
 			result.Actions, err = c.charmActions(ctx, svc.CharmURL())
 		}
+		if err == nil {
+			err = c.keep(ctx, result.Actions)
+		}
 		if err != nil {
+			result.Actions = nil
 			result.Error = c.server.wireError(c.conn.String()+": ApplicationsCharmsActions", err)
 		}
 		all.Results = append(all.Results, result)

@@ -70,7 +70,7 @@ func agentFacades() []agentFacade {
 			{"EnsureStorageDead", storages, calls((*state.Storage).EnsureDead).orGone()},
 			{"RemoveAttachment", storages, calls((*state.Storage).RemoveAttachment, "unit").orGone()},
 			{"RemoveStorage", storages, calls((*state.Storage).Remove).orGone()},
-			{"SetAttached", storages, calls((*state.Storage).SetAttached, "unit", "location")},
+			{"SetAttached", storages, calls((*state.Storage).SetAttached, "unit", "instance", "location")},
 			{"SetFilesystem", storages, calls((*state.Storage).SetFilesystem, "filesystem")},
 			{"SetStorageStatus", storages, calls((*caller).setStorageStatus, "tag", "status").orGone()},
 			{"StorageWork", everything, calls(state.Provisioning.StorageWork).returns("work")},

@@ -11,10 +11,14 @@ func annotationsGet(ctx context.Context, c *caller, p params.Entities) (params.A
 	for _, e := range p.Entities {
 		result := params.AnnotationsGetResult{Entity: e.Tag}
 		notes, err := c.model.Annotations().Get(ctx, e.Tag.Tag)
-		if err != nil {
+		if err == nil {
+			err = c.keep(ctx, notes)
+		}
+		if err == nil {
+			result.Annotations = notes
+		} else {
 			result.Error.Error = c.server.wireError(c.conn.String()+": Get", err)
 		}
-		result.Annotations = notes
 		results = append(results, result)
 	}
 	return params.AnnotationsGetResults{Results: results}, nil

@@ -150,6 +150,9 @@ func applicationAddUnits(
 	if err != nil {
 		return params.AddApplicationUnitsResults{}, err
 	}
+	if err := entity.CheckAtOnce("units", p.NumUnits); err != nil {
+		return params.AddApplicationUnitsResults{}, err
+	}
 	// State refuses units of a subordinate service, and says why.
 	var warnings warnings
 	if !svc.IsSubordinate() {

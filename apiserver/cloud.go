@@ -24,6 +24,11 @@ type Cloud interface {
 	Precheck(ctx context.Context, series string, constraints entity.Constraints, at Place) error
 	// CheckFirewall returns a NotSupported error if the cloud does not close ports of its machines.
 	CheckFirewall(ctx context.Context) error
+	// IsAttached reports whether an instance has storage that is recorded as attached. The error is
+	// NotProvisioned if there is no such instance.
+	IsAttached(ctx context.Context, a entity.Attached) (bool, error)
+	// Detach takes storage from an instance, if it has it.
+	Detach(ctx context.Context, a entity.Attached) error
 }
 
 // askCloud calls ask with the cloud of the caller's model, or of the controller's own model if
@@ -33,12 +38,19 @@ func (c *caller) askCloud(ctx context.Context, ask func(context.Context, Cloud) 
 	if model == nil {
 		model = c.server.controllerModel
 	}
-	if c.server.config.Cloud == nil {
+	return c.server.askCloudOf(ctx, model.UUID(), "what machines it has", ask)
+}
+
+// askCloudOf calls ask with the cloud of a model.
+func (s *Server) askCloudOf(
+	ctx context.Context, model, what string, ask func(context.Context, Cloud) error,
+) error {
+	if s.config.Cloud == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.server.limits.CloudTime)
+	ctx, cancel := context.WithTimeout(ctx, s.limits.CloudTime)
 	defer cancel()
-	cloud, err := c.server.config.Cloud(ctx, model.UUID())
+	cloud, err := s.config.Cloud(ctx, model)
 	if err == nil {
 		err = ask(ctx, cloud)
 	}
@@ -47,10 +59,10 @@ func (c *caller) askCloud(ctx context.Context, ask func(context.Context, Cloud) 
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
 		return entity.WithHint(entity.Errorf(entity.Unavailable, "the cloud has not answered for %v",
-			c.server.limits.CloudTime),
+			s.limits.CloudTime),
 			"Nothing was changed; try again when the cloud answers.")
 	}
-	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot ask the cloud what machines it has: %w", err),
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot ask the cloud %s: %w", what, err),
 		"Nothing was changed; try again when the cloud answers.")
 }
 
@@ -116,6 +128,9 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 		if len(s.cloud) == 0 {
 			return s.charm[0], "", nil
 		}
+		if s.force { // as of a bundle
+			return s.cloud[0], fmt.Sprintf("the charm's series %s are not available: hooks run on %q", strings.Join(s.charm, ", "), s.cloud[0]), nil
+		}
 		return "", "", entity.WithHint(lacks("the charm's series "+strings.Join(s.charm, ", ")+" are"),
 			"To run the charm on %s all the same: --series %[1]s --force", s.cloud[0])
 	case has(s.model.Value):
@@ -165,10 +180,14 @@ type Place struct {
 // placementText returns a placement as users write it. On the wire the scope of one that is for the
 // cloud may be the model.
 func (c *caller) placementText(p *params.Placement) string {
-	if p != nil && (p.Scope == c.model.UUID() || p.Scope == c.model.Name()) {
+	if c.isForCloud(p) {
 		return p.Directive
 	}
 	return p.String()
+}
+
+func (c *caller) isForCloud(p *params.Placement) bool {
+	return p != nil && (p.Scope == c.model.UUID() || p.Scope == c.model.Name())
 }
 
 // newPlaces returns the places of the new machines and containers for n units, each place once. The
@@ -180,6 +199,8 @@ func (c *caller) newPlaces(n int, placements []*params.Placement) (all []Place) 
 	for _, p := range placements[:min(n, len(placements))] {
 		at := Place{}
 		switch text := c.placementText(p); {
+		case c.isForCloud(p): // even a number: the cloud refuses what it doesn't know
+			at.Placement = text
 		case entity.IsValidMachine(text):
 			continue
 		case entity.IsContainerType(p.Scope):
@@ -204,12 +225,12 @@ func precheck(ctx context.Context, cloud Cloud, series string, constraints entit
 	return nil
 }
 
-// checkNumUnits refuses a number of units that is less than least.
+// checkNumUnits refuses a number of units that is less than least, or too large.
 func checkNumUnits(n, least int) error {
 	if n < least {
 		return entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
 	}
-	return nil
+	return entity.CheckAtOnce("units", n)
 }
 
 // checkDeploy asks the cloud whether a service can have machines, and returns their series.

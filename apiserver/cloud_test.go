@@ -26,6 +26,18 @@ func (c dummyCloud) Precheck(
 		Placement: at.Placement, Container: at.Container})
 }
 
+func (c dummyCloud) IsAttached(ctx context.Context, a entity.Attached) (bool, error) {
+	return c.IsFilesystemAttached(ctx, attachmentOf(a))
+}
+
+func (c dummyCloud) Detach(ctx context.Context, a entity.Attached) error {
+	return c.DetachFilesystem(ctx, attachmentOf(a))
+}
+
+func attachmentOf(a entity.Attached) provider.AttachmentParams {
+	return provider.AttachmentParams{Filesystem: a.Filesystem, Instance: a.Instance, Mount: a.Mount}
+}
+
 // onCloud makes a server ask a cloud.
 func onCloud(cloud *dummytest.Cloud) func(*Config) {
 	return func(c *Config) {
@@ -193,6 +205,16 @@ func TestPlacementsOnACloudWithZones(t *testing.T) {
 		}
 		got = append(got, strings.TrimSpace(m.ID()+" "+info.Placement))
 	}
+	// What has the model for its scope is for the cloud, which knows no machine.
+	for _, scope := range []string{w.st.UUID(), w.st.Name()} {
+		_, _, inUnits := c.AddUnits(ctx, "db", 1, []string{scope + ":0"})
+		_, _, inMachines := c.AddMachine(ctx, client.MachineArgs{Placement: scope + ":0"})
+		for _, err := range []error{inUnits, inMachines} {
+			if err == nil || !strings.Contains(err.Error(), "0 placement is invalid") {
+				t.Errorf("%s:0 gets %v", scope, err)
+			}
+		}
+	}
 	if want := "0 zone=b, 0/lxd/0, 0/lxd/1, 1 zone=a, 2, 2/lxd/0, 3 zone=b"; strings.Join(got, ", ") != want {
 		t.Errorf("the machines are %s, want %s", strings.Join(got, ", "), want)
 	}
@@ -332,6 +354,7 @@ func TestChoiceOfSeries(t *testing.T) {
 			`series "xenial" is not available: the cloud has bookworm`, "Omit --series for bookworm."},
 		{"the user insists", seriesChoice{asked: "xenial", force: true, cloud: host, model: byController}, "bookworm", ""},
 		{"the user insists, and gets it", seriesChoice{asked: "xenial", force: true, model: byController}, "xenial", ""},
+		{"a charm by force", seriesChoice{force: true, charm: []string{"xenial"}, cloud: host, model: byController}, "bookworm", ""},
 		{"a charm of several", seriesChoice{charm: []string{"xenial", "bookworm"}, cloud: host, model: byController},
 			"bookworm", ""},
 		{"a charm of several, any cloud", seriesChoice{charm: []string{"xenial", "jammy"}, model: byModel}, "jammy", ""},
@@ -357,7 +380,8 @@ func TestChoiceOfSeries(t *testing.T) {
 		if got != c.want || entity.Hint(err) != c.hint {
 			t.Errorf("%s: got %q, hint %q, want %q, hint %q", c.name, got, entity.Hint(err), c.want, c.hint)
 		}
-		if insists := c.choice.asked != "" && series != c.choice.asked && err == nil; (warning != "") != insists {
+		if insists := err == nil && (c.choice.asked != "" && series != c.choice.asked ||
+			c.choice.force && len(c.choice.charm) > 0 && !slices.Contains(c.choice.charm, series)); (warning != "") != insists {
 			t.Errorf("%s: warning %q", c.name, warning)
 		}
 	}

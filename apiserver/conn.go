@@ -99,37 +99,26 @@ func (c *conn) serve(ctx context.Context) {
 		return c.ws.SetReadDeadline(time.Now().Add(limits.Silence))
 	}
 	c.ws.SetPongHandler(alive)
-	c.ws.SetReadLimit(limits.LoginFrame)
 	for {
-		if c.session.Load() != nil {
-			c.ws.SetReadLimit(limits.Frame)
-		}
 		// The deadline is set for each frame: while all turns were taken the server did not
 		// read, and the client must not suffer for that.
 		if err := alive(""); err != nil {
 			return
 		}
 		began := time.Now()
-		kind, frame, err := c.ws.ReadMessage()
-		if err != nil {
-			logger.Tracef("%s: %v", c, err)
-			return
+		var h *hold // the memory of this request
+		limit := limits.LoginFrame
+		if s := c.session.Load(); s != nil {
+			h, limit = c.server.hold(c.uuid, s.identity, c.cancel), c.server.frameOf(s.identity)
 		}
-		var req params.Request
-		if kind != websocket.TextMessage {
-			c.refuse(websocket.CloseUnsupportedData, "requests are text")
-			return
-		}
-		if err := json.Unmarshal(frame, &req); err != nil || req.RequestID == 0 {
-			c.refuse(websocket.CloseInvalidFramePayloadData, "not a request")
-			return
-		}
+		req, err := c.read(h, limit)
 		if c.session.Load() == nil {
 			// A stranger is not silent while its login is in progress.
 			silence -= time.Since(began)
 			c.silent.Stop()
 		}
-		if !c.accept(&req) {
+		if req == nil || !c.accept(req, h, err) {
+			h.close()
 			return
 		}
 		if c.session.Load() == nil {
@@ -138,9 +127,36 @@ func (c *conn) serve(ctx context.Context) {
 	}
 }
 
-// accept waits for a turn and begins to work on a request. It returns false if the connection
-// has ended meanwhile.
-func (c *conn) accept(req *params.Request) bool {
+// read reads a request, and waits until there is memory for it. It returns nil if the connection has to
+// end, and an error for a request that is to be refused.
+func (c *conn) read(h *hold, limit int64) (*params.Request, error) {
+	kind, frame, err := readFrame(c.ctx, c.ws, h, limit)
+	if err != nil {
+		logger.Tracef("%s: %v", c, err)
+		if errors.Is(err, entity.Unavailable) {
+			c.cancel(errMemory)
+		}
+		return nil, nil
+	}
+	req := &params.Request{}
+	if kind != websocket.TextMessage {
+		c.refuse(websocket.CloseUnsupportedData, "requests are text")
+		return nil, nil
+	}
+	if err := json.Unmarshal(frame, req); err != nil || req.RequestID == 0 {
+		c.refuse(websocket.CloseInvalidFramePayloadData, "not a request")
+		return nil, nil
+	}
+	values, err := weigh(req.Params, c.server.limits.Values)
+	if err == nil {
+		err = h.grow(c.ctx, requestMemory+values)
+	}
+	return req, err
+}
+
+// accept waits for a turn and begins to work on a request, or to refuse it with an error. It returns
+// false if the connection has ended meanwhile. h is closed when the request is done.
+func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 	s := c.session.Load()
 	select {
 	case c.turns <- struct{}{}:
@@ -156,14 +172,21 @@ func (c *conn) accept(req *params.Request) bool {
 		defer close(done)
 		defer idle()
 		defer func() { <-c.turns }()
+		defer h.close()
 		ctx, cancel := context.WithTimeout(controller.Began(c.ctx), c.server.limits.RequestTime)
 		defer cancel()
-		who, r, err := c.dispatch(ctx, s, req)
+		who, r, err := c.dispatch(ctx, s, req, h)
+		if err == nil {
+			err = refused
+		}
+		if err == nil && h != nil {
+			err = h.grow(ctx, min(h.left(), c.server.answers.expected(c.uuid, r)))
+		}
 		if err == nil {
 			c.work(ctx, who, r, req)
 			return
 		}
-		c.reply(ctx, req.RequestID, req.Type+"."+req.Request, nil, err)
+		c.answer(req.RequestID, req.Type+"."+req.Request, nil, err, c.barrier(ctx, err), h)
 		if who.roles == 0 {
 			c.cancel(errRevoked)
 		}
@@ -182,8 +205,8 @@ func (c *conn) accept(req *params.Request) bool {
 // dispatch finds the caller of a request and the route that it names. What a user may do is
 // looked up for each request: it may have changed since the login, and the change must not
 // wait until the user leaves. The roles of an agent don't change.
-func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request) (*caller, *route, error) {
-	who := &caller{server: c.server, conn: c, request: req.RequestID, id: req.ID}
+func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *hold) (*caller, *route, error) {
+	who := &caller{server: c.server, conn: c, request: req.RequestID, id: req.ID, hold: h}
 	who.roles = stranger
 	if s != nil {
 		who.identity, who.model = s.identity, s.model
@@ -200,6 +223,9 @@ func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request) (*
 		at = atModel
 	}
 	r, err := c.server.table.find(req, at, who.roles)
+	if errors.Is(err, entity.Unauthorized) && who.tag.Kind == entity.KindUser {
+		err = who.lacks(c.server.table.byKey[routeKey{req.Type, req.Version, req.Request}], err)
+	}
 	return who, r, err
 }
 
@@ -249,7 +275,8 @@ func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Requ
 			ctx = controller.Began(ctx)
 			continue
 		}
-		c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier)
+		size := c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier, who.hold)
+		c.server.answers.note(c.uuid, r, size)
 		return
 	}
 }
@@ -267,16 +294,12 @@ func (c *conn) barrier(ctx context.Context, outcome error) error {
 	return c.server.barrier(ctx)
 }
 
-// reply sends the outcome of a request, once all it depends on is on disk. An error depends on
-// what was read as much as a result does.
-func (c *conn) reply(ctx context.Context, request uint64, doing string, result any, err error) {
-	c.answer(request, doing, result, err, c.barrier(ctx, err))
-}
-
-// answer is reply after the barrier. barrier is the error of that, or nil.
-func (c *conn) answer(request uint64, doing string, result any, err, barrier error) {
+// answer sends the outcome of a request, after the barrier: all it depends on is on disk. An error
+// depends on what was read as much as a result does. barrier is the error of that, or nil. It returns the
+// size of the answer, which h holds too.
+func (c *conn) answer(request uint64, doing string, result any, err, barrier error, h *hold) (size int64) {
 	if c.ctx.Err() != nil {
-		return // no one is there to read it
+		return 0 // no one is there to read it
 	}
 	if barrier != nil {
 		err = fmt.Errorf("cannot pass the barrier: %w", barrier)
@@ -290,12 +313,16 @@ func (c *conn) answer(request uint64, doing string, result any, err, barrier err
 	if err != nil {
 		if frame, err = params.EncodeFailure(request, c.server.wireError(c.String()+": "+doing, err)); err != nil {
 			c.cancel(err)
-			return
+			return 0
 		}
 	}
+	size = int64(len(frame))
+	h.force(size)
+	h.idle()
 	if err := c.send(frame); err != nil {
 		c.cancel(err)
 	}
+	return size
 }
 
 // send writes a frame. It gives up on a client that does not read.
@@ -343,7 +370,7 @@ func (c *conn) closeSocket() {
 		c.refuse(websocket.ClosePolicyViolation, cause.Error())
 	case errors.Is(cause, errRevoked):
 		c.refuse(params.CloseRevoked, cause.Error())
-	case errors.Is(cause, errCrowded), errors.Is(cause, errUnsure):
+	case errors.Is(cause, errCrowded), errors.Is(cause, errUnsure), errors.Is(cause, errMemory):
 		c.refuse(websocket.CloseTryAgainLater, cause.Error())
 	case errors.Is(cause, errBye), errors.Is(cause, errNoModel):
 		c.refuse(websocket.CloseGoingAway, cause.Error())

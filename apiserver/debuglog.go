@@ -36,8 +36,17 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return nil // the upgrader has answered
 	}
-	ctx, done := s.streaming(r, ws, v, reader)
+	ctx, done, end := s.streaming(r, ws, v, reader)
 	defer done()
+	h := s.hold(v.model.UUID(), v.identity, end)
+	defer h.close()
+	q.Keep = func(bytes int64) error {
+		if bytes < 0 {
+			h.force(bytes)
+			return nil
+		}
+		return h.grow(ctx, bytes)
+	}
 	send := func(v any) error {
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -51,12 +60,18 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	if err := send(params.ErrorResult{}); err != nil {
 		return nil
 	}
-	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m entity.LogMessage) error { return send(m) })
+	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m entity.LogMessage) error {
+		h.idle() // if the client is slow, what it has yet to read can be needed for others
+		defer h.busy()
+		return send(m)
+	})
 	if ctx.Err() != nil {
 		return nil // the socket ends with it
 	}
 	code, why := websocket.CloseNormalClosure, ""
-	if err != nil {
+	if errors.Is(err, entity.Unavailable) {
+		code, why = websocket.CloseTryAgainLater, err.Error()
+	} else if err != nil {
 		logger.Debugf("%s@%s: debug-log: %v", v.tag, r.RemoteAddr, err)
 		code, why = websocket.CloseInternalServerErr, params.Internal
 	}
@@ -125,7 +140,6 @@ func (s *Server) receiveLog(ctx context.Context, v *visitor, ws *websocket.Conn,
 	defer context.AfterFunc(ctx, closing)()
 	ping := s.pinging(ctx, ws, func(time.Time) {})
 	defer ping.Stop()
-	ws.SetReadLimit(maxLogFrame)
 	alive := func(string) error { return ws.SetReadDeadline(time.Now().Add(s.limits.Silence)) }
 	ws.SetPongHandler(alive)
 	if err := ws.WriteMessage(websocket.TextMessage, []byte("{}")); err != nil {
@@ -135,19 +149,34 @@ func (s *Server) receiveLog(ctx context.Context, v *visitor, ws *websocket.Conn,
 		if err := alive(""); err != nil {
 			return
 		}
-		var record params.LogRecord
-		if err := ws.ReadJSON(&record); err != nil {
-			return
-		}
-		err := s.config.Logs.Append(v.model.UUID(), entity.LogMessage{
-			Entity: v.tag.String(), Timestamp: record.Time, Severity: record.Level,
-			Module: record.Module, Location: record.Location, Message: record.Message,
-		})
-		if err != nil {
-			logger.Warningf("%s@%s: %v", v.tag, from, err)
+		if err := s.receiveRecord(ctx, v, ws, from, cancel); err != nil {
 			return
 		}
 	}
+}
+
+// receiveRecord receives one line of an agent's log, for which there must be memory.
+func (s *Server) receiveRecord(
+	ctx context.Context, v *visitor, ws *websocket.Conn, from string, end context.CancelCauseFunc,
+) error {
+	h := s.hold(v.model.UUID(), v.identity, end)
+	defer h.close()
+	_, frame, err := readFrame(ctx, ws, h, maxLogFrame)
+	if err != nil {
+		return err
+	}
+	var record params.LogRecord
+	if err := json.Unmarshal(frame, &record); err != nil {
+		return err
+	}
+	err = s.config.Logs.Append(v.model.UUID(), entity.LogMessage{
+		Entity: v.tag.String(), Timestamp: record.Time, Severity: record.Level,
+		Module: record.Module, Location: record.Location, Message: record.Message,
+	})
+	if err != nil {
+		logger.Warningf("%s@%s: %v", v.tag, from, err)
+	}
+	return err
 }
 
 // closeStream closes a websocket that only streams. It tells the client if its right to the
@@ -162,10 +191,10 @@ func closeStream(ctx context.Context, ws *websocket.Conn) {
 
 // streaming returns a context for a websocket whose client only listens. It ends when the
 // client leaves or has none of the roles any more, or when the server stops. done ends it and
-// closes the socket.
+// closes the socket; end ends it for a reason.
 func (s *Server) streaming(
 	r *http.Request, ws *websocket.Conn, v *visitor, who roles,
-) (ctx context.Context, done func()) {
+) (ctx context.Context, done func(), end context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
 	leave := s.ending.join(s, v.model, v.identity, cancel)
 	closing := sync.OnceFunc(func() { closeStream(ctx, ws) })
@@ -204,5 +233,5 @@ func (s *Server) streaming(
 		closing()
 		<-reading
 		<-following
-	}
+	}, cancel
 }

@@ -4,10 +4,13 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"time"
 )
 
 // A door lets connections in from the network. Those that have not logged in, its guests,
@@ -19,6 +22,7 @@ type door struct {
 
 	mu     sync.Mutex
 	guests int
+	said   time.Time // when the log last said that there are too few files
 	from   map[string]*guests
 }
 
@@ -81,22 +85,45 @@ func (d *door) enter(g *guest) bool {
 	} else if d.guests >= d.max {
 		victim, room = d.largest().oldest(), false
 	}
-	var put func()
-	if victim != nil {
-		put = victim.put
-		d.remove(victim)
-	}
+	end := d.out(victim)
 	if room = room || victim != nil; room {
 		d.add(g)
 	}
 	d.mu.Unlock()
-	if victim != nil && put == nil {
-		put = func() { victim.Conn.Close() }
-	}
-	if put != nil {
-		put()
-	}
+	end()
 	return room
+}
+
+// noFilesEvery is how often the log says that there are too few files.
+const noFilesEvery = time.Minute
+
+// noFiles makes room when no connection can be accepted, since the process has all the files open that it
+// can have: the guest ends that would have to go next.
+func (d *door) noFiles(err error) {
+	d.mu.Lock()
+	end := d.out(d.largest().oldest())
+	now := time.Now()
+	say := now.Sub(d.said) >= noFilesEvery
+	if say {
+		d.said = now
+	}
+	d.mu.Unlock()
+	if say {
+		logger.Errorf("no connection can be accepted: %v; raise the limit of the controller's user (ulimit -Hn)", err)
+	}
+	end()
+}
+
+// out removes a guest, if it is not nil, and returns what ends it. The caller holds d.mu, and calls that later.
+func (d *door) out(g *guest) (end func()) {
+	if g == nil {
+		return func() {}
+	}
+	d.remove(g)
+	if g.put != nil {
+		return g.put
+	}
+	return func() { g.Conn.Close() }
 }
 
 // largest returns the guests of the address with the most waiting guests.
@@ -213,8 +240,11 @@ type doorListener struct {
 func (l *doorListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			l.door.noFiles(err)
+		}
 		if err != nil {
-			return nil, err
+			return nil, err // net/http tries again, after pauses of up to a second if the error may pass
 		}
 		g := &guest{Conn: c, door: l.door, source: sourceOf(c.RemoteAddr().String())}
 		if l.door.enter(g) {

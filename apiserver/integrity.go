@@ -37,6 +37,11 @@ func checkModel(ctx context.Context, c *caller, p params.Entity, repair bool) (p
 		}
 	}
 	found, err := st.Check(ctx, repair)
+	if err == nil {
+		var lost []entity.Finding
+		lost, err = c.server.checkAttachments(ctx, st, repair)
+		found = append(found, lost...)
+	}
 	return params.FindingsOf(found), err
 }
 

@@ -72,10 +72,14 @@ func sshClientPublicKeys(ctx context.Context, c *caller, p params.Entities) (par
 	for _, e := range p.Entities {
 		var result params.SSHPublicKeysResult
 		keys, err := c.hostKeys(ctx, e.Tag.Tag)
-		if err != nil {
+		if err == nil {
+			err = c.keep(ctx, keys)
+		}
+		if err == nil {
+			result.PublicKeys = keys
+		} else {
 			result.Error = c.server.wireError(c.conn.String()+": PublicKeys", err)
 		}
-		result.PublicKeys = keys
 		results = append(results, result)
 	}
 	return params.SSHPublicKeysResults{Results: results}, nil

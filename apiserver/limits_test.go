@@ -49,8 +49,8 @@ func TestLimitsOfAgentsRequests(t *testing.T) {
 		value         any
 		want          string
 	}{
-		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", strings.Repeat("x", 15_900_000), nil),
-			"status message: 15900000 bytes, the limit is 16384"},
+		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", strings.Repeat("x", 7_900_000), nil),
+			"status message: 7900000 bytes, the limit is 16384"},
 		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "a\x00b", nil),
 			"status message: it holds a NUL character"},
 		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "", map[string]any{"a\x00\x10b": "x"}),

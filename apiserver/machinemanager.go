@@ -12,6 +12,9 @@ import (
 func machineManagerAddMachines(
 	ctx context.Context, c *caller, p params.AddMachines,
 ) (params.AddMachinesResults, error) {
+	if err := entity.CheckAtOnce("machines", len(p.MachineParams)); err != nil {
+		return params.AddMachinesResults{}, err
+	}
 	results := make([]params.AddMachinesResult, 0, len(p.MachineParams))
 	for _, one := range p.MachineParams {
 		id, warnings, err := addMachine(ctx, c, one)

@@ -3,17 +3,61 @@ package apiserver
 import (
 	"sync"
 
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
-// members counts the connections that have logged in, by user or agent. The controller's own
-// have no limit.
+// members counts the connections that have logged in, by user or agent, and their watches. The
+// controller's own have no limit. For each kind of members some are reserved: however many of one kind come, there is
+// room for some of the others.
 type members struct {
-	max, ofUser, ofAgent int
+	max, reserved, ofUser, ofAgent int
+	maxWatches                     int // of one user or agent
 
-	mu  sync.Mutex
-	all int
-	of  map[member]int
+	mu      sync.Mutex
+	all     int
+	of      map[member]int
+	watches map[member]int
+	ofKinds [kinds]int
+}
+
+// A memberKind is one of the kinds of members that have reserves.
+type memberKind int
+
+const (
+	superusers memberKind = iota
+	otherUsers
+	machineAgents
+	unitAgents
+	kinds
+)
+
+// String returns the kind for errors.
+func (k memberKind) String() string {
+	return [kinds]string{"superusers", "users", "the agents of machines", "the agents of units"}[k]
+}
+
+func kindOf(id identity) memberKind {
+	switch {
+	case id.controllerAccess == controller.AccessSuperuser:
+		return superusers
+	case id.tag.Kind == entity.KindUser:
+		return otherUsers
+	case id.tag.Kind == entity.KindMachine:
+		return machineAgents
+	}
+	return unitAgents
+}
+
+// full reports whether there is no room for one more of a kind: what is left is reserved for others.
+func (m *members) full(kind memberKind) bool {
+	left := m.max - m.all
+	for other, n := range m.ofKinds {
+		if memberKind(other) != kind {
+			left -= max(0, m.reserved-n)
+		}
+	}
+	return left <= 0
 }
 
 // A member is a user, or an agent of a model.
@@ -22,16 +66,25 @@ type member struct {
 	tag   entity.Tag
 }
 
+// memberOf returns as what an identity counts at a model ("" for the controller's own path).
+func memberOf(model string, id identity) member {
+	if id.tag.Kind == entity.KindUser {
+		model = ""
+	}
+	return member{model, id.tag}
+}
+
 // enter counts a connection until leave is called. It returns Unavailable if there are too
 // many.
 func (m *members) enter(model string, id identity) (leave func(), err error) {
 	if id.roles&controllerAgent != 0 {
 		return func() {}, nil
 	}
-	who, limit := member{model, id.tag}, m.ofAgent
+	who, limit := memberOf(model, id), m.ofAgent
 	if id.tag.Kind == entity.KindUser {
-		who.model, limit = "", m.ofUser
+		limit = m.ofUser
 	}
+	kind := kindOf(id)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -39,20 +92,48 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
 			"%s has %d connections to the controller, which is all it may have", id.tag, limit),
 			"Close some of them, and try again.")
-	case m.all >= m.max:
-		return nil, entity.Errorf(entity.Unavailable, "the controller has all the connections it can have; try again")
-	}
-	if m.of == nil {
-		m.of = map[member]int{}
+	case m.full(kind):
+		return nil, entity.Errorf(entity.Unavailable, "the controller has all the connections it can have for %s; try again",
+			kind)
 	}
 	m.all++
-	m.of[who]++
+	m.ofKinds[kind]++
+	return m.count(&m.of, who, func() {
+		m.all--
+		m.ofKinds[kind]--
+	}), nil
+}
+
+// watch counts a watch until leave is called. It returns Unavailable if its user or agent has too
+// many, on all of its connections together.
+func (m *members) watch(model string, id identity) (leave func(), err error) {
+	if id.roles&controllerAgent != 0 {
+		return func() {}, nil
+	}
+	who := memberOf(model, id)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.watches[who] >= m.maxWatches {
+		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
+			"%s has %d watchers on its connections to the controller, which is all it may have", id.tag, m.maxWatches),
+			"Stop some of them, and try again.")
+	}
+	return m.count(&m.watches, who, func() {}), nil
+}
+
+// count counts one more of a member, until what it returns is called; that also calls leave. The caller
+// holds m.mu.
+func (m *members) count(of *map[member]int, who member, leave func()) (end func()) {
+	if *of == nil {
+		*of = map[member]int{}
+	}
+	(*of)[who]++
 	return sync.OnceFunc(func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.all--
-		if m.of[who]--; m.of[who] == 0 {
-			delete(m.of, who)
+		leave()
+		if (*of)[who]--; (*of)[who] == 0 {
+			delete(*of, who)
 		}
-	}), nil
+	})
 }

@@ -246,7 +246,11 @@ func modelManagerDumpModels(ctx context.Context, c *caller, p params.DumpModelsR
 		if err == nil {
 			result.Result, err = st.Dump(ctx)
 		}
+		if err == nil {
+			err = c.keep(ctx, result.Result)
+		}
 		if err != nil {
+			result.Result = nil
 			result.Error = c.server.wireError(c.conn.String()+": DumpModelsDB", err)
 		}
 		results.Results = append(results.Results, result)

@@ -1,7 +1,9 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -299,20 +301,41 @@ func (p *presence) watch(ctx context.Context, model string, changes <-chan struc
 	return out
 }
 
+// halted returns what keeps the agents of machines from coming back: their instances are missing or
+// stopped.
+func halted(machines []entity.MachineStatus) map[string]string {
+	halted := map[string]string{}
+	for _, m := range machines {
+		if s := m.InstanceStatus.Status; s == entity.StatusMissing || s == entity.StatusStopped {
+			halted[m.ID] = fmt.Sprintf("instance %s is %s", m.InstanceID, s)
+		}
+	}
+	return halted
+}
+
 // mark marks lost agents in a status, and says which programs each agent runs and whether it is to run
 // those that are wanted instead. This is done here, so that all clients show the same.
 func (p *presence) mark(status *entity.ModelStatus, wanted entity.Programs) {
 	model := status.Model.UUID
+	halted := halted(status.AllMachines())
+	lost := func(tag entity.Tag, machine string) (since time.Time, message string, lost bool) {
+		since, lost = p.lost(model, tag)
+		if message = halted[machine]; message != "" && !lost {
+			away, silent := p.away(model, tag)
+			since, lost = away, !away.IsZero() && !silent
+		}
+		return since, cmp.Or(message, agentLost), lost
+	}
 	var machines func([]entity.MachineStatus)
 	machines = func(list []entity.MachineStatus) {
 		for i := range list {
 			m := &list[i]
 			// A machine that has never started is pending, and a Dead one has no agent.
-			if since, lost := p.lost(model, entity.MachineTag(m.ID)); lost && m.Life != entity.Dead &&
+			if since, message, lost := lost(entity.MachineTag(m.ID), m.ID); lost && m.Life != entity.Dead &&
 				m.Status.Status == entity.StatusStarted {
-				m.Status = entity.Status{Status: entity.StatusDown, Message: agentLost, Since: since}
+				m.Status = entity.Status{Status: entity.StatusDown, Message: message, Since: since}
 			}
-			p.markPrograms(model, entity.MachineTag(m.ID), wanted, &m.AgentVersion, &m.Status, entity.StatusStarted)
+			p.markPrograms(model, entity.MachineTag(m.ID), wanted, &m.AgentVersion, &m.AgentCommit, &m.Status, entity.StatusStarted)
 			machines(m.Containers)
 		}
 	}
@@ -321,9 +344,9 @@ func (p *presence) mark(status *entity.ModelStatus, wanted entity.Programs) {
 	units = func(list []entity.UnitStatus) {
 		for i := range list {
 			u := &list[i]
-			if since, lost := p.lost(model, entity.UnitTag(u.Name)); lost && u.Life != entity.Dead &&
+			if since, message, lost := lost(entity.UnitTag(u.Name), u.Machine); lost && u.Life != entity.Dead &&
 				u.Agent.Status != entity.StatusAllocating {
-				u.Agent = entity.Status{Status: entity.StatusLost, Message: agentLost, Since: since}
+				u.Agent = entity.Status{Status: entity.StatusLost, Message: message, Since: since}
 				if u.Workload.Status != entity.StatusError && u.Workload.Status != entity.StatusTerminated {
 					u.Workload = entity.Status{
 						Status: entity.StatusUnknown, Since: since,
@@ -331,7 +354,7 @@ func (p *presence) mark(status *entity.ModelStatus, wanted entity.Programs) {
 					}
 				}
 			}
-			p.markPrograms(model, entity.UnitTag(u.Name), wanted, &u.AgentVersion, &u.Agent, entity.StatusIdle)
+			p.markPrograms(model, entity.UnitTag(u.Name), wanted, &u.AgentVersion, &u.AgentCommit, &u.Agent, entity.StatusIdle)
 			units(u.Subordinates)
 		}
 	}
@@ -343,10 +366,10 @@ func (p *presence) mark(status *entity.ModelStatus, wanted entity.Programs) {
 // markPrograms says which version an agent runs. If its status is the word for all is well, and has no
 // message, it says that the agent has yet to be upgraded, or why it can't be.
 func (p *presence) markPrograms(
-	model string, tag entity.Tag, wanted entity.Programs, version *string, status *entity.Status, well entity.StatusWord,
+	model string, tag entity.Tag, wanted entity.Programs, version, commit *string, status *entity.Status, well entity.StatusWord,
 ) {
 	runs, failed := p.programs(model, tag)
-	*version = runs.Version
+	*version, *commit = runs.Version, runs.Commit
 	if runs.Version == "" || wanted.SHA256 == "" || runs.Are(wanted) || status.Status != well || status.Message != "" {
 		return
 	}

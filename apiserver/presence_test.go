@@ -92,6 +92,49 @@ func TestPresence(t *testing.T) {
 	}
 }
 
+// Agents on an instance that does not run are lost at once, not after lostAfter. Those that are
+// connected are there, whatever the cloud says.
+func TestAgentsOfAHaltedInstanceAreLostAtOnce(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[entity.StatusWord]string{
+		"running":            "started idle active",
+		entity.StatusStopped: "down: instance i-0 is stopped lost: instance i-0 is stopped unknown",
+		entity.StatusMissing: "down: instance i-0 is missing lost: instance i-0 is missing unknown",
+	} {
+		p := newPresence(time.Now)
+		said := func() string {
+			status := &entity.ModelStatus{
+				Model: entity.ModelHeader{UUID: "m"},
+				Machines: []entity.MachineStatus{{ID: "0", Status: entity.Status{Status: entity.StatusStarted}, InstanceID: "i-0",
+					InstanceStatus: entity.Status{Status: word}}},
+				Services: []entity.ServiceStatus{{Units: []entity.UnitStatus{{Name: "a/0", Machine: "0",
+					Agent: entity.Status{Status: entity.StatusIdle}, Workload: entity.Status{Status: entity.StatusActive}}}}},
+			}
+			p.mark(status, entity.Programs{})
+			u := status.Services[0].Units[0]
+			text := ""
+			for _, s := range []entity.Status{status.Machines[0].Status, u.Agent} {
+				text += string(s.Status)
+				if s.Message != "" {
+					text += ": " + s.Message
+				}
+				text += " "
+			}
+			return text + string(u.Workload.Status)
+		}
+		leaveMachine := p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
+		leaveUnit := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		if got, want := said(), "started idle active"; got != want {
+			t.Errorf("%s, connected: %s, want %s", word, got, want)
+		}
+		leaveMachine()
+		leaveUnit()
+		if got := said(); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
+		}
+	}
+}
+
 // A watch of a model's status fires when an agent is lost and when it comes back, neither of
 // which changes a document.
 func TestPresenceWatch(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"juju/apiserver/params"
@@ -45,6 +46,13 @@ type caller struct {
 	request uint64       // the request's id
 	id      string       // the request's watcher, for Next and Stop
 	who     roles        // all who may call the method
+	hold    *hold        // the memory of the request
+}
+
+// keep makes room for a part of the result. Methods that answer for each entry of a list use it: a
+// short list can have a long answer.
+func (c *caller) keep(ctx context.Context, part any) error {
+	return c.hold.grow(ctx, sizeOf(reflect.ValueOf(part), 0))
 }
 
 // A handler calls a method's function.

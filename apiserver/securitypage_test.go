@@ -18,20 +18,29 @@ var update = flag.Bool("update", false, "write the tables of doc/security.md ane
 // limitRows describes the fields of Limits: what each limits, and what happens beyond. The %s in
 // value stand for the fields' values, in order.
 var limitRows = []struct{ fields, what, value, beyond string }{
-	{"Strangers", "connections without a login", "%s, or a quarter of the files that the process may open",
+	{"Strangers", "connections without a login",
+		"%s, or a quarter of the files that the process may open, less a quarter (32 to 1024) for itself",
 		"the oldest goes, of the address with the most"},
-	{"StrangersFrom", "… from one address (IPv6: a /64)", "%s, or an eighth of the files", "that address's oldest goes"},
+	{"StrangersFrom", "… from one address (IPv6: a /64)", "%s, or an eighth of these files", "that address's oldest goes"},
 	{"LoginTime Logins", "time until the login; failed logins", "%s; %s", "the connection ends"},
-	{"Members", "connections with a login", "%s, or half the files", "told to try again"},
-	{"UserConns AgentConns", "… of one user; of one agent", "%s; %s", "told to try again"},
+	{"Members", "connections with a login", "%s, or three quarters of these files", "told to try again"},
+	{"Reserved", "… kept for each of superusers, other users, agents of machines, agents of units",
+		"%s, or an eighth of all with a login", "–"},
+	{"UserConns AgentConns", "… of one user; of one agent",
+		"%s, or an eighth of all, at least 8; %s, or a sixteenth, at least 8", "told to try again"},
 	{"AgentLogins AgentWait", "agents' logins at once; their time in line", "%s; %s", "told to try again"},
 	{"UserLogins UserQueue UserWait", "users' slow hashes at once; logins in line for one; their time there",
 		"half the CPUs, at least 1 and at most 4; %s; %s", "told to try again"},
-	{"Frame LoginFrame", "a request; one before the login", "%s; %s", "the connection ends"},
+	{"Frame AgentFrame LoginFrame", "a request of a user; of an agent; before the login", "%s; %s; %s", "the connection ends"},
+	{"Values", "values in a request's JSON", "%s", "refused"},
+	{"Memory MemoryWait", "memory of all requests and answers; wait for some",
+		"a quarter of what the process may use, at least 128 MiB and at most %s; %s", "told to try again"},
+	{"MemoryShare MemoryGrace", "… of one user or agent with several requests; a slow client while others wait",
+		"an eighth of that, at most %s; %s", "waits; the connection of the one who holds the most ends"},
 	{"Requests RequestTime", "requests of a connection at once; time for each", "%s; %s",
 		"more are read when one is done; took too long"},
 	{"CloudTime", "a cloud's answers to one request", "%s", "told to try again, and nothing is written"},
-	{"Watches", "watches of a connection", "%s", "refused"},
+	{"Watches MemberWatches", "watches of a connection; of one user or agent", "%s; %s", "refused"},
 	{"PingEvery Silence WriteTime", "time between pings; of silence; until a frame is read", "%s; %s; %s",
 		"the connection ends"},
 	{"Charm Resource Programs UploadTime",
@@ -84,7 +93,7 @@ func valuesTable() string {
 }
 
 func limitsTable(t *testing.T) string {
-	limits := reflect.ValueOf(limitsFor(math.MaxInt32))
+	limits := reflect.ValueOf(limitsFor(math.MaxInt32, math.MaxInt64))
 	missing := map[string]bool{}
 	for i := range limits.NumField() {
 		missing[limits.Type().Field(i).Name] = true

@@ -28,6 +28,7 @@ type Config struct {
 	TLS         *tls.Config     // see TLSConfig
 	Logs        *logs.Store     // for agents' logs
 	Version     string          // of this program, for clients to compare with theirs
+	Commit      string          // that it was built from, for people; "" if that is not known
 	Addresses   func() []string // "host:port" at which clients reach the API, the best first
 	TempDir     string          // for uploads in progress, and nothing else; os.TempDir if empty
 	Limits      Limits          // DefaultLimits if zero
@@ -65,6 +66,8 @@ type Server struct {
 	failures        failures
 	presence        *presence
 	ending          endings
+	budget          *budget
+	answers         answers
 
 	stopping sync.RWMutex // held for writing once, so that nothing enters any more
 	stopped  bool
@@ -75,17 +78,23 @@ type Server struct {
 func New(ctx context.Context, config Config) (*Server, error) {
 	if config.Limits == (Limits{}) {
 		config.Limits = DefaultLimits()
+		if files := openFiles(); files < fewFiles {
+			logger.Warningf("the controller can have only %d files open, and so at most %d connections of users and "+
+				"agents; raise the limit of its user (ulimit -Hn)", files, config.Limits.Members)
+		}
 	}
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
 		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
 		agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
-		hashing:  newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
-		door:     newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
-		members:  members{max: config.Limits.Members, ofUser: config.Limits.UserConns, ofAgent: config.Limits.AgentConns},
+		hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
+		door:    newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
+		members: members{max: config.Limits.Members, reserved: config.Limits.Reserved, ofUser: config.Limits.UserConns,
+			ofAgent: config.Limits.AgentConns, maxWatches: config.Limits.MemberWatches},
 		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
 	}
 	s.presence = newPresence(time.Now)
+	s.budget = newBudget(&s.limits)
 	s.uploads = newUploads(&s.limits)
 	models, err := s.controller.Models(ctx)
 	if err != nil {

@@ -14,6 +14,9 @@ func clientStatusHistory(
 	results := make([]params.StatusHistoryResult, 0, len(p.Requests))
 	for _, request := range p.Requests {
 		past, err := statusHistory(ctx, c, request)
+		if err == nil {
+			err = c.keep(ctx, past)
+		}
 		if err != nil {
 			results = append(results, params.StatusHistoryResult{Error: c.server.wireError(c.conn.String()+": StatusHistory",
 				err)})

@@ -147,6 +147,9 @@ func storageListPools(
 			}
 			pools = append(pools, params.StoragePoolOf(pool))
 		}
+		if err := c.keep(ctx, pools); err != nil {
+			return params.StoragePoolsResults{}, err
+		}
 		results.Results = append(results.Results, params.StoragePoolsResult{Pools: pools})
 	}
 	return results, nil

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"net/http"
+	"regexp"
 
 	"juju/apiserver/params"
 	"juju/state/controller"
@@ -150,7 +151,7 @@ func (s *Server) recordPrograms(ctx context.Context) error {
 
 // offered returns the programs that agents can have of this controller.
 func (s *Server) offered() entity.Programs {
-	p := entity.Programs{Version: s.config.Version}
+	p := entity.Programs{Version: s.config.Version, Commit: s.config.Commit}
 	if s.config.Programs != nil {
 		p.SHA256 = s.config.Programs.SHA256
 	}
@@ -161,7 +162,7 @@ func upgradeModel(
 	ctx context.Context, c *caller, row controller.ModelRow, p params.UpgradeModelParams,
 ) (params.UpgradeModelResult, error) {
 	offered := c.server.offered()
-	result := params.UpgradeModelResult{ChosenVersion: offered.Version}
+	result := params.UpgradeModelResult{ChosenVersion: offered.Version, Commit: offered.Commit}
 	st, err := c.server.controller.Model(ctx, row.UUID)
 	if err != nil {
 		return result, err
@@ -181,14 +182,14 @@ func upgradeModel(
 			return result, err
 		}
 	}
-	if now == offered {
+	if now.Same(offered) {
 		result.Error = params.ToError(entity.Errorf(entity.AlreadyExists, "no upgrades available"))
 		return result, nil
 	}
 	if p.DryRun {
 		return result, nil
 	}
-	logger.Infof("%s upgrades model %q to version %s", c.conn, row.Name, offered.Version)
+	logger.Infof("%s upgrades model %q to version %s", c.conn, row.Name, offered.Build())
 	return result, st.Settings().SetPrograms(ctx, offered)
 }
 
@@ -227,10 +228,17 @@ func (c *caller) setUpgradeError(_ context.Context, agent entity.Tag, text strin
 	return nil
 }
 
+// shaPattern is a SHA-256, or the beginning of one, or nothing.
+var shaPattern = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
+
+// commitPattern is what agent.BuiltFrom returns.
+var commitPattern = regexp.MustCompile(`^([0-9a-f]{1,64}(-dirty)?)?$`)
+
 // programsOf returns the programs that an agent reports with its login, if they can be.
 func programsOf(p params.LoginRequest) entity.Programs {
-	if _, err := entity.CompareVersions(p.ClientVersion, p.ClientVersion); err != nil || len(p.SHA256) > 64 {
+	_, err := entity.CompareVersions(p.ClientVersion, p.ClientVersion)
+	if err != nil || !shaPattern.MatchString(p.SHA256) || !commitPattern.MatchString(p.Commit) {
 		return entity.Programs{}
 	}
-	return entity.Programs{Version: p.ClientVersion, SHA256: p.SHA256}
+	return entity.Programs{Version: p.ClientVersion, SHA256: p.SHA256, Commit: p.Commit}
 }

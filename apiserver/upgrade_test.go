@@ -44,6 +44,7 @@ func upgradeWorld(t *testing.T) (*world, *fakeUpgrades) {
 	f := &fakeUpgrades{t: t, installed: map[entity.Programs]string{}}
 	w := newWorld(t, func(c *Config) {
 		c.Upgrades, c.Programs = f, &Programs{Path: filepath.Join(t.TempDir(), "none"), SHA256: runs.SHA256}
+		c.Commit = "c0ffee"
 		c.Limits = DefaultLimits()
 		c.Limits.Programs = 100
 	})
@@ -96,14 +97,14 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 	if _, err := root.UpgradeModel(ctx, own, older, false); err == nil || err.Error() != refused {
 		t.Errorf("a downgrade: %v", err)
 	}
-	if version, err := root.UpgradeModel(ctx, own, newer, true); version != "1.3.0" || err != nil || len(f.switched) > 0 {
-		t.Errorf("a dry run: %s, %v, %v", version, err, f.switched)
+	if to, err := root.UpgradeModel(ctx, own, newer, true); to.Version != "1.3.0" || err != nil || len(f.switched) > 0 {
+		t.Errorf("a dry run: %v, %v, %v", to, err, f.switched)
 	}
 	if len(f.installed) != 1 || f.installed[newer] != "programs" {
 		t.Errorf("installed are %q", f.installed)
 	}
-	if version, err := root.UpgradeModel(ctx, own, newer, false); version != "1.3.0" || err != nil {
-		t.Errorf("%s, %v", version, err)
+	if to, err := root.UpgradeModel(ctx, own, newer, false); to.Version != "1.3.0" || err != nil {
+		t.Errorf("%v, %v", to, err)
 	}
 	if len(f.switched) != 1 || f.switched[0] != newer {
 		t.Errorf("switched to %v", f.switched)
@@ -128,8 +129,8 @@ func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
 	upgrade := func(version string, dryRun bool, want, says string) {
 		t.Helper()
 		got, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Programs{Version: version}, dryRun)
-		if says == "" && (got != want || err != nil) || says != "" && (err == nil || err.Error() != says) {
-			t.Errorf("to %q: %s, %v, want %s %s", version, got, err, want, says)
+		if says == "" && (got.Build() != want || err != nil) || says != "" && (err == nil || err.Error() != says) {
+			t.Errorf("to %q: %v, %v, want %s %s", version, got, err, want, says)
 		}
 	}
 	upgrade("", false, "", "no upgrades available")
@@ -142,11 +143,11 @@ func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
 	upgrade("1.1.0", false, "", "cannot upgrade the model to 1.1.0: its version is 1.2.0, and a downgrade is not supported")
 	upgrade("1.2.1", false, "", "no matching agent versions available: the controller has 1.2.3")
 	upgrade("new", false, "", `invalid version "new"`)
-	upgrade("", true, "1.2.3", "")
+	upgrade("", true, "1.2.3 (c0ffee)", "")
 	if p, err := w.st.Settings().Programs(ctx); p != old || err != nil {
 		t.Errorf("after refusals and a dry run the model wants %v, %v", p, err)
 	}
-	upgrade("1.2.3", false, "1.2.3", "")
+	upgrade("1.2.3", false, "1.2.3 (c0ffee)", "")
 	if p, err := w.st.Settings().Programs(ctx); p != runs || err != nil {
 		t.Errorf("the model wants %v, %v", p, err)
 	}
@@ -186,11 +187,13 @@ func TestStatusShowsAgentsPrograms(t *testing.T) {
 		}
 		return w.dial(info)
 	}
-	old := entity.Programs{Version: "1.2.0", SHA256: strings.Repeat("34", 8)} // the beginning, as a directory's name
+	old := entity.Programs{Version: "1.2.0", Commit: "c0-dirty",
+		SHA256: strings.Repeat("34", 8)} // the beginning, as a directory's name
 	atM, atU := agent(m0, old), agent(u0, old)
 	user := w.dial(w.adminInfo(w.st.UUID()))
 	events, err := user.WatchStatus(ctx)
 	w.ok(err)
+	build := func(version, commit string) string { return entity.Programs{Version: version, Commit: commit}.Build() }
 	// wait waits until status shows this of the machine's agent and of the unit's.
 	wait := func(want string) {
 		t.Helper()
@@ -199,30 +202,33 @@ func TestStatusShowsAgentsPrograms(t *testing.T) {
 			status, err := user.Status(ctx)
 			w.ok(err)
 			m, u := status.Machines[0], status.Services[0].Units[0]
-			got := strings.Join([]string{m.AgentVersion, m.Status.Message, u.AgentVersion, u.Agent.Message}, "|")
+			got := strings.Join([]string{build(m.AgentVersion, m.AgentCommit), m.Status.Message,
+				build(u.AgentVersion, u.AgentCommit), u.Agent.Message}, "|")
 			if got == want {
 				return
 			}
 			t.Logf("status shows %s", got)
 		}
 	}
-	wait("1.2.0||1.2.0|")
+	wait("1.2.0 (c0-dirty)||1.2.0 (c0-dirty)|")
 	w.ok(w.st.Settings().SetPrograms(ctx, entity.Programs{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}))
-	wait("1.2.0||1.2.0|")
+	wait("1.2.0 (c0-dirty)||1.2.0 (c0-dirty)|")
 	w.ok(w.st.Settings().SetPrograms(ctx, runs))
-	wait("1.2.0|upgrade to 1.2.3 is pending|1.2.0|upgrade to 1.2.3 is pending")
+	wait("1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending|1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
 	w.ok(client.AgentFacade{Caller: atM}.SetUpgradeError(ctx, m0, "upgrade to 1.2.3 failed: no such luck"))
-	wait("1.2.0|upgrade to 1.2.3 failed: no such luck|1.2.0|upgrade to 1.2.3 is pending")
+	wait("1.2.0 (c0-dirty)|upgrade to 1.2.3 failed: no such luck|1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
 	if p, err := (client.AgentFacade{Caller: atM}).Programs(ctx, m0); p != runs || err != nil {
 		t.Errorf("the agent is to run %v, %v", p, err)
 	}
 	atM.Close()
 	agent(m0, runs)
-	wait("1.2.3||1.2.0|upgrade to 1.2.3 is pending")
+	wait("1.2.3||1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
 	atU.Close()
 	agent(u0, entity.Programs{Version: "1.4.0"}) // newer than the model
 	wait("1.2.3||1.4.0|")
-	// What can't be a version is not shown.
+	// What can't be a version or a commit is not shown.
 	agent(m0, entity.Programs{Version: "none\n"})
 	wait("||1.4.0|")
+	agent(u0, entity.Programs{Version: "1.5.0", Commit: "none\n"})
+	wait("|||")
 }

@@ -182,6 +182,9 @@ func userManagerModelUserInfo(ctx context.Context, c *caller, p params.Entities)
 	results := params.ModelUserInfoResults{Results: []params.ModelUserInfoResult{}}
 	for _, e := range p.Entities {
 		infos, err := modelUsers(ctx, c, e.Tag)
+		if err == nil {
+			err = c.keep(ctx, infos)
+		}
 		if err != nil {
 			return params.ModelUserInfoResults{}, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -106,6 +107,21 @@ func TestAccessLevels(t *testing.T) {
 				t.Errorf("with %s and %s, %s: allowed %v, want %v (%v)", level.model, level.controller, name, got, want, err)
 			}
 		}
+	}
+}
+
+// A user who may not do something is told what that takes; a user who may do nothing is not.
+func TestDeniedUsersAreToldWhatItTakes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.addUser("bob")
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "read", ""))
+	c := w.dial(w.info(entity.UserTag("bob")))
+	_, err := c.Expose(t.Context(), "mysql")
+	want := fmt.Sprintf(`This needs "write" access to model %q; bob has "read". An administrator of the model can grant it: `+
+		"juju grant bob write %[1]s", w.st.Name())
+	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" || entity.Hint(err) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, entity.Hint(err), want)
 	}
 }
 

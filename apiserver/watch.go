@@ -49,15 +49,20 @@ var errLater = errors.New("later")
 
 // begin begins a watch, which lasts until it is stopped or the connection ends.
 func (w *watches) begin(who roles, open func(context.Context) (stream, error)) (params.WatcherID, error) {
+	leave, err := w.conn.server.members.watch(w.conn.uuid, w.conn.session.Load().identity)
+	if err != nil {
+		return params.WatcherID{}, err
+	}
+	ctx, stop := context.WithCancelCause(w.conn.ctx)
+	context.AfterFunc(ctx, leave)
 	w.mu.Lock()
 	if len(w.open) >= w.limit {
 		w.mu.Unlock()
+		stop(nil)
 		return params.WatcherID{}, entity.Errorf(entity.Invalid, "too many watchers on one connection")
 	}
 	w.last++
-	ow := &openWatch{id: strconv.Itoa(w.last), who: who}
-	ctx, stop := context.WithCancelCause(w.conn.ctx)
-	ow.stop = stop
+	ow := &openWatch{id: strconv.Itoa(w.last), who: who, stop: stop}
 	if w.open == nil {
 		w.open = map[string]*openWatch{}
 	}
@@ -92,7 +97,8 @@ func (w *watches) end(id string) bool {
 	}
 	ow.stop(errStopped())
 	if waiting != 0 {
-		w.conn.reply(w.conn.ctx, waiting, "Watcher.Next", nil, errStopped())
+		c := w.conn
+		c.answer(waiting, "Watcher.Next", nil, errStopped(), c.barrier(c.ctx, errStopped()), nil)
 	}
 	return true
 }
@@ -169,7 +175,7 @@ func (w *watches) wait() {
 		ow.request = 0
 		w.mu.Unlock()
 		if request != 0 { // else it was stopped meanwhile
-			w.conn.answer(request, "Watcher.Next", ow.stream.event(value), nil, w.barrier())
+			w.conn.answer(request, "Watcher.Next", ow.stream.event(value), nil, w.barrier(), nil)
 		}
 	}
 }

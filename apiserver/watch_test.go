@@ -152,6 +152,31 @@ func TestLimitOfWatches(t *testing.T) {
 	}
 }
 
+// One user, or one agent, can have a limited number of watches on all of its connections together.
+func TestLimitOfAMembersWatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.MemberWatches = 3 })).populate()
+	u0 := w.info(entity.UnitTag("mysql/0"))
+	watch := func(c *client.Conn) error {
+		_, err := client.UniterFacade{Caller: c}.WatchUnit(t.Context(), c.Tag())
+		return err
+	}
+	first, second := w.dial(u0), w.dial(u0)
+	for _, c := range []*client.Conn{first, first, second} {
+		if err := watch(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := watch(second); !errors.Is(err, entity.Unavailable) || !strings.HasPrefix(err.Error(), "unit-mysql-0 has 3 watchers") {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := watch(w.dial(w.info(entity.UnitTag("mysql/1")))); err != nil {
+		t.Errorf("another unit: %v", err)
+	}
+	first.Close()
+	eventually(t, "those of a closed connection are still counted", func() bool { return watch(second) == nil })
+}
+
 // eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()

@@ -68,15 +68,18 @@ func readArchive(ctx context.Context, l limits, open opening) (*Archive, error) 
 			}
 		}
 	}
-	if err := a.load(opener(t, files)); err != nil {
+	openFile := opener(t, files)
+	err = a.load(func(name string) (io.ReadCloser, error) {
+		f, err := openFile(name)
+		if target, ok := t.links[name]; ok && errors.Is(err, fs.ErrNotExist) {
+			err = linkToNothing(name, target)
+		}
+		return f, err
+	})
+	if err != nil {
 		return nil, withWhereItIs(err, a.tree)
 	}
-	for _, hook := range a.Meta.Hooks() {
-		at, err := a.tree.resolve("hooks/" + hook)
-		if mode, ok := a.tree.modes[at]; err == nil && ok && mode.IsRegular() {
-			a.Hooks = append(a.Hooks, hook)
-		}
-	}
+	a.findPrograms(a.tree.layout())
 	return a, nil
 }
 
@@ -258,7 +261,7 @@ func (a *Archive) expandTo(ctx context.Context, dir string) error {
 		return err
 	}
 	defer root.Close()
-	hooks := t.hookFiles(a.Meta)
+	programs := t.programFiles(&a.Charm)
 	for _, name := range t.names {
 		if err := makeDirs(root, path.Dir(name)); err != nil {
 			return err
@@ -271,7 +274,7 @@ func (a *Archive) expandTo(ctx context.Context, dir string) error {
 				err = root.Symlink(t.links[name], name)
 			}
 		default:
-			err = writeFile(root, name, perm(mode, hooks[name]), func(w io.Writer) error {
+			err = writeFile(root, name, perm(mode, programs[name]), func(w io.Writer) error {
 				return copyFile(ctx, w, files[name])
 			})
 		}

@@ -89,7 +89,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 		{"device", zipOf(t, metaItem, item{"d", fs.ModeDevice | fs.ModeCharDevice | 0o644, ""}), `file is a device: "d"`},
 		{"bad metadata", zipOf(t, item{"metadata.yaml", 0o644, "name: x"}),
 			"metadata.yaml:1: summary: expected string, got nothing"},
-		{"metadata by a link that leads nowhere", zipOf(t, link("metadata.yaml", "x")), "metadata.yaml: missing"},
+		{"metadata by a link that leads nowhere", zipOf(t, link("metadata.yaml", "x")), "metadata.yaml: it is a link to \"x\", which does not exist"},
 		{"config is a directory", zipOf(t, metaItem, item{"config.yaml/", fs.ModeDir | 0o755, ""}),
 			"config.yaml: not a regular file"},
 		{"config is a directory that is not named", zipOf(t, metaItem, item{"config.yaml/x", 0o644, ""}),

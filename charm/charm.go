@@ -18,6 +18,8 @@ const (
 	versionFile  = "version"
 	ignoreFile   = ".jujuignore"
 	dispatchFile = "dispatch"
+	hooksDir     = "hooks"
+	actionsDir   = "actions"
 	sourceFile   = "charmcraft.yaml" // charmcraft makes the others from it
 )
 
@@ -33,7 +35,12 @@ type Charm struct {
 	Version  string   // free text: the source it was built from, if known
 	Dispatch bool     // it has a file "dispatch", which is run for every hook
 	Hooks    []string // the hooks it has in hooks/, sorted
-	Ignored  []string // files it has that are not used; see Warnings
+
+	NotExecutable []string // paths of programs that are not executable; units get them as such
+	NoProgram     []string // actions without a program in actions/, nor dispatch, sorted
+	strays        noteList // warnings of files that look like programs and never run
+
+	Ignored []string // files it has that are not used; see Warnings
 }
 
 // load fills c from its files. open gets one of the names above, and returns fs.ErrNotExist for
@@ -88,7 +95,6 @@ func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 			c.Ignored = append(c.Ignored, file.name)
 		}
 	}
-	c.Dispatch = has(dispatchFile)
 	if data, err = readSmall(open, versionFile); err == nil {
 		c.Version = strings.ToValidUTF8(strings.TrimSpace(string(data)), "?")
 	}

@@ -81,10 +81,6 @@ func TestParseConfigRefuses(t *testing.T) {
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected int, got 2.5`},
 		{"int by nothing in quotes", "options:\n  t: {type: int, default: ''}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected int, got ""`},
-		{"string by a number", "options:\n  t: {type: string, default: 5}\n",
-			`config.yaml:2: options.t.default: invalid config default: option "t" expected string, got 5`},
-		{"string by a truth", "options:\n  t: {default: true}\n",
-			`config.yaml:2: options.t.default: invalid config default: option "t" expected string, got true`},
 		{"boolean by text", "options:\n  t: {type: boolean, default: 'yes'}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected boolean, got "yes"`},
 		{"float by digits in quotes", "options:\n  t: {type: float, default: '1.5'}\n",
@@ -110,6 +106,25 @@ func TestParseConfigRefuses(t *testing.T) {
 				t.Error("not an ErrInvalid")
 			}
 		})
+	}
+}
+
+// A string option's default and value are the text as it is written, whatever else YAML makes of
+// it; an unquoted null is none.
+func TestStringsAreAsWritten(t *testing.T) {
+	for _, written := range []string{"01182252", "0755", "0o7", "0x1F", "0b1", "1_000", "1:30", "190:20:30.15", "5", "2.50", "1e3", "+12", ".inf", ".nan",
+		"yes", "no", "On", "OFF", "y", "true", "False", "2012-04-26", "2001-12-14t21:59:43.10-05:00", "=", "9223372036854775808"} {
+		c := mustConfig(t, "options: {t: {type: string, default: "+written+"}, u: {default: '"+written+"'}}")
+		if c.Options["t"].Default != written || c.Options["u"].Default != written {
+			t.Errorf("default: %s is read as %q, quoted as %q", written, c.Options["t"].Default, c.Options["u"].Default)
+		}
+		got, err := c.ParseSettingsYAML([]byte("s: {t: "+written+"}"), "s")
+		checkSettings(t, got, err, map[string]any{"t": written}, "")
+	}
+	for _, none := range []string{"", "~", "null"} {
+		if c := mustConfig(t, "options: {t: {type: string, default: "+none+"}}"); c.Options["t"].Default != nil {
+			t.Errorf("default: %q is read as %q", none, c.Options["t"].Default)
+		}
 	}
 }
 
@@ -189,8 +204,10 @@ func TestParseSettingsYAML(t *testing.T) {
 		{about: "unknown", yaml: "blog:\n  nope: 1\n", err: `settings:2: blog.nope: unknown option "nope"`},
 		{about: "wrong type", yaml: "blog:\n  title: x\n  skill-level: x\n",
 			err: `settings:3: blog.skill-level: option "skill-level" expected int, got "x"`},
-		{about: "number for text", yaml: "blog:\n  title: 5\n",
-			err: `settings:2: blog.title: option "title" expected string, got 5`},
+		{about: "a list for text", yaml: "blog:\n  title: [a]\n",
+			err: `settings:2: blog.title: option "title" expected string, got ["a"]`},
+		{about: "a map for text", yaml: "blog:\n  title: {a: b}\n",
+			err: `settings:2: blog.title: option "title" expected string, got {"a":"b"}`},
 		{about: "no map", yaml: "blog: x\n", err: `settings:1: blog: expected map, got "x"`},
 	} {
 		t.Run(test.about, func(t *testing.T) {

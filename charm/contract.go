@@ -67,7 +67,11 @@ func parseAssumption(f field) (a Assumption, err error) {
 			return a, wrong
 		}
 		if a.Version, err = ParseVersion(words[2]); err != nil {
-			return a, f.errorf("%w", err)
+			// Unlike min-juju-version, this may be a major version alone: juju < 3.
+			var majorErr error
+			if a.Version, majorErr = ParseVersion(words[2] + ".0"); majorErr != nil {
+				return a, f.errorf("%w", err)
+			}
 		}
 		return a, nil
 	}
@@ -141,7 +145,8 @@ func indented(title string, lines []string) []string {
 // that is not here, or what gaps lists as refused.
 func (c *Charm) checkContract() error {
 	var errs []error
-	help := fmt.Sprintf("Charms get what Juju %s gives them, whatever the version of this program", Contract)
+	help := fmt.Sprintf("Charms get what Juju %s gives them, whatever the version of this program, and this charm wants "+
+		"another Juju: look for a release of it for Juju %d.%d", Contract, Contract.Major, Contract.Minor)
 	refuse := func(field, format string, args ...any) {
 		err := &helpError{fmt.Errorf(format, args...), help}
 		errs = append(errs, &FileError{File: metaFile, Field: field, Err: err})

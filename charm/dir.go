@@ -33,11 +33,22 @@ func ReadDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read charm in %q: %w", path, err)
 	}
-	for _, hook := range d.Meta.Hooks() {
-		if info, err := root.Stat("hooks/" + hook); err == nil && info.Mode().IsRegular() {
-			d.Hooks = append(d.Hooks, hook)
-		}
-	}
+	d.findPrograms(layout{
+		list: func(dir string) (names []string) {
+			entries, _ := fs.ReadDir(root.FS(), dir)
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+			return names
+		},
+		mode: func(name string) (fs.FileMode, bool) {
+			info, err := root.Stat(name)
+			if err != nil {
+				return 0, false
+			}
+			return info.Mode(), true
+		},
+	})
 	return d, nil
 }
 
@@ -48,6 +59,9 @@ func openRegular(root *os.Root, name string) (io.ReadCloser, error) {
 	if errors.Is(err, syscall.ENXIO) { // a socket
 		return nil, notRegular(name)
 	} else if err != nil {
+		if target, linkErr := root.Readlink(name); linkErr == nil {
+			err = linkError(name, target, err)
+		}
 		return nil, err
 	}
 	info, err := f.Stat()
@@ -59,6 +73,24 @@ func openRegular(root *os.Root, name string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// linkError says what is wrong with a file that is a link and can't be opened. One that leads
+// nowhere is no missing file, which charms may do without.
+func linkError(name, target string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return linkToNothing(name, target)
+	case errors.Is(err, syscall.ELOOP):
+		return &FileError{File: name, Err: fmt.Errorf("it is a link to %q, which leads in a circle", target)}
+	}
+	return &FileError{File: name, Err: contained(fmt.Errorf("it is a link to %q, which leads out of the charm", target))}
+}
+
+func linkToNothing(name, target string) error {
+	return &FileError{File: name, Err: fmt.Errorf("it is a link to %q, which does not exist", target)}
 }
 
 func notRegular(name string) error {
@@ -90,9 +122,9 @@ func (d *Dir) archiveTo(w io.Writer, l limits) error {
 		return &FileError{File: ignoreFile, Err: fmt.Errorf("leaves out %s", metaFile)}
 	}
 	z := zip.NewWriter(w)
-	hooks := t.hookFiles(d.Meta)
+	programs := t.programFiles(&d.Charm)
 	for _, name := range t.names {
-		if err := archiveFile(z, root, name, t, hooks[name]); err != nil {
+		if err := archiveFile(z, root, name, t, programs[name]); err != nil {
 			return err
 		}
 	}

@@ -363,6 +363,41 @@ func TestArchiveRefuses(t *testing.T) {
 			if !errors.Is(err, ErrInvalid) {
 				t.Error("not an ErrInvalid")
 			}
+			outside := strings.Contains(test.want, "out of charm") || strings.Contains(test.want, "is absolute")
+			if got := strings.Contains(Help(err), "A charm must contain its files"); got != outside {
+				t.Errorf("the help is %q", Help(err))
+			}
+		})
+	}
+}
+
+// A file of the charm that is a link to what the charm does not have is refused by name; a link to nothing is no
+// missing file.
+func TestReadDirRefusesLinks(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "metadata.yaml")
+	if err := os.WriteFile(out, []byte(blogMeta), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, target, want string
+		contained          bool // the error says that charms contain their files
+	}{
+		{"metadata.yaml", "../metadata.yaml", `it is a link to "../metadata.yaml", which leads out of the charm`, true},
+		{"metadata.yaml", out, fmt.Sprintf("it is a link to %q, which leads out of the charm", out), true},
+		{"config.yaml", "outer", `it is a link to "outer", which leads out of the charm`, true},
+		{"actions.yaml", "actions.yml", `it is a link to "actions.yml", which does not exist`, false},
+		{"version", "version", `it is a link to "version", which leads in a circle`, false},
+	} {
+		t.Run(test.name+" "+test.target, func(t *testing.T) {
+			dir := makeTree(t, with(map[string]string{"outer": "->" + out, test.name: "->" + test.target}))
+			_, err := ReadDir(dir)
+			want := fmt.Sprintf("cannot read charm in %q: %s: %s", dir, test.name, test.want)
+			if err == nil || err.Error() != want || !errors.Is(err, ErrInvalid) {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			if got := strings.Contains(Help(err), "A charm must contain its files"); got != test.contained {
+				t.Errorf("the help is %q", Help(err))
+			}
 		})
 	}
 }

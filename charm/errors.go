@@ -58,6 +58,12 @@ type helpError struct {
 
 func (e *helpError) Unwrap() error { return e.error }
 
+// contained adds to an error about a link what is asked of charms.
+func contained(err error) error {
+	return &helpError{err, "A charm must contain its files, since only the charm is sent to its units: " +
+		"copy what the link leads to into the charm"}
+}
+
 // Help returns the rule that an error of this package says is broken, as a line of its own, or
 // "" if the error explains itself.
 func Help(err error) string {

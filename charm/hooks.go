@@ -61,7 +61,7 @@ var LaterHooks = []LaterHook{
 		"the leader by then, otherwise between other hooks. It does not run if the unit no longer leads."},
 	{"leader-settings-changed", "In a unit that is not the leader: once right after install, and when the leader has " +
 		"set something."},
-	{"update-status", "Again and again while there is nothing else to do, as often as the model's setting " +
+	{"update-status", "Again and again, in turn with all else that there is to do, as often as the model's setting " +
 		"update-status-hook-interval says."},
 	{"remove", "Once, after stop: it is the last of all."},
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
 )
 
 // Each of the functions here returns either the settings it was given, all
@@ -120,10 +122,11 @@ func (o Option) mismatch(name string, value any) error {
 	return invalidf("option %q expected %s, got %s", name, o.Type, shown(value))
 }
 
-// value returns what is written for the option. For a string, an unquoted yes is text.
+// value returns what is written for the option. For a string it is the text as it is written:
+// 01182252, yes, 0x1F and 1:30 are none of a number or boolean. Nothing, null and ~ are no value.
 func (o Option) value(f field) (any, error) {
-	if s, err := f.text(); err == nil && o.Type == OptionString {
-		return s, nil
+	if o.Type == OptionString && !f.empty() && f.node.Kind == yaml.ScalarNode && f.node.ShortTag() != "!!binary" {
+		return f.node.Value, nil
 	}
 	return f.value()
 }

@@ -100,6 +100,9 @@ func parseStore(charmName string, e entry) (s Storage, err error) {
 		if s.Type == StorageBlock {
 			return s, loc.errorf(`charm %q storage %q: location may not be specified for "type: %s"`, charmName, s.Name, s.Type)
 		}
+		if tooLong(s.Location) {
+			return s, loc.errorf("charm %q storage %q: location has a name of more than %d bytes", charmName, s.Name, maxPart)
+		}
 		if !path.IsAbs(s.Location) {
 			return s, loc.errorf("charm %q storage %q: location %q is not an absolute path", charmName, s.Name, s.Location)
 		}
@@ -212,8 +215,10 @@ func parseResources(f field) (map[string]Resource, error) {
 			if r.Filename, err = filename.text(); err != nil {
 				return nil, err
 			}
-			if r.Filename == "" || r.Filename == "." || r.Filename == ".." || strings.ContainsAny(r.Filename, "/\x00") {
-				return nil, filename.errorf("expected a file name without directories, got %q", r.Filename)
+			if r.Filename == "" || r.Filename == "." || r.Filename == ".." || strings.ContainsAny(r.Filename, "/\x00") ||
+				len(r.Filename) > maxPart {
+				return nil, filename.errorf("expected a file name without directories, of at most %d bytes, got %q", maxPart,
+					r.Filename)
 			}
 		}
 		resources[r.Name] = r

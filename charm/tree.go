@@ -1,8 +1,11 @@
 package charm
 
 import (
+	"cmp"
+	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -43,7 +46,7 @@ func (t *tree) add(name string, mode fs.FileMode, size int64, target string) err
 	case 0, fs.ModeDir:
 	case fs.ModeSymlink:
 		if path.IsAbs(target) {
-			return invalidf("symlink %q is absolute: %q", name, target)
+			return invalidf("%w", contained(fmt.Errorf("symlink %q is absolute: %q", name, target)))
 		}
 		if target == "" || len(target) > maxLinkTarget || !utf8.ValidString(target) || strings.ContainsAny(target, "\x00\\") {
 			return invalidf("symlink %q has an unusable target: %s", name, shown(target))
@@ -141,7 +144,7 @@ func (t *tree) resolve(name string) (string, error) {
 			continue
 		case "..":
 			if len(at) == 0 {
-				return "", invalidf("symlink %q links out of charm: %q", name, target)
+				return "", invalidf("%w", contained(fmt.Errorf("symlink %q links out of charm: %q", name, target)))
 			}
 			at = at[:len(at)-1]
 			continue
@@ -159,15 +162,35 @@ func (t *tree) resolve(name string) (string, error) {
 	return path.Join(at...), nil
 }
 
-// hookFiles returns the files that must be executable whatever their mode in the archive: the
-// charm's hooks and dispatch, and the targets of those that are symlinks.
-func (t *tree) hookFiles(m *Meta) map[string]bool {
-	files := map[string]bool{}
-	programs := []string{dispatchFile}
-	for _, hook := range m.Hooks() {
-		programs = append(programs, path.Join("hooks", hook))
+// layout returns where the programs of a charm are in the tree.
+func (t *tree) layout() layout {
+	return layout{
+		list: func(dir string) (names []string) {
+			dir, err := t.resolve(dir)
+			if err != nil {
+				return nil
+			}
+			for name := range t.modes {
+				if path.Dir(name) == cmp.Or(dir, ".") {
+					names = append(names, path.Base(name))
+				}
+			}
+			slices.Sort(names)
+			return names
+		},
+		mode: func(name string) (fs.FileMode, bool) {
+			name, err := t.resolve(name)
+			mode, ok := t.modes[name]
+			return mode, err == nil && ok
+		},
 	}
-	for _, program := range programs {
+}
+
+// programFiles returns the files that must be executable whatever their mode in the archive: the
+// charm's programs, and the targets of those that are symlinks.
+func (t *tree) programFiles(c *Charm) map[string]bool {
+	files := map[string]bool{}
+	for _, program := range c.programs() {
 		name, err := t.resolve(program)
 		if mode, ok := t.modes[name]; err == nil && ok && mode.IsRegular() {
 			files[name] = true

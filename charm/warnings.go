@@ -9,6 +9,7 @@ import (
 
 // Files that a charm may have and that have no effect here.
 var ignoredFiles = []struct{ name, why string }{
+	{"functions.yaml", "it is not read: actions stand in actions.yaml"},
 	{"lxd-profile.yaml", "it is not applied: containers get the profile of their cloud"},
 	{"manifest.yaml", "it is not read: series stand in metadata.yaml"},
 	{"metrics.yaml", "it is not read: no metrics are collected"},
@@ -61,7 +62,9 @@ var gaps = []gap{
 	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "no one is asked to agree to them", false},
 	{configFile, "option", secretOptions,
 		"secrets are not supported yet: the charm gets the text that is set", false},
-	{"hooks", "hook", neverRun, NoEvent, false},
+	{actionsFile, "action", func(c *Charm) []string { return c.NoProgram },
+		"there is no such program in actions/, nor a dispatch: it fails when it is run", false},
+	{hooksDir, "hook", neverRun, NoEvent, false},
 }
 
 func limitedRelations(c *Charm) (names []string) {
@@ -139,13 +142,22 @@ func (c *Charm) Warnings() (all []string) {
 			all = append(all, fmt.Sprintf("%s: %s %s: %s", g.file, g.what, listed(names), g.why))
 		}
 	}
-	all = slices.Concat(all, m.Warnings, c.Config.Warnings, c.Actions.Warnings)
+	all = slices.Concat(all, c.ModeWarnings(), c.strays.all(), m.Warnings, c.Config.Warnings, c.Actions.Warnings)
 	for _, f := range ignoredFiles {
 		if slices.Contains(c.Ignored, f.name) {
 			all = append(all, f.name+": "+f.why)
 		}
 	}
 	return all
+}
+
+// ModeWarnings returns those of the Warnings that the archive of a directory does not have any more, because it
+// mends what they name.
+func (c *Charm) ModeWarnings() []string {
+	if len(c.NotExecutable) == 0 {
+		return nil
+	}
+	return []string{"file permissions: not executable, but made so for the units: " + listed(c.NotExecutable)}
 }
 
 // maxListed is how many names a warning lists.

@@ -1,6 +1,8 @@
 package charm_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,7 +61,9 @@ oddity: 1
 `,
 		"config.yaml":                  "options:\n  key: {type: secret}\n  title: {type: string}\n",
 		"actions.yaml":                 "backup: {description: b}\nrestore: {}\n",
+		"actions/backup":               "#!/bin/sh\n",
 		"metrics.yaml":                 "metrics: {}\n",
+		"functions.yaml":               "old: {}\n",
 		"hooks/update-status":          "#!/bin/sh\n",
 		"hooks/install":                "#!/bin/sh\n",
 		"hooks/web-relation-joined":    "#!/bin/sh\n",
@@ -81,8 +85,10 @@ oddity: 1
 		`metadata.yaml: extra binding "admin": a machine has one network: nothing is bound`,
 		`metadata.yaml: terms "lorem/1": no one is asked to agree to them`,
 		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
+		`actions.yaml: action "restore": there is no such program in actions/, nor a dispatch: it fails when it is run`,
 		`metadata.yaml:23: field "oddity": it is not known here`,
 		`metadata.yaml:24: field "odd\x1bkey": it is not known here`,
+		`functions.yaml: it is not read: actions stand in actions.yaml`,
 		`metrics.yaml: it is not read: no metrics are collected`,
 	}
 	d, err := charm.ReadDir(dir)
@@ -159,7 +165,7 @@ func TestWhatIsPassedOverInAFileIsNamed(t *testing.T) {
 				`actions.yaml:4: field "a.params.m.properties.n.default": it does not fit its own schema (n: maximum: got 4, ` +
 				`want 3); the action gets it all the same`},
 	} {
-		files := map[string]string{"metadata.yaml": meta("")}
+		files := map[string]string{"metadata.yaml": meta(""), "actions/a": ""}
 		files[test.file] += test.text
 		c, err := charm.ReadDir(charmOf(t, files))
 		if err != nil {
@@ -168,6 +174,117 @@ func TestWhatIsPassedOverInAFileIsNamed(t *testing.T) {
 		}
 		if diff := cmp.Diff(strings.Split(test.want, "\n"), c.Warnings()); diff != "" {
 			t.Errorf("%s(-want +got)\n%s", test.text, diff)
+		}
+	}
+}
+
+// What looks like a hook or an action and never runs is named; the files that programs use are not.
+func TestProgramsThatNeverRunAreNamed(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string // but for metadata.yaml; "->" makes a link
+		want  []string
+	}{
+		"a typo": {map[string]string{"hooks/config_changed": ""},
+			[]string{"hooks/config_changed is not a hook: did you mean config-changed?"}},
+		"an extension": {map[string]string{"hooks/install.sh": "", "hooks/web-relation-joind": ""}, []string{
+			"hooks/install.sh is not a hook: did you mean install?",
+			"hooks/web-relation-joind is not a hook: did you mean web-relation-joined?"}},
+		"no such relation": {map[string]string{"hooks/database-relation-changed": "", "hooks/disk-storage-attached": ""}, []string{
+			`hooks/database-relation-changed is not a hook: metadata.yaml has no relation "database"`,
+			`hooks/disk-storage-attached is not a hook: metadata.yaml has no storage "disk"`}},
+		"no files": {map[string]string{"hooks/start": "->nowhere", "hooks/stop/x": ""}, []string{
+			"hooks/start is no file: it never runs", "hooks/stop is no file: it never runs"}},
+		"an action": {map[string]string{"actions.yaml": "back-up: {}\nrestore: {}\n", "actions/backup": "", "actions/restore": ""},
+			[]string{
+				`actions.yaml: action "back-up": there is no such program in actions/, nor a dispatch: it fails when it is run`,
+				"actions/backup is not an action: did you mean back-up?"}},
+		"helpers": {map[string]string{"hooks/install": "", "hooks/install.real": "", "hooks/instal": "", "hooks/utils.py": "",
+			"hooks/charmhelpers/x": "", "hooks/lib.sh": "", "actions/lib.py": ""}, nil},
+		"dispatch":    {map[string]string{"dispatch": "", "hooks/config_changed": "", "actions.yaml": "a: {}\n"}, nil},
+		"no dispatch": {map[string]string{"dispatch": "->nowhere"}, []string{"dispatch is no file: it never runs"}},
+		"many": {func() map[string]string {
+			files := map[string]string{}
+			for i := range 13 {
+				files[fmt.Sprintf("hooks/r%02d-relation-broken", i)] = ""
+			}
+			return files
+		}(), append(func() (all []string) {
+			for i := range 10 {
+				all = append(all, fmt.Sprintf(`hooks/r%02d-relation-broken is not a hook: metadata.yaml has no relation "r%02[1]d"`, i))
+			}
+			return all
+		}(), "3 more names in hooks/ and actions/ have no effect")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			links := map[string]string{}
+			files := map[string]string{"metadata.yaml": meta("provides: {web: http}\n")}
+			for name, text := range test.files {
+				if target, ok := strings.CutPrefix(text, "->"); ok {
+					links[name] = target
+				} else {
+					files[name] = text
+				}
+			}
+			dir := charmOf(t, files)
+			for name, target := range links {
+				file := filepath.Join(dir, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.Symlink(target, file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d, err := charm.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var archive bytes.Buffer
+			if err := d.ArchiveTo(&archive); err != nil {
+				t.Fatal(err)
+			}
+			a, err := charm.ReadArchiveFrom(t.Context(), bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for what, got := range map[string][]string{"directory": d.Warnings(), "archive": a.Warnings()} {
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("%s (-want +got)\n%s", what, diff)
+				}
+			}
+		})
+	}
+}
+
+// Programs that are not executable are, in the archive, and the directory's warnings name them.
+func TestProgramsBecomeExecutable(t *testing.T) {
+	dir := charmOf(t, map[string]string{"metadata.yaml": meta(""), "actions.yaml": "a: {}\n", "actions/a": "", "hooks/stop": "",
+		"hooks/start": "", "hooks/lib.sh": ""})
+	for _, name := range []string{"actions/a", "hooks/stop", "hooks/lib.sh"} {
+		if err := os.Chmod(filepath.Join(dir, name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := charm.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`file permissions: not executable, but made so for the units: "hooks/stop", "actions/a"`}
+	if diff := cmp.Diff(want, d.Warnings()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	var archive bytes.Buffer
+	if err := d.ArchiveTo(&archive); err != nil {
+		t.Fatal(err)
+	}
+	a, err := charm.ReadArchiveFrom(t.Context(), bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked := t.TempDir()
+	if err := a.ExpandTo(t.Context(), unpacked); err != nil {
+		t.Fatal(err)
+	}
+	for name, executable := range map[string]bool{"actions/a": true, "hooks/stop": true, "hooks/start": true, "hooks/lib.sh": false} {
+		if info, err := os.Stat(filepath.Join(unpacked, name)); err != nil || info.Mode()&0o100 != 0 != executable {
+			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package doc_test
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -23,6 +24,30 @@ func TestMakefileNamesTests(t *testing.T) {
 	for _, name := range names {
 		if !all[name] {
 			t.Errorf("the Makefile names %s, which is not a test", name)
+		}
+	}
+}
+
+// TestMakefileListsTargets in two columns, and every target that is to be used is in the list.
+func TestMakefileListsTargets(t *testing.T) {
+	out, err := exec.Command("make", "--no-print-directory", "-C", "..", "help").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
+	column := strings.Index(lines[0], "list the targets")
+	for _, line := range lines {
+		if column < 0 || len(line) <= column || line[column-1] != ' ' || line[column] == ' ' {
+			t.Errorf("make help is not aligned at column %d: %q", column, line)
+		}
+	}
+	text, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z][a-z-]*):.* ## `).FindAllStringSubmatch(string(text), -1) {
+		if !strings.Contains(string(out), "\n  "+m[1]+" ") && !strings.HasPrefix(string(out), "  "+m[1]+" ") {
+			t.Errorf("make help does not list %s", m[1])
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,5 +37,44 @@ func TestPathsInDocumentsExist(t *testing.T) {
 	}
 	if seen == 0 {
 		t.Error("the documents name no path")
+	}
+}
+
+// TestArchitectureIsFoundByTheWords that a reader looks for: each word leads to files, and what is named there beside a
+// path to Go is in that file.
+func TestArchitectureIsFoundByTheWords(t *testing.T) {
+	text, err := os.ReadFile("architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"departure", "model config", "a new cloud", "destroy", "hook order"} {
+		row := regexp.MustCompile(`(?m)^\| \*\*` + word + `\*\*.*$`).FindString(string(text))
+		if !regexp.MustCompile("`[a-z]+/[a-z/]+\\.go`").MatchString(row) {
+			t.Errorf("architecture.md does not say where to look for %q", word)
+		}
+		for _, m := range regexp.MustCompile("`([A-Za-z]+)` (?:in|of) `([a-z/]+\\.go)`").FindAllStringSubmatch(row, -1) {
+			code, err := os.ReadFile(filepath.Join("..", m[2]))
+			if err != nil || !regexp.MustCompile(`\b`+m[1]+`\b`).Match(code) {
+				t.Errorf("architecture.md looks for %s in %s, where it is not: %v", m[1], m[2], err)
+			}
+		}
+	}
+}
+
+// TestContentsOfTheGuide: the list at the top of charms.md has every part, in order.
+func TestContentsOfTheGuide(t *testing.T) {
+	text, err := os.ReadFile("charms.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts, listed []string
+	for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		parts = append(parts, m[1])
+	}
+	for _, m := range regexp.MustCompile(`(?m)^- \[(.*)\]\(#.*\)$`).FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, m[1])
+	}
+	if !slices.Equal(parts, listed) {
+		t.Errorf("charms.md has the parts %q, and lists %q", parts, listed)
 	}
 }

@@ -96,10 +96,13 @@ type ContextParams struct {
 
 	// CanReboot says that the hook may have its machine restarted.
 	CanReboot bool
-	// LockExempt says that the hook runs beside others of the machine.
-	LockExempt bool
+	// LockExempt is closed when the hook is to run beside others of the machine, also if that is decided
+	// while it waits for them. Nil means that it never is.
+	LockExempt <-chan struct{}
 	// Waiting is called when the hook must wait for another, with a description of that.
 	Waiting func(ctx context.Context, holder string)
+	// Stopping is called when the hook goes on although its agent is told to stop.
+	Stopping func()
 }
 
 // A Context is the sandbox of one execution of one hook. What the hook has read once stays the

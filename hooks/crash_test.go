@@ -190,6 +190,72 @@ func TestFinishedHookKeepsItsChildren(t *testing.T) {
 	awaitGone(t, p)
 }
 
+// The hook of an agent that is killed is gone, with all of its processes, before another unit's hook runs on the machine:
+// whether that one waits already or comes later, and whether or not the first unit has a new agent.
+func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
+	t.Parallel()
+	rounds := 60
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		rounds = 1000
+	case testing.Short():
+		rounds = 20
+	}
+	// All processes of the first hook hold a lock, which the second needs.
+	first := newRig(t, map[string]string{"start": `
+		exec 9> busy; flock 9
+		[ -e stubborn ] && (trap '' TERM; exec 8<> never; read line <&8) &
+		echo in > events
+		while :; do sleep 1000; done`})
+	second := newRig(t, map[string]string{"start": "flock -n " + filepath.Join(first.params.CharmDir, "busy") + " true"})
+	second.params.LockPath = first.params.LockPath
+	second.open()
+	events := newFIFO(t, filepath.Join(first.params.CharmDir, "events"))
+	newFIFO(t, filepath.Join(first.params.CharmDir, "never"))
+	for round := range rounds {
+		stubborn := filepath.Join(first.params.CharmDir, "stubborn")
+		os.Remove(stubborn)
+		if round%10 == 5 || round%20 == 0 { // it takes termGrace
+			if err := os.WriteFile(stubborn, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		agent, p := startAgent(t, first, "")
+		if round%5 != 1 { // else the hook may not have begun
+			events.next()
+		}
+		results := make(chan error, 2)
+		other := func() {
+			_, err := second.run(Info{Kind: Start})
+			results <- err
+		}
+		waits := round%2 == 0
+		if waits {
+			go other()
+		}
+		kill(t, agent)
+		if round%3 > 0 {
+			go func() { results <- EndInterrupted(p) }()
+		} else {
+			results <- nil
+		}
+		if round%10 == 5 && round%3 > 0 { // the hook is asked to end, and only its child is left
+			waitProcess(p.PID, eventTimeout)
+		}
+		if !waits {
+			go other()
+		}
+		for range cap(results) {
+			if err := <-results; err != nil {
+				t.Fatalf("round %d: %v\n%s", round, err, strings.Join(second.log.take(), "\n"))
+			}
+		}
+		if left, err := groupMembers(p.PID); err != nil || len(left) > 0 {
+			t.Fatalf("round %d: left running: %v, %v", round, left, err)
+		}
+	}
+}
+
 func TestParseStat(t *testing.T) {
 	t.Parallel()
 	line := "4711 (a) b (c) S 1 4700 4700 0 -1 4194304 100 0 0 0 0 0 0 0 20 0 1 0 987654 2904064 200 1 2 3"

@@ -84,6 +84,30 @@ func TestDebuggedHooks(t *testing.T) {
 	end()
 }
 
+// A user is told what the charm runs for a hook: with a dispatch, that alone.
+func TestDebuggedHooksAreNamed(t *testing.T) {
+	r := newRig(t, map[string]string{"start": "exit 1"})
+	dir := r.params.CharmDir
+	if err := os.MkdirAll(filepath.Join(dir, "actions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"actions/backup", "dispatch"} {
+		for path, want := range map[string]string{"hooks/start": "./hooks/start", "actions/backup": "./actions/backup", "hooks/stop": ""} {
+			if file == "dispatch" {
+				want = "./dispatch"
+			} else if err := os.WriteFile(filepath.Join(dir, file), nil, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if got := charmProgram(dir, []string{"A=b", "JUJU_DISPATCH_PATH=" + path}); got != want {
+				t.Errorf("the program of %s is %q, want %q", path, got, want)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "dispatch"), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A hook whose session ends fails; a shell whose hook is ended is ended too.
 func TestDebuggedHooksEndTogether(t *testing.T) {
 	r := newRig(t, map[string]string{"start": "exit 0"})
@@ -99,10 +123,10 @@ func TestDebuggedHooksEndTogether(t *testing.T) {
 	}
 
 	ran, end = r.debug(`echo $$ >pid; exec sleep 1000`, "start")
-	ctx, cancel := context.WithCancelCause(t.Context())
+	ctx, abort := WithAbort(t.Context())
 	go func() {
 		<-ran
-		cancel(ErrAbort)
+		abort()
 	}()
 	if _, err := r.runWith(ctx, Info{Kind: Start}); !errors.As(err, &failed) || failed.Reason != "aborted" {
 		t.Errorf("an aborted hook: %v", err)

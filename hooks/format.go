@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"gopkg.in/yaml.v3"
+
+	"juju/charm/safeyaml"
 )
 
 // The formats of what a tool prints.
@@ -77,16 +78,8 @@ func formatYAML(value any) ([]byte, error) {
 	if value == nil {
 		return nil, nil
 	}
-	var buf bytes.Buffer
-	enc := yaml.NewEncoder(&buf)
-	enc.SetIndent(2)
-	if err := enc.Encode(value); err != nil {
-		return nil, err
-	}
-	if err := enc.Close(); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	text, err := safeyaml.Marshal(value, 2)
+	return bytes.TrimSuffix(text, []byte("\n")), err
 }
 
 func formatJSON(value any) ([]byte, error) {

@@ -22,7 +22,7 @@ func TestLockMachine(t *testing.T) {
 		all.Go(func() {
 			for range times {
 				ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
-				unlock, err := LockMachine(ctx, path, "me", func(string) {})
+				lock, err := LockMachine(ctx, path, "me", func(string) {})
 				cancel()
 				if err != nil {
 					t.Error(err)
@@ -30,14 +30,14 @@ func TestLockMachine(t *testing.T) {
 				}
 				if !inside.TryLock() {
 					t.Error("two have the lock")
-					unlock()
+					lock.Unlock()
 					return
 				}
 				for range 50 { // long enough for another to get in, if it could
 					runtime.Gosched()
 				}
 				inside.Unlock()
-				unlock()
+				lock.Unlock()
 			}
 		})
 	}
@@ -48,7 +48,7 @@ func TestLockMachine(t *testing.T) {
 func TestLockMachineCancelled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := LockMachine(context.Background(), path, "me", func(string) {})
+	lock, err := LockMachine(context.Background(), path, "me", func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +62,13 @@ func TestLockMachineCancelled(t *testing.T) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
 		defer cancel()
-		unlock, err := LockMachine(ctx, path, "me", func(string) {})
+		lock, err := LockMachine(ctx, path, "me", func(string) {})
 		if err == nil {
-			unlock()
+			lock.Unlock()
 		}
 		got <- err
 	}()
-	unlock()
+	lock.Unlock()
 	if err := <-got; err != nil {
 		t.Error(err)
 	}

@@ -7,13 +7,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 
+	"github.com/juju/loggo"
 	"golang.org/x/sys/unix"
+
+	"juju/state/entity"
 )
 
 const (
@@ -35,7 +40,7 @@ const (
 	// hooks while a process that one has left has it open; otherwise it is not looked at. It is
 	// not watched, because a user has 128 inotify instances, and a host may have more agents; a
 	// hook's last lines are fetched when it ends and wait for no clock.
-	busyLook = 100 * time.Millisecond
+	busyLook = 20 * time.Millisecond
 	idleLook = 2 * time.Second
 )
 
@@ -45,10 +50,12 @@ const (
 // so that a process that prints a lot does not fill the disk.
 type output struct {
 	path string
-	emit func(module, line string)
-	stop chan struct{}
-	done chan struct{}
-	wake chan bool // whether a hook runs
+	emit func(module string, level loggo.Level, line string)
+	// level is that of its lines. Those that are known to come from stderr are warnings.
+	level loggo.Level
+	stop  chan struct{}
+	done  chan struct{}
+	wake  chan bool // whether a hook runs
 
 	mu      sync.Mutex
 	file    *os.File
@@ -65,7 +72,7 @@ type output struct {
 	// The running hook's two streams, and its last non-empty lines: of all its output, and of
 	// its stderr.
 	stdout, stderr *os.File
-	errEnd         int64 // the end of what it has written to stderr
+	outEnd, errEnd int64 // the ends of what it has written to them
 	last, lastErr  string
 
 	keep    int    // how many bytes of the output are kept, besides the log
@@ -73,17 +80,35 @@ type output struct {
 	dropped int64  // how many bytes there were beyond them
 }
 
+// reserved is how much room the file gets on the disk before a hook or task begins, for what that prints.
+const reserved = 64 << 10
+
+// room reserves room for what a hook or task prints. The error is that of a full disk if there is none.
+func (o *output) room() error {
+	info, err := o.file.Stat()
+	if err != nil {
+		return err
+	}
+	err = unix.Fallocate(int(o.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, info.Size(), reserved)
+	if entity.IsDiskFull(err) {
+		return fmt.Errorf("no room for output in %s: %w", filepath.Dir(o.path), err)
+	}
+	return nil // or a file system that can reserve none
+}
+
 // maxLast is how many bytes of the last line are kept to explain a failure.
 const maxLast = 500
 
 // openOutput opens the file, which it makes if necessary, and begins to follow it. What an
 // earlier agent has not read comes first. It calls emit with one line at a time.
-func openOutput(path, module string, emit func(module, line string)) (*output, error) {
+func openOutput(
+	path, module string, level loggo.Level, emit func(module string, level loggo.Level, line string),
+) (*output, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot follow the hooks' output: %w", err)
 	}
-	o := &output{path: path, module: module, between: module, emit: emit, file: file, skip: true,
+	o := &output{path: path, module: module, between: module, level: level, emit: emit, file: file, skip: true,
 		stop: make(chan struct{}), done: make(chan struct{}), wake: make(chan bool)}
 	o.offset, err = unix.Seek(int(file.Fd()), 0, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) { // no data at all
@@ -122,9 +147,12 @@ func (o *output) begin(module, between string) (stdout, stderr *os.File, err err
 	o.read()
 	o.flush()
 	o.module, o.between = module, between
-	o.errEnd, o.last, o.lastErr = 0, "", ""
+	o.outEnd, o.errEnd, o.last, o.lastErr = 0, 0, "", ""
 	o.kept, o.dropped = nil, 0
 	o.mu.Unlock()
+	if err := o.room(); err != nil {
+		return nil, nil, err
+	}
 	// These are not duplicates of the follower's descriptor: reset asks the kernel whether the
 	// file is open elsewhere.
 	if stdout, err = os.OpenFile(o.path, os.O_WRONLY|os.O_APPEND, 0); err == nil {
@@ -200,6 +228,9 @@ func (o *output) read() {
 		if end, err := o.stderr.Seek(0, io.SeekCurrent); err == nil {
 			o.errEnd = end
 		}
+		if end, err := o.stdout.Seek(0, io.SeekCurrent); err == nil {
+			o.outEnd = end
+		}
 	}
 	for err == nil && o.offset < info.Size() {
 		if behind := info.Size() - o.offset; behind > maxBehind {
@@ -220,14 +251,14 @@ func (o *output) read() {
 	}
 	if err != nil && o.broken == nil {
 		o.broken = err
-		o.emit(o.module, fmt.Sprintf("cannot read the hook's output: %v", err))
+		o.emit(o.module, loggo.WARNING, fmt.Sprintf("cannot read the hook's output: %v", err))
 	}
 }
 
 // pass skips the given number of bytes, and logs that it did.
 func (o *output) pass(bytes int64) {
 	o.flush()
-	o.emit(o.module, fmt.Sprintf("%d bytes of output are skipped here: it came faster than it can be logged", bytes))
+	o.emit(o.module, o.level, fmt.Sprintf("%d bytes of output are skipped here: it came faster than it can be logged", bytes))
 	o.offset += bytes
 	o.dropped += bytes
 	o.free(freeAfter)
@@ -264,12 +295,16 @@ func (o *output) take(data []byte, at int64) {
 
 // line logs the line that has been gathered.
 func (o *output) line() {
-	text := printable(strings.TrimSuffix(strings.ToValidUTF8(string(o.partial), "\uFFFD"), "\r"))
+	text := printable(strings.TrimSuffix(strings.ToValidUTF8(string(unwritten(o.partial)), "\uFFFD"), "\r"))
 	if o.cut > 0 {
 		text += fmt.Sprintf(" [%d bytes cut]", o.cut)
 	}
 	o.partial, o.cut = o.partial[:0], 0
-	o.emit(o.module, text)
+	level := o.level
+	if o.lineAt >= o.outEnd && o.lineAt < o.errEnd {
+		level = loggo.WARNING // the hook has written nothing to stdout since
+	}
+	o.emit(o.module, level, text)
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -277,6 +312,16 @@ func (o *output) line() {
 	if o.lineAt < o.errEnd {
 		o.lastErr = text
 	}
+}
+
+// lostBytes are what a full disk leaves in a file in place of what was to be written. A charm prints no such thing.
+var lostBytes = regexp.MustCompile("\x00{16,}")
+
+// unwritten replaces what a full disk has not kept by how much it was.
+func unwritten(line []byte) []byte {
+	return lostBytes.ReplaceAllFunc(line, func(lost []byte) []byte {
+		return fmt.Appendf(nil, "[%d bytes were lost, as on a full disk]", len(lost))
+	})
 }
 
 // printable returns what a charm has said with control characters escaped, as in Go: \x00, \x1b.
@@ -319,9 +364,10 @@ func (o *output) empty() {
 	if info, err := o.file.Stat(); err != nil || info.Size() != o.offset || o.file.Truncate(0) != nil {
 		return
 	}
-	o.offset, o.freed, o.errEnd = 0, 0, 0
-	if o.stderr != nil {
-		_, _ = o.stderr.Seek(0, io.SeekStart) // or it would say where stderr ended before
+	o.offset, o.freed, o.outEnd, o.errEnd = 0, 0, 0, 0
+	if o.stderr != nil { // or they would say where the streams ended before
+		_, _ = o.stdout.Seek(0, io.SeekStart)
+		_, _ = o.stderr.Seek(0, io.SeekStart)
 	}
 }
 

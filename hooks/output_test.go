@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/juju/loggo"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,7 +25,7 @@ func newOutput(t *testing.T, path string) *outputRig {
 	t.Helper()
 	r := &outputRig{}
 	var err error
-	r.output, err = openOutput(path, "agent", func(module, line string) { r.lines = append(r.lines, module+": "+line) })
+	r.output, err = openOutput(path, "agent", loggo.INFO, func(module string, _ loggo.Level, line string) { r.lines = append(r.lines, module+": "+line) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestOutputOutlivesAgents(t *testing.T) {
 func TestOutputTakesNoSpace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "output")
 	total, n := 0, 0
-	o, err := openOutput(path, "agent", func(module, line string) {
+	o, err := openOutput(path, "agent", loggo.INFO, func(module string, _ loggo.Level, line string) {
 		var got int
 		if _, err := fmt.Sscanf(line, "line %d ", &got); err != nil || got != n {
 			t.Errorf("line %d is %.20q", n, line)
@@ -333,5 +334,51 @@ func TestOutputKnowsTheLastLineOfStderr(t *testing.T) {
 	}
 	if err := o.close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What a full disk leaves of a line is not logged as NULs.
+func TestLostOutput(t *testing.T) {
+	r := newOutput(t, filepath.Join(t.TempDir(), "output"))
+	hook := r.begun(t, "hook")
+	write(t, hook, "one\nhalf of "+strings.Repeat("\x00", 64)+"\na\x00b\n")
+	hook.Close()
+	r.end()
+	r.want(t, "hook: one", "hook: half of [64 bytes were lost, as on a full disk]", `hook: a\x00b`)
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a hook writes to stderr is logged as a warning.
+func TestStderrIsAWarning(t *testing.T) {
+	var lines []string
+	o, err := openOutput(filepath.Join(t.TempDir(), "output"), "agent", loggo.INFO,
+		func(_ string, level loggo.Level, line string) { lines = append(lines, level.String()+" "+line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.read()
+	}
+	stdout, stderr, err := o.begin("hook", "unit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, stdout, "one\n")
+	write(t, stderr, "two\nthree\n")
+	look()
+	write(t, stdout, "four\n")
+	look()
+	write(t, stderr, "five\n")
+	o.end()
+	if err := o.close(); err != nil {
+		t.Error(err)
+	}
+	want := []string{"INFO one", "WARNING two", "WARNING three", "INFO four", "WARNING five"}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -27,6 +27,8 @@ type Process struct {
 	PID   int    `json:"pid" yaml:"pid"`     // also the number of its process group
 	Start uint64 `json:"start" yaml:"start"` // clock ticks since boot, as /proc/PID/stat has it
 	Boot  string `json:"boot" yaml:"boot"`   // the kernel's id of this boot
+	// Lock is the file of the MachineLock under which the hook runs; "" for none.
+	Lock string `json:"lock,omitempty" yaml:"lock,omitempty"`
 }
 
 // identify returns the record of a process that runs.
@@ -61,18 +63,40 @@ func (p Process) runs() (bool, error) {
 	return stat.start == p.Start && stat.group == p.PID && !stat.over(), nil
 }
 
+// lockLook is how often EndInterrupted looks whether a lock has become free.
+const lockLook = 10 * time.Millisecond
+
 // EndInterrupted ends the hook recorded in p, if it still runs: it terminates its process
 // group, then kills it, and returns nil when it is gone. It leaves alone a process that is not
 // the recorded one, and the background children of a hook that has exited by itself.
+//
+// A hook that runs under a lock is ended under it, by this function or by whoever else takes the lock, so that the next
+// hook does not begin before all its processes are gone.
 func EndInterrupted(p Process) error {
-	alive, err := p.runs()
-	if err == nil && alive {
-		err = endGroup(p.PID)
-	}
-	if err != nil {
+	if err := endInterrupted(p); err != nil {
 		return fmt.Errorf("cannot end the interrupted hook: %w", err)
 	}
 	return nil
+}
+
+func endInterrupted(p Process) error {
+	for {
+		if alive, err := p.runs(); err != nil || !alive {
+			return err
+		}
+		if p.Lock == "" {
+			return endGroup(p.PID)
+		}
+		lock, err := takeLock(p.Lock)
+		if err == nil {
+			defer lock.Unlock()
+			return endGroup(p.PID)
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		waitProcess(p.PID, lockLook) // the lock's holder ends it
+	}
 }
 
 // endGroup ends every process of a group.

@@ -3,10 +3,10 @@ package hooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // A hook is over when its own process is, whatever it has left running. A child in the
@@ -108,10 +108,14 @@ func TestOneHookAtATime(t *testing.T) {
 	if err := <-results; !errors.Is(err, enough) {
 		t.Fatalf("waiting ended with %v", err)
 	}
-	// A hook that is exempt neither waits nor keeps others waiting, and one that waits says so.
-	for _, exempt := range []bool{true, false} {
+	// A hook that is exempt neither waits nor keeps others waiting. One that waits says so, and goes on when it
+	// becomes exempt.
+	for _, waits := range []bool{false, true} {
 		params := testParams(Info{Kind: Start})
-		holders := make(chan string, 1)
+		holders, exempt := make(chan string, 1), make(chan struct{})
+		if !waits {
+			close(exempt)
+		}
 		params.LockExempt = exempt
 		params.Waiting = func(_ context.Context, holder string) { holders <- holder }
 		hctx, err := NewContext(second.backend, params)
@@ -119,12 +123,9 @@ func TestOneHookAtATime(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() {
-			results <- second.runner.Run(context.Background(), hctx, func(p Process) error {
-				second.started = append(second.started, p)
-				return nil
-			})
+			results <- second.runner.Run(context.Background(), hctx, second.record)
 		}()
-		if !exempt {
+		if waits {
 			select {
 			case got := <-holders:
 				if got != `hook "start" of unit wordpress/0` {
@@ -133,7 +134,7 @@ func TestOneHookAtATime(t *testing.T) {
 			case <-bound.Done():
 				t.Error("it does not say that it waits")
 			}
-			break
+			close(exempt)
 		}
 		if got := events.next(); got != "other in" {
 			t.Fatalf("got %q", got)
@@ -142,6 +143,9 @@ func TestOneHookAtATime(t *testing.T) {
 			t.Errorf("an exempt hook ended with %v, waited for %d", err, len(holders))
 		}
 	}
+	// One that is not exempt gets its turn.
+	go run(context.Background(), second)
+	waits()
 	proceed.say("on")
 	for _, want := range []string{"out", "other in"} {
 		if got := events.next(); got != want {
@@ -153,12 +157,12 @@ func TestOneHookAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(second.started) != 2 {
-		t.Errorf("recorded %v, want two processes", second.started)
+	if len(second.started) != 3 {
+		t.Errorf("recorded %v, want three processes", second.started)
 	}
 }
 
-// An agent that is stopped lets its hook finish.
+// An agent that is stopped lets its hook finish, and says so.
 func TestStopLetsHookFinish(t *testing.T) {
 	t.Parallel()
 	r := newRig(t,
@@ -169,9 +173,13 @@ func TestStopLetsHookFinish(t *testing.T) {
 	go func() {
 		events.next()
 		cancel()
-		proceed.say("on")
 	}()
-	hctx, err := r.runWith(ctx, Info{Kind: Start})
+	params := testParams(Info{Kind: Start})
+	params.Stopping = func() { proceed.say("on") }
+	hctx, err := NewContext(r.backend, params)
+	if err == nil {
+		err = r.runner.Run(ctx, hctx, func(Process) error { return nil })
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,35 +189,65 @@ func TestStopLetsHookFinish(t *testing.T) {
 	}
 }
 
-// A hook that doesn't finish when its agent is stopped has failed. So has one that is aborted,
-// at once. All its children are ended too, even those that ignore SIGTERM.
-func TestStopAndAbortEndTheGroup(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		timeout time.Duration
-		cause   error
-		reason  string
-		trap    string
-	}{
-		{"stop", time.Millisecond, context.Canceled, "the agent was stopped before it was over", ""},
-		{"abort", time.Hour, ErrAbort, "aborted", ""},
-		{"abort of the unwilling", time.Hour, ErrAbort, "aborted", "trap '' TERM; "},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+// A hook that is aborted has failed, at once, also while its agent is stopped and waits for it. All its children are
+// ended too, even those that ignore SIGTERM.
+func TestAbortEndsTheGroup(t *testing.T) {
+	for name, trap := range map[string]string{"willing": "", "unwilling": "trap '' TERM; "} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, map[string]string{"start": test.trap + "sleep 1000 & echo in > events; while :; do sleep 1000; done"})
-			r.params.StopTimeout = test.timeout
-			r.open()
+			r := newRig(t, map[string]string{"start": trap + "sleep 1000 & echo in > events; while :; do sleep 1000; done"})
 			events := newFIFO(t, filepath.Join(r.params.CharmDir, "events"))
-			ctx, cancel := context.WithCancelCause(context.Background())
+			ctx, stop := context.WithCancel(context.Background())
+			ctx, abort := WithAbort(ctx)
+			params := testParams(Info{Kind: Start})
+			params.Stopping = abort
 			go func() {
 				events.next()
-				cancel(test.cause)
+				if trap == "" {
+					stop()
+				} else {
+					abort()
+				}
+			}()
+			hctx, err := NewContext(r.backend, params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p Process
+			err = r.runner.Run(ctx, hctx, func(started Process) error {
+				p = started
+				return nil
+			})
+			stop()
+			wantFailed(t, err, -1, "aborted")
+			if left, err := groupMembers(p.PID); err != nil || len(left) != 0 {
+				t.Errorf("left running: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// A hook that SIGTERM ends has failed, unless its agent is told to stop at the same time.
+func TestASignalEndsAHook(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		t.Run(fmt.Sprint(stops), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, map[string]string{"start": "echo in > events; kill $$"})
+			events := newFIFO(t, filepath.Join(r.params.CharmDir, "events"))
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				events.next()
+				if stops {
+					cancel()
+				}
 			}()
 			_, err := r.runWith(ctx, Info{Kind: Start})
-			wantFailed(t, err, -1, test.reason)
-			if left, err := groupMembers(r.started[0].PID); err != nil || len(left) != 0 {
-				t.Errorf("left running: %v, %v", left, err)
+			if stops && !errors.Is(err, ErrStopped) {
+				t.Errorf("ended with %v", err)
+			}
+			if !stops {
+				wantFailed(t, err, -1, "signal: terminated")
 			}
 		})
 	}

@@ -21,10 +21,7 @@ func (r *rig) reboots(script string) (*Context, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
 	defer cancel()
-	return hctx, r.runner.Run(ctx, hctx, func(p Process) error {
-		r.started = append(r.started, p)
-		return nil
-	})
+	return hctx, r.runner.Run(ctx, hctx, r.record)
 }
 
 // A hook that calls juju-reboot --now does nothing more, nor do its children, whatever it does about

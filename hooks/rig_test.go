@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +26,10 @@ type rig struct {
 	runner  *Runner
 	backend *fakeBackend
 	log     *logRecorder
-	started []Process // what persist was given
+
+	mu      sync.Mutex
+	started []Process // what record was given
+	over    bool      // the test is
 }
 
 // newRig makes a unit whose charm has these hooks: shell scripts, by name.
@@ -37,6 +41,7 @@ func newRig(t *testing.T, hooks map[string]string) *rig {
 	writeCharm(t, r.params.CharmDir, hooks)
 	r.open()
 	t.Cleanup(r.close)
+	t.Cleanup(r.end)
 	return r
 }
 
@@ -84,6 +89,35 @@ func (r *rig) close() {
 	}
 }
 
+// record notes a process before its hook begins. Once the test is over, none begins.
+func (r *rig) record(p Process) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return errors.New("the test is over")
+	}
+	r.started = append(r.started, p)
+	return nil
+}
+
+// end kills what hooks have left, which is nothing unless the test has failed.
+func (r *rig) end() {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	for _, p := range r.started {
+		if left, err := groupMembers(p.PID); err != nil {
+			r.t.Error(err)
+		} else if len(left) > 0 {
+			r.t.Errorf("hooks have left the processes %v", left)
+			if err := signalGroup(p.PID, unix.SIGKILL); err != nil {
+				r.t.Error(err)
+			}
+		}
+	}
+}
+
 // run runs a hook to its end.
 func (r *rig) run(info Info) (*Context, error) {
 	r.t.Helper()
@@ -98,10 +132,7 @@ func (r *rig) runWith(ctx context.Context, info Info) (*Context, error) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return hctx, r.runner.Run(ctx, hctx, func(p Process) error {
-		r.started = append(r.started, p)
-		return nil
-	})
+	return hctx, r.runner.Run(ctx, hctx, r.record)
 }
 
 // mustRun runs a hook that must succeed.

@@ -17,9 +17,9 @@ import (
 	"juju/hooks/tool"
 )
 
-// ErrAbort, as the cause with which Run's context is cancelled, ends the hook
-// at once instead of letting it finish: the unit has been destroyed with force.
-var ErrAbort = errors.New("hook aborted")
+// ErrStopped is the error of a hook that a signal from outside has ended while its agent was told to stop, as when the
+// host shuts down. It has neither succeeded nor failed: it runs again.
+var ErrStopped = errors.New("the hook was ended together with its agent")
 
 // reasonAborted is the reason of a FailedError whose hook was ended with ErrAbort.
 const reasonAborted = "aborted"
@@ -56,9 +56,6 @@ type RunnerParams struct {
 	LauncherPath string // the hook-tool binary
 	LockPath     string // shared by all agents of the machine; made if missing
 
-	// StopTimeout is how long a hook may go on when Run's context is done;
-	// zero means 30 seconds.
-	StopTimeout time.Duration
 	// Log takes each line of the hooks' output, of juju-log, and the runner's
 	// own. Nil means loggo's logger of the module's name.
 	Log LogFunc
@@ -79,9 +76,6 @@ const module = "juju.hooks"
 
 // NewRunner makes the runner's directory and begins to follow the hooks' output.
 func NewRunner(params RunnerParams) (*Runner, error) {
-	if params.StopTimeout == 0 {
-		params.StopTimeout = 30 * time.Second
-	}
 	if params.Log == nil {
 		params.Log = logToLoggo
 	}
@@ -94,17 +88,15 @@ func NewRunner(params RunnerParams) (*Runner, error) {
 	}
 	r := &Runner{params: params}
 	var err error
-	if r.output, err = r.follow("output"); err != nil {
+	if r.output, err = r.follow("output", loggo.INFO); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// follow begins to follow a file that hooks or tasks print to.
-func (r *Runner) follow(name string) (*output, error) {
-	return openOutput(filepath.Join(r.params.RunDir, name), module, func(module, line string) {
-		r.params.Log(module, loggo.INFO, line)
-	})
+// follow begins to follow a file that hooks or tasks print to, whose lines have a level.
+func (r *Runner) follow(name string, level loggo.Level) (*output, error) {
+	return openOutput(filepath.Join(r.params.RunDir, name), module, level, r.params.Log)
 }
 
 // Close stops following the hooks' output. No Run may be in progress.
@@ -131,12 +123,12 @@ func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last
 		return s[1], s[2], func() string { return "" }, nil
 	}
 	if r.stdout == nil {
-		if r.stdout, err = r.follow("stdout"); err != nil {
+		if r.stdout, err = r.follow("stdout", loggo.INFO); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	if r.stderr == nil {
-		if r.stderr, err = r.follow("stderr"); err != nil {
+		if r.stderr, err = r.follow("stderr", loggo.WARNING); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -158,6 +150,17 @@ func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last
 	}, nil
 }
 
+// fullFor returns an error if there is no room for more of what a hook or task prints. Then some of it may be lost.
+func (r *Runner) fullFor(hctx *Context) error {
+	switch t := hctx.params.Task; {
+	case t == nil:
+		return r.output.room()
+	case t.Streams != nil:
+		return nil
+	}
+	return errors.Join(r.stdout.room(), r.stderr.room())
+}
+
 // Run runs hctx's hook or task in the charm directory and returns when its own process has exited
 // and all its output has been logged.
 //
@@ -166,12 +169,13 @@ func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last
 // after persist has returned nil, so an agent that is killed before that leaves no hook running. A
 // hook that the charm doesn't have succeeds without a call of persist, and an action fails.
 //
-// When ctx is done, the hook has StopTimeout to finish; if it does, Run returns as usual, so
-// what follows (CommitHook) needs another context. If it doesn't, or at once if ctx's cause is
-// ErrAbort, Run kills its process group, and the hook has failed.
+// When ctx is done while the hook runs, Run calls the context's Stopping and waits for the hook, however long that
+// takes; then it returns as usual, so what follows (CommitHook) needs another context. Only an abort (see WithAbort) and
+// a task's timeout end the hook's process group; then the hook has failed.
 //
-// Run returns nil, a *FailedError, ErrRebootNow, or any other error if the hook has not run at all:
-// ctx's cause, persist's error, or a fault of the agent's host.
+// Run returns nil, a *FailedError, ErrRebootNow, ErrStopped, or any other error if the hook has not run at all:
+// ctx's cause, persist's error, or a fault of the agent's host. It runs nothing while there is no room on the disk for
+// what that prints; see entity.IsDiskFull. A task during which the disk gets full has failed.
 func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) error) error {
 	name := hctx.HookName()
 	if hctx.used.Swap(true) {
@@ -193,22 +197,25 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 		r.params.Log(module, loggo.INFO, fmt.Sprintf("skipped %q hook (missing)", name))
 		return nil
 	}
-	if lock := hctx.lockPath(r.params.LockPath); lock != "" {
-		unlock, err := LockMachine(ctx, lock, hctx.who(), func(holder string) {
-			r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the machine lock: %s runs", name, holder))
-			if hctx.params.Waiting != nil {
-				hctx.params.Waiting(ctx, holder)
+	lock, err := r.lock(ctx, hctx)
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer lock.Unlock()
+		record := persist
+		persist = func(p Process) error {
+			p.Lock = lock.path
+			if err := lock.runs(p); err != nil {
+				return err
 			}
-		})
-		if err != nil {
-			return err
+			return record(p)
 		}
-		defer unlock()
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	ctx, abort := context.WithCancelCause(ctx)
+	ends, abort := context.WithCancelCause(abortOf(ctx))
 	defer abort(nil)
 	hctx.log, hctx.charmDir, hctx.abort = r.params.Log, r.params.CharmDir, func() { abort(errRebooting) }
 	socket := filepath.Join(r.params.RunDir, "agent.socket")
@@ -237,11 +244,15 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	}
 	if t := hctx.params.Task; t != nil && t.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, errTimedOut)
+		ends, cancel = context.WithTimeoutCause(ends, t.Timeout, errTimedOut)
 		defer cancel()
 	}
-	err = r.exec(ctx, name, cmd, persist)
+	err = r.exec(ctx, ends, hctx, cmd, persist)
+	full := r.fullFor(hctx)
 	last := end()
+	if full != nil {
+		r.params.Log(module, loggo.WARNING, fmt.Sprintf("what %q printed may be incomplete: %v", name, full))
+	}
 	if hctx.Reboot() == RebootNow {
 		return ErrRebootNow
 	}
@@ -249,10 +260,52 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	if message := hctx.failed(); err == nil && message != "" {
 		err = &FailedError{Hook: name, Reason: "it called juju-fail"} // or action-fail
 	}
+	if err == nil && full != nil && hctx.params.Task != nil {
+		err = &FailedError{Hook: name, ExitCode: -1, Reason: fmt.Sprintf("its output may be incomplete: %v", full)}
+	}
 	if errors.As(err, &failed) {
 		failed.LastLine, failed.Message = last, hctx.failed()
 	}
 	return err
+}
+
+// errExempt ends the wait of a hook that need not wait any more.
+var errExempt = errors.New("the hook need not wait for others")
+
+// lock waits for the lock that the hook or task needs, and returns nil if it needs none.
+func (r *Runner) lock(ctx context.Context, hctx *Context) (*MachineLock, error) {
+	path, always := hctx.lockPath(r.params.LockPath)
+	exempt := hctx.params.LockExempt
+	if always {
+		exempt = nil
+	}
+	select {
+	case <-exempt:
+		return nil, nil
+	default:
+	}
+	if path == "" {
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-exempt:
+			cancel(errExempt)
+		case <-ctx.Done():
+		}
+	}()
+	lock, err := LockMachine(ctx, path, hctx.who(), func(holder string) {
+		r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the machine lock: %s runs", hctx.HookName(), holder))
+		if hctx.params.Waiting != nil {
+			hctx.params.Waiting(ctx, holder)
+		}
+	})
+	if errors.Is(err, errExempt) {
+		return nil, nil
+	}
+	return lock, err
 }
 
 // isDebugged reports whether a user wants to run the hook or action by hand: see DebugHooks. Hooks
@@ -268,8 +321,10 @@ func (r *Runner) isDebugged(hctx *Context) bool {
 	return wanted
 }
 
-// exec starts the hook and waits for its process.
-func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist func(Process) error) error {
+// exec starts the hook and waits for its process. The hook goes on after ctx, and is ended after ends.
+func (r *Runner) exec(
+	ctx, ends context.Context, hctx *Context, cmd *exec.Cmd, persist func(Process) error,
+) error {
 	wait, word, err := os.Pipe()
 	if err != nil {
 		return err
@@ -299,40 +354,50 @@ func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist f
 		defer close(over)
 		cmd.Wait() // its error is also in ProcessState
 	}()
-	reason, err := r.await(ctx, cmd.Process.Pid, over)
+	stopping := func() {
+		if hctx.params.Stopping != nil {
+			hctx.params.Stopping()
+		}
+	}
+	reason, err := await(ctx, ends, cmd.Process.Pid, over, stopping)
 	if err != nil {
 		return fmt.Errorf("cannot end the hook: %w", err)
 	}
-	return result(name, reason, cmd)
+	if reason == "" && endedByHost(ctx, cmd.ProcessState) {
+		return ErrStopped
+	}
+	return result(hctx.HookName(), reason, cmd)
 }
 
-// await returns when the hook's process is over. If it had to be ended, reason says why.
-func (r *Runner) await(ctx context.Context, group int, over <-chan struct{}) (reason string, err error) {
+// await returns when the hook's process is over. If it had to be ended, reason says why. When ctx is done it calls
+// stopping.
+func await(
+	ctx, ends context.Context, group int, over <-chan struct{}, stopping func(),
+) (reason string, err error) {
 	select {
 	case <-over:
 		return "", nil
+	case <-ends.Done():
 	case <-ctx.Done():
-	}
-	reason = reasonAborted
-	if errors.Is(context.Cause(ctx), errTimedOut) {
-		reason = "command timed out"
-	}
-	if !errors.Is(context.Cause(ctx), ErrAbort) {
-		bound := time.NewTimer(r.params.StopTimeout)
-		defer bound.Stop()
+		if ends.Err() == nil {
+			stopping()
+		}
 		select {
 		case <-over:
 			return "", nil
-		case <-bound.C:
-			reason = "the agent was stopped before it was over"
+		case <-ends.Done():
 		}
+	}
+	reason = reasonAborted
+	if errors.Is(context.Cause(ends), errTimedOut) {
+		reason = "command timed out"
 	}
 	select {
 	case <-over: // by itself, at the last moment; then nothing is left to end
 		return "", nil
 	default:
 	}
-	if errors.Is(context.Cause(ctx), errRebooting) {
+	if errors.Is(context.Cause(ends), errRebooting) {
 		if err := signalGroup(group, syscall.SIGKILL); err != nil {
 			return "", err
 		}
@@ -342,6 +407,27 @@ func (r *Runner) await(ctx context.Context, group int, over <-chan struct{}) (re
 	}
 	<-over
 	return reason, nil
+}
+
+// stopGrace is how much later than its hook an agent may learn that the host ends both.
+const stopGrace = time.Second
+
+// endedByHost reports whether a signal has ended the hook, and the agent is told to stop: the host shuts down, and sends
+// all processes the same signal.
+func endedByHost(ctx context.Context, hook *os.ProcessState) bool {
+	if hook == nil {
+		return false
+	}
+	status, ok := hook.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return true
+	case <-time.After(stopGrace):
+		return false
+	}
 }
 
 // result returns the outcome of a hook whose process is over.

@@ -90,7 +90,7 @@ func TestFailures(t *testing.T) {
 	r.log.take()
 	_, err = r.run(Info{Kind: ConfigChanged})
 	wantFailed(t, err, 126, "exit status 126")
-	want := []string{"unit.wordpress/0.config-changed INFO ERROR cannot run hooks/config-changed: it is not executable"}
+	want := []string{"unit.wordpress/0.config-changed WARNING ERROR cannot run hooks/config-changed: it is not executable"}
 	if diff := cmp.Diff(want, r.log.take()); diff != "" {
 		t.Error(diff)
 	}

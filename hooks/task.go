@@ -120,15 +120,16 @@ func (c *Context) program(charmDir, launcher string) ([]string, error) {
 	return []string{file}, nil
 }
 
-// lockPath returns the file of the lock that the hook or task needs; "" for none.
-func (c *Context) lockPath(machine string) string {
+// lockPath returns the file of the lock that the hook or task needs, "" for none, and whether it needs it also while the
+// service is exempt from the machine's.
+func (c *Context) lockPath(machine string) (path string, always bool) {
 	switch t := c.params.Task; {
 	case t != nil && t.Group != "":
-		return fmt.Sprintf("%s.%x", machine, t.Group)
-	case t != nil && t.Parallel, c.params.LockExempt:
-		return ""
+		return fmt.Sprintf("%s.%x", machine, t.Group), true
+	case t != nil && t.Parallel:
+		return "", false
 	}
-	return machine
+	return machine, false
 }
 
 // who describes what runs, for others that wait for it.

@@ -29,7 +29,7 @@ func (r *rig) taskWith(ctx context.Context, task Task) (entity.TaskOutcome, erro
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	err = r.runner.Run(ctx, hctx, func(p Process) error { r.started = append(r.started, p); return nil })
+	err = r.runner.Run(ctx, hctx, r.record)
 	var failed *FailedError
 	if err != nil && !errors.As(err, &failed) {
 		return entity.TaskOutcome{}, err
@@ -113,9 +113,9 @@ func TestAbortedTask(t *testing.T) {
 	r := newRig(t, nil)
 	begun := newFIFO(t, filepath.Join(r.dir, "begun"))
 	r.action("slow", "sleep 100 & echo begun >../begun; wait")
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, abort := WithAbort(context.Background())
 	go func() {
-		defer cancel(ErrAbort)
+		defer abort()
 		_, _ = begun.lines.ReadString('\n')
 	}()
 	outcome, err := r.taskWith(ctx, Task{ID: "5", Name: "slow"})
@@ -174,7 +174,7 @@ func TestTasksAndTheMachineLock(t *testing.T) {
 		{Task{ID: "5", Name: "try", Group: "disk", Parallel: true}, r.params.LockPath + ".6469736b", true},
 		{Task{ID: "5", Name: "try", Group: "net"}, r.params.LockPath + ".6469736b", false},
 	} {
-		unlock, err := LockMachine(context.Background(), test.lock, "another", func(string) {})
+		lock, err := LockMachine(context.Background(), test.lock, "another", func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestTasksAndTheMachineLock(t *testing.T) {
 		}
 		_, err = r.taskWith(ctx, test.task)
 		cancel()
-		unlock()
+		lock.Unlock()
 		if (err != nil) != test.waits {
 			t.Errorf("%+v while %s is locked: %v", test.task, filepath.Base(test.lock), err)
 		}

@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -17,7 +18,7 @@ hook has succeeded and the service is exposed. A port that another unit of the
 machine has opened is refused.
 `,
 	examples: []string{"open-port 443", "open-port 9000-9010/udp"},
-	make:     func() command { return &changePort{change: (*portBuffer).openRange} },
+	make:     func() command { return &changePort{done: "opened", change: (*portBuffer).openRange} },
 }
 
 var closePortInfo = commandInfo{
@@ -27,10 +28,11 @@ var closePortInfo = commandInfo{
 has succeeded.
 `,
 	examples: []string{"close-port 443", "close-port 9000-9010/udp"},
-	make:     func() command { return &changePort{change: (*portBuffer).closeRange} },
+	make:     func() command { return &changePort{done: "closed", change: (*portBuffer).closeRange} },
 }
 
 type changePort struct {
+	done      string
 	change    func(*portBuffer, entity.PortRange) error
 	ports     entity.PortRange
 	endpoints []string
@@ -38,7 +40,7 @@ type changePort struct {
 
 func (t *changePort) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&t.endpoints, "endpoints", nil,
-		"the `endpoints` that the ports are for: they are the same for all")
+		"`endpoints` that the ports are for; with a warning, it counts for all")
 	addIgnoredFormat(flags)
 }
 
@@ -56,7 +58,12 @@ func (t *changePort) run(ctx context.Context, run *toolRun) error {
 	if err := run.hook.checkBindings(t.endpoints); err != nil {
 		return err
 	}
-	return run.hook.withPorts(ctx, func(b *portBuffer) error { return t.change(b, t.ports) })
+	err := run.hook.withPorts(ctx, func(b *portBuffer) error { return t.change(b, t.ports) })
+	if err == nil && len(t.endpoints) > 0 {
+		run.hook.warn("%v is %s for all endpoints, not only for %s: a service is exposed as a whole", t.ports, t.done,
+			strings.Join(t.endpoints, ", "))
+	}
+	return err
 }
 
 var openedPortsInfo = commandInfo{

@@ -18,6 +18,9 @@ type Filesystems interface {
 	// DetachFilesystem undoes AttachFilesystem. A filesystem that is not attached there, or an
 	// instance that is gone, counts as detached.
 	DetachFilesystem(ctx context.Context, params AttachmentParams) error
+	// IsFilesystemAttached reports whether a filesystem is attached as AttachFilesystem does it. The error
+	// is NotProvisioned if the instance is not there.
+	IsFilesystemAttached(ctx context.Context, params AttachmentParams) (bool, error)
 	// DestroyFilesystem removes a filesystem with its data; nil if it does not exist.
 	DestroyFilesystem(ctx context.Context, id string) error
 	// ReleaseFilesystem gives up a filesystem and keeps its data for the user, also when the

@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -70,7 +69,23 @@ func (m modelDoc) storageFor(meta *charm.Meta,
 			all[name] = c
 		}
 	}
-	return all, nil
+	return all, checkMounts(meta, all)
+}
+
+// checkMounts refuses storage of two stores at one path, which no machine can have.
+func checkMounts(meta *charm.Meta, all map[string]entity.StorageConstraints) error {
+	names := slices.Sorted(maps.Keys(all))
+	for i, one := range names {
+		for _, other := range names[i+1:] {
+			if all[one].Count == 0 || all[other].Count == 0 {
+				continue
+			}
+			if at := mountOf(meta.Storage[one], one+"/0"); at == mountOf(meta.Storage[other], other+"/0") {
+				return entity.Errorf(entity.Invalid, "charm %q stores %q and %q are both at %s", meta.Name, one, other, at)
+			}
+		}
+	}
+	return nil
 }
 
 // completeStorage fills in the pool and size of storage for a store, and checks them.
@@ -390,9 +405,4 @@ func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, bo
 	o.assertModelAlive()
 	o.assertLife(unitsC, u.doc.Name, entity.Alive)
 	return g, nil
-}
-
-// overlaps reports whether one path is the other or below it.
-func overlaps(a, b string) bool {
-	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

@@ -13,7 +13,7 @@ import (
 
 // CommitHook writes the changes that a successful hook has buffered, all or none. It
 // drops settings for a relation that is gone, as after a forced destruction: no unit
-// would read them.
+// would read them. Those for a relation that never was are refused with entity.NotFound.
 func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
 	numbers, born := &storageNumbers{}, u.st.born()
 	return u.st.change(ctx, func(o *ops) error {
@@ -81,6 +81,9 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 	values map[string]string) (there bool, err error) {
 	rel, err := u.st.RelationByID(ctx, relation)
 	if entity.IsNotFound(err) {
+		if had, unread := u.st.hadRelation(relation); !had {
+			return false, firstErr(unread, err)
+		}
 		return false, nil
 	} else if err != nil {
 		return false, err

@@ -49,17 +49,17 @@ func ambiguous(names, keys []string) error {
 		"Name the endpoints, as in: %s", keys[0])
 }
 
-// inferEndpoints returns the pairs of endpoints that the names can mean, at least one.
-func (st *State) inferEndpoints(ctx context.Context, names []string) ([][]Endpoint, error) {
+// inferEndpoints returns the pairs of endpoints that the names can mean, at least one. Endpoints that
+// charms declare are preferred to those that every charm has: the others are those left out for that.
+func (st *State) inferEndpoints(ctx context.Context, names []string) (found, others [][]Endpoint, err error) {
 	var sides [][]Endpoint
 	for _, name := range names {
 		ends, err := st.endpointsNamed(ctx, name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sides = append(sides, ends)
 	}
-	var found [][]Endpoint
 	switch len(sides) {
 	case 1:
 		for _, e := range sides[0] {
@@ -76,20 +76,19 @@ func (st *State) inferEndpoints(ctx context.Context, names []string) ([][]Endpoi
 			}
 		}
 	default:
-		return nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
+		return nil, nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}
-	// Prefer declared endpoints to those that every charm has.
-	explicit := slices.DeleteFunc(slices.Clone(found), func(ends []Endpoint) bool {
+	implicit := func(ends []Endpoint) bool {
 		return slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Implicit })
-	})
-	if len(explicit) > 0 {
-		found = explicit
+	}
+	if explicit := slices.DeleteFunc(slices.Clone(found), implicit); len(explicit) > 0 {
+		found, others = explicit, slices.DeleteFunc(found, func(ends []Endpoint) bool { return !implicit(ends) })
 	}
 	if len(found) == 0 {
-		return nil, entity.WithHint(entity.Errorf(entity.NotFound, "no relations found"),
+		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "no relations found"),
 			"The charms of %s have no endpoints with one interface in common.", strings.Join(names, " and "))
 	}
-	return found, nil
+	return found, others, nil
 }
 
 // endpointsNamed returns the endpoints that "service" or "service:endpoint" can mean.

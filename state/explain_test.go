@@ -48,9 +48,50 @@ func TestExplainNamesInstancesThatDoNotRun(t *testing.T) {
 			w.Errorf("hint of %s: got %q, want %q", name, e.Reasons[0].Hint, hint)
 		}
 	}
+	// One that was deleted can't be started: it is replaced.
+	w.ok(m.Observe(w.ctx, in, "missing"))
+	for _, name := range []string{"0", "mysql/0"} {
+		e := w.checkExplain(name, "instance i-0 of machine 0 is missing: the cloud does not list it, and the provisioner "+
+			"must replace it unless it comes back within a minute")
+		if r := e.Reasons[0]; r.Hint != "" || r.By != entity.ByProvisioner {
+			w.Errorf("%s waits for %q, with the hint %q", name, r.By, r.Hint)
+		}
+	}
 	w.ok(m.Observe(w.ctx, in, "running"))
 	w.checkExplain("0")
 	w.checkExplain("mysql/0")
+}
+
+// failedAndGoing is what a user can do about a failed hook of the Dying unit mysql/0.
+const failedAndGoing = "run the hook again: juju resolved mysql/0; skip it: juju resolved --no-retry mysql/0; skip every hook " +
+	"that fails: juju destroy-unit --lenient mysql/0; run no hook at all, and leave behind what stop would remove: " +
+	"juju destroy-unit --force mysql/0"
+
+// A unit in error whose charm is to be upgraded has two ways to that.
+func TestExplainSaysThatAnUpgradeWaits(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	u := w.started("mysql/0")
+	svc, err := w.st.Service(w.ctx, "mysql")
+	w.ok(err)
+	w.ok(u.SetCharm(w.ctx, svc.CharmURL()))
+	w.ok(u.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "start"`}))
+	hint := func() string {
+		e, err := w.st.Explain(w.ctx, entity.UnitTag("mysql/0"))
+		w.ok(err)
+		return e.Reasons[0].Hint
+	}
+	if got, want := hint(), "run the hook again: juju resolved mysql/0; skip it: juju resolved --no-retry mysql/0"; got != want {
+		t.Errorf("got %q", got)
+	}
+	url := statetest.Charm(t, w.st, statetest.MySQL, "version", "2")
+	_, err = svc.SetCharm(w.ctx, state.SetCharmParams{URL: url})
+	w.ok(err)
+	if got, want := hint(), "run the hook of the old charm again, and then upgrade: juju resolved mysql/0; skip it: juju resolved "+
+		"--no-retry mysql/0; run it from charm "+url+", without upgrade-charm: juju upgrade-charm mysql --force-units, with its "+
+		"--path, --switch or --revision, and then juju resolved mysql/0"; got != want {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestExplainNamesBlockersAndActors(t *testing.T) {
@@ -82,7 +123,7 @@ func TestExplainNamesBlockersAndActors(t *testing.T) {
 	e := w.checkExplain("mysql/0",
 		`unit "mysql/0" is in relation "wordpress:db mysql:server"`,
 		`unit "mysql/0": hook failed: "db-relation-joined"`)
-	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != "juju resolved mysql/0" || last.Since.IsZero() {
+	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != failedAndGoing || last.Since.IsZero() {
 		t.Errorf("last reason is %+v", last)
 	}
 	w.ok(my.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
@@ -231,9 +272,15 @@ func TestExplainSaysHowToRelaxConstraints(t *testing.T) {
 	w := newWorld(t)
 	w.fails(w.cleanMachine("mem=500T", entity.Hardware{}))
 	e := w.checkExplain("0", `machine 0: cannot start an instance: no room`)
-	want := `juju retry-provisioning 0; with other constraints: juju retry-provisioning 0 --constraints "mem=524288000M"`
+	want := `juju retry-provisioning 0; with others in place of its constraints (mem=524288000M): ` +
+		`juju retry-provisioning 0 --constraints "KEY=VALUE ..."`
 	if last := e.Reasons[0]; last.By != entity.ByUser || last.Hint != want {
 		t.Errorf("the advice is %q, want %q", last.Hint, want)
+	}
+	w.ok(w.machine("0").SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no room",
+		Data: map[string]any{"hint": "Demand less."}}))
+	if got := w.checkExplain("0", `machine 0: no room`).Reasons[0].Hint; got != "Demand less; then: "+want {
+		t.Errorf("with the cloud's own, the advice is %q", got)
 	}
 }
 

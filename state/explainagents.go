@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"strings"
 
 	"juju/state/entity"
 )
@@ -51,7 +52,9 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	case workload.Status == entity.StatusError && !(u.doc.Life == entity.Dying && u.doc.Strength > entity.Plain):
 		reason.By, reason.Since = entity.ByUser, workload.Since
 		reason.Text = fmt.Sprintf("unit %q: %s", u.doc.Name, workload.Explained())
-		reason.Hint = "juju resolved " + u.doc.Name
+		if reason.Hint, err = x.waysOut(u); err != nil {
+			return err
+		}
 		if u.doc.Resolved != entity.ResolvedNone {
 			reason.By, reason.Hint = tag.String(), ""
 			reason.Text += "; it is resolved, and its agent must continue"
@@ -97,6 +100,26 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 		}
 	}
 	return x.uprooted(u, depth+1)
+}
+
+// waysOut says what a user can do about a failed hook of a unit, and what each costs.
+func (x *explainer) waysOut(u *Unit) (string, error) {
+	name := u.doc.Name
+	ways := []string{"run the hook again: juju resolved " + name, "skip it: juju resolved --no-retry " + name}
+	svc, err := x.st.Service(x.ctx, u.doc.Service)
+	if err != nil {
+		return "", err
+	}
+	if url := svc.doc.CharmURL; u.doc.CharmURL != "" && url != u.doc.CharmURL && u.doc.Life == entity.Alive {
+		ways[0] = "run the hook of the old charm again, and then upgrade: juju resolved " + name
+		ways = append(ways, fmt.Sprintf("run it from charm %s, without upgrade-charm: juju upgrade-charm %s --force-units, "+
+			"with its --path, --switch or --revision, and then juju resolved %s", url, u.doc.Service, name))
+	}
+	if u.doc.Life != entity.Alive && u.doc.Principal == "" {
+		ways = append(ways, "skip every hook that fails: juju destroy-unit --lenient "+name,
+			"run no hook at all, and leave behind what stop would remove: juju destroy-unit --force "+name)
+	}
+	return strings.Join(ways, "; "), nil
 }
 
 // working says what a unit's agent is doing, such as a hook that never ends, or what it
@@ -231,7 +254,11 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 			return err
 		}
 		if reason.Hint = retry; own != "" { // which may be what the cloud can't meet
-			reason.Hint = fmt.Sprintf("%s; with other constraints: %[1]s --constraints %q", retry, own)
+			reason.Hint = fmt.Sprintf(`%s; with others in place of its constraints (%s): %[1]s --constraints "KEY=VALUE ..."`,
+				retry, own)
+		}
+		if advice, _ := status.Data["hint"].(string); advice != "" {
+			reason.Hint = strings.TrimSuffix(advice, ".") + "; then: " + reason.Hint
 		}
 	case m.doc.InstanceID == "":
 		reason.By = entity.ByProvisioner
@@ -261,6 +288,12 @@ func (x *explainer) halted(m *Machine, depth int) error {
 		return err
 	}
 	tag := entity.MachineTag(m.doc.ID).String()
+	if said.Status == entity.StatusMissing {
+		x.add(entity.Reason{Depth: depth, Of: tag, By: entity.ByProvisioner, Since: said.Since,
+			Text: fmt.Sprintf("instance %s of machine %s is missing: the cloud does not list it, and the provisioner must "+
+				"replace it unless it comes back within a minute", m.doc.InstanceID, m.doc.ID)})
+		return nil
+	}
 	x.add(entity.Reason{Depth: depth, Of: tag, By: entity.ByUser, Since: said.Since,
 		Text: fmt.Sprintf("instance %s of machine %s is %s", m.doc.InstanceID, m.doc.ID, said.Status),
 		Hint: "start it in the cloud, or give it up: juju destroy-machine --force " + m.doc.ID})

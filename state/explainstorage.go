@@ -42,6 +42,15 @@ func (x *explainer) awaitedStorage(u *Unit, depth int) error {
 	return err
 }
 
+// explainAfter adds to the text of a reason which storage must be attached or detached first.
+func (a *attachment) explainAfter(text string) (string, error) {
+	_, after, err := a.meets()
+	if after != "" {
+		text += fmt.Sprintf(", after storage %q", after)
+	}
+	return text, err
+}
+
 // storage says what a storage instance waits for.
 func (x *explainer) storage(s *Storage, depth int) error {
 	a, err := x.st.attachmentOf(s.doc.ID)
@@ -56,6 +65,9 @@ func (x *explainer) storage(s *Storage, depth int) error {
 	case a != nil && a.doc.Life == entity.Dead:
 		reason.Since = a.doc.Since
 		reason.Text = fmt.Sprintf("the storage provisioner must detach storage %q from machine %s", s.doc.ID, a.doc.Machine)
+		if reason.Text, err = a.explainAfter(reason.Text); err != nil {
+			return err
+		}
 	case s.doc.Life != entity.Alive:
 		if n, err := x.barred(s, entity.Dead, depth); err != nil || n > 0 {
 			return err
@@ -72,6 +84,9 @@ func (x *explainer) storage(s *Storage, depth int) error {
 	case a != nil && a.doc.Location == "":
 		reason.Since = a.doc.Since
 		reason.Text = fmt.Sprintf("the storage provisioner must attach storage %q to machine %s", s.doc.ID, a.doc.Machine)
+		if reason.Text, err = a.explainAfter(reason.Text); err != nil {
+			return err
+		}
 	default:
 		return nil
 	}

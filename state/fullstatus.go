@@ -33,8 +33,10 @@ type everything struct {
 	constraints map[string]constraintsDoc
 	charms      map[string]charmDoc
 	leaders     map[string]leadersDoc
+	attachments map[string]attachmentDoc
 
-	opened map[string]map[string][]entity.PortRange // by machine and unit: openPorts makes it
+	opened   map[string]map[string][]entity.PortRange // by machine and unit: openPorts makes it
+	awaiting map[string][]string                      // by unit: awaitedStorage makes it
 }
 
 func (st *State) readAll() (*everything, error) {
@@ -65,6 +67,9 @@ func (st *State) readAll() (*everything, error) {
 		return nil, err
 	}
 	if err := readMap(st, leadersC, &a.leaders, func(d leadersDoc) string { return d.Service }); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, attachmentsC, &a.attachments, func(d attachmentDoc) string { return d.ID }); err != nil {
 		return nil, err
 	}
 	if err := st.db.All(relationsC, nil, &a.relations); err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // GoalState returns the units of the unit's service, and the services that it is related to with
-// their units; over a container relation only the units beside this one.
+// their units; over a container relation only the units beside this one. Peer relations have no
+// entry, as in Juju.
 func (u *Unit) GoalState(ctx context.Context) (entity.GoalState, error) {
 	goal, err := u.goalState()
 	if err != nil {
@@ -45,16 +46,16 @@ func (u *Unit) goalState() (goal entity.GoalState, err error) {
 	}
 	for _, r := range relations {
 		for i, own := range r.doc.Endpoints {
-			if own.Service != service {
+			if own.Service != service || len(r.doc.Endpoints) == 1 { // peers are among goal.Units
 				continue
 			}
-			other := r.doc.Endpoints[(i+1)%len(r.doc.Endpoints)].Service // its own, for peers
+			other := r.doc.Endpoints[1-i].Service
 			there := goal.Relations[own.Name]
 			if there == nil {
 				there = map[string]entity.GoalStatus{}
 				goal.Relations[own.Name] = there
 			}
-			there[other] = goalStatus(r.doc.Life, entity.Status{Status: "joined"})
+			there[other] = goalStatus(r.doc.Life, entity.Status{Status: "joined", Since: r.doc.Since})
 			for _, of := range units {
 				together := of.doc.Principal == u.doc.Name || u.doc.Principal == of.doc.Name
 				if of.doc.Service == other && of.doc.Name != u.doc.Name && (!r.doc.isContainer() || together) {

@@ -49,8 +49,9 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 }
 
 // LoseInstance removes a machine's instance, because the cloud does not have it any more.
-// The machine is pending again, and agents on the old instance are not let in. It does
-// nothing if the machine is gone, Dead, or has another instance than missed. Managers and manual
+// The machine is pending again, agents on the old instance are not let in, and nothing is
+// recorded any more of what was on it: see lostinstance.go. It does nothing if the machine
+// is gone, Dead, or has another instance than missed. Managers and manual
 // machines, whose instances no cloud has, are refused.
 func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {
 	key := machineKey(m.doc.ID)
@@ -86,7 +87,17 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 			return err
 		}
 		o.replaceStatus(was, doc, exists)
+		o.dropStatus(instanceKey(m.doc.ID))
 		if err := m.st.hashOps(o, entity.MachineTag(m.doc.ID), ""); err != nil {
+			return err
+		}
+		if err := m.lostStorageOps(o); err != nil {
+			return err
+		}
+		if err := m.lostPortsOps(o); err != nil {
+			return err
+		}
+		if err := m.lostUnitsOps(o); err != nil {
 			return err
 		}
 		lost = true

@@ -385,6 +385,22 @@ func TestFindRelationByEndpoints(t *testing.T) {
 	w.relate("mysql", "wordpress")
 	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql")
 	w.refused(err, entity.AlreadyExists, `cannot add relation "wordpress:db mysql:server": relation already exists`)
+
+	// A relation is found that has an endpoint which every charm has, although others would fit.
+	w.deploy("sub", `{name: sub, summary: s, description: d, subordinate: true, requires: {host: {interface: juju-info, scope: container},
+		db: {interface: mysql, scope: container}}}`, 0)
+	_, err = w.st.Relation(w.ctx, "sub", "mysql")
+	w.refused(err, entity.NotFound, `relation "sub:db mysql:server" not found`)
+	host := w.relate("sub:host", "mysql:juju-info")
+	db := w.relate("sub", "mysql")
+	for _, want := range []*state.Relation{db, host} {
+		found, err := w.st.Relation(w.ctx, "mysql", "sub")
+		w.ok(err)
+		if found.Key() != want.Key() {
+			t.Errorf("mysql and sub mean %q, want %q", found.Key(), want.Key())
+		}
+		w.ok(found.Destroy(w.ctx, entity.Destruction{}))
+	}
 	peer, err := w.st.Relation(w.ctx, "riak:ring")
 	w.ok(err)
 	w.refused(peer.Destroy(w.ctx, entity.Destruction{}), entity.Invalid,

@@ -174,6 +174,22 @@ func TestHookSettingsForARemovedRelationAreDropped(t *testing.T) {
 		entity.NotFound, "settings") // never in its scope
 }
 
+// Only what is gone is dropped: a relation that never was, or is another service's, is an error.
+func TestHookSettingsForOthersRelationsAreRefused(t *testing.T) {
+	w := newControllers(t, 1).worlds[0]
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("riak", statetest.Riak, 1)
+	r := w.relate("mysql", "wordpress")
+	w.claims("riak/0", 1)
+	for id, want := range map[int]string{r.ID() + 1: "not found", -1: "not found", r.ID(): "not a member"} {
+		settings := map[string]string{"user": "me"}
+		own := entity.HookChanges{Relations: map[int]map[string]string{id: settings}}
+		w.refused(w.unit("riak/0").CommitHook(w.ctx, own), entity.NotFound, want)
+		w.refused(w.unit("riak/0").CommitHook(w.ctx, forAll(id, 1, settings)), entity.NotFound, want)
+	}
+}
+
 func TestResolveFailedHook(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)

@@ -74,7 +74,7 @@ var readers = map[string]string{
 	"MinUnits":     "WatchMinUnits",
 	"Pools":        "All",
 	"Annotations":  "Get",
-	"Provisioning": "Exposure FailedMachines Leftovers MachineInfos StorageWork WatchExposure WatchStorage",
+	"Provisioning": "Attached Exposure FailedMachines Leftovers MachineInfos StorageWork WatchExposure WatchStorage",
 	"Resources":    "Open",
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
@@ -177,8 +177,7 @@ func exported(roots ...reflect.Type) map[reflect.Type]bool {
 	return found
 }
 
-// cast returns the mutators to test: all of them, or with -short those of
-// firsts.
+// cast returns the mutators to test: every row, or with -short those of firsts.
 func cast() []mutator {
 	if testing.Short() {
 		return firsts()
@@ -187,30 +186,33 @@ func cast() []mutator {
 }
 
 // firsts returns one row of each method: in a soak every row, with -short a
-// random fifth.
-func firsts() (all []mutator) {
-	for _, m := range mutators {
+// random tenth.
+func firsts() []mutator { return oneOfEach(mutators) }
+
+// quick returns a random row of each method, and a slow one only if all rows of
+// the method are slow. In a soak, or to try a seed again, it returns every row.
+func quick() []mutator {
+	if soak || os.Getenv("JUJU_SIM_SEED") != "" {
+		return mutators
+	}
+	all := slices.DeleteFunc(slices.Clone(mutators), func(m mutator) bool {
+		return m.slow && slices.ContainsFunc(mutators, func(o mutator) bool { return o.name == m.name && !o.slow })
+	})
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return oneOfEach(all)
+}
+
+// oneOfEach returns the first row of each method: in a soak every row, with
+// -short a random tenth.
+func oneOfEach(rows []mutator) (all []mutator) {
+	for _, m := range rows {
 		if soak || !slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name }) {
 			all = append(all, m)
 		}
 	}
 	if testing.Short() {
 		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		all = all[:len(all)/5]
-	}
-	return all
-}
-
-// quick returns the mutators of cast that are not slow, plus one row of each
-// method whose rows are all slow. In a soak it returns all.
-func quick() (all []mutator) {
-	for _, m := range cast() {
-		same := func(o mutator) bool { return o.name == m.name && !o.slow }
-		if m.slow && !soak && (slices.ContainsFunc(mutators, same) ||
-			slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name })) {
-			continue
-		}
-		all = append(all, m)
+		all = all[:len(all)/10]
 	}
 	return all
 }

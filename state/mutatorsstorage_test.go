@@ -19,8 +19,13 @@ func withStorage(s *scene) {
 func (w *world) attached(unit, storage string) {
 	w.Helper()
 	x := w.storage(storage)
-	w.ok(x.SetFilesystem(w.ctx, entity.Filesystem{ID: "fs-" + storage, Size: 1}))
-	w.ok(x.SetAttached(w.ctx, unit, "/here/"+storage))
+	principal := w.unit(unit)
+	if on := principal.Principal(); on != "" {
+		principal = w.unit(on)
+	}
+	in := w.machine(principal.Machine()).InstanceID()
+	w.ok(x.SetFilesystem(w.ctx, entity.Filesystem{ID: "fs-" + storage, Size: 1, Instance: in}))
+	w.ok(x.SetAttached(w.ctx, unit, in, "/here/"+storage))
 }
 
 // detached takes storage from a unit, as the unit's agent and the storage provisioner do.
@@ -122,6 +127,11 @@ var storageMutators = []mutator{
 	free(onModel("Provisioning.DropFilesystem", "", func(s *scene) error {
 		return s.st.Provisioning().DropFilesystem(s.ctx, "fs-data/0")
 	}, withStorage, leftFilesystem)),
+	onModel("Provisioning.LoseAttachments", "", func(s *scene) error {
+		all, err := s.st.Provisioning().Attached(s.ctx)
+		s.ok(err)
+		return s.st.Provisioning().LoseAttachments(s.ctx, all)
+	}, withStorage, func(s *scene) { s.provisioned(s.unit("disk/0").Machine()) }),
 	stored("Storage.Detach", "", "data/0", func(s *scene, x *state.Storage) error { return x.Detach(s.ctx, forced) }),
 	stored("Storage.Detach", "what the charm can do without", "cache/2", func(s *scene, x *state.Storage) error {
 		return x.Detach(s.ctx, plain)
@@ -144,7 +154,7 @@ var storageMutators = []mutator{
 		return x.SetFilesystem(s.ctx, entity.Filesystem{ID: "fs", Size: 5})
 	}),
 	stored("Storage.SetAttached", "", "data/1", func(s *scene, x *state.Storage) error {
-		return x.SetAttached(s.ctx, "disk/1", "/here")
+		return x.SetAttached(s.ctx, "disk/1", "", "/here")
 	}),
 	stored("Storage.SetStatus", "", "data/1", func(s *scene, x *state.Storage) error {
 		return x.SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "no room"})

@@ -12,8 +12,9 @@ import (
 )
 
 // Observe records what the cloud now reports of the machine's instance: its addresses, its hardware, and its
-// status, a word of the cloud's, or "" for none. It does nothing if the machine has another instance. An
-// instance that has no address at the moment, as while it restarts, keeps those that it had.
+// status, a word of the cloud's, or "" for none; entity.StatusMissing if the cloud does not list it. It does
+// nothing if the machine has another instance. An instance that has no address at the moment, as while it
+// restarts, keeps those that it had, and one that is missing also its hardware.
 func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string) error {
 	key := instanceKey(m.doc.ID)
 	doc := newStatusDoc(key, entity.Status{Status: entity.StatusWord(status)}, m.st.now())
@@ -27,7 +28,9 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 			return mongo.ErrNothing
 		}
 		seen := m.doc
-		seen.CloudHardware = in.Hardware
+		if status != string(entity.StatusMissing) {
+			seen.CloudHardware = in.Hardware
+		}
 		if len(in.Addresses) > 0 {
 			seen.CloudAddresses = in.Addresses
 		}

@@ -25,6 +25,20 @@ func (d machineDoc) address() string {
 	return d.LostAddress
 }
 
+// hosted returns the units on the machine: its principals, and their subordinates.
+func (m *Machine) hosted() ([]*Unit, error) {
+	principals, err := m.st.units(bson.D{{"machine", m.doc.ID}})
+	if err != nil || len(principals) == 0 {
+		return nil, err
+	}
+	names := make([]string, len(principals))
+	for i, u := range principals {
+		names[i] = u.doc.Name
+	}
+	subordinates, err := m.st.units(bson.D{{"principal", bson.D{{"$in", names}}}})
+	return append(principals, subordinates...), err
+}
+
 // moveOps gives the units of the machine its new address in the relations that they are in. Where the
 // charm has set another address, that stays.
 func (m *Machine) moveOps(o *ops, addresses []string) error {
@@ -32,20 +46,13 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 	if was == "" || len(addresses) == 0 || addresses[0] == was {
 		return nil
 	}
-	principals, err := m.st.units(bson.D{{"machine", m.doc.ID}})
+	units, err := m.hosted()
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, u := range principals {
-		names = append(names, u.doc.Name)
-	}
-	subordinates, err := m.st.units(bson.D{{"principal", bson.D{{"$in", names}}}})
-	if err != nil {
-		return err
-	}
-	for _, u := range subordinates {
-		names = append(names, u.doc.Name)
+	names := make([]string, len(units))
+	for i, u := range units {
+		names[i] = u.doc.Name
 	}
 	var scopes []scopeDoc
 	if err := m.st.db.All(scopesC, bson.D{{"unit", bson.D{{"$in", names}}}}, &scopes); err != nil {

@@ -11,7 +11,7 @@ import (
 	"juju/state/watcher"
 )
 
-// A programsDoc is an entity.Programs.
+// A programsDoc is an entity.Programs. Their commit is left to those who run them.
 type programsDoc struct {
 	Version string `bson:"version"`
 	SHA256  string `bson:"sha256"`
@@ -21,7 +21,7 @@ func (d modelDoc) programs() entity.Programs {
 	if d.Programs == nil {
 		return entity.Programs{}
 	}
-	return entity.Programs(*d.Programs)
+	return entity.Programs{Version: d.Programs.Version, SHA256: d.Programs.SHA256}
 }
 
 // Programs returns the programs that the model's agents are to run; none if they run what the
@@ -44,7 +44,7 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 		switch {
 		case doc.Life == entity.Dead:
 			return entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
-		case doc.Programs != nil && was == to:
+		case doc.Programs != nil && was.Same(to):
 			return mongo.ErrNothing
 		case doc.Programs != nil:
 			if order, err := entity.CompareVersions(to.Version, was.Version); err != nil {
@@ -55,7 +55,7 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 			same = bson.D{{"version", was.Version}, {"sha256", was.SHA256}}
 		}
 		o.Update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}, {"programs", same}},
-			bson.D{{"$set", bson.D{{"programs", programsDoc(to)}}}})
+			bson.D{{"$set", bson.D{{"programs", programsDoc{to.Version, to.SHA256}}}}})
 		return nil
 	})
 	if err != nil {

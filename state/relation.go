@@ -110,6 +110,21 @@ func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
 	return &Relation{st: st, doc: docs[0]}, nil
 }
 
+// relationSequence numbers relations.
+const relationSequence = "relation"
+
+// hadRelation reports whether a relation has ever had this number.
+func (st *State) hadRelation(id int) (bool, error) {
+	var next struct {
+		Counter int `bson:"counter"`
+	}
+	err := st.db.Get(sequenceC, relationSequence, &next, "sequence of relations")
+	if entity.IsNotFound(err) {
+		err = nil
+	}
+	return id >= 0 && id < next.Counter, err
+}
+
 // relation reads a relation by its key.
 func (st *State) relation(key string) (*Relation, error) {
 	r := &Relation{st: st}
@@ -117,22 +132,19 @@ func (st *State) relation(key string) (*Relation, error) {
 	return r, err
 }
 
-// Relation finds the relation that names of services or endpoints mean.
+// Relation finds the relation that names of services or endpoints mean. That of an endpoint that
+// every charm has is meant if there is no other.
 func (st *State) Relation(ctx context.Context, names ...string) (*Relation, error) {
-	candidates, err := st.inferEndpoints(ctx, names)
+	candidates, others, err := st.inferEndpoints(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	var found []*Relation
-	for _, ends := range candidates {
-		r, err := st.relation(newRelationDoc(0, ends...).Key)
-		if entity.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, r)
+	found, err := st.existing(candidates)
+	if err == nil && len(found) == 0 {
+		found, err = st.existing(others)
+	}
+	if err != nil {
+		return nil, err
 	}
 	switch len(found) {
 	case 1:
@@ -149,12 +161,27 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 	return nil, ambiguous(names, keys)
 }
 
+// existing reads the relations between pairs of endpoints, as far as there are any.
+func (st *State) existing(pairs [][]Endpoint) (found []*Relation, err error) {
+	for _, ends := range pairs {
+		r, err := st.relation(newRelationDoc(0, ends...).Key)
+		if entity.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, r)
+	}
+	return found, nil
+}
+
 // AddRelation relates two services, named with or without their endpoints.
 func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, error) {
 	if len(names) != 2 {
 		return nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}
-	candidates, err := st.inferEndpoints(ctx, names)
+	candidates, _, err := st.inferEndpoints(ctx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +218,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		}
 		if !taken {
 			var err error
-			if id, err = st.db.Next(ctx, "relation", 1); err != nil {
+			if id, err = st.db.Next(ctx, relationSequence, 1); err != nil {
 				return err
 			}
 			taken = true

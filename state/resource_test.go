@@ -131,6 +131,31 @@ func TestResourcesRefused(t *testing.T) {
 	}
 }
 
+// Pending resources are bounded, whoever announces them for whatever service, and go after a day.
+func TestPendingResourcesAreBounded(t *testing.T) {
+	c := newControllers(t, 1)
+	w := c.worlds[0]
+	most := make([]string, entity.LimitPending.Max)
+	for i := range most {
+		most[i] = "pages"
+	}
+	refused := func(names []string) {
+		t.Helper()
+		_, err := w.st.Resources().AddPending(w.ctx, "nothing", names)
+		if !errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), "pending resources of a model: 201 uploads, "+
+			"the limit is 200") || entity.Hint(err) != "Those that no service uses are removed 24 hours after they were added." {
+			t.Errorf("got %v, %q", err, entity.Hint(err))
+		}
+	}
+	refused(append(most, "pages"))
+	_, err := w.st.Resources().AddPending(w.ctx, "nothing", most)
+	w.ok(err)
+	refused([]string{"pages"})
+	c.pass(25 * time.Hour)
+	w.ok(w.st.Resources().Prune(w.ctx))
+	w.pend("site", "pages", "one")
+}
+
 // files returns the number of files that the controller has, without those of charms.
 func (w *world) files() int {
 	w.Helper()

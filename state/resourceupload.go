@@ -39,7 +39,12 @@ func (st *State) Resources() Resources { return Resources{st} }
 // AddPending returns an id for each of the named resources of a service, which may not exist yet.
 // Store uploads a file under it, and the service gets it when it is added, or its charm or
 // resources are set.
+//
+// Of what is never used a model has no more than entity.LimitPending, and Prune removes it.
 func (r Resources) AddPending(ctx context.Context, service string, names []string) ([]string, error) {
+	if err := r.checkPending(len(names)); err != nil {
+		return nil, fmt.Errorf("cannot add resources to service %q: %w", service, err)
+	}
 	ids := make([]string, len(names))
 	for i := range ids {
 		ids[i] = mongo.NewID()
@@ -58,6 +63,19 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 		return nil, fmt.Errorf("cannot add resources to service %q: %w", service, err)
 	}
 	return ids, nil
+}
+
+// checkPending refuses n more uploads if the model then has too many. Calls at the same time don't see each other.
+func (r Resources) checkPending(n int) error {
+	has, err := r.st.db.Count(uploadsC, nil)
+	if err != nil {
+		return err
+	}
+	if err := entity.LimitPending.Check(has + n); err != nil {
+		return entity.WithHint(err, "Those that no service uses are removed %d hours after they were added.",
+			int(keepUploads.Hours()))
+	}
+	return nil
 }
 
 // upload reads the record of an upload of a service's resource.

@@ -228,7 +228,7 @@ func (st *State) peerRelations(ctx context.Context, service string, meta *charm.
 		if end.Role != string(charm.RolePeer) {
 			continue
 		}
-		id, err := st.db.Next(ctx, "relation", 1)
+		id, err := st.db.Next(ctx, relationSequence, 1)
 		if err != nil {
 			return nil, err
 		}

@@ -168,7 +168,7 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 			continue
 		}
 		if _, made := c.peers[end.Name]; !made {
-			id, err := c.st.db.Next(ctx, "relation", 1)
+			id, err := c.st.db.Next(ctx, relationSequence, 1)
 			if err != nil {
 				return err
 			}

@@ -165,8 +165,12 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	if addresses := a.machines[u.Machine].Addresses; len(addresses) > 0 {
 		u.PublicAddress = addresses[0]
 	}
+	storage, why := a.awaitedStorage(name)
 	if _, said := a.statuses[workloadKey(name)]; !said {
-		u.Workload.Message = a.awaited(doc, u.Machine)
+		u.Workload.Message = a.awaited(doc, u.Machine, storage)
+	}
+	if why != "" && u.Agent.Message == "" {
+		u.Agent.Message = why
 	}
 	var damaged []entity.PortRange
 	if u.OpenedPorts, damaged = a.openPorts(u.Machine, name); len(damaged) > 0 {
@@ -180,7 +184,7 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 }
 
 // awaited says what a unit waits for before its first hook. The texts are Juju's, as far as it has one.
-func (a *everything) awaited(unit unitDoc, machine string) string {
+func (a *everything) awaited(unit unitDoc, machine, storage string) string {
 	m := a.machines[machine]
 	switch said := a.statusOf(machineKey(machine), m.birth); {
 	case m.InstanceID == "" && said.Status == entity.StatusError:
@@ -191,8 +195,32 @@ func (a *everything) awaited(unit unitDoc, machine string) string {
 		return fmt.Sprintf("waiting for the address of machine %s", machine)
 	case !unit.Started:
 		return "installing agent"
+	case storage != "":
+		return "waiting for storage " + storage
 	}
 	return "agent initializing"
+}
+
+// awaitedStorage returns the first storage that a unit is to have and has not yet, "" if it has all, and
+// what could not be done about it.
+func (a *everything) awaitedStorage(unit string) (id, why string) {
+	if a.awaiting == nil {
+		a.awaiting = map[string][]string{}
+		for _, attachment := range names(a.attachments) {
+			if d := a.attachments[attachment]; d.Life == entity.Alive && d.Location == "" {
+				a.awaiting[d.Unit] = append(a.awaiting[d.Unit], d.Storage)
+			}
+		}
+	}
+	for _, s := range a.awaiting[unit] {
+		if id == "" {
+			id = s
+		}
+		if said, ok := a.statuses[storageKey(s)]; ok && said.Status == entity.StatusError {
+			return s, fmt.Sprintf("storage %s: %s", s, said.status().Message)
+		}
+	}
+	return id, ""
 }
 
 // openPorts returns the open ports of a unit on its machine, sorted, and the invalid ones

@@ -19,14 +19,14 @@ func (s *sim) any() (*simAction, error) {
 	switch n := s.rnd.IntN(100); {
 	case n < s.cleaning:
 		return s.cleaner(), nil
-	case n < 61:
-		return s.someAgent()
-	case n < 66:
-		return s.weather(), nil
-	case n < 69:
-		return s.useStorage(), nil
-	case n < 71:
+	case n < s.cleaning+s.tasking:
 		return s.useTasks(), nil
+	case n < 63:
+		return s.someAgent()
+	case n < 68:
+		return s.weather(), nil
+	case n < 71:
+		return s.useStorage(), nil
 	case n < 77:
 		return s.unasked(), nil
 	case n < 85 && !full, n < 89:

@@ -195,16 +195,10 @@ func (s *sim) end() error {
 	if err := s.forgetLeftovers(); err != nil {
 		return err
 	}
-	if err := s.forgetTasks(); err != nil {
+	if err := s.do(s.pruneOldTasks(), nil); err != nil {
 		return err
 	}
 	return s.empty()
-}
-
-// forgetTasks lets the tasks of the model be old enough to be pruned.
-func (s *sim) forgetTasks() error {
-	s.clock.Add((simTaskAge + time.Millisecond).Milliseconds())
-	return s.do(s.pruneTasks(), nil)
 }
 
 // forgetLeftovers removes the leftovers of force from the model and from state.

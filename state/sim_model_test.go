@@ -111,7 +111,7 @@ func (s *sim) endModel() error {
 	if err := s.forgetLeftovers(); err != nil {
 		return err
 	}
-	if err := s.forgetTasks(); err != nil {
+	if err := s.do(s.pruneOldTasks(), nil); err != nil {
 		return err
 	}
 	if err := s.empty(); err != nil {

@@ -256,12 +256,16 @@ func (s *sim) provisionStorage(x *simulationtest.Storage, w entity.StorageWork) 
 		if w.OnMachine && (a == nil || a.Instance == "") {
 			return nil
 		}
+		f := entity.Filesystem{ID: "fs-" + x.ID, Size: 1}
+		if w.OnMachine {
+			f.Instance = a.Instance
+		}
 		return s.onStorage(by, "make", x, func(h *state.Storage) error {
-			return h.SetFilesystem(s.ctx, entity.Filesystem{ID: "fs-" + x.ID, Size: 1})
+			return h.SetFilesystem(s.ctx, f)
 		}, func() simulationtest.Answer { return s.model.Make(x) }, entity.NotAlive)
 	case a != nil && a.Instance != "" && a.InUse == "":
 		return s.onStorage(by, "attach", x, func(h *state.Storage) error {
-			return h.SetAttached(s.ctx, a.Unit, "/here/"+x.ID)
+			return h.SetAttached(s.ctx, a.Unit, a.Instance, "/here/"+x.ID)
 		}, func() simulationtest.Answer { return s.model.Attached(held) }, entity.NotAlive)
 	}
 	return nil

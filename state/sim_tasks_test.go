@@ -15,8 +15,11 @@ func (s *sim) someTask() *simulationtest.Task {
 	return s.model.Tasks[one(s, slices.Sorted(maps.Keys(s.model.Tasks)))]
 }
 
-// useTasks picks a user's action on tasks.
+// useTasks picks a user's action on tasks, or lets them be old enough to be pruned.
 func (s *sim) useTasks() *simAction {
+	if s.rnd.IntN(20) == 0 {
+		return s.pruneOldTasks()
+	}
 	if t := s.someTask(); t != nil && s.rnd.IntN(3) == 0 {
 		return s.cancelTask(t)
 	}
@@ -118,6 +121,12 @@ func (s *sim) runTask(u *simulationtest.Unit, t *simulationtest.Task) *simAction
 
 // simTaskAge is how long tasks are kept unless the model's settings say otherwise.
 const simTaskAge = 336 * time.Hour
+
+// pruneOldTasks lets all tasks be old enough.
+func (s *sim) pruneOldTasks() *simAction {
+	s.clock.Add((simTaskAge + time.Millisecond).Milliseconds())
+	return s.pruneTasks()
+}
 
 func (s *sim) pruneTasks() *simAction {
 	return &simAction{what: "prune tasks", by: "pruner",

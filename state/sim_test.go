@@ -52,8 +52,8 @@ type sim struct {
 	calm   bool     // no actor acts out of turn
 	busy   int      // how many entities there are before more are removed than added
 	// One in racing steps has another action between its reads and its commit;
-	// cleaning of a hundred steps are the cleaner's.
-	racing, cleaning int
+	// cleaning of a hundred steps are the cleaner's, and tasking are about tasks.
+	racing, cleaning, tasking int
 }
 
 // simCharms maps services to their charms.
@@ -91,6 +91,7 @@ func newSim(t testing.TB, seed uint64) *sim {
 	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{},
 		charms: map[string]string{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
+	s.tasking = 2
 	s.clock.Store(time.Now().UnixMilli())
 	err := controller.Initialize(s.ctx, store, controller.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
 		User:     statetest.Admin,

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -93,20 +94,37 @@ func (st *State) attachmentWork(ctx context.Context, a *attachment) (*entity.Att
 		return nil, err
 	}
 	w.Instance = m.doc.InstanceID
-	if w.Life != entity.Alive {
-		return w, nil
-	}
-	there, err := st.attachments(bson.D{{"machine", a.doc.Machine}, {"location", bson.D{{"$exists", true}}}})
-	for _, other := range there {
-		if other.doc.ID != a.doc.ID && overlaps(other.doc.Mount, a.doc.Mount) {
-			w.InUse = other.doc.Storage
-		}
-	}
+	w.InUse, w.After, err = a.meets()
 	return w, err
 }
 
+// meets returns the storage that keeps an attachment from its mount point: one that is there already, or
+// would be hidden below it; or the one that is to be attached or detached first, because one lies in
+// the other.
+func (a *attachment) meets() (inUse, after string, err error) {
+	others, err := a.st.attachments(bson.D{{"machine", a.doc.Machine}})
+	for _, other := range others {
+		there := other.doc.Location != ""
+		inner := strings.HasPrefix(other.doc.Mount, a.doc.Mount+"/")
+		outer := strings.HasPrefix(a.doc.Mount, other.doc.Mount+"/")
+		switch {
+		case other.doc.ID == a.doc.ID:
+		case a.doc.Life != entity.Alive:
+			if inner && there {
+				after = other.doc.Storage
+			}
+		case there && (inner || other.doc.Mount == a.doc.Mount):
+			inUse = other.doc.Storage
+		case outer && there != (other.doc.Life == entity.Alive):
+			after = other.doc.Storage
+		}
+	}
+	return inUse, after, err
+}
+
 // SetFilesystem records what the cloud has made for the instance. It does nothing if that is
-// recorded already; the error is entity.NotAlive if the instance is Dead.
+// recorded already; the error is entity.NotAlive if the instance is Dead, or the filesystem is on
+// the disk of an instance that its machine has lost.
 func (s *Storage) SetFilesystem(ctx context.Context, f entity.Filesystem) error {
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
@@ -120,6 +138,11 @@ func (s *Storage) SetFilesystem(ctx context.Context, f entity.Filesystem) error 
 		case s.doc.Filesystem != "":
 			return entity.Errorf(entity.AlreadyExists, "storage %q has filesystem %q", s.doc.ID, s.doc.Filesystem)
 		}
+		if !s.isPersistent() {
+			if err := s.st.onInstance(ctx, o, s.doc.Machine, f.Instance); err != nil {
+				return err
+			}
+		}
 		o.Update(storageC, s.doc.ID, append(bson.D{{"filesystem", bson.D{{"$exists", false}}}}, notDead...),
 			bson.D{{"$set", bson.D{{"filesystem", f.ID}, {"made", f.Size}}}})
 		o.dropStatus(storageKey(s.doc.ID))
@@ -127,9 +150,27 @@ func (s *Storage) SetFilesystem(ctx context.Context, f entity.Filesystem) error 
 	})
 }
 
-// SetAttached records where the unit that has the storage finds it. The error is
-// entity.NotAlive if it is to be detached, or entity.NotFound if it has been.
-func (s *Storage) SetAttached(ctx context.Context, unit, location string) error {
+// onInstance asserts that a machine has an instance. The error is entity.NotAlive if it has lost it.
+func (st *State) onInstance(ctx context.Context, o *ops, machine, instance string) error {
+	m, err := st.Machine(ctx, machine)
+	if err != nil {
+		return err
+	}
+	if m.doc.InstanceID != instance {
+		return entity.Errorf(entity.NotAlive, "machine %s has lost its instance %s", machine, instance)
+	}
+	var is any = instance
+	if instance == "" {
+		is = bson.D{{"$exists", false}}
+	}
+	o.Assert(machinesC, machine, bson.D{{"instance", is}})
+	return nil
+}
+
+// SetAttached records where the unit that has the storage finds it, on an instance of its machine.
+// The error is entity.NotAlive if it is to be detached or the machine has lost the instance, or
+// entity.NotFound if it has been detached.
+func (s *Storage) SetAttached(ctx context.Context, unit, instance, location string) error {
 	return s.st.change(ctx, func(o *ops) error {
 		a, err := s.st.attachment(attachmentID(unit, s.doc.ID))
 		switch {
@@ -140,8 +181,70 @@ func (s *Storage) SetAttached(ctx context.Context, unit, location string) error 
 		case a.doc.Location == location:
 			return mongo.ErrNothing
 		}
+		if err := s.st.onInstance(ctx, o, a.doc.Machine, instance); err != nil {
+			return err
+		}
 		o.Update(attachmentsC, a.doc.ID, isAlive, bson.D{{"$set", bson.D{{"location", location}}}})
 		o.dropStatus(storageKey(s.doc.ID))
+		return nil
+	})
+}
+
+// Attached returns the storage that is recorded as attached on instances of the cloud, in natural order.
+func (p Provisioning) Attached(ctx context.Context) (all []entity.Attached, err error) {
+	attachments, err := p.st.attachments(bson.D{{"life", entity.Alive}, {"location", bson.D{{"$exists", true}}}})
+	if err != nil || len(attachments) == 0 {
+		return nil, err
+	}
+	storages, err := p.st.storages(bson.D{{"_id", bson.D{{"$in", storageIDs(attachments)}}}})
+	if err != nil {
+		return nil, err
+	}
+	filesystems := map[string]string{}
+	for _, s := range storages {
+		filesystems[s.doc.ID] = s.doc.Filesystem
+	}
+	instances := map[string]string{}
+	for _, a := range attachments {
+		machine := a.doc.Machine
+		if _, known := instances[machine]; !known {
+			m, err := p.st.Machine(ctx, machine)
+			if entity.IsNotFound(err) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			instances[machine] = m.doc.InstanceID
+		}
+		one := entity.Attached{Storage: a.doc.Storage, Unit: a.doc.Unit, Machine: machine, Instance: instances[machine],
+			Filesystem: filesystems[a.doc.Storage], Mount: a.doc.Mount, Location: a.doc.Location, Born: a.doc.Born.UTC()}
+		if one.Instance != "" && !entity.IsManualInstance(one.Instance) && one.Filesystem != "" {
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+// LoseAttachments records that storage is not attached any more to the instance of a machine, on which
+// all of it was. The storage provisioner attaches it again. The error is entity.NotAlive or
+// entity.NotFound if it is recorded otherwise by now.
+func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attached) error {
+	return p.st.change(ctx, func(o *ops) error {
+		for i, was := range lost {
+			a, err := p.st.attachment(attachmentID(was.Unit, was.Storage))
+			switch {
+			case err != nil:
+				return err
+			case a.doc.Life != entity.Alive || !a.doc.Born.Equal(was.Born) || a.doc.Location != was.Location:
+				return entity.Errorf(entity.NotAlive, "storage %q has been detached", was.Storage)
+			}
+			if i == 0 {
+				if err := p.st.onInstance(ctx, o, was.Machine, was.Instance); err != nil {
+					return err
+				}
+			}
+			o.Update(attachmentsC, a.doc.ID, isAlive, bson.D{{"$unset", bson.D{{"location", 1}}}})
+		}
 		return nil
 	})
 }

@@ -27,6 +27,7 @@ type Failures struct {
 type streak struct {
 	Failure
 	times int
+	last  time.Time
 }
 
 // NewFailures returns an empty Failures.
@@ -82,6 +83,20 @@ func failuresOf(ctx context.Context) *Failures {
 	return f
 }
 
+type nameKey struct{}
+
+// Report records whether the worker that runs with ctx has failed at something that it tries again
+// by itself: it counts as a failure of the worker, until Report is called with nil.
+func Report(ctx context.Context, err error) {
+	name, _ := ctx.Value(nameKey{}).(string)
+	switch {
+	case err == nil:
+		failuresOf(ctx).recovered(name, time.Now())
+	case ctx.Err() == nil:
+		failuresOf(ctx).failed(name, err)
+	}
+}
+
 // failed records a failure.
 func (f *Failures) failed(name string, err error) {
 	if f == nil {
@@ -95,18 +110,19 @@ func (f *Failures) failed(name string, err error) {
 		f.failing[name] = s
 	}
 	s.times++
+	s.last = time.Now()
 	s.Error = err.Error()
 	f.change()
 }
 
-// recovered records that a worker has ended, or has held for a while.
-func (f *Failures) recovered(name string) {
+// recovered records that a worker has ended, or has held since a time.
+func (f *Failures) recovered(name string, since time.Time) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.failing[name] != nil {
+	if s := f.failing[name]; s != nil && !s.last.After(since) {
 		delete(f.failing, name)
 		f.change()
 	}

@@ -75,11 +75,12 @@ func Run(ctx context.Context, delay time.Duration, workers map[string]Func) erro
 func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 	pause := delay
 	failures := failuresOf(ctx)
-	defer failures.recovered(name)
+	defer func() { failures.recovered(name, time.Now()) }()
+	named := context.WithValue(ctx, nameKey{}, name)
 	for {
 		began := time.Now()
-		held := time.AfterFunc(heldLong*delay, func() { failures.recovered(name) })
-		err := f(ctx)
+		held := time.AfterFunc(heldLong*delay, func() { failures.recovered(name, began) })
+		err := f(named)
 		held.Stop()
 		switch {
 		case errors.Is(err, ErrFatal):

@@ -41,7 +41,7 @@ func (f footprint) closeTo(o footprint) bool {
 // Deploy, relate, grow, break and destroy, again and again: nothing of it is left, and what the
 // store keeps for itself does not grow.
 func TestNothingIsLeftAfterManyCycles(t *testing.T) {
-	cycles := 12
+	cycles := 8
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":
 		cycles = 200

@@ -25,7 +25,7 @@ import (
 // are promised. The agents of units are processes, and are killed by SIGKILL. JUJU_JOURNAL_SEED=n
 // plays the events of a seed again; the agents' own pace is never the same.
 func TestJournalsOfRandomLives(t *testing.T) {
-	hooks, kills, acts := 600, 6, 40
+	hooks, kills, acts := 300, 4, 20
 	switch {
 	case soaks():
 		hooks, kills, acts = 50_000, 500, 200
@@ -44,10 +44,12 @@ func TestJournalsOfRandomLives(t *testing.T) {
 	began, round := time.Now(), 0
 	for p.checker.Hooks < hooks || p.kills < kills {
 		round++
+		p.chat(p.rand.IntN(2) == 0)
 		for range acts {
 			p.act(hooks, kills)
 			p.pass(p.rand.IntN(40), 150*time.Millisecond)
 		}
+		p.chat(false)
 		p.settle()
 		took := time.Since(began).Round(time.Second)
 		p.Logf("after %v and %d rounds: %d hooks, %d kills", took, round, p.checker.Hooks, p.kills)
@@ -109,6 +111,7 @@ case $hook in
 	if [ -n "$JUJU_REMOTE_UNIT" ]; then
 		see
 		[ $(($$ % 4)) != 0 ] || see
+		[ ! -e ROOT/chatty ] || give $JUJU_RELATION_ID
 	fi ;;
 config-changed)
 	for name in ENDPOINTS; do
@@ -146,6 +149,7 @@ func newPlayer(t *testing.T, seed uint64) *player {
 	p.file, err = os.OpenFile(filepath.Join(s.machines, "journal"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	s.ok(err)
 	t.Cleanup(func() { p.file.Close() })
+	p.checker.Lag = 20 // hooks are quick, and events take a while
 	p.watch()
 	for _, name := range []string{"store", "site", "log"} {
 		n := 2
@@ -185,6 +189,18 @@ func (p *player) charm(service string) (url string) {
 		files = append(files, "dispatch", hook, "actions.yaml", "act: {description: d}\n")
 	}
 	return statetest.Charm(p.T, p.st, played[service], files...)
+}
+
+// chat has hooks that hear of another unit's settings set something themselves, or not: then the
+// units of a relation never come to rest.
+func (p *player) chat(on bool) {
+	p.Helper()
+	path := filepath.Join(p.machines, "chatty")
+	if on {
+		p.ok(os.WriteFile(path, nil, 0o600))
+	} else if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		p.ok(err)
+	}
 }
 
 // note writes a line to the journal.

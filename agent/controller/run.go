@@ -69,7 +69,16 @@ func Run(ctx context.Context, dir string, o Options) error {
 	c := &running{dir: dir, own: own, conf: conf, options: o, ready: held.Ready, upgrades: upgradesIn(dir, o)}
 	ctx, c.restart = context.WithCancelCause(ctx)
 	defer c.restart(nil)
+	go func() {
+		if err := held.AwaitRemoval(ctx); errors.Is(err, process.ErrRemoved) {
+			logger.Errorf("the controller ends: %v", err)
+			c.restart(err)
+		}
+	}()
 	err = c.run(ctx)
+	if cause := context.Cause(ctx); errors.Is(cause, process.ErrRemoved) {
+		return fmt.Errorf("the controller ends: %w", cause)
+	}
 	if errors.Is(context.Cause(ctx), errUpgraded) {
 		logger.Infof("%v", errUpgraded)
 		return nil // what has started this process starts it again
@@ -87,7 +96,7 @@ type running struct {
 
 	failures failures
 	upgrades programs.Dir
-	restart  context.CancelCauseFunc // with errUpgraded
+	restart  context.CancelCauseFunc // with errUpgraded or process.ErrRemoved
 	programs *apiserver.Programs     // what machines download; nil if they share this host's
 
 	store  *mongo.Store
@@ -108,6 +117,7 @@ func (c *running) run(ctx context.Context) (err error) {
 	if err := loggo.RegisterWriter("store", logWriter{c.logs, c.conf.Model}); err == nil {
 		defer loggo.RemoveWriter("store")
 	}
+	sayLast(c.own)
 	// This also upgrades what an older program has stored, before any request is served.
 	if c.ctrl, err = controller.Open(ctx, c.store, c.options.State); err != nil {
 		return err
@@ -174,7 +184,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 		manual = manualHosts{c}
 	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{
-		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version,
+		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version, Commit: agent.BuiltFrom(),
 		Addresses: c.conf.addresses, Programs: c.programs, Upgrades: &upgrades{running: c}, ManualHosts: manual,
 		TempDir: c.own, Series: c.conf.Series, Failures: c.failures.list,
 		Cloud: func(ctx context.Context, model string) (apiserver.Cloud, error) {
@@ -192,6 +202,20 @@ type cloud struct{ provider.Environ }
 func (c cloud) Precheck(ctx context.Context, series string, constraints entity.Constraints, at apiserver.Place) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
 		Placement: at.Placement, Container: at.Container})
+}
+
+// IsAttached implements apiserver.Cloud.
+func (c cloud) IsAttached(ctx context.Context, a entity.Attached) (bool, error) {
+	return c.IsFilesystemAttached(ctx, attachmentOf(a))
+}
+
+// Detach implements apiserver.Cloud.
+func (c cloud) Detach(ctx context.Context, a entity.Attached) error {
+	return c.DetachFilesystem(ctx, attachmentOf(a))
+}
+
+func attachmentOf(a entity.Attached) provider.AttachmentParams {
+	return provider.AttachmentParams{Filesystem: a.Filesystem, Instance: a.Instance, Mount: a.Mount}
 }
 
 // cloud returns how to open a model's cloud, and a worker that the cloud needs, or nil.

@@ -24,6 +24,11 @@ const replyBound = 5 * time.Second
 // Version returns the version of this program.
 func Version() string { return agent.Version }
 
+// Build returns what to call this build of it: entity.Programs.Build.
+func Build() string {
+	return entity.Programs{Version: agent.Version, Commit: agent.BuiltFrom()}.Build()
+}
+
 // trialBound is how long a controller may take to come up with new programs, which may have to change all
 // that is stored. It is less than a client waits, which then says why the old ones run again.
 const trialBound = 8 * time.Minute
@@ -165,7 +170,7 @@ func (u *upgrades) Running(context.Context) (entity.ControllerPrograms, error) {
 }
 
 func (u *upgrades) own() entity.Programs {
-	return entity.Programs{Version: agent.Version, SHA256: u.hash}
+	return entity.Programs{Version: agent.Version, SHA256: u.hash, Commit: agent.BuiltFrom()}
 }
 
 // learn finds out the hash of the own programs, once.

@@ -12,7 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"juju/provider/cloudinit"
+	"juju/provider/process"
 	"juju/state/entity"
 	"juju/worker/durable"
 )
@@ -29,6 +29,9 @@ const MaxArchive = 512 << 20
 
 // tryBound is how long a program may take to say its version.
 const tryBound = 20 * time.Second
+
+// maxSaid is how much a program may print then, in bytes.
+const maxSaid = 64 << 10
 
 // draftPattern is the name of what is not complete yet.
 const draftPattern = ".draft-*"
@@ -199,18 +202,15 @@ func run(ctx context.Context, path, arg string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryBound)
 	defer cancel()
 	for {
-		cmd := exec.CommandContext(ctx, path, arg)
-		cmd.WaitDelay = time.Second
-		out, err := cmd.Output()
+		out, said, err := process.Program{Path: path, Args: []string{arg}, Max: maxSaid, Alone: true}.Output(ctx)
 		if errors.Is(err, syscall.ETXTBSY) && ctx.Err() == nil {
 			// A process that another goroutine has just forked has the file open until it execs.
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
 		if err != nil {
-			var exit *exec.ExitError
-			if errors.As(err, &exit) && len(exit.Stderr) > 0 {
-				err = fmt.Errorf("%w: %s", err, entity.Cut(string(bytes.TrimSpace(exit.Stderr)), 200))
+			if said = bytes.TrimSpace(said); len(said) > 0 {
+				err = fmt.Errorf("%w: %s", err, entity.Cut(string(said), 200))
 			}
 			return "", entity.Errorf(entity.Invalid, "%s does not run: %w", filepath.Base(path), err)
 		}

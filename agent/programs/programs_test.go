@@ -245,6 +245,7 @@ func TestBadArchivesAreRefused(t *testing.T) {
 	good, want := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
 	other, _ := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0")+"\n")
 	dead, deadly := programstest.Pack(t, "0.2.0", "#!/bin/sh\necho no such luck >&2\nexit 1\n")
+	loud, endless := programstest.Pack(t, "0.2.0", "#!/bin/sh\nwhile :; do echo y; done\n")
 	text, plain := programstest.Pack(t, "0.2.0", "no program")
 	old, older := programstest.Pack(t, "0.2.0", programstest.Script("0.1.0"))
 	dir := t.TempDir()
@@ -274,6 +275,7 @@ func TestBadArchivesAreRefused(t *testing.T) {
 		"a program lacks":  {few.Bytes(), programs(few.Bytes(), "0.2.0"), "it holds no machine-agent"},
 		"another file":     {many.Bytes(), programs(many.Bytes(), "0.2.0"), `it holds "extra", which is not expected`},
 		"it fails":         {dead, deadly, "jujud does not run: exit status 1: no such luck"},
+		"it prints no end": {loud, endless, "jujud does not run: it prints too much: more than 65536 bytes"},
 		"it is no program": {text, plain, "jujud does not run"},
 		"another version":  {old, older, "the programs have version 0.1.0, not 0.2.0"},
 		"no hash":          {good, entity.Programs{Version: "0.2.0", SHA256: "../x"}, `"../x" is no SHA-256`},

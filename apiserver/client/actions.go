@@ -72,28 +72,38 @@ func (c *Conn) RunCommand(ctx context.Context, args RunArgs) (operation string, 
 	return operation, tasks, err
 }
 
-// taskRequest makes a request about one task.
-func (c *Conn) taskRequest(ctx context.Context, method, id string) (entity.Task, error) {
+// taskRequest makes a request about tasks.
+func (c *Conn) taskRequest(ctx context.Context, method string, ids ...string) ([]Enqueued, error) {
 	var result params.ActionResults
-	request := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.TaskTag(id))}}}
+	var request params.Entities
+	for _, id := range ids {
+		request.Entities = append(request.Entities, params.Entity{Tag: params.TagOf(entity.TaskTag(id))})
+	}
 	if err := c.action(ctx, method, request, &result); err != nil {
-		return entity.Task{}, err
+		return nil, err
 	}
-	if len(result.Results) != 1 {
-		return entity.Task{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
-			len(result.Results))
+	if len(result.Results) != len(ids) {
+		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for %d tasks", len(result.Results), len(ids))
 	}
-	return result.Results[0].Task(), params.FromError(result.Results[0].Error)
+	all := make([]Enqueued, len(ids))
+	for i, r := range result.Results {
+		all[i] = Enqueued{r.Task(), params.FromError(r.Error)}
+	}
+	return all, nil
 }
 
 // Task returns a task.
 func (c *Conn) Task(ctx context.Context, id string) (entity.Task, error) {
-	return c.taskRequest(ctx, "Actions", id)
+	tasks, err := c.taskRequest(ctx, "Actions", id)
+	if err != nil {
+		return entity.Task{}, err
+	}
+	return tasks[0].Task, tasks[0].Err
 }
 
-// CancelTask cancels a task, and returns it.
-func (c *Conn) CancelTask(ctx context.Context, id string) (entity.Task, error) {
-	return c.taskRequest(ctx, "Cancel", id)
+// CancelTasks cancels tasks, and returns them.
+func (c *Conn) CancelTasks(ctx context.Context, ids ...string) ([]Enqueued, error) {
+	return c.taskRequest(ctx, "Cancel", ids...)
 }
 
 // FindTasks returns the ids of the tasks that begin with prefix.

@@ -175,8 +175,17 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
 		err = cause
 	}
-	return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: %w", address, err)
+	return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: %w", address,
+		noAnswer{err})
 }
+
+// ErrNoAnswer is what the error of Dial is if nothing has answered there.
+var ErrNoAnswer = errors.New("no answer")
+
+// noAnswer is an error of the network, which is ErrNoAnswer too.
+type noAnswer struct{ error }
+
+func (e noAnswer) Unwrap() []error { return []error{e.error, ErrNoAnswer} }
 
 // authorise adds the connection's credential to requests other than the API's login.
 func (d *dialer) authorise(header http.Header) {

@@ -323,12 +323,15 @@ func (f StorageProvisionerFacade) RemoveStorage(ctx context.Context, tag entity.
 }
 
 // SetAttached calls state.Storage.SetAttached.
-func (f StorageProvisionerFacade) SetAttached(ctx context.Context, tag entity.Tag, unit string, location string) error {
+func (f StorageProvisionerFacade) SetAttached(
+	ctx context.Context, tag entity.Tag, unit string, instance string, location string,
+) error {
 	return call(ctx, f, "StorageProvisioner", "SetAttached", struct {
 		Tag      params.Tag `json:"tag"`
 		Unit     string     `json:"unit"`
+		Instance string     `json:"instance"`
 		Location string     `json:"location"`
-	}{params.TagOf(tag), unit, location}, nil)
+	}{params.TagOf(tag), unit, instance, location}, nil)
 }
 
 // SetFilesystem calls state.Storage.SetFilesystem.

@@ -32,7 +32,7 @@ func (c *Conn) UploadPrograms(ctx context.Context, archive io.Reader, p entity.P
 // model, the controller to programs that were uploaded. It returns the version; with dryRun it changes
 // nothing. The error is AlreadyExists, with the version, if there is nothing to do. The connection must be to the
 // controller itself.
-func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (string, error) {
+func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (entity.Programs, error) {
 	var result params.UpgradeModelResult
 	err := c.call(ctx, "ModelUpgrader", 1, "UpgradeModel", params.UpgradeModelParams{
 		ModelTag: params.TagOf(entity.ModelTag(uuid)), TargetVersion: to.Version, SHA256: to.SHA256, DryRun: dryRun,
@@ -40,7 +40,7 @@ func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Programs
 	if err == nil {
 		err = params.FromError(result.Error)
 	}
-	return result.ChosenVersion, err
+	return entity.Programs{Version: result.ChosenVersion, Commit: result.Commit}, err
 }
 
 // Archive opens the archive of programs with this hash. The reader ends with ctx, with the connection,

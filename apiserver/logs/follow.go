@@ -20,6 +20,9 @@ type Query struct {
 	Backlog int
 	Limit   int  // the number of messages, 0 for no limit
 	NoTail  bool // end instead of waiting for more
+	// Keep, if not nil, is called before bytes are kept in memory for Backlog; its error ends Follow.
+	// A negative number gives memory back.
+	Keep func(bytes int64) error
 }
 
 // Follow calls send with each message of a model's log that q selects, in order, until send
@@ -41,7 +44,14 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(ent
 		return q.Limit > 0 && sent >= q.Limit, nil
 	}
 	var backlog []entity.LogMessage // a ring of the last messages so far, until Follow waits for more
-	next := 0
+	next, kept := 0, int64(0)
+	keep := func(bytes int64) error {
+		kept += bytes
+		if q.Keep == nil {
+			return nil
+		}
+		return q.Keep(bytes)
+	}
 	collecting := !q.Replay
 	for {
 		if err := ctx.Err(); err != nil {
@@ -53,8 +63,14 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(ent
 		case err == nil && !q.Filter.Match(m):
 		case err == nil && collecting && q.Backlog <= 0:
 		case err == nil && collecting && len(backlog) < q.Backlog:
+			if err := keep(sizeOf(m)); err != nil {
+				return err
+			}
 			backlog = append(backlog, m)
 		case err == nil && collecting:
+			if err := keep(sizeOf(m) - sizeOf(backlog[next])); err != nil {
+				return err
+			}
 			backlog[next] = m
 			next = (next + 1) % q.Backlog
 		case err == nil:
@@ -72,6 +88,9 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(ent
 					}
 				}
 				backlog = nil
+				if err := keep(-kept); err != nil {
+					return err
+				}
 			}
 			if q.NoTail || ended {
 				return nil
@@ -82,6 +101,11 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(ent
 			}
 		}
 	}
+}
+
+// sizeOf returns about what a message takes in memory.
+func sizeOf(m entity.LogMessage) int64 {
+	return int64(200 + len(m.Entity) + len(m.Severity) + len(m.Module) + len(m.Location) + len(m.Message))
 }
 
 // A reader reads a model's segments one after the other.

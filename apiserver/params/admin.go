@@ -9,6 +9,7 @@ type LoginRequest struct {
 	Nonce         string `json:"nonce"`       // for a machine's agent: that of its instance
 	ClientVersion string `json:"client-version,omitempty"`
 	SHA256        string `json:"agent-sha256,omitempty"` // ours: of an agent's programs
+	Commit        string `json:"agent-commit,omitempty"` // ours: what they were built from
 }
 
 // A LoginResult says which server this is and what the caller can use.

@@ -160,8 +160,8 @@ func TestStatusBothWays(t *testing.T) {
 		Machines: []entity.MachineStatus{{
 			ID: "2", Life: entity.Dying, Series: "jammy", Status: status(entity.StatusStarted), InstanceID: "i-2",
 			InstanceStatus: status("running"), Addresses: []string{"127.1.2.3", "::1"}, Hardware: "arch=amd64", SSH: "root@db",
-			AgentVersion: "0.2.0",
-			Constraints:  "mem=1M", Manager: true,
+			AgentVersion: "0.2.0", AgentCommit: "0123456789ab",
+			Constraints: "mem=1M", Manager: true,
 			Containers: []entity.MachineStatus{{ID: "2/lxd/0", Series: "jammy"}},
 		}, {ID: "10", Series: "oddos"}},
 		Services: []entity.ServiceStatus{{
@@ -174,7 +174,7 @@ func TestStatusBothWays(t *testing.T) {
 				Workload: status(entity.StatusError), Agent: status(entity.StatusIdle), Leader: true, Strength: entity.Lenient,
 				Resolved: entity.ResolvedRetry, PublicAddress: "127.1.2.3",
 				OpenedPorts:     []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: -1, To: -1, Protocol: "icmp"}},
-				WorkloadVersion: "8", AgentVersion: "0.1.0",
+				WorkloadVersion: "8", AgentVersion: "0.1.0", AgentCommit: "0123456789ab",
 				Subordinates: []entity.UnitStatus{{Name: "log/0", Machine: "2"}},
 			}, {Name: "web/10"}},
 		}},

@@ -55,6 +55,7 @@ type DetailedStatus struct {
 	Since   *time.Time     `json:"since"`
 	Kind    string         `json:"kind"`
 	Version string         `json:"version"`
+	Commit  string         `json:"commit,omitempty"` // ours: what the agent was built from
 	Life    string         `json:"life"`
 }
 
@@ -244,7 +245,7 @@ func machinesOf(machines []entity.MachineStatus) map[string]MachineStatus {
 			Containers: machinesOf(m.Containers), Constraints: m.Constraints, Hardware: m.Hardware,
 			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager, SSH: m.SSH,
 		}
-		w.AgentStatus.Version = m.AgentVersion
+		w.AgentStatus.Version, w.AgentStatus.Commit = m.AgentVersion, m.AgentCommit
 		if len(m.Addresses) > 0 {
 			w.DNSName = m.Addresses[0]
 		}
@@ -262,7 +263,7 @@ func machinesFrom(machines map[string]MachineStatus) (out []entity.MachineStatus
 		m := entity.MachineStatus{
 			ID: id, Series: w.Base.Series(), InstanceID: w.InstanceID, Addresses: nilIfNone(w.IPAddresses),
 			Hardware: w.Hardware, Constraints: w.Constraints, Manager: slices.Contains(w.Jobs, JobManageModel),
-			SSH: w.SSH, Containers: machinesFrom(w.Containers), AgentVersion: w.AgentStatus.Version,
+			SSH: w.SSH, Containers: machinesFrom(w.Containers), AgentVersion: w.AgentStatus.Version, AgentCommit: w.AgentStatus.Commit,
 		}
 		m.Status, m.Life = w.AgentStatus.read()
 		m.InstanceStatus, _ = w.InstanceStatus.read()
@@ -281,7 +282,7 @@ func unitsOf(units []entity.UnitStatus) map[string]UnitStatus {
 			Strength: u.Strength,
 			Resolved: u.Resolved,
 		}
-		w.AgentStatus.Version = u.AgentVersion
+		w.AgentStatus.Version, w.AgentStatus.Commit = u.AgentVersion, u.AgentCommit
 		for _, p := range u.OpenedPorts {
 			w.OpenedPorts = append(w.OpenedPorts, p.String())
 		}
@@ -296,7 +297,7 @@ func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error)
 		u := entity.UnitStatus{
 			Name: name, Machine: w.Machine, CharmURL: w.Charm, Leader: w.Leader, Strength: w.Strength, Resolved: w.Resolved,
 			PublicAddress: w.PublicAddress, WorkloadVersion: w.WorkloadVersion,
-			AgentVersion: w.AgentStatus.Version,
+			AgentVersion: w.AgentStatus.Version, AgentCommit: w.AgentStatus.Commit,
 		}
 		u.Agent, u.Life = w.AgentStatus.read()
 		u.Workload, _ = w.WorkloadStatus.read()

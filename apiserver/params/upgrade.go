@@ -11,5 +11,6 @@ type UpgradeModelParams struct {
 // An UpgradeModelResult is what it returns.
 type UpgradeModelResult struct {
 	ChosenVersion string `json:"chosen-version"`
-	Error         *Error `json:"error,omitempty"` // that there is nothing to do
+	Commit        string `json:"commit,omitempty"` // ours: what that was built from
+	Error         *Error `json:"error,omitempty"`  // that there is nothing to do
 }

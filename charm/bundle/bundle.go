@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"juju/charm/safeyaml"
 )
 
 // A Source is a file that holds a bundle or an overlay, or several of them as documents.
@@ -84,7 +86,7 @@ func (s *Service) OptionsYAML(name string) (string, error) {
 	if len(s.options) == 0 {
 		return "", nil
 	}
-	text, err := yaml.Marshal(map[string]map[string]*yaml.Node{name: s.options})
+	text, err := safeyaml.Marshal(map[string]map[string]*yaml.Node{name: s.options}, 4)
 	return string(text), err
 }
 

@@ -215,6 +215,28 @@ func TestParsePlacement(t *testing.T) {
 	}
 }
 
+// The value of a string option is the text as the bundle has it.
+func TestStringsAreAsWritten(t *testing.T) {
+	for written, want := range map[string]string{"01182252": "01182252", "'01'": "01", "0x1F": "0x1F", "1_000": "1_000", "1:30": "1:30", "yes": "yes", "'on'": "on",
+		"2012-04-26": "2012-04-26", "1e3": "1e3", "5": "5", "&x true": "true", `" hi\n"`: " hi\n", `"\n\nhi"`: "\n\nhi", "|2-\n\n         hi": "\n hi"} {
+		b, err := Read(sources("applications:\n  web:\n    charm: ./web\n    options:\n      title: " + written + "\n")...)
+		if err == nil {
+			_, err = b.Verify(checks)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", written, err)
+			continue
+		}
+		text, err := b.Services["web"].OptionsYAML("web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := charms["/charms/web"].Config.ParseSettingsYAML([]byte(text), "web"); err != nil || got["title"] != want {
+			t.Errorf("%s is read as %q, not %q: %v", written, got["title"], want, err)
+		}
+	}
+}
+
 // Reading and verifying must not panic, hang, or name a mistake that the terminal acts on.
 func FuzzBundle(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")

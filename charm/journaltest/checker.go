@@ -38,6 +38,9 @@ func Check(text string) ([]Violation, error) {
 type Checker struct {
 	// Hooks is how many hooks have begun.
 	Hooks int
+	// Lag is how often each source of hooks may be served too often before an agent knows that
+	// another waits.
+	Lag int
 
 	units     map[string]*unit
 	configs   map[string]int       // by service: how often its settings or its charm were changed
@@ -138,6 +141,9 @@ func (c *Checker) Add(e Entry) error {
 		}
 	case "leads":
 		c.claims[e.Who] = e.Args[0]
+		if u := c.units[e.Who]; u != nil {
+			u.follows = false // until its agent knows
+		}
 	case "led":
 		c.led[e.Who] = e.Args[0]
 	case "entered":
@@ -150,6 +156,12 @@ func (c *Checker) Add(e Entry) error {
 		c.task(c.unit(e.Who), e)
 	case "done":
 		c.unit(e.Who).task = ""
+	case "dying":
+		c.unit(e.Who).dying = true
+	case "queued":
+		c.unit(e.Who).queued[e.Args[0]] = true
+	case "cancelled":
+		delete(c.unit(e.Who).queued, e.Args[0])
 	case "members":
 		if c.members[e.Who] == nil {
 			c.members[e.Who] = map[string]members{}
@@ -206,6 +218,7 @@ func (c *Checker) begin(h *hook) {
 	if h.relation != "" {
 		c.checkRelation(u, h, wrong)
 	}
+	c.turn(u, u.sourceOf(h, failed && again), h.Line, wrong)
 	h.orphan = u.orphans
 	u.last, u.resolved, u.skipped, u.forced, u.orphans = h, "", false, false, false
 	u.retries = c.retries[u.service]
@@ -292,9 +305,12 @@ func (c *Checker) succeed(u *unit, h *hook) {
 	case "remove":
 		u.removed = true
 	case "leader-elected":
-		u.elected = h.Values["claim"]
+		u.elected, u.follows = h.Values["claim"], false
 	case "leader-settings-changed":
-		u.led = h.Values["version"]
+		u.led, u.follows = h.Values["version"], true
+	}
+	if h.kind == "config-changed" {
+		delete(u.waits, "settings") // served, whether or not it was their turn
 	}
 	if h.kind == "config-changed" && !h.killed {
 		u.recovering = false

@@ -35,8 +35,11 @@
 //	entered UNIT RELATION            the unit is in the relation's scope; said again after lost
 //	members UNIT RELATION UNIT[@VERSION]...
 //	                                 it has these counterparts there; the version is of their settings
+//	queued UNIT ID                   a task waits for the unit
+//	cancelled UNIT ID                and is cancelled before it begins
 //	stores UNIT INSTANCE...          the unit has these storage instances, and is to keep them
 //	taken UNIT RELATION|INSTANCE     it was removed by force: no more is promised of it
+//	dying UNIT                       the unit was destroyed
 //	forced UNIT                      the unit was removed by force, and its agent knows
 //	gone UNIT                        the unit was removed
 //	settled                          all agents have nothing left to do

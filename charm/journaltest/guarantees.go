@@ -7,6 +7,7 @@ type Guarantee struct{ Name, Text string }
 var Guarantees = []Guarantee{
 	{"known-hook", "Only the original hooks and the later hooks run, these only if the charm has them."},
 	{"one-at-a-time", "A hook begins when the unit's hook before it has ended."},
+	{"served-in-turn", "What waits for a hook, or for an action, is served before anything else is served twice."},
 
 	{"failed-waits", "After a hook that has failed none runs before the user has resolved the unit; only if the model says so, it runs again itself."},
 	{"interrupted-fails", "A hook whose agent was killed before the hook's end has failed."},

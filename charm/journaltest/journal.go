@@ -23,6 +23,7 @@ var arity = map[string][2]int{
 	"config": {1, 1}, "upgraded": {1, 2}, "killed": {0, 0}, "lost": {1, 1}, "resolved": {1, 1},
 	"members": {1, 1 << 20}, "entered": {1, 1}, "taken": {1, 1}, "forced": {0, 0}, "gone": {0, 0},
 	"retries": {1, 1}, "leads": {1, 1}, "led": {1, 1}, "stores": {0, 1 << 20}, "task": {1, 1}, "done": {1, 1},
+	"queued": {1, 1}, "cancelled": {1, 1}, "dying": {0, 0},
 }
 
 var keys = []string{"relation", "remote", "departing", "version", "storage", "charm", "config", "leads",

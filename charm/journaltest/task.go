@@ -17,6 +17,10 @@ func (c *Checker) task(u *unit, e Entry) {
 	case is.last == nil && !open && (!is.started || is.upgraded || is.stopped):
 		wrong("task-place", "task %s when start has run is %v, and stop %v", id, is.started, is.stopped)
 	}
+	if is.last == nil && !open { // while a hook has failed, only tasks run
+		c.turn(is, "tasks", e.Line, wrong)
+	}
+	delete(u.queued, id)
 	c.tasks[[2]string{u.name, id}] = true
 	if !u.orphans { // or it may have been killed with the agent
 		u.task = id

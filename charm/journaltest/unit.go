@@ -17,6 +17,10 @@ type unit struct {
 	gone       bool
 	task       string // that runs
 	ended      bool   // it was removed by force
+	dying      bool
+
+	waits  map[string]*wait // what waits for its turn
+	queued map[string]bool  // tasks that have not begun
 
 	later                                bool
 	installed, started, stopped, removed bool
@@ -29,6 +33,7 @@ type unit struct {
 	charms                               int    // how many of Checker.charms had come to the unit by then
 	elected                              string // the claim that leader-elected was about
 	led                                  string // the version that leader-settings-changed was about
+	follows                              bool   // that was the last hook about the leader, and it is not known to have led since
 	relations                            map[string]*relation
 	sets                                 map[string]set
 	instances                            map[string]*storage
@@ -49,9 +54,9 @@ func (c *Checker) unit(name string) *unit {
 func newUnit(name, place string, before *unit) *unit {
 	service, _, _ := strings.Cut(name, "/")
 	u := &unit{name: name, service: service, place: place, relations: map[string]*relation{}, sets: map[string]set{},
-		instances: map[string]*storage{}}
+		instances: map[string]*storage{}, waits: map[string]*wait{}, queued: map[string]bool{}}
 	if before != nil {
-		u.sets = before.sets
+		u.sets, u.queued = before.sets, before.queued
 	}
 	if before != nil && before.lost {
 		// It was said since what it is in, and has.

@@ -130,7 +130,7 @@ type tasksAPI interface {
 		operation string, tasks []client.Enqueued, err error)
 	RunCommand(ctx context.Context, args client.RunArgs) (operation string, tasks []client.Enqueued, err error)
 	Task(ctx context.Context, id string) (entity.Task, error)
-	CancelTask(ctx context.Context, id string) (entity.Task, error)
+	CancelTasks(ctx context.Context, ids ...string) ([]client.Enqueued, error)
 	FindTasks(ctx context.Context, prefix string) ([]string, error)
 	Operation(ctx context.Context, id string) (entity.Operation, error)
 	Operations(ctx context.Context, q client.OperationQuery) (all []entity.Operation, more bool, err error)

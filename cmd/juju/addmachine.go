@@ -17,9 +17,9 @@ func addMachineCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-machine [PLACEMENT]",
 		Short: "Add machines without units",
-		Long: `Add one machine, or as many as -n says. deploy and add-unit use machines that have never
-had a unit, and have what the new units demand, before they add new ones; with --to, they
-use the machines that you name.
+		Long: `Add one machine, or as many as -n says: up to 100, or more with --force. deploy and
+add-unit use machines that have never had a unit, and have what the new units demand,
+before they add new ones; with --to, they use the machines that you name.
 
 The constraints given here override those of the model. The command fails if the cloud
 cannot meet the constraints or the series, and warns about constraints that the cloud
@@ -53,6 +53,7 @@ installed elsewhere stays.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "the number of machines")
+	manyFlag(cmd, &a.force, "machines")
 	cmd.Flags().StringVar(&a.constraints, "constraints", "",
 		"the constraints of the machines, as KEY=VALUE, separated by spaces")
 	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
@@ -73,6 +74,7 @@ type addMachine struct {
 	n                   int
 	constraints, series string
 	privateKey          string
+	force               bool
 	wait                waitFlag
 }
 
@@ -126,6 +128,9 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	if a.n < 1 {
 		return r, usagef("the number of machines must be a positive integer")
 	}
+	if err := checkMany("machines", a.n, a.force); err != nil {
+		return r, err
+	}
 	if len(args) == 1 {
 		r.Placement = args[0]
 	}
@@ -147,6 +152,9 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 func (a *addMachine) add(ctx context.Context, api addMachineAPI, r client.MachineArgs) (added []string, err error) {
 	for i := range a.n {
 		id, warnings, err := api.AddMachine(ctx, r)
+		if err != nil && i > 0 {
+			a.note("%d of %d machines are created.", i, a.n)
+		}
 		if err != nil {
 			return added, err
 		}

@@ -12,7 +12,8 @@ func addUnitCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-unit SERVICE",
 		Short: "Add units to a service",
-		Long: `Add one unit to a service, or as many as -n says.
+		Long: `Add one unit to a service, or as many as -n says: up to 100, or more with --force. They
+are added 20 at a time; if the command is interrupted, it says how many are missing.
 
 Each unit gets a machine of its own, unless --to says where it goes: one that has never
 had a unit, if its series and constraints fit, or else a new one. With --to, 3 is machine
@@ -36,6 +37,7 @@ unit storage that no unit has, instead of new one.`,
 		},
 	}
 	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "the number of units")
+	manyFlag(cmd, &a.force, "units")
 	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `places` of the units, separated by commas")
 	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	a.wait.flag(cmd, "until the new units are active")
@@ -53,6 +55,7 @@ type addUnit struct {
 	units  int
 	to     []string
 	attach []string
+	force  bool
 	wait   waitFlag
 }
 
@@ -62,6 +65,9 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 	}
 	if a.units < 1 {
 		return usagef("--num-units must be a positive integer")
+	}
+	if err := checkMany("units", a.units, a.force); err != nil {
+		return err
 	}
 	to, err := placements(a.to)
 	if err != nil {
@@ -80,8 +86,7 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 }
 
 func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []string) ([]string, error) {
-	added, warnings, err := api.AddUnits(ctx, service, a.units, to, a.attach...)
-	a.warn(warnings...)
+	added, err := a.addUnits(ctx, api, service, 0, a.units, to, a.attach...)
 	if len(added) > 0 {
 		a.note("Added %s.", strings.Join(added, ", "))
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"juju/apiserver/client"
-	"juju/charm"
 	"juju/cmd/juju/bundlechanges"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
@@ -24,7 +23,8 @@ func (p *bundlePlan) run(ctx context.Context, dry bool) error {
 		for _, c := range p.changes {
 			p.say(c)
 			if c, ok := c.(*bundlechanges.AddCharm); ok {
-				p.warnOfCharm(p.source.charms[c.Of].charm)
+				charm := p.source.charms[c.Of].charm
+				p.warnOfCharm(charm.Meta.Name, charm.Warnings())
 			}
 		}
 		return nil
@@ -73,7 +73,7 @@ func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
 func (p *bundlePlan) together(from int) int {
 	first, ok := p.changes[from].(*bundlechanges.AddUnit)
 	n := 1
-	for ok && first.Own && from+n < len(p.changes) {
+	for ok && first.Own && n < unitsAtOnce && from+n < len(p.changes) {
 		next, isUnit := p.changes[from+n].(*bundlechanges.AddUnit)
 		if !isUnit || !next.Own || next.Service != first.Service {
 			break
@@ -130,8 +130,13 @@ func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) 
 func (p *bundlePlan) addCharm(ctx context.Context, c *bundlechanges.AddCharm) (err error) {
 	progress := p.progress("Uploading charm %q", c.Charm)
 	defer progress.done()
-	c.URL, err = p.source.charms[c.Of].upload(ctx, p.api, c.Series)
-	return err
+	source := p.source.charms[c.Of]
+	if c.URL, err = source.upload(ctx, p.session, p.api, c.Series); err != nil {
+		return err
+	}
+	progress.done()
+	p.warnOfCharm(source.charm.Meta.Name, source.mended)
+	return nil
 }
 
 func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService) (err error) {
@@ -172,10 +177,10 @@ func (p *bundlePlan) warnOnce(warnings []string) {
 	}
 }
 
-// warnOfCharm prints the warnings that the controller has of a charm.
-func (p *bundlePlan) warnOfCharm(c *charm.Charm) {
-	for _, w := range c.Warnings() {
-		p.warnOnce([]string{fmt.Sprintf("charm %q: %s", c.Meta.Name, w)})
+// warnOfCharm prints warnings that the charm of that name causes.
+func (p *bundlePlan) warnOfCharm(name string, warnings []string) {
+	for _, w := range warnings {
+		p.warnOnce([]string{fmt.Sprintf("charm %q: %s", name, w)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -128,9 +129,13 @@ func settings(pairs []string) (map[string]string, error) {
 	return values, nil
 }
 
+// maxErrors is how many different errors bulk shows.
+const maxErrors = 10
+
 // bulk combines the outcomes of a bulk call into one error, in Juju's words: "no units were
 // destroyed: …" or "some units were not destroyed: …". errs has an entry for each entity, nil
-// for success. The result has the kind of the errors, if they have one in common.
+// for success. An error that several have is there once, with their number. The result has the
+// kind of the errors, if they have one in common.
 func bulk(entities, done string, errs []error) error {
 	var failed []error
 	for _, err := range errs {
@@ -141,17 +146,29 @@ func bulk(entities, done string, errs []error) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	texts := make([]string, len(failed))
-	var hints []string
+	var texts, hints []string
+	times := map[string]int{}
 	kind := entity.KindOf(failed[0])
-	for i, err := range failed {
-		texts[i] = err.Error()
+	for _, err := range failed {
+		if times[err.Error()]++; times[err.Error()] == 1 {
+			texts = append(texts, err.Error())
+		}
 		if entity.KindOf(err) != kind {
 			kind = ""
 		}
-		if hint := entity.Hint(err); hint != "" && (len(hints) == 0 || hints[len(hints)-1] != hint) {
+		if hint := entity.Hint(err); hint != "" && !slices.Contains(hints, hint) {
 			hints = append(hints, hint)
 		}
+	}
+	more := len(texts) - maxErrors
+	for i, text := range texts {
+		if n := times[text]; n > 1 {
+			texts[i] = fmt.Sprintf("%s (%d times)", text, n)
+		}
+	}
+	if more > 0 {
+		texts = append(texts[:maxErrors], fmt.Sprintf("and %d more", more))
+		hints = hints[:min(len(hints), maxErrors)]
 	}
 	text := fmt.Sprintf("some %s were not %s: ", entities, done)
 	if len(failed) == len(errs) {

@@ -55,7 +55,7 @@ changes nothing.`,
 // attachResource uploads one file for a service that exists.
 func (s *session) attachResource(ctx context.Context, api resourcesAPI, service string, files resourceFiles) error {
 	for name, file := range files {
-		p := s.progress("Uploading resource %q", name)
+		p := s.progress("Uploading %s", sized(fmt.Sprintf("resource %q", name), file))
 		defer p.done()
 		// The client of HTTP closes what it sends.
 		if err := api.UploadResource(ctx, service, name, "", io.NopCloser(file)); err != nil {
@@ -152,7 +152,7 @@ func (f resourceFiles) upload(
 		return nil, err
 	}
 	for _, name := range names {
-		p := s.progress("Uploading resource %q", name)
+		p := s.progress("Uploading %s", sized(fmt.Sprintf("resource %q", name), f[name]))
 		err := api.UploadResource(ctx, service, name, ids[name], io.NopCloser(f[name]))
 		p.done()
 		if err != nil {

@@ -23,6 +23,7 @@ import (
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/provider/lxd"
+	"juju/provider/process"
 	"juju/state/entity"
 )
 
@@ -192,6 +193,17 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	return err
 }
 
+// checkControllerName refuses what can't be the name of a controller: a directory is called after it.
+func checkControllerName(name string) error {
+	switch {
+	case !controllerName.MatchString(name):
+		return fmt.Errorf("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", name)
+	case len(name) > entity.MaxName:
+		return fmt.Errorf("the name of a controller has %d characters, and can have %d at most", len(name), entity.MaxName)
+	}
+	return nil
+}
+
 // params returns the parameters of bootstrap from its arguments and flags.
 func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	p = bootstrapParams{Cloud: localCloud, User: adminUser}
@@ -209,8 +221,8 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 		return p, entity.WithHint(entity.Errorf(entity.NotFound, "cloud %q not found", p.Cloud),
 			"Valid clouds: %s; to give the controller a name: juju bootstrap %s NAME", knownClouds(), localCloud)
 	}
-	if !controllerName.MatchString(p.Name) {
-		return p, usagef("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", p.Name)
+	if err := checkControllerName(p.Name); err != nil {
+		return p, usageError{err}
 	}
 	if p.Config, err = modelSettings(b.config); err != nil {
 		return p, err
@@ -312,7 +324,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at home, params b
 	if params.Config, err = b.withKeys(st, params.Cloud, params.Name, params.Config); err != nil {
 		return err
 	}
-	made, err := at.create(ctx, dir, params)
+	made, err := at.create(ctx, dir, params, p)
 	if err != nil {
 		return err
 	}
@@ -361,7 +373,7 @@ func runJujud(ctx context.Context, dir string, params bootstrapParams) (*bootstr
 	if err != nil {
 		return nil, err
 	}
-	var out, errs bytes.Buffer
+	out, errs := process.Kept{Max: process.MaxOutput}, process.Kept{Max: process.MaxOutput}
 	cmd := exec.CommandContext(ctx, path, "bootstrap", "--dir", dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &errs
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"juju/cmd/juju/store"
 	"juju/provider/local"
+	"juju/state/entity"
 )
 
 // newcomer returns a user who has no controller.
@@ -173,7 +175,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	}
 	u.session.errTerminal = false
 	u.session.stdin = strings.NewReader("")
-	u.types("destroy-controller", "prod")
+	u.types("destroy-controller", "prod", "--destroy-all-models")
 	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju "+
 		"destroy-environment prod -y\n")
 	u.types("destroy-environment", "nope", "-y")
@@ -191,6 +193,41 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	u.types("destroy-controller", "prod", "--destroy-all-models", "--no-prompt", "-q")
 	u.sees(0, "", "")
 	u.left(true)
+}
+
+// destroy-controller refuses a controller with models in use, and names them; one that does not answer too.
+func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
+	u := newUser(t)
+	d := &destroyEnvironment{session: u.session}
+	ctrl := &store.Controller{UUID: "u", User: "admin", Cloud: localCloud}
+	u.ctrl.add("admin", "shop")
+	check := func() error { return d.checkModels(t.Context(), "prod", ctrl) }
+	u.fake.statuses = []*entity.ModelStatus{seen("")}
+	if err := check(); err != nil {
+		t.Errorf("of an empty model: %v", err)
+	}
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=active web/1=active 0=started")}
+	const want = `cannot destroy controller "prod": it has models in use: admin/shop (services: 1, units: 2, machines: 1)`
+	if err := check(); err == nil || err.Error() != want || !strings.Contains(entity.Hint(err), "--destroy-all-models prod") {
+		t.Errorf("of a model in use: %v", err)
+	}
+	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return nil, errors.New("no answer") }
+	if err := check(); err == nil || !strings.Contains(err.Error(), "no answer") {
+		t.Errorf("of a controller that does not answer: %v", err)
+	}
+}
+
+// A controller's end names the storage that it leaves, and not that of earlier ones.
+func TestOnlyItsOwnStorageIsNamed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	for _, model := range []string{"earlier", "own"} {
+		write(t, filepath.Join(local.Released(dir), model, "data-0", "file"), "x")
+	}
+	write(t, filepath.Join(dir, earlierName), "earlier")
+	kept, err := localHome{}.destroy(t.Context(), dir, "", false)
+	if want := filepath.Join(local.Released(dir), "own"); err != nil || !slices.Equal(kept, []string{want}) {
+		t.Errorf("kept are %q (%v), want %s", kept, err, want)
+	}
 }
 
 // The URL of a MongoDB contains a password. However it is given, it goes to jujud on standard

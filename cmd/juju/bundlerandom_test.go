@@ -80,9 +80,12 @@ func TestRandomBundlesMakeRoundTrips(t *testing.T) {
 		}
 	}
 	exported, again := filepath.Join(dir, "exported.yaml"), filepath.Join(dir, "again.yaml")
-	trips := 40
-	if testing.Short() {
-		trips = 8
+	trips := 15
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		trips = 200
+	case testing.Short():
+		trips = 4
 	}
 	seed := rand.Uint64()
 	deployed := 0

@@ -140,6 +140,10 @@ func TestBundleRefusals(t *testing.T) {
 	u.types("deploy", file, "--dry-run")
 	u.sees(0, "Changes to deploy bundle:\n- upload charm ./later\n- deploy application later using ./later\n"+
 		"- upload charm ./web for series focal\n- deploy application web on focal using ./web\n", "")
+	// By force it is for all.
+	u.types("deploy", file, "--dry-run", "--force")
+	u.sees(0, "Changes to deploy bundle:\n- upload charm ./later for series focal\n- deploy application later on focal using ./later\n"+
+		"- upload charm ./web for series focal\n- deploy application web on focal using ./web\n", "")
 }
 
 // Everything that a bundle says reaches the controller.

@@ -303,8 +303,8 @@ func (b *bundleSource) charm(ctx context.Context, api charmArchiveAPI, s *bundle
 }
 
 // askedSeries returns the series that the bundle wants for a service, "" if it leaves that open.
-// The series of the whole bundle is only for charms that support it.
-func (b *bundleSource) askedSeries(name string) string {
+// The series of the whole bundle is only for charms that support it, unless it is forced on them.
+func (b *bundleSource) askedSeries(name string, force bool) string {
 	s := b.Services[name]
 	if s.Series != "" {
 		return s.Series
@@ -312,7 +312,7 @@ func (b *bundleSource) askedSeries(name string) string {
 	if u, err := charm.ParseURL(s.Charm); err == nil && s.CharmPath() == "" && u.Series != "" {
 		return u.Series
 	}
-	if has := b.charms[name].charm.Meta.Series; len(has) > 0 && !slices.Contains(has, b.Series) {
+	if has := b.charms[name].charm.Meta.Series; len(has) > 0 && !slices.Contains(has, b.Series) && !force {
 		return ""
 	}
 	return b.Series

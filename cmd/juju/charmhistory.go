@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/provider/process"
 	"juju/state/entity"
 )
 
@@ -37,7 +36,7 @@ and git show.`,
 				return usagef("no unit name specified")
 			case len(args) > 1:
 				return usagef("unrecognized args: %q", args[1:])
-			case !entity.IsValidUnit(args[0]):
+			case !isUnitTarget(args[0]):
 				return usageError{entity.InvalidUnit(args[0])}
 			case size < 0:
 				return usagef("-n must not be negative")
@@ -68,6 +67,9 @@ type shownCommit struct {
 // historyBound is how long a machine may take to tell a unit's history.
 const historyBound = time.Minute
 
+// maxHistory is how much it may tell, in bytes.
+const maxHistory = 64 << 20
+
 // commits returns the last commits of a unit's charm directory.
 func (s *session) commits(ctx context.Context, root string, remote remoteProgram, unit string, n int) (
 	[]agent.Commit, error) {
@@ -77,16 +79,12 @@ func (s *session) commits(ctx context.Context, root string, remote remoteProgram
 	ctx, cancel := context.WithTimeoutCause(ctx, historyBound, fmt.Errorf("no answer within %v", historyBound))
 	defer cancel()
 	argv := remote([]string{"-T"}, agent.RunCharmHistory, strconv.Itoa(n))
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.WaitDelay = endGrace
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	text, err := cmd.Output()
+	text, said, err := process.Program{Path: argv[0], Args: argv[1:], Max: maxHistory}.Output(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return nil, cause
 	}
 	if err != nil {
-		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 		if last := strings.TrimPrefix(lines[len(lines)-1], "ERROR "); last != "" {
 			err = errors.New(last)
 		}
@@ -100,8 +98,8 @@ func (s *session) commits(ctx context.Context, root string, remote remoteProgram
 // maxChanges is how many changed files a line of the table names.
 const maxChanges = 3
 
-func (s *session) charmHistory(ctx context.Context, out output, unit string, size int) error {
-	root, remote, err := s.unitPlace(ctx, unit)
+func (s *session) charmHistory(ctx context.Context, out output, target string, size int) error {
+	unit, root, remote, err := s.unitPlace(ctx, target)
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,9 @@ type charmSource struct {
 	path    string // as the user gave it
 	charm   *charm.Charm
 	archive *os.File
-	sha256  string // of the archive, in hex, once it is known
-	url     string // of a charm that is in the model already; it has no archive
+	sha256  string   // of the archive, in hex, once it is known
+	url     string   // of a charm that is in the model already; it has no archive
+	mended  []string // warnings of what the archive has otherwise than the directory
 }
 
 // close closes the archive.
@@ -50,7 +51,7 @@ func readCharm(ctx context.Context, path string) (*charmSource, error) {
 	if err != nil {
 		return nil, badCharm(err)
 	}
-	return &charmSource{path: path, charm: &dir.Charm, archive: archive}, nil
+	return &charmSource{path: path, charm: &dir.Charm, archive: archive, mended: dir.ModeWarnings()}, nil
 }
 
 // readCharmArchive opens an archive once, for validating its charm and for the upload.
@@ -212,13 +213,15 @@ func (s *charmSource) sum() (string, error) {
 }
 
 // upload uploads the charm, unless it is in the model, and returns its URL there.
-func (s *charmSource) upload(ctx context.Context, api deployAPI, series string) (string, error) {
+func (s *charmSource) upload(ctx context.Context, on *session, api deployAPI, series string) (string, error) {
 	if s.archive == nil {
 		return s.url, nil
 	}
 	if _, err := s.archive.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("cannot read charm %q: %w", s.path, err)
 	}
+	p := on.quickly("Uploading %s", sized(fmt.Sprintf("charm %q", s.charm.Meta.Name), s.archive))
+	defer p.done()
 	// The client of HTTP closes what it sends.
 	return api.UploadCharm(ctx, io.NopCloser(s.archive), series)
 }

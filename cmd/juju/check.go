@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/client"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
@@ -24,8 +26,9 @@ func checkCommand(s *session) *cobra.Command {
 		Short: "Check the controller's data for inconsistencies, and repair them",
 		Long: `Check the controller's data for inconsistencies: wrong counts, references to things
 that do not exist, transactions that never completed, databases and archives that
-nothing uses. Without --model, check all that you administer: the controller's own
-data and every model.
+nothing uses; and storage that is recorded as attached to a machine which, as the cloud
+says, does not have it. Without --model, check all that you administer: the
+controller's own data and every model.
 
 Each line says what is wrong, where, and what --repair would do about it. The exit
 code is 1 if there are problems that were not repaired. Others can keep working during
@@ -34,7 +37,8 @@ the check.
 --repair makes the data consistent again: it corrects counts, adds documents that are
 missing, and removes those that depend on something that no longer exists. So first
 run the command without it. If one repair uncovers another problem, that is repaired
-too.`,
+too. Storage that is not attached is then attached again, with its data; "juju storage"
+shows when it is there.`,
 		Example: `  juju check
   juju check --repair
   juju check -m prod --format json`,
@@ -111,6 +115,10 @@ func (c *check) check(ctx context.Context, t target, api controllerAPI) (
 		if errors.Is(err, entity.Unauthorized) && c.model == "" {
 			continue
 		}
+		if err != nil && c.model == "" && hasGone(ctx, api, m.UUID) {
+			c.note("Model %s/%s has gone meanwhile.", m.Owner, m.Name)
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -125,6 +133,12 @@ func (c *check) check(ctx context.Context, t target, api controllerAPI) (
 			"Only admins of a model and superusers can check it.")
 	}
 	return found, checked, nil
+}
+
+// hasGone reports whether a model is no longer there.
+func hasGone(ctx context.Context, api controllerAPI, uuid string) bool {
+	models, err := api.Models(ctx)
+	return err == nil && !slices.ContainsFunc(models, func(m client.Model) bool { return m.UUID == uuid })
 }
 
 // tell prints the findings. It returns an error if problems are left.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"juju/state/entity"
@@ -13,6 +15,8 @@ type checkedController struct {
 	*fakeController
 	findings map[string][]entity.Finding
 	denied   map[string]bool
+	goes     string // the model that is removed while it is checked
+	breaks   string // the model that can't be checked
 }
 
 func (f *fakeController) CheckController(context.Context, bool) ([]entity.Finding, error) {
@@ -29,6 +33,12 @@ func (f *checkedController) CheckController(ctx context.Context, repair bool) ([
 
 func (f *checkedController) CheckModel(_ context.Context, model string, repair bool) ([]entity.Finding, error) {
 	f.calls = append(f.calls, fmt.Sprint(model, repair))
+	if model != "" && model == f.goes {
+		f.models = slices.DeleteFunc(f.models, func(m entity.ModelInfo) bool { return m.UUID == model })
+	}
+	if model != "" && (model == f.goes || model == f.breaks) {
+		return nil, errors.New("the store is closed")
+	}
 	if f.denied[model] {
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 	}
@@ -48,6 +58,19 @@ func newCheckedController(u *user) *checkedController {
 	u.ctrl.add("admin", "default")
 	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return f, nil }
 	return f
+}
+
+// A model that goes while the models are checked ends the check of that model alone.
+func TestCheckGoesOnWhenAModelGoes(t *testing.T) {
+	u := newUser(t)
+	f := newCheckedController(u)
+	u.ctrl.add("admin", "last")
+	f.goes = "default-uuid"
+	u.types("check")
+	u.sees(0, "No problems found in the controller, model controller and model last.\n", "Model admin/default has gone meanwhile.\n")
+	f.goes, f.breaks = "", "last-uuid"
+	u.types("check")
+	u.sees(1, "", "ERROR the store is closed\n")
 }
 
 func TestCheckReportsProblems(t *testing.T) {

@@ -85,8 +85,8 @@ func TestCommandCalls(t *testing.T) {
 				`"Statuses":["failed"],"Limit":5}`}, stderr: "There are more: see --limit.\n"},
 		{line: "show-operation 1", asked: []string{"Operation 1"}},
 		{line: "show-task 2", asked: []string{"Task 2"}},
-		{line: "cancel-task 2 3", asked: []string{"CancelTask 2", "CancelTask 3"}},
-		{line: "cancel-action 2", asked: []string{"CancelTask 2"}},
+		{line: "cancel-task 2 3", asked: []string{"CancelTasks 2 3"}},
+		{line: "cancel-action 2", asked: []string{"CancelTasks 2"}},
 		{line: "show-action-status", asked: []string{"FindTasks"}},
 		{line: "set-min-units web 3", asked: []string{"SetMinUnits web 3"}},
 		{line: "set-min-units web 0", asked: []string{"SetMinUnits web 0"}},
@@ -107,9 +107,9 @@ func TestCommandCalls(t *testing.T) {
 		{line: "destroy-unit web/0 --destroy-storage", asked: []string{"DestroyUnits with storage [web/0]"}},
 		{line: "expose web", asked: []string{"Expose web"}},
 		{line: "unexpose web", asked: []string{"Unexpose web"}},
-		{line: "resolved web/0", asked: []string{"Resolve true [web/0]"}},
-		{line: "resolved web/0 --retry", asked: []string{"Resolve true [web/0]"}},
-		{line: "resolved -r web/0", asked: []string{"Resolve true [web/0]"}},
+		{line: "resolved web/0", asked: []string{"Status", "Resolve true [web/0]"}},
+		{line: "resolved web/0 --retry", asked: []string{"Status", "Resolve true [web/0]"}},
+		{line: "resolved -r web/0", asked: []string{"Status", "Resolve true [web/0]"}},
 		{line: "resolve web/0 web/1 --no-retry", asked: []string{"Resolve false [web/0 web/1]"}},
 		{line: "retry-provisioning 3 4", asked: []string{"RetryProvisioning [3 4]"}},
 		{line: "retry-provisioning --all", asked: []string{"RetryAllProvisioning"}, stderr: "No machine is in error.\n"},
@@ -118,7 +118,7 @@ func TestCommandCalls(t *testing.T) {
 		{line: "retry-provisioning 3 --constraints=", asked: []string{`RetryProvisioning with "" [3]`}},
 		{line: "resolved 14", asked: []string{"RetryProvisioning [14]"}},
 		{line: "resolve 3 4 --constraints mem=2G", asked: []string{`RetryProvisioning with "mem=2048M" [3 4]`}},
-		{line: "resolved --all", asked: []string{"ResolveAll true"}, stderr: "No unit is in error.\n"},
+		{line: "resolved --all", asked: []string{"Status", "ResolveAll true"}, stderr: "No unit is in error.\n"},
 		{line: "set web a=1 b=x=y c= a=2", asked: []string{`SetServiceConfig web map[a:2 b:x=y c:] ""`}},
 		{line: "set-config web motd=@" + motd, asked: []string{"SetServiceConfig web map[motd:good\nmorning] \"\""}},
 		{line: "set web --config " + file, asked: []string{`SetServiceConfig web map[] "web: {title: x}\n"`}},
@@ -174,7 +174,11 @@ func write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	mode := os.FileMode(0o644)
+	if filepath.Base(filepath.Dir(path)) == "hooks" {
+		mode = 0o755
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -274,19 +278,20 @@ func TestUsageErrors(t *testing.T) {
 		"create-storage-pool fast": "pool creation requires names, provider type and optional attributes for configuration",
 		"create-storage-pool fast a=b": "pool creation requires names and provider type before optional attributes for " +
 			"configuration",
-		"create-storage-pool fast local b":       `expected "key=value", got "b"`,
-		"create-storage-pool fast local a=1 a=2": `key "a" specified more than once`,
-		"update-storage-pool fast":               "pool update requires name and configuration attributes",
-		"remove-storage-pool":                    "pool removal requires storage pool name",
-		"remove-storage-pool a b":                `unrecognized args: ["b"]`,
-		"disable-command sleep":                  `bad command set, valid options: all, destroy-model, remove-object`,
-		"enable-command all now":                 `unrecognized args: ["now"]`,
-		"disabled-commands all":                  `unrecognized args: ["all"]`,
-		"disabled-commands --format smart":       `unknown format "smart"`,
-		"help-tool status-get more":              `unrecognized args: ["more"]`,
-		"version now":                            `unrecognized args: ["now"]`,
-		"version --format x":                     `unknown format "x"`,
-		"bootstrap a b c":                        `unrecognized args: ["c"]`,
+		"create-storage-pool fast local b":            `expected "key=value", got "b"`,
+		"create-storage-pool fast local a=1 a=2":      `key "a" specified more than once`,
+		"update-storage-pool fast":                    "pool update requires name and configuration attributes",
+		"remove-storage-pool":                         "pool removal requires storage pool name",
+		"remove-storage-pool a b":                     `unrecognized args: ["b"]`,
+		"disable-command sleep":                       `bad command set, valid options: all, destroy-model, remove-object`,
+		"enable-command all now":                      `unrecognized args: ["now"]`,
+		"disabled-commands all":                       `unrecognized args: ["all"]`,
+		"disabled-commands --format smart":            `unknown format "smart"`,
+		"help-tool status-get more":                   `unrecognized args: ["more"]`,
+		"version now":                                 `unrecognized args: ["now"]`,
+		"version --format x":                          `unknown format "x"`,
+		"bootstrap a b c":                             `unrecognized args: ["c"]`,
+		"bootstrap local " + strings.Repeat("a", 201): `the name of a controller has 201 characters, and can have 200 at most`,
 		"bootstrap local a/b": `"a/b" is not a valid name of a controller: it can have letters, ` +
 			`digits, hyphens and dots`,
 		"bootstrap --config x=y":             `unknown model config key "x"`,
@@ -346,8 +351,7 @@ func TestBulk(t *testing.T) {
 			"ERROR no machines were destroyed: machine 0 has unit \"web/0\" assigned\n" +
 				"Destroy the unit first: juju destroy-unit web/0\n"},
 		{"destroy-machine 0 1 2", []error{busy, nil, busy},
-			"ERROR some machines were not destroyed: machine 0 has unit \"web/0\" assigned; machine 0 has unit \"web/0\" " +
-				"assigned\n" +
+			"ERROR some machines were not destroyed: machine 0 has unit \"web/0\" assigned (2 times)\n" +
 				"Destroy the unit first: juju destroy-unit web/0\n"},
 		{"destroy-service a", []error{errors.New("no a")}, "ERROR no a\n"},
 		{"destroy-service a b", []error{errors.New("no a"), errors.New("no b")},

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,6 +17,7 @@ import (
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
+	"juju/provider/lxd"
 	"juju/provider/process"
 	"juju/state/entity"
 )
@@ -177,8 +181,10 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		if s.waitsForRoom() || !s.now().Before(end) {
 			return nil, s.unreachable(st, t, err)
 		}
-		if p == nil {
-			p = s.progress("Waiting for controller %q", t.name)
+		if text := s.waitingText(t, err); p == nil {
+			p = s.progress("%s", text)
+		} else {
+			p.say("%s", text)
 		}
 		select {
 		case <-ctx.Done():
@@ -187,12 +193,28 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 	}
 }
 
+// killedLately is for how long users who wait for a controller are told that the one before was killed.
+const killedLately = 10 * time.Minute
+
+// waitingText returns what to say while the controller can't be reached: what it answers, or how it ended.
+func (s *session) waitingText(t target, why error) string {
+	text := fmt.Sprintf("Waiting for controller %q", t.name)
+	if !errors.Is(why, client.ErrNoAnswer) {
+		return fmt.Sprintf("%s: it answers: %v", text, why)
+	}
+	if s.dialled != "" {
+		if how, ago := process.Killed(local.ControllerDir(s.dialled)); how != "" && ago < killedLately {
+			return fmt.Sprintf("%s: %s", text, how)
+		}
+	}
+	return text
+}
+
 // unreachable adds to the error of a controller that did not answer what to do about it.
 func (s *session) unreachable(st *store.Store, t target, why error) error {
 	why = entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.name, why)
 	if t.ctrl.Cloud == lxdCloud {
-		return entity.WithHint(why, "Is its container up, and can this host reach its address? lxc list\n"+
-			"To give up and destroy it: juju destroy-environment %s", t.name)
+		return s.unreachableOnLXD(st, t, why)
 	} else if t.ctrl.Cloud != localCloud {
 		return entity.WithHint(why, "Ask its administrator; to forget it: juju unregister %s", t.name)
 	}
@@ -202,12 +224,54 @@ func (s *session) unreachable(st *store.Store, t target, why error) error {
 			why = fmt.Errorf("%w; it is not running, and its log ends:\n%s", why, tail)
 		}
 	}
+	if _, err := os.Stat(filepath.Join(dir, controllerConfig)); s.dialled != "" && errors.Is(err, fs.ErrNotExist) {
+		return lost(why, t.name, "the files of its directory "+dir+" are gone")
+	}
 	if err := local.CheckLoopback(); err != nil {
 		return entity.WithHint(fmt.Errorf("%w: %w", why, err), "%s", entity.Hint(err))
 	}
 	return entity.WithHint(why,
 		"Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.\n"+
 			"To give up and destroy it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
+}
+
+// controllerConfig is a file that every local controller has in its directory.
+const controllerConfig = "controller.conf"
+
+// lostController is the page about a controller that is gone.
+const lostController = "doc/lost-controller.md"
+
+// askLXDBound is how long LXD may take to say what has become of a controller's container.
+const askLXDBound = 5 * time.Second
+
+// unreachableOnLXD adds to the error of a controller that did not answer what LXD says of its container.
+func (s *session) unreachableOnLXD(st *store.Store, t target, why error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), askLXDBound)
+	defer cancel()
+	var name, status string
+	record, err := readLXDRecord(homeDir(st, lxdCloud, t.name))
+	if err == nil {
+		var cloud *lxd.Cloud
+		if cloud, err = record.cloud(); err == nil {
+			name, status, err = cloud.Controller(ctx)
+		}
+	}
+	switch {
+	case err != nil || status == "running":
+		return entity.WithHint(why, "Is its container up, and can this host reach its address? lxc list\n"+
+			"To give up and destroy it: juju destroy-environment %s", t.name)
+	case status == "":
+		return lost(why, t.name, fmt.Sprintf("LXD has no container %s any more", name))
+	}
+	return entity.WithHint(fmt.Errorf("%w; its container %s is %s", why, name, status),
+		"Start it on the LXD host: lxc start %s", name)
+}
+
+// lost adds to the error of a controller whose database is gone what is left.
+func lost(why error, name, what string) error {
+	return entity.WithHint(fmt.Errorf("%w; %s, and the controller's database went with it", why, what),
+		"Units go on, and their data is there. To save it first, see %s\n"+
+			"To remove all that is left: juju destroy-environment %s", lostController, name)
 }
 
 // waitsForRoom reports whether the keeper of the last dialled controller cannot start it

@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,6 +102,64 @@ func caCert(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// When the controller's container is stopped or gone, users learn that, and how to start it or what is left.
+func TestTheContainerOfAControllerIsGone(t *testing.T) {
+	u := newUser(t)
+	var said atomic.Value // the container, as LXD tells of it
+	socket := filepath.Join(t.TempDir(), "socket")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if said.Load() == "" {
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, `{"type":"error","error_code":404,"error":"Instance not found"}`)
+			return
+		}
+		fmt.Fprintf(w, `{"type":"sync","metadata":{"status":%q}}`, said.Load())
+	})}
+	go server.Serve(l)
+	defer server.Close()
+	st, err := u.session.store()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(homeDir(st, lxdCloud, "prod"), lxdRecordName),
+		fmt.Sprintf(`{"controller-uuid":"11111111-2222","lxd":{"endpoint":%q}}`, socket))
+	for status, want := range map[string][]string{
+		"Stopped": {"its container juju-1-2222-controller is stopped", "lxc start juju-1-2222-controller"},
+		"Running": {"lxc list"},
+		"":        {"LXD has no container juju-1-2222-controller any more", lostController, "destroy-environment prod"},
+	} {
+		said.Store(status)
+		err := u.session.unreachable(st, target{name: "prod", ctrl: &store.Controller{Cloud: lxdCloud}}, errors.New("no answer"))
+		text := err.Error() + entity.Hint(err)
+		for _, part := range append(want, "no answer") {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q: %s does not say %q", status, text, part)
+			}
+		}
+	}
+	if _, err := os.Stat("../../" + lostController); err != nil {
+		t.Error(err)
+	}
+}
+
+// So do they when the directory of a local controller is gone.
+func TestTheDirectoryOfAControllerIsGone(t *testing.T) {
+	u := newUser(t)
+	st, err := u.session.store()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.session.dialled = t.TempDir()
+	err = u.session.unreachable(st, target{name: "l", ctrl: &store.Controller{Cloud: localCloud}}, errors.New("no answer"))
+	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are gone") || !strings.Contains(text, lostController) {
+		t.Error(text)
+	}
 }
 
 // A controller that can't be reached is tried for a while; then the error says what to do.

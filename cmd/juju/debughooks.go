@@ -25,7 +25,8 @@ func debugHooksCommand(s *session) *cobra.Command {
 opens a shell instead of the charm's program, in the charm's directory and with the
 hook's environment and tools. The hook's exit code is that of the shell: after exit 0,
 what the hook tools have buffered is written; with another code, the hook has failed.
-While the shell is open, the unit and others on its machine wait.
+While the shell is open, the unit and others on its machine wait. SERVICE/leader is the
+unit that leads a service.
 
 It goes on until you interrupt it with ctrl-c between two hooks, or the unit is removed.
 To debug a hook that has failed, run juju resolved in another shell. On a terminal, if
@@ -41,7 +42,7 @@ machines are reached as by juju ssh; there it runs as root.`,
 			switch {
 			case len(args) == 0:
 				return usagef("no unit name specified")
-			case !entity.IsValidUnit(args[0]):
+			case !isUnitTarget(args[0]):
 				return usageError{entity.InvalidUnit(args[0])}
 			}
 			names := args[1:]
@@ -58,13 +59,12 @@ machines are reached as by juju ssh; there it runs as root.`,
 // aHook is what the name of a hook or an action can be.
 var aHook = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
 
-func (s *session) debugHooks(ctx context.Context, unit string, names []string) error {
-	dir, remote, err := s.unitPlace(ctx, unit)
+func (s *session) debugHooks(ctx context.Context, target string, names []string) error {
+	unit, dir, remote, err := s.unitPlace(ctx, target)
 	if err != nil {
 		return err
 	}
-	d := agent.Debugging{Root: dir, Unit: unit, Hooks: names, Note: s.note, Shell: hooks.Shell{Terminal: s.inTerminal,
-		Term: s.getenv("TERM"), Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr}}
+	d := agent.Debugging{Root: dir, Unit: unit, Hooks: names, Note: s.note, Shell: s.shell()}
 	if remote == nil {
 		if err := d.Check(); errors.Is(err, entity.Invalid) {
 			return usageError{err}
@@ -95,4 +95,10 @@ func (s *session) debugHooks(ctx context.Context, unit string, names []string) e
 		return s.exec("", remote([]string{"-tt"}, agent.RunDebugHooks, names...)...)
 	}
 	return d.Run(ctx)
+}
+
+// shell returns the user's shell. What runs in it has the terminal to itself: an editor moves the
+// cursor.
+func (s *session) shell() hooks.Shell {
+	return hooks.Shell{Terminal: s.inTerminal, Term: s.getenv("TERM"), Stdin: s.stdin, Stdout: s.stdout.Raw(), Stderr: s.stderr.Raw()}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,7 +92,8 @@ B, and "existing" that machines with the same number are the same.`,
 	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
 	f.StringVar(&d.series, "series", "", "the series of new machines")
 	f.BoolVar(&d.force, "force", false,
-		"with --series or a bundle: deploy to a series that the charm does not name, or the cloud does not have")
+		"with --series or a bundle: deploy to a series that the charm does not name, or the cloud does not have; "+
+			fmt.Sprintf("with -n: deploy more than %d units", entity.MaxAtOnce))
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.StringArrayVar(&d.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	f.StringArrayVar(&d.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
@@ -107,6 +109,7 @@ B, and "existing" that machines with the same number are the same.`,
 type deployAPI interface {
 	statusAPI
 	resourcesAPI
+	addUnitAPI
 	UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error)
 	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
@@ -144,7 +147,9 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if err := d.refuse("charm", "overlay", "map-machines", "dry-run"); err != nil {
 		return err
 	}
+	p := d.quickly("Reading charm %s", args[0])
 	source, err := d.find(ctx, args[0])
+	p.done()
 	if err != nil {
 		return err
 	}
@@ -239,7 +244,7 @@ func (d *deploy) service(
 
 // request returns the request that the flags describe.
 func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
-	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force}
+	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force && d.series != ""}
 	if r.Placement, err = placements(d.to); err != nil {
 		return r, err
 	}
@@ -267,12 +272,15 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 		r.Units = 0
 	case d.units < 1:
 		return r, usagef("--num-units must be a positive integer")
-	case d.force && d.series == "":
+	case d.force && d.series == "" && d.units <= entity.MaxAtOnce:
 		return r, usagef("--force is only used with --series")
 	case d.series != "" && !charm.IsValidSeries(d.series):
 		return r, usageError{entity.InvalidSeries(d.series)}
 	}
-	return r, nil
+	if len(r.Placement) > r.Units {
+		return r, nil // the controller refuses that
+	}
+	return r, checkMany("units", d.units, d.force)
 }
 
 // settings adds the values of --config to the request. It checks them against the charm before
@@ -332,6 +340,10 @@ func (d *deploy) deploy(
 		return entity.WithHint(err, "Choose another name: juju deploy %s NAME; "+
 			"or add units to the existing service: juju add-unit %s", source.path, r.Service)
 	}
+	all, to := r.Units, r.Placement
+	if r.Units > entity.MaxAtOnce {
+		r.Units, r.Placement = entity.MaxAtOnce, to[:min(len(to), entity.MaxAtOnce)]
+	}
 	series, _, err := api.CheckDeploy(ctx, r, source.charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		series, err = r.Series, nil
@@ -341,25 +353,32 @@ func (d *deploy) deploy(
 	}
 	p := d.progress("Deploying charm %q as service %q", source.charm.Meta.Name, r.Service)
 	defer p.done()
-	if r.CharmURL, err = source.upload(ctx, api, series); err != nil {
+	if r.CharmURL, err = source.upload(ctx, d.session, api, series); err != nil {
 		return err
 	}
 	if r.Resources, err = files.upload(ctx, d.session, api, r.Service, r.CharmURL); err != nil {
 		return err
+	}
+	if len(to) <= all {
+		r.Units = min(all, unitsAtOnce)
+		r.Placement = to[:min(len(to), r.Units)]
 	}
 	warnings, err := api.Deploy(ctx, r)
 	p.done()
 	if err != nil {
 		return err
 	}
-	d.warn(warnings...)
+	d.warn(slices.Concat(source.mended, warnings)...)
 	if d.trust {
 		d.warn("--trust has no effect yet: charms get no credential of the cloud")
 	}
+	if _, err := d.addUnits(ctx, api, r.Service, r.Units, all, to[len(r.Placement):]); err != nil {
+		return err
+	}
 	plural := "s"
-	if r.Units == 1 {
+	if all == 1 {
 		plural = ""
 	}
-	d.note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, r.Units, plural)
+	d.note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, all, plural)
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +38,19 @@ func TestDeploy(t *testing.T) {
 	archive := bytes.Clone(u.fake.uploaded)
 	if z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive))); err != nil || len(z.File) < 3 {
 		t.Errorf("uploaded %v, %v", z, err)
+	}
+
+	// A program that is not executable is so in the archive.
+	mended := charmDir(t, metadata)
+	if err := os.Chmod(filepath.Join(mended, "hooks", "install"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	u.types("deploy", mended)
+	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
+		"WARNING file permissions: not executable, but made so for the units: \"hooks/install\"\n"+
+		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
+	if !bytes.Equal(u.fake.uploaded, archive) {
+		t.Error("the archive depends on the modes of hooks")
 	}
 
 	// Its archive works as well, and so does a file of settings.

@@ -96,6 +96,8 @@ type bundlePlan struct {
 func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
 	p := &bundlePlan{deploy: d, api: api, source: b, warned: map[string]bool{}}
 	var err error
+	progress := d.quickly("Reading the charms of the bundle")
+	defer progress.done()
 	p.model, err = readModel(ctx, api, b.has, b.hasResources)
 	if err != nil {
 		return nil, err
@@ -117,6 +119,7 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 	if err != nil {
 		return nil, alsoHint(fmt.Errorf("cannot deploy bundle: %w", err), nothingChanged)
 	}
+	progress.done()
 	d.warn(warnings...)
 	return p, nil
 }
@@ -127,7 +130,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 	p.wanted.Series, p.wanted.MachineSeries = map[string]string{}, map[string]string{}
 	var refused []error
 	for _, name := range slices.Sorted(maps.Keys(p.source.Services)) {
-		asked := p.source.askedSeries(name)
+		asked := p.source.askedSeries(name, p.force)
 		has := p.source.charms[name].charm.Meta.Series
 		if asked != "" && len(has) > 0 && !slices.Contains(has, asked) && !p.force {
 			refused = append(refused, fmt.Errorf("application %q: series %q not supported by charm, supported series are: %s",
@@ -149,6 +152,9 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		}
 		if asked != "" && series != asked { // by force
 			p.warn(fmt.Sprintf("application %q: series %q is not available: hooks run on %q", name, asked, series))
+		}
+		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.dryRun { // which has the controller's warning
+			p.warn(fmt.Sprintf("application %q: the charm's series %s are not available: hooks run on %q", name, strings.Join(has, ", "), series))
 		}
 		p.wanted.Series[name] = series
 	}

@@ -39,10 +39,20 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 		}
 		ctx := cmd.Context()
 		return s.withModel(ctx, func(api modelAPI) error {
+			awaited := gone(name, args)
+			waits := wait.bound > 0 || how.Strength == entity.Force
+			if waits && (!d.machines || how.Machines) {
+				status, err := api.Status(ctx)
+				if err != nil {
+					return err
+				}
+				awaited.takes(status)
+			}
 			errs, info, err := d.destroy(api, ctx, how, args...)
 			if err != nil {
 				return err
 			}
+			awaited.leaves(info.MachinesLeft)
 			noteStorage(s, info)
 			flags.noteLeft(s, name, info.MachinesLeft)
 			if err := d.outcome(errs); err != nil {
@@ -51,7 +61,10 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 			if err := s.end(ctx, api, how, args...); err != nil {
 				return err
 			}
-			return wait.run(ctx, s, api, gone(name, args))
+			if wait.bound == 0 && waits && len(awaited.also) > 0 {
+				return s.wait(ctx, api, awaited, how.Timeout+cloudTime)
+			}
+			return wait.run(ctx, s, api, awaited)
 		})
 	}
 	wait.flag(cmd, "until they are gone")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
+	"juju/provider/process"
 	"juju/state/entity"
 )
 
@@ -32,6 +32,10 @@ func destroyEnvironmentCommand(s *session) *cobra.Command {
 		Short:   "Destroy a controller with everything in it",
 		Long: `Destroy a controller with all its models, services and machines, and remove all their
 files. This cannot be undone.
+
+As destroy-controller, the command refuses a controller whose models have services or
+machines, and names them, unless you give --destroy-all-models. As destroy-environment
+or kill-controller it destroys them all.
 
 The command kills the processes: no service runs its stop hook. It works whether the
 controller runs or not, and also removes what an interrupted bootstrap left behind.
@@ -52,13 +56,16 @@ the cloud has not released storage yet that is to be kept, as after juju remove-
 			if d.destroyStorage && d.releaseStorage {
 				return errBothStorage
 			}
+			d.asks = cmd.CalledAs() == "destroy-controller" && !d.allModels
 			return d.run(cmd.Context(), args)
 		},
 	}
 	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&d.destroyStorage, "destroy-storage", false, "destroy all storage of the controller's models")
 	cmd.Flags().BoolVar(&d.releaseStorage, "release-storage", false, "keep the data of storage, which juju forgets")
-	for _, name := range []string{"no-prompt", "force", "destroy-all-models"} {
+	cmd.Flags().BoolVar(&d.allModels, "destroy-all-models", false,
+		"with destroy-controller: destroy models with machines or services too")
+	for _, name := range []string{"no-prompt", "force"} {
 		cmd.Flags().Bool(name, false, "")
 		cmd.Flags().Lookup(name).Hidden = true
 	}
@@ -73,6 +80,8 @@ the cloud has not released storage yet that is to be kept, as after juju remove-
 type destroyEnvironment struct {
 	*session
 	yes                            bool
+	allModels                      bool
+	asks                           bool // refuses a controller with models in use
 	destroyStorage, releaseStorage bool
 }
 
@@ -111,6 +120,11 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	filesystems := slices.Concat(slices.Collect(maps.Values(outside))...)
 	if len(filesystems) > 0 && !d.destroyStorage && !d.releaseStorage {
 		return entity.HasStorage("controller", name, len(filesystems), len(outside))
+	}
+	if d.asks {
+		if err := d.checkModels(ctx, name, contents.Controllers[name]); err != nil {
+			return err
+		}
 	}
 	if d.destroyStorage {
 		if err := d.checkReleases(ctx, name, contents.Controllers[name]); err != nil {
@@ -157,6 +171,45 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 		}
 	}
 	return nil
+}
+
+// checkModels returns an error if models of the controller have services or machines.
+func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl *store.Controller) error {
+	var used []string
+	if ctrl == nil {
+		return nil // a bootstrap has left it
+	}
+	err := d.eachModel(ctx, name, ctrl, func(ctx context.Context, model string, api modelAPI) error {
+		status, err := api.Status(ctx)
+		if err != nil {
+			return err
+		}
+		units, machines := 0, 0
+		for _, t := range entities(status) {
+			if t.kind == "unit" {
+				units++
+			}
+		}
+		for _, m := range status.AllMachines() {
+			if !m.Manager {
+				machines++
+			}
+		}
+		if len(status.Services)+machines > 0 {
+			used = append(used, fmt.Sprintf("%s (services: %d, units: %d, machines: %d)", model, len(status.Services), units,
+				machines))
+		}
+		return nil
+	})
+	hint := "To destroy it with all its models: juju destroy-controller --destroy-all-models %s"
+	if err != nil && ctx.Err() == nil {
+		return entity.WithHint(fmt.Errorf("cannot tell whether controller %q has models in use: %w", name, err), hint, name)
+	}
+	if err == nil && len(used) > 0 {
+		err = entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy controller %q: it has models in use: %s", name,
+			strings.Join(used, ", ")), hint, name)
+	}
+	return err
 }
 
 func isDir(path string) bool {
@@ -240,7 +293,7 @@ func removeStore(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	var errs bytes.Buffer
+	errs := process.Kept{Max: process.MaxOutput}
 	cmd := exec.CommandContext(ctx, path, "remove-store", "--dir", dir)
 	cmd.Stderr = &errs
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

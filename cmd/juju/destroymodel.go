@@ -124,11 +124,14 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		if how.Strength == entity.Force {
 			bound = max(bound, how.Timeout+removalTime)
 		}
+		obstacles := &obstacles{destroyModel: d, model: t.name + ":" + model.Owner + "/" + model.Name}
+		defer obstacles.close()
 		if bound == 0 {
 			d.note("Model %q is being destroyed; to follow it: juju show-model %s", model.Name, arg)
+			obstacles.note(ctx)
 			return nil
 		}
-		return d.gone(ctx, t, api, model, bound)
+		return d.gone(ctx, t, api, model, obstacles, bound)
 	})
 }
 
@@ -163,9 +166,10 @@ func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.
 // gone waits until the model is gone, and reports what it left in the cloud. It reconnects
 // when the connection is lost.
 func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, model client.Model,
-	bound time.Duration) error {
+	obstacles *obstacles, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
+	d.waitsFor("The controller goes on to destroy model %q. To look: juju models", model.Name)
 	p := d.progress("Waiting until model %q is gone", model.Name)
 	defer p.done()
 	var own controllerAPI // replaces a lost connection
@@ -190,6 +194,7 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 			}
 			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
 				p.say("Waiting until model %q is gone: it is %s, %d machine(s) are left", model.Name, info.Life, len(info.Machines))
+				obstacles.note(bounded)
 			}
 		case bounded.Err() != nil: // reported below
 		case !errors.Is(err, entity.Unavailable):
@@ -213,7 +218,7 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 		}
 		if bounded.Err() != nil {
 			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is not gone", bound, model.Name),
-				"To see why: juju explain -m %s", model.Name)
+				"To see why: juju explain -m %s; to finish without its agents: juju destroy-model --force %[1]s", model.Name)
 		}
 	}
 }
@@ -237,4 +242,49 @@ func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, 
 	}
 	d.note("Model %q is gone.", model.Name)
 	return nil
+}
+
+// obstacles tells the user, once each, what only a user can clear away, such as failed hooks.
+type obstacles struct {
+	*destroyModel
+	model string // as users name it
+	api   modelAPI
+	told  map[string]bool
+}
+
+// note tells of those that are new. A model that can't be asked, or is gone, has none.
+func (o *obstacles) note(ctx context.Context) {
+	if o.api == nil {
+		before := o.session.model
+		o.session.model = o.model
+		api, err := o.connect(ctx)
+		if o.session.model = before; err != nil {
+			return
+		}
+		o.api = api
+		if o.told == nil {
+			o.told = map[string]bool{}
+		}
+	}
+	all, _, err := o.api.Explain(ctx)
+	if err != nil {
+		o.close()
+		return
+	}
+	for _, e := range all {
+		for _, r := range causesOf(e) {
+			if r.By != entity.ByUser || r.Hint == "" || o.told[r.Of+r.Text] {
+				continue
+			}
+			o.told[r.Of+r.Text] = true
+			o.destroyModel.note("It waits for a user: %s\n  → %s", display.Line(r.Text), display.Line(r.Hint))
+		}
+	}
+}
+
+func (o *obstacles) close() {
+	if o.api != nil {
+		o.api.Close()
+		o.api = nil
+	}
 }

@@ -140,6 +140,7 @@ func (s *session) end(ctx context.Context, api interface {
 	changes := watchChanges(watching, api.WatchStatus, explainEvery)
 	for _, name := range names {
 		waiting, fewest := name, -1 // unknown yet
+		s.waitsFor("The controller goes on to destroy %s. To look: juju explain %[1]s", name)
 		for {
 			bounded, cancel := context.WithDeadline(ctx, end)
 			e, err := explained(bounded, api, name)

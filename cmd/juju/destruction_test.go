@@ -32,7 +32,11 @@ func TestDestroyFlags(t *testing.T) {
 			continue
 		}
 		u.sees(0, "", "")
-		u.asked(test.asked)
+		asked := []string{test.asked}
+		if strings.Contains(test.asked, "Machines with force") { // what goes with them
+			asked = append([]string{"Status"}, asked...)
+		}
+		u.asked(asked...)
 	}
 }
 
@@ -138,6 +142,73 @@ func TestExplain(t *testing.T) {
     the agent of unit web/0 must set it dead (awaited for 2m0s)
   a change failed 5s ago: units web/0: life is dying, not alive
 `, "")
+}
+
+// A cause that holds up several entities is said once.
+func TestExplainSaysACauseOnce(t *testing.T) {
+	cause := entity.Reason{Depth: 1, Of: "unit-web-0", By: entity.ByUser, Text: `unit "web/0": hook failed: "stop"`, Hint: "do this"}
+	own := cause
+	own.Depth = 0
+	got := explanations([]entity.Explanation{
+		{Name: "service web", Life: entity.Dying, Reasons: []entity.Reason{{Text: `service "web" has unit "web/0"`}, cause}},
+		{Name: "unit web/0", Life: entity.Dying, Reasons: []entity.Reason{own}},
+		{Name: "machine 0", Life: entity.Dying, Reasons: []entity.Reason{{Text: `machine 0 has unit "web/0"`}, cause}},
+		{Name: "machine 1", Life: entity.Dying, Reasons: []entity.Reason{{By: "machine-1", Text: "its agent must set it dead"}}},
+	}, time.Now())
+	if want := `service web is dying
+  service "web" has unit "web/0"
+    unit "web/0": hook failed: "stop"
+      → do this
+machine 1 is dying
+  its agent must set it dead
+The same holds up: unit web/0, machine 0
+`; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// While a model is destroyed, what only a user can clear away is said, once each.
+func TestDestroyModelSaysWhatWaitsForAUser(t *testing.T) {
+	cause := entity.Reason{Of: "unit-web-0", By: entity.ByUser, Text: `unit "web/0": hook failed: "stop"`, Hint: "do this"}
+	u := newUser(t)
+	u.fake.explain = func() entity.Explanation { return entity.Explanation{Reasons: []entity.Reason{cause, cause}} }
+	for _, line := range []string{"destroy-model default -y", "destroy-model default -y --wait=5s"} {
+		u.ctrl.add("admin", "default")
+		u.ctrl.stays = 3
+		u.types(strings.Fields(line)...)
+		want := "It waits for a user: unit \"web/0\": hook failed: \"stop\"\n  → do this\n"
+		if said := u.err.String(); strings.Count(said, want) != 1 {
+			t.Errorf("%s: said %s", line, said)
+		}
+	}
+}
+
+// Who upgrades a charm, or resolves a unit, hears that a failed hook holds up the upgrade.
+func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
+	u := newUser(t)
+	m := seen("web/0=error web/1=active web/2=error")
+	m.Services[0].CharmURL, m.Services[0].Series, u.fake.uploaded = "local:jammy/webpage-3", "jammy", emptyZip(t)
+	m.Services[0].Units[0].CharmURL = "local:jammy/webpage-2"
+	u.fake.statuses = []*entity.ModelStatus{m}
+	const atOnce = "To upgrade units in error at once: juju upgrade-charm web --force-units, with the same --path, --switch or " +
+		"--revision; the failed hook then runs from the new charm\n"
+	for line, want := range map[string]string{
+		"resolved web/0 web/2": "Unit web/0 runs the failed hook of its old charm again, and is upgraded when that succeeds.\n" +
+			atOnce,
+		"resolved web/0 --no-retry": "",
+	} {
+		u.types(strings.Fields(line)...)
+		u.sees(0, "", want)
+	}
+	u.types("upgrade-charm", "web", "--path", charmDir(t, metadata))
+	if said := u.err.String(); u.code != 0 || !strings.HasSuffix(said, "its units follow.\nIn error, and upgraded when juju "+
+		"resolved has the old charm's hook succeed: web/0, web/2\n"+atOnce) {
+		t.Errorf("%d, said %s", u.code, said)
+	}
+	u.types("upgrade-charm", "web", "--path", charmDir(t, metadata), "--force-units")
+	if said := u.err.String(); u.code != 0 || strings.Contains(said, "In error") {
+		t.Errorf("%d, said %s", u.code, said)
+	}
 }
 
 // Commands that destroy units say what becomes of their storage.

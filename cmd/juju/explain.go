@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +78,17 @@ func explanations(all []entity.Explanation, now time.Time) string {
 		}
 		return fmt.Sprintf(format, max(now.Sub(t), 0).Round(time.Second))
 	}
+	said := map[string]bool{} // causes
+	var held []string         // what waits for nothing else
 	for _, e := range all {
+		if causes := causesOf(e); len(causes) > 0 && len(e.Refusals)+len(e.Leftovers) == 0 &&
+			!slices.ContainsFunc(causes, func(c entity.Reason) bool { return !said[c.Of+c.Text] }) {
+			held = append(held, display.Line(e.Name))
+			continue
+		}
+		for _, c := range causesOf(e) {
+			said[c.Of+c.Text] = true
+		}
 		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, since(", for %v", e.Since))
 		if e.Strength == entity.Force && e.Life != entity.Gone {
 			fmt.Fprintf(&b, "  forced: after %s the controller does what agents have not done\n",
@@ -108,5 +119,18 @@ func explanations(all []entity.Explanation, now time.Time) string {
 			b.WriteString("  nothing to wait for\n")
 		}
 	}
+	if len(held) > 0 {
+		fmt.Fprintf(&b, "The same holds up: %s\n", strings.Join(held, ", "))
+	}
 	return b.String()
+}
+
+// causesOf returns the reasons of an explanation that say who must act.
+func causesOf(e entity.Explanation) (causes []entity.Reason) {
+	for i, r := range e.Reasons {
+		if r.By != "" && (i+1 == len(e.Reasons) || e.Reasons[i+1].Depth <= r.Depth) {
+			causes = append(causes, r)
+		}
+	}
+	return causes
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 
 	"juju/apiserver/client"
 	"juju/state/entity"
@@ -53,8 +55,14 @@ func (f *fakeModel) Task(ctx context.Context, id string) (entity.Task, error) {
 	return f.tasks[0], f.note("Task", id)
 }
 
-func (f *fakeModel) CancelTask(ctx context.Context, id string) (entity.Task, error) {
-	return entity.Task{ID: id, Status: entity.TaskCancelled}, f.note("CancelTask", id)
+func (f *fakeModel) CancelTasks(ctx context.Context, ids ...string) ([]client.Enqueued, error) {
+	all, errs := make([]client.Enqueued, len(ids)), f.outcomes(len(ids))
+	for i, id := range ids {
+		if all[i].Err = errs[i]; errs[i] == nil {
+			all[i].Task = entity.Task{ID: id, Status: entity.TaskCancelled}
+		}
+	}
+	return all, f.note("CancelTasks", strings.Join(ids, " "))
 }
 
 func (f *fakeModel) FindTasks(ctx context.Context, prefix string) (ids []string, err error) {
@@ -65,6 +73,9 @@ func (f *fakeModel) FindTasks(ctx context.Context, prefix string) (ids []string,
 }
 
 func (f *fakeModel) Operation(ctx context.Context, id string) (entity.Operation, error) {
+	if id == "999" {
+		return entity.Operation{}, errors.Join(f.note("Operation", id), entity.Errorf(entity.NotFound, "operation %q not found", id))
+	}
 	return entity.Operation{ID: id, Summary: "s", Tasks: f.tasks}, f.note("Operation", id)
 }
 

@@ -19,7 +19,7 @@ type home interface {
 	prepare(ctx context.Context, params *bootstrapParams) error
 	// create creates a controller; dir exists and is locked. If it fails or is killed, destroy
 	// removes what it has left.
-	create(ctx context.Context, dir string, params bootstrapParams) (*bootstrapped, error)
+	create(ctx context.Context, dir string, params bootstrapParams, p *progress) (*bootstrapped, error)
 	// start starts a controller that was created, and returns when it is starting.
 	start(ctx context.Context, dir, controller string) error
 	// destroy ends and removes all that a controller has, and dir. Storage is kept unless

@@ -121,8 +121,8 @@ func (h hostileController) ControllerPrograms(context.Context) (entity.Controlle
 	return planted[entity.ControllerPrograms](), h.err
 }
 
-func (h hostileController) UpgradeModel(context.Context, string, entity.Programs, bool) (string, error) {
-	return planted[string](), h.err
+func (h hostileController) UpgradeModel(context.Context, string, entity.Programs, bool) (entity.Programs, error) {
+	return planted[entity.Programs](), h.err
 }
 
 // For every command: text from charms, agents, other users and controllers is escaped before

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,8 +47,30 @@ func (localHome) prepare(_ context.Context, p *bootstrapParams) error {
 }
 
 // create implements home.
-func (localHome) create(ctx context.Context, dir string, p bootstrapParams) (*bootstrapped, error) {
+func (localHome) create(ctx context.Context, dir string, p bootstrapParams, _ *progress) (*bootstrapped, error) {
+	earlier, err := releasedModels(dir)
+	if err == nil {
+		err = process.WriteFile(filepath.Join(dir, earlierName), []byte(strings.Join(earlier, "\n")))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot record the storage of earlier controllers: %w", err)
+	}
 	return runJujud(ctx, dir, p)
+}
+
+// earlierName is the file that names the directories of storage that earlier controllers have left.
+const earlierName = "earlier"
+
+// releasedModels returns the directories of released storage, one for each model.
+func releasedModels(dir string) (models []string, err error) {
+	entries, err := os.ReadDir(local.Released(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		models = append(models, e.Name())
+	}
+	return models, err
 }
 
 // start implements home: it returns when the controller is up.
@@ -77,13 +101,20 @@ func (localHome) destroy(ctx context.Context, dir, controller string, destroySto
 	if err != nil {
 		return nil, err
 	}
+	earlier, err := os.ReadFile(filepath.Join(dir, earlierName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	if err := environ.DestroyController(ctx, destroyStorage); err != nil {
 		return nil, err
 	}
-	if released := local.Released(dir); isDir(released) {
-		kept = append(kept, released)
+	models, err := releasedModels(dir)
+	for _, m := range models {
+		if !slices.Contains(strings.Split(string(earlier), "\n"), m) {
+			kept = append(kept, filepath.Join(local.Released(dir), m))
+		}
 	}
-	return kept, nil
+	return kept, err
 }
 
 // controllerLog returns the path of a local controller's log.

@@ -109,7 +109,9 @@ func (lxdHome) prepare(ctx context.Context, p *bootstrapParams) error {
 }
 
 // create implements home.
-func (lxdHome) create(ctx context.Context, dir string, p bootstrapParams) (*bootstrapped, error) {
+func (lxdHome) create(
+	ctx context.Context, dir string, p bootstrapParams, progress *progress,
+) (*bootstrapped, error) {
 	ctx, cancel := context.WithTimeout(ctx, lxdBound)
 	defer cancel()
 	record := lxdRecord{p.Controller, *p.LXD}
@@ -128,10 +130,12 @@ func (lxdHome) create(ctx context.Context, dir string, p bootstrapParams) (*boot
 	if err != nil {
 		return nil, err
 	}
+	progress.say("Packing the programs of controller %q", p.Name)
 	var archive bytes.Buffer
 	if _, err := cloudinit.WriteArchive(&archive, programs, cloudinit.Programs...); err != nil {
 		return nil, err
 	}
+	progress.say("Starting the container of controller %q, with %s of programs", p.Name, entity.MiB(uint64(archive.Len())>>20))
 	out, err := cloud.StartController(ctx, lxd.ControllerParams{
 		Series: p.Series, Constraints: p.constraints, Arch: runtime.GOARCH, Archive: archive.Bytes(),
 		Bootstrap: func(addresses []string) ([]byte, error) {

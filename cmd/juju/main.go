@@ -39,7 +39,7 @@ func run(ctx context.Context, s *session, args []string) int {
 		err = root.ExecuteContext(ctx)
 	}
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
-		err = errors.New("interrupted")
+		err = s.interrupted()
 	}
 	return report(s.stderr, s.noRoom(err))
 }

@@ -130,6 +130,9 @@ func operationValue(o entity.Operation) map[string]any {
 		tasks[t.ID] = task
 		action := map[string]any{"name": t.Name}
 		if params := jsonMap(t.Params); len(params) > 0 {
+			if timeout, ok := params[entity.TimeoutParam].(float64); ok && t.Name == entity.CommandTask {
+				params[entity.TimeoutParam] = time.Duration(timeout).String()
+			}
 			action["parameters"] = params
 		}
 		value["action"] = action

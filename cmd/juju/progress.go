@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"juju/cmd/juju/display"
+	"juju/state/entity"
 )
 
 // A progress shows during a long wait what the command is waiting for. On a terminal it is one
@@ -14,27 +16,62 @@ import (
 type progress struct {
 	s     *session
 	begun time.Time
+	quick bool // it usually takes less than progressWait
 
 	mu    sync.Mutex
 	text  string // the current text
 	shown string // the text of the last line
 	at    time.Time
 
+	outer *progress // of which this one is a part: it is not shown meanwhile
+	part  bool      // a part of this one is shown
+
 	stop  chan struct{}
 	ended sync.WaitGroup
 }
 
 const (
+	progressWait = time.Second            // before the first line of what is usually quick, without a terminal
 	progressTick = 500 * time.Millisecond // between redraws
 	progressGap  = 2 * time.Second        // between two lines, without a terminal
 )
 
 // progress shows a text until done is called.
 func (s *session) progress(format string, args ...any) *progress {
-	p := &progress{s: s, begun: s.now(), stop: make(chan struct{})}
+	return s.startProgress(false, format, args...)
+}
+
+// quickly is progress for what usually takes less than a second: without a terminal it says nothing before.
+func (s *session) quickly(format string, args ...any) *progress {
+	return s.startProgress(true, format, args...)
+}
+
+func (s *session) startProgress(quick bool, format string, args ...any) *progress {
+	p := &progress{s: s, begun: s.now(), stop: make(chan struct{}), quick: quick, outer: s.current}
+	p.outer.hide(true)
+	s.current = p
 	p.say(format, args...)
 	p.ended.Go(p.run)
 	return p
+}
+
+// sized adds to the words for a file its size, if that takes time to send.
+func sized(what string, f *os.File) string {
+	const large = 1 << 20
+	if info, err := f.Stat(); err == nil && info.Size() >= large {
+		return fmt.Sprintf("%s (%s)", what, entity.MiB(uint64(info.Size())/large))
+	}
+	return what
+}
+
+// hide ends or begins the time in which the progress is shown.
+func (p *progress) hide(part bool) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.part = part
 }
 
 // say changes the text.
@@ -57,6 +94,8 @@ func (p *progress) done() {
 	}
 	close(p.stop)
 	p.ended.Wait()
+	p.s.current = p.outer
+	p.outer.hide(false)
 	if p.s.errTerminal && !p.s.quiet {
 		fmt.Fprint(p.s.stderr.Raw(), "\r\x1b[K")
 	}
@@ -80,9 +119,10 @@ func (p *progress) run() {
 func (p *progress) show() {
 	now := p.s.now()
 	switch {
-	case p.s.quiet:
+	case p.s.quiet || p.part:
 	case p.s.errTerminal:
 		p.draw(now)
+	case p.quick && p.shown == "" && now.Sub(p.begun) < progressWait:
 	case p.text != p.shown && (p.shown == "" || now.Sub(p.at) >= progressGap):
 		p.shown, p.at = p.text, now
 		fmt.Fprintln(p.s.stderr, p.text)

@@ -103,8 +103,8 @@ func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, sugg
 	if name = strings.TrimSpace(name); name == "" {
 		name = suggested
 	}
-	if !controllerName.MatchString(name) {
-		return "", fmt.Errorf("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", name)
+	if err := checkControllerName(name); err != nil {
+		return "", err
 	}
 	if _, taken := c.Controllers[name]; taken {
 		return "", entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", name),

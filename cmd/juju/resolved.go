@@ -16,9 +16,10 @@ func resolvedCommand(s *session) *cobra.Command {
 		Aliases: []string{"resolve"},
 		Short:   "Let units continue after a failed hook, or retry machines",
 		Long: `Mark units whose hook has failed as resolved. The hook runs again, so first fix what
-made it fail; with --no-retry, the unit skips the hook. Units retry failed hooks by
-themselves only if the model has automatically-retry-hooks on: see juju help
-model-config.
+made it fail; with --no-retry, the unit skips the hook. If its charm is to be upgraded,
+the old charm's hook runs, and the upgrade follows: juju upgrade-charm --force-units
+upgrades it first. Units retry failed hooks by themselves only if the model has
+automatically-retry-hooks on: see juju help model-config.
 
 With machines, do as retry-provisioning: try again to start those for which the cloud
 could not start an instance, with --constraints in place of their own if you give it.`,
@@ -39,6 +40,7 @@ could not start an instance, with --constraints in place of their own if you giv
 }
 
 type resolvedAPI interface {
+	Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
 	Resolve(ctx context.Context, retry bool, units ...string) ([]error, error)
 	ResolveAll(ctx context.Context, retry bool) ([]error, error)
 }
@@ -82,6 +84,12 @@ func (r *resolved) run(cmd *cobra.Command, args []string) error {
 func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string) error {
 	var errs []error
 	var err error
+	m := &entity.ModelStatus{}
+	if !r.noRetry {
+		if m, err = api.Status(ctx); err != nil {
+			return err
+		}
+	}
 	if r.all {
 		if errs, err = api.ResolveAll(ctx, !r.noRetry); err == nil && len(errs) == 0 {
 			r.note("No unit is in error.")
@@ -92,8 +100,20 @@ func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string)
 	if err != nil {
 		return err
 	}
+	r.noteUpgrades(m, names)
 	if len(errs) == 1 {
 		return errs[0]
 	}
 	return bulk("units", "resolved", errs)
+}
+
+// noteUpgrades names the resolved units, by default all, that run a hook of a charm that is to be
+// upgraded. m is from before.
+func (r *resolved) noteUpgrades(m *entity.ModelStatus, names []string) {
+	for _, t := range entities(m) {
+		if t.kind == "unit" && t.upgrading && t.failed() != nil && (len(names) == 0 || slices.Contains(names, t.name)) {
+			r.note("Unit %s runs the failed hook of its old charm again, and is upgraded when that succeeds.\n%s", t.name,
+				upgradeAtOnce(t.of))
+		}
+	}
 }

@@ -28,7 +28,7 @@ those on the command line replace them.
 A unit runs one action at a time and no hook meanwhile, also while a hook of its has
 failed. The command prints the id of each task at once; with --wait it waits until all
 tasks are over, or as long as --wait=TIME says, and prints their results. Its exit code
-is 0 also for an action that has failed: look at the status.
+is then 1 if an action has failed.
 
 In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a command.`,
 		Example: `  juju run-action store/0 backup
@@ -127,8 +127,11 @@ func (r *runAction) report(
 		for _, task := range o.Tasks {
 			value["unit-"+strings.ReplaceAll(task.Receiver, "/", "-")] = taskValue(task)
 		}
-		if err != nil && failure == nil {
+		if failure == nil {
 			failure = stillRunning(err, o)
+		}
+		if failure == nil {
+			failure = failedTasks(o.Tasks)
 		}
 	} else if len(tasks) == 1 {
 		value = map[string]any{"Action queued with id": tasks[0].Task.ID}

@@ -31,8 +31,9 @@ tools, while no hook runs. What it changes of relations and ports counts if it e
 On a machine, the command runs outside of any unit, without hook tools, in the directory
 where juju ssh begins, while no hook runs there. --all is for all machines.
 
-The output and the exit code of a single command are those of this one. Those of several
-are printed as a list. A command that takes longer than --timeout is ended, and one that
+The output and the exit code of a single command are those of this one. Those of several,
+or in another format, are printed as a list; the exit code is 1 if one of them has failed.
+A command that takes longer than --timeout is ended, and one that
 cannot begin for as long is not waited for.
 
 Options of juju come before the command. A word after it that is one of them is refused,
@@ -221,7 +222,7 @@ func (r *runOnUnits) results(
 	if late {
 		return stillRunning(err, o)
 	}
-	return err2
+	return cmp.Or(err2, failedTasks(o.Tasks))
 }
 
 // single prints the output of the only command, and ends with its exit code.
@@ -238,8 +239,8 @@ func (r *runOnUnits) single(task entity.Task) error {
 	if _, err := r.stderr.Write(bytes.ToValidUTF8(stderr, []byte("\uFFFD"))); err != nil {
 		return err
 	}
-	if code, _ := results["return-code"].(float64); task.Status == entity.TaskCompleted && code != 0 {
-		return exitError(int(code))
+	if code := returnCode(task); task.Status == entity.TaskCompleted && code != 0 {
+		return exitError(code)
 	}
 	if task.Status != entity.TaskCompleted {
 		return entity.WithHint(fmt.Errorf("%s", display.Line(cmp.Or(task.Message, string(task.Status)))),
@@ -273,8 +274,8 @@ func commandValue(task entity.Task) map[string]any {
 			value[key] = text
 		}
 	}
-	if code, _ := results["return-code"].(float64); code != 0 {
-		value["ReturnCode"] = int(code)
+	if code := returnCode(task); code != 0 {
+		value["ReturnCode"] = code
 	}
 	if task.Message != "" {
 		value["Message"] = task.Message

@@ -175,7 +175,7 @@ func build(ctx context.Context, root, output string, packages []string, flags ..
 	return nil
 }
 
-// scriptBuild builds all programs with another version.
+// scriptBuild builds all programs with another version, as if from commit c0ffee.
 func scriptBuild(ts *testscript.TestScript, neg bool, args []string) {
 	noNot(ts, neg)
 	if len(args) != 2 {
@@ -185,7 +185,7 @@ func scriptBuild(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	ts.Check(build(ctx, root, args[1]+"/", programPackages, "-ldflags", "-X juju/agent.Version="+args[0]))
+	ts.Check(build(ctx, root, args[1]+"/", programPackages, "-ldflags", "-X juju/agent.commit=c0ffee -X juju/agent.Version="+args[0]))
 }
 
 // look reads all sources, so that go test does not use a cached result when one of them has

@@ -45,6 +45,12 @@ type session struct {
 	// exec replaces this program by another: see execute.
 	exec func(dir string, argv ...string) error
 
+	// current is the innermost progress that is shown, or nil.
+	current *progress
+
+	// goesOn says what the controller does when a wait is interrupted, "" while the command waits for nothing.
+	goesOn string
+
 	// dialled is the directory of the local controller that was dialled last.
 	dialled string
 
@@ -94,6 +100,7 @@ func newSession() *session {
 
 // begin applies the flags of all commands. It runs before each command.
 func (s *session) begin() error {
+	s.goesOn = ""
 	if s.quiet && s.verbose {
 		return usagef("--quiet and --verbose are mutually exclusive")
 	}
@@ -111,6 +118,21 @@ func (s *session) begin() error {
 		return usagef("invalid --logging-config: %w", err)
 	}
 	return nil
+}
+
+// waitsFor notes what the controller goes on with if the user interrupts the command now, and how to look at it
+// or undo it.
+func (s *session) waitsFor(format string, args ...any) {
+	s.goesOn = fmt.Sprintf(format, inLine(args)...)
+}
+
+// interrupted returns the error of a command that the user has interrupted.
+func (s *session) interrupted() error {
+	err := errors.New("interrupted")
+	if s.goesOn == "" {
+		return err
+	}
+	return entity.WithHint(err, "%s", s.goesOn)
 }
 
 // note prints a message to standard error, unless --quiet is given. Text from elsewhere must

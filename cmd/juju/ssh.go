@@ -24,22 +24,25 @@ func sshCommand(s *session) *cobra.Command {
 		Use:   "ssh [USER@]TARGET [COMMAND...]",
 		Short: "Open a shell on a machine, or run a command there",
 		Long: `Open a shell on a machine, or run a command there. TARGET is a machine, or a unit for its
-machine. The exit code is that of the shell or command.
+machine; SERVICE/leader is the unit that leads a service. The exit code is that of the
+shell or command.
 
 The machines of the local cloud are directories of this host. The shell begins in the
 machine's directory, and runs as you, beside everything else on this host.
 
 Other machines are reached with the program ssh, as the user ubuntu unless you name
-another. The machine must have the host keys that its agent has reported to the
-controller. Machines take the SSH keys of their model: see juju add-ssh-key. The keys in
-~/.ssh of the one who creates a model are added by juju bootstrap and juju add-model.
+another. Options of ssh come after TARGET, and before the command. The machine must have
+the host keys that its agent has reported to the controller. Machines take the SSH keys
+of their model: see juju add-ssh-key. The keys in ~/.ssh of the one who creates a model
+are added by juju bootstrap and juju add-model.
 
 A host that was added with add-machine ssh:USER@HOST is reached as that user, with your
 own keys: juju writes none into it. It can also have a host key of your
 ~/.ssh/known_hosts.`,
 		Example: `  juju ssh 0
   juju ssh web/0 sudo tail -n 20 /var/log/juju/unit-web-0.log
-  juju ssh root@web/0`,
+  juju ssh web/leader -- ls -l
+  juju ssh root@web/0 -L 8080:localhost:80`,
 		Annotations: seeAlso("scp", "add-ssh-key", "charm-history", "debug-log", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -71,8 +74,17 @@ func (c sshOptions) command(ctx context.Context, s *session, api modelAPI, statu
 		if err != nil {
 			return nil, "", err
 		}
-		if len(args) > 1 {
-			return []string{"/bin/sh", "-c", strings.Join(args[1:], " ")}, dirs[args[0]], nil
+		words := args[1:]
+		switch {
+		case len(words) == 0:
+		case words[0] == "--":
+			words = words[1:]
+		case strings.HasPrefix(words[0], "-"):
+			return nil, "", entity.WithHint(usagef("cannot use %s of ssh: the machines of the local cloud are directories of this host", words[0]),
+				"Ports that units listen on are ports of this host. If %s begins the command, put -- before it.", words[0])
+		}
+		if len(words) > 0 {
+			return []string{"/bin/sh", "-c", strings.Join(words, " ")}, dirs[args[0]], nil
 		}
 		shell := s.getenv("SHELL")
 		if shell == "" {
@@ -102,7 +114,8 @@ func scpCommand(s *session) *cobra.Command {
 		Use:   "scp SOURCE... DESTINATION",
 		Short: "Copy files to or from a machine",
 		Long: `Copy files to or from a machine. A path on a machine is written TARGET:PATH, where TARGET
-is a machine, or a unit for its machine. If PATH does not begin with a slash, it is
+is a machine, or a unit for its machine; SERVICE/leader is the unit that leads a service.
+If PATH does not begin with a slash, it is
 relative to the machine's directory on the local cloud, and elsewhere to the home of the
 user: ubuntu, or the user of add-machine ssh:USER@HOST, unless it is written
 USER@TARGET:PATH.`,
@@ -211,7 +224,7 @@ func remotePath(arg string) (target, path string, ok bool) {
 	return target, path, ok && isTarget(target)
 }
 
-func isTarget(name string) bool { return entity.IsValidMachine(name) || entity.IsValidUnit(name) }
+func isTarget(name string) bool { return entity.IsValidMachine(name) || isUnitTarget(name) }
 
 // machineDirs returns the directories of the machines that targets name, by target. The model must
 // be on the local cloud of this host.
@@ -235,12 +248,15 @@ func (s *session) machineDirs(status *entity.ModelStatus, targets []string) (map
 // program does for users: agent.RunDebugHooks or agent.RunCharmHistory. The options are for ssh.
 type remoteProgram func(options []string, what string, args ...string) []string
 
-// unitPlace returns the directory of a unit's machine, and how it is reached by SSH: nil on the local
-// cloud.
-func (s *session) unitPlace(ctx context.Context, unit string) (dir string, remote remoteProgram, err error) {
+// unitPlace returns the name of a unit, which can be given as SERVICE/leader, the directory of its
+// machine, and how that is reached by SSH: nil on the local cloud.
+func (s *session) unitPlace(ctx context.Context, target string) (unit, dir string, remote remoteProgram, err error) {
 	err = s.withModel(ctx, func(api modelAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
+			return err
+		}
+		if unit, err = leading(status, target); err != nil {
 			return err
 		}
 		if !isRemote(status) {
@@ -263,7 +279,26 @@ func (s *session) unitPlace(ctx context.Context, unit string) (dir string, remot
 		}
 		return nil
 	})
-	return dir, remote, err
+	return unit, dir, remote, err
+}
+
+// leading returns the unit that leads the service if target is SERVICE/leader, and else target.
+func leading(status *entity.ModelStatus, target string) (string, error) {
+	service, ok := strings.CutSuffix(target, "/leader")
+	if !ok {
+		return target, nil
+	}
+	known := slices.ContainsFunc(status.Services, func(s entity.ServiceStatus) bool { return s.Name == service })
+	if !known {
+		return "", entity.Errorf(entity.NotFound, "service %q not found", service)
+	}
+	for _, t := range entities(status) {
+		if t.leads && t.of == service {
+			return t.name, nil
+		}
+	}
+	return "", entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
+		"No unit leads it at the moment: name a unit, or try again.")
 }
 
 // onMachineAsRoot is the command that runs the program of units' agents on a machine. The words need no
@@ -297,6 +332,9 @@ func (s *session) localMachine(status *entity.ModelStatus, target string) (strin
 
 // instanceOf finds the machine of a target and its instance.
 func instanceOf(status *entity.ModelStatus, target string) (machine, instance string, err error) {
+	if target, err = leading(status, target); err != nil {
+		return "", "", err
+	}
 	machine = target
 	if entity.IsValidUnit(target) {
 		machine = ""

@@ -31,7 +31,8 @@ func withMachine(t *testing.T, u *user) string {
 	}
 	u.fake.statuses = []*entity.ModelStatus{{
 		Machines: []entity.MachineStatus{{ID: "3", InstanceID: "local-3-ab"}, {ID: "4"}},
-		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
+		Services: []entity.ServiceStatus{{Name: "empty"}, {Name: "log"}, {Name: "web", Units: []entity.UnitStatus{{Name: "web/1", Machine: "4"},
+			{Name: "web/0", Machine: "3", Leader: true, Subordinates: []entity.UnitStatus{{Name: "log/1", Machine: "3", Leader: true}}}}}},
 	}}
 	return dir
 }
@@ -49,6 +50,12 @@ func TestSSH(t *testing.T) {
 		"ssh 3":                   {dir, "/bin/zsh"},
 		"ssh web/0":               {dir, "/bin/zsh"},
 		"ssh web/0 ls -l tmp":     {dir, "/bin/sh", "-c", "ls -l tmp"},
+		"ssh web/0 -- ls -l":      {dir, "/bin/sh", "-c", "ls -l"},
+		"ssh web/0 --":            {dir, "/bin/zsh"},
+		"ssh web/0 ls -- -l":      {dir, "/bin/sh", "-c", "ls -- -l"},
+		"ssh web/leader ls":       {dir, "/bin/sh", "-c", "ls"},
+		"ssh log/leader":          {dir, "/bin/zsh"},
+		"scp web/leader:x /tmp":   {"", "cp", "--", dir + "/x", "/tmp"},
 		"scp web/0:x /tmp":        {"", "cp", "--", dir + "/x", "/tmp"},
 		"scp -r a b:c 3:y 3:/etc": {"", "cp", "-R", "--", "a", "b:c", dir + "/y", "/etc"},
 	} {
@@ -59,16 +66,22 @@ func TestSSH(t *testing.T) {
 		}
 	}
 	for line, says := range map[string]string{
-		"ssh":              "no target name specified",
-		"ssh web":          `"web" is not a machine or unit`,
-		"ssh root@3":       "cannot be another user on 3: the machines of the local cloud have no users of their own",
-		"ssh 4":            "machine 4 has no instance yet",
-		"ssh 5":            "machine 5 not found",
-		"ssh web/7":        `unit "web/7" not found, or not assigned to a machine`,
-		"scp 3:x":          "at least two arguments required",
-		"scp x y":          "neither source nor destination is on a machine; write TARGET:PATH",
-		"scp root@3:x y":   "cannot be another user on 3",
-		"ssh --proxy 3 ls": "unknown flag: --proxy",
+		"ssh":        "no target name specified",
+		"ssh web":    `"web" is not a machine or unit`,
+		"ssh root@3": "cannot be another user on 3: the machines of the local cloud have no users of their own",
+		"ssh 4":      "machine 4 has no instance yet",
+		"ssh 5":      "machine 5 not found",
+		"ssh web/0 -L 1:x:2": "cannot use -L of ssh: the machines of the local cloud are directories of this host\n" +
+			"Ports that units listen on are ports of this host. If -L begins the command, put -- before it.\n",
+		"ssh none/leader":          `service "none" not found`,
+		"ssh empty/leader":         `could not determine leader for "empty"`,
+		"ssh u@web/leader":         "cannot be another user on web/leader",
+		"debug-hooks empty/leader": `could not determine leader for "empty"`,
+		"ssh web/7":                `unit "web/7" not found, or not assigned to a machine`,
+		"scp 3:x":                  "at least two arguments required",
+		"scp x y":                  "neither source nor destination is on a machine; write TARGET:PATH",
+		"scp root@3:x y":           "cannot be another user on 3",
+		"ssh --proxy 3 ls":         "juju ssh has no flag --proxy: machines are reached directly",
 	} {
 		u.types(strings.Fields(line)...)
 		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -149,6 +150,9 @@ func (s *session) awaitTask(ctx context.Context, api tasksAPI, id string, wait w
 		ctx, cancel = context.WithTimeout(ctx, wait.duration())
 		defer cancel()
 	}
+	if wait.waits() {
+		s.waitsFor("The task goes on. To look: juju show-task %s; to cancel it: juju cancel-task %[1]s", id)
+	}
 	gap := minGap
 	for {
 		task, err := api.Task(ctx, id)
@@ -198,12 +202,17 @@ as it is.`,
 }
 
 func (s *session) cancelTasks(ctx context.Context, api tasksAPI, ids []string, output output) error {
+	tasks, err := api.CancelTasks(ctx, ids...)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	value := map[string]any{}
-	for _, id := range ids {
-		task, err := api.CancelTask(ctx, id)
-		if errs = append(errs, err); err == nil {
-			value[id] = taskValue(task)
+	for i, t := range tasks {
+		if errs = append(errs, t.Err); t.Err == nil {
+			value[ids[i]] = taskValue(t.Task)
+		} else if entity.IsNotFound(t.Err) {
+			errs[i] = noTask(ctx, api, ids[i], t.Err)
 		}
 	}
 	if len(value) > 0 {
@@ -219,6 +228,19 @@ func (s *session) cancelTasks(ctx context.Context, api tasksAPI, ids []string, o
 		return errs[0]
 	}
 	return bulk("tasks", "cancelled", errs)
+}
+
+// noTask adds to the error that there is no such task what the user may have meant.
+func noTask(ctx context.Context, api tasksAPI, id string, err error) error {
+	o, opErr := api.Operation(ctx, id)
+	if opErr != nil {
+		return entity.WithHint(err, "To see the tasks that are not over: juju operations --status pending,running")
+	}
+	var ids []string
+	for _, t := range o.Tasks {
+		ids = append(ids, t.ID)
+	}
+	return entity.WithHint(err, "%s is an operation. To cancel its tasks: juju cancel-task %s", id, strings.Join(ids, " "))
 }
 
 func showActionStatusCommand(s *session) *cobra.Command {

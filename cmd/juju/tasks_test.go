@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +89,57 @@ func TestRunAction(t *testing.T) {
 	}
 }
 
+// Whoever waits for tasks gets exit code 1 if one has failed, in all formats, after their results.
+func TestFailedTasks(t *testing.T) {
+	u := newUser(t)
+	u.fake.tasks = []entity.Task{taskOver, {ID: "3", Receiver: "web/1", Status: entity.TaskFailed, Message: "command timed out"},
+		{ID: "4", Receiver: "web/2", Status: entity.TaskAborted}, {ID: "5", Receiver: "web/3", Status: entity.TaskCompleted, Results: []byte(`{"return-code":7}`)}}
+	const says = "ERROR the following tasks failed:\n  - id \"3\" with status failed\n  - id \"4\" with status aborted\n" +
+		"  - id \"5\" with return code 7\nTo see why: juju show-task 3\n"
+	for _, line := range []string{"run --all x", "exec --all --format json x", "run --all --format yaml x", "run-action web/0 go --wait", "run-action web/0 go --wait --format json"} {
+		u.types(strings.Fields(line)...)
+		if u.out.Len() == 0 {
+			t.Errorf("juju %s prints nothing", line)
+		}
+		u.sees(1, u.out.String(), says)
+	}
+	u.fake.tasks = u.fake.tasks[1:2]
+	for _, format := range []string{"yaml", "json"} {
+		u.types("exec", "--unit", "web/1", "--timeout", "1s", "--format", format, "sleep", "2")
+		u.sees(1, u.out.String(), "ERROR the following task failed:\n  - id \"3\" with status failed\nTo see why: juju show-task 3\n")
+	}
+	u.types("run-action", "web/0", "go")
+	u.sees(0, "Action queued with id: \"3\"\n", "")
+	u.types("show-task", "3")
+	u.sees(0, u.out.String(), "")
+}
+
+// Of many tasks that can't be cancelled, the reason is told once. What is an operation is said so.
+func TestCancelTasks(t *testing.T) {
+	u := newUser(t)
+	var ids []string
+	for i := range 580 {
+		ids = append(ids, fmt.Sprint(i+1))
+		u.fake.errs = append(u.fake.errs, entity.Errorf(entity.Unauthorized, "permission denied"))
+	}
+	u.types(append([]string{"cancel-task"}, ids...)...)
+	u.sees(1, "", "ERROR no tasks were cancelled: permission denied (580 times)\n")
+	for i := range u.fake.errs {
+		u.fake.errs[i] = fmt.Errorf("task %q is not well", ids[i])
+	}
+	u.types(append([]string{"cancel-task"}, ids...)...)
+	if said := u.err.String(); !strings.HasSuffix(said, `; task "10" is not well; and 570 more`+"\n") {
+		t.Errorf("it says %s", said)
+	}
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0"}, {ID: "3", Receiver: "web/1"}}
+	u.fake.errs = []error{entity.Errorf(entity.NotFound, "task %q not found", "1")}
+	u.types("cancel-task", "1")
+	u.sees(1, "", "ERROR task \"1\" not found\n1 is an operation. To cancel its tasks: juju cancel-task 2 3\n")
+	u.fake.errs = []error{entity.Errorf(entity.NotFound, "task %q not found", "999")}
+	u.types("cancel-task", "999")
+	u.sees(1, "", "ERROR task \"999\" not found\nTo see the tasks that are not over: juju operations --status pending,running\n")
+}
+
 // The output and the exit code of one command are those of juju; several are a list.
 func TestRun(t *testing.T) {
 	u := newUser(t)
@@ -100,7 +152,11 @@ func TestRun(t *testing.T) {
 	u.types("run", "--unit", "web/0", "x")
 	u.sees(3, "\\x1b[1mx\n", "y\n")
 	u.types("run", "--unit", "web/0", "--format", "yaml", "x")
-	u.sees(0, "- ReturnCode: 3\n  Stderr: |\n    y\n  Stdout: \"\\e[1mx\\n\"\n  UnitId: web/0\n", "")
+	u.sees(1, "- ReturnCode: 3\n  Stderr: |\n    y\n  Stdout: \"\\e[1mx\\n\"\n  UnitId: web/0\n",
+		"ERROR the following task failed:\n  - id \"2\" with return code 3\nTo see why: juju show-task 2\n")
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted, Results: []byte(`{"stdout":" hi\n","stderr":"\n\nx"}`)}}
+	u.types("run", "--all", "--format", "yaml", "x")
+	u.sees(0, "- Stderr: \"\\n\\nx\"\n  Stdout: \" hi\\n\"\n  UnitId: web/0\n", "")
 	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskFailed, Message: "command timed out"}}
 	u.types("run", "--unit", "web/0", "x")
 	u.sees(1, "", "ERROR command timed out\nSee the whole task: juju show-task 2\n")
@@ -163,6 +219,11 @@ func TestOperations(t *testing.T) {
 	u.types("operations", "--status", "done")
 	u.sees(2, "", "ERROR \"done\" is not a valid task status, want one of [running aborting pending failed aborted "+
 		"cancelled completed]\nFor usage: juju help operations\n")
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Name: entity.CommandTask, Params: []byte(`{"command":"x","timeout":300000000000}`)}}
+	u.types("show-operation", "1")
+	if !strings.Contains(u.out.String(), "\n        timeout: 5m0s\n") {
+		t.Errorf("the timeout is shown as\n%s", u.out.String())
+	}
 	u.types("show-operation", "x")
 	u.sees(2, "", "ERROR operation ID \"x\" not valid\nAn ID is a number: juju operations\n")
 }

@@ -71,6 +71,7 @@ func (s *session) awaitOperation(
 	}
 	changes := watchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
 		0)
+	s.waitsFor("The tasks go on. To look: juju show-operation %s; to cancel one: juju cancel-task TASK", id)
 	for {
 		now, err := api.Operation(ctx, id)
 		switch {
@@ -108,6 +109,39 @@ func (s *session) awaitProgress(
 // sameStatuses reports whether the tasks of an operation are as they were.
 func sameStatuses(before, now entity.Operation) bool {
 	return slices.EqualFunc(before.Tasks, now.Tasks, func(a, b entity.Task) bool { return a.Status == b.Status })
+}
+
+// returnCode returns the exit code of a task's program, 0 if there is none.
+func returnCode(t entity.Task) int {
+	code, _ := jsonMap(t.Results)["return-code"].(float64)
+	return int(code)
+}
+
+// failedTasks is the error of tasks that are over and did not succeed; nil if there are none.
+func failedTasks(tasks []entity.Task) error {
+	var ids, lines []string
+	for _, t := range tasks {
+		what := "status " + string(t.Status)
+		if code := returnCode(t); code != 0 {
+			what = fmt.Sprintf("return code %d", code)
+		} else if t.Status == entity.TaskCompleted {
+			continue
+		}
+		if t.Status.IsOver() {
+			ids, lines = append(ids, t.ID), append(lines, fmt.Sprintf("- id %q with %s", t.ID, what))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if more := len(lines) - maxErrors; more > 0 {
+		lines = append(lines[:maxErrors], fmt.Sprintf("and %d more", more))
+	}
+	text := "the following tasks failed:"
+	if len(ids) == 1 {
+		text = "the following task failed:"
+	}
+	return entity.WithHint(fmt.Errorf("%s\n%s", text, strings.Join(lines, "\n")), "To see why: juju show-task %s", ids[0])
 }
 
 // errStillRunning says that the time to wait is over.

@@ -145,11 +145,42 @@ func unknownIn(root *cobra.Command, args []string) string {
 	return ""
 }
 
-// unknownFlag adds similar flags to the error of an unknown flag.
+// absentFlags are flags of Juju's commands that ours lack: their names, separated by spaces, the
+// commands that have them there, all if there are none, and what is so here.
+var absentFlags = []struct{ names, commands, why string }{
+	{"bind", "", "endpoints' spaces are not supported yet"},
+	{"base bootstrap-base", "", "name the series of the base, as in --series jammy"},
+	{"channel revision controller-charm-channel", "", "there is no charm store"},
+	{"device", "", "devices are not supported yet"},
+	{"no-prompt", "", "it asks nothing"},
+	{"dry-run", "destroy-unit destroy-service destroy-machine", "juju explain NAME shows what would have to go first"},
+	{"keep-instance", "", "a machine that is destroyed takes its instance with it"},
+	{"proxy", "", "machines are reached directly"},
+	{"container remote operator", "", "there is no Kubernetes cloud"},
+	{"background", "run-action", "it does not wait unless --wait is given"},
+	{"max-output", "", "the output is always shown in full"},
+	{"wait", "run", "it waits for as long as --timeout says, unless --background is given"},
+	{"via", "", "relations across models are not supported yet"},
+	{"endpoints to-spaces to-cidrs", "", "a service is exposed as a whole, to everyone"},
+	{"disks", "add-machine", "the size of the disk is a constraint, as in --constraints root-disk=20G"},
+	{"public-key", "add-machine", "the public key is read from the private one: --private-key"},
+	{"credential clouds regions", "", "there are no credentials: the clouds are local, and lxd with --cloud-config"},
+	{"agent-version agent-stream build-agent metadata-source auto-upgrade", "", "agents run the programs that are installed beside juju"},
+	{"query summary", "wait-for", "use --status or --gone"},
+	{"model-timeout", "", "use --timeout"},
+}
+
+// unknownFlag adds to the error of an unknown flag what is so instead of a flag of Juju's, and else
+// similar flags.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return err
+	}
+	for _, a := range absentFlags {
+		if slices.Contains(strings.Fields(a.names), name) && (a.commands == "" || slices.Contains(strings.Fields(a.commands), cmd.Name())) {
+			return usagef("juju %s has no flag --%s: %s", cmd.CalledAs(), name, a.why)
+		}
 	}
 	var flags []string
 	note := func(f *pflag.Flag) {

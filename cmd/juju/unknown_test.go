@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,14 +32,43 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"status --frobnicate": "ERROR unknown flag: --frobnicate\nFor usage: juju help status\n",
 		"status --verbos": "ERROR unknown flag: --verbos\nDid you mean: --verbose\n" +
 			"For usage: juju help status\n",
-		"destroy-unit web/0 --machines": "ERROR unknown flag: --machines\n",
-		"--frobnicate":                  "ERROR unknown flag: --frobnicate\n",
+		"deploy ./web --bind x":            "ERROR juju deploy has no flag --bind: endpoints' spaces are not supported yet\nFor usage: juju help deploy\n",
+		"deploy ./web --base ubuntu@22.04": "ERROR juju deploy has no flag --base: name the series of the base, as in --series jammy\nFor usage: juju help deploy\n",
+		"remove-unit web/0 --no-prompt":    "ERROR juju remove-unit has no flag --no-prompt: it asks nothing\nFor usage: juju help ",
+		"integrate a b --via x":            "ERROR juju integrate has no flag --via: relations across models are not supported yet\nFor usage: juju help ",
+		"destroy-unit web/0 --machines":    "ERROR unknown flag: --machines\n",
+		"--frobnicate":                     "ERROR unknown flag: --frobnicate\n",
 	} {
 		u.types(strings.Fields(line)...)
 		if u.code != 2 || !strings.HasPrefix(u.err.String(), want) || u.out.Len() > 0 {
 			t.Errorf("%s: exit code %d, said\n%swant\n%s", line, u.code, u.err.String(), want)
 		}
 		u.asked()
+	}
+}
+
+// What is said of an absent flag is so: the flag is absent, and the one to use is there.
+func TestAbsentFlags(t *testing.T) {
+	root := newRoot(newUser(t).session)
+	named := regexp.MustCompile(`--[a-z-]+`)
+	for _, a := range absentFlags {
+		for _, command := range strings.Fields(a.commands) {
+			cmd, _, err := root.Find([]string{command})
+			if err != nil {
+				t.Errorf("juju %s: %v", command, err)
+				continue
+			}
+			for _, name := range strings.Fields(a.names) {
+				if cmd.Flags().Lookup(name) != nil {
+					t.Errorf("juju %s has --%s", command, name)
+				}
+			}
+			for _, flag := range named.FindAllString(a.why, -1) {
+				if cmd.Flags().Lookup(flag[2:]) == nil {
+					t.Errorf("juju %s has no %s, which its --%s names", command, flag, a.names)
+				}
+			}
+		}
 	}
 }
 

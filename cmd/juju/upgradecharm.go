@@ -59,7 +59,7 @@ that exists stays as it is.`,
 	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units at once whose hook has failed")
 	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's series")
 	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series")
-	u.wait.flag(cmd, "until all units run the new charm and are active")
+	u.wait.flag(cmd, "until all units run the new charm")
 	s.modelFlag(cmd)
 	return cmd
 }
@@ -104,7 +104,10 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 	// Read a charm from its path before there is a connection.
 	var source *charmSource
 	if path := u.charmPath(); path != "" {
-		if source, err = readCharm(ctx, path); err != nil {
+		p := u.quickly("Reading charm %s", path)
+		source, err = readCharm(ctx, path)
+		p.done()
+		if err != nil {
 			return err
 		}
 		defer source.close()
@@ -171,7 +174,7 @@ func (u *upgradeCharm) upgrade(
 	p := u.progress("Upgrading service %q to charm %q", now.Name, source.charm.Meta.Name)
 	defer p.done()
 	if !same {
-		if request.CharmURL, err = source.upload(ctx, api, now.Series); err != nil {
+		if request.CharmURL, err = source.upload(ctx, u.session, api, now.Series); err != nil {
 			return err
 		}
 	}
@@ -183,13 +186,36 @@ func (u *upgradeCharm) upgrade(
 	if err != nil {
 		return err
 	}
-	u.warn(warnings...)
+	u.warn(slices.Concat(source.mended, warnings)...)
 	if same {
 		u.note("Service %q has charm %s already; its units follow.", now.Name, now.CharmURL)
 	} else {
 		u.note("Service %q is upgraded from charm %s to %s; its units follow.", now.Name, now.CharmURL, request.CharmURL)
 	}
-	return u.wait.run(ctx, u.session, api, until{names: []string{now.Name}})
+	if !request.ForceUnits && !same {
+		u.noteFailed(status, now.Name)
+	}
+	return u.wait.run(ctx, u.session, api, until{names: []string{now.Name}, upgraded: true})
+}
+
+// noteFailed names the units whose failed hooks hold up the upgrade of a service.
+func (u *upgradeCharm) noteFailed(m *entity.ModelStatus, service string) {
+	var failed []string
+	for _, t := range entities(m) {
+		if t.kind == "unit" && t.of == service && t.failed() != nil {
+			failed = append(failed, t.name)
+		}
+	}
+	if len(failed) > 0 {
+		u.note("In error, and upgraded when juju resolved has the old charm's hook succeed: %s\n%s", some(failed),
+			upgradeAtOnce(service))
+	}
+}
+
+// upgradeAtOnce says what upgrades units in error.
+func upgradeAtOnce(service string) string {
+	return fmt.Sprintf("To upgrade units in error at once: juju upgrade-charm %s --force-units, with the same --path, --switch "+
+		"or --revision; the failed hook then runs from the new charm", service)
 }
 
 // checkUpgrade refuses before the upload what the controller would refuse after it, as far as the

@@ -54,7 +54,7 @@ supported, since the controller's store may have changed.`,
 // An upgradeAPI is what commands call about upgrades at a controller.
 type upgradeAPI interface {
 	ControllerPrograms(ctx context.Context) (entity.ControllerPrograms, error)
-	UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (string, error)
+	UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (entity.Programs, error)
 }
 
 // An uploadProgramsAPI is what they call at the controller's own model.
@@ -115,13 +115,15 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 			"cannot upgrade controller %q to %s: its version is %s, and a downgrade is not supported", t.name, agent.Version,
 			now.Version), "Install juju %s here", now.Version)
 	}
+	p := u.quickly("Packing the programs")
 	archive, want, err := packPrograms()
+	p.done()
 	if err != nil {
 		return err
 	}
 	defer os.Remove(archive.Name())
 	defer archive.Close()
-	if want == now.Programs {
+	if want.Same(now.Programs) {
 		u.noUpgrade()
 		return nil
 	}
@@ -136,22 +138,28 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 		u.wouldUpgrade(want.Version, "upgrade-controller")
 		return nil
 	}
-	p := u.progress("Upgrading controller %q from %s to %s", t.name, now.Version, want.Version)
+	p = u.progress("Upgrading controller %q from %s to %s", t.name, now.Build(), want.Build())
 	defer p.done()
 	u.model = t.name + ":" + own.Owner + "/" + own.Name
-	if err := u.withModel(ctx, func(at modelAPI) error { return at.UploadPrograms(ctx, archive, want) }); err != nil {
+	if err := u.withModel(ctx, func(at modelAPI) error {
+		p := u.quickly("Uploading %s", sized("the programs", archive))
+		defer p.done()
+		return at.UploadPrograms(ctx, archive, want)
+	}); err != nil {
 		return err
 	}
 	if _, err := api.UpgradeModel(ctx, own.UUID, want, false); err != nil {
 		return err
 	}
 	api.Close() // the controller waits for that
+	u.waitsFor("Controller %q goes on with the upgrade, and goes back by itself if it fails. "+
+		"To look: juju upgrade-controller --dry-run -c %[1]s", t.name)
 	if err := u.follow(ctx, t, want); err != nil {
 		return err
 	}
 	p.done()
 	u.note("Controller %q is upgraded to %s. To upgrade the agents of a model: juju upgrade-model -m MODEL", t.name,
-		want.Version)
+		want.Build())
 	return nil
 }
 
@@ -182,9 +190,9 @@ func (u *upgrade) follow(ctx context.Context, t target, want entity.Programs) er
 			return context.Cause(ctx)
 		case err != nil && !errors.Is(err, entity.Unavailable):
 			return err
-		case err == nil && now.Programs == want:
+		case err == nil && now.Programs.Same(want):
 			return nil
-		case err == nil && now.Failed != nil && now.Failed.Programs == want:
+		case err == nil && now.Failed != nil && now.Failed.Programs.Same(want):
 			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.name, want.Version, now.Failed.Error),
 				"It runs %s again, as before.", now.Version)
 		}
@@ -207,7 +215,7 @@ func (u *upgrade) programs(ctx context.Context, t target) (now entity.Controller
 // packPrograms makes the archive of the programs beside this one, in a temporary file that the caller
 // removes. Their version is this program's; the controller checks that.
 func packPrograms() (*os.File, entity.Programs, error) {
-	want := entity.Programs{Version: agent.Version}
+	want := entity.Programs{Version: agent.Version, Commit: agent.BuiltFrom()}
 	if err := checkPrograms(); err != nil {
 		return nil, want, err
 	}
@@ -282,22 +290,22 @@ func (u *upgrade) run(ctx context.Context) error {
 	} else if info.IsController {
 		return u.controller(ctx, t)
 	}
-	version, err := api.UpgradeModel(ctx, model.UUID, entity.Programs{Version: u.version}, u.dryRun)
+	to, err := api.UpgradeModel(ctx, model.UUID, entity.Programs{Version: u.version}, u.dryRun)
 	switch {
 	case errors.Is(err, entity.AlreadyExists):
 		u.noUpgrade()
-		if order, err := entity.CompareVersions(agent.Version, version); err == nil && order > 0 {
-			u.note("The controller has %s, and this is juju %s. To upgrade it first: juju upgrade-controller", version,
+		if order, err := entity.CompareVersions(agent.Version, to.Version); err == nil && order > 0 {
+			u.note("The controller has %s, and this is juju %s. To upgrade it first: juju upgrade-controller", to.Version,
 				agent.Version)
 		}
 		return nil
 	case err != nil:
 		return err
 	case u.dryRun:
-		u.wouldUpgrade(version, "upgrade-model")
+		u.wouldUpgrade(to.Version, "upgrade-model")
 		return nil
 	}
-	u.note("started upgrade to %s", version)
+	u.note("started upgrade to %s", to.Build())
 	u.note("The agents of model %q follow; to see them: juju status --format yaml", model.Name)
 	return nil
 }

@@ -18,9 +18,9 @@ func (f *fakeController) ControllerPrograms(context.Context) (entity.ControllerP
 	return f.programs, nil
 }
 
-func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.Programs, dryRun bool) (string, error) {
+func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.Programs, dryRun bool) (entity.Programs, error) {
 	f.calls = append(f.calls, fmt.Sprintf("UpgradeModel %s %q %v", uuid, to.Version, dryRun))
-	return f.programs.Version, f.err
+	return f.programs.Programs, f.err
 }
 
 func (f *fakeModel) UploadPrograms(context.Context, io.Reader, entity.Programs) error { return nil }
@@ -34,6 +34,10 @@ func TestUpgradeModel(t *testing.T) {
 	u.types("upgrade-juju")
 	u.sees(0, "", "started upgrade to 0.2.0\nThe agents of model \"default\" follow; "+
 		"to see them: juju status --format yaml\n")
+	u.ctrl.programs.Commit = "0123456789ab-dirty"
+	u.types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0")
+	u.sees(0, "", "started upgrade to 0.2.0 (0123456789ab-dirty)\nThe agents of model \"default\" follow; "+
+		"to see them: juju status --format yaml\n")
 	u.types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0", "-q")
 	u.sees(0, "", "")
 	u.ctrl.err = entity.Errorf(entity.AlreadyExists, "no upgrades available")
@@ -44,7 +48,7 @@ func TestUpgradeModel(t *testing.T) {
 	u.sees(0, "", "no upgrades available\n"+
 		"The controller has 0.0.9, and this is juju 0.1.0. To upgrade it first: juju upgrade-controller\n")
 	want := []string{`UpgradeModel default-uuid "" true`, `UpgradeModel default-uuid "" false`,
-		`UpgradeModel default-uuid "0.2.0" false`, `UpgradeModel default-uuid "" false`, `UpgradeModel default-uuid "" false`}
+		`UpgradeModel default-uuid "0.2.0" false`, `UpgradeModel default-uuid "0.2.0" false`, `UpgradeModel default-uuid "" false`, `UpgradeModel default-uuid "" false`}
 	if !slices.Equal(u.ctrl.calls, want) {
 		t.Errorf("asked %q", u.ctrl.calls)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -55,14 +54,7 @@ func (v *version) run() error {
 		Platform string `yaml:"platform" json:"platform"`
 		Compiler string `yaml:"compiler" json:"compiler"`
 		Commit   string `yaml:"git-commit,omitempty" json:"git-commit,omitempty"`
-	}{agent.Version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version(), ""}
-	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range build.Settings {
-			if setting.Key == "vcs.revision" {
-				info.Commit = setting.Value
-			}
-		}
-	}
+	}{agent.Version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version(), agent.BuiltFrom()}
 	text, err := encode(v.output.format, info)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,11 @@ type until struct {
 	names  []string          // of services, units and machines; none for the whole model
 	status entity.StatusWord // of services and units; "" for active
 	gone   bool              // wait until the named entities are gone
+	// also are machines and units that go with the named ones: with gone, they are awaited too. What stays
+	// Alive is not, unless it is one of emptied: machines that are destroyed once nothing is left on them.
+	also, emptied map[string]bool
+	// upgraded waits until the units run their service's charm, whatever status that sets.
+	upgraded bool
 	// command is the destroy command that waits, without its arguments.
 	command string
 	// retried is set if the model's units retry failed hooks by themselves.
@@ -28,13 +34,18 @@ type until struct {
 	relation []string
 }
 
-// advice returns the hint for a wait that timed out.
-func (u until) advice() string {
+// advice returns the hint for a wait that timed out; m is the last status that was read, or nil.
+func (u until) advice(m *entity.ModelStatus) string {
 	what := strings.Join(u.names, " ")
 	if u.relation != nil {
 		what = relationName(u.relation)
 	}
 	switch {
+	case u.command == "" && !u.gone && m != nil && u.quiet(m).name != "":
+		quiet := u.quiet(m)
+		return fmt.Sprintf("No hook is pending: the charm has to say %q, when something changes or in update-status. To wait "+
+			"for what it says now: juju wait-for %s --status %s", cmp.Or(u.status, entity.StatusActive), quiet.name,
+			quiet.status.Status)
 	case u.command == "":
 		return "To see its status: juju status; its log: juju debug-log"
 	case len(u.names) > 1:
@@ -42,6 +53,39 @@ func (u until) advice() string {
 	}
 	return fmt.Sprintf("To see why: juju explain %s; to finish without its agents: juju %s --force %s", what, u.command,
 		strings.TrimPrefix(what, "relation "))
+}
+
+// goesOn returns what the controller does when the wait is interrupted.
+func (u until) goesOn() string {
+	what := strings.Join(u.names, " ")
+	switch {
+	case u.relation != nil:
+		return "The controller goes on to destroy the relation. To look: juju status --relations"
+	case u.gone && len(u.names) == 1:
+		return fmt.Sprintf("The controller goes on to destroy %s. To look: juju explain %[1]s; to wait again: "+
+			"juju wait-for %[1]s --gone", what)
+	case u.gone:
+		return fmt.Sprintf("The controller goes on to destroy %s. To look: juju explain; to wait again: "+
+			"juju wait-for %[1]s --gone", what)
+	}
+	again := "juju wait-for"
+	if what != "" {
+		again += " " + what
+	}
+	if u.status != "" {
+		again += " --status " + string(u.status)
+	}
+	return "The controller goes on, and nothing is undone. To look: juju status; to wait again: " + again
+}
+
+// quiet returns the first unit that does not meet the condition, and has no hook pending.
+func (u until) quiet(m *entity.ModelStatus) waited {
+	for _, t := range entities(m) {
+		if (u.has(t.name) || u.has(t.of)) && !u.meets(t) && t.idleSince() != "" {
+			return t
+		}
+	}
+	return waited{}
 }
 
 // defaultWait is how long to wait if the user does not say.
@@ -69,6 +113,7 @@ func (w *waitFlag) run(ctx context.Context, s *session, api statusAPI, u until) 
 func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
+	s.waitsFor("%s", u.goesOn())
 	var p *progress
 	defer func() { p.done() }()
 	var own modelAPI // replaces a lost connection
@@ -79,10 +124,12 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 	}()
 	changes := watchChanges(bounded, api.WatchStatus, 0)
 	waiting := ""
+	var last *entity.ModelStatus
 	for {
 		m, err := api.Status(bounded)
 		switch {
 		case err == nil:
+			last = m
 			u.retried = false
 			if waiting, err = u.waitsFor(m); err != nil {
 				// The unit may retry its hook by itself.
@@ -121,7 +168,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 			return context.Cause(ctx)
 		}
 		if bounded.Err() != nil {
-			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting), "%s", u.advice())
+			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting), "%s", u.advice(last))
 		}
 	}
 }
@@ -136,6 +183,10 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 		var left []string
 		for _, t := range all {
 			named := u.has(t.name)
+			if u.also[t.name] && (t.life != entity.Alive || u.emptied[t.name] && !u.isUsed(t.name, all)) {
+				left = append(left, t.name+t.now())
+				continue
+			}
 			if !named && !u.has(t.of) {
 				continue
 			}
@@ -145,9 +196,15 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 			}
 			left = append(left, t.name+t.now())
 			// else its agent skips the hook
-			if err := t.failed(); err != nil && t.strength == entity.Plain && !(u.retried && t.kind == "unit") {
-				return "", err
+			err := t.failed()
+			if err == nil || t.strength != entity.Plain || u.retried && t.kind == "unit" {
+				continue
 			}
+			if t.kind == "unit" {
+				err = alsoHint(err, "To skip every hook that fails: juju destroy-unit --lenient %s; to run none, and leave behind "+
+					"what they would remove: juju destroy-unit --force %[1]s", t.name)
+			}
+			return "", err
 		}
 		return some(left), nil
 	}
@@ -182,7 +239,7 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 			return "", entity.WithHint(fmt.Errorf("%s %s is being destroyed", t.kind, t.name),
 				"Wait until it is gone: juju wait-for %s --gone", t.name)
 		}
-		if !t.is(u.status) {
+		if !u.meets(t) {
 			waiting = append(waiting, t.name+t.now())
 		}
 	}
@@ -193,6 +250,47 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 		}
 	}
 	return some(waiting), nil
+}
+
+// takes notes what goes with the named entities, as the model is before they are destroyed: with machines, their
+// containers and the units there; with units and services, the machines of the units.
+func (u *until) takes(m *entity.ModelStatus) {
+	u.also, u.emptied = map[string]bool{}, map[string]bool{}
+	for _, t := range entities(m) {
+		switch on := t.machine; {
+		case t.kind == "unit" && on != "" && (u.has(t.name) || u.has(t.of)):
+			u.also[on], u.emptied[on] = true, true
+		case t.kind == "unit" && u.isOn(on):
+			u.also[t.name] = true
+		case t.kind == "machine" && !u.has(t.name) && u.isOn(t.name):
+			u.also[t.name] = true
+		}
+	}
+}
+
+// isOn reports whether a machine is one of those named, or a container on one.
+func (u *until) isOn(machine string) bool {
+	return slices.ContainsFunc(u.names, func(name string) bool {
+		return machine == name || strings.HasPrefix(machine, name+"/") && entity.IsValidMachine(name)
+	})
+}
+
+// leaves notes which machines stay when their units are gone.
+func (u *until) leaves(left entity.MachinesLeft) {
+	for _, id := range left.Machines {
+		delete(u.emptied, id)
+	}
+	if left.Uncounted {
+		clear(u.emptied) // some of them stay, and which is not known
+	}
+}
+
+// isUsed reports whether something else than what is awaited is on a machine.
+func (u *until) isUsed(machine string, all []waited) bool {
+	return slices.ContainsFunc(all, func(t waited) bool {
+		return t.kind == "unit" && t.machine == machine && !u.has(t.name) && !u.has(t.of) ||
+			t.kind == "machine" && strings.HasPrefix(t.name, machine+"/")
+	})
 }
 
 // relationLeft returns the awaited relation, if it is still being destroyed.
@@ -257,6 +355,7 @@ type waited struct {
 	agent      entity.Status // of a unit
 	resolved   bool          // of a unit: the user ran juju resolved
 	upgrading  bool          // of a unit: it is Alive and has not the service's charm yet
+	leads      bool          // of a unit
 }
 
 // entities lists the entities of a status, units before their services, so that a message
@@ -266,7 +365,7 @@ func entities(m *entity.ModelStatus) (all []waited) {
 	add = func(units []entity.UnitStatus) {
 		for _, u := range units {
 			all = append(all, waited{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload,
-				u.Agent, u.Resolved != entity.ResolvedNone, u.CharmURL != "" && u.Life == entity.Alive})
+				u.Agent, u.Resolved != entity.ResolvedNone, u.CharmURL != "" && u.Life == entity.Alive, u.Leader})
 			add(u.Subordinates)
 		}
 	}
@@ -282,6 +381,29 @@ func entities(m *entity.ModelStatus) (all []waited) {
 	return all
 }
 
+// meets reports whether an entity meets the condition.
+func (u until) meets(t waited) bool {
+	if u.upgraded {
+		return t.kind != "unit" || t.settled()
+	}
+	return t.is(u.status)
+}
+
+// settled reports whether no hook of a unit is to run, which may change its status.
+func (t waited) settled() bool {
+	return t.agent.Status == entity.StatusIdle && !t.resolved && !t.upgrading
+}
+
+// idleSince says since when the agent of a unit has had nothing to do; "" if it has something to do
+// or a user has.
+func (t waited) idleSince() string {
+	if t.kind != "unit" || !t.settled() || t.life != entity.Alive || t.status.Status == entity.StatusError ||
+		t.agent.Since.IsZero() {
+		return ""
+	}
+	return t.agent.Since.UTC().Format(time.TimeOnly) + "Z"
+}
+
 // is reports whether the entity has the wanted status.
 func (t waited) is(want entity.StatusWord) bool {
 	switch {
@@ -289,8 +411,8 @@ func (t waited) is(want entity.StatusWord) bool {
 		return t.status.Status == entity.StatusStarted
 	case t.kind == "unit" && t.agent.Status == entity.StatusLost && want == entity.StatusUnknown:
 		return true // it stays so until its agent is back
-	case t.kind == "unit" && (t.agent.Status != entity.StatusIdle || t.resolved || t.upgrading):
-		return false // a hook may change the status
+	case t.kind == "unit" && !t.settled():
+		return false
 	case want == "":
 		// A charm that never sets a status leaves it unknown.
 		return t.status.Status == entity.StatusActive || t.status.Status == entity.StatusUnknown
@@ -307,6 +429,10 @@ func (t waited) failed() error {
 	err := fmt.Errorf("%s %s is in error: %s", t.kind, t.name, t.status.Explained())
 	if t.kind == "machine" {
 		return entity.WithHint(err, "Fix the cause, then retry: juju retry-provisioning %s", t.name)
+	}
+	if t.kind == "unit" && t.upgrading {
+		return entity.WithHint(err, "It keeps its old charm until that is resolved: juju resolved %s\n%s", t.name,
+			upgradeAtOnce(t.of))
 	}
 	if t.kind == "unit" {
 		return entity.WithHint(err, "To see why: juju debug-log --replay -i unit-%s; then, to go on: juju resolved %s",
@@ -330,6 +456,9 @@ func (t waited) now() string {
 		text = said
 	case said != "":
 		text += ": " + said
+	}
+	if since := t.idleSince(); since != "" {
+		text += "; idle since " + since + ", no hook is pending"
 	}
 	if t.life != entity.Alive {
 		text = t.life.String() + ", " + text

@@ -99,6 +99,9 @@ func TestWaitsFor(t *testing.T) {
 		{until{}, "0=error", "", "machine 0 is in error: "},
 		{until{names: []string{"web"}}, "web/0=active! web=active!", "", "service web is being destroyed"},
 		{until{names: []string{"web"}}, "web/0=active! web/1=active", "", ""},
+		// An upgrade is over when hooks are, whatever the charm says.
+		{until{upgraded: true, names: []string{"web"}}, "web/0=maintenance web/1=active web=maintenance", "", ""},
+		{until{upgraded: true, names: []string{"web"}}, "web/0=maintenance:executing web=active", "web/0 (running start hook)", ""},
 		// Waiting until entities are gone.
 		{until{gone: true, names: []string{"web"}}, "", "", ""},
 		{until{gone: true, names: []string{"web"}}, "store/0=active", "", ""},
@@ -115,6 +118,46 @@ func TestWaitsFor(t *testing.T) {
 		waiting, err := test.until.waitsFor(seen(test.model))
 		if waiting != test.waiting || fmt.Sprint(err) != test.fails && (err != nil || test.fails != "") {
 			t.Errorf("%+v in %q: waits for %q, %v; want %q, %v", test.until, test.model, waiting, err, test.waiting, test.fails)
+		}
+	}
+}
+
+// A destruction that waits waits for all that goes with what it destroys.
+func TestWaitsForWhatGoesAlong(t *testing.T) {
+	on := func(words, machine string) *entity.ModelStatus {
+		m := seen(words)
+		for i := range m.Services {
+			for j := range m.Services[i].Units {
+				m.Services[i].Units[j].Machine = machine
+			}
+		}
+		return m
+	}
+	const service, machine = "web", "0"
+	for _, test := range []struct {
+		name             string
+		before, after    string
+		left             entity.MachinesLeft
+		waiting, machine string
+	}{
+		{service, "web/0=active web=active 0=started", "0=started", entity.MachinesLeft{}, "0 (started)", "0"},
+		{service, "web/0=active web=active 0=started", "0=started!", entity.MachinesLeft{}, "0 (dying, started)", "0"},
+		{service, "web/0=active web=active 0=started", "", entity.MachinesLeft{}, "", "0"},
+		// A user added it, or something else is on it.
+		{service, "web/0=active web=active 0=started", "0=started", entity.MachinesLeft{Machines: []string{"0"}}, "", "0"},
+		{service, "web/0=active web=active 0=started", "0=started", entity.MachinesLeft{Uncounted: true}, "", "0"},
+		{service, "web/0=active web=active 0=started", "0=started db/0=active", entity.MachinesLeft{}, "", "0"},
+		{service, "web/0=active web=active 0=started", "0=started 0/lxd/1=started", entity.MachinesLeft{}, "", "0"},
+		{machine, "web/0=active 0=started 0/lxd/0=started 1=started", "0/lxd/0=started! 1=started!", entity.MachinesLeft{},
+			"0/lxd/0 (dying, started)", "0/lxd/0"},
+		{machine, "web/0=active 0=started 0/lxd/0=started", "web/0=active! 1=started", entity.MachinesLeft{},
+			"web/0 (dying, active)", "0/lxd/0"},
+	} {
+		u := gone("destroy-"+test.name, []string{test.name})
+		u.takes(on(test.before, test.machine))
+		u.leaves(test.left)
+		if waiting, err := u.waitsFor(on(test.after, test.machine)); waiting != test.waiting || err != nil {
+			t.Errorf("after %q, %q waits for %q, %v; want %q", test.before, test.after, waiting, err, test.waiting)
 		}
 	}
 }
@@ -155,7 +198,21 @@ func testWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Second, cancel)
 	u.typesUntil(ctx, "wait-for", "-q")
-	u.sees(1, "", "ERROR interrupted\n")
+	u.sees(1, "", "ERROR interrupted\nThe controller goes on, and nothing is undone. "+
+		"To look: juju status; to wait again: juju wait-for\n")
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Second, cancel)
+	u.typesUntil(ctx, "wait-for", "web", "--status", "blocked", "-q")
+	u.sees(1, "", "ERROR interrupted\nThe controller goes on, and nothing is undone. "+
+		"To look: juju status; to wait again: juju wait-for web --status blocked\n")
+	m := seen("web/0=waiting")
+	m.Services[0].Units[0].Life = entity.Dying
+	u.fake.statuses = []*entity.ModelStatus{m}
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Second, cancel)
+	u.typesUntil(ctx, "wait-for", "web/0", "--gone", "-q")
+	u.sees(1, "", "ERROR interrupted\nThe controller goes on to destroy web/0. "+
+		"To look: juju explain web/0; to wait again: juju wait-for web/0 --gone\n")
 	u.fake.err = entity.Errorf(entity.Unauthorized, "permission denied")
 	u.types("wait-for", "web")
 	u.sees(1, "", "ERROR permission denied\n")
@@ -326,6 +383,22 @@ func testProgress(t *testing.T) {
 		t.Errorf("said %q, want %q", got, want)
 	}
 
+	// What is quick says nothing, unless it takes more than a second; a part is shown in place of the whole.
+	u.err.Reset()
+	p = u.session.quickly("Packing 1")
+	time.Sleep(900 * time.Millisecond)
+	p.done()
+	p = u.session.progress("Deploying")
+	part := u.session.quickly("Packing 2")
+	p.say("Deploying on")
+	time.Sleep(3 * time.Second)
+	part.done()
+	time.Sleep(time.Second)
+	p.done()
+	if got, want := u.err.String(), "Deploying\nPacking 2\nDeploying on\n"; got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+
 	u.err.Reset()
 	u.session.errTerminal = true
 	u.session.width = func() int { return 20 }
@@ -364,6 +437,23 @@ func testWaitSaysWhy(t *testing.T) {
 	u.types("wait-for", "web", "--timeout", "3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (blocked: no database), web (blocked)\n"+
 		"To see its status: juju status; its log: juju debug-log\n")
+
+	// A charm that is idle will not change its status by itself.
+	m.Services[0].Units[0].Agent.Since = time.Date(2013, 6, 7, 8, 9, 10, 0, time.UTC)
+	m.Services[0].Units[0].Workload = entity.Status{Status: entity.StatusMaintenance, Message: "indexing"}
+	for _, line := range []string{"wait-for web/0 --timeout 3s", "add-unit web --wait=3s"} {
+		u = newUser(t)
+		u.fake.statuses = []*entity.ModelStatus{m}
+		u.types(strings.Fields(line)...)
+		for _, want := range []string{"Waiting for web/0 (maintenance: indexing; idle since 08:09:10Z, no hook is pending)\n",
+			"ERROR gave up after 3s: still waiting for web/0 (maintenance: indexing; idle since 08:09:10Z, no hook is pending)\n" +
+				"No hook is pending: the charm has to say \"active\", when something changes or in update-status. To wait for what " +
+				"it says now: juju wait-for web/0 --status maintenance\n"} {
+			if said := u.err.String(); u.code != 1 || !strings.Contains(said, want) {
+				t.Errorf("%s: %d, said %s", line, u.code, said)
+			}
+		}
+	}
 
 	// A unit whose machine is in error never starts.
 	m = seen("web/0=waiting:allocating web=waiting 3=error 4=error")
@@ -422,7 +512,9 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!")}
 	u.types("destroy-service", "web", "--wait", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
-		"To see why: juju debug-log --replay -i unit-web-0; then, to go on: juju resolved web/0\n")
+		"To see why: juju debug-log --replay -i unit-web-0; then, to go on: juju resolved web/0\n"+
+		"To skip every hook that fails: juju destroy-unit --lenient web/0; to run none, and leave behind what they would remove: "+
+		"juju destroy-unit --force web/0\n")
 }
 
 // destroy-relation can wait.

@@ -23,6 +23,9 @@ may come before each NAME.
 With --status, wait until the services and units have that status instead of active.
 With --gone, wait until entities that are being destroyed are gone.
 
+While a unit is idle and has another status, the command says since when, and that no
+hook is pending: it goes on waiting, since an event or update-status may change that.
+
 The command fails when the time is up. It fails at once when a hook has failed, unless
 the model has automatically-retry-hooks on, because nothing changes until a user runs
 juju resolved.`,

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +57,7 @@ and calls it again when it has died.`,
 			if err := controller.StartLog(dir); err != nil {
 				return err
 			}
+			controller.LimitMemory(os.DirFS("/"))
 			return controller.Run(cmd.Context(), dir, controller.Options{Configured: controller.ConfigureLog})
 		},
 	}
@@ -88,7 +90,8 @@ of other controllers stay. juju destroy-environment calls it.`,
 	return cmd
 }
 
-// versionCommand prints the version, by which programs are known before they are trusted to run.
+// versionCommand prints the version, by which programs are known before they are trusted to run. It prints nothing
+// else, since controllers of older builds compare it; --version names the build.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/agent/controller"
 	"juju/state/entity"
 	"juju/state/entity/flagerror"
 )
@@ -28,11 +29,13 @@ func root() *cobra.Command {
 		Short: "Run a juju controller, or its store",
 		Long: `Run a juju controller, or its store. juju bootstrap and juju destroy-environment call the
 commands that manage controllers; mongod and mongo-proxy are for developers and for repairs.`,
+		Version:           controller.Build(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagerror.Plain(err)} })
+	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.AddCommand(versionCommand(), bootstrapCommand(), controllerCommand(), removeStoreCommand(), mongodCommand(), mongoProxyCommand())
 	return cmd
 }

@@ -7,12 +7,14 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 	"time"
 
 	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
 
+	"juju/agent/controller"
 	"juju/provider/process/logfile"
 	"juju/state/entity"
 	"juju/state/mongo/embedded"
@@ -51,6 +53,7 @@ are ignored.`,
 			return opts.check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			controller.LimitMemory(os.DirFS("/"))
 			return mongod(cmd.Context(), cmd.OutOrStdout(), opts)
 		},
 	}

@@ -79,7 +79,7 @@ up() {
 		To look further:
 		    export JUJU_DATA=$JUJU_DATA PATH=$root/bin:\$PATH
 		    juju status
-		    juju debug-log
+		    juju debug-log --no-tail
 		    juju set web title="Good morning"
 		    juju add-unit web
 		    juju help
@@ -88,9 +88,15 @@ up() {
 	END
 }
 
+# isKnown: whether there is a demo, or a part of one, to take down.
+isKnown() {
+	grep -qs '^ *demo:' "$JUJU_DATA/controllers.yaml" ||
+		ls -A "$JUJU_DATA/local/demo" 2>/dev/null | grep -qvx released
+}
+
 down() {
-	if [ ! -e "$JUJU_DATA" ]; then
-		echo "The demo is not up."
+	if ! isKnown; then
+		echo "The demo is not up: there is nothing to take down."
 		return
 	fi
 	[ -x "$juju" ] || fail "bin/juju is not built: make build"

@@ -21,6 +21,10 @@ StartLimitIntervalSec=0
 ExecStart=$dir/tools/controller/jujud controller --dir $dir
 Restart=always
 RestartSec=3
+ExecStopPost=/bin/sh -c 'rm -f $dir/controller/killed; case \$\$SERVICE_RESULT-\$\$EXIT_STATUS in \
+	oom-kill-*) how="the kernel killed it at \$\$(date -Iseconds), because memory was used up" ;; \
+	signal-KILL) how="it was killed (SIGKILL) at \$\$(date -Iseconds)" ;; \
+	*) exit ;; esac; echo "\$\$how" >$dir/controller/killed'
 LimitNOFILE=64000
 StandardOutput=append:$dir/controller/log
 StandardError=inherit

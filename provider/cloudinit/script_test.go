@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"juju/provider"
+	"juju/provider/process"
 	"juju/state/entity"
 )
 
@@ -318,5 +319,25 @@ func TestControllerScript(t *testing.T) {
 	unit, err := os.ReadFile(filepath.Join(root, "system", "jujud-controller.service"))
 	if want := "ExecStart=" + dir + "/tools/controller/jujud controller --dir " + dir + "\n"; !strings.Contains(string(unit), want) {
 		t.Errorf("the service is %s (%v), want %s", unit, err, want)
+	}
+	// When the kernel has killed the controller, or someone else has, the next one learns of it.
+	_, after, _ := strings.Cut(string(unit), "ExecStopPost=/bin/sh -c '")
+	after, _, _ = strings.Cut(after, "'\n")
+	if err := os.Mkdir(in(Root+"/controller"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []struct{ result, status, want string }{
+		{"oom-kill", "KILL", "the kernel killed it at "}, {"success", "0", ""},
+		{"signal", "KILL", "it was killed (SIGKILL) at "}, {"exit-code", "1", ""},
+	} {
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", strings.ReplaceAll(after, "$$", "$"))
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SERVICE_RESULT=" + end.result, "EXIT_STATUS=" + end.status}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", end.result, err, out)
+		}
+		how, _ := process.Killed(in(Root + "/controller"))
+		if !strings.HasPrefix(how, end.want) || (how == "") != (end.want == "") {
+			t.Errorf("after %s %s: %q", end.result, end.status, how)
+		}
 	}
 }

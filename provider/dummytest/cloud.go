@@ -30,6 +30,7 @@ type Cloud struct {
 	zones     []string
 	ingress   map[provider.Config]provider.Ingress
 	open      bool // it has no firewall
+	attached  map[attachment]bool
 }
 
 // New returns an empty cloud. If start is nil, its instances have no agents.
@@ -39,7 +40,8 @@ func New(start StartFunc) *Cloud {
 	}
 	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{},
 		attempts: map[attempt]*instance{},
-		jammed:   map[string]bool{}, ingress: map[provider.Config]provider.Ingress{}}
+		jammed:   map[string]bool{}, ingress: map[provider.Config]provider.Ingress{},
+		attached: map[attachment]bool{}}
 }
 
 // Open opens a model; it is a provider.Open.
@@ -96,6 +98,12 @@ func (c *Cloud) Lose(id string) bool {
 	inst.end(c)
 	c.log.add(Op{Method: "Lose", Model: inst.Model, MachineID: inst.MachineID, InstanceIDs: []string{id}})
 	return true
+}
+
+// attachment is a filesystem that a model has attached.
+type attachment struct {
+	provider.Config
+	provider.AttachmentParams
 }
 
 // attempt identifies one start.

@@ -25,24 +25,51 @@ func (e *environ) CreateFilesystem(
 func (e *environ) AttachFilesystem(ctx context.Context, params provider.AttachmentParams) (_ string, err error) {
 	op := Op{Method: "AttachFilesystem"}
 	defer e.done(&op, &err)
-	return path.Join("/", params.Instance, params.Mount), e.begin(ctx, &op)
+	if err := e.begin(ctx, &op); err != nil {
+		return "", err
+	}
+	e.cloud.mu.Lock()
+	defer e.cloud.mu.Unlock()
+	e.cloud.attached[attachment{e.config, params}] = true
+	return path.Join("/", params.Instance, params.Mount), nil
 }
 
-// DetachFilesystem only fails when a fault says so, as do the methods below.
-func (e *environ) DetachFilesystem(ctx context.Context, _ provider.AttachmentParams) (err error) {
+// DetachFilesystem forgets the attachment.
+func (e *environ) DetachFilesystem(ctx context.Context, params provider.AttachmentParams) (err error) {
 	op := Op{Method: "DetachFilesystem"}
 	defer e.done(&op, &err)
-	return e.begin(ctx, &op)
+	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	e.cloud.mu.Lock()
+	defer e.cloud.mu.Unlock()
+	delete(e.cloud.attached, attachment{e.config, params})
+	return nil
 }
 
-// DestroyFilesystem does nothing.
+// IsFilesystemAttached reports whether the filesystem was attached and not detached.
+func (e *environ) IsFilesystemAttached(ctx context.Context, params provider.AttachmentParams) (_ bool, err error) {
+	op := Op{Method: "IsFilesystemAttached"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return false, err
+	}
+	if _, err := e.cloud.zoneOf(e.config, params.Instance); err != nil {
+		return false, entity.Errorf(entity.NotProvisioned, "its machine has no instance")
+	}
+	e.cloud.mu.Lock()
+	defer e.cloud.mu.Unlock()
+	return e.cloud.attached[attachment{e.config, params}], nil
+}
+
+// DestroyFilesystem only fails when a fault says so, as does the method below.
 func (e *environ) DestroyFilesystem(ctx context.Context, _ string) (err error) {
 	op := Op{Method: "DestroyFilesystem"}
 	defer e.done(&op, &err)
 	return e.begin(ctx, &op)
 }
 
-// ReleaseFilesystem does nothing.
+// ReleaseFilesystem does nothing else.
 func (e *environ) ReleaseFilesystem(ctx context.Context, _ string) (err error) {
 	op := Op{Method: "ReleaseFilesystem"}
 	defer e.done(&op, &err)

@@ -169,6 +169,21 @@ func (e *environ) CreateFilesystem(
 	return f, os.MkdirAll(dir, 0o700)
 }
 
+// isAttached reports whether a path on an instance is the link to a filesystem of the model's, in which
+// others can lie.
+func (e *environ) isAttached(link, root string) bool {
+	target, err := os.Readlink(link)
+	if err != nil || !filepath.IsAbs(target) {
+		return false
+	}
+	in := filepath.Dir(target)
+	if in == e.cloud.storage(e.config.Model) || in == filepath.Join(root, "filesystems") {
+		return true
+	}
+	record, err := os.Readlink(e.recordOf(target)) // of one in the directory of a pool
+	return err == nil && record == target
+}
+
 // AttachFilesystem links the mount point, below the instance's directory, to the filesystem. A
 // link to another filesystem that is there is an old one: the caller knows which paths are in use.
 func (e *environ) AttachFilesystem(_ context.Context, params provider.AttachmentParams) (string, error) {
@@ -179,13 +194,13 @@ func (e *environ) AttachFilesystem(_ context.Context, params provider.Attachment
 	if _, err := os.Stat(dir); err != nil {
 		return "", err
 	}
-	root := e.cloud.dir(e.config.Model, params.Instance)
-	if _, err := os.Stat(root); err != nil || !isName(params.Instance) {
-		return "", entity.Errorf(entity.NotProvisioned, "its machine has no instance")
+	root, err := e.root(params.Instance)
+	if err != nil {
+		return "", err
 	}
 	link := mountPath(root, params.Mount)
 	for parent := filepath.Dir(link); len(parent) > len(root); parent = filepath.Dir(parent) {
-		if info, err := os.Lstat(parent); err == nil && !info.IsDir() {
+		if info, err := os.Lstat(parent); err == nil && !info.IsDir() && !e.isAttached(parent, root) {
 			return "", entity.Errorf(entity.InUse, "%s is not a directory", parent)
 		}
 	}
@@ -202,6 +217,15 @@ func (e *environ) AttachFilesystem(_ context.Context, params provider.Attachment
 		return "", err
 	}
 	return link, os.Symlink(dir, link)
+}
+
+// root returns the directory of an instance.
+func (e *environ) root(instance string) (string, error) {
+	root := e.cloud.dir(e.config.Model, instance)
+	if _, err := os.Stat(root); err != nil || !isName(instance) {
+		return "", entity.Errorf(entity.NotProvisioned, "its machine has no instance")
+	}
+	return root, nil
 }
 
 // mountPath returns where an instance has a path of a machine: what is below /var/lib/juju is
@@ -227,6 +251,20 @@ func (e *environ) DetachFilesystem(_ context.Context, params provider.Attachment
 		return err
 	}
 	return nil
+}
+
+// IsFilesystemAttached reports whether the link is there, and leads to the filesystem.
+func (e *environ) IsFilesystemAttached(_ context.Context, params provider.AttachmentParams) (bool, error) {
+	dir, err := e.filesystem(params.Filesystem)
+	if err != nil {
+		return false, err
+	}
+	root, err := e.root(params.Instance)
+	if err != nil {
+		return false, err
+	}
+	target, err := os.Readlink(mountPath(root, params.Mount))
+	return err == nil && target == dir && isDir(dir), nil
 }
 
 // DestroyFilesystem removes the directory; the last one of a model in the directory of a pool takes

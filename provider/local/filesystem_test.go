@@ -141,6 +141,28 @@ func TestAFilesystemMovesBetweenInstances(t *testing.T) {
 	d.refused(err, "", "no such file")
 }
 
+// A link says that a filesystem is attached if it leads to the filesystem, and that is there.
+func TestWhatCountsAsAttached(t *testing.T) {
+	d := newDisk(t)
+	id, other := d.made("data/0"), d.made("data/1")
+	link := d.attached(id, "one", "/srv/data")
+	is := func(what, id string, want bool) {
+		t.Helper()
+		if got, err := d.IsFilesystemAttached(t.Context(), at(id, "one", "/srv/data")); got != want || err != nil {
+			t.Errorf("%s: it is attached: %v (%v)", what, got, err)
+		}
+	}
+	is("linked", id, true)
+	is("another filesystem", other, false)
+	d.ok(d.DestroyFilesystem(t.Context(), id))
+	is("without a filesystem", id, false)
+	d.made("data/0")
+	is("made again", id, true)
+	d.ok(os.Remove(link))
+	d.ok(os.Mkdir(link, 0o700))
+	is("a directory", id, false)
+}
+
 func TestAFilesystemOnTheDiskOfAnInstance(t *testing.T) {
 	d := newDisk(t)
 	for _, none := range []string{"", "three"} {
@@ -246,8 +268,9 @@ func TestAPathThatIsInUse(t *testing.T) {
 	_, err := d.AttachFilesystem(t.Context(), at(one, "one", "/srv/there"))
 	d.refused(err, entity.InUse, "/srv/there exists")
 	d.attached(one, "one", "/srv/data")
-	_, err = d.AttachFilesystem(t.Context(), at(two, "one", "/srv/data/below"))
-	d.refused(err, entity.InUse, "/srv/data is not a directory")
+	d.ok(os.WriteFile(filepath.Join(d.root("one"), "root/srv/file"), nil, 0o600))
+	_, err = d.AttachFilesystem(t.Context(), at(two, "one", "/srv/file/below"))
+	d.refused(err, entity.InUse, "/srv/file is not a directory")
 	// A link that is left over gives way, and its detachment is not that of the new one.
 	location := d.attached(two, "one", "/srv/data")
 	d.write(location, "second")
@@ -282,4 +305,24 @@ func TestFilesystemsThatAreRefused(t *testing.T) {
 	d.refused(err, "", "filesystem is not big enough (")
 	_, err = d.make("data/0", entity.StoragePool{Name: "ebs", Provider: "ebs"}, "")
 	d.refused(err, entity.NotSupported, `this cloud has no storage provider "ebs"`)
+}
+
+// A filesystem can be attached in another one, also to the next instance; a link that a charm has put
+// there leads nowhere.
+func TestAFilesystemInAnother(t *testing.T) {
+	d := newDisk(t)
+	outer, inner := d.made("common/0"), d.made("certs/0")
+	for _, instance := range []string{"one", "two"} {
+		d.attached(outer, instance, "/srv/common")
+		at := d.attached(inner, instance, "/srv/common/certs")
+		if instance == "one" {
+			d.ok(os.WriteFile(filepath.Join(at, "who"), []byte("me"), 0o600))
+		}
+		d.is(at, "me")
+	}
+	dir, err := d.filesystem(outer)
+	d.ok(err)
+	d.ok(os.Symlink(d.TempDir(), filepath.Join(dir, "away")))
+	_, err = d.AttachFilesystem(d.Context(), at(inner, "one", "/srv/common/away/certs"))
+	d.refused(err, entity.InUse, "away is not a directory")
 }

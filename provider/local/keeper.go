@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,7 +61,7 @@ const restartBound = 10 * time.Minute
 // Keep keeps the controller running. It returns nil when the controller has ended for good, and
 // ctx's error when ctx is done (the controller goes on). It returns an error if another keeper
 // runs, or if the first start of the controller fails, while a caller still waits for it. Later
-// it never gives up. The process must end when Keep returns: only that makes room for another
+// it only gives up when its directory is removed. The process must end when Keep returns: only that makes room for another
 // keeper.
 func Keep(ctx context.Context, config KeeperConfig) error {
 	held, err := process.HoldStarting(KeeperDir(config.Dir))
@@ -74,7 +75,14 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 	}
 	held.Ready()
 	spec.Bound = restartBound // no caller waits any more
-	return process.Supervise(ctx, spec)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(held.AwaitRemoval(ctx)) }()
+	err = process.Supervise(ctx, spec)
+	if cause := context.Cause(ctx); errors.Is(cause, process.ErrRemoved) {
+		return fmt.Errorf("the controller's keeper ends: %w", cause)
+	}
+	return err
 }
 
 // EnsureKeeper starts the keeper if none runs, and returns when the keeper has started the

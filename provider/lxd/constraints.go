@@ -120,6 +120,19 @@ func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]
 	return all, nil
 }
 
+// minMem is the least memory, in MiB, with which a container is made: with 48 its agent was seen to start,
+// and with 10 the container ends at once.
+const minMem = 64
+
+// livable returns an Invalid error if a container could not live with what is demanded.
+func livable(cons entity.Constraints) error {
+	if n := cons.Number(entity.ConstraintMem); n == 0 || n >= minMem {
+		return nil
+	}
+	return entity.WithHint(entity.Errorf(entity.Invalid, "constraint mem=%s cannot be met: a container with an agent needs "+
+		"at least %dM", cons.Shown(entity.ConstraintMem), minMem), "Demand more, or leave the constraint out.")
+}
+
 // candidates returns the members of the cluster on which an instance may be, or one that is "" if
 // there is no cluster. The error is Invalid if there is none.
 func (e *environ) candidates(ctx context.Context, cons entity.Constraints, placement string) ([]string, error) {
@@ -140,6 +153,9 @@ func (e *environ) candidates(ctx context.Context, cons entity.Constraints, place
 		return nil, err
 	}
 	if _, err := rules.Check(cons); err != nil {
+		return nil, err
+	}
+	if err := livable(cons); err != nil {
 		return nil, err
 	}
 	if err := e.cloud.boundable(ctx, cons); err != nil {

@@ -2,6 +2,7 @@ package lxd
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -94,13 +95,24 @@ func TestZonesOfACluster(t *testing.T) {
 	}
 	for _, p := range []provider.PrecheckParams{{Placement: "zone=nowhere"},
 		{Constraints: constraints(t, "zones=nowhere")},
-		{Constraints: constraints(t, "mem=500T")}} {
+		{Constraints: constraints(t, "mem=10M")}, {Constraints: constraints(t, "mem=500T")}} {
 		if err := e.PrecheckInstance(ctx, p); !errors.Is(err, entity.Invalid) {
 			t.Errorf("precheck of %v: %v", p, err)
 		}
 	}
 	if err := e.Destroy(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// A container that could not live is refused before it is recorded.
+func TestALimitThatNoContainerLivesWith(t *testing.T) {
+	for text, want := range map[string]string{"": "", "mem=64M": "", "mem=0": "", "cores=1": "",
+		"mem=10M": "constraint mem=10M cannot be met: a container with an agent needs at least 64M"} {
+		err := livable(constraints(t, text))
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && (got != want || !errors.Is(err, entity.Invalid)) {
+			t.Errorf("%s: got error %v, want %q", text, err, want)
+		}
 	}
 }
 

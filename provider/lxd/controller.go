@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/canonical/lxd/shared/api"
 
@@ -47,6 +48,17 @@ func (c *Cloud) Inside() Config {
 		config.Endpoint = innerSocket
 	}
 	return config
+}
+
+// Controller returns the name of the container in which the controller runs, and its status in a word:
+// "running", "stopped"; "" if LXD has no such container any more.
+func (c *Cloud) Controller(ctx context.Context) (name, status string, err error) {
+	name = c.controllerName()
+	i, err := c.instance(ctx, name)
+	if isGone(err) {
+		return name, "", nil
+	}
+	return name, strings.ToLower(i.Status), err
 }
 
 // controllerName returns the name of the container in which the controller runs.

@@ -111,6 +111,12 @@ func isStopped(err error) bool {
 	return errors.As(err, &r) && mentions(r.text, []string{"already stopped", "not running", "is not running"})
 }
 
+// isRunning reports whether a start failed because the container runs.
+func isRunning(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && mentions(r.text, []string{"already running"})
+}
+
 // Destroy deletes all containers of the model and its ACL, and releases the storage that is left of it.
 func (e *environ) Destroy(ctx context.Context) error {
 	if err := e.cloud.destroy(ctx, e.config.Model, false); err != nil {

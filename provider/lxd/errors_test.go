@@ -3,6 +3,7 @@ package lxd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/canonical/lxd/shared/api"
 
 	"juju/provider"
 	"juju/provider/providertest"
@@ -106,6 +109,10 @@ func TestUnreachable(t *testing.T) {
 		"detach": func() error {
 			return e.DetachFilesystem(short, provider.AttachmentParams{Filesystem: "p:v", Instance: "i"})
 		},
+		"attached": func() error {
+			_, err := e.IsFilesystemAttached(short, provider.AttachmentParams{Filesystem: "p:v", Instance: "i"})
+			return err
+		},
 		"remove":  func() error { return e.DestroyFilesystem(short, "p:v") },
 		"release": func() error { return e.ReleaseFilesystem(short, "p:v") },
 	} {
@@ -128,6 +135,72 @@ func (s *silentLXD) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{},
 		Body: io.NopCloser(strings.NewReader(`{"type":"sync","metadata":{}}`))}, nil
+}
+
+// A startLXD has one container, and answers each request to start and to delete it as it is told.
+type startLXD struct{ start, remove string }
+
+func (s startLXD) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := `{"type":"sync","metadata":{"name":"i","status":"Stopped","status_code":102,
+		"expanded_config":{"limits.memory":"10MiB"}}}`
+	refusal, status := s.start, http.StatusOK
+	if r.Method == http.MethodDelete {
+		refusal = s.remove
+	}
+	if r.Method != http.MethodGet && refusal != "" {
+		if status = http.StatusBadRequest; strings.HasSuffix(refusal, "not found") {
+			status = http.StatusNotFound
+		}
+		body = fmt.Sprintf(`{"type":"error","error_code":%d,"error":%q}`, status, refusal)
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+// A container that LXD has started by itself is not started again; one that ends at once says so.
+func TestAStartOfAContainer(t *testing.T) {
+	for refusal, want := range map[string]string{
+		"":                                "container i started and ended at once, with 10MiB of memory",
+		"The instance is already running": "container i started and ended at once, with 10MiB of memory",
+		"Failed to run: forkstart":        "Failed to run: forkstart",
+		"Instance not found":              "container i went away while it was started",
+	} {
+		c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{start: refusal}}, base: "http://lxd"},
+			config: Config{AddressWait: time.Second}}
+		_, err := c.begin(t.Context(), "i", nil, "", nil)
+		if err == nil || err.Error() != want || provider.IsRetryable(err) == strings.Contains(refusal, "forkstart") {
+			t.Errorf("%q: got error %v, want %s", refusal, err, want)
+		}
+	}
+}
+
+// LXD does not say which types it has.
+func TestATypeThatLXDDoesNotHave(t *testing.T) {
+	c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{start: "Provided instance type doesn't exist: huge"}},
+		base: "http://lxd"}}
+	_, err := c.begin(t.Context(), "i", &api.InstancesPost{InstanceType: "huge"}, "", nil)
+	if hint := entity.Hint(err); !strings.Contains(hint, "c2-m4") || !errors.Is(err, entity.Invalid) {
+		t.Errorf("got error %v with advice %q", err, hint)
+	}
+}
+
+// Whoever starts a container learns soon that this failed, though LXD does not remove what is left of it.
+func TestAFailedStartIsReportedBeforeItsCleanUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{remove: "The instance is busy running a stop operation"}},
+			base: "http://lxd"}}
+		for _, over := range []bool{false, true} {
+			ctx, cancel := context.WithCancel(t.Context())
+			if over {
+				cancel()
+			}
+			began := time.Now()
+			c.cleanUp(ctx, "i")
+			if took := time.Since(began); over != (took > promptTime) {
+				t.Errorf("it took %v", took)
+			}
+			cancel()
+		}
+	})
 }
 
 // What only reads is asked again when LXD does not answer; a change is not, since it may have been made.

@@ -51,7 +51,7 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	switch params.Pool.Provider {
 	case "lxd":
 	case entity.PoolRootFS:
-		if err := e.mine(ctx, params.Instance); err != nil {
+		if _, err := e.mine(ctx, params.Instance); err != nil {
 			return f, err
 		}
 		f.ID = params.Instance + "/" + name
@@ -96,15 +96,15 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	return f, err
 }
 
-// mine returns an error unless the model has this instance.
-func (e *environ) mine(ctx context.Context, name string) error {
+// mine returns an instance of the model.
+func (e *environ) mine(ctx context.Context, name string) (i api.Instance, err error) {
 	if name != "" {
-		i, err := e.cloud.instance(ctx, name)
+		i, err = e.cloud.instance(ctx, name)
 		if err == nil && e.cloud.owns(i.Config, e.config.Model) || err != nil && !isGone(err) {
-			return err
+			return i, err
 		}
 	}
-	return entity.Errorf(entity.NotProvisioned, "its machine has no instance")
+	return i, entity.Errorf(entity.NotProvisioned, "its machine has no instance")
 }
 
 // linkScript makes $2 a link to $1, unless something else is there: its status is then 3.
@@ -117,7 +117,7 @@ ln -sfn "$1" "$2"`
 // AttachFilesystem adds the volume to the container, mounted at the mount point; a directory in the
 // container is linked from there.
 func (e *environ) AttachFilesystem(ctx context.Context, params provider.AttachmentParams) (string, error) {
-	if err := e.mine(ctx, params.Instance); err != nil {
+	if _, err := e.mine(ctx, params.Instance); err != nil {
 		return "", err
 	}
 	if instance, dir, ok := inRoot(params.Filesystem); ok {
@@ -149,9 +149,34 @@ func (e *environ) AttachFilesystem(ctx context.Context, params provider.Attachme
 	return params.Mount, err
 }
 
+// IsFilesystemAttached looks for the volume among the container's devices; for a directory in the
+// container, which must run, at the link.
+func (e *environ) IsFilesystemAttached(ctx context.Context, params provider.AttachmentParams) (bool, error) {
+	i, err := e.mine(ctx, params.Instance)
+	if err != nil {
+		return false, err
+	}
+	if instance, dir, ok := inRoot(params.Filesystem); ok {
+		if instance != params.Instance {
+			return false, nil
+		}
+		status, err := e.cloud.exec(ctx, instance, "sh", "-c", `[ "$(readlink "$2")" = "$1" ] && [ -d "$1" ]`, "sh", dir,
+			params.Mount)
+		if status == 1 {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	if _, err := volumePath(params.Filesystem); err != nil {
+		return false, err
+	}
+	_, volume, _ := strings.Cut(params.Filesystem, ":")
+	return i.Devices[volume]["path"] == path.Clean(params.Mount), nil
+}
+
 // DetachFilesystem takes the volume from the container, or removes the link.
 func (e *environ) DetachFilesystem(ctx context.Context, params provider.AttachmentParams) error {
-	err := e.mine(ctx, params.Instance)
+	_, err := e.mine(ctx, params.Instance)
 	if errors.Is(err, entity.NotProvisioned) {
 		return nil
 	} else if err != nil {
@@ -179,7 +204,7 @@ func (e *environ) DetachFilesystem(ctx context.Context, params provider.Attachme
 // DestroyFilesystem deletes the volume, or the directory while its container runs.
 func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 	if instance, dir, ok := inRoot(id); ok {
-		err := e.mine(ctx, instance)
+		_, err := e.mine(ctx, instance)
 		if err == nil {
 			_, err = e.cloud.exec(ctx, instance, "rm", "-rf", "--", dir)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/canonical/lxd/shared/api"
@@ -17,8 +18,11 @@ import (
 	"juju/state/entity"
 )
 
-// cleanupTime bounds the removal of what a failed start has made.
-const cleanupTime = 20 * time.Second
+// These bound the removal of what a failed start has made: when the caller's time is over, and before.
+const (
+	cleanupTime = 20 * time.Second
+	promptTime  = 5 * time.Second
+)
 
 // A write into a container that fails is tried so often, with a pause in between.
 const (
@@ -71,6 +75,10 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	files []file) (inst provider.Instance, err error) {
 	if request != nil {
 		_, err = c.client.do(ctx, http.MethodPost, "/1.0/instances", target(member), request)
+		var r *refusal
+		if request.InstanceType != "" && errors.As(err, &r) && strings.Contains(r.text, "instance type") {
+			err = entity.WithHint(err, "LXD has types by cores and GiB of memory: c2-m4 is one of 2 and 4")
+		}
 	}
 	for _, f := range files {
 		if err == nil {
@@ -80,6 +88,12 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	if err == nil {
 		_, err = c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
 			api.InstanceStatePut{Action: "start", Timeout: -1})
+		if isRunning(err) { // LXD has started it by itself, as it does after its own restart
+			err = nil
+		}
+	}
+	if request == nil && isGone(err) { // LXD was still removing what an earlier start had left
+		err = provider.Retryable(fmt.Errorf("container %s went away while it was started", name))
 	}
 	if err != nil {
 		return inst, err
@@ -229,7 +243,7 @@ func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, 
 			return inst, err
 		}
 		if i.StatusCode != api.Running {
-			return inst, provider.Retryable(fmt.Errorf("container %s has stopped again", name))
+			return inst, provider.Retryable(died(i))
 		}
 		select {
 		case <-ctx.Done():
@@ -242,11 +256,24 @@ func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, 
 	}
 }
 
-// cleanUp removes what a failed start has made, even if the caller's time is over: the caller does
-// not know of it. LXD may still be making the container, and refuses to delete it meanwhile; what
-// can't be removed is listed.
+// died is the error of a container that has ended as soon as it was started.
+func died(i api.Instance) error {
+	text := fmt.Sprintf("container %s started and ended at once", i.Name)
+	if limit := i.ExpandedConfig["limits.memory"]; limit != "" {
+		text += ", with " + limit + " of memory"
+	}
+	return entity.WithHint(errors.New(text), "See why on the LXD host: lxc info --show-log %s", i.Name)
+}
+
+// cleanUp removes what a failed start has made. It takes little time, because the caller must learn first
+// why the start has failed; what can't be removed is listed. If the caller's time is over, it takes more:
+// LXD may still be making the container, and refuses to delete it meanwhile.
 func (c *Cloud) cleanUp(ctx context.Context, name string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	over, bound := ctx.Err() != nil, promptTime
+	if over {
+		bound = cleanupTime
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	defer cancel()
 	again := time.NewTicker(addressPause)
 	defer again.Stop()
@@ -256,7 +283,7 @@ func (c *Cloud) cleanUp(ctx context.Context, name string) {
 			return
 		}
 		var r *refusal
-		if errors.As(err, &r) {
+		if over && errors.As(err, &r) {
 			select {
 			case <-again.C:
 				continue

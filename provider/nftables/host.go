@@ -1,7 +1,6 @@
 package nftables
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"juju/provider"
+	"juju/provider/process"
 	"juju/state/entity"
 )
 
@@ -146,19 +146,19 @@ func (h *Host) SetIngress(ctx context.Context, rules provider.Ingress) error {
 	return err
 }
 
+// maxTables is how much nft may print, in bytes: the host's tables can be large.
+const maxTables = 64 << 20
+
 // nft runs the command with an input. The error has the first line of what the command says.
 func (h *Host) nft(ctx context.Context, input string, args ...string) ([]byte, error) {
-	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, "nft", args...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &said
-	err := cmd.Run()
+	out, said, err := process.Program{Path: "nft", Args: args, Env: append(os.Environ(), "LC_ALL=C"),
+		Stdin: strings.NewReader(input), Max: maxTables}.Output(ctx)
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && said.Len() > 0 {
-		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+	if errors.As(err, &exit) && len(said) > 0 {
+		line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
 		err = fmt.Errorf("nft: %s", line)
 	} else if err != nil {
 		err = fmt.Errorf("nft: %w", err)
 	}
-	return out.Bytes(), err
+	return out, err
 }

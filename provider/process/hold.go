@@ -37,6 +37,7 @@ var ErrNotHeld = errors.New("no process runs there")
 // Held is a directory that this process holds. It is released when the process ends, in
 // whatever way, and not when the Held becomes unreachable.
 type Held struct {
+	dir string
 	// Descriptors, not files, because the garbage collector closes files. -1 for none.
 	lock, fifo int
 	ready      *os.File // where Start waits for this process; nil if it doesn't
@@ -58,7 +59,7 @@ func Hold(dir string) (*Held, error) {
 // HoldStarting is Hold for a process that is not ready: the Start that waits for it goes on
 // waiting until Ready.
 func HoldStarting(dir string) (*Held, error) {
-	h := &Held{lock: -1, fifo: -1, ready: takeReady()}
+	h := &Held{dir: dir, lock: -1, fifo: -1, ready: takeReady()}
 	if err := h.hold(dir); err != nil {
 		h.Close()
 		return nil, fmt.Errorf("cannot hold %s: %w", dir, err)
@@ -77,6 +78,35 @@ func (h *Held) Ready() {
 	h.ready = nil
 }
 
+// ErrRemoved is wrapped by AwaitRemoval's error when the directory is gone.
+var ErrRemoved = errors.New("its directory was removed")
+
+// removedLook is how often AwaitRemoval looks. A watch of the kernel's would cost each process one of the few that a
+// user has.
+const removedLook = 2 * time.Second
+
+// AwaitRemoval returns when the directory that this process holds is gone, or another is in its place: then no one can
+// find this process any more, and it must end. The error wraps ErrRemoved. If ctx is done before, it is ctx's cause.
+func (h *Held) AwaitRemoval(ctx context.Context) error {
+	look := time.NewTicker(removedLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+		}
+		var mine, there unix.Stat_t
+		if err := unix.Fstat(h.lock, &mine); err != nil {
+			return err
+		}
+		err := unix.Stat(filepath.Join(h.dir, lockName), &there)
+		if errors.Is(err, unix.ENOENT) || err == nil && (mine.Dev != there.Dev || mine.Ino != there.Ino) {
+			return fmt.Errorf("%w: %s", ErrRemoved, h.dir)
+		}
+	}
+}
+
 // Close releases the directory. Only a process that continues without it calls Close. Any other
 // just ends, so that no process takes its place before that.
 func (h *Held) Close() {
@@ -89,7 +119,7 @@ func (h *Held) Close() {
 	if h.lock >= 0 {
 		unlock(os.NewFile(uintptr(h.lock), lockName))
 	}
-	*h = Held{lock: -1, fifo: -1}
+	*h = Held{dir: h.dir, lock: -1, fifo: -1}
 }
 
 func (h *Held) hold(dir string) error {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -172,5 +173,42 @@ func TestAliveWithoutPermission(t *testing.T) {
 	}
 	if _, err := Alive(s.dir); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got error %v, want an error", err)
+	}
+}
+
+// A process whose directory is gone learns of it, also if another directory is in its place.
+func TestRemovalOfAHeldDirectory(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "agent")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		held, err := Hold(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			if err := held.AwaitRemoval(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("while it is there: %v", err)
+			}
+			cancel()
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			if again {
+				if err := os.Mkdir(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, lockName), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			began := time.Now()
+			if err := held.AwaitRemoval(t.Context()); !errors.Is(err, ErrRemoved) || time.Since(began) > removedLook {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+		})
 	}
 }

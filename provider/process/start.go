@@ -117,8 +117,12 @@ func start(ctx context.Context, spec Spec) error {
 	// as this process lives.
 	giveUp := func() { ready.SetReadDeadline(time.Unix(1, 0)) }
 	ended := make(chan error, 1)
+	how := make(chan *os.ProcessState, 1)
+	children.Store(spec.Dir, how)
 	go func() {
-		ended <- cmd.Wait()
+		err := cmd.Wait()
+		how <- cmd.ProcessState
+		ended <- err
 		giveUp() // the child's children may still have the pipe
 	}()
 

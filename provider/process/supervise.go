@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"syscall"
 	"time"
 
 	"github.com/juju/loggo"
+
+	"juju/provider/process/cgroup"
 )
 
 var logger = loggo.GetLogger("juju.provider.process")
@@ -22,6 +25,7 @@ func Supervise(ctx context.Context, spec Spec) error {
 	full := false
 	for {
 		began := time.Now()
+		kills := cgroup.Kills(os.DirFS("/"))
 		started, err := Start(ctx, spec)
 		switch {
 		case ctx.Err() != nil:
@@ -52,6 +56,7 @@ func Supervise(ctx context.Context, spec Spec) error {
 				}
 				logger.Errorf("cannot watch %s: %v", spec.Dir, err)
 			}
+			noteKill(spec.Dir, killed(spec.Dir), cgroup.Kills(os.DirFS("/")) > kills)
 		}
 		if _, ended := Ended(spec.Dir); ended {
 			return nil

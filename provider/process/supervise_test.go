@@ -15,10 +15,13 @@ import (
 func TestSuperviseRestartsAKilledProcess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	s.start("hold") // as the keeper does
+	first := s.hear("ready")
 	stop := s.supervise("hold")
+	s.kill(first)
 	const kills = 5
 	var id Identity
-	for range kills {
+	for range kills - 1 {
 		id = s.hear("ready")
 		s.kill(id)
 	}
@@ -31,6 +34,17 @@ func TestSuperviseRestartsAKilledProcess(t *testing.T) {
 	}
 	if n := s.onlyOne(); n != kills+1 {
 		t.Errorf("%d processes ran, want %d", n, kills+1)
+	}
+	if how, ago := Killed(s.dir); !strings.HasPrefix(how, "it was killed (SIGKILL) at ") || ago > time.Minute {
+		t.Errorf("the last one ended thus: %q, %v ago", how, ago)
+	}
+	noteKill(s.dir, true, true)
+	if how, _ := Killed(s.dir); !strings.HasPrefix(how, "the kernel killed it at ") || !strings.Contains(how, "memory was used up") {
+		t.Errorf("out of memory: %q", how)
+	}
+	noteKill(s.dir, false, true)
+	if how, _ := Killed(s.dir); how != "" {
+		t.Errorf("one that has ended by itself: %q", how)
 	}
 }
 

@@ -213,16 +213,33 @@ func testStorage(t *testing.T, w *world) {
 			t.Errorf("pool %s: made again, it is %+v (%v), want %+v", pool, again, err, f)
 		}
 		at := provider.AttachmentParams{Filesystem: f.ID, Instance: inst.ID, Mount: fmt.Sprint("/srv/", i)}
+		attached := func(at provider.AttachmentParams, want bool) {
+			t.Helper()
+			if got, err := w.a.IsFilesystemAttached(w.ctx, at); got != want || err != nil {
+				t.Errorf("pool %s: attached at %s: %v (%v), want %v", pool, at.Mount, got, err, want)
+			}
+		}
+		attached(at, false)
 		for range 2 {
 			location, err := w.a.AttachFilesystem(w.ctx, at)
 			if err != nil || path.Base(location) != fmt.Sprint(i) {
 				t.Errorf("pool %s: attached at %q (%v)", pool, location, err)
 			}
 		}
+		attached(at, true)
+		elsewhere := at
+		elsewhere.Mount = "/srv/elsewhere"
+		attached(elsewhere, false)
 		for range 2 {
 			if err := w.a.DetachFilesystem(w.ctx, at); err != nil {
 				t.Error(err)
 			}
+		}
+		attached(at, false)
+		lost := at
+		lost.Instance = "lost"
+		if _, err := w.a.IsFilesystemAttached(w.ctx, lost); !errors.Is(err, entity.NotProvisioned) {
+			t.Errorf("pool %s: on an instance that is not there: error %v", pool, err)
 		}
 		for range 2 {
 			if err := w.a.DestroyFilesystem(w.ctx, f.ID); err != nil {

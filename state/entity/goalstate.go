@@ -7,7 +7,7 @@ import "time"
 type GoalState struct {
 	Units map[string]GoalStatus `json:"units"`
 	// Relations has, by the unit's own endpoint, the services at the other ends and their units.
-	// A service's status is that of the relation.
+	// A service's status is that of the relation. Peer relations have no entry.
 	Relations map[string]map[string]GoalStatus `json:"relations"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Hardware is what a machine has; a zero field is unknown.
@@ -77,7 +78,9 @@ func (h Hardware) Check() error {
 		if err := LimitAddress.CheckText(text); err != nil {
 			return err
 		}
-		if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		if strings.ContainsFunc(text, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:/+-", r)
+		}) {
 			return Errorf(Invalid, "hardware: %q is no name", text)
 		}
 	}

@@ -42,6 +42,8 @@ var (
 
 	LimitUnitStorage = Limit{"storage instances of a unit", 100, "instances"}
 
+	LimitPending = Limit{"pending resources of a model", 200, "uploads"}
+
 	LimitAddress    = Limit{"address", 255, "bytes"}
 	LimitAddresses  = Limit{"addresses of a machine", 256, "addresses"}
 	LimitInstanceID = Limit{"instance id", 255, "bytes"}
@@ -61,7 +63,7 @@ var (
 var Limits = []Limit{
 	LimitName, LimitFile, LimitList, LimitDepth, LimitStatusWord, LimitStatusMessage, LimitStatusData, LimitStatusDepth,
 	LimitSettingsKey, LimitRelationSettings, LimitCharmState, LimitServiceSettings, LimitUnitPorts,
-	LimitMachinePorts, LimitUnitStorage,
+	LimitMachinePorts, LimitUnitStorage, LimitPending,
 	LimitAddress, LimitAddresses, LimitInstanceID, LimitNonce, LimitBoot, LimitConstraints, LimitAnnotations,
 	LimitTaskParams, LimitTaskResults, LimitTaskMessage, LimitTaskMessages,
 }

@@ -73,9 +73,21 @@ func TestLimitsNameThemselves(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, address := range []string{"", "a b", "a\nb", "http://x", strings.Repeat("a", 300), "-"} {
+	for _, address := range []string{"", "a b", "a\nb", "http://x", strings.Repeat("a", 300), "-",
+		"fe80::1%a\nhost ssh-rsa AAAA", "fe80::1%\x1b[2J", "fe80::1%$(reboot)", "fe80::1%a b", "fe80::1%`x`", "fe80::1%ä",
+		"fe80::1%averylonginterface"} {
 		if CheckAddresses([]string{address}) == nil {
 			t.Errorf("%q is an address", address)
+		}
+	}
+	for _, h := range []Hardware{{Arch: "amd64", Zone: "eu-west-1a"}, {Zone: "rack/2"}, {}} {
+		if err := h.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, text := range []string{"$(reboot)", "a\u202eb", "a;b", "`x`", "a b"} {
+		if (Hardware{Zone: text}).Check() == nil || (Hardware{Arch: text}).Check() == nil {
+			t.Errorf("%q is a name in hardware", text)
 		}
 	}
 }

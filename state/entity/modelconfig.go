@@ -137,7 +137,7 @@ var ModelSettings = []ModelSetting{
 	},
 	{
 		Key: ConfigUpdateStatus, Type: "duration", Default: "5m",
-		Doc: "how often a unit that has nothing else to do runs the hook update-status, give or take a fifth; from 1m to 60m",
+		Doc: "how often a unit runs the hook update-status, give or take a fifth; from 1m to 60m",
 	},
 }
 

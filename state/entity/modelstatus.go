@@ -52,6 +52,7 @@ type MachineStatus struct {
 	SSH            string          `json:"ssh,omitempty"`     // of a manual machine: USER@HOST[:PORT], as its host was added
 	Containers     []MachineStatus `json:"containers,omitempty"`
 	AgentVersion   string          `json:"agent-version,omitempty"` // as its agent last reported
+	AgentCommit    string          `json:"agent-commit,omitempty"`  // likewise
 }
 
 // A ServiceStatus is one service with its units. The units of a subordinate service are under
@@ -89,6 +90,7 @@ type UnitStatus struct {
 	OpenedPorts     []PortRange  `json:"opened-ports,omitempty"` // in the order of ComparePorts
 	WorkloadVersion string       `json:"workload-version,omitempty"`
 	AgentVersion    string       `json:"agent-version,omitempty"` // as its agent last reported
+	AgentCommit     string       `json:"agent-commit,omitempty"`  // likewise
 	Subordinates    []UnitStatus `json:"subordinates,omitempty"`
 }
 

@@ -19,7 +19,7 @@ var (
 )
 
 // IsValidService reports whether name can be a service's.
-func IsValidService(name string) bool { return serviceName.MatchString(name) }
+func IsValidService(name string) bool { return isShort(name) && serviceName.MatchString(name) }
 
 // IsValidUnit reports whether name has the form "service/number".
 func IsValidUnit(name string) bool { return unitName.MatchString(name) }
@@ -28,10 +28,16 @@ func IsValidUnit(name string) bool { return unitName.MatchString(name) }
 func IsValidMachine(id string) bool { return machineID.MatchString(id) }
 
 // IsValidUser reports whether name can be a user's.
-func IsValidUser(name string) bool { return userName.MatchString(name) }
+func IsValidUser(name string) bool { return isShort(name) && userName.MatchString(name) }
 
 // IsValidModel reports whether name can be a model's.
-func IsValidModel(name string) bool { return modelName.MatchString(name) }
+func IsValidModel(name string) bool { return isShort(name) && modelName.MatchString(name) }
+
+// MaxName bounds the names of services, models, users, controllers, storage pools and stores, in bytes: with what is
+// added to them, such as the number of a unit, they are names of files.
+const MaxName = 200
+
+func isShort(name string) bool { return len(name) <= MaxName }
 
 // IsValidUUID reports whether s is a UUID in lower case.
 func IsValidUUID(s string) bool { return uuid.MatchString(s) }
@@ -82,7 +88,7 @@ func InvalidService(name string) error {
 }
 
 // ServiceNames describes the names of services.
-const ServiceNames = "A service name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part between hyphens: web, web-db2"
+const ServiceNames = "A service name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part between hyphens, and 200 characters at most: web, web-db2"
 
 // InvalidUnit refuses the name of a unit.
 func InvalidUnit(name string) error {
@@ -96,14 +102,14 @@ func InvalidMachine(id string) error {
 
 // InvalidUser refuses the name of a user.
 func InvalidUser(name string) error {
-	return WithHint(Errorf(Invalid, "invalid user name %q", name), "A user name has letters and digits, and between them dots, plus signs and hyphens: bob, bob.smith")
+	return WithHint(Errorf(Invalid, "invalid user name %q", name), "A user name has letters and digits, and between them dots, plus signs and hyphens, 200 characters at most: bob, bob.smith")
 }
 
 // InvalidModel refuses the name of a model. Juju's words say all of it except for the first
 // character.
 func InvalidModel(name string) error {
 	return WithHint(Errorf(Invalid, "%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", name),
-		"The first is a letter or a digit: staging, eu-1")
+		"The first is a letter or a digit, and 200 are the most: staging, eu-1")
 }
 
 // InvalidEndpoint refuses the endpoint of a relation.

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,6 +14,21 @@ type Programs struct {
 	// SHA256 is the hash, in hex, of the archive that they come in; "" if they were not taken from
 	// one, or of a controller that has none to hand out. An agent may report only the first 16 digits.
 	SHA256 string `json:"sha256,omitempty"`
+	// Commit is the commit of git that they were built from; "" if that is not known. Only people need it.
+	Commit string `json:"commit,omitempty"`
+}
+
+// Build names the build for people: "0.1.0 (0123456789ab)".
+func (p Programs) Build() string {
+	if p.Commit == "" {
+		return p.Version
+	}
+	return fmt.Sprintf("%s (%s)", p.Version, p.Commit)
+}
+
+// Same reports whether these are the same version of the same archive.
+func (p Programs) Same(other Programs) bool {
+	return p.Version == other.Version && p.SHA256 == other.SHA256
 }
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)

@@ -59,6 +59,8 @@ const (
 	StatusStarted    StatusWord = "started"
 	StatusStopped    StatusWord = "stopped"
 	StatusDown       StatusWord = "down"
+	// StatusMissing is that of an instance which the cloud does not list any more.
+	StatusMissing StatusWord = "missing"
 )
 
 // The words for a model.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // StorageConstraints say which storage a unit gets for one of its charm's stores.
@@ -38,13 +39,13 @@ var (
 )
 
 // IsValidStore reports whether name can be that of a charm's store.
-func IsValidStore(name string) bool { return storeName.MatchString(name) }
+func IsValidStore(name string) bool { return isShort(name) && storeName.MatchString(name) }
 
 // IsValidStorage reports whether id has the form "data/0".
 func IsValidStorage(id string) bool { return storageID.MatchString(id) }
 
 // IsValidPool reports whether name can be a storage pool's.
-func IsValidPool(name string) bool { return poolName.MatchString(name) }
+func IsValidPool(name string) bool { return isShort(name) && poolName.MatchString(name) }
 
 // StoreOf returns the name of the charm's store that a storage instance is for: "data" of
 // "data/0".
@@ -233,13 +234,30 @@ type AttachmentWork struct {
 	Life     Life   `json:"life"`
 	Mount    string `json:"mount"`              // where the charm wants it
 	Location string `json:"location,omitempty"` // where it is; "" until it is there
-	InUse    string `json:"in-use,omitempty"`   // the storage that is there already
+	InUse    string `json:"in-use,omitempty"`   // the storage that is there already, or in it
+	// After is storage that must be attached first, because this lies in it; or, to detach this, storage
+	// in it that must be detached first.
+	After string `json:"after,omitempty"`
+}
+
+// An Attached is storage that is recorded as attached to a unit.
+type Attached struct {
+	Storage    string
+	Unit       string
+	Machine    string
+	Instance   string // of the machine
+	Filesystem string
+	Mount      string    // where the charm wants it
+	Location   string    // where it is
+	Born       time.Time // of the attachment: tells it from an earlier one
 }
 
 // A Filesystem is what a cloud has made for a storage instance.
 type Filesystem struct {
 	ID   string `json:"id"`
 	Size uint64 `json:"size"` // MiB
+	// Instance is the instance on whose disk it is; "" if it outlives instances.
+	Instance string `json:"instance,omitempty"`
 }
 
 // Check returns an Invalid error for a filesystem that can't be recorded.

@@ -8,6 +8,9 @@ import (
 
 var hostName = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*\.?$`)
 
+// zoneName is what the zone of an IPv6 address, the name of an interface, may be. Go takes any text.
+var zoneName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,15}$`)
+
 // CheckAddresses returns an Invalid error unless each address is an IP address or a host name.
 func CheckAddresses(addresses []string) error {
 	if err := LimitAddresses.Check(len(addresses)); err != nil {
@@ -17,7 +20,8 @@ func CheckAddresses(addresses []string) error {
 		if err := LimitAddress.CheckText(a); err != nil {
 			return err
 		}
-		if _, err := netip.ParseAddr(a); err != nil && !hostName.MatchString(a) {
+		ip, err := netip.ParseAddr(a)
+		if err != nil && !hostName.MatchString(a) || ip.Zone() != "" && !zoneName.MatchString(ip.Zone()) {
 			return Errorf(Invalid, "%q is neither an IP address nor the name of a host", a)
 		}
 	}

@@ -68,8 +68,8 @@ func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barr
 	}
 }
 
-// awaitFor bounds one wait of the cursor, and so how long a tail outlives its context: a mgo
-// session can't be closed while a call uses it.
+// awaitFor bounds one wait of the cursor. A mgo session can't be closed while a call uses it, so a
+// tail outlives its context until the server sees that the cursor is killed, at most by awaitFor.
 const awaitFor = time.Second
 
 func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) error {
@@ -82,19 +82,21 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 		return fmt.Errorf("cannot count the log: %w", err)
 	}
 	iter := log.Find(nil).Skip(max(0, n-1)).Tail(awaitFor)
-	defer iter.Close() // its errors were handled
 	var entries queue
 	ctx, cancel := context.WithCancel(ctx)
-	var published sync.WaitGroup
-	published.Add(1)
-	go func() {
-		defer published.Done()
+	var group sync.WaitGroup
+	group.Go(func() {
 		defer cancel() // unpublished changes are read again
 		entries.publish(ctx, barrier, hub)
-	}()
+	})
+	group.Go(func() {
+		<-ctx.Done()
+		iter.Close() // ends its wait
+	})
 	defer func() {
 		cancel()
-		published.Wait()
+		group.Wait()
+		iter.Close() // a cursor that has come since; its errors were handled
 	}()
 	for first := true; ; first = false {
 		var entry bson.D
@@ -107,14 +109,14 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 				return ctx.Err()
 			}
 		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := iter.Err(); err != nil {
 			return fmt.Errorf("cannot follow the log: %w", err)
 		}
 		if !iter.Timeout() {
 			return fmt.Errorf("the cursor is dead")
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
 		}
 		if first {
 			// The log has lost entries since they were counted: the cursor is beyond its end and

@@ -91,6 +91,32 @@ func TestATailEndsThoughEntriesKeepComing(t *testing.T) {
 	}
 }
 
+// A tail that waits for an entry, for a second at a time, ends as soon as it is told to.
+func TestAWaitingTailEndsAtOnce(t *testing.T) {
+	db := aLog(t)
+	shortest := patience
+	for range 3 { // a loaded machine may hold up some
+		hub := watcher.NewHub(nil)
+		sub := hub.Subscribe(watcher.Collection("c"))
+		defer sub.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			watcher.Tail(ctx, db.Tail, func(context.Context) error { return nil }, hub)
+		}()
+		wait(t, sub.Wake(), "event")
+		began := time.Now()
+		cancel()
+		wait(t, ended, "end of the tail")
+		shortest = min(shortest, time.Since(began))
+	}
+	if shortest > time.Second/2 {
+		t.Errorf("a tail has ended after %v", shortest)
+	}
+}
+
 func openCursors(t *testing.T, db *mongo.Database) int64 {
 	t.Helper()
 	var status struct {

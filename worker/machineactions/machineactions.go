@@ -22,6 +22,8 @@ type Config struct {
 	API     API
 	Machine entity.Tag
 	Hooks   hooks.RunnerParams // where commands run
+	// Turn is filled while a command runs. None begins while another has filled it.
+	Turn chan struct{}
 	// Context returns what the environment of all commands has in common now.
 	Context func() hooks.ContextParams
 }
@@ -30,7 +32,7 @@ type Config struct {
 const recordName = "command.json"
 
 // New returns the worker of one machine. When it is told to end it lets a running command finish,
-// for as long as Hooks.StopTimeout says.
+// however long that takes.
 func New(config Config) worker.Func {
 	return func(ctx context.Context) error {
 		if err := os.MkdirAll(config.Hooks.RunDir, 0o700); err != nil {
@@ -65,7 +67,14 @@ func (r *running) loop(ctx context.Context) (err error) {
 	if err := r.recover(ctx); err != nil {
 		return err
 	}
-	if r.events, err = r.API.WatchTasks(ctx, r.Machine); err != nil {
+	// A command that goes on while the agent is told to stop can be cancelled too. To begin the watch may wait for
+	// the controller, which an agent that stops does not.
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	begun := context.AfterFunc(ctx, end)
+	r.events, err = r.API.WatchTasks(watching, r.Machine)
+	begun()
+	if err != nil {
 		return err
 	}
 	for {
@@ -146,13 +155,18 @@ func (r *running) task(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	during, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	during, abort := hooks.WithAbort(ctx)
+	defer abort()
 	var outcome entity.TaskOutcome
 	done := make(chan error, 1)
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	go func() {
+		defer end()
 		hctx, failed, err := r.run(during, task)
 		switch {
+		case entity.IsDiskFull(err):
+			outcome, err = entity.TaskOutcome{Status: entity.TaskFailed, Message: err.Error()}, nil
 		case errors.Is(err, hooks.ErrAbort): // while it waited for hooks
 			outcome, err = entity.TaskOutcome{Status: entity.TaskAborted, Message: "aborted"}, nil
 		case err == nil:
@@ -160,11 +174,13 @@ func (r *running) task(ctx context.Context, id string) error {
 		}
 		done <- err
 	}()
-	if err := r.await(during, id, done, func() { cancel(hooks.ErrAbort) }); err != nil {
+	if err := r.await(watching, id, done, abort); err != nil {
 		return err
 	}
 	// From here on the task has ended, even if the agent is told to end now.
-	if err := r.record.write(record{Task: id, Outcome: &outcome}); err != nil {
+	if err := r.record.write(record{Task: id, Outcome: &outcome}); entity.IsDiskFull(err) {
+		logger.Warningf("%v", err) // only an agent that is killed before it has told the controller needs it
+	} else if err != nil {
 		return err
 	}
 	ctx, cancelFinish := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
@@ -175,7 +191,7 @@ func (r *running) task(ctx context.Context, id string) error {
 	return r.record.clear()
 }
 
-// await waits for the end of a task, and aborts it when a user cancels it.
+// await waits for the end of a task, and aborts it when a user cancels it. ctx ends with the task.
 func (r *running) await(ctx context.Context, id string, done <-chan error, abort func()) error {
 	events := r.events
 	for {
@@ -184,7 +200,11 @@ func (r *running) await(ctx context.Context, id string, done <-chan error, abort
 			return err
 		case _, ok := <-events:
 			if !ok {
-				events = nil // the loop will find out too
+				// The loop finds out too, and begins anew. Until then the watch goes on without it.
+				var err error
+				if events, err = r.API.WatchTasks(ctx, r.Machine); err != nil {
+					events = nil
+				}
 				continue
 			}
 			refs, err := r.API.Tasks(ctx, r.Machine)
@@ -199,9 +219,9 @@ func (r *running) await(ctx context.Context, id string, done <-chan error, abort
 
 // command runs a command of a user of the machine. An error concerns the worker.
 func (r *running) command(ctx context.Context, c *hooks.Command) error {
-	during, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(c.Context, func() { cancel(hooks.ErrAbort) })()
+	during, abort := hooks.WithAbort(ctx)
+	defer abort()
+	defer context.AfterFunc(c.Context, abort)()
 	_, failed, err := r.run(during, c.Task())
 	if errors.Is(err, hooks.ErrAbort) { // while it waited for hooks
 		c.Err = err
@@ -215,6 +235,12 @@ func (r *running) command(ctx context.Context, c *hooks.Command) error {
 
 // run runs a task or command. failed says how it has failed; err, that it has not run.
 func (r *running) run(ctx context.Context, task *hooks.Task) (*hooks.Context, *hooks.FailedError, error) {
+	select {
+	case r.Turn <- struct{}{}:
+		defer func() { <-r.Turn }()
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
 	params := r.Context()
 	params.Task = task
 	hctx := hooks.NewMachineContext(r.Machine.ID, params)

@@ -125,11 +125,11 @@ func (c *controller) FinishTask(_ context.Context, tag entity.Tag, id string, ou
 
 // start starts the worker on a machine whose files are in root; stop ends it.
 func start(t *testing.T, c *controller, root string) (stop func()) {
-	work := New(Config{API: c, Machine: entity.MachineTag("3"),
+	work := New(Config{API: c, Machine: entity.MachineTag("3"), Turn: make(chan struct{}, 1),
 		Hooks: hooks.RunnerParams{CharmDir: root, ToolsDir: filepath.Join(root, "tools"),
 			RunDir: filepath.Join(root, "agents", "machine-3", "run"), LauncherPath: hookTool,
-			LockPath: filepath.Join(root, "lock"), StopTimeout: 50 * time.Millisecond,
-			Log: func(string, loggo.Level, string) {}},
+			LockPath: filepath.Join(root, "lock"),
+			Log:      func(string, loggo.Level, string) {}},
 		Context: func() hooks.ContextParams {
 			return hooks.ContextParams{ModelName: "prod", Settings: map[string]string{"http-proxy": "http://proxy"}}
 		},
@@ -170,8 +170,8 @@ func TestCommandsOfUsers(t *testing.T) {
 	c.await("4", entity.TaskCompleted)
 }
 
-// A command that is cut short is ended and does not run again, whether the agent was told to stop or
-// was killed. What has ended counts as it has ended.
+// An agent that is told to stop waits for the command, which a user can still cancel. A command whose agent was killed
+// is ended and does not run again. What has ended counts as it has ended.
 func TestCommandsThatAreInterrupted(t *testing.T) {
 	c, root := newController(t), t.TempDir()
 	stop := start(t, c, root)
@@ -189,9 +189,14 @@ func TestCommandsThatAreInterrupted(t *testing.T) {
 	if _, err := begun.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	stop()
-	if task := c.await("2", entity.TaskFailed); task.Message != "the agent was stopped before it was over" ||
-		string(task.Results) != `{"stdout":"half\n"}` {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	c.change(func() { c.task("2").Status = entity.TaskAborting })
+	<-stopped
+	if task := c.await("2", entity.TaskAborted); string(task.Results) != `{"stdout":"half\n"}` {
 		t.Errorf("%q, %s", task.Message, task.Results)
 	}
 
@@ -257,3 +262,29 @@ func TestTheEndOfTheWatch(t *testing.T) {
 type ended struct{ *controller }
 
 func (e ended) WatchTasks(context.Context, entity.Tag) (<-chan struct{}, error) { return e.watch, nil }
+
+// An agent that stops does not wait for a controller that is away.
+func TestNoWatchBegins(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := make(chan struct{})
+	r := running{Config: Config{API: away{newController(t), asked}}, record: recordFile(filepath.Join(t.TempDir(), recordName))}
+	done := make(chan error, 1)
+	go func() { done <- r.loop(ctx) }()
+	<-asked
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// away waits for the controller when a watch is to begin.
+type away struct {
+	*controller
+	asked chan<- struct{}
+}
+
+func (a away) WatchTasks(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
+	a.asked <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}

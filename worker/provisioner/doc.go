@@ -24,7 +24,7 @@
 // It records their addresses, hardware and status, stops those that belong to no machine, deletes
 // leftovers whose instance is gone, and starts a new instance for a machine whose instance is missing from
 // two lists in a row. While a machine has no address, or it or its instance has not started, the next list
-// comes after a second, later after a minute; after an error, up to 15 minutes later. A
+// comes after a second, later after a minute; after an error after half a minute, later after up to 15 minutes. A
 // provisioner keeps no state of its own: a new one finds unfinished work among the cloud's
 // instances.
 package provisioner

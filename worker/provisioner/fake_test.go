@@ -19,6 +19,7 @@ type fakeModel struct {
 	events    chan []string
 	passwords map[string]int
 	messages  map[string]string
+	said      []string         // by machines, in turn
 	faults    map[string]error // by method; each occurs once
 	units     map[string]int   // on machines
 	group     map[string][]string
@@ -192,6 +193,7 @@ func (m *fakeModel) SetMachineStatus(_ context.Context, tag entity.Tag, status e
 	return m.change("SetMachineStatus", tag, func(machine *entity.MachineInfo) error {
 		machine.Status = status.Status
 		m.messages[tag.ID] = status.Message
+		m.said = append(m.said, status.Message)
 		return nil
 	})
 }

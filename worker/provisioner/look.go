@@ -2,10 +2,13 @@ package provisioner
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/worker"
 )
 
 // longestWait bounds the time between two looks while the cloud does not answer.
@@ -53,10 +56,11 @@ type looked struct {
 	next     time.Duration // until the next look
 }
 
-// missing is an instance that the cloud did not list, and since when.
+// missing is an instance that the cloud did not list, since when, and whether that is recorded.
 type missing struct {
 	entity.Instance
-	since time.Time
+	since    time.Time
+	recorded bool
 }
 
 // firstLook begins the looks. It returns the machines that have an instance in the cloud but
@@ -87,10 +91,8 @@ func (p *provisioner) lookNow(ctx context.Context) {
 	go func() {
 		v, err := p.view(ctx)
 		if err != nil {
-			p.wait = min(max(2*p.wait, p.Look), longestWait)
-			if ctx.Err() == nil {
-				logger.Errorf("cannot look at what the cloud has; again in %v: %v", p.wait, err)
-			}
+			p.wait = min(max(2*p.wait, p.Retry), longestWait)
+			p.failed(ctx, fmt.Errorf("cannot look at what the cloud has: %w", err), p.wait)
 			p.looked <- looked{next: p.wait}
 			return
 		}
@@ -102,10 +104,12 @@ func (p *provisioner) lookNow(ctx context.Context) {
 // look records what the cloud reports of the instances, stops stray ones, deletes leftovers that are gone,
 // and clears the instances of machines that have lost them. What fails is left to the next look.
 func (p *provisioner) look(ctx context.Context, v view) looked {
+	result := looked{next: p.Look}
+	var errs []error
 	there := map[string]bool{}
 	leftovers, err := p.leftovers(ctx) // includes those of machines that were removed while the cloud answered
-	if err != nil && ctx.Err() == nil {
-		logger.Errorf("cannot read the leftovers: %v", err)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("cannot read the leftovers: %w", err))
 	}
 	for _, in := range v.instances {
 		there[in.ID] = true
@@ -114,13 +118,14 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 		}
 		logger.Infof("stopping stray instance %s of machine %s", in.ID, in.MachineID)
 		if err := p.stop(ctx, in.ID); err != nil {
-			logger.Errorf("cannot stop stray instance %s; trying again in %v: %v", in.ID, p.Look, err)
+			errs = append(errs, fmt.Errorf("cannot stop stray instance %s: %w", in.ID, err))
 			continue
 		}
 		there[in.ID] = false
 	}
-	p.forget(ctx, v.leftovers, there)
-	result := looked{next: p.Look}
+	if err := p.forget(ctx, v.leftovers, there); err != nil {
+		errs = append(errs, fmt.Errorf("cannot forget what destructions have left: %w", err))
+	}
 	missed := map[string]missing{}
 	for id, m := range v.machines {
 		switch {
@@ -139,15 +144,30 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 	if poll := p.observe(ctx, v); poll > 0 {
 		result.next = min(result.next, poll)
 	}
+	p.failed(ctx, errors.Join(errs...), result.next)
 	return result
 }
 
+// failed reports what has failed in a look, if anything has, and when the next one is.
+func (p *provisioner) failed(ctx context.Context, err error, next time.Duration) {
+	if err != nil && ctx.Err() == nil {
+		logger.Errorf("%v; again in %v", err, next)
+	}
+	worker.Report(ctx, err)
+}
+
 // lost clears the machine's instance if it has been missing long enough, and reports whether it
-// did. Otherwise it notes the instance as missing.
+// did. Otherwise it notes the instance as missing, and records that.
 func (p *provisioner) lost(ctx context.Context, m entity.MachineInfo, missed map[string]missing) bool {
-	in := missing{entity.Instance{ID: m.InstanceID, Nonce: m.Nonce}, time.Now()}
+	in := missing{Instance: entity.Instance{ID: m.InstanceID, Nonce: m.Nonce}, since: time.Now()}
 	if before, ok := p.missed[m.ID]; ok && before.ID == in.ID && before.Nonce == in.Nonce {
-		in.since = before.since
+		in.since, in.recorded = before.since, before.recorded
+	}
+	if !in.recorded {
+		err := p.API.Observe(ctx, entity.MachineTag(m.ID), in.Instance, string(entity.StatusMissing))
+		if in.recorded = err == nil; err != nil && ctx.Err() == nil {
+			logger.Errorf("cannot record that the instance of machine %s is missing: %v", m.ID, err)
+		}
 	}
 	missed[m.ID] = in
 	if time.Since(in.since) < p.Sure {
@@ -197,16 +217,16 @@ func (p *provisioner) leftovers(ctx context.Context) (map[string]bool, error) {
 }
 
 // forget deletes the leftovers whose instances the cloud no longer has.
-func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bool) {
+func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bool) error {
 	for id := range leftovers {
 		if there[id] {
 			continue
 		}
-		if err := p.API.DropLeftovers(ctx, id); err != nil && ctx.Err() == nil {
-			logger.Errorf("cannot forget what destructions have left: %v", err)
-			return
+		if err := p.API.DropLeftovers(ctx, id); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // stop stops instances, within a time limit.

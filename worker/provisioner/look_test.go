@@ -12,6 +12,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/worker"
 )
 
 // after lets time pass, and lets everything that follows happen.
@@ -142,6 +143,47 @@ func TestAMachineRemovedWhileItsInstanceIsStopped(t *testing.T) {
 			t.Errorf("left is %q: the stop was not tried again when the machine went", cloud.ids())
 		}
 	})
+}
+
+// What fails in a look counts as a failure of the worker, which explain names, until a look succeeds.
+func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
+	for what, fail := range map[string]func(*fakeCloud, error){
+		"cannot look at what the cloud has: away": func(c *fakeCloud, err error) { c.refuse(err) },
+		"cannot stop stray instance i-7: away": func(c *fakeCloud, err error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.onStop = nil; err != nil {
+				c.onStop = func(string) error { return err }
+				c.instances = []provider.Instance{{ID: "i-7", MachineID: "7"}}
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model, cloud, failures := newModel(), &fakeCloud{}, worker.NewFailures()
+				ctx, cancel := context.WithCancel(worker.WithFailures(t.Context(), failures))
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					worker.Run(ctx, time.Second, map[string]worker.Func{"provisioner": New(Config{API: model, Environ: cloud})})
+				}()
+				model.first()
+				after(time.Minute)
+				fail(cloud, errors.New("away"))
+				after(5 * time.Minute)
+				if got := failures.List(); len(got) != 1 || got[0].Worker != "provisioner" || got[0].Error != what {
+					t.Errorf("it tells of %v", got)
+				}
+				fail(cloud, nil)
+				after(20 * time.Minute)
+				if got := failures.List(); len(got) != 0 {
+					t.Errorf("when all is well it tells of %v", got)
+				}
+				cancel()
+				<-done
+			})
+		})
+	}
 }
 
 // A stray that can't be stopped holds up neither the other strays nor the machines.

@@ -15,23 +15,37 @@ import (
 // manualPause is the pause between two attempts to remove a manual machine.
 const manualPause = time.Second
 
+// A tender is the goroutine of one machine.
+type tender struct {
+	id       string
+	halfMade bool   // an instance may be there that is not recorded
+	cause    string // why the last start failed; "" if the machine is to be started
+	cleanups int    // that failed in a row
+	hint     string // what the cloud advises about that
+	said     string // what the machine's status says it waits for; "" for nothing
+}
+
 // tend does what one machine's life requires, and tries again until that succeeds. It reports
 // whether the machine was removed while its instance could not be stopped.
 func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <-chan struct{}) (stray bool) {
+	t := &tender{id: id, halfMade: halfMade}
 	for ctx.Err() == nil {
-		left, err := p.try(ctx, id, halfMade)
+		left, err := p.try(ctx, t)
+		if errors.Is(err, entity.NotFound) {
+			if t.halfMade { // no one else knows that it is not a stray, which the harvest mode may keep
+				if err := p.stopLeft(ctx, t); err != nil && ctx.Err() == nil {
+					logger.Errorf("machine %s is gone: %v", id, err)
+				}
+			}
+			return stray || left // left: the machine was removed while its instance was being stopped
+		}
 		if err == nil || ctx.Err() != nil {
 			return false
 		}
-		if errors.Is(err, entity.NotFound) {
-			return stray || left // left: the machine was removed while its instance was being stopped
+		if !errors.Is(err, errNoHost) {
+			stray = left
+			logger.Errorf("machine %s: %v; again in %v", id, err, p.Retry)
 		}
-		if errors.Is(err, errNoHost) {
-			pause(ctx, p.Retry, wake)
-			continue
-		}
-		stray, halfMade = left, true
-		logger.Errorf("machine %s: %v; again in %v", id, err, p.Retry)
 		pause(ctx, p.Retry, wake)
 	}
 	return false
@@ -40,27 +54,27 @@ func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <
 // try takes the machine as far as it can, and reads it again if it wants no instance any more.
 // left means that it failed because the machine's instance can't be stopped. The error is NotFound
 // when the machine is gone.
-func (p *provisioner) try(ctx context.Context, id string, halfMade bool) (left bool, err error) {
+func (p *provisioner) try(ctx context.Context, t *tender) (left bool, err error) {
 	select {
 	case <-ctx.Done():
 		return false, ctx.Err()
 	case p.slots <- struct{}{}:
 	}
 	defer func() { <-p.slots }()
-	left, err = p.step(ctx, id, halfMade)
+	left, err = p.step(ctx, t)
 	if errors.Is(err, errUnwanted) {
 		// Its life has changed. If that is not so, the next step comes after a pause.
-		left, err = p.step(ctx, id, halfMade)
+		left, err = p.step(ctx, t)
 	}
 	return left, err
 }
 
-func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left bool, err error) {
-	m, err := p.machine(ctx, id)
+func (p *provisioner) step(ctx context.Context, t *tender) (left bool, err error) {
+	m, err := p.machine(ctx, t.id)
 	if err != nil || m.Manager {
 		return false, err
 	}
-	tag := entity.MachineTag(id)
+	tag := entity.MachineTag(t.id)
 	switch {
 	case m.IsManual():
 		if m.Life != entity.Dead {
@@ -76,27 +90,28 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 		}
 	case m.InstanceID != "":
 		return false, nil
-	case m.Life != entity.Dead:
+	default:
 		if m.Life == entity.Dying {
 			// The units still on it had agents on an instance that was lost.
 			err := p.API.EnsureDead(ctx, tag)
 			if err == nil {
-				break
+				m.Life = entity.Dead
 			} else if !errors.Is(err, entity.InUse) {
 				return false, err
 			}
 		}
-		if m.Status == entity.StatusError {
-			return false, nil // the user must act
-		}
-		if halfMade {
-			err := p.stopLeft(ctx, id)
-			p.says(ctx, id, err)
-			if err != nil {
+		if t.halfMade {
+			if err := p.cleanUp(ctx, t); err != nil {
 				return false, err
 			}
 		}
-		return false, p.start(ctx, m)
+		if m.Life == entity.Dead {
+			break
+		}
+		if m.Status == entity.StatusError {
+			return false, nil // the user must act
+		}
+		return false, p.start(ctx, t, m)
 	}
 	return false, p.API.RemoveMachine(ctx, tag)
 }
@@ -125,14 +140,73 @@ func (p *provisioner) report(ctx context.Context, tag entity.Tag, why error) err
 }
 
 // says has the status of a machine that is to get an instance say why it has none yet; nil for nothing.
-func (p *provisioner) says(ctx context.Context, machine string, why error) {
-	status := entity.Status{Status: entity.StatusPending}
+func (p *provisioner) says(ctx context.Context, t *tender, why error) {
+	text := ""
 	if why != nil {
-		status.Message = fmt.Sprintf("cannot start an instance yet: %v", why)
+		text = fmt.Sprintf("cannot start an instance yet, trying again: %v", why)
 	}
-	if err := p.API.SetMachineStatus(ctx, entity.MachineTag(machine), status.Fitted()); err != nil && ctx.Err() == nil {
-		logger.Warningf("cannot set the status of machine %s: %v", machine, err)
+	if text != t.said && p.setStatus(ctx, t, entity.StatusPending, text) == nil {
+		t.said = text
 	}
+}
+
+func (p *provisioner) setStatus(ctx context.Context, t *tender, word entity.StatusWord, text string) error {
+	status := entity.Status{Status: word, Message: text}
+	if t.hint != "" && word == entity.StatusError {
+		status.Data = map[string]any{"hint": t.hint}
+	}
+	err := p.API.SetMachineStatus(ctx, entity.MachineTag(t.id), status.Fitted())
+	if err != nil && ctx.Err() == nil {
+		logger.Warningf("cannot set the status of machine %s: %v", t.id, err)
+	}
+	return err
+}
+
+// giveUp records why the machine's instance can't be started, and then removes what the start has
+// left, which may take long, and fail.
+func (p *provisioner) giveUp(ctx context.Context, t *tender, why error) error {
+	logger.Errorf("cannot start an instance for machine %s: %v", t.id, why)
+	t.cause = fmt.Sprintf("cannot start an instance: %v", why)
+	t.hint = entity.Hint(why)
+	if err := p.setStatus(ctx, t, entity.StatusError, t.cause); err != nil {
+		return err
+	}
+	t.said = ""
+	return p.cleanUp(ctx, t)
+}
+
+// cleanUp removes what an earlier start has left. While that fails, the machine's status says so, after the
+// cause of a start that has failed. A machine that is only to be started is in error when it has failed too often.
+func (p *provisioner) cleanUp(ctx context.Context, t *tender) error {
+	err := p.stopLeft(ctx, t)
+	m, err2 := p.machine(ctx, t.id) // a user may have had it tried again meanwhile
+	if err2 != nil {
+		return err2
+	}
+	failed, inError := t.cleanups > 0, m.Status == entity.StatusError
+	switch {
+	case err == nil:
+		t.cleanups = 0
+	case inError:
+		t.cleanups = 1 // a retry has all its attempts
+	default:
+		t.cleanups++
+	}
+	if !inError {
+		t.cause, t.hint = "", ""
+	}
+	switch {
+	case !inError && t.cleanups < p.Attempts:
+		p.says(ctx, t, err)
+	case !inError:
+		t.cleanups, t.said = 0, ""
+		err2 = p.setStatus(ctx, t, entity.StatusError, fmt.Sprintf("cannot start an instance: %v", err))
+	case err != nil && t.cause != "":
+		err2 = p.setStatus(ctx, t, entity.StatusError, fmt.Sprintf("%s; %v", t.cause, err))
+	case failed && t.cause != "":
+		err2 = p.setStatus(ctx, t, entity.StatusError, t.cause)
+	}
+	return errors.Join(err, err2)
 }
 
 // machine reads one machine; NotFound when it is gone.
@@ -152,18 +226,25 @@ var errUnwanted = errors.New("it wants no instance any more")
 
 // start starts the machine's instance, or records the status that says why it can't. It returns
 // errUnwanted, and leaves nothing, when the machine is gone or must be read again.
-func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
+func (p *provisioner) start(ctx context.Context, t *tender, m entity.MachineInfo) error {
 	parent, err := p.parent(ctx, m)
-	if err != nil {
+	if errors.Is(err, errNoHost) {
 		return err
 	}
-	tag, nonce := entity.MachineTag(m.ID), "machine-0:"+uuid.NewString()
-	params, err := p.startParams(ctx, m, nonce)
+	nonce := "machine-0:" + uuid.NewString()
+	var params provider.StartParams
+	if err == nil {
+		params, err = p.startParams(ctx, m, nonce)
+	}
 	if err != nil {
+		if !isGoing(err) && ctx.Err() == nil {
+			p.says(ctx, t, err)
+		}
 		return err
 	}
 	params.Parent = parent
-	instance, err := p.startInstance(ctx, m.Life, params)
+	t.halfMade = true
+	instance, err := p.startInstance(ctx, t, m.Life, params)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -171,21 +252,14 @@ func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
 		err = errNoHost // until its machine has another
 	}
 	if err != nil && !errors.Is(err, errUnwanted) && !errors.Is(err, errNoHost) {
-		logger.Errorf("cannot start an instance for machine %s: %v", m.ID, err)
-		if err := p.stopLeft(ctx, m.ID); err != nil {
-			return err
-		}
-		return p.API.SetMachineStatus(ctx, tag, entity.Status{
-			Status:  entity.StatusError,
-			Message: fmt.Sprintf("cannot start an instance: %v", err),
-		})
+		return p.giveUp(ctx, t, err)
 	}
 	if err == nil {
-		err = p.API.SetProvisioned(ctx, tag, entity.Instance{ID: instance.ID, Nonce: nonce, Addresses: instance.Addresses,
-			Hardware: hardware(instance)})
+		err = p.API.SetProvisioned(ctx, entity.MachineTag(m.ID), entity.Instance{ID: instance.ID, Nonce: nonce,
+			Addresses: instance.Addresses, Hardware: hardware(instance)})
 	}
 	if errors.Is(err, errUnwanted) || errors.Is(err, errNoHost) || isGoing(err) {
-		if err := p.stopLeft(ctx, m.ID); err != nil {
+		if err := p.stopLeft(ctx, t); err != nil {
 			return err
 		}
 		if errors.Is(err, errNoHost) {
@@ -197,6 +271,7 @@ func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
 		// The instance may have been recorded all the same; only the next look can tell.
 		return fmt.Errorf("cannot record instance %s: %w", instance.ID, err)
 	}
+	t.halfMade = false
 	logger.Infof("machine %s has instance %s", m.ID, instance.ID)
 	if len(instance.Addresses) == 0 {
 		select {
@@ -237,45 +312,51 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 
 // startInstance tries again while that can help and the machine's life has not changed;
 // otherwise it returns errUnwanted. On a full disk it tries until there is room, however
-// often that is. The machine's status says why. All attempts use one nonce, so they make at most one instance.
-func (p *provisioner) startInstance(ctx context.Context, life entity.Life,
+// often that is. The machine's status says why, first of all why the first attempt failed: what a later one
+// meets may only follow from that. All attempts use one nonce, so they make at most one instance.
+func (p *provisioner) startInstance(ctx context.Context, t *tender, life entity.Life,
 	params provider.StartParams) (provider.Instance, error) {
-	said := ""
+	var first error
 	for attempt := 1; ; attempt++ {
 		instance, err := p.startInZone(ctx, params)
 		err = ofCloud(err)
-		if err == nil && said != "" { // before its agent is let in, and says that it has started
-			p.says(ctx, params.MachineID, nil)
+		if err == nil { // before its agent is let in, and says that it has started
+			p.says(ctx, t, nil)
 		}
 		givesUp := attempt >= p.Attempts || !provider.IsRetryable(err)
-		if err == nil || givesUp && !entity.IsDiskFull(err) {
+		if first == nil || entity.IsDiskFull(first) {
+			first = err
+		}
+		full := entity.IsDiskFull(err)
+		if err != nil && err.Error() != first.Error() {
+			err = fmt.Errorf("%w; then: %w", first, err)
+		}
+		if err == nil || givesUp && !full {
 			return instance, err
 		}
-		logger.Warningf("cannot start an instance for machine %s at attempt %d: %v", params.MachineID, attempt, err)
-		if text := err.Error(); text != said {
-			p.says(ctx, params.MachineID, err)
-			said = text
-		}
+		logger.Warningf("cannot start an instance for machine %s at attempt %d: %v", t.id, attempt, err)
+		p.says(ctx, t, err)
 		pause(ctx, p.Pause, nil)
-		if m, err := p.machine(ctx, params.MachineID); isGoing(err) || err == nil && m.Life != life {
+		if m, err := p.machine(ctx, t.id); isGoing(err) || err == nil && m.Life != life {
 			return instance, errUnwanted
 		}
 	}
 }
 
 // stopLeft stops every instance that a failed start has left for the machine.
-func (p *provisioner) stopLeft(ctx context.Context, machine string) error {
+func (p *provisioner) stopLeft(ctx context.Context, t *tender) error {
 	instances, err := p.Environ.Instances(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot find what an earlier start has left: %w", ofCloud(err))
 	}
 	for _, in := range instances {
-		if in.MachineID == machine {
+		if in.MachineID == t.id {
 			if err := p.stop(ctx, in.ID); err != nil {
 				return fmt.Errorf("cannot remove what an earlier start has left: %w", err)
 			}
 		}
 	}
+	t.halfMade = false
 	return nil
 }
 

@@ -55,6 +55,31 @@ func TestWhatTheCloudReportsIsRecorded(t *testing.T) {
 	})
 }
 
+// An instance that the cloud does not list is told from one that is stopped as soon as that is seen, and
+// what is said of its successor or of its return replaces that.
+func TestAMissingInstanceIsRecordedAtOnce(t *testing.T) {
+	model := newModel(entity.MachineInfo{ID: "1", InstanceID: "i-9", Status: entity.StatusStarted})
+	in := provider.Instance{ID: "i-9", MachineID: "1", Addresses: []string{"10.0.0.1"}, Status: "running"}
+	cloud := &fakeCloud{instances: []provider.Instance{in}}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		model.wants(t, "1: 10.0.0.1 running")
+		cloud.lose("i-9")
+		model.agents <- struct{}{}
+		model.wants(t, "1: missing")
+		after(20 * time.Second)
+		cloud.mu.Lock()
+		cloud.instances = append(cloud.instances, in)
+		cloud.mu.Unlock()
+		model.agents <- struct{}{}
+		model.wants(t, "1: 10.0.0.1 running")
+		cloud.lose("i-9")
+		model.agents <- struct{}{}
+		after(59 * time.Second)
+		model.wants(t, "1: missing")
+		expect(t, model, "1 alive i-9 started")
+	})
+}
+
 // An instance that has no address or does not run is looked at soon, then less and less often, until
 // it has and does.
 func TestAMachineThatIsNotSettledIsLookedAtSoon(t *testing.T) {
@@ -94,8 +119,8 @@ func TestACloudThatDoesNotAnswerIsAskedLessOften(t *testing.T) {
 	story(t, model, cloud, nil, func(t *testing.T) {
 		cloud.refuse(errors.New("away"))
 		listed := cloud.lists()
-		after(62 * time.Minute) // at 2, 4, 8, 16, 31, 46 and 61 minutes
-		if n := cloud.lists() - listed; n != 7 {
+		after(62 * time.Minute) // at 2, 2.5, 3.5, 5.5, 9.5, 17.5, 32.5 and 47.5 minutes
+		if n := cloud.lists() - listed; n != 8 {
 			t.Errorf("the cloud was asked %d times in an hour", n)
 		}
 		cloud.refuse(nil)

@@ -196,16 +196,17 @@ func TestFailedStarts(t *testing.T) {
 	}
 }
 
-// While a start is tried again, its machine says why, and no longer once it has an instance.
+// While a start is tried again, its machine says why, and no longer once it has an instance. When what a
+// failed start has left can't be removed, the machine says first why the start failed, and can be retried.
 func TestAMachineSaysWhatItsStartWaitsFor(t *testing.T) {
 	model, cloud := newModel(pending("1")), &fakeCloud{}
-	var full, stuck atomic.Bool
+	var full, broken, stuck atomic.Bool
 	full.Store(true)
 	cloud.onStart = func(context.Context, provider.StartParams) error {
-		if full.Load() {
+		switch {
+		case full.Load():
 			return fmt.Errorf("cannot start a process: %w", syscall.ENOSPC)
-		}
-		if stuck.Load() {
+		case broken.Load():
 			return errHalfMade
 		}
 		return nil
@@ -216,27 +217,110 @@ func TestAMachineSaysWhatItsStartWaitsFor(t *testing.T) {
 		}
 		return nil
 	}
-	says := func(want string) {
+	says := func(word, want string) {
 		t.Helper()
-		model.mu.Lock()
-		defer model.mu.Unlock()
-		if got := model.messages["1"]; got != want {
+		synctest.Wait()
+		if got := model.message("1"); got != want {
 			t.Errorf("it says %q, want %q", got, want)
 		}
+		expect(t, model, "1 alive "+word)
 	}
+	retry := func() {
+		model.mu.Lock()
+		model.messages["1"] = ""
+		model.mu.Unlock()
+		model.set(pending("1"))
+	}
+	const failed, left = "cannot start an instance: out of patience", "cannot remove what an earlier start has left: no"
 	story(t, model, cloud, nil, func(t *testing.T) {
 		after(time.Hour)
-		says("cannot start an instance yet: cannot start a process: no space left on device")
-		expect(t, model, "1 alive pending")
-		full.Store(false)
+		says("pending", "cannot start an instance yet, trying again: cannot start a process: no space left on device")
+		broken.Store(true)
 		stuck.Store(true)
-		after(time.Hour)
-		says("cannot start an instance yet: cannot remove what an earlier start has left: no")
-		expect(t, model, "1 alive pending")
+		full.Store(false)
+		after(10 * time.Second)
+		says("error", failed+"; "+left)
+		if first := model.said[len(model.said)-2]; first != failed {
+			t.Errorf("before that it says %q", first)
+		}
+		broken.Store(false)
+		retry()
+		says("pending", "cannot start an instance yet, trying again: "+left)
+		after(10 * time.Minute)
+		says("error", "cannot start an instance: "+left)
+		retry()
+		after(time.Minute)
+		says("pending", "cannot start an instance yet, trying again: "+left)
 		stuck.Store(false)
 		after(time.Hour)
-		says("")
-		expect(t, model, "1 alive i-2 pending")
+		says("i-2 pending", "")
+		if got := cloud.ids(); got != "i-2" {
+			t.Errorf("instances %q", got)
+		}
+	})
+}
+
+// What a failed start has left goes when the machine has gone, whatever the harvest mode, and when it
+// waits for the user.
+func TestWhatAFailedStartLeavesGoesInTheEnd(t *testing.T) {
+	for _, removed := range []bool{true, false} {
+		t.Run(fmt.Sprint("removed ", removed), func(t *testing.T) {
+			model, cloud := newModel(pending("1")), &fakeCloud{}
+			model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestNone}, "jammy")
+			var stuck atomic.Bool
+			stuck.Store(true)
+			cloud.onStart = func(context.Context, provider.StartParams) error { return errHalfMade }
+			cloud.onStop = func(string) error {
+				if stuck.Load() {
+					return errors.New("no")
+				}
+				return nil
+			}
+			story(t, model, cloud, nil, func(t *testing.T) {
+				after(10 * time.Minute)
+				expect(t, model, "1 alive error")
+				if removed {
+					model.mu.Lock()
+					delete(model.machines, "1")
+					model.mu.Unlock()
+				}
+				stuck.Store(false)
+				after(time.Minute)
+				if got := cloud.ids(); got != "" {
+					t.Errorf("instances left: %s", got)
+				}
+				if got := model.message("1"); !removed && got != "cannot start an instance: out of patience" {
+					t.Errorf("it says %q", got)
+				}
+			})
+		})
+	}
+}
+
+// A machine whose agent can't be configured says so.
+func TestAMachineSaysThatItsAgentCannotBeConfigured(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	var broken atomic.Bool
+	broken.Store(true)
+	story(t, model, cloud, func(c *Config) {
+		c.Tools = func(context.Context) (map[string]provider.Tools, error) {
+			if broken.Load() {
+				return nil, errors.New("no archive")
+			}
+			return nil, nil
+		}
+	}, func(t *testing.T) {
+		expect(t, model, "1 alive pending")
+		if got := model.message("1"); got != "cannot start an instance yet, trying again: cannot choose the programs of its "+
+			"agent: no archive" {
+			t.Errorf("it says %q", got)
+		}
+		broken.Store(false)
+		after(time.Minute)
+		expect(t, model, "1 alive i-1 pending")
+		if got := model.message("1"); got != "" {
+			t.Errorf("it says %q", got)
+		}
 	})
 }
 

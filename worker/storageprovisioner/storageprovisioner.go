@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/juju/loggo"
@@ -25,8 +26,8 @@ type API interface {
 	// SetFilesystem records what the cloud has made for an instance.
 	SetFilesystem(ctx context.Context, storage entity.Tag, filesystem entity.Filesystem) error
 	// SetAttached records where a unit finds the storage. It returns entity.NotAlive or
-	// entity.NotFound if the unit is to have it no more.
-	SetAttached(ctx context.Context, storage entity.Tag, unit, location string) error
+	// entity.NotFound if the unit is to have it no more, or not on this instance.
+	SetAttached(ctx context.Context, storage entity.Tag, unit, instance, location string) error
 	// RemoveAttachment removes a Dead attachment.
 	RemoveAttachment(ctx context.Context, storage entity.Tag, unit string) error
 	// SetStorageStatus reports why something could not be done about an instance.
@@ -74,7 +75,7 @@ type provisioner struct {
 type failure struct {
 	pause time.Duration
 	next  time.Time
-	life  entity.Life // of the instance then; when it changes, the instance does not wait
+	work  entity.StorageWork // what failed; other work does not wait
 }
 
 // pause returns how long it is until the first of the failures may be tried again, 0 if there is
@@ -97,8 +98,11 @@ func (p *provisioner) pass(ctx context.Context) error {
 	before := p.failed
 	p.failed = map[string]failure{}
 	for _, w := range work {
-		was, hasFailed := before[w.ID]
-		if hasFailed && was.life == w.Life && time.Until(was.next) > 0 {
+		was := before[w.ID]
+		switch {
+		case !reflect.DeepEqual(was.work, w):
+			was = failure{}
+		case time.Until(was.next) > 0:
 			p.failed[w.ID] = was
 			continue
 		}
@@ -109,7 +113,7 @@ func (p *provisioner) pass(ctx context.Context) error {
 		var cloud *cloudError
 		switch {
 		case errors.As(err, &cloud):
-			f := failure{pause: min(max(2*was.pause, p.Retry), p.MaxRetry), life: w.Life}
+			f := failure{pause: min(max(2*was.pause, p.Retry), p.MaxRetry), work: w}
 			f.next = time.Now().Add(f.pause)
 			p.failed[w.ID] = f
 			logger.Errorf("storage %s: %v; again in %v", w.ID, err, f.pause)
@@ -151,6 +155,8 @@ func isGone(err error) bool {
 // do takes an instance one step on; the next one follows the event of its record.
 func (p *provisioner) do(ctx context.Context, w entity.StorageWork) error {
 	switch a := w.Attachment; {
+	case a != nil && a.After != "" && w.Filesystem != "":
+		return nil // an event follows when the other is there, or gone
 	case a != nil && a.Life == entity.Dead:
 		return p.detach(ctx, w)
 	case w.Life == entity.Dying:
@@ -193,6 +199,7 @@ func (p *provisioner) create(ctx context.Context, w entity.StorageWork) error {
 	if err != nil {
 		return err
 	}
+	f.Instance = params.Instance
 	err = p.API.SetFilesystem(ctx, entity.StorageTag(w.ID), f)
 	if isGone(err) {
 		// A forced removal may have taken the record, and nothing else would destroy it.
@@ -229,7 +236,7 @@ func (p *provisioner) attach(ctx context.Context, w entity.StorageWork) error {
 	if err != nil {
 		return err
 	}
-	err = p.API.SetAttached(ctx, entity.StorageTag(w.ID), w.Attachment.Unit, location)
+	err = p.API.SetAttached(ctx, entity.StorageTag(w.ID), w.Attachment.Unit, w.Attachment.Instance, location)
 	if isGone(err) {
 		// A forced removal may have removed the record, and nothing else would detach it.
 		return p.cloud(ctx, "detach it", func(ctx context.Context) error { return p.Cloud.DetachFilesystem(ctx, params) })

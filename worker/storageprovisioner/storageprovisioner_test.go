@@ -88,7 +88,7 @@ func (m *model) refused(tag entity.Tag) error {
 	return err
 }
 
-func (m *model) SetAttached(_ context.Context, tag entity.Tag, unit, location string) error {
+func (m *model) SetAttached(_ context.Context, tag entity.Tag, unit, instance, location string) error {
 	if err := m.refused(tag); err != nil {
 		return err
 	}
@@ -300,6 +300,49 @@ func TestAFailureIsTriedAgain(t *testing.T) {
 		synctest.Wait()
 		r.set(entity.StorageWork{ID: "data/1", Life: entity.Dying})
 		r.is("other/0 alive fs-other-0 a/0 at /i-2/srv")
+	})
+}
+
+// Other work on the same storage does not wait for what failed: to detach it, or to attach it to the
+// next instance.
+func TestOtherWorkDoesNotWaitForAFailure(t *testing.T) {
+	for name, other := range map[string]func(*entity.AttachmentWork){
+		"detach":        func(a *entity.AttachmentWork) { a.Life = entity.Dead },
+		"next instance": func(a *entity.AttachmentWork) { a.Instance = "i-2" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			story(t, func(r *rig) {
+				r.cloud.Fail("AttachFilesystem", 6, errors.New("it is a file"))
+				r.set(wanted("data/0", "i-1"))
+				time.Sleep(20 * time.Minute) // the next try is minutes away
+				r.is("data/0 alive fs-data-0 a/0 at: cannot attach it to unit a/0: it is a file")
+				w, _ := r.get("data/0")
+				a := *w.Attachment
+				other(&a)
+				w.Attachment = &a
+				r.set(w)
+				synctest.Wait()
+				// It was made, and has failed to attach six times.
+				if ops := r.cloud.Ops(); len(ops) != 8 || ops[7].Err != nil {
+					t.Errorf("the cloud was asked %v", ops)
+				}
+			})
+		})
+	}
+}
+
+// What lies in other storage waits for it.
+func TestStorageInOtherStorageWaits(t *testing.T) {
+	story(t, func(r *rig) {
+		w := wanted("data/0", "i-1")
+		w.Attachment.After = "data/1"
+		r.set(w)
+		r.is("data/0 alive fs-data-0 a/0 at")
+		r.called("CreateFilesystem")
+		a := *w.Attachment
+		a.After, w.Filesystem, w.Attachment = "", "fs-data-0", &a
+		r.set(w)
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv")
 	})
 }
 

@@ -3,13 +3,13 @@ package uniter
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"juju/hooks"
 	"juju/worker/uniter/localstate"
@@ -116,10 +116,9 @@ func TestJujuRunInAnErrorState(t *testing.T) {
 	r.expect("install")
 }
 
-// A command ends with the juju-run that waits for it, and with the unit's agent.
+// A command ends with the juju-run that waits for it. The unit's agent waits for it before it stops.
 func TestJujuRunEndsWithItsUserAndItsAgent(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Hooks.StopTimeout = 50 * time.Millisecond
 	r.start()
 	r.settle(nil)
 	r.hooks()
@@ -132,17 +131,21 @@ func TestJujuRunEndsWithItsUserAndItsAgent(t *testing.T) {
 	cmd.Wait()
 	r.expectRun(0, "next\n", "", "web/0", "echo next") // which waits for the end of the first
 
-	cmd = r.jujuRun("web/0", ": >../begun-again; exec sleep 1000")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
+	cmd = r.jujuRun("web/0", ": >../begun-again; while [ ! -e ../go ]; do sleep 0.01; done; echo over")
+	var out bytes.Buffer
+	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	r.awaitFile("begun-again")
-	r.stop()
-	cmd.Wait()
-	if got := errs.String(); got != "ERROR the agent was stopped before it was over\n" {
-		t.Errorf("the agent's end: %q", got)
+	r.cancel(errors.New("told to stop"))
+	r.awaitStopping("running action juju-run")
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.end()
+	if err := cmd.Wait(); err != nil || out.String() != "over\n" {
+		t.Errorf("at the agent's end the command prints %q, %v", out.String(), err)
 	}
 
 	// An agent that was killed can't say so; the next one ends what is left of the command.

@@ -20,6 +20,7 @@ type controller struct {
 
 	retryHooks   bool   // the model's setting
 	updateStatus string // its setting for the interval of update-status; "" for the default
+	exempt       string // the setting machine-lock-exempt
 	proxy        string // and for juju-http-proxy
 	reboots      []string
 
@@ -52,6 +53,7 @@ type relation struct {
 	application int64 // the version of the other service's settings
 	settings    map[string]map[string]string
 	gone        bool
+	chatty      bool // its units set something whenever the unit has heard of them
 }
 
 // newRelation returns an Alive relation with these counterparts.
@@ -131,7 +133,9 @@ func (c *controller) Unit(_ context.Context, unit entity.Tag) (entity.UnitInfo, 
 }
 
 func (c *controller) WatchUnit(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	read := func() string { return fmt.Sprint(c.unit, c.gone, c.refs(), c.retryHooks, c.updateStatus, c.proxy) }
+	read := func() string {
+		return fmt.Sprint(c.unit, c.gone, c.refs(), c.retryHooks, c.updateStatus, c.proxy, c.exempt)
+	}
 	return watch(ctx, c, read, func(string, string) struct{} { return struct{}{} }), nil
 }
 
@@ -355,6 +359,9 @@ func (c *controller) ModelConfig(context.Context, entity.Tag) (entity.ModelConfi
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	set := map[string]string{entity.ConfigRetryHooks: fmt.Sprint(c.retryHooks), "juju-http-proxy": c.proxy}
+	if c.exempt != "" {
+		set[entity.ConfigLockExempt] = c.exempt
+	}
 	if c.updateStatus != "" {
 		set[entity.ConfigUpdateStatus] = c.updateStatus
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -71,6 +72,7 @@ type life struct {
 func newLife(t *testing.T, seed uint64) *life {
 	l := &life{t: t, rand: rand.New(rand.NewPCG(seed, 7)), c: newController(), h: newNotedHost(), k: &crasher{},
 		journal: newJournal(t), machine: 1}
+	l.checker.Lag = 1
 	l.later = l.chance(2)
 	l.h.has.Dispatch = l.later
 	l.h.run = l.hook
@@ -95,7 +97,7 @@ func (l *life) chance(n int) bool { return l.rand.IntN(n) == 0 }
 // hook is every hook and task: it takes a while, and may fail.
 func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 	l.mu.Lock()
-	fails, takes, finishes := !l.quiet && l.chance(12), time.Duration(l.rand.IntN(2000))*time.Millisecond, l.chance(2)
+	fails, takes := !l.quiet && l.chance(12), time.Duration(l.rand.IntN(2000))*time.Millisecond
 	name, op := hctx.HookName(), l.h.memory.Op
 	if op.Kind == localstate.RunTask {
 		l.note("task web/0 %s", op.Task)
@@ -109,9 +111,11 @@ func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		if context.Cause(ctx) == hooks.ErrAbort || !finishes {
-			fails = true
-		}
+		fails = fails || context.Cause(ctx) == hooks.ErrAbort
+	}
+	if !fails {
+		l.answer(op.Hook)
+		time.Sleep(time.Millisecond) // all watches know
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,6 +134,34 @@ func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 		return &hooks.FailedError{Hook: name, ExitCode: 1, Reason: "exit status 1"}
 	}
 	return nil
+}
+
+// answer has the other unit of a chatty relation set something when the unit has heard of it.
+func (l *life) answer(hook hooks.Info) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if hook.Kind != hooks.RelationChanged || hook.RemoteUnit == "" || l.quiet {
+		return
+	}
+	l.c.change(func() {
+		r := l.c.relations[hook.RelationID]
+		if _, ok := r.members[hook.RemoteUnit]; ok && r.chatty {
+			r.members = maps.Clone(r.members)
+			r.members[hook.RemoteUnit]++
+			l.noteMembers(r)
+		}
+	})
+}
+
+// noteMembers notes which units are at the other end of a relation, none if that is not Alive.
+func (l *life) noteMembers(r *relation) {
+	line := "members web/0 " + relationID(r.info.Endpoint, r.info.ID)
+	for unit, version := range r.members {
+		if r.info.Life == entity.Alive && !r.gone {
+			line += fmt.Sprintf(" %s@%d", unit, version)
+		}
+	}
+	l.note("%s", line)
 }
 
 // sleep lets time pass, and restarts the agent if it has ended.
@@ -160,6 +192,11 @@ func (l *life) ended(err error) {
 	case errors.Is(err, errCrash), errors.Is(err, errStop):
 		l.note("killed web/0")
 		l.skips = false // another hook may have failed before it could begin
+		for _, t := range l.c.tasks {
+			if t.Status == entity.TaskRunning { // and a task may be over before it could
+				l.note("cancelled web/0 %s", t.ID)
+			}
+		}
 	default:
 		l.complain("the agent has ended with %v", err)
 	}
@@ -302,6 +339,7 @@ func (l *life) checkCaughtUp() {
 		l.complain("task %s is %s", task.ID, task.Status)
 	}
 	l.noteStorage()
+	l.checker.Forget()
 	l.note("members web/0 none:0")
 	for id, r := range l.c.relations {
 		alive := !r.gone && r.info.Life == entity.Alive
@@ -309,11 +347,7 @@ func (l *life) checkCaughtUp() {
 			l.complain("relation %d is %s, and the unit's being in its scope is %v", id, r.info.Life, r.info.InScope)
 		}
 		if alive {
-			line := "members web/0 " + relationID(r.info.Endpoint, id)
-			for unit, version := range r.members {
-				line += fmt.Sprintf(" %s@%d", unit, version)
-			}
-			l.note("%s", line)
+			l.noteMembers(r)
 		}
 	}
 	l.note("settled")

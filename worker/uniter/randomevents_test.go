@@ -81,11 +81,14 @@ func (l *life) happen() {
 				endpoint = "db"
 			}
 			l.c.relations[l.next] = newRelation(l.next, endpoint, "mysql", members)
+			l.c.relations[l.next].chatty = l.chance(2)
 			l.note("# relation %d with %d units", l.next, len(members))
+			l.noteMembers(l.c.relations[l.next])
 		case r == nil:
 		case what < 14:
 			r.members = maps.Clone(r.members)
 			r.members[fmt.Sprintf("mysql/%d", l.next)] = 1
+			l.noteMembers(r)
 		case what < 20:
 			if units := slices.Sorted(maps.Keys(r.members)); len(units) > 0 {
 				r.members = maps.Clone(r.members)
@@ -94,21 +97,24 @@ func (l *life) happen() {
 				} else {
 					delete(r.members, units[0])
 				}
+				l.noteMembers(r)
 			}
 		case what < 22:
 			r.info.Life = entity.Dying
 			r.gone = !r.info.InScope
 			l.note("# relation %d is destroyed", r.info.ID)
+			l.noteMembers(r)
 		case what == 22 && l.chance(4):
 			r.gone = true
 			l.note("taken web/0 %s", relationID(r.info.Endpoint, r.info.ID))
+			l.noteMembers(r)
 		}
 	})
 }
 
 func (l *life) destroy() {
 	force := false
-	l.note("# destroyed")
+	l.note("dying web/0")
 	l.c.change(func() {
 		switch l.rand.IntN(4) {
 		case 0:

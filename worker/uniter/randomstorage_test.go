@@ -92,10 +92,12 @@ func (l *life) act() {
 		switch t.Status {
 		case entity.TaskPending:
 			t.Status = entity.TaskCancelled
+			l.note("cancelled web/0 %s", t.ID)
 		case entity.TaskRunning:
 			t.Status = entity.TaskAborting
 		}
 		return
 	}
 	l.c.tasks = append(l.c.tasks, entity.Task{ID: fmt.Sprint(l.next), Name: "act", Status: entity.TaskPending})
+	l.note("queued web/0 %d", l.next)
 }

@@ -83,7 +83,10 @@ func newRemote(
 	ctx context.Context, api remoteAPI, unit entity.Tag, leader *leadership.Tracker,
 	configured func(entity.ModelConfig),
 ) (*remote, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	// A hook that goes on while the agent is told to stop is watched over too. To begin a watch may wait for the
+	// controller, which an agent that stops does not.
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, cancel)()
 	r := &remote{
 		api: api, unit: unit, leader: leader, configured: configured,
 		snapshot:       resolver.Remote{Recovering: true, Asked: map[string]bool{}},
@@ -92,11 +95,11 @@ func newRemote(
 		configStale:    true,
 		counterparts:   make(chan counterpart),
 		watched:        map[int]context.CancelFunc{},
-		ctx:            ctx, cancel: cancel,
+		ctx:            lasting, cancel: cancel,
 	}
 	var err error
-	if r.units, err = api.WatchUnit(ctx, unit); err == nil {
-		r.relations, err = api.WatchRelations(ctx, unit)
+	if r.units, err = api.WatchUnit(lasting, unit); err == nil {
+		r.relations, err = api.WatchRelations(lasting, unit)
 	}
 	if err != nil {
 		cancel()
@@ -181,7 +184,7 @@ func (r *remote) readRelations(ctx context.Context) error {
 		rel := before[info.ID]
 		rel.RelationInfo = info
 		if here[info.ID] = info.InScope; info.InScope && r.watched[info.ID] == nil {
-			if err := r.watch(info.ID); err != nil {
+			if err := r.watch(ctx, info.ID); err != nil {
 				return err
 			}
 			rel.Members, rel.Known = nil, false
@@ -204,10 +207,11 @@ func (r *remote) complete() bool {
 	})
 }
 
-// watch begins to watch the counterparts in a relation.
-func (r *remote) watch(relation int) error {
-	ctx, cancel := context.WithCancel(r.ctx)
-	events, err := r.api.WatchRelationUnits(ctx, r.unit, relation)
+// watch begins to watch the counterparts in a relation, unless ctx is done before that.
+func (r *remote) watch(ctx context.Context, relation int) error {
+	lasting, cancel := context.WithCancel(r.ctx)
+	defer context.AfterFunc(ctx, cancel)()
+	events, err := r.api.WatchRelationUnits(lasting, r.unit, relation)
 	if err != nil {
 		cancel()
 		if errors.Is(err, entity.NotFound) {
@@ -222,7 +226,7 @@ func (r *remote) watch(relation int) error {
 		for {
 			event := counterpart{relation: relation}
 			select {
-			case <-ctx.Done():
+			case <-lasting.Done():
 				return
 			case change, ok := <-events:
 				if ok {
@@ -230,7 +234,7 @@ func (r *remote) watch(relation int) error {
 				}
 			}
 			select {
-			case <-ctx.Done():
+			case <-lasting.Done():
 				return
 			case r.counterparts <- event:
 			}
@@ -254,6 +258,7 @@ func (r *remote) drain(ctx context.Context) error {
 		case c := <-r.counterparts:
 			r.counterpart(c)
 		case <-r.leader.Changed():
+		case r.command = <-r.nextCommand():
 		default:
 			return nil
 		}
@@ -329,13 +334,21 @@ func (r *remote) counterpart(c counterpart) {
 }
 
 // watchOver calls f, and aborts it when the unit is removed or destroyed with force, or when the
-// task that it runs, "" for none, is cancelled.
-func (r *remote) watchOver(ctx context.Context, task string, f func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// task that it runs, "" for none, is cancelled; also while f goes on although ctx is done. It calls exempt when the
+// unit's hooks need not wait for others.
+func (r *remote) watchOver(
+	ctx context.Context, task string, exempt func(), f func(context.Context) error,
+) error {
+	during, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	ctx, abort := hooks.WithAbort(ctx)
+	defer abort()
 	r.woken = false
 	done := make(chan error, 1)
-	go func() { done <- f(ctx) }()
+	go func() {
+		defer end()
+		done <- f(ctx)
+	}()
 	units := r.units
 	for {
 		select {
@@ -343,16 +356,23 @@ func (r *remote) watchOver(ctx context.Context, task string, f func(context.Cont
 			return err
 		case _, ok := <-units:
 			if !ok {
-				units = nil // the loop will find out too
+				// The loop finds out too, and begins anew. Until then the watch goes on without it.
+				var err error
+				if units, err = r.api.WatchUnit(during, r.unit); err != nil {
+					units = nil
+				}
 				continue
 			}
 			r.unitStale, r.configStale = true, true
 			r.unbar()
-			unit, err := r.api.Unit(ctx, r.unit)
+			unit, err := r.api.Unit(during, r.unit)
 			var gone *goneError
 			cancelled := slices.Contains(unit.Tasks, entity.TaskRef{ID: task, Status: entity.TaskAborting})
 			if err == nil && (unit.Strength == entity.Force || cancelled) || errors.As(ofUnit(err), &gone) {
-				cancel(hooks.ErrAbort)
+				abort()
+			}
+			if config, err := r.api.ModelConfig(during, r.unit); err == nil && config.LockExempt(r.snapshot.Unit.Service) {
+				exempt()
 			}
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,11 +14,17 @@ import (
 	"juju/worker"
 )
 
+// An agent that is told to stop waits for its hook, and says so. The hook's tools work meanwhile.
 func TestAgentToldToStopLetsItsHookFinish(t *testing.T) {
-	r := newRig(t, map[string]string{"start": "open-port 80; : >../started; while [ ! -e ../go ]; do sleep 0.01; done"})
+	r := newRig(t, map[string]string{"start": `
+		: >../started
+		while [ ! -e ../go ]; do sleep 0.01; done
+		open-port 80
+		[ -n "$(config-get title)" ]`})
 	r.start()
 	r.awaitFile("started")
 	r.cancel(errors.New("told to stop"))
+	r.awaitStopping("running start hook")
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -31,19 +40,51 @@ func TestAgentToldToStopLetsItsHookFinish(t *testing.T) {
 	r.expect("config-changed")
 }
 
-func TestAgentToldToStopEndsASlowHook(t *testing.T) {
-	r := newRig(t, map[string]string{"start": ": >../started; exec sleep 100"})
-	r.config.Hooks.StopTimeout = 50 * time.Millisecond
+// awaitStopping waits until the agent says that it waits for what it runs before it stops.
+func (r *rig) awaitStopping(what string) {
+	r.t.Helper()
+	r.c.await(r.t, "the agent to say what it waits for", func() bool {
+		return r.c.agent.Message == what+", after which the agent stops or is upgraded"
+	})
+}
+
+// A host that shuts down sends SIGTERM to the agent and to its hook. The hook has not failed, and runs again.
+func TestAHookThatEndsWithItsHostRunsAgain(t *testing.T) {
+	r := newRig(t, map[string]string{"start": "[ ! -e ../started ] || exit 0; echo $$ >../pid; : >../started; while :; do sleep 0.01; done"})
 	r.start()
 	r.awaitFile("started")
-	r.stop()
+	r.cancel(errors.New("told to stop"))
+	r.awaitStopping("running start hook")
+	text, err := os.ReadFile(filepath.Join(r.dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGTERM)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.end()
 	r.hooks()
 	r.start()
 	r.settle(nil)
-	r.expect()
-	if r.c.failure() != `hook failed: "start"` {
+	r.expect("start", "config-changed")
+	if r.c.failure() != "" {
 		t.Errorf("workload's status is %+v", r.c.workload)
 	}
+}
+
+// A unit that is destroyed with force while its agent waits for a hook does not wait for it.
+func TestForceEndsAHookThatAStoppingAgentWaitsFor(t *testing.T) {
+	r := newRig(t, map[string]string{"start": ": >../started; exec sleep 1000"})
+	r.start()
+	r.awaitFile("started")
+	r.cancel(errors.New("told to stop"))
+	r.awaitStopping("running start hook")
+	r.c.change(func() { r.c.unit.Life, r.c.unit.Strength = entity.Dying, entity.Force })
+	r.end()
 }
 
 // awaitFile waits until a hook has made a file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/juju/loggo"
@@ -55,8 +56,8 @@ type Config struct {
 }
 
 // New returns the uniter of one unit. It ends with worker.ErrTerminateAgent when the unit is
-// Dead or gone. When it is told to end it lets a running hook finish, for as long as
-// Hooks.StopTimeout says, and then gives back the leadership of its service.
+// Dead or gone. When it is told to end it lets a running hook finish, however long that takes, and
+// then gives back the leadership of its service.
 func New(config Config) worker.Func {
 	if config.IdleDelay == 0 {
 		config.IdleDelay = 2 * time.Second
@@ -99,6 +100,7 @@ func run(ctx context.Context, config Config, tracker *leadership.Tracker) error 
 	}
 	u := &uniter{Config: config, host: host, remote: remote, executor: operation.NewExecutor(host.store, state),
 		busy: time.Now(), updated: time.Now(), jitter: newJitter()}
+	u.executor.Full = u.showFull
 	u.factory = operation.Factory{
 		API: config.API, Unit: config.Unit,
 		Runner: host.runner, EndInterrupted: host.runner.EndInterrupted, Deploy: host.deploy,
@@ -134,15 +136,19 @@ type uniter struct {
 	executor *operation.Executor
 	factory  operation.Factory
 	busy     time.Time // when the last operation ended
-	updated  time.Time // when it was last time for update-status
+	updated  time.Time // when update-status has run last, or the agent has started
 	jitter   jitter    // of the pause since then
 	reported bool      // the workload's status shows the failure
 	asked    bool      // the machine's agent knows that it must restart the machine
 	retry    retry     // of that hook
-	status   struct {  // what the agent's status was last set to
-		word    entity.StatusWord
-		message string
-	}
+	status   shown     // what the agent's status was last set to
+	hidden   shown     // and what before it said that the disk is full
+}
+
+// shown is what an agent's status says.
+type shown struct {
+	word    entity.StatusWord
+	message string
 }
 
 func (u *uniter) loop(ctx context.Context) error {
@@ -158,6 +164,8 @@ func (u *uniter) loop(ctx context.Context) error {
 			// The runner says so when a hook is to run. A unit that is removed by force runs none.
 			logger.Warningf("unit %s: cannot look up the charm's hooks: %v", u.Unit.ID, err)
 		}
+		u.remote.snapshot.UpdateStatusDue = u.remote.snapshot.Hooks.Has(string(hooks.UpdateStatus)) &&
+			!time.Now().Before(u.nextUpdate())
 		op := resolver.NextOp(u.executor.State(), u.remote.snapshot)
 		logger.Debugf("unit %s: %s", u.Unit.ID, op)
 		switch op.Verb {
@@ -191,15 +199,18 @@ func (u *uniter) idle(ctx context.Context) error {
 		}
 		return err
 	}
-	if !u.remote.snapshot.Hooks.Has(string(hooks.UpdateStatus)) {
-		return u.remote.wait(ctx, nil)
+	if due := u.remote.snapshot.UpdateStatusDue; due || !u.remote.snapshot.Hooks.Has(string(hooks.UpdateStatus)) {
+		return u.remote.wait(ctx, nil) // one that is due, and does not run, can't run now
 	}
-	err := u.waitUntil(ctx, u.updated.Add(u.jitter.of(u.remote.config.UpdateStatusInterval())))
-	if errors.Is(err, errTimeout) {
-		u.updated, u.jitter, u.remote.snapshot.UpdateStatusDue = time.Now(), newJitter(), true
-		return nil
+	if err := u.waitUntil(ctx, u.nextUpdate()); !errors.Is(err, errTimeout) {
+		return err
 	}
-	return err
+	return nil
+}
+
+// nextUpdate returns when it is time for an update-status hook.
+func (u *uniter) nextUpdate() time.Time {
+	return u.updated.Add(u.jitter.of(u.remote.config.UpdateStatusInterval()))
 }
 
 // waitUntil waits until something changes; it returns errTimeout if that is not before at.
@@ -240,6 +251,19 @@ func (u *uniter) awaitReboot(ctx context.Context) error {
 	return u.remote.wait(ctx, nil)
 }
 
+// showFull shows in the agent's status that the disk is too full to record what the unit does or, if err is nil, what it
+// showed before.
+func (u *uniter) showFull(ctx context.Context, err error) {
+	word, message := u.hidden.word, u.hidden.message
+	if err != nil {
+		u.hidden = u.status
+		word, message = entity.StatusExecuting, fmt.Sprintf("waiting for room on the disk: %v", err)
+	}
+	if err := u.setAgentStatus(ctx, word, message); err != nil {
+		logger.Warningf("unit %s: cannot say that the disk is full: %v", u.Unit.ID, err)
+	}
+}
+
 // setAgentStatus sets the agent's status, unless it is set already.
 func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	if u.status.word == word && u.status.message == message {
@@ -257,7 +281,12 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	before := u.executor.State()
 	u.factory.Hook.Settings = u.remote.config.Values()
 	u.factory.Hook.Zone = u.remote.snapshot.Unit.Zone
-	u.factory.Hook.LockExempt = u.remote.config.LockExempt(u.remote.snapshot.Unit.Service)
+	exempted := make(chan struct{})
+	exempt := sync.OnceFunc(func() { close(exempted) })
+	if u.remote.config.LockExempt(u.remote.snapshot.Unit.Service) {
+		exempt()
+	}
+	u.factory.Hook.LockExempt = exempted
 	if next.Verb == resolver.RunCommand {
 		u.factory.Command = u.remote.command
 		defer func() { u.remote.endCommand(err) }()
@@ -266,11 +295,11 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	if err != nil {
 		return err
 	}
-	err = u.remote.watchOver(ctx, next.Task, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
+	err = u.remote.watchOver(ctx, next.Task, exempt, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
 	u.busy, u.reported = time.Now(), false
 	u.remote.snapshot.RetryDue = false
 	if next.Hook.Kind == hooks.UpdateStatus {
-		u.remote.snapshot.UpdateStatusDue = false
+		u.updated, u.jitter = u.busy, newJitter()
 	}
 	u.retry = u.retry.after(next, u.executor.State())
 	// A failure that a forced upgrade returns to is not a new one.

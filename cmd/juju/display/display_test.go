@@ -57,17 +57,18 @@ func TestEncoding(t *testing.T) {
 		Text string            `json:"text" yaml:"text"`
 		Map  map[string]string `json:"map" yaml:"map"`
 		N    any               `json:"n" yaml:"n"`
+		List []string          `json:"list" yaml:"list"`
 	}
-	for _, text := range []string{"plain", "123", "yes", "two\nlines\n", "tab\tonly", "a\ttab\nand a line", " \x1b[2J",
+	for _, text := range []string{"plain", " hi\n", "\n\nhi", "123", "yes", "two\nlines\n", "tab\tonly", "a\ttab\nand a line", " \x1b[2J",
 		"\u009b\u202e\u2028\u200b\ufeff\x7f\u0085",
 		"#\u202e: - 'x' \"y\" \\u202e", "\U000e0041\U0001f600", "two\nlines\u202e\n\tand a tab", "\r\n", "null", "~", "日本語"} {
-		in := doc{text, map[string]string{text: text}, nil}
+		in := doc{text, map[string]string{text: text}, nil, []string{text}}
 		encoded, err := display.JSON(in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out doc
-		if err := json.Unmarshal(encoded, &out); err != nil || out.Text != text || out.Map[text] != text {
+		if err := json.Unmarshal(encoded, &out); err != nil || out.Text != text || out.Map[text] != text || out.List[0] != text {
 			t.Errorf("%+q is read from JSON as %+q: %v\n%s", text, out, err, encoded)
 		}
 		if shown := display.Text(string(encoded)); shown != string(encoded) {
@@ -77,7 +78,7 @@ func TestEncoding(t *testing.T) {
 			t.Fatal(err)
 		}
 		out = doc{}
-		if err := yaml.Unmarshal(encoded, &out); err != nil || out.Text != text || out.Map[text] != text {
+		if err := yaml.Unmarshal(encoded, &out); err != nil || out.Text != text || out.Map[text] != text || out.List[0] != text {
 			t.Errorf("%+q is read from YAML as %+q: %v\n%s", text, out, err, encoded)
 		}
 		if shown := display.Text(string(encoded)); shown != string(encoded) {

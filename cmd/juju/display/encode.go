@@ -1,12 +1,13 @@
 package display
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"juju/charm/safeyaml"
 )
 
 // JSON returns v as one line of JSON. Invisible characters are escaped as JSON escapes them,
@@ -29,21 +30,13 @@ func JSON(v any) ([]byte, error) {
 // YAML returns v as YAML with that indent. Invisible characters are escaped as YAML escapes
 // them, so that a parser reads the same text.
 func YAML(v any, indent int) ([]byte, error) {
-	var tree yaml.Node
-	if err := tree.Encode(v); err != nil {
+	tree, err := safeyaml.Node(v)
+	if err != nil {
 		return nil, err
 	}
-	quote(&tree)
-	var text bytes.Buffer
-	e := yaml.NewEncoder(&text)
-	e.SetIndent(indent)
-	if err := e.Encode(&tree); err != nil {
-		return nil, err
-	}
-	if err := e.Close(); err != nil {
-		return nil, err
-	}
-	return inStrings(text.Bytes(), escaped), nil
+	quote(tree)
+	text, err := safeyaml.Encode(tree, indent)
+	return inStrings(text, escaped), err
 }
 
 // quote double-quotes all strings with invisible characters, since only that style can escape

@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"juju/charm/safeyaml"
 	"juju/state/entity"
 )
 
@@ -80,14 +81,13 @@ func (m mapping) MarshalYAML() (any, error) {
 		node.Style = yaml.FlowStyle // {}
 	}
 	for _, e := range m {
-		var key, value yaml.Node
-		if err := key.Encode(e.key); err != nil {
-			return nil, err
+		for _, v := range []any{e.key, e.value} {
+			n, err := safeyaml.Node(v)
+			if err != nil {
+				return nil, err
+			}
+			node.Content = append(node.Content, n)
 		}
-		if err := value.Encode(e.value); err != nil {
-			return nil, err
-		}
-		node.Content = append(node.Content, &key, &value)
 	}
 	return node, nil
 }
@@ -152,7 +152,7 @@ func (d writer) life(m mapping, life entity.Life) mapping {
 func (d writer) machines(machines []entity.MachineStatus) mapping {
 	all := mapping{}
 	for _, m := range machines {
-		one := mapping{}.always("juju-status", d.status(m.Status).with("version", m.AgentVersion))
+		one := mapping{}.always("juju-status", d.status(m.Status).with("version", m.AgentVersion).with("commit", m.AgentCommit))
 		if len(m.Addresses) > 0 {
 			one = one.always("dns-name", m.Addresses[0])
 		}
@@ -208,7 +208,7 @@ func (d writer) service(s entity.ServiceStatus) mapping {
 func (d writer) units(units []entity.UnitStatus) mapping {
 	all := mapping{}
 	for _, u := range units {
-		one := mapping{}.always("workload-status", d.status(u.Workload)).always("juju-status", d.status(u.Agent).with("version", u.AgentVersion))
+		one := mapping{}.always("workload-status", d.status(u.Workload)).always("juju-status", d.status(u.Agent).with("version", u.AgentVersion).with("commit", u.AgentCommit))
 		if u.Leader {
 			one = one.always("leader", true)
 		}

@@ -11,13 +11,14 @@ const (
 	// minLast is how narrow the last column may become before its texts go on lines of their
 	// own.
 	minLast = 20
-	// minCell is the minimum width of a text that is cut.
-	minCell = 6
+	// minWrapped is the minimum width of such a line.
+	minWrapped = 6
 )
 
-// fit fits the table into a terminal: it drops empty columns, wraps the texts of the last
-// column between words, and only then cuts other texts. It returns the widths of the columns,
-// and how to wrap the last.
+// fit fits the table into a terminal: it drops empty columns, and wraps the messages of the last
+// column between words, below the rows if need be. The rest are names, addresses and the like,
+// which users type and copy: they are whole even if a row is then wider than the terminal. It
+// returns the widths of the columns, and how to wrap the last.
 func (t *table) fit(width int) (widths []int, broken breaking) {
 	widths = t.widths()
 	if width <= 0 || len(t.rows) == 0 || sum(widths) <= width {
@@ -30,7 +31,7 @@ func (t *table) fit(width int) (widths []int, broken breaking) {
 		}
 	}
 	last := len(widths) - 1
-	if sum(widths) <= width || last < 1 {
+	if sum(widths) <= width || last < 1 || !messages[t.rows[0][last].text] {
 		return widths, breaking{}
 	}
 	others := sum(widths[:last])
@@ -38,21 +39,12 @@ func (t *table) fit(width int) (widths []int, broken breaking) {
 		widths[last] = room
 		return widths, breaking{indent: others + gap, room: room}
 	}
-	for sum(widths[:last]) > width {
-		widest := 0
-		for i, w := range widths[:last] {
-			if w > widths[widest] {
-				widest = i
-			}
-		}
-		if widths[widest] <= minCell {
-			break // the table stays too wide
-		}
-		widths[widest]--
-	}
 	const indent = 4
-	return widths, breaking{indent: indent, room: max(width-indent, minCell), below: true}
+	return widths, breaking{indent: indent, room: max(width-indent, minWrapped), below: true}
 }
+
+// messages are the headers of columns with free text.
+var messages = map[string]bool{"Message": true, "Notes": true}
 
 // A breaking says how to wrap the texts of a table's last column. With room 0 they are not
 // wrapped.
@@ -134,14 +126,6 @@ func wrap(text string, width int) (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// cut shortens a text to that width, and ends it with an ellipsis if it does.
-func cut(text string, width int) string {
-	if display.Width(text) <= width {
-		return text
-	}
-	return prefix(text, width-1) + "…"
 }
 
 // prefix returns as much of a text as fits, but at least one character.

@@ -113,8 +113,8 @@ func narrow(o Options, width int) Options {
 	return o
 }
 
-// No line is wider than the terminal. Words that fit on a line are not broken, and none is
-// lost. Only names and addresses are cut, if there is no room for them.
+// No message is wider than the terminal. Words that fit on a line are not broken, and none is lost.
+// Whatever a user may type or copy is whole, even if a row is then wider than the terminal.
 func TestTabularFitsTheTerminal(t *testing.T) {
 	for width := 40; width < 240; width++ {
 		for _, color := range []bool{false, true} {
@@ -125,8 +125,14 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 			}
 			plain := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(text.String(), "")
 			for line := range strings.Lines(plain) {
-				if n := display.Width(strings.TrimRight(line, "\n")); n > width && width >= 60 {
+				if n := display.Width(strings.TrimRight(line, "\n")); n > width && (width >= 83 || strings.HasPrefix(line, "    ")) {
 					t.Errorf("at %d columns a line has %d: %s", width, n, line)
+				}
+			}
+			for _, name := range strings.Fields("riak/0 web/2* logging/0 web/10 logging-agent maintenance allocating 10.0.3.4 127.1.0.2 " +
+				"0/lxd/10 i-2 ubuntu@22.04 local 80/tcp,8000-8010/tcp") {
+				if !slices.Contains(strings.Fields(plain), name) {
+					t.Errorf("at %d columns %q is cut or missing:\n%s", width, name, plain)
 				}
 			}
 			for _, word := range strings.Fields("no database is related to this service: add one with juju add-relation riak " +
@@ -265,3 +271,18 @@ func TestWriteErrors(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// A unit in error says that its upgrade waits for that.
+func TestAnUpgradeThatWaits(t *testing.T) {
+	m := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "web", CharmURL: "local:jammy/web-3", Units: []entity.UnitStatus{
+		{Name: "web/0", CharmURL: "local:jammy/web-2", Workload: entity.Status{Status: entity.StatusError, Message: "hook failed"}},
+		{Name: "web/1", Workload: entity.Status{Status: entity.StatusError, Message: "hook failed"}}}}}}
+	var text strings.Builder
+	if err := Tabular(&text, m, Options{Location: time.UTC}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "hook failed; its upgrade waits: see juju explain web/0"
+	if n := strings.Count(text.String(), "; its upgrade waits"); n != 1 || !strings.Contains(text.String(), want) {
+		t.Errorf("got\n%s", text.String())
+	}
+}

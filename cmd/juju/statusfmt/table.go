@@ -45,7 +45,7 @@ func Rows(w io.Writer, rows [][]string) error {
 	return t.write(w, false, 0)
 }
 
-// write writes the table, with or without colors, no wider than width unless that is 0.
+// write writes the table, with or without colors, and fits it into that width unless that is 0.
 func (t *table) write(w io.Writer, color bool, width int) error {
 	widths, broken := t.fit(width)
 	last := len(widths) - 1
@@ -64,7 +64,7 @@ func (t *table) write(w io.Writer, color bool, width int) error {
 		}
 		var line strings.Builder
 		for i, c := range row {
-			text := cut(c.text, widths[i])
+			text := c.text
 			pad := strings.Repeat(" ", widths[i]-display.Width(text))
 			if color && c.color != "" && text != "" {
 				text = "\x1b[" + c.color + "m" + text + "\x1b[0m"

@@ -105,6 +105,9 @@ func unitTable(m *entity.ModelStatus) *table {
 			}
 			said := u.Workload
 			said.Message = strings.TrimSpace(doing(u.Agent) + " " + said.Explained())
+			if said.Status == entity.StatusError && u.CharmURL != "" {
+				said.Message += "; its upgrade waits: see juju explain " + u.Name
+			}
 			t.add(cell{text: name}, statusCell(u.Workload), statusCell(u.Agent), cell{text: machine},
 				cell{text: u.PublicAddress}, cell{text: strings.Join(portTexts(u), ",")}, cell{text: message(u.Life, said)})
 		})

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"juju/charm/safeyaml"
 	"juju/provider/process"
 	"juju/state/entity"
@@ -235,7 +233,7 @@ func (s *Store) write(c *Contents) error {
 			}
 			continue
 		}
-		text, err := yaml.Marshal(file.text)
+		text, err := safeyaml.Marshal(file.text, 4)
 		if err != nil {
 			return err
 		}

@@ -48,9 +48,9 @@ func TestUpdateAndRead(t *testing.T) {
 		t.Errorf("a store that isn't there holds %+v", c)
 	}
 	want := &Contents{Current: "one", Controllers: map[string]*Controller{
-		"one": {UUID: "u1", Addresses: []string{"127.0.0.1:1", "[::1]:2"}, CACert: "-----BEGIN\nx\n", Cloud: "local",
+		"one": {UUID: "u1", Addresses: []string{"127.0.0.1:1", "[::1]:2", " \n"}, CACert: "-----BEGIN\nx\n", Cloud: "local",
 			User:     "admin",
-			Password: "secret: #1", Models: map[string]string{"admin/default": "m1", "eve/x": "m2"}, Model: "admin/default"},
+			Password: "\n secret: #1 \u2028", Models: map[string]string{"admin/default": "m1", "eve/x": "m2"}, Model: "admin/default"},
 		"two": {UUID: "u2", Addresses: []string{}, Cloud: "local", User: "bob", Models: map[string]string{}},
 	}}
 	update(t, s, func(c *Contents) { *c = *want })

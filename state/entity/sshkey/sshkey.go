@@ -4,6 +4,7 @@ package sshkey
 import (
 	"bufio"
 	"strings"
+	"unicode"
 
 	"golang.org/x/crypto/ssh"
 
@@ -25,6 +26,8 @@ func Parse(line string) (Key, error) {
 	switch {
 	case err != nil, len(rest) > 0:
 		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %s", shorten(line))
+	case strings.ContainsFunc(comment, unprintable):
+		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %q: its comment cannot be printed", shorten(line))
 	case len(options) > 0:
 		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %s: it has options", shorten(line))
 	}
@@ -34,6 +37,9 @@ func Parse(line string) (Key, error) {
 	}
 	return Key{text, ssh.FingerprintSHA256(public), ssh.FingerprintLegacyMD5(public), comment}, nil
 }
+
+// unprintable reports whether a character can have an effect on a terminal or an editor.
+func unprintable(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }
 
 // ParseAll reads the keys of a text, one a line. Blank lines and comments are skipped.
 func ParseAll(text string) ([]Key, error) {

@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("without a comment: %+v, %v", key, err)
 	}
 	for _, line := range []string{"", "ssh-ed25519", "ssh-ed25519 AAAA x", alice + "\n" + bob, "# " + alice,
-		`command="reboot" ` + alice, "cert-authority " + alice} {
+		`command="reboot" ` + alice, alice + "\x1b[2J", alice + "\u202e", alice + "\x1b[2J", alice + "\u202e", "cert-authority " + alice} {
 		if key, err := Parse(line); !errors.Is(err, entity.Invalid) {
 			t.Errorf("%q: %+v, %v", line, key, err)
 		}

@@ -31,6 +31,11 @@ type State struct {
 
 	Relations map[int]Relation `json:"relations,omitempty"` // by id; those that the charm knows of
 
+	// Turn counts the hooks and tasks that have run, and Turns says in which turn each source of
+	// them was served last. Those of relations are in Relation.Turns.
+	Turn  int64            `json:"turn,omitempty"`
+	Turns map[Source]int64 `json:"turns,omitempty"`
+
 	// Storage is what the charm has been told of storage, by instance.
 	Storage map[string]Storage `json:"storage,omitempty"`
 
@@ -50,6 +55,19 @@ type Storage string
 const (
 	Attached  Storage = "attached"  // storage-attached has run
 	Detaching Storage = "detaching" // storage-detaching has: the unit has only to give it up
+)
+
+// A Source is where hooks and tasks come from. Sources are served in turn.
+type Source string
+
+// The sources, besides those at the other ends of relations.
+const (
+	OfSettings Source = "settings"
+	OfLeader   Source = "leader"
+	OfStorage  Source = "storage"
+	OfCommands Source = "commands" // of users of the machine
+	OfTasks    Source = "tasks"
+	OfTime     Source = "time" // update-status
 )
 
 // Config identifies what a config-changed hook is about.
@@ -79,6 +97,8 @@ type Relation struct {
 	CreatedPending bool `json:"created-pending,omitempty"`
 	// Broken says that relation-broken has run: the unit has only to leave the scope.
 	Broken bool `json:"broken,omitempty"`
+	// Turns says in which turn each of the other units, and the other service, was served last.
+	Turns map[string]int64 `json:"turns,omitempty"`
 }
 
 // An OpKind is a kind of operation that is recorded, because it can be interrupted.
@@ -128,7 +148,8 @@ type Op struct {
 	// Resolved says that the user has asked for this, and that the controller must be told so
 	// before the hook runs or is skipped.
 	Resolved bool `json:"resolved,omitempty"`
-	// Retried says that a failed hook, or one that waited for the machine's restart, runs again by itself.
+	// Retried says that a failed hook, or one that was ended with its agent or for the machine's restart, runs
+	// again by itself.
 	Retried bool `json:"retried,omitempty"`
 	// Boot is the boot in which a hook has run, and Reboot is the same boot if the machine must be
 	// restarted after it.
@@ -168,10 +189,9 @@ func (op Op) FailedWith(reason string) *Op {
 	return &Op{Kind: RunHook, Step: Failed, Hook: op.Hook, Name: op.Name, Config: op.Config, Boot: op.Boot, Reason: reason}
 }
 
-// Again returns the state in which the hook runs again after the machine's restart.
-func (s State) Again(op Op) State {
-	s.Reboot = op.Boot
-	return s.With(&Op{Kind: RunHook, Step: Pending, Hook: op.Hook, Name: op.Name, Config: op.Config, Retried: true})
+// Again returns the operation of a hook that was ended with its agent or its machine: it runs again.
+func (op Op) Again() *Op {
+	return &Op{Kind: RunHook, Step: Pending, Hook: op.Hook, Name: op.Name, Config: op.Config, Retried: true}
 }
 
 // ConflictsWith returns the upgrade after the charm directory has stood in its way.
@@ -196,6 +216,7 @@ func (s State) Ran(op Op) State {
 		s.Reboot = op.Reboot
 	}
 	hook := op.Hook
+	s.Turn++
 	switch hook.Kind {
 	case hooks.Install:
 		s.Installed, s.ConfigPending = true, true
@@ -221,9 +242,42 @@ func (s State) Ran(op Op) State {
 	case hooks.StorageDetaching:
 		s = s.withStorage(hook.Storage, Detaching)
 	default:
-		s = s.withRelation(hook.RelationID, s.Relations[hook.RelationID].ran(hook))
+		return s.withRelation(hook.RelationID, s.Relations[hook.RelationID].ran(hook, s.Turn))
 	}
+	return s.served(sourceOf(hook.Kind))
+}
+
+// sourceOf returns where hooks come from that are not about relations.
+func sourceOf(kind hooks.Kind) Source {
+	switch {
+	case kind == hooks.LeaderElected || kind == hooks.LeaderSettingsChanged:
+		return OfLeader
+	case kind.IsStorage():
+		return OfStorage
+	case kind == hooks.UpdateStatus:
+		return OfTime
+	}
+	return OfSettings
+}
+
+// served returns the state after a source had this turn.
+func (s State) served(source Source) State {
+	s.Turns = maps.Clone(s.Turns)
+	if s.Turns == nil {
+		s.Turns = map[Source]int64{}
+	}
+	s.Turns[source] = s.Turn
 	return s
+}
+
+// Over returns the state after the task in progress is over.
+func (s State) Over() State {
+	s.Turn++
+	source := OfTasks
+	if s.Op.Task == "" {
+		source = OfCommands
+	}
+	return s.With(s.Op.After).served(source)
 }
 
 // Entering returns the state before the unit enters a relation whose first hook must be
@@ -259,10 +313,17 @@ func (s State) withRelation(id int, r Relation) State {
 	return s
 }
 
-func (r Relation) ran(hook hooks.Info) Relation {
-	r.Members = maps.Clone(r.Members)
+// ran returns what the charm knows after a hook, which was served in this turn.
+func (r Relation) ran(hook hooks.Info, turn int64) Relation {
+	r.Members, r.Turns = maps.Clone(r.Members), maps.Clone(r.Turns)
 	if r.Members == nil {
 		r.Members = map[string]int64{}
+	}
+	if r.Turns == nil {
+		r.Turns = map[string]int64{}
+	}
+	if remote := hook.Remote(); remote != "" {
+		r.Turns[remote] = turn
 	}
 	switch hook.Kind {
 	case hooks.RelationCreated:
@@ -279,6 +340,7 @@ func (r Relation) ran(hook hooks.Info) Relation {
 		r.ChangedPending = ""
 	case hooks.RelationDeparted:
 		delete(r.Members, hook.RemoteUnit)
+		delete(r.Turns, hook.RemoteUnit)
 	case hooks.RelationBroken:
 		r.Broken = true
 	}

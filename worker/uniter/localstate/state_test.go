@@ -18,7 +18,9 @@ func TestFileRemembersEverything(t *testing.T) {
 		Charm: "local:web-1", Endpoints: []string{"db"},
 		Installed: true, Started: true, Stopped: true, Removed: true, UpgradePending: true, ConfigPending: true,
 		Config: Config{Version: 7, PrivateAddress: "10.0.0.1", PublicAddress: "8.8.8.8"},
-		Relations: map[int]Relation{0: {Members: map[string]int64{"mysql/0": 3}, ChangedPending: "mysql/0", Broken: true},
+		Turn:   12, Turns: map[Source]int64{OfTasks: 11},
+		Relations: map[int]Relation{0: {Members: map[string]int64{"mysql/0": 3}, ChangedPending: "mysql/0", Broken: true,
+			Turns: map[string]int64{"mysql/0": 12}},
 			1: {CreatedPending: true}},
 		Op: &Op{
 			Kind: RunHook, Step: Done, Charm: "local:web-2", After: &Op{Kind: RunHook, Step: Failed},
@@ -135,10 +137,10 @@ func TestStatesDoNotShare(t *testing.T) {
 	changed.Kind, changed.ChangeVersion = hooks.RelationChanged, 4
 	after := before.Ran(Op{Hook: changed})
 	if want := (Relation{Members: map[string]int64{"mysql/0": 3},
-		ChangedPending: "mysql/0"}); !cmp.Equal(before.Relations[1], want) {
+		ChangedPending: "mysql/0", Turns: map[string]int64{"mysql/0": 1}}); !cmp.Equal(before.Relations[1], want) {
 		t.Errorf("the older state says %+v", before.Relations[1])
 	}
-	if want := (Relation{Members: map[string]int64{"mysql/0": 4}}); !cmp.Equal(after.Relations[1], want) {
+	if want := (Relation{Members: map[string]int64{"mysql/0": 4}, Turns: map[string]int64{"mysql/0": 2}}); !cmp.Equal(after.Relations[1], want) {
 		t.Errorf("the newer state says %+v", after.Relations[1])
 	}
 	after.Without(1)

@@ -50,12 +50,16 @@ type Store interface {
 
 // An Executor runs operations, one at a time.
 type Executor struct {
+	// Full, unless it is nil, is called when a state can't be stored because the disk is full, and with nil when
+	// that has passed.
+	Full func(ctx context.Context, err error)
+
 	store Store
 	state localstate.State
 }
 
 // NewExecutor returns the Executor of a unit whose state, as stored, is s.
-func NewExecutor(store Store, s localstate.State) *Executor { return &Executor{store, s} }
+func NewExecutor(store Store, s localstate.State) *Executor { return &Executor{store: store, state: s} }
 
 // State returns the unit's state.
 func (e *Executor) State() localstate.State { return e.state }
@@ -115,17 +119,33 @@ func lingering(ctx context.Context, after time.Duration) (context.Context, conte
 // persist stores a state. It waits while the disk is full: otherwise a hook that has run
 // would count as interrupted, and fail, because a few bytes could not be written.
 func (e *Executor) persist(ctx context.Context, s localstate.State) error {
-	for told := false; ; told = true {
-		err := e.store.Write(s)
-		if err == nil {
-			e.state = s
-			return nil
+	waits := false
+	err := awaitRoom(ctx, func() error { return e.store.Write(s) }, func(err error) {
+		waits = true
+		if e.Full != nil {
+			e.Full(ctx, err)
 		}
-		if !entity.IsDiskFull(err) {
+	})
+	if err == nil {
+		e.state = s
+		if waits && e.Full != nil {
+			e.Full(ctx, nil)
+		}
+	}
+	return err
+}
+
+// awaitRoom calls f until it fails for another reason than a full disk, or ctx is done. It calls full with the first
+// such error.
+func awaitRoom(ctx context.Context, f func() error, full func(error)) error {
+	for told := false; ; told = true {
+		err := f()
+		if err == nil || !entity.IsDiskFull(err) {
 			return err
 		}
 		if !told {
 			logger.Warningf("waiting for room on the disk: %v", err)
+			full(err)
 		}
 		select {
 		case <-ctx.Done():

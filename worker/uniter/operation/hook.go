@@ -118,17 +118,28 @@ func (o *runHook) announce(ctx context.Context) error {
 	return nil
 }
 
-// waitingBound is how long a hook that waits for another tries to say so.
-const waitingBound = 5 * time.Second
+// showBound is how long an agent tries to say what it waits for.
+const showBound = 5 * time.Second
 
-// showWaiting shows in the agent's status what the hook or task waits for.
-func (f Factory) showWaiting(ctx context.Context, what, holder string) {
-	ctx, cancel := context.WithTimeout(ctx, waitingBound)
+// show shows in the agent's status what it waits for. That it can't is no reason not to wait.
+func (f Factory) show(ctx context.Context, message string) {
+	ctx, cancel := context.WithTimeout(ctx, showBound)
 	defer cancel()
-	message := fmt.Sprintf("waiting to run %s: the machine lock is held by %s", what, holder)
 	if err := f.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
-		logger.Warningf("unit %s: cannot say that it is waiting: %v", f.Unit.ID, err)
+		logger.Warningf("unit %s: cannot say that it is %s: %v", f.Unit.ID, message, err)
 	}
+}
+
+// showWaiting shows what the hook or task waits for.
+func (f Factory) showWaiting(ctx context.Context, what, holder string) {
+	f.show(ctx, fmt.Sprintf("waiting to run %s: the machine lock is held by %s", what, holder))
+}
+
+// showStopping shows that the agent is told to stop and waits for what it runs.
+func (f Factory) showStopping(ctx context.Context, what string) {
+	message := fmt.Sprintf("running %s, after which the agent stops or is upgraded", what)
+	logger.Infof("unit %s: %s", f.Unit.ID, message)
+	f.show(context.WithoutCancel(ctx), message)
 }
 
 func (o *runHook) setWorkload(ctx context.Context, word entity.StatusWord, message string) error {
@@ -200,24 +211,33 @@ func (o *runHook) Execute(
 			o.showWaiting(ctx, o.name+" hook", holder)
 		}
 	}
-	hctx, err := o.context(s)
-	if err != nil {
-		return s, err
-	}
-	err = o.Runner.Run(ctx, hctx, func(p hooks.Process) error {
-		if waited {
-			if err := o.announce(ctx); err != nil {
-				return err
-			}
+	o.Hook.Stopping = func() { o.showStopping(ctx, o.name+" hook") }
+	var hctx *hooks.Context
+	err := awaitRoom(ctx, func() (err error) {
+		if hctx, err = o.context(s); err != nil {
+			return err
 		}
-		begun := op
-		begun.Process = &p
-		return persist(s.With(&begun))
+		return o.Runner.Run(ctx, hctx, func(p hooks.Process) error {
+			if waited {
+				if err := o.announce(ctx); err != nil {
+					return err
+				}
+			}
+			begun := op
+			begun.Process = &p
+			return persist(s.With(&begun))
+		})
+	}, func(err error) {
+		waited = true
+		o.show(ctx, fmt.Sprintf("waiting to run %s hook: %v", o.name, err))
 	})
 	var failed *hooks.FailedError
 	switch {
 	case errors.Is(err, hooks.ErrRebootNow):
-		return s.Again(op), errSkipCommit
+		s.Reboot = op.Boot
+		return s.With(op.Again()), errSkipCommit
+	case errors.Is(err, hooks.ErrStopped):
+		return s.With(op.Again()), errSkipCommit
 	case errors.As(err, &failed):
 		op := op.FailedWith(failed.Reason)
 		op.ExitCode, op.LastLine, op.Message = max(failed.ExitCode, 0), failed.LastLine, failed.Message

@@ -63,7 +63,7 @@ func (o *runTask) Execute(
 	}
 	begun, err := o.API.BeginTask(ctx, o.Unit, o.id)
 	if errors.Is(err, entity.TaskGone) {
-		return s.With(s.Op.After), nil
+		return s.Over(), nil
 	} else if err != nil {
 		return s, err
 	}
@@ -75,6 +75,9 @@ func (o *runTask) Execute(
 	op := *s.Op
 	op.Step = localstate.Done
 	switch {
+	case entity.IsDiskFull(err):
+		op.Outcome = entity.TaskOutcome{Status: entity.TaskFailed, Message: err.Error()}
+		return s.With(&op), nil
 	case errors.Is(err, hooks.ErrAbort): // while it waited for others
 		op.Outcome = entity.TaskOutcome{Status: entity.TaskAborted, Message: "aborted"}
 		return s.With(&op), nil
@@ -95,15 +98,15 @@ func (o *runTask) Execute(
 func (o *runTask) executeCommand(
 	ctx context.Context, s localstate.State, persist func(localstate.State) error,
 ) (localstate.State, error) {
-	over := s.With(s.Op.After)
+	over := s.Over()
 	info, err := o.command.Info(o.contextParams(s, o.remote, hooks.Info{}).Relations)
 	if err != nil {
 		o.command.Err = err
 		return over, nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(o.command.Context, func() { cancel(hooks.ErrAbort) })()
+	ctx, abort := hooks.WithAbort(ctx)
+	defer abort()
+	defer context.AfterFunc(o.command.Context, abort)()
 	hctx, failed, err := o.run(ctx, s, o.command.Task(), info, persist)
 	if hctx != nil && (hctx.Reboot() == hooks.RebootNow || hctx.Reboot() != hooks.NoReboot && err == nil && failed == nil) {
 		s.Reboot, over.Reboot = o.remote.Boot, o.remote.Boot
@@ -141,6 +144,7 @@ func (o *runTask) run(
 		waited = true
 		o.showWaiting(ctx, "action "+task.Name, holder)
 	}
+	params.Stopping = func() { o.showStopping(ctx, "action "+task.Name) }
 	if hctx, err = hooks.NewContext(o.API, params); err != nil {
 		return nil, nil, err
 	}
@@ -188,12 +192,12 @@ func (o *runTask) Commit(ctx context.Context, s localstate.State) (localstate.St
 		}
 	}
 	if op.Task == "" {
-		return s.With(op.After), nil
+		return s.Over(), nil
 	}
 	if err := o.API.FinishTask(ctx, o.Unit, op.Task, op.Outcome); err != nil {
 		return s, err
 	}
-	return s.With(op.After), nil
+	return s.Over(), nil
 }
 
 // failTask ends the processes that an interrupted task has left. Its commit tells the controller.
@@ -205,7 +209,7 @@ func (f Factory) failTask(s localstate.State) (localstate.State, error) {
 		}
 	}
 	if op.Task == "" { // no one waits for it any more
-		return s.With(op.After), nil
+		return s.Over(), nil
 	}
 	op.Step, op.Outcome, op.Process = localstate.Done, entity.TaskTerminated, nil
 	return s.With(&op), nil

@@ -25,18 +25,18 @@
 //     storage-attached runs before install for each storage instance that the unit has by then;
 //     install waits until all of them are there.
 //  7. The charm of an Alive unit is upgraded. If its service only has other resources,
-//     upgrade-charm and config-changed run for them.
-//  8. config-changed runs when the settings or the unit's addresses differ from those of its
-//     last run, and once after each start of the agent.
-//     Before these, and within no sequence, storage-attached runs for storage that has come, and
-//     storage-detaching for what the unit loses, which it then gives up; it loses all when it is
-//     not Alive.
-//  9. Relations come next, by id. The unit enters an Alive one. Then departed hooks run for
-//     units that are gone, joined hooks for new ones and changed hooks for those with changed
-//     settings. After joined the relation's next hook is changed for the same unit. If the
-//     relation or the unit is not Alive, departed runs for all, then broken, and the unit
-//     leaves the scope. Relations of the implicit endpoint have no hooks.
+//     upgrade-charm and config-changed run for them. config-changed runs once after each start of
+//     the agent.
+//  8. A unit that is not Alive gives up its storage, after storage-detaching. Then relations are
+//     entered and left, by id. If the relation or the unit is not Alive, departed runs for all other
+//     units, then broken, and the unit leaves the scope. After joined the relation's next hook is
+//     changed for the same unit.
+//  9. All other work is done in turn. Its sources are the settings and addresses, which config-changed
+//     is about, the leader, storage, commands of the machine's users, tasks, update-status when it is
+//     time in an Alive unit, and each unit and service at the other end of a relation. Of those that
+//     wait, the one goes next that was served longest ago; so each is served before any other is
+//     served twice. Of one relation, units that are gone come before the others. Relations of the
+//     implicit endpoint have no hooks.
 //  10. A unit that is not Alive then runs stop, and remove if the charm has it. It waits until
 //     its subordinates are gone, and becomes Dead.
-//  11. An Alive unit that has nothing else to do runs update-status when it is time.
 package resolver

@@ -80,27 +80,12 @@ func NextOp(local localstate.State, remote Remote) Op {
 	case !local.Installed && unit.PrivateAddress == "":
 		return Op{Verb: Wait} // the cloud has not told the machine's address yet, which hooks ask for
 	}
-	if op, ok := nextCreated(local, remote); ok {
-		return op
-	}
-	if op, ok := nextOfLeader(local, remote); ok {
-		return op
-	}
-	if op, ok := nextInStorage(local, remote); ok {
-		return op
-	}
-	if op, ok := nextInChain(local, remote); ok {
-		return op
-	}
-	if op, ok := nextTask(remote); ok && !local.Stopped {
-		return op
-	}
-	if op, ok := nextInRelations(local, remote); ok {
-		return op
+	for _, next := range []func(localstate.State, Remote) (Op, bool){nextCreated, nextInChain, nextInScopes, nextInTurn} {
+		if op, ok := next(local, remote); ok {
+			return op
+		}
 	}
 	switch {
-	case !going && remote.UpdateStatusDue:
-		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.UpdateStatus}}
 	case !going:
 		return Op{Verb: Wait}
 	case local.Started && !local.Stopped:
@@ -220,8 +205,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	case remote.RetryDue:
 		return byItself
 	}
-	if op, ok := nextTask(remote); ok {
-		return op
+	if tasks := tasks(local, remote); len(tasks) > 0 {
+		return longest(tasks).op
 	}
 	return Op{Verb: AwaitResolution}
 }
@@ -245,20 +230,20 @@ func nextOfDeploy(op localstate.Op, local localstate.State, remote Remote) Op {
 	return Op{Verb: Deploy, Charm: unit.ServiceCharmURL, Resolved: op.Resolved || resolved && op.Step == localstate.Failed}
 }
 
-// nextTask runs a command of a user of the machine, or else the oldest task. A task that is running
+// tasks returns the command of a user of the machine, and the oldest task. A task that is running
 // already is known only to the controller: its agent, or its machine, was lost.
-func nextTask(remote Remote) (Op, bool) {
-	switch {
-	case remote.Command:
-		return Op{Verb: RunCommand}, true
-	case len(remote.Unit.Tasks) == 0:
-		return Op{}, false
+func tasks(local localstate.State, remote Remote) (waiting []waiter) {
+	if remote.Command {
+		waiting = append(waiting, waiter{local.Turns[localstate.OfCommands], Op{Verb: RunCommand}})
 	}
-	task := remote.Unit.Tasks[0]
-	if task.Status == entity.TaskPending {
-		return Op{Verb: RunTask, Task: task.ID}, true
+	if len(remote.Unit.Tasks) > 0 {
+		task, verb := remote.Unit.Tasks[0], FailTask
+		if task.Status == entity.TaskPending {
+			verb = RunTask
+		}
+		waiting = append(waiting, waiter{local.Turns[localstate.OfTasks], Op{Verb: verb, Task: task.ID}})
 	}
-	return Op{Verb: FailTask, Task: task.ID}, true
+	return waiting
 }
 
 // nextOfTask finishes a task, or a user's command, that is in progress. It is never run again once
@@ -276,18 +261,25 @@ func nextOfTask(op localstate.Op, remote Remote) Op {
 	return Op{Verb: Fail}
 }
 
-// nextInChain deploys the charm and runs the hooks that are not about relations, except
-// stop.
+// nextInChain deploys and upgrades the charm, with the hooks that follow, and runs those that a
+// machine or an agent begins with.
 func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 	unit := remote.Unit
 	alive := unit.Life == entity.Alive
-	outdated := local.Charm != unit.ServiceCharmURL
+	if !local.Started || local.UpgradePending || local.ConfigPending {
+		if op, ok := nextOfLeader(local, remote); ok {
+			return op, true
+		}
+		if op, ok := nextInStorage(local, remote); ok {
+			return op, true
+		}
+	}
 	run := func(kind hooks.Kind) (Op, bool) { return Op{Verb: Run, Hook: hooks.Info{Kind: kind}}, true }
 	withResources := func(kind hooks.Kind) (Op, bool) {
 		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, ChangeVersion: unit.ResourcesVersion}}, true
 	}
 	switch {
-	case !local.Installed && outdated:
+	case !local.Installed && local.Charm != unit.ServiceCharmURL:
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}, true
 	case !local.Installed:
 		return withResources(hooks.Install)
@@ -301,11 +293,11 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 		return Op{}, false
 	case alive && local.Boot != "" && local.Boot != remote.Boot:
 		return run(hooks.Start) // the machine has restarted
-	case alive && outdated:
+	case alive && local.Charm != unit.ServiceCharmURL:
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}, true
 	case alive && local.Resources != unit.ResourcesVersion:
 		return withResources(hooks.UpgradeCharm)
-	case remote.Recovering || local.Config != localstate.ConfigOf(unit):
+	case remote.Recovering:
 		return run(hooks.ConfigChanged)
 	}
 	return Op{}, false
@@ -345,19 +337,24 @@ func (r Remote) lenient(hook hooks.Info) bool {
 	})
 }
 
-// nextInRelations decides for one relation after the other.
-func nextInRelations(local localstate.State, remote Remote) (Op, bool) {
+// nextInScopes enters relations and leaves them, and has changed follow joined. None of this goes
+// on for ever, whatever charms do.
+func nextInScopes(local localstate.State, remote Remote) (Op, bool) {
+	if remote.Unit.Life != entity.Alive {
+		if op, ok := nextInStorage(local, remote); ok {
+			return op, true
+		}
+	}
 	for _, rel := range remote.Relations {
 		told, known := local.Relations[rel.ID]
-		var op Op
-		var ok bool
+		takesPart := remote.takesPart(told, rel)
 		switch {
-		case rel.Life == entity.Alive && remote.Unit.Life == entity.Alive && !told.Broken:
-			op, ok = nextInAlive(local, told, rel, remote.Epoch != 0)
-		case rel.InScope || known:
-			op, ok = nextInLeaving(told, rel), true
-		}
-		if ok {
+		case takesPart && !rel.InScope && !rel.Barred && (rel.Implicit || local.Has(rel.Endpoint)):
+			return Op{Verb: Enter, Relation: rel.ID}, true
+		case takesPart && rel.InScope && !rel.Implicit && told.ChangedPending != "":
+			return changed(told, rel, told.ChangedPending), true
+		case !takesPart && (rel.InScope || known):
+			op := nextInLeaving(told, rel)
 			op.Departing = departing(op.Hook, remote.Unit)
 			return op, true
 		}
@@ -371,48 +368,19 @@ func nextInRelations(local localstate.State, remote Remote) (Op, bool) {
 	return Op{}, false
 }
 
-// nextInAlive decides for a relation that the unit takes part in. The leader of a service is not
-// told what it sets itself in a peer relation.
-func nextInAlive(local localstate.State, told localstate.Relation, rel Relation, leads bool) (Op, bool) {
-	hook := func(kind hooks.Kind, unit string) (Op, bool) {
-		version, ok := rel.Members[unit]
-		if !ok {
-			version = told.Members[unit]
-		}
-		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, RelationID: rel.ID, RemoteUnit: unit, ChangeVersion: version}}, true
+// takesPart reports whether the unit is in a relation, or is to enter it.
+func (r Remote) takesPart(told localstate.Relation, rel Relation) bool {
+	return rel.Life == entity.Alive && r.Unit.Life == entity.Alive && !told.Broken
+}
+
+// changed runs relation-changed for a unit.
+func changed(told localstate.Relation, rel Relation, unit string) Op {
+	version, ok := rel.Members[unit]
+	if !ok {
+		version = told.Members[unit]
 	}
-	switch {
-	case !rel.InScope && (rel.Barred || !rel.Implicit && !local.Has(rel.Endpoint)):
-		return Op{}, false // not now, or not before the charm is upgraded
-	case !rel.InScope:
-		return Op{Verb: Enter, Relation: rel.ID}, true
-	case rel.Implicit:
-		return Op{}, false
-	case told.ChangedPending != "":
-		return hook(hooks.RelationChanged, told.ChangedPending)
-	case !rel.Known:
-		return Op{}, false
-	}
-	for _, unit := range sorted(told.Members) {
-		if _, ok := rel.Members[unit]; !ok {
-			return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationDeparted, RelationID: rel.ID, RemoteUnit: unit}}, true
-		}
-	}
-	if rel.Application != told.Application && !(leads && rel.Role == "peer") {
-		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationChanged, RelationID: rel.ID,
-			RemoteApplication: rel.Remote, ChangeVersion: rel.Application}}, true
-	}
-	for _, unit := range sorted(rel.Members) {
-		if _, ok := told.Members[unit]; !ok {
-			return hook(hooks.RelationJoined, unit)
-		}
-	}
-	for _, unit := range sorted(rel.Members) {
-		if told.Members[unit] != rel.Members[unit] {
-			return hook(hooks.RelationChanged, unit)
-		}
-	}
-	return Op{}, false
+	return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationChanged, RelationID: rel.ID, RemoteUnit: unit,
+		ChangeVersion: version}}
 }
 
 // nextInLeaving decides for a relation that the unit leaves.
@@ -426,9 +394,7 @@ func nextInLeaving(told localstate.Relation, rel Relation) Op {
 	case told.Broken || rel.Implicit || rel.Strength == entity.Force:
 		return Op{Verb: Leave, Relation: rel.ID}
 	case told.ChangedPending != "":
-		op := run(hooks.RelationChanged, told.ChangedPending)
-		op.Hook.ChangeVersion = told.Members[told.ChangedPending]
-		return op
+		return changed(told, Relation{RelationInfo: rel.RelationInfo}, told.ChangedPending)
 	}
 	for _, unit := range sorted(told.Members) {
 		return run(hooks.RelationDeparted, unit)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,8 @@ var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, ins
 //	gone 3                     the controller no longer lists a relation
 //	fail start                 the next run of this hook, or deployment of this charm, fails
 //	restart                    the agent is a new process
-//	once                       a single step only
+//	chatty 3                   what changed hooks of this relation set makes the other unit set something
+//	steps 5                    only so many steps
 func TestStories(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(paths) == 0 {
@@ -78,6 +80,7 @@ type world struct {
 	local  localstate.State
 	remote Remote
 	fails  []string
+	chatty []int // relations
 }
 
 func newWorld() *world {
@@ -92,7 +95,7 @@ func newWorld() *world {
 
 // play applies the lines, and returns what the unit does, one line each.
 func (w *world) play(t *testing.T, lines string) string {
-	once, silent := false, true
+	steps, silent := 0, true
 	for _, line := range strings.Split(lines, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
@@ -100,8 +103,8 @@ func (w *world) play(t *testing.T, lines string) string {
 			continue
 		}
 		silent = false
-		if words[0] == "once" {
-			once = true
+		if words[0] == "steps" {
+			steps, _ = strconv.Atoi(words[1])
 			continue
 		}
 		if err := w.happen(words[0], words[1:]); err != nil {
@@ -112,14 +115,14 @@ func (w *world) play(t *testing.T, lines string) string {
 		return ""
 	}
 	var out strings.Builder
-	for range 100 {
+	for n := range 100 {
 		op := NextOp(w.local, w.remote)
 		fmt.Fprintln(&out, op)
 		if op.Verb == Wait || op.Verb == AwaitResolution || op.Verb == AwaitReboot || op.Verb == Terminate {
 			return out.String()
 		}
 		w.do(op)
-		if once {
+		if n+1 == steps {
 			return out.String()
 		}
 	}
@@ -174,10 +177,11 @@ func (w *world) do(op Op) {
 	case Skip:
 		unit.Resolved = entity.ResolvedNone
 		w.ran(w.local.Op.Hook)
-	case RunTask, FailTask:
+	case FailTask:
 		w.over(op.Task)
-	case RunCommand:
-		w.remote.Command = false
+	case RunTask, RunCommand:
+		w.local.Op = &localstate.Op{Kind: localstate.RunTask, Task: op.Task, After: w.local.Op}
+		w.over(op.Task)
 	case Fail:
 		failed := *w.local.Op
 		if failed.Kind == localstate.RunTask {
@@ -193,7 +197,6 @@ func (w *world) do(op Op) {
 			w.local = w.local.Deployed(op.Charm, op.After)
 		case localstate.RunTask:
 			w.over(op.Task)
-			w.local.Op = op.After
 		default:
 			w.ran(op.Hook)
 		}
@@ -233,7 +236,8 @@ func (w *world) do(op Op) {
 func (w *world) over(id string) {
 	w.remote.Unit.Tasks = slices.DeleteFunc(w.remote.Unit.Tasks, func(t entity.TaskRef) bool { return t.ID == id })
 	if op := w.local.Op; op != nil && op.Kind == localstate.RunTask {
-		w.local.Op = op.After
+		w.remote.Command = w.remote.Command && id != ""
+		w.local = w.local.Over()
 	}
 }
 
@@ -244,6 +248,15 @@ func (w *world) ran(hook hooks.Info) {
 	w.local = w.local.Ran(localstate.Op{Hook: hook, Config: localstate.ConfigOf(w.remote.Unit), Boot: w.remote.Boot})
 	if hook.Kind == hooks.ConfigChanged {
 		w.remote.Recovering = false
+	}
+	if hook.Kind != hooks.RelationChanged || !slices.Contains(w.chatty, hook.RelationID) {
+		return
+	}
+	for i := range w.remote.Relations {
+		if rel := &w.remote.Relations[i]; rel.ID == hook.RelationID {
+			rel.Members = maps.Clone(rel.Members)
+			rel.Members[hook.RemoteUnit]++
+		}
 	}
 }
 
@@ -256,6 +269,10 @@ func (w *world) happen(what string, words []string) error {
 		w.remote.Asked = map[string]bool{}
 	case "fail":
 		w.fails = append(w.fails, strings.Join(words, " "))
+	case "chatty":
+		id, err := strconv.Atoi(words[0])
+		w.chatty = append(w.chatty, id)
+		return err
 	case "gone":
 		id, err := strconv.Atoi(words[0])
 		w.remote.Relations = slices.DeleteFunc(w.remote.Relations, func(r Relation) bool { return r.ID == id })

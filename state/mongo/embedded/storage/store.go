@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -148,6 +149,7 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		CacheSize:           s.opts.CacheSize,
 		MemTableSize:        s.opts.MemTableSize,
 		FormatMajorVersion:  pebble.FormatNewest,
+		MaxOpenFiles:        openFiles(),
 		MaxManifestFileSize: 1 << 20, // or an idle store would grow for a long time
 		// Compactions must not delay writers.
 		L0StopWritesThreshold:       1000,
@@ -291,4 +293,13 @@ func (l logger) Errorf(format string, args ...any) { l.s.opts.Logf(format, args.
 func (l logger) Fatalf(format string, args ...any) {
 	l.s.fail(fmt.Errorf(format, args...))
 	select {}
+}
+
+// openFiles returns how many files the store keeps open: few enough to leave most for connections.
+func openFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 64
+	}
+	return int(max(64, min(1000, limit.Cur/8)))
 }

@@ -170,9 +170,9 @@ func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
 }
 
 // trusted is how many bytes are allocated because of a header alone. Above that the buffer grows
-// with what arrives, so that a thousand clients that announce 48 MB and send nothing cost
+// with what arrives, so that thousands of clients that announce 48 MB and send nothing cost
 // nothing.
-const trusted = 1 << 20
+const trusted = 16 << 10
 
 func readFrame(r io.Reader, max int32) (Header, []byte, error) {
 	var raw [HeaderSize]byte

@@ -56,6 +56,26 @@ func everyType(t testing.TB) bsoncore.Document {
 	return doc(t, append(fields, bson.E{Key: "doc", Value: fields}, bson.E{Key: "list", Value: bson.A{fields, bson.A{}}}))
 }
 
+// A message that is only announced takes next to no memory, however large it is said to be.
+func TestAnnouncedMessages(t *testing.T) {
+	const count = 200
+	var head [wire.HeaderSize]byte
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, size := range []uint32{1 << 20, uint32(wire.MaxMessage)} {
+		binary.LittleEndian.PutUint32(head[:], size)
+		for range count {
+			if _, _, err := wire.Read(bytes.NewReader(head[:]), wire.MaxMessage); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatal(err)
+			}
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / (2 * count); each > 64<<10 {
+		t.Errorf("each takes %d bytes", each)
+	}
+}
+
 func TestRequestsRoundTrip(t *testing.T) {
 	one, two := doc(t, bson.M{"ping": 1}), everyType(t)
 	long := doc(t, bson.M{"a": strings.Repeat("x", 2<<20)}) // longer than what is allocated because of a header

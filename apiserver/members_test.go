@@ -1,0 +1,78 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"juju/state/controller"
+	"juju/state/entity"
+)
+
+// However many agents connect, there is room for users, and for superusers. Those that are refused learn why.
+func TestReservedConnections(t *testing.T) {
+	for _, files := range []int{64, 256, 1024, 1 << 20} {
+		l := limitsFor(files, math.MaxInt64)
+		if l.Members+l.Strangers > files-32 || l.UserConns < 8 || l.AgentConns < 8 || l.Reserved < 1 || l.Strangers < 8 {
+			t.Errorf("%d files: %+v", files, l)
+		}
+		m := &members{max: l.Members, reserved: l.Reserved, ofUser: l.UserConns, ofAgent: l.AgentConns}
+		enter := func(id identity) (int, error) {
+			for n := 0; ; n++ {
+				if _, err := m.enter("model", id); err != nil {
+					return n, err
+				}
+			}
+		}
+		var err error
+		units := 0
+		for n, i := 1, 0; n > 0; i++ {
+			n, err = enter(identity{tag: entity.UnitTag(fmt.Sprint("evil/", i))})
+			units += n
+		}
+		if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "for the agents of units; try again") {
+			t.Errorf("%d files: %v", files, err)
+		}
+		if units > l.Members-3*l.Reserved {
+			t.Errorf("%d files: units have %d of %d connections", files, units, l.Members)
+		}
+		for _, id := range []identity{
+			{tag: entity.MachineTag("0")}, {tag: entity.UserTag("bob"), controllerAccess: controller.AccessLogin},
+			{tag: entity.UserTag("admin"), controllerAccess: controller.AccessSuperuser},
+		} {
+			if n, _ := enter(id); n < min(l.Reserved, 8) {
+				t.Errorf("%d files: %s has %d connections", files, id.tag, n)
+			}
+		}
+	}
+}
+
+// When the process can open no more files, the guest goes that has waited longest, and the log says so once.
+func TestNoFilesForConnections(t *testing.T) {
+	c := &crowd{T: t, door: newDoor(4, 4)}
+	c.enters("one", "192.0.2.1:1", true)
+	c.enters("two", "192.0.2.1:2", true)
+	l := c.door.listen(fullListener{})
+	for range 2 {
+		if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("accepted: %v", err)
+		}
+	}
+	c.putOut("one", "two")
+	if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("with no guest: %v", err)
+	}
+	if c.door.said.IsZero() {
+		t.Error("the log says nothing")
+	}
+}
+
+type fullListener struct{ net.Listener }
+
+func (fullListener) Accept() (net.Conn, error) {
+	return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+}

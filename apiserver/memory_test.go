@@ -1,0 +1,227 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// Whoever holds the least has the next turn. Beyond its share one waits for itself. While someone waits,
+// slow clients lose what they hold: those of the one who holds the most, the oldest first.
+func TestBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(&Limits{Memory: 100, MemoryShare: 50, MemoryWait: time.Minute, MemoryGrace: 10 * time.Second})
+		var mu sync.Mutex
+		var said []string
+		say := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			said = append(said, what)
+		}
+		holds := map[string]*hold{}
+		open := func(who, name string) *hold {
+			h := b.open(member{tag: entity.UserTag(who)}, func(err error) { say(name + " ends") })
+			holds[name] = h
+			return h
+		}
+		grow := func(name string, bytes int64) {
+			t.Helper()
+			go func() {
+				if err := holds[name].grow(t.Context(), bytes); err != nil {
+					say(fmt.Sprintf("%s: %v", name, entity.KindOf(err)))
+				} else {
+					say(name)
+				}
+			}()
+			synctest.Wait()
+		}
+		saw := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			slices.Sort(said)
+			if !slices.Equal(said, want) {
+				t.Errorf("%q, want %q", said, want)
+			}
+			said = nil
+		}
+		open("eve", "eve/1").idle()
+		time.Sleep(time.Millisecond) // it is the older one
+		open("eve", "eve/2").idle()
+		open("eve", "eve/3")
+		open("mallory", "mallory/1")
+		open("bob", "bob/1")
+		open("ann", "ann/1")
+		grow("eve/1", 30)
+		grow("eve/2", 20)
+		saw("eve/1", "eve/2")
+		grow("eve/3", 10) // beyond eve's share
+		saw()
+		grow("mallory/1", 45)
+		grow("bob/1", 10) // no room
+		grow("ann/1", 2)  // there would be room, but bob came first
+		saw("mallory/1")
+		holds["mallory/1"].close()
+		holds["mallory/1"].close()
+		saw("ann/1", "bob/1")
+		time.Sleep(10500 * time.Millisecond)
+		saw("eve/1 ends") // for eve's own sake
+		holds["eve/1"].close()
+		saw("eve/3")
+		// No one can have more than half of all.
+		open("mallory", "mallory/2")
+		grow("mallory/2", 51)
+		saw("mallory/2: bad request")
+		for _, name := range []string{"eve/2", "eve/3", "bob/1", "ann/1"} {
+			holds[name].close()
+		}
+		open("bob", "bob/2")
+		grow("bob/2", 10)
+		saw("bob/2")
+		// One who waits for too long is told so, and one whose connection ends goes.
+		holds["bob/2"].force(85)
+		open("eve", "eve/4")
+		grow("eve/4", 10)
+		open("ann", "ann/2")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() { say(holds["ann/2"].grow(ctx, 10).Error()) }()
+		synctest.Wait()
+		cancel(errGone)
+		saw(errGone.Error())
+		time.Sleep(time.Minute)
+		saw("eve/4: try again")
+		for _, h := range holds {
+			h.close()
+		}
+		if b.used != 0 || len(b.of) != 0 || len(b.waiting) != 0 {
+			t.Errorf("%d bytes are held, by %v; %d wait", b.used, b.of, len(b.waiting))
+		}
+	})
+}
+
+// Sixty connections of one unit's agent, each with a frame of which the end never comes, take no more
+// memory than one agent may have. Others go on meanwhile. Once others need it, what is held is given back.
+func TestUnfinishedFrames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) {
+		l.Memory, l.MemoryShare, l.MemoryGrace = 16<<20, 2<<20, 100*time.Millisecond
+	})).populate()
+	inside := w.dial(w.adminInfo(w.st.UUID()))
+	u0, u1 := entity.UnitTag("mysql/0"), entity.UnitTag("mysql/1")
+	for range 60 {
+		c := w.raw(w.modelPath()).login(u0, w.passwords[u0], nonce)
+		out, err := c.ws.NextWriter(websocket.TextMessage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { // until the server ends the connection
+			part := []byte(`{"request-id":1,"type":"` + strings.Repeat("x", 16<<10))
+			for range 100 {
+				if _, err := out.Write(part); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	eventually(t, "the frames take no memory", func() bool { return w.server.budget.most() > 1<<20 })
+	large := strings.Repeat("x", 1<<20)
+	honest := w.raw(w.modelPath()).login(u1, w.passwords[u1], nonce)
+	for range 10 {
+		if _, err := inside.Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := honest.call("Uniter", 1, "SetUnitStatus", map[string]any{"tag": u1.String(), "status": map[string]any{
+			"status": "active", "message": large}}).Err(); !errors.Is(err, entity.Invalid) {
+			t.Fatal(err)
+		}
+	}
+	// One frame can be larger than its owner's share. Its text is there three times.
+	if most := w.server.budget.most(); most > 2<<20+2*copies*(2<<20) {
+		t.Errorf("requests took %d bytes", most)
+	}
+}
+
+// most returns the most that was ever used.
+func (b *budget) most() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.peak
+}
+
+// JSON of many small values, which takes many times its size once it is decoded, is refused; so is one that
+// is nested too deep.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.Values = 1000 })).populate()
+	u0 := entity.UnitTag("mysql/0")
+	for args, want := range map[string]string{
+		`{"tag":"unit-mysql-0","status":{"status":"active","data":{"a":[` + strings.Repeat("{},", 1000) + `{}]}}}`: "the limit is 1000",
+		`{"tag":"unit-mysql-0","status":{"status":"active","data":` + strings.Repeat(`{"a":`, 70) + `1` +
+			strings.Repeat("}", 70) + `}}`: "more than 64 levels",
+		`{"tag":"unit-mysql-0","status":{"status":"active","message":"` + strings.Repeat(`,[\"{`, 2000) + `"}}`: "",
+	} {
+		c := w.raw(w.modelPath()).login(u0, w.passwords[u0], nonce)
+		err := c.do("Uniter", 1, "SetUnitStatus", json.RawMessage(args), nil)
+		if want == "" && err != nil || want != "" && (!errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%.60s: %v, want %s", args, err, want)
+		}
+	}
+}
+
+// Clients that ask for much and read nothing lose their connections when others need the memory, and a
+// method whose last answer was large begins only when there is memory for the next.
+func TestAnswersThatNoOneReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) {
+		l.Memory, l.MemoryShare, l.MemoryGrace, l.MemoryWait = 4<<20, 4<<20, 100*time.Millisecond, 10*time.Second
+	})).populate()
+	big := strings.Repeat("x", 3000)
+	for i := range 20 {
+		w.ok(w.st.Annotations().Set(t.Context(), entity.UnitTag("mysql/0"), map[string]string{fmt.Sprint("k", i): big}))
+	}
+	w.addUser("eve")
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "eve", "read", ""))
+	eve := w.info(entity.UserTag("eve"))
+	ask := map[string]any{"entities": slices.Repeat([]map[string]string{{"tag": "unit-mysql-0"}}, 20)}
+	for range 5 {
+		c := w.raw(w.modelPath()).login(eve.Tag, eve.Password, "")
+		go func() {
+			for range 200 {
+				text, _ := json.Marshal(ask)
+				c.id++
+				if c.ws.WriteJSON(params.Request{RequestID: c.id, Type: "Annotations", Version: 2, Request: "Get", Params: text}) != nil {
+					return
+				}
+			}
+		}()
+	}
+	eventually(t, "the answers take no memory", func() bool { return w.server.budget.most() > 1<<20 })
+	for range 3 {
+		c, err := client.Dial(t.Context(), w.adminInfo(w.st.UUID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	// An answer is counted before it is known how large it is, or by the answer before it.
+	if most := w.server.budget.most(); most > 8<<20 {
+		t.Errorf("requests took %d bytes", most)
+	}
+}

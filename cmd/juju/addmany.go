@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+// unitsAtOnce is how many units a request of these commands adds, so that users see how far a long command
+// is, and can end it.
+const unitsAtOnce = 20
+
+// manyFlag adds the flag that lifts the bound of entity.MaxAtOnce.
+func manyFlag(cmd *cobra.Command, force *bool, what string) {
+	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", entity.MaxAtOnce, what))
+}
+
+// checkMany returns an error if a command is to add too many units or machines.
+func checkMany(what string, n int, force bool) error {
+	if force {
+		return nil
+	}
+	return entity.CheckAtOnce(what, n)
+}
+
+// addUnits adds units to a service that is to get all of them from this command, and has got some. It returns the
+// names of those that it has added. If it fails, it says how many are missing.
+func (s *session) addUnits(ctx context.Context, api addUnitAPI, service string, got, all int, to []string,
+	attach ...string) (added []string, err error) {
+	var p *progress
+	defer func() { p.done() }()
+	for left := all - got; left > 0; left = all - got - len(added) {
+		batch := min(left, unitsAtOnce)
+		if all > batch {
+			text := fmt.Sprintf("Adding units to service %q: %d of %d", service, got+len(added), all)
+			if p == nil {
+				p = s.progress("%s", text)
+			} else {
+				p.say("%s", text)
+			}
+		}
+		here := to[:min(len(to), batch)]
+		if len(to) > left {
+			batch, here = left, to // the controller refuses that
+		}
+		units, warnings, err := api.AddUnits(ctx, service, batch, here, attach...)
+		if len(added) == 0 {
+			s.warn(warnings...)
+		}
+		added = append(added, units...)
+		if done := got + len(added); err != nil && done > 0 {
+			p.done()
+			s.note("%d of %d units are added. To add the others: juju add-unit %s -n %d", done, all, service, all-done)
+			if ctx.Err() != nil {
+				s.note("The controller may be adding up to %d of these still: juju status %s", batch, service)
+			}
+		}
+		if err != nil {
+			return added, err
+		}
+		to = to[len(here):]
+	}
+	return added, nil
+}

@@ -1,0 +1,57 @@
+package doc_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBlocksCanBePasted: of a block of commands that a user pastes as a whole, each line runs. So no command but the
+// last one waits for the user, or reads the lines after it as its input. Lines below a title that names a list
+// of examples, as in cli.md, are not one block.
+func TestBlocksCanBePasted(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = slices.DeleteFunc(pages, func(page string) bool { return page == "cli.md" })
+	seen := 0
+	for _, page := range append(pages, "../README.md", "examples/demo.sh") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(text), "\n")
+		for i, line := range lines {
+			command, ok := strings.CutPrefix(strings.TrimSpace(line), "juju ")
+			if !ok {
+				continue
+			}
+			seen++
+			if next := strings.TrimSpace(lines[i+1]); takesOver(command) && next != "" && next != "```" {
+				t.Errorf("%s:%d: when this block is pasted, %q keeps the lines after it from running", page, i+1, line)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("the documents have no command")
+	}
+}
+
+// takesOver reports whether a command of juju, on a terminal, does not end by itself or reads what is
+// typed.
+func takesOver(command string) bool {
+	has := func(flag string) bool { return regexp.MustCompile(`\s` + flag + `\b`).MatchString(command) }
+	switch name, _, _ := strings.Cut(command, " "); name {
+	case "debug-log":
+		return !has("--no-tail") && !has("-T") && !has("--limit")
+	case "ssh", "debug-hooks", "login", "register", "change-user-password":
+		return true
+	case "destroy-environment", "destroy-controller", "destroy-model", "kill-controller", "unregister":
+		return !has("-y") && !has("--yes") && !has("--no-prompt")
+	}
+	return false
+}

@@ -1,0 +1,55 @@
+package uniter
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"juju/state/entity"
+)
+
+// away waits for the controller when a watch is to begin.
+type away struct {
+	*controller
+	asked chan<- struct{}
+}
+
+func (a away) WatchUnit(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
+	return nil, a.wait(ctx)
+}
+
+func (a away) WatchRelationUnits(
+	ctx context.Context, _ entity.Tag, _ int,
+) (<-chan entity.RelationUnitsChange, error) {
+	return nil, a.wait(ctx)
+}
+
+func (a away) wait(ctx context.Context) error {
+	a.asked <- struct{}{}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// An agent that stops does not wait for a controller that is away, to begin a watch that would outlive the stop.
+func TestNoWatchBegins(t *testing.T) {
+	asked := make(chan struct{})
+	api := away{newController(), asked}
+	for name, begin := range map[string]func(context.Context) error{
+		"the unit": func(ctx context.Context) error {
+			_, err := newRemote(ctx, api, entity.UnitTag("web/0"), nil, nil)
+			return err
+		},
+		"a relation": func(ctx context.Context) error {
+			return (&remote{api: api, ctx: context.WithoutCancel(ctx)}).watch(ctx, 3)
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- begin(ctx) }()
+		<-asked
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the watch of %s: %v", name, err)
+		}
+	}
+}
