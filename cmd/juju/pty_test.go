@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,9 +34,21 @@ func TestShellInTerminal(t *testing.T) {
 // the terminal got.
 func inTerminal(t *testing.T, typed string) string {
 	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestShellInTerminal$")
+	cmd.Env = append(os.Environ(), "JUJU_TEST_SHELL=1", "TERM=xterm", "HOME="+t.TempDir())
+	shown, err := onTerminal(cmd, typed)
+	if err != nil {
+		t.Errorf("%v\n%q", err, shown)
+	}
+	return shown
+}
+
+// onTerminal runs a command on a new terminal, for at most a minute, types into it, and returns
+// all that the terminal got until the last process had left it.
+func onTerminal(cmd *exec.Cmd, typed string) (shown string, err error) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err)
+		return "", err
 	}
 	defer terminal.Close()
 	fd := int(terminal.Fd())
@@ -43,31 +57,41 @@ func inTerminal(t *testing.T, typed string) string {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 	}
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	side, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestShellInTerminal$")
-	cmd.Env = append(os.Environ(), "JUJU_TEST_SHELL=1", "TERM=xterm", "HOME="+t.TempDir())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	err = cmd.Start()
 	side.Close()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
-	if _, err := io.WriteString(terminal, typed); err != nil {
-		t.Error(err)
+	_, err = io.WriteString(terminal, typed)
+	var got bytes.Buffer
+	_, _ = io.Copy(&got, terminal) // until the last process has left it, which is an error
+	return got.String(), errors.Join(err, cmd.Wait())
+}
+
+// scriptTerminal runs a command on a terminal, types a file into it, and has what the terminal got
+// as its stdout. The ttyin of testscript loses the last lines of a busy machine.
+func scriptTerminal(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	if len(args) < 2 {
+		ts.Fatalf("usage: terminal FILE COMMAND...")
 	}
-	var shown bytes.Buffer
-	_, _ = io.Copy(&shown, terminal) // until the last process has left it, which is an error
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%q", err, shown.String())
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "PATH", "JUJU_DATA", "TMPDIR"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
-	return shown.String()
+	shown, err := onTerminal(cmd, ts.ReadFile(args[0]))
+	fmt.Fprint(ts.Stdout(), strings.ReplaceAll(shown, "\r\n", "\n"))
+	ts.Check(err)
 }
 
 // What runs in the shell of debug-hooks has the terminal to itself: what it writes arrives as it is.

@@ -255,6 +255,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"unseen":       scriptUnseen,
 	"filled":       scriptFilled,
 	"build":        scriptBuild,
+	"terminal":     scriptTerminal,
 }
 
 func noNot(ts *testscript.TestScript, neg bool) {
