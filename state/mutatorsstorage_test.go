@@ -129,7 +129,9 @@ var storageMutators = []mutator{
 	}, withStorage, leftFilesystem)),
 	onModel("Provisioning.LoseAttachments", "", func(s *scene) error {
 		all, err := s.st.Provisioning().Attached(s.ctx)
-		s.ok(err)
+		if err != nil {
+			return err
+		}
 		return s.st.Provisioning().LoseAttachments(s.ctx, all)
 	}, withStorage, func(s *scene) { s.provisioned(s.unit("disk/0").Machine()) }),
 	stored("Storage.Detach", "", "data/0", func(s *scene, x *state.Storage) error { return x.Detach(s.ctx, forced) }),
