@@ -56,6 +56,11 @@ func (c Cleaner) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, c.st.hub, watcher.Collection(cleanupsC)), nil
 }
 
+// roundsOfCleanups is how many rounds of cleanups may do something before those that come after them
+// get their turn. What a command or an agent begins has run out long before: a cleanup passes
+// it on to what refers to its entity, and references have no cycles.
+const roundsOfCleanups = 100
+
 // Cleanup runs the cleanups and removes the documents of those that are done. It logs a
 // failure, leaves that cleanup to the next call, and goes on with the others. left is how
 // many should be tried again; due is the time until the next one with a deadline, 0 if
@@ -63,29 +68,31 @@ func (c Cleaner) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
 //
 // The destruction of the model comes once the others have led to nothing new, and force
 // once that has led to nothing new either: what goes before, and which machines go with
-// their units, does not depend on what the later ones remove beside it.
+// their units, does not depend on what the later ones remove beside it. After roundsOfCleanups
+// rounds they have their turn all the same, as others may begin something all the time.
+// That keeps the order: what there was at first has led to nothing new by then.
 func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err error) {
 	ofModel := bson.D{{"kind", cleanupDestroy}, {"arg", modelKey}}
 	others := bson.D{{"kind", bson.D{{"$ne", cleanupForce}}}, {"$nor", []bson.D{ofModel}}}
-	for again := true; again; {
+	for round, again := 1, true; again; round++ {
 		p, err := c.pass(ctx, others)
 		if left = p.left; err != nil {
 			return left, 0, err
 		}
-		if p.done > 0 {
+		if p.done > 0 && round < roundsOfCleanups {
 			continue
 		}
 		m, err := c.pass(ctx, ofModel)
 		if left += m.left; err != nil {
 			return left, 0, err
 		}
-		if again = m.done > 0; again || m.left == 0 {
+		if again = m.done > 0 && round < roundsOfCleanups; again || m.left == 0 {
 			continue
 		}
 		if p, err = c.pass(ctx, others); err != nil { // what the model's end has begun
 			return left, 0, err
 		}
-		left, again = m.left+p.left, p.done > 0
+		left, again = m.left+p.left, p.done > 0 && round < roundsOfCleanups
 	}
 	p, err := c.pass(ctx, bson.D{{"kind", cleanupForce}})
 	return left + p.left, p.due, err

@@ -1,9 +1,16 @@
 package state_test
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
 
 	"juju/state"
 	"juju/state/controller"
@@ -329,4 +336,44 @@ func TestUnitLeavesDuringForcedRelationRemoval(t *testing.T) {
 	_, err := w.st.RelationByID(w.ctx, r.ID())
 	w.gone("relation", r.Key(), err)
 	w.checkCounts()
+}
+
+// Cleanups that never end, as on a model where users destroy something all the time, hold up neither
+// the end of a model nor a forced removal.
+func TestSteadyCleanupsHoldUpNothing(t *testing.T) {
+	w, later := forcedWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Forced()))
+	w.clean()
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	last := 0
+	another := func() (id string, doc bson.M) {
+		last++
+		arg := fmt.Sprintf("gone/%d", last)
+		return "tasks-" + arg, bson.M{"_id": "tasks-" + arg, "kind": "tasks", "arg": arg}
+	}
+	w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error {
+		_, doc := another()
+		return c.Insert(doc)
+	}))
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	restore := w.st.RewriteOps(func(ops []txn.Op) []txn.Op {
+		for _, op := range ops {
+			if id, _ := op.Id.(string); op.Remove && op.C == "cleanups" && strings.HasPrefix(id, "tasks-gone/") {
+				id, doc := another()
+				return append(ops, txn.Op{C: "cleanups", Id: id, Assert: txn.DocMissing, Insert: doc})
+			}
+		}
+		return ops
+	})
+	defer restore()
+	later(time.Minute)
+	_, _, err := w.st.Cleaner().Cleanup(ctx)
+	w.ok(err)
+	_, err = w.st.Unit(w.ctx, "mysql/0")
+	w.gone("unit", "mysql/0", err)
+	_, err = w.st.Service(w.ctx, "wordpress")
+	w.gone("service", "wordpress", err)
 }
