@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent/controller"
-	"juju/provider/process/logfile"
+	"juju/agent/host/logfile"
 	"juju/state/entity"
 	"juju/state/mongo/embedded"
 )

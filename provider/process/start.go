@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"juju/provider/process/logfile"
+	"juju/agent/host/logfile"
 	"juju/state/entity"
 )
 
