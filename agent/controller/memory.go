@@ -5,8 +5,8 @@ import (
 	"os"
 	"runtime/debug"
 
+	"juju/agent/host/cgroup"
 	"juju/provider/process"
-	"juju/provider/process/cgroup"
 )
 
 // memoryShare is how much of a control group's memory, in percent, the process plans to use. The rest is for

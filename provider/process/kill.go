@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"juju/provider/process/cgroup"
+	"juju/agent/host/cgroup"
 )
 
 // killedName is the file that says that the process before this one was killed. Where systemd restarts the

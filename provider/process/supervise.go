@@ -11,7 +11,7 @@ import (
 
 	"github.com/juju/loggo"
 
-	"juju/provider/process/cgroup"
+	"juju/agent/host/cgroup"
 )
 
 var logger = loggo.GetLogger("juju.provider.process")
