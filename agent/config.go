@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"juju/agent/host/process"
 	"juju/charm/safeyaml"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"juju/provider/process"
+	"juju/agent/host/process"
 	"juju/state/entity"
 	"juju/worker/deployer"
 )

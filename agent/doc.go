@@ -14,7 +14,7 @@
 // Each agent's directory has:
 //
 //	agent.conf          who the agent is, and where its controller is
-//	lock, alive, …      for package provider/process: the agent runs, and only once
+//	lock, alive, …      for package agent/host/process: the agent runs, and only once
 //	log                 its log
 //
 // The directory of a machine's agent also has run/: what running commands need. That of a unit's has:

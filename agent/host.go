@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"juju/provider/process"
+	"juju/agent/host/process"
 )
 
 // A Host starts and ends the agents that an agent deploys. Each runs in a directory that

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"juju/agent/host/process"
 	"juju/hooks"
-	"juju/provider/process"
 	"juju/state/entity"
 	"juju/worker"
 )

@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/host/process"
 	"juju/agent/programs"
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/hooks"
-	"juju/provider/process"
 	"juju/state/entity"
 	"juju/worker"
 )

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"juju/agent/host/process"
 	"juju/apiserver/client"
-	"juju/provider/process"
 	"juju/state/entity/sshkey"
 	"juju/worker"
 )

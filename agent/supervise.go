@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/host/process"
 	"juju/provider/cloudinit"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

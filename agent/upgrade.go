@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/host/process"
 	"juju/agent/programs"
 	"juju/apiserver/client"
-	"juju/provider/process"
 	"juju/state/entity"
 	"juju/worker"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent"
-	"juju/provider/process"
+	"juju/agent/host/process"
 	"juju/state/entity"
 )
 

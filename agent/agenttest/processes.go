@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"juju/agent"
-	"juju/provider/process"
+	"juju/agent/host/process"
 	"juju/state/entity"
 )
 

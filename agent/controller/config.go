@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"juju/agent/host/process"
 	"juju/apiserver"
 	"juju/provider/lxd"
-	"juju/provider/process"
 )
 
 // configName is the file with a controller's configuration. Only its owner can read it.

@@ -6,7 +6,7 @@
 //	controller.conf   its certificates, its address, its agent's password
 //	db/               the embedded store
 //	logs/             the agents' logs
-//	lock, alive, …    see package provider/process
+//	lock, alive, …    see package agent/host/process
 //
 // A controller that is killed at any moment restarts from these files alone. Its workers are
 // agents like any other: they log in to the API as machine 0 of the controller's model, over a

@@ -7,9 +7,9 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent"
+	"juju/agent/host/process"
 	"juju/apiserver/logs"
 	"juju/provider/local"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"juju/agent/host/cgroup"
-	"juju/provider/process"
+	"juju/agent/host/process"
 )
 
 // memoryShare is how much of a control group's memory, in percent, the process plans to use. The rest is for

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"juju/agent/host/process"
 	"juju/provider/local"
-	"juju/provider/process"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"

@@ -20,7 +20,7 @@ import (
 
 	"github.com/juju/loggo"
 
-	"juju/provider/process"
+	"juju/agent/host/process"
 	"juju/state/entity"
 	"juju/worker/durable"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/provider/process"
+	"juju/agent/host/process"
 )
 
 // BenchmarkIdleUnits reports what the agents of 50 units on one machine cost while nothing happens:

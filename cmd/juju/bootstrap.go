@@ -20,10 +20,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/agent/host/process"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/provider/lxd"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

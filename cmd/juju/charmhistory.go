@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
-	"juju/provider/process"
+	"juju/agent/host/process"
 	"juju/state/entity"
 )
 

@@ -13,12 +13,12 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/host/process"
 	"juju/apiserver/client"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/provider/lxd"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"juju/agent/host/process"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

@@ -17,10 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/agent/host/process"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
 
+	"juju/agent/host/process"
 	"juju/provider/local"
-	"juju/provider/process"
 )
 
 // keeperCommand is the process that keeps a local controller running. bootstrap starts it, as

@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"juju/agent/host/process"
 	"juju/cmd/juju/store"
 	"juju/provider"
 	"juju/provider/local"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

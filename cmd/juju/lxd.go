@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"juju/agent/host/process"
 	"juju/provider"
 	"juju/provider/cloudinit"
 	"juju/provider/lxd"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

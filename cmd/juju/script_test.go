@@ -23,9 +23,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"juju/agent/host/process"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
-	"juju/provider/process"
 )
 
 // Scripts in testdata:

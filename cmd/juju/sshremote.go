@@ -17,10 +17,10 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"juju/agent/host/process"
 	"juju/cmd/juju/store"
 	"juju/provider/cloudinit"
 	"juju/provider/manual"
-	"juju/provider/process"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
 )

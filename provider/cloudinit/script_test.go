@@ -18,8 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"juju/agent/host/process"
 	"juju/provider"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

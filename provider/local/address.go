@@ -13,7 +13,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"juju/provider/process"
+	"juju/agent/host/process"
 )
 
 // addresses is the content of addresses.json.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/agent/host/process"
 	"juju/provider"
 	"juju/provider/keyed"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"juju/agent/host/process"
 	"juju/provider"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

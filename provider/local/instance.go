@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"juju/agent/host/process"
 	"juju/provider"
-	"juju/provider/process"
 )
 
 const instanceFile = "instance.json"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"juju/provider/process"
+	"juju/agent/host/process"
 )
 
 // KeeperDir returns the directory in which the keeper runs; dir is that of Config.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/provider/process"
+	"juju/agent/host/process"
 )
 
 func keeperConfig(dir, controller string) KeeperConfig {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"juju/agent/host/process"
 	"juju/provider"
-	"juju/provider/process"
 	"juju/provider/providertest"
 	"juju/state/entity"
 )

@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"juju/agent/host/process"
 	"juju/provider"
-	"juju/provider/process"
 	"juju/provider/providertest"
 )
 

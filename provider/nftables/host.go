@@ -9,8 +9,8 @@ import (
 	"os/exec"
 	"strings"
 
+	"juju/agent/host/process"
 	"juju/provider"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

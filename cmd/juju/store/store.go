@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"juju/agent/host/process"
 	"juju/charm/safeyaml"
-	"juju/provider/process"
 	"juju/state/entity"
 )
 

@@ -14,7 +14,7 @@ import (
 	"juju/agent/host/cgroup"
 )
 
-var logger = loggo.GetLogger("juju.provider.process")
+var logger = loggo.GetLogger("juju.agent.host.process")
 
 // Supervise keeps the process running: it starts it, or watches the one that already runs, and
 // starts it again whenever it ends, at once the first time, and after growing pauses if it
