@@ -18,10 +18,10 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/provider/cloudinit"
 	"juju/state/entity"
-	"juju/worker/durable"
 )
 
 // MaxArchive is the maximum size of an archive, in bytes, and of a program in it.
@@ -101,7 +101,7 @@ func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Programs) err
 	if err := os.Rename(draft, d.Of(want.SHA256)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return durable.SyncDir(d.path)
+	return atomicfile.SyncDir(d.path)
 }
 
 func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Programs) error {
@@ -131,7 +131,7 @@ func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Pr
 	if err := try(ctx, draft, want.Version); err != nil {
 		return err
 	}
-	return durable.SyncDir(draft)
+	return atomicfile.SyncDir(draft)
 }
 
 // unpack writes the programs of an archive into dir, and syncs them.
@@ -228,5 +228,5 @@ func (d Dir) Keep(file *os.File, sha256 string) error {
 	if err := os.Link(file.Name(), d.Archive(sha256)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return durable.SyncDir(d.path)
+	return atomicfile.SyncDir(d.path)
 }

@@ -20,9 +20,9 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/state/entity"
-	"juju/worker/durable"
 )
 
 var logger = loggo.GetLogger("juju.agent.programs")
@@ -79,7 +79,7 @@ func (d Dir) write(r Record) error {
 		return fmt.Errorf("cannot record which programs to run: %w", err)
 	}
 	d.step("sync the record")
-	return durable.SyncDir(d.path)
+	return atomicfile.SyncDir(d.path)
 }
 
 // Switch makes the installed programs count from the next start on, on trial. from are those that run

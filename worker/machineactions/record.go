@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
+	"juju/agent/host/atomicfile"
 	"juju/hooks"
 	"juju/state/entity"
-	"juju/worker/durable"
 )
 
 // finishTimeout limits how long an agent that is told to end tries to tell the controller how a task
@@ -44,7 +44,7 @@ func (f recordFile) read() (r record, err error) {
 func (f recordFile) write(r record) error {
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = durable.WriteFile(string(f), text)
+		err = atomicfile.WriteFile(string(f), text)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot record which command runs: %w", err)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/agent/host/atomicfile"
 	"juju/state/entity"
 	"juju/worker"
-	"juju/worker/durable"
 )
 
 var logger = loggo.GetLogger("juju.worker.proxyupdater")
@@ -134,7 +134,7 @@ func sound(key, value string) bool {
 func (h Host) write(name, text string) error {
 	path := filepath.Join(h.Root, name)
 	if text == "" {
-		return errors.Join(remove(path), remove(durable.Draft(path)))
+		return errors.Join(remove(path), remove(atomicfile.Draft(path)))
 	}
 	if is, err := os.ReadFile(path); err == nil && string(is) == text {
 		return nil
@@ -143,7 +143,7 @@ func (h Host) write(name, text string) error {
 		logger.Debugf("there is no %s, so %s is not written", filepath.Dir(path), path)
 		return nil // a system without apt, or without profiles
 	}
-	return durable.WriteFileFor(path, []byte(text), 0o644)
+	return atomicfile.WriteFileFor(path, []byte(text), 0o644)
 }
 
 // remove removes a file, if it is there.

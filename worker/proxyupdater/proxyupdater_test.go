@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"juju/agent/host/atomicfile"
 	"juju/state/entity"
-	"juju/worker/durable"
 )
 
 // A machine is a host in a directory.
@@ -171,12 +171,12 @@ func TestWhatAKillHasLeftIsRemoved(t *testing.T) {
 	m := newMachine(t, map[string]string{list: classic, kept: "mine"})
 	m.set(map[string]string{entity.ConfigAptMirror: "http://m.example/debian", "http-proxy": "http://p:1"})
 	for _, name := range []string{list, profile, apt} {
-		m.put(durable.Draft(name), "half of someth")
+		m.put(atomicfile.Draft(name), "half of someth")
 	}
 	m.put(list, classic) // as before it was changed
 	m.set(nil)
 	for _, name := range []string{list, profile, apt} {
-		m.want(durable.Draft(name), "")
+		m.want(atomicfile.Draft(name), "")
 	}
 	m.want(kept, "mine")
 }

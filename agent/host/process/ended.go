@@ -43,7 +43,7 @@ func ClearEnded(dir string) error {
 
 // WriteFile makes or replaces a file. At every moment, even after a power loss, the file is
 // either the old one or complete. Only its owner can read it. Several processes may write the
-// same file, which worker/durable does not allow; on the other hand, a power loss soon after
+// same file, which agent/host/atomicfile does not allow; on the other hand, a power loss soon after
 // may bring the old file back.
 func WriteFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")

@@ -17,9 +17,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sys/unix"
 
+	"juju/agent/host/atomicfile"
 	"juju/charm"
 	"juju/state/entity"
-	"juju/worker/durable"
 )
 
 // ErrConflict is the error of a deployment that the charm directory stands in the way of: a file in it
@@ -244,7 +244,7 @@ func (d Dir) writeManifest(m manifest) error {
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(d.Work, manifestFile), content)
+	return atomicfile.WriteFile(filepath.Join(d.Work, manifestFile), content)
 }
 
 // syncPath syncs a file or directory to disk.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"juju/worker/durable"
+	"juju/agent/host/atomicfile"
 )
 
 // mend makes the repository of a charm directory usable after a power loss, which can leave files
@@ -26,7 +26,7 @@ func mend(path string) (loose int, back bool, err error) {
 	}
 	head := filepath.Join(gitDir, "HEAD")
 	if info, err := os.Stat(head); err == nil && info.Size() == 0 {
-		if err := durable.WriteFile(head, []byte("ref: "+plumbing.Master.String()+"\n")); err != nil {
+		if err := atomicfile.WriteFile(head, []byte("ref: "+plumbing.Master.String()+"\n")); err != nil {
 			return 0, false, err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
-	"juju/worker/durable"
+	"juju/agent/host/atomicfile"
 )
 
 // A packfile is a file of many objects, as git has them. It becomes a part of the repository when it
@@ -173,7 +173,7 @@ func (p *packfile) finish() error {
 	if err := os.Rename(p.file.Name(), final+".pack"); err != nil {
 		return err
 	}
-	return durable.SyncDir(filepath.Dir(final))
+	return atomicfile.SyncDir(filepath.Dir(final))
 }
 
 // writeIndex writes the index of the pack with a checksum.
@@ -190,7 +190,7 @@ func (p *packfile) writeIndex(sum plumbing.Hash, path string) error {
 		return err
 	}
 	if p.durable {
-		return durable.WriteFile(path, encoded.Bytes())
+		return atomicfile.WriteFile(path, encoded.Bytes())
 	}
 	return os.WriteFile(path, encoded.Bytes(), 0o444)
 }

@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"io/fs"
 
-	"juju/worker/durable"
+	"juju/agent/host/atomicfile"
 )
 
 // A File stores a State.
 type File struct {
 	path string
-	doc  *durable.Document
+	doc  *atomicfile.Document
 	last []byte // what it holds, as far as this process knows
 }
 
 // Open returns the file at path, which need not exist; its directory must.
-func Open(path string) *File { return &File{path: path, doc: durable.OpenDocument(path)} }
+func Open(path string) *File { return &File{path: path, doc: atomicfile.OpenDocument(path)} }
 
 // Read returns the stored State, or the zero State if there is no file. A file that can't be
 // parsed is an error: to treat the unit as new would run its install hook again.

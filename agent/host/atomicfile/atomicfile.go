@@ -1,6 +1,6 @@
-// Package durable writes small files that survive crashes: a reader finds the old content
+// Package atomicfile writes small files that survive crashes: a reader finds the old content
 // or the new one, never a part.
-package durable
+package atomicfile
 
 import (
 	"errors"
