@@ -16,7 +16,6 @@ import (
 
 	"juju/agent/host/process"
 	"juju/provider"
-	"juju/provider/keyed"
 	"juju/state/entity"
 )
 
@@ -48,8 +47,8 @@ type Config struct {
 // Cloud is what one controller has on this host. Its methods are safe for concurrent use.
 type Cloud struct {
 	config Config
-	busy   keyed.Mutex   // instances that are being started or stopped
-	poke   chan struct{} // tells Supervise that there may be a new instance
+	busy   provider.KeyedMutex // instances that are being started or stopped
+	poke   chan struct{}       // tells Supervise that there may be a new instance
 }
 
 // New returns the cloud of one controller. The error is Invalid when the directory belongs to

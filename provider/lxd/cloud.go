@@ -12,7 +12,6 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/provider"
-	"juju/provider/keyed"
 	"juju/state/entity"
 )
 
@@ -46,7 +45,7 @@ type Config struct {
 type Cloud struct {
 	config Config
 	client *client
-	busy   keyed.Mutex // instances that are being started or stopped
+	busy   provider.KeyedMutex // instances that are being started or stopped
 
 	mu   sync.Mutex
 	info *api.Server // nil until the server has said it

@@ -1,4 +1,4 @@
-package keyed
+package provider
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func TestLock(t *testing.T) {
-	var k Mutex
+func TestKeyedMutex(t *testing.T) {
+	var k KeyedMutex
 	unlock, err := k.LockAll(t.Context(), []string{"a", "c", "a"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,4 @@
-// Package keyed has a mutex for each of many keys.
-package keyed
+package provider
 
 import (
 	"context"
@@ -7,15 +6,15 @@ import (
 	"sync"
 )
 
-// A Mutex is a mutex for each of many keys. The zero value is ready.
-type Mutex struct {
+// A KeyedMutex is a mutex for each of many keys. The zero value is ready.
+type KeyedMutex struct {
 	mu   sync.Mutex
 	held map[string]chan struct{} // each is closed when its key is free again
 }
 
 // Lock waits until key is free, and takes it until unlock is called. If ctx is done first, the
 // error is that of ctx.
-func (k *Mutex) Lock(ctx context.Context, key string) (unlock func(), err error) {
+func (k *KeyedMutex) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	for {
 		k.mu.Lock()
 		busy, ok := k.held[key]
@@ -43,7 +42,7 @@ func (k *Mutex) Lock(ctx context.Context, key string) (unlock func(), err error)
 }
 
 // LockAll is Lock for several keys, which may repeat. Two callers that share keys don't deadlock.
-func (k *Mutex) LockAll(ctx context.Context, keys []string) (unlock func(), err error) {
+func (k *KeyedMutex) LockAll(ctx context.Context, keys []string) (unlock func(), err error) {
 	keys = slices.Clone(keys)
 	slices.Sort(keys) // all callers take them in one order
 	var held []func()
