@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"juju/agent/host/process"
+	"juju/agent/host/atomicfile"
 	"juju/charm/safeyaml"
 	"juju/state/entity"
 )
@@ -110,5 +110,5 @@ func (c Config) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return process.WriteFile(filepath.Join(dir, ConfigName), text)
+	return atomicfile.WriteFile(filepath.Join(dir, ConfigName), text, 0o600)
 }

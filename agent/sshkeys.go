@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"juju/agent/host/process"
+	"juju/agent/host/atomicfile"
 	"juju/apiserver/client"
 	"juju/state/entity/sshkey"
 	"juju/worker"
@@ -82,7 +82,7 @@ func writeKeys(dir, keys string, uid, gid int) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := process.WriteFile(path, []byte(text)); err != nil {
+	if err := atomicfile.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}
 	return os.Chown(path, uid, gid)

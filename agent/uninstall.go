@@ -3,9 +3,9 @@ package agent
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
+	"juju/agent/host/atomicfile"
 	"juju/provider/cloudinit"
 )
 
@@ -23,7 +23,9 @@ func (a *Agent) uninstall(ctx context.Context) error {
 	}
 	err := a.proxies().Restore()
 	if err == nil {
-		err = a.replaceService()
+		// It removes the service in the end, and what crashes of this write have left.
+		id := a.config.Tag.ID
+		err = atomicfile.WriteFile(cloudinit.ServiceFile(id), []byte(cloudinit.RemovalService(id)), 0o644)
 	}
 	if err == nil {
 		err = systemctl(ctx, "daemon-reload")
@@ -35,24 +37,6 @@ func (a *Agent) uninstall(ctx context.Context) error {
 		return fmt.Errorf("cannot uninstall the agent of %s: %w", a.config.Tag, err)
 	}
 	return nil
-}
-
-// replaceService writes the service that removes everything. It is written first beside the file
-// that it replaces; the removal deletes both.
-func (a *Agent) replaceService() error {
-	file := cloudinit.ServiceFile(a.config.Tag.ID)
-	draft, err := os.OpenFile(file+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	defer draft.Close()
-	if _, err := draft.WriteString(cloudinit.RemovalService(a.config.Tag.ID)); err != nil {
-		return err
-	}
-	if err := draft.Sync(); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
 }
 
 func systemctl(ctx context.Context, args ...string) error {

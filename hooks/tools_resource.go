@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"juju/agent/host/atomicfile"
 	"juju/state/entity"
 )
 
@@ -117,23 +118,18 @@ func sumOf(path string) (string, error) {
 
 // replaceFile puts content into a file, unless its SHA-256 is not sum. The file is never
 // there in part.
-func replaceFile(path string, content io.Reader, sum string) (err error) {
-	partial := path + ".part"
-	f, err := os.Create(partial)
-	if err != nil {
+func replaceFile(path string, content io.Reader, sum string) error {
+	if err := atomicfile.RemoveDrafts(path); err != nil {
 		return err
 	}
-	defer func() {
+	return atomicfile.WriteFunc(path, 0o644, func(w io.Writer) error {
+		got, err := entity.SHA256(io.TeeReader(content, w))
 		if err != nil {
-			err = errors.Join(err, os.Remove(partial))
+			return err
 		}
-	}()
-	got, err := entity.SHA256(io.TeeReader(content, f))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if got != sum {
-		return fmt.Errorf("the file has SHA-256 %s, not %s", got, sum)
-	}
-	return os.Rename(partial, path)
+		if got != sum {
+			return fmt.Errorf("the file has SHA-256 %s, not %s", got, sum)
+		}
+		return nil
+	})
 }

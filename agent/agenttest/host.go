@@ -13,6 +13,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent"
+	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/state/entity"
 )
@@ -42,7 +43,7 @@ func (h *Host) StartMachine(root, machine string, config []byte) (stop func(), e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := process.WriteFile(filepath.Join(dir, agent.ConfigName), config); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(dir, agent.ConfigName), config, 0o600); err != nil {
 		return nil, err
 	}
 	if err := h.launch(entity.KindMachine, dir); err != nil {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"juju/agent/host/process"
+	"juju/agent/host/atomicfile"
 	"juju/apiserver"
 	"juju/provider/lxd"
 )
@@ -69,7 +69,7 @@ func (c config) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := process.WriteFile(filepath.Join(dir, configName), text); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(dir, configName), text, 0o600); err != nil {
 		return fmt.Errorf("cannot write the controller's configuration: %w", err)
 	}
 	return nil

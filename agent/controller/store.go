@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/provider/local"
 	"juju/state/controller"
@@ -135,7 +136,7 @@ func makeStore(ctx context.Context, own, controller, url string, o Options) (*mo
 	if err == nil {
 		var text []byte
 		if text, err = json.MarshalIndent(mongoConfig{url, controller}, "", "  "); err == nil {
-			err = process.WriteFile(filepath.Join(own, mongoName), text)
+			err = atomicfile.WriteFile(filepath.Join(own, mongoName), text, 0o600)
 		}
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/cmd/juju/store"
 	"juju/provider"
@@ -50,7 +51,7 @@ func (localHome) prepare(_ context.Context, p *bootstrapParams) error {
 func (localHome) create(ctx context.Context, dir string, p bootstrapParams, _ *progress) (*bootstrapped, error) {
 	earlier, err := releasedModels(dir)
 	if err == nil {
-		err = process.WriteFile(filepath.Join(dir, earlierName), []byte(strings.Join(earlier, "\n")))
+		err = atomicfile.WriteFile(filepath.Join(dir, earlierName), []byte(strings.Join(earlier, "\n")), 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot record the storage of earlier controllers: %w", err)
@@ -232,7 +233,7 @@ func startKeeper(ctx context.Context, dir, controller string) (started bool, err
 		return false, err
 	}
 	// Write it each time, since the programs may have moved.
-	if err := process.WriteFile(filepath.Join(dir, keeperName), append(text, '\n')); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(dir, keeperName), append(text, '\n'), 0o600); err != nil {
 		return false, fmt.Errorf("cannot write the keeper's configuration: %w", err)
 	}
 	return local.EnsureKeeper(ctx, config)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"juju/agent/host/process"
+	"juju/agent/host/atomicfile"
 	"juju/provider"
 	"juju/provider/cloudinit"
 	"juju/provider/lxd"
@@ -119,7 +119,7 @@ func (lxdHome) create(
 	if err != nil {
 		return nil, err
 	}
-	if err := process.WriteFile(filepath.Join(dir, lxdRecordName), append(text, '\n')); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(dir, lxdRecordName), append(text, '\n'), 0o600); err != nil {
 		return nil, fmt.Errorf("cannot record the controller: %w", err)
 	}
 	cloud, err := record.cloud()

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"juju/agent/host/process"
+	"juju/agent/host/atomicfile"
 	"juju/cmd/juju/store"
 	"juju/provider/cloudinit"
 	"juju/provider/manual"
@@ -61,10 +61,10 @@ func clientKey(st *store.Store, controller string) (string, error) {
 	line := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(sshPublic))) + " juju-client-key"
 	err = os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = process.WriteFile(path, pem.EncodeToMemory(block))
+		err = atomicfile.WriteFile(path, pem.EncodeToMemory(block), 0o600)
 	}
 	if err == nil {
-		err = process.WriteFile(path+".pub", []byte(line+"\n"))
+		err = atomicfile.WriteFile(path+".pub", []byte(line+"\n"), 0o600)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot make an SSH key: %w", err)
@@ -268,7 +268,7 @@ func (s *session) remotes(ctx context.Context, api modelAPI, status *entity.Mode
 			strings.Join(append([]string{t.ctrl.Models[t.model]}, targets...), "-")))
 		err := os.MkdirAll(filepath.Dir(file), 0o700)
 		if err == nil {
-			err = process.WriteFile(file, []byte(known.String()))
+			err = atomicfile.WriteFile(file, []byte(known.String()), 0o600)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot write the keys of machines: %w", err)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"juju/agent/host/atomicfile"
 	"juju/provider"
 	"juju/state/entity"
 )
@@ -69,7 +70,7 @@ WantedBy=multi-user.target
 
 // Removal returns the shell commands that remove what ManualScript makes, and the agent's table of rules.
 // What starts them again after an interruption goes last. The text has neither quotes nor a character that
-// systemd, cron or the shell replaces.
+// systemd or cron replaces.
 func Removal(machine string) string {
 	file, name := ServiceFile(machine), ServiceName(machine)
 	table := "table inet " + FirewallTable(machine)
@@ -82,7 +83,7 @@ func Removal(machine string) string {
 		"{ [ ! -d " + LogDir + " ] || rmdir --ignore-fail-on-non-empty " + LogDir + " || [ ! -d " + LogDir + " ]; }",
 		"sync",
 		"{ [ ! -e " + path.Join(initd, name) + " ] || update-rc.d -f " + name + " remove; }",
-		"rm -f " + path.Join(initd, name) + " " + path.Join(crond, name) + " " + file + ".new " +
+		"rm -f " + path.Join(initd, name) + " " + path.Join(crond, name) + " " + atomicfile.Drafts(file) + " " +
 			path.Join(wanted, name+".service") + " " + file,
 		"{ [ ! -d /run/systemd/system ] || systemctl daemon-reload; }",
 	}, " && ")

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/agent/host/atomicfile"
 	"juju/provider"
 )
 
@@ -147,7 +148,10 @@ func TestAManualHostIsLeftAsItWas(t *testing.T) {
 		!strings.Contains(string(text), "/machine-agent "+h.path("var/lib/juju/agents/machine-3")+"\n") {
 		t.Errorf("the service is %s (%v)", text, err)
 	}
-	if err := os.WriteFile(h.path("run/nft/juju-machine-3"), nil, 0o600); err != nil {
+	// What a crash leaves of the write that replaces the service is removed too.
+	draft := h.path(strings.Replace(atomicfile.Drafts(ServiceFile("3")), "*", "123", 1))
+	if err := errors.Join(os.WriteFile(h.path("run/nft/juju-machine-3"), nil, 0o600),
+		os.WriteFile(draft, []byte("[Unit]"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	during := h.listing()

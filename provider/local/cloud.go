@@ -14,6 +14,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/provider"
 	"juju/state/entity"
@@ -223,5 +224,5 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return process.WriteFile(path, append(text, '\n'))
+	return atomicfile.WriteFile(path, append(text, '\n'), 0o600)
 }

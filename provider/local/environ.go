@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/provider"
 	"juju/state/entity"
@@ -85,7 +86,7 @@ func (c *Cloud) startAgent(ctx context.Context, inst instance, config []byte) er
 	dir := c.agentDir(inst.Model, inst.ID)
 	path := filepath.Join(dir, AgentConfigName)
 	if before, err := os.ReadFile(path); err != nil || !bytes.Equal(before, config) {
-		if err := process.WriteFile(path, config); err != nil {
+		if err := atomicfile.WriteFile(path, config, 0o600); err != nil {
 			return err
 		}
 		if err := process.Stop(ctx, dir, c.config.Grace); err != nil {

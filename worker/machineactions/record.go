@@ -44,7 +44,7 @@ func (f recordFile) read() (r record, err error) {
 func (f recordFile) write(r record) error {
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = atomicfile.WriteFile(string(f), text)
+		err = atomicfile.WriteFile(string(f), text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot record which command runs: %w", err)

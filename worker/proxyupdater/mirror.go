@@ -72,7 +72,7 @@ func (h Host) setMirror(address string) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(filepath.Join(h.Keep, mirrorFile), record); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(h.Keep, mirrorFile), record, 0o600); err != nil {
 		return err
 	}
 	return h.each(is, func(name, text string) string { return swap(text, is.Old, is.New) })
@@ -92,7 +92,7 @@ func (h Host) restore(was mirror) error {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		err = errors.Join(err, remove(atomicfile.Draft(path)))
+		err = errors.Join(err, atomicfile.RemoveDrafts(path))
 	}
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (h Host) each(m mirror, f func(name, text string) string) error {
 			return err
 		}
 		if made := f(name, string(text)); made != string(text) {
-			if err := atomicfile.WriteFileFor(path, []byte(made), info.Mode().Perm()); err != nil {
+			if err := atomicfile.WriteFile(path, []byte(made), info.Mode().Perm()); err != nil {
 				return err
 			}
 		}

@@ -134,7 +134,7 @@ func sound(key, value string) bool {
 func (h Host) write(name, text string) error {
 	path := filepath.Join(h.Root, name)
 	if text == "" {
-		return errors.Join(remove(path), remove(atomicfile.Draft(path)))
+		return errors.Join(remove(path), atomicfile.RemoveDrafts(path))
 	}
 	if is, err := os.ReadFile(path); err == nil && string(is) == text {
 		return nil
@@ -143,7 +143,7 @@ func (h Host) write(name, text string) error {
 		logger.Debugf("there is no %s, so %s is not written", filepath.Dir(path), path)
 		return nil // a system without apt, or without profiles
 	}
-	return atomicfile.WriteFileFor(path, []byte(text), 0o644)
+	return atomicfile.WriteFile(path, []byte(text), 0o644)
 }
 
 // remove removes a file, if it is there.

@@ -165,18 +165,21 @@ func TestAnInterruptedChangeOfTheMirror(t *testing.T) {
 	m.want(more, deb822)
 }
 
+// draftOf returns the name of what a kill leaves of a write.
+func draftOf(name string) string { return strings.Replace(atomicfile.Drafts(name), "*", "123", 1) }
+
 // A kill in the middle of a write leaves nothing on the host for ever, and what its owner keeps there stays.
 func TestWhatAKillHasLeftIsRemoved(t *testing.T) {
 	const list, kept = "etc/apt/sources.list", "etc/apt/sources.list.new"
 	m := newMachine(t, map[string]string{list: classic, kept: "mine"})
 	m.set(map[string]string{entity.ConfigAptMirror: "http://m.example/debian", "http-proxy": "http://p:1"})
 	for _, name := range []string{list, profile, apt} {
-		m.put(atomicfile.Draft(name), "half of someth")
+		m.put(draftOf(name), "half of someth")
 	}
 	m.put(list, classic) // as before it was changed
 	m.set(nil)
 	for _, name := range []string{list, profile, apt} {
-		m.want(atomicfile.Draft(name), "")
+		m.want(draftOf(name), "")
 	}
 	m.want(kept, "mine")
 }

@@ -101,7 +101,7 @@ func (d *Document) Write(content []byte) error {
 // writeAnew writes the file with slots that a growing content fits in for a while.
 func (d *Document) writeAnew(text []byte, h head) error {
 	slot := (int64(len(text))*3/2/slotUnit + 1) * slotUnit
-	if err := WriteFile(d.path, pad(text, 2*slot)); err != nil {
+	if err := errors.Join(RemoveDrafts(d.path), WriteFile(d.path, pad(text, 2*slot), 0o600)); err != nil {
 		return err
 	}
 	d.slot, d.at, d.head = slot, 0, h

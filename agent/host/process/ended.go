@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"juju/agent/host/atomicfile"
 )
 
 // ErrEnded is wrapped by Start's error when the process must not be started.
@@ -16,7 +18,7 @@ var ErrEnded = errors.New("it has ended for good")
 // after a reboot. An agent calls it before it exits because its entity is Dead or gone; why is
 // for people. Marking twice is fine, and so is a directory that does not exist.
 func MarkEnded(dir, why string) error {
-	err := WriteFile(filepath.Join(dir, endedName), []byte(why+"\n"))
+	err := atomicfile.WriteFile(filepath.Join(dir, endedName), []byte(why+"\n"), 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -39,26 +41,6 @@ func ClearEnded(dir string) error {
 		return fmt.Errorf("cannot let %s be started again: %w", dir, err)
 	}
 	return nil
-}
-
-// WriteFile makes or replaces a file. At every moment, even after a power loss, the file is
-// either the old one or complete. Only its owner can read it. Several processes may write the
-// same file, which agent/host/atomicfile does not allow; on the other hand, a power loss soon after
-// may bring the old file back.
-func WriteFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 func exists(path string) bool {

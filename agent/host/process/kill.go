@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/host/atomicfile"
 	"juju/agent/host/cgroup"
 )
 
@@ -70,7 +71,7 @@ func noteKill(dir string, killed, outOfMemory bool) {
 		}
 	}
 	logger.Errorf("what runs in %s: %s", dir, how)
-	if err := WriteFile(path, []byte(how+"\n")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.WriteFile(path, []byte(how+"\n"), 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		logger.Warningf("%v", err)
 	}
 }

@@ -250,24 +250,3 @@ func TestLock(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	for _, text := range []string{"one", "two"} {
-		if err := WriteFile(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(path)
-		info, err2 := os.Stat(path)
-		if err != nil || err2 != nil || string(got) != text || info.Mode().Perm() != 0o600 {
-			t.Errorf("got %q, %v, %v, %v", got, info, err, err2)
-		}
-	}
-	if err := WriteFile(dir, nil); err == nil {
-		t.Error("replaced a directory")
-	}
-	if names, _ := os.ReadDir(dir); len(names) != 1 {
-		t.Errorf("left %v", names)
-	}
-}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"juju/agent/host/process"
+	"juju/agent/host/atomicfile"
 	"juju/charm/safeyaml"
 	"juju/state/entity"
 )
@@ -240,7 +240,7 @@ func (s *Store) write(c *Contents) error {
 		if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, text) {
 			continue
 		}
-		if err := process.WriteFile(path, text); err != nil {
+		if err := atomicfile.WriteFile(path, text, 0o600); err != nil {
 			return err
 		}
 	}

@@ -244,7 +244,7 @@ func (d Dir) writeManifest(m manifest) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(filepath.Join(d.Work, manifestFile), content)
+	return atomicfile.WriteFile(filepath.Join(d.Work, manifestFile), content, 0o600)
 }
 
 // syncPath syncs a file or directory to disk.

@@ -26,7 +26,7 @@ func mend(path string) (loose int, back bool, err error) {
 	}
 	head := filepath.Join(gitDir, "HEAD")
 	if info, err := os.Stat(head); err == nil && info.Size() == 0 {
-		if err := atomicfile.WriteFile(head, []byte("ref: "+plumbing.Master.String()+"\n")); err != nil {
+		if err := atomicfile.WriteFile(head, []byte("ref: "+plumbing.Master.String()+"\n"), 0o600); err != nil {
 			return 0, false, err
 		}
 	}

@@ -190,7 +190,7 @@ func (p *packfile) writeIndex(sum plumbing.Hash, path string) error {
 		return err
 	}
 	if p.durable {
-		return atomicfile.WriteFile(path, encoded.Bytes())
+		return atomicfile.WriteFile(path, encoded.Bytes(), 0o600)
 	}
 	return os.WriteFile(path, encoded.Bytes(), 0o444)
 }
