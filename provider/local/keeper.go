@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -61,8 +62,8 @@ const restartBound = 10 * time.Minute
 // Keep keeps the controller running. It returns nil when the controller has ended for good, and
 // ctx's error when ctx is done (the controller goes on). It returns an error if another keeper
 // runs, or if the first start of the controller fails, while a caller still waits for it. Later
-// it only gives up when its directory is removed. The process must end when Keep returns: only that makes room for another
-// keeper.
+// it only gives up when its directory or the controller's is removed. The process must end when
+// Keep returns: only that makes room for another keeper.
 func Keep(ctx context.Context, config KeeperConfig) error {
 	held, err := process.HoldStarting(KeeperDir(config.Dir))
 	if err != nil {
@@ -79,7 +80,11 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 	defer cancel(nil)
 	go func() { cancel(held.AwaitRemoval(ctx)) }()
 	err = process.Supervise(ctx, spec)
-	if cause := context.Cause(ctx); errors.Is(cause, process.ErrRemoved) {
+	cause := context.Cause(ctx)
+	if _, gone := os.Stat(spec.Dir); err == nil && errors.Is(gone, fs.ErrNotExist) {
+		cause = fmt.Errorf("%w: %s", process.ErrRemoved, spec.Dir)
+	}
+	if errors.Is(cause, process.ErrRemoved) {
 		return fmt.Errorf("the controller's keeper ends: %w", cause)
 	}
 	return err
