@@ -40,7 +40,7 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 			return err
 		}
 		was := doc.programs()
-		var same any = bson.D{{"$exists", false}}
+		asserts := bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}
 		switch {
 		case doc.Life == entity.Dead:
 			return entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
@@ -52,10 +52,11 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 			} else if order < 0 {
 				return entity.Errorf(entity.Invalid, "its version is %s, and a downgrade is not supported", was.Version)
 			}
-			same = bson.D{{"version", was.Version}, {"sha256", was.SHA256}}
+			asserts = append(asserts, bson.D{{"programs.version", was.Version}, {"programs.sha256", was.SHA256}}...)
+		default:
+			asserts = append(asserts, bson.DocElem{"programs", bson.D{{"$exists", false}}})
 		}
-		o.Update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}, {"programs", same}},
-			bson.D{{"$set", bson.D{{"programs", programsDoc{to.Version, to.SHA256}}}}})
+		o.Update(modelC, modelC, asserts, bson.D{{"$set", bson.D{{"programs", programsDoc{to.Version, to.SHA256}}}}})
 		return nil
 	})
 	if err != nil {
