@@ -122,6 +122,14 @@ func (o *ops) forceOps(key string, l lifeDoc, d destruction) {
 		Deadline: d.deadline})
 }
 
+// wakeForce wakes the cleaner if it is to remove an entity by force and the cloud has failed to end
+// what the entity has: the cleaner need not wait for the cloud any longer.
+func (o *ops) wakeForce(key string, l lifeDoc, said entity.Status) {
+	if l.forced() && said.Status == entity.StatusError {
+		o.Update(cleanupsC, forceID(key), nil, bson.D{{"$inc", bson.D{{"woken", 1}}}})
+	}
+}
+
 // owe leaves to the cleaner what a destruction does to others.
 func (o *ops) owe(kind, arg string, d destruction) {
 	id := d.id + "-" + kind + "-" + arg

@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -211,6 +212,37 @@ func TestCloudErrorLeavesOnlyALeftover(t *testing.T) {
 	_, err = w.st.Machine(w.ctx, "1")
 	w.gone("machine", "1", err)
 	w.checkCounts()
+}
+
+// What the cloud can't end wakes the cleaner by a change of its cleanup: it need not wait for the
+// cloud any longer.
+func TestAnErrorOfTheCloudWakesTheCleaner(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	const id = "0" // it has an instance
+	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Strength: entity.Force, Storage: true}))
+	s.cleans()
+	cleanup := func(key string) (doc bson.M) {
+		s.ok(s.st.Write("cleanups", func(c *mgo.Collection) error { return c.FindId("force-" + key).One(&doc) }))
+		return doc
+	}
+	failed := entity.Status{Status: entity.StatusError, Message: "no such region"}
+	for key, fails := range map[string]func() error{
+		"st#data/0": func() error { return s.storage("data/0").SetStatus(s.ctx, failed) },
+		"m#" + id:   func() error { return s.machine(id).SetInstanceStatus(s.ctx, failed) },
+	} {
+		was := cleanup(key)
+		s.ok(fails())
+		if reflect.DeepEqual(was["woken"], cleanup(key)["woken"]) {
+			t.Errorf("an error of %s does not wake the cleaner", key)
+		}
+	}
+	s.later.Add(int64(time.Minute))
+	s.cleans()
+	_, err := s.st.Storage(s.ctx, "data/0")
+	s.gone("storage", "data/0", err)
+	_, err = s.st.Machine(s.ctx, id)
+	s.gone("machine", id, err)
 }
 
 func TestLenientDestructionPropagates(t *testing.T) {

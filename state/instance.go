@@ -214,10 +214,7 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 			o.Update(statusesC, key, exists, bson.D{{"$set", bson.D{
 				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
 		}
-		if m.doc.forced() && s.Status == entity.StatusError {
-			// Wake the cleaner: it need not wait for the cloud any longer.
-			o.Update(cleanupsC, forceID(machineKey(m.doc.ID)), nil, bson.D{{"$set", bson.D{{"woken", doc.Since}}}})
-		}
+		o.wakeForce(machineKey(m.doc.ID), m.doc.lifeDoc, s)
 		return nil
 	})
 	if err == nil {

@@ -261,7 +261,14 @@ func (s *Storage) RemoveAttachment(ctx context.Context, unit string) error {
 
 // SetStatus records why the storage could not be made, attached, detached or destroyed.
 func (s *Storage) SetStatus(ctx context.Context, status entity.Status) error {
-	return s.st.setStatus(ctx, storageKey(s.doc.ID), status)
+	key := storageKey(s.doc.ID)
+	return s.st.setStatus(ctx, key, status, func(o *ops) error {
+		if err := s.refresh(ctx); err != nil {
+			return err
+		}
+		o.wakeForce(key, s.doc.lifeDoc, status)
+		return nil
+	})
 }
 
 // dropStatus removes a status that does not hold any more.
