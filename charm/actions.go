@@ -3,6 +3,8 @@ package charm
 import (
 	"encoding/json"
 	"fmt"
+
+	"gopkg.in/yaml.v3"
 )
 
 // Actions is the content of actions.yaml: the actions that a charm offers.
@@ -91,7 +93,11 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 		if f.empty() {
 			continue
 		}
-		if spec.Schema[key], err = f.value(); err != nil {
+		read := field.value
+		if key == "properties" {
+			read = properties
+		}
+		if spec.Schema[key], err = read(f); err != nil {
 			return spec, err
 		}
 	}
@@ -103,6 +109,48 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 		return spec, err
 	}
 	return spec, warnOfSchema(e.value, actionKeys...)
+}
+
+// properties returns the schemas of an object's properties.
+func properties(f field) (any, error) {
+	if f.empty() || f.node.Kind != yaml.MappingNode {
+		return f.value()
+	}
+	return mapped(f, func(e entry) (any, error) { return schemaOf(e.value) })
+}
+
+// schemaOf returns a schema. A string's default and its allowed values are the text as it is written:
+// to YAML, 01182252 is a number.
+func schemaOf(f field) (any, error) {
+	if f.empty() || f.node.Kind != yaml.MappingNode {
+		return f.value()
+	}
+	fs, err := f.fields()
+	if err != nil {
+		return nil, err
+	}
+	kind := fs.get("type")
+	isString := !kind.empty() && kind.node.Value == string(OptionString)
+	return mapped(f, func(e entry) (any, error) {
+		switch {
+		case e.key == "properties":
+			return properties(e.value)
+		case e.key == "items":
+			return schemaOf(e.value)
+		case isString && e.key == "default":
+			return Option{Type: OptionString}.value(e.value)
+		case isString && e.key == "enum" && !e.value.empty() && e.value.node.Kind == yaml.SequenceNode:
+			items, err := e.value.items()
+			list := make([]any, len(items))
+			for i := range items {
+				if list[i], err = (Option{Type: OptionString}).value(items[i]); err != nil {
+					return nil, err
+				}
+			}
+			return list, err
+		}
+		return e.value.value()
+	})
 }
 
 // checkSchema reports an error in the schema, with the line of the action.

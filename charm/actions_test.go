@@ -195,3 +195,35 @@ func TestInsertDefaults(t *testing.T) {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 }
+
+// The default and the allowed values of a string are the text as it is written, whatever else YAML
+// makes of it; also in nested schemas.
+func TestStringsOfActionsAreAsWritten(t *testing.T) {
+	for _, written := range []string{"01182252", "0755", "1_000", "1:30", "2.50", "yes", "Off", "2012-04-26"} {
+		a, err := charm.ParseActions("backup", []byte("a:\n  params:\n"+
+			"    s: {type: string, default: "+written+", enum: ["+written+"]}\n"+
+			"    o: {type: object, properties: {type: {type: string, default: "+written+"}}}\n"+
+			"    l: {type: array, items: {type: string, default: "+written+"}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := map[string]any{"type": "string", "default": written}
+		want := map[string]any{
+			"s": map[string]any{"type": "string", "default": written, "enum": []any{written}},
+			"o": map[string]any{"type": "object", "properties": map[string]any{"type": text}},
+			"l": map[string]any{"type": "array", "items": text},
+		}
+		if diff := cmp.Diff(want, a.Specs["a"].Schema["properties"]); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", written, diff)
+		}
+	}
+	a, err := charm.ParseActions("backup", []byte("a: {params: {n: {type: integer, default: 0755}, s: {type: string, default: null}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"n": map[string]any{"type": "integer", "default": int64(0755)},
+		"s": map[string]any{"type": "string", "default": nil}}
+	if diff := cmp.Diff(want, a.Specs["a"].Schema["properties"]); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

@@ -300,17 +300,7 @@ func (f field) value() (any, error) {
 	}
 	switch f.node.Kind {
 	case yaml.MappingNode:
-		es, err := f.entries()
-		if err != nil {
-			return nil, err
-		}
-		m := make(map[string]any, len(es))
-		for _, e := range es {
-			if m[e.key], err = e.value.value(); err != nil {
-				return nil, err
-			}
-		}
-		return m, nil
+		return mapped(f, func(e entry) (any, error) { return e.value.value() })
 	case yaml.SequenceNode:
 		items, err := f.items()
 		if err != nil {
@@ -346,4 +336,19 @@ func (f field) value() (any, error) {
 		return v, nil
 	}
 	return f.node.Value, nil
+}
+
+// mapped returns a mapping with the value that each of its entries is read as.
+func mapped(f field, read func(entry) (any, error)) (any, error) {
+	es, err := f.entries()
+	if err != nil {
+		return nil, err
+	}
+	m := make(map[string]any, len(es))
+	for _, e := range es {
+		if m[e.key], err = read(e); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }
