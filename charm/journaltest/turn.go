@@ -90,7 +90,7 @@ func (c *Checker) waits(u *unit) map[string]bool {
 		for m := range r.told {
 			other := c.units[m]
 			is, saw := "", r.saw[m]
-			if other != nil && !other.gone && saw != "" {
+			if other != nil && !other.gone && saw != "" && !other.mayHaveSet(runtime(id), saw) {
 				is = other.sets[runtime(id)].certain
 			}
 			if known && !there.has(m) || is != "" && is != saw {
@@ -99,4 +99,10 @@ func (c *Checker) waits(u *unit) map[string]bool {
 		}
 	}
 	return waits
+}
+
+// mayHaveSet reports whether the unit's last writes in a relation, of which it is not known whether
+// they were made, are this value.
+func (u *unit) mayHaveSet(relation, value string) bool {
+	return value == u.sets[relation].perhaps || u.last != nil && value == u.last.sets[relation]
 }
