@@ -17,6 +17,7 @@ func TestStepDownsOfAMongoDB(t *testing.T) {
 	}
 	_, db := openURL(t, url, mongo.Options{})
 	b := newBank(t, db, 6)
+	b.elects = true
 	stop := b.work(t, 8)
 	defer stop()
 	b.progress(t, 20)
