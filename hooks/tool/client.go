@@ -54,6 +54,8 @@ type hinted struct {
 	hint string
 }
 
+func (h hinted) Unwrap() error { return h.error }
+
 func hintOf(err error) string {
 	var h hinted
 	if errors.As(err, &h) {

@@ -2,14 +2,17 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,8 +24,8 @@ import (
 // machine or a job of cron.
 const JujuRunName = "juju-run"
 
-const jujuRunUsage = `Usage: juju-run [options] UNIT COMMAND
-       juju-run [options] --interactive UNIT
+const jujuRunUsage = `Usage: juju-run [options] [UNIT] COMMAND
+       juju-run [options] --interactive [UNIT]
        juju-run --no-context COMMAND
 
 Summary:
@@ -38,6 +41,8 @@ Options:
   -u, --unit name           the unit; all arguments are then the command's
 
 Details:
+UNIT can be left out in a session of juju ssh UNIT, which has set JUJU_UNIT_NAME.
+
 The command runs in the charm's directory, with the hook tools, while no hook runs on
 the machine: it waits for that. What it has changed is written if it exits with 0. Its
 exit code is that of juju-run. It reads and writes what juju-run does. If juju-run ends
@@ -49,7 +54,11 @@ Examples:
   juju-run web/0 'config-get title'
   juju-run -r db:3 web/0 'relation-get password'
   juju-run --interactive web/0
+  juju ssh web/0 juju-run "'config-get title'"
 `
+
+// unitVar is the variable in which a session of juju ssh has its unit.
+const unitVar = "JUJU_UNIT_NAME"
 
 // JujuRun is what the program of that name runs. self is how it was called, and getenv reads the
 // environment. It returns the exit code.
@@ -98,10 +107,10 @@ func jujuRun(self string, args []string, getenv func(string) string, streams [3]
 		return 2, errors.New("--operator is for Kubernetes only")
 	case noContext && (unit != "" || req != CommandRequest{Shell: req.Shell}):
 		return 2, errors.New("--no-context goes with neither a unit nor a relation")
-	case unit == "" && !noContext && len(args) == 0:
-		return 2, errors.New("missing unit-name")
 	case unit == "" && !noContext:
-		unit, args = args[0], args[1:]
+		if unit, args, err = unitOf(args, req.Shell, getenv(unitVar)); err != nil {
+			return 2, err
+		}
 	}
 	switch {
 	case !req.Shell && len(args) == 0:
@@ -121,10 +130,33 @@ func jujuRun(self string, args []string, getenv func(string) string, streams [3]
 		return 1, err
 	}
 	if req.Shell {
-		return askShell(dir, req, streams, getenv("TERM"), unit)
+		code, err = askShell(dir, req, streams, getenv("TERM"), unit)
+	} else {
+		code, err = askCommand(dir, req, streams)
 	}
-	return askCommand(dir, req, streams)
+	if errors.Is(err, fs.ErrPermission) {
+		with := cmp.Or(unit, "--no-context")
+		err = hinted{err, "only root and the user of the agent can; as root: sudo " + JujuRunName + " " + with + " …"}
+	}
+	return code, err
 }
+
+// unitOf returns the unit that juju-run is about, and the arguments after it. session is the unit of a session of
+// juju ssh, or "".
+func unitOf(args []string, shell bool, session string) (unit string, rest []string, err error) {
+	switch {
+	case len(args) == 0 && (session == "" || !shell):
+		return "", nil, errors.New("missing unit-name")
+	case len(args) == 0:
+		return session, nil, nil
+	case len(args) == 1 && !shell && session != "" && !aUnit.MatchString(args[0]):
+		return session, args, nil
+	}
+	return args[0], args[1:], nil
+}
+
+// aUnit is the name of a unit, which no one means as a command.
+var aUnit = regexp.MustCompile(`^[a-z][a-z0-9-]*/[0-9]+$`)
 
 // defaultRoot holds all of a machine's files, unless juju-run is called by a link elsewhere.
 const defaultRoot = "/var/lib/juju"
@@ -148,11 +180,11 @@ func agentDir(self, unit string) (string, error) {
 		}
 	}
 	if unit == "" {
-		found, _ := filepath.Glob(filepath.Join(root, "agents", "machine-*", "run"))
+		found, _ := filepath.Glob(filepath.Join(root, "agents", "machine-*"))
 		if len(found) != 1 {
 			return "", fmt.Errorf("no agent of a machine found in %s", root)
 		}
-		return found[0], nil
+		return filepath.Join(found[0], "run"), nil
 	}
 	name, number, ok := strings.Cut(unit, "/")
 	tag := "unit-" + name + "-" + number
