@@ -45,6 +45,9 @@ const (
 	crond   = "/etc/cron.d"
 )
 
+// jujuRun is the link that the script makes, unless the host has a program of that name.
+const jujuRun = "/usr/bin/juju-run"
+
 // ServiceFile returns the file of the service that runs the agent of a machine.
 func ServiceFile(machine string) string { return path.Join(systemd, ServiceName(machine)+".service") }
 
@@ -81,6 +84,7 @@ func Removal(machine string) string {
 		// What the links led to is gone. A removal that runs at the same time may be faster.
 		"{ [ ! -d " + LogDir + " ] || find " + LogDir + " -ignore_readdir_race -xtype l -exec rm -f {} +; }",
 		"{ [ ! -d " + LogDir + " ] || rmdir --ignore-fail-on-non-empty " + LogDir + " || [ ! -d " + LogDir + " ]; }",
+		"{ [ -e " + jujuRun + " ] || rm -f " + jujuRun + "; }",
 		"sync",
 		"{ [ ! -e " + path.Join(initd, name) + " ] || update-rc.d -f " + name + " remove; }",
 		"rm -f " + path.Join(initd, name) + " " + path.Join(crond, name) + " " + atomicfile.Drafts(file) + " " +

@@ -27,7 +27,7 @@ type fakeHost struct {
 func newFakeHost(t *testing.T) fakeHost {
 	t.Helper()
 	h := fakeHost{t, t.TempDir()}
-	for _, dir := range []string{"bin", "var/lib", "var/log", "run/systemd/system", "proc/1", "etc/init.d", "etc/cron.d", "run/nft",
+	for _, dir := range []string{"bin", "var/lib", "var/log", "run/systemd/system", "proc/1", "etc/init.d", "etc/cron.d", "run/nft", "usr/bin",
 		"etc/systemd/system/multi-user.target.wants"} {
 		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,8 @@ func (h fakeHost) program(name, text string) {
 func (h fakeHost) run(script string) (string, error) {
 	h.t.Helper()
 	var pairs []string
-	for _, path := range []string{"/var/l", "/etc/systemd", "/run/systemd", "/etc/init.d", "/etc/cron.d", "/proc/"} {
+	for _, path := range []string{"/var/l", "/etc/systemd", "/run/systemd", "/etc/init.d", "/etc/cron.d", "/proc/",
+		"/usr/bin/juju-run"} {
 		pairs = append(pairs, path, h.dir+path)
 	}
 	return h.runOn(strings.NewReplacer(pairs...).Replace(script))
@@ -147,6 +148,9 @@ func TestAManualHostIsLeftAsItWas(t *testing.T) {
 	if text, err := os.ReadFile(h.path("etc/systemd/system/jujud-machine-3.service")); err != nil ||
 		!strings.Contains(string(text), "/machine-agent "+h.path("var/lib/juju/agents/machine-3")+"\n") {
 		t.Errorf("the service is %s (%v)", text, err)
+	}
+	if to, err := os.Readlink(h.path("usr/bin/juju-run")); to != h.path("var/lib/juju/tools/machine-3/juju-run") {
+		t.Errorf("juju-run is a link to %q (%v)", to, err)
 	}
 	// What a crash leaves of the write that replaces the service is removed too.
 	draft := h.path(strings.Replace(atomicfile.Drafts(ServiceFile("3")), "*", "123", 1))

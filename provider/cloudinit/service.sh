@@ -7,6 +7,9 @@ if [ ! -f "$agent/agent.conf" ]; then
 fi
 mkdir -p "$logs"
 ln -sfn "$agent/log" "$logs/${agent##*/}.log"
+# Users and jobs of cron find juju-run there. The agent makes what the link leads to. The host's own stays.
+[ -e /usr/bin/juju-run ] || ln -sfn "${tools%/*}/${agent##*/}/juju-run" /usr/bin/juju-run ||
+	say "users do not find juju-run in their PATH"
 
 # running PROGRAM...: whether a program of one of these names runs.
 running() {
