@@ -87,12 +87,12 @@ func TestSSHToManualMachines(t *testing.T) {
 		}
 	}
 	var got []string
-	u.session.exec = func(_ string, argv ...string) error {
-		got = argv
+	u.session.exec = func(r replacement) error {
+		got = r.argv
 		return nil
 	}
 	for _, test := range []struct{ line, options, args, known string }{
-		{"ssh web/0 ls", "-i HOME/id_rsa ", "-T admin@db ls", "db "},
+		{"ssh web/0 ls", "-i HOME/id_rsa ", "-T admin@db export JUJU_UNIT_NAME=web/0; ls", "db "},
 		{"ssh bob@3", "-i HOME/id_rsa ", "-T bob@db", "db "},
 		{"ssh 4", "-i HOME/id_rsa ", "-T ssh://root@10.0.0.9:2222", "[10.0.0.9]:2222 "},
 		{"ssh 6", "-i HOME/id_rsa ", "-T old", "old "},

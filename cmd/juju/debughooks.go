@@ -88,11 +88,11 @@ func (s *session) debugHooks(ctx context.Context, target string, names []string)
 				argv = append(argv, variable) // tmux's own environment may be older
 			}
 		}
-		return s.exec("", slices.Concat(argv, []string{self}, os.Args[1:])...)
+		return s.exec(replacement{argv: slices.Concat(argv, []string{self}, os.Args[1:])})
 	}
 	if remote != nil {
 		// With a terminal, so that what runs there ends when the connection is lost.
-		return s.exec("", remote([]string{"-tt"}, agent.RunDebugHooks, names...)...)
+		return s.exec(replacement{argv: remote([]string{"-tt"}, agent.RunDebugHooks, names...)})
 	}
 	return d.Run(ctx)
 }

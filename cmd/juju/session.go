@@ -43,7 +43,7 @@ type session struct {
 	reachBound time.Duration
 
 	// exec replaces this program by another: see execute.
-	exec func(dir string, argv ...string) error
+	exec func(replacement) error
 
 	// current is the innermost progress that is shown, or nil.
 	current *progress

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ shell or command.
 The machines of the local cloud are directories of this host. The shell begins in the
 machine's directory, and runs as you, beside everything else on this host.
 
+juju-run is in the PATH of the session. If TARGET is a unit, juju-run COMMAND is about
+that unit; on other clouds than local it needs sudo.
+
 Other machines are reached with the program ssh, as the user ubuntu unless you name
 another. Options of ssh come after TARGET, and before the command. The machine must have
 the host keys that its agent has reported to the controller. Machines take the SSH keys
@@ -41,6 +45,7 @@ own keys: juju writes none into it. It can also have a host key of your
 ~/.ssh/known_hosts.`,
 		Example: `  juju ssh 0
   juju ssh web/0 sudo tail -n 20 /var/log/juju/unit-web-0.log
+  juju ssh web/0 sudo juju-run "'config-get title'"
   juju ssh web/leader -- ls -l
   juju ssh root@web/0 -L 8080:localhost:80`,
 		Annotations: seeAlso("scp", "add-ssh-key", "charm-history", "debug-log", "status"),
@@ -49,7 +54,7 @@ own keys: juju writes none into it. It can also have a host key of your
 				return usagef("no target name specified")
 			}
 			c.ptySet = cmd.Flags().Changed("pty")
-			return s.onMachines(cmd.Context(), args[:1], func(status *entity.ModelStatus, api modelAPI) ([]string, string, error) {
+			return s.onMachines(cmd.Context(), args[:1], func(status *entity.ModelStatus, api modelAPI) (replacement, error) {
 				return c.command(cmd.Context(), s, api, status, args)
 			})
 		},
@@ -66,46 +71,103 @@ type sshOptions struct {
 	pty, ptySet bool
 }
 
-// command returns the program to run in place of this one, and the directory to run it in.
+// command returns what to run in place of this program.
 func (c sshOptions) command(ctx context.Context, s *session, api modelAPI, status *entity.ModelStatus,
-	args []string) (argv []string, dir string, err error) {
+	args []string) (replacement, error) {
+	target, words := args[0], args[1:]
+	_, named, isNamed := strings.Cut(target, "@")
+	if !isNamed {
+		named = target
+	}
+	machine, _, err := instanceOf(status, named)
+	if err != nil {
+		return replacement{}, err
+	}
+	unit, err := leading(status, named)
+	if err != nil {
+		return replacement{}, err
+	}
+	if entity.IsValidMachine(unit) {
+		unit = ""
+	}
 	if !isRemote(status) {
 		dirs, err := s.machineDirs(status, args[:1])
 		if err != nil {
-			return nil, "", err
+			return replacement{}, err
 		}
-		words := args[1:]
+		tools := filepath.Join(dirs[target], "tools", entity.MachineTag(machine).String())
+		r := replacement{dir: dirs[target], env: map[string]string{"PATH": tools + ":" + s.getenv("PATH")}}
+		if unit != "" {
+			r.env[sessionsUnit] = unit
+		}
 		switch {
 		case len(words) == 0:
 		case words[0] == "--":
 			words = words[1:]
 		case strings.HasPrefix(words[0], "-"):
-			return nil, "", entity.WithHint(usagef("cannot use %s of ssh: the machines of the local cloud are directories of this host", words[0]),
+			return replacement{}, entity.WithHint(usagef("cannot use %s of ssh: the machines of the local cloud are directories of this host", words[0]),
 				"Ports that units listen on are ports of this host. If %s begins the command, put -- before it.", words[0])
 		}
+		r.argv = []string{cmp.Or(s.getenv("SHELL"), "/bin/sh")}
 		if len(words) > 0 {
-			return []string{"/bin/sh", "-c", strings.Join(words, " ")}, dirs[args[0]], nil
+			r.argv = []string{"/bin/sh", "-c", strings.Join(words, " ")}
 		}
-		shell := s.getenv("SHELL")
-		if shell == "" {
-			shell = "/bin/sh"
-		}
-		return []string{shell}, dirs[args[0]], nil
+		return r, nil
 	}
 	found, options, err := s.remotes(ctx, api, status, args[:1], !c.noChecks)
 	if err != nil {
-		return nil, "", err
+		return replacement{}, err
 	}
 	if !c.ptySet {
 		c.pty = s.inTerminal && s.outTerminal
 	}
-	argv = append([]string{"ssh"}, options...)
+	terminal := "-T"
 	if c.pty {
-		argv = append(argv, "-t")
-	} else {
-		argv = append(argv, "-T")
+		terminal = "-t"
 	}
-	return append(append(argv, found[args[0]].String()), args[1:]...), "", nil
+	if unit != "" {
+		words = withUnit(words, unit)
+	}
+	return replacement{argv: slices.Concat([]string{"ssh"}, options, []string{terminal, found[target].String()}, words)}, nil
+}
+
+// sessionsUnit is the variable by which juju-run knows the unit of a session.
+const sessionsUnit = "JUJU_UNIT_NAME"
+
+// sshValues are the options of ssh that have values. After one of noCommand it runs no command and no shell.
+const (
+	sshValues = "BbcDEeFIiJLlmOopPQRSWw"
+	noCommand = "GNOQsVW"
+)
+
+// withUnit returns what follows the destination on a command line of ssh, with a command that also sets sessionsUnit.
+// Servers take no variables from ssh unless they are told to.
+func withUnit(words []string, unit string) []string {
+	n := 0
+	for ; n < len(words) && len(words[n]) > 1 && words[n][0] == '-'; n++ {
+		if words[n] == "--" {
+			n++
+			break
+		}
+		at := strings.IndexAny(words[n], sshValues)
+		flags := words[n]
+		if at > 0 {
+			flags = flags[:at+1]
+		}
+		if strings.ContainsAny(flags, noCommand) {
+			return words
+		}
+		if at == len(words[n])-1 {
+			n++ // past the value
+		}
+	}
+	switch {
+	case n > len(words): // a value is missing
+		return words
+	case n == len(words):
+		return append(slices.Clone(words), "exec env "+sessionsUnit+"="+unit+" $SHELL -l")
+	}
+	return slices.Insert(slices.Clone(words), n, "export "+sessionsUnit+"="+unit+";")
 }
 
 func scpCommand(s *session) *cobra.Command {
@@ -135,34 +197,34 @@ USER@TARGET:PATH.`,
 			if len(targets) == 0 {
 				return usagef("neither source nor destination is on a machine; write TARGET:PATH")
 			}
-			return s.onMachines(cmd.Context(), targets, func(status *entity.ModelStatus, api modelAPI) ([]string, string, error) {
+			return s.onMachines(cmd.Context(), targets, func(status *entity.ModelStatus, api modelAPI) (replacement, error) {
 				if isRemote(status) {
 					found, options, err := s.remotes(cmd.Context(), api, status, targets, !noChecks)
 					if err != nil {
-						return nil, "", err
+						return replacement{}, err
 					}
 					copies := append([]string{"scp"}, options...)
 					if recursive {
 						copies = append(copies, "-r")
 					}
-					return copyArgs(append(copies, "--"), args, func(target, path string) string {
+					return replacement{argv: copyArgs(append(copies, "--"), args, func(target, path string) string {
 						return found[target].path(path)
-					}), "", nil
+					})}, nil
 				}
 				dirs, err := s.machineDirs(status, targets)
 				if err != nil {
-					return nil, "", err
+					return replacement{}, err
 				}
 				copies := []string{"cp"}
 				if recursive {
 					copies = append(copies, "-R")
 				}
-				return copyArgs(append(copies, "--"), args, func(target, path string) string {
+				return replacement{argv: copyArgs(append(copies, "--"), args, func(target, path string) string {
 					if filepath.IsAbs(path) {
 						return path
 					}
 					return dirs[target] + "/" + path
-				}), "", nil
+				})}, nil
 			})
 		},
 	}
@@ -190,7 +252,7 @@ func isRemote(status *entity.ModelStatus) bool {
 
 // onMachines runs a program in place of this one, which choose returns from the state of the model.
 func (s *session) onMachines(ctx context.Context, targets []string,
-	choose func(*entity.ModelStatus, modelAPI) ([]string, string, error)) error {
+	choose func(*entity.ModelStatus, modelAPI) (replacement, error)) error {
 	for _, target := range targets {
 		if _, name, named := strings.Cut(target, "@"); named && isTarget(name) {
 			continue
@@ -199,20 +261,19 @@ func (s *session) onMachines(ctx context.Context, targets []string,
 			return entity.WithHint(usagef("%q is not a machine or unit", target), "To see what there is: juju status")
 		}
 	}
-	var argv []string
-	var dir string
+	var r replacement
 	err := s.withModel(ctx, func(api modelAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err
 		}
-		argv, dir, err = choose(status, api)
+		r, err = choose(status, api)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return s.exec(dir, argv...)
+	return s.exec(r)
 }
 
 // remotePath splits TARGET:PATH; ok is false for a path of this host.
@@ -367,15 +428,26 @@ func instanceOf(status *entity.ModelStatus, target string) (machine, instance st
 	return machine, instance, nil
 }
 
-// execute replaces this program by another one, which begins in a directory; "" for the
-// present one.
-func execute(dir string, argv ...string) error {
-	path, err := exec.LookPath(argv[0])
-	if err == nil && dir != "" {
-		err = os.Chdir(dir)
+// A replacement is the program that runs in place of this one.
+type replacement struct {
+	argv []string
+	dir  string            // it begins there; "" for the present directory
+	env  map[string]string // in addition to this program's variables
+}
+
+// execute replaces this program by another one.
+func execute(r replacement) error {
+	path, err := exec.LookPath(r.argv[0])
+	if err == nil && r.dir != "" {
+		err = os.Chdir(r.dir)
+	}
+	for name, value := range r.env {
+		if err == nil {
+			err = os.Setenv(name, value)
+		}
 	}
 	if err == nil {
-		err = syscall.Exec(path, argv, os.Environ())
+		err = syscall.Exec(path, r.argv, os.Environ())
 	}
-	return fmt.Errorf("cannot run %s: %w", argv[0], err)
+	return fmt.Errorf("cannot run %s: %w", r.argv[0], err)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -41,9 +42,11 @@ func TestSSH(t *testing.T) {
 	u := newUser(t)
 	dir := withMachine(t, u)
 	u.env["SHELL"] = "/bin/zsh"
+	u.env["PATH"] = "/bin"
 	var got []string
-	u.session.exec = func(dir string, argv ...string) error {
-		got = append([]string{dir}, argv...)
+	var env map[string]string
+	u.session.exec = func(r replacement) error {
+		got, env = append([]string{r.dir}, r.argv...), r.env
 		return nil
 	}
 	for line, want := range map[string][]string{
@@ -63,6 +66,18 @@ func TestSSH(t *testing.T) {
 		u.types(strings.Fields(line)...)
 		if u.code != 0 || !slices.Equal(got, want) {
 			t.Errorf("juju %s: %q, code %d, %s; want %q", line, got, u.code, u.err.String(), want)
+		}
+	}
+	// juju-run is found there, and knows the unit.
+	path := dir + "/tools/machine-3:/bin"
+	for line, want := range map[string]map[string]string{
+		"ssh 3":          {"PATH": path},
+		"ssh web/0 ls":   {"PATH": path, "JUJU_UNIT_NAME": "web/0"},
+		"ssh log/leader": {"PATH": path, "JUJU_UNIT_NAME": "log/1"},
+		"scp 3:x y":      nil,
+	} {
+		if u.types(strings.Fields(line)...); !maps.Equal(env, want) {
+			t.Errorf("juju %s: %v, want %v", line, env, want)
 		}
 	}
 	for line, says := range map[string]string{

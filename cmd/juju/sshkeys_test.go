@@ -85,8 +85,8 @@ func TestSSHToOtherClouds(t *testing.T) {
 	st := u.store()
 	dir := sshDir(st, "prod")
 	var got []string
-	u.session.exec = func(_ string, argv ...string) error {
-		got = argv
+	u.session.exec = func(r replacement) error {
+		got = r.argv
 		return nil
 	}
 	runs := func(line, want, known string) {
@@ -115,7 +115,17 @@ func TestSSHToOtherClouds(t *testing.T) {
 		c.Controllers["prod"].Model, c.Controllers["prod"].Models = "admin/default", map[string]string{"admin/default": "d"}
 	})
 	runs("ssh 3", "ssh "+checked("3")+"-T ubuntu@10.0.0.3", of3)
-	runs("ssh web/0 ls -l", "ssh "+checked("web-0")+"-T ubuntu@10.0.0.3 ls -l", of3)
+	// In the session of a unit juju-run knows the unit. What ssh does without a command and without a shell stays.
+	const shell, sets = "exec env JUJU_UNIT_NAME=web/0 $SHELL -l", "export JUJU_UNIT_NAME=web/0; "
+	for words, does := range map[string]string{
+		"": " " + shell, " ls -l": " " + sets + "ls -l", " -- ls -l": " -- " + sets + "ls -l",
+		" -4vL 8080:x:80 -p22 ls -L": " -4vL 8080:x:80 -p22 " + sets + "ls -L",
+		" -L8080:x:80":               " -L8080:x:80 " + shell, " -L": " -L", " -N -D 1080": " -N -D 1080",
+		" -W x:22": " -W x:22", " -s sftp": " -s sftp", " -o A=N": " -o A=N " + shell,
+	} {
+		runs("ssh web/0"+words, "ssh "+checked("web-0")+"-T ubuntu@10.0.0.3"+does, of3)
+	}
+	runs("ssh 3 ls", "ssh "+checked("3")+"-T ubuntu@10.0.0.3 ls", of3)
 	runs("ssh --pty root@4", "ssh "+checked("root-4")+"-t root@fd42::4", "fd42::4 "+bobKey+"\n")
 	runs("ssh --no-host-key-checks 3", "ssh "+common+
 		"-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -T ubuntu@10.0.0.3", "")
