@@ -221,14 +221,14 @@ func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
 func hintFor(r entity.Reason) string {
 	switch r.By {
 	case entity.ByProvisioner, entity.ByCleaner:
-		return "juju debug-log --replay -m " + state.ControllerModel + " -l WARNING"
+		return "juju debug-log --replay --no-tail -m " + state.ControllerModel + " -l WARNING"
 	}
 	tag, err := entity.ParseTag(cmp.Or(r.By, r.Of))
 	if err != nil {
 		tag, err = entity.ParseTag(r.Of)
 	}
 	if err == nil && (tag.Kind == entity.KindUnit || tag.Kind == entity.KindMachine) {
-		return "juju debug-log --replay -i " + tag.String()
+		return "juju debug-log --replay --no-tail -i " + tag.String()
 	}
 	return "juju status"
 }

@@ -47,7 +47,7 @@ func (u until) advice(m *entity.ModelStatus) string {
 			"for what it says now: juju wait-for %s --status %s", cmp.Or(u.status, entity.StatusActive), quiet.name,
 			quiet.status.Status)
 	case u.command == "":
-		return "To see its status: juju status; its log: juju debug-log"
+		return "To see its status: juju status; its log: juju debug-log --no-tail"
 	case len(u.names) > 1:
 		return fmt.Sprintf("To see why: juju explain; to finish without their agents: juju %s --force %s", u.command, what)
 	}
@@ -435,7 +435,7 @@ func (t waited) failed() error {
 			upgradeAtOnce(t.of))
 	}
 	if t.kind == "unit" {
-		return entity.WithHint(err, "To see why: juju debug-log --replay -i unit-%s; then, to go on: juju resolved %s",
+		return entity.WithHint(err, "To see why: juju debug-log --replay --no-tail -i unit-%s; then, to go on: juju resolved %s",
 			strings.ReplaceAll(t.name, "/", "-"), t.name)
 	}
 	return err

@@ -182,7 +182,7 @@ func testWait(t *testing.T) {
 	begun := time.Now()
 	u.types("wait-for", "web", "--timeout", "30s", "-q")
 	u.sees(1, "", "ERROR gave up after 30s: still waiting for web/0 (blocked)\n"+
-		"To see its status: juju status; its log: juju debug-log\n")
+		"To see its status: juju status; its log: juju debug-log --no-tail\n")
 	if passed := time.Since(begun); passed < 30*time.Second || passed > 31*time.Second {
 		t.Errorf("it waited for %v", passed)
 	}
@@ -191,7 +191,7 @@ func testWait(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=error")}
 	u.types("wait-for", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
-		"To see why: juju debug-log --replay -i unit-web-0; then, to go on: juju resolved web/0\n")
+		"To see why: juju debug-log --replay --no-tail -i unit-web-0; then, to go on: juju resolved web/0\n")
 
 	// It can be interrupted.
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
@@ -291,7 +291,7 @@ func testWaitReconnects(t *testing.T) {
 	}
 	u.types("wait-for", "web", "--timeout", "1m", "-q")
 	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's answer\n"+
-		"To see its status: juju status; its log: juju debug-log\n")
+		"To see its status: juju status; its log: juju debug-log --no-tail\n")
 
 	// It fails if there is no controller to connect to.
 	gone := entity.Errorf(entity.NotFound, "controller is gone")
@@ -362,7 +362,7 @@ func testWaitFlag(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
 	u.types("add-unit", "web", "--wait=3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\n"+
-		"To see its status: juju status; its log: juju debug-log\n")
+		"To see its status: juju status; its log: juju debug-log --no-tail\n")
 }
 
 // On a terminal, progress is one line with the elapsed time, erased at the end; elsewhere it
@@ -436,7 +436,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("wait-for", "web", "--timeout", "3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (blocked: no database), web (blocked)\n"+
-		"To see its status: juju status; its log: juju debug-log\n")
+		"To see its status: juju status; its log: juju debug-log --no-tail\n")
 
 	// A charm that is idle will not change its status by itself.
 	m.Services[0].Units[0].Agent.Since = time.Date(2013, 6, 7, 8, 9, 10, 0, time.UTC)
@@ -476,7 +476,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("wait-for", "web/0", "--timeout", "3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\n"+
-		"To see its status: juju status; its log: juju debug-log\n")
+		"To see its status: juju status; its log: juju debug-log --no-tail\n")
 
 	// A lenient destruction skips failed hooks.
 	leniently := func() *entity.ModelStatus {
@@ -512,7 +512,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!")}
 	u.types("destroy-service", "web", "--wait", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
-		"To see why: juju debug-log --replay -i unit-web-0; then, to go on: juju resolved web/0\n"+
+		"To see why: juju debug-log --replay --no-tail -i unit-web-0; then, to go on: juju resolved web/0\n"+
 		"To skip every hook that fails: juju destroy-unit --lenient web/0; to run none, and leave behind what they would remove: "+
 		"juju destroy-unit --force web/0\n")
 }
