@@ -18,7 +18,6 @@ import (
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
-	"juju/provider/lxd"
 	"juju/state/entity"
 )
 
@@ -133,7 +132,8 @@ const (
 )
 
 // dial connects to a model, or to the controller itself if model is "". It starts a local
-// controller that is not running, and retries within a bound while a controller is starting.
+// controller that is not running, and retries within a bound while a controller is starting. It gives up sooner if LXD
+// says that the container of the controller is stopped or gone.
 func (s *session) dial(ctx context.Context, st *store.Store, t target, model string) (*client.Conn, error) {
 	if t.ctrl.User == "" {
 		return nil, notLoggedIn(t)
@@ -145,6 +145,27 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 	}
 	var p *progress
 	defer func() { p.done() }()
+	wait := func(why error) {
+		if text := s.waitingText(t, why); p == nil {
+			p = s.progress("%s", text)
+		} else {
+			p.say("%s", text)
+		}
+	}
+	look := time.NewTicker(s.lookPause)
+	defer look.Stop()
+	stopped := 0 // in how many looks, one after the other, the controller's container was stopped
+	slow := func() error {
+		wait(client.ErrNoAnswer)
+		down, gone := s.containerIsDown(ctx, st, t)
+		if stopped++; !down {
+			stopped = 0
+		}
+		if gone || stopped == stoppedLooks {
+			return s.unreachable(st, t, client.ErrNoAnswer)
+		}
+		return nil
+	}
 	end := s.now().Add(s.reachBound)
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		// On every attempt, since the controller may have stopped meanwhile.
@@ -160,8 +181,11 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		}
 		logger.Debugf("connecting to controller %q at %s, model %q", t.name, strings.Join(info.Addresses, ", "), model)
 		bounded, cancel := context.WithDeadline(ctx, end)
-		conn, err := client.Dial(bounded, info)
+		conn, err, hopeless := attempt(bounded, info, look.C, slow)
 		cancel()
+		if hopeless != nil {
+			return nil, hopeless
+		}
 		if errors.Is(err, entity.Unauthorized) {
 			err = withHint(err, fmt.Sprintf("You are %s on controller %q. "+
 				"If the password was changed: juju login -c %[2]s; if you need more access, ask a superuser.",
@@ -181,14 +205,41 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		if s.waitsForRoom() || !s.now().Before(end) {
 			return nil, s.unreachable(st, t, err)
 		}
-		if text := s.waitingText(t, err); p == nil {
-			p = s.progress("%s", text)
-		} else {
-			p.say("%s", text)
-		}
+		wait(err)
 		select {
 		case <-ctx.Done():
+		case <-look.C:
+			if err := slow(); err != nil {
+				return nil, err
+			}
 		case <-time.After(min(pause, end.Sub(s.now()))):
+		}
+	}
+}
+
+// attempt connects once. Whenever look ticks before there is an answer, it calls slow, whose error is hopeless and ends
+// the attempt.
+func attempt(ctx context.Context, info client.Info, look <-chan time.Time, slow func() error) (conn *client.Conn, err, hopeless error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		conn, err = client.Dial(ctx, info)
+	}()
+	for {
+		select {
+		case <-done:
+			return conn, err, nil
+		case <-look:
+			if hopeless = slow(); hopeless == nil {
+				continue
+			}
+			cancel()
+			if <-done; err == nil { // it has answered after all
+				hopeless = nil
+			}
+			return conn, err, hopeless
 		}
 	}
 }
@@ -198,7 +249,7 @@ const killedLately = 10 * time.Minute
 
 // waitingText returns what to say while the controller can't be reached: what it answers, or how it ended.
 func (s *session) waitingText(t target, why error) string {
-	text := fmt.Sprintf("Waiting for controller %q", t.name)
+	text := fmt.Sprintf("Waiting up to %v for controller %q", s.reachBound, t.name)
 	if !errors.Is(why, client.ErrNoAnswer) {
 		return fmt.Sprintf("%s: it answers: %v", text, why)
 	}
@@ -246,16 +297,7 @@ const askLXDBound = 5 * time.Second
 
 // unreachableOnLXD adds to the error of a controller that did not answer what LXD says of its container.
 func (s *session) unreachableOnLXD(st *store.Store, t target, why error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), askLXDBound)
-	defer cancel()
-	var name, status string
-	record, err := readLXDRecord(homeDir(st, lxdCloud, t.name))
-	if err == nil {
-		var cloud *lxd.Cloud
-		if cloud, err = record.cloud(); err == nil {
-			name, status, err = cloud.Controller(ctx)
-		}
-	}
+	name, status, err := s.container(context.Background(), st, t)
 	switch {
 	case err != nil || status == "running":
 		return entity.WithHint(why, "Is its container up, and can this host reach its address? lxc list\n"+
@@ -265,6 +307,34 @@ func (s *session) unreachableOnLXD(st *store.Store, t target, why error) error {
 	}
 	return entity.WithHint(fmt.Errorf("%w; its container %s is %s", why, name, status),
 		"Start it on the LXD host: lxc start %s", name)
+}
+
+// container returns the container of a controller, and what LXD says of it: "" if there is none any more.
+func (s *session) container(ctx context.Context, st *store.Store, t target) (name, status string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askLXDBound)
+	defer cancel()
+	record, err := readLXDRecord(homeDir(st, lxdCloud, t.name))
+	if err != nil {
+		return "", "", err
+	}
+	cloud, err := record.cloud()
+	if err != nil {
+		return "", "", err
+	}
+	return cloud.Controller(ctx)
+}
+
+// stoppedLooks is after how many looks a controller's container counts as stopped: one that restarts is stopped for a moment.
+const stoppedLooks = 3
+
+// containerIsDown reports whether LXD says that a controller's container is stopped, or even gone.
+func (s *session) containerIsDown(ctx context.Context, st *store.Store, t target) (down, gone bool) {
+	if t.ctrl.Cloud != lxdCloud {
+		return false, false
+	}
+	_, status, err := s.container(ctx, st, t)
+	gone = err == nil && status == ""
+	return gone || status == "stopped" || status == "frozen", gone
 }
 
 // lost adds to the error of a controller whose database is gone what is left.

@@ -104,31 +104,43 @@ func caCert(t *testing.T) string {
 	return string(text)
 }
 
-// When the controller's container is stopped or gone, users learn that, and how to start it or what is left.
-func TestTheContainerOfAControllerIsGone(t *testing.T) {
-	u := newUser(t)
-	var said atomic.Value // the container, as LXD tells of it
+// containerOf makes controller "prod" one on an LXD which tells the status of its container: "" for none.
+func containerOf(t *testing.T, u *user, status func() string) *store.Store {
+	t.Helper()
 	socket := filepath.Join(t.TempDir(), "socket")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if said.Load() == "" {
+		if !strings.Contains(r.URL.Path, "/instances/") {
+			io.WriteString(w, `{"type":"sync","metadata":{}}`)
+			return
+		}
+		said := status()
+		if said == "" {
 			w.WriteHeader(http.StatusNotFound)
 			io.WriteString(w, `{"type":"error","error_code":404,"error":"Instance not found"}`)
 			return
 		}
-		fmt.Fprintf(w, `{"type":"sync","metadata":{"status":%q}}`, said.Load())
+		fmt.Fprintf(w, `{"type":"sync","metadata":{"status":%q}}`, said)
 	})}
 	go server.Serve(l)
-	defer server.Close()
+	t.Cleanup(func() { server.Close() })
 	st, err := u.session.store()
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(homeDir(st, lxdCloud, "prod"), lxdRecordName),
 		fmt.Sprintf(`{"controller-uuid":"11111111-2222","lxd":{"endpoint":%q}}`, socket))
+	return st
+}
+
+// When the controller's container is stopped or gone, users learn that, and how to start it or what is left.
+func TestTheContainerOfAControllerIsGone(t *testing.T) {
+	u := newUser(t)
+	var said atomic.Value
+	st := containerOf(t, u, func() string { return said.Load().(string) })
 	for status, want := range map[string][]string{
 		"Stopped": {"its container juju-1-2222-controller is stopped", "lxc start juju-1-2222-controller"},
 		"Running": {"lxc list"},
@@ -145,6 +157,57 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 	}
 	if _, err := os.Stat("../../" + lostController); err != nil {
 		t.Error(err)
+	}
+}
+
+// They learn it soon, while an attempt to connect goes on, and a container that restarts is waited for.
+func TestAStoppedContainerIsSeenSoon(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close() // so that no one listens there
+	for name, test := range map[string]struct {
+		first, then string // what LXD says in the first two looks, and then
+		says        string
+		bound       time.Duration
+	}{
+		"stopped":     {"Stopped", "Stopped", "its container juju-1-2222-controller is stopped\nStart it", time.Hour},
+		"gone":        {"", "", "LXD has no container juju-1-2222-controller any more", time.Hour},
+		"is deleted":  {"Stopped", "", "LXD has no container juju-1-2222-controller any more", time.Hour},
+		"restarts":    {"Stopped", "Running", "Is its container up", 500 * time.Millisecond},
+		"still there": {"Running", "Running", "Is its container up", 500 * time.Millisecond},
+	} {
+		for _, address := range []string{silent.Addr().String(), closed.Addr().String()} {
+			u := newUser(t)
+			var looks atomic.Int32
+			containerOf(t, u, func() string {
+				if looks.Add(1) < stoppedLooks {
+					return test.first
+				}
+				return test.then
+			})
+			u.note(func(c *store.Contents) {
+				ctrl := c.Controllers["prod"]
+				ctrl.Cloud, ctrl.Addresses, ctrl.CACert = lxdCloud, []string{address}, caCert(t)
+			})
+			u.session.reachBound = test.bound
+			u.session.connect = func(ctx context.Context) (modelAPI, error) {
+				_, err := u.session.dialModel(ctx)
+				return nil, err
+			}
+			u.types("expose", "web")
+			first, rest, _ := strings.Cut(u.err.String(), "\n")
+			if u.code != 1 || first != fmt.Sprintf("Waiting up to %v for controller \"prod\"", test.bound) ||
+				!strings.HasPrefix(rest, `ERROR cannot reach controller "prod": `) || !strings.Contains(rest, test.says) {
+				t.Errorf("%s, %s: exit code %d, said\n%s", name, address, u.code, u.err.String())
+			}
+		}
 	}
 }
 
@@ -188,7 +251,7 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("it gave up after %v", passed)
 	}
 	lines := strings.Split(u.err.String(), "\n")
-	if u.code != 1 || len(lines) != 4 || lines[0] != `Waiting for controller "prod"` ||
+	if u.code != 1 || len(lines) != 4 || lines[0] != `Waiting up to 300ms for controller "prod"` ||
 		!strings.HasPrefix(lines[1], `ERROR cannot reach controller "prod": `) ||
 		!strings.Contains(lines[2], "juju unregister prod") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())

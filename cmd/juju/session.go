@@ -41,6 +41,9 @@ type session struct {
 	// reachBound is how long a controller may take to answer. It must be more than the half
 	// minute that a controller waits for its own store.
 	reachBound time.Duration
+	// lookPause is how long a controller may take to answer until users are told that they wait. So often
+	// LXD is then asked about the controller's container.
+	lookPause time.Duration
 
 	// exec replaces this program by another: see execute.
 	exec func(replacement) error
@@ -74,7 +77,7 @@ func newSession() *session {
 			}
 			return 80
 		},
-		getenv: os.Getenv, now: time.Now, reachBound: 40 * time.Second,
+		getenv: os.Getenv, now: time.Now, reachBound: 40 * time.Second, lookPause: 2 * time.Second,
 		exec: execute,
 	}
 	s.connect = func(ctx context.Context) (modelAPI, error) {

@@ -29,7 +29,7 @@ func newUser(t *testing.T) *user {
 	u.session = &session{
 		stdin: strings.NewReader(""), stdout: display.NewWriter(&u.out), stderr: display.NewWriter(&u.err),
 		width:  func() int { return 80 },
-		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second,
+		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second, lookPause: 10 * time.Millisecond,
 	}
 	u.session.connect = func(context.Context) (modelAPI, error) {
 		u.fake.opened++
@@ -77,7 +77,7 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 	*u.session = session{stdin: u.session.stdin, stdout: u.session.stdout, stderr: u.session.stderr,
 		width:       u.session.width,
 		outTerminal: u.session.outTerminal, errTerminal: u.session.errTerminal,
-		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, connect: u.session.connect,
+		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, lookPause: u.session.lookPause, connect: u.session.connect,
 		exec:              u.session.exec,
 		connectController: u.session.connectController}
 	u.code = run(ctx, u.session, args)
