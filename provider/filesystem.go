@@ -26,6 +26,14 @@ type Filesystems interface {
 	// ReleaseFilesystem gives up a filesystem and keeps its data for the user, also when the
 	// model or the controller is destroyed.
 	ReleaseFilesystem(ctx context.Context, id string) error
+	// ImportFilesystem makes a filesystem the model's that no model has, with its data. The error is
+	// NotFound if it does not exist, InUse if it is another's or attached, and Invalid or NotSupported if
+	// the pool can have no such filesystem. Repeated, also for another storage instance, it returns the
+	// same: the caller knows that no instance has recorded it.
+	ImportFilesystem(ctx context.Context, params ImportParams) (entity.Filesystem, error)
+	// ImportID returns the id by which ImportFilesystem takes a filesystem of the model once that is
+	// released; "" if it goes with its instance.
+	ImportID(id string) string
 }
 
 // FilesystemParams is what a new filesystem is made of.
@@ -34,6 +42,13 @@ type FilesystemParams struct {
 	Pool     entity.StoragePool // its provider is the cloud's own, or entity.PoolRootFS
 	Size     uint64             // MiB
 	Instance string             // that the filesystem is on, if the provider is entity.PoolRootFS
+}
+
+// ImportParams says which filesystem is taken in, and for what.
+type ImportParams struct {
+	ID      string             // the cloud's id, as the user gives it
+	Storage string             // the id of the storage instance that is to have it
+	Pool    entity.StoragePool // its provider is the cloud's own
 }
 
 // AttachmentParams says which filesystem is attached, and where.

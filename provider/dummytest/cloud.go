@@ -31,6 +31,8 @@ type Cloud struct {
 	ingress   map[provider.Config]provider.Ingress
 	open      bool // it has no firewall
 	attached  map[attachment]bool
+
+	filesystems map[filesystemKey]*filesystem
 }
 
 // New returns an empty cloud. If start is nil, its instances have no agents.
@@ -41,7 +43,7 @@ func New(start StartFunc) *Cloud {
 	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{},
 		attempts: map[attempt]*instance{},
 		jammed:   map[string]bool{}, ingress: map[provider.Config]provider.Ingress{},
-		attached: map[attachment]bool{}}
+		attached: map[attachment]bool{}, filesystems: map[filesystemKey]*filesystem{}}
 }
 
 // Open opens a model; it is a provider.Open.

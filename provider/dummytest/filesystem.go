@@ -9,7 +9,20 @@ import (
 	"juju/state/entity"
 )
 
-// CreateFilesystem makes nothing: a filesystem of the dummy cloud has only a name.
+// A filesystem of the dummy cloud has no content.
+type filesystem struct {
+	size     uint64
+	released bool
+	imported bool // by the model that has it
+}
+
+// filesystemKey names a filesystem, and the model that has it or has released it.
+type filesystemKey struct {
+	provider.Config
+	id string
+}
+
+// CreateFilesystem records the filesystem.
 func (e *environ) CreateFilesystem(
 	ctx context.Context, params provider.FilesystemParams,
 ) (f entity.Filesystem, err error) {
@@ -18,7 +31,11 @@ func (e *environ) CreateFilesystem(
 	if err := e.begin(ctx, &op); err != nil {
 		return f, err
 	}
-	return entity.Filesystem{ID: "fs-" + strings.ReplaceAll(params.Storage, "/", "-"), Size: params.Size}, nil
+	f = entity.Filesystem{ID: "fs-" + strings.ReplaceAll(params.Storage, "/", "-"), Size: params.Size}
+	e.cloud.mu.Lock()
+	defer e.cloud.mu.Unlock()
+	e.cloud.filesystems[filesystemKey{e.config, f.ID}] = &filesystem{size: f.Size}
+	return f, nil
 }
 
 // AttachFilesystem returns the mount point, below the instance's name.
@@ -62,16 +79,60 @@ func (e *environ) IsFilesystemAttached(ctx context.Context, params provider.Atta
 	return e.cloud.attached[attachment{e.config, params}], nil
 }
 
-// DestroyFilesystem only fails when a fault says so, as does the method below.
-func (e *environ) DestroyFilesystem(ctx context.Context, _ string) (err error) {
+// DestroyFilesystem forgets the filesystem.
+func (e *environ) DestroyFilesystem(ctx context.Context, id string) (err error) {
 	op := Op{Method: "DestroyFilesystem"}
 	defer e.done(&op, &err)
-	return e.begin(ctx, &op)
+	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	e.cloud.mu.Lock()
+	defer e.cloud.mu.Unlock()
+	delete(e.cloud.filesystems, filesystemKey{e.config, id})
+	return nil
 }
 
-// ReleaseFilesystem does nothing else.
-func (e *environ) ReleaseFilesystem(ctx context.Context, _ string) (err error) {
+// ReleaseFilesystem leaves the filesystem to other models.
+func (e *environ) ReleaseFilesystem(ctx context.Context, id string) (err error) {
 	op := Op{Method: "ReleaseFilesystem"}
 	defer e.done(&op, &err)
-	return e.begin(ctx, &op)
+	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	e.cloud.mu.Lock()
+	defer e.cloud.mu.Unlock()
+	if f := e.cloud.filesystems[filesystemKey{e.config, id}]; f != nil {
+		f.released = true
+	}
+	return nil
 }
+
+// ImportFilesystem takes a filesystem that is released from the model that had it.
+func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportParams) (f entity.Filesystem, err error) {
+	op := Op{Method: "ImportFilesystem"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return f, err
+	}
+	if params.Pool.Provider == entity.PoolRootFS {
+		return f, entity.Errorf(entity.NotSupported, "storage provider %q has no filesystems to import",
+			params.Pool.Provider)
+	}
+	e.cloud.mu.Lock()
+	defer e.cloud.mu.Unlock()
+	for key, has := range e.cloud.filesystems {
+		switch again := has.imported && key.Config == e.config; {
+		case key.id != params.ID:
+		case !has.released && !again:
+			return f, entity.Errorf(entity.InUse, "filesystem %q is storage of model %s", params.ID, key.Model)
+		default:
+			delete(e.cloud.filesystems, key)
+			e.cloud.filesystems[filesystemKey{e.config, params.ID}] = &filesystem{size: has.size, imported: true}
+			return entity.Filesystem{ID: params.ID, Size: has.size}, nil
+		}
+	}
+	return f, entity.Errorf(entity.NotFound, "filesystem %q not found", params.ID)
+}
+
+// ImportID implements provider.Filesystems.
+func (e *environ) ImportID(id string) string { return id }

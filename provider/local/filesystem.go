@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 
 	"juju/provider"
@@ -18,7 +20,8 @@ import (
 // A filesystem is a directory. One of the cloud's own pool is in storage/MODEL, and its ID is the
 // name of that directory: "data-0". One of a pool with a directory is in DIR/MODEL, and its ID is
 // its path; until it is destroyed or released, storage/MODEL has a symbolic link to it, without
-// which the cloud could not find it. One of the pool rootfs is below its instance, and its ID has
+// which the cloud could not find it. One that a model has imported stays where its last model has
+// left it, and has such a link too. One of the pool rootfs is below its instance, and its ID has
 // the instance's too: "INSTANCE/data-0". To attach one is to make a symbolic link to it, because
 // to mount it takes root.
 
@@ -51,8 +54,38 @@ func IsFree(dir string) bool {
 }
 
 // OutsideStorage returns the paths of the filesystems outside a cloud's directory that models have
-// not released, in the directories of pools, by model.
+// not released, by model: those in the directories of pools, and those imported from other clouds.
 func OutsideStorage(dir string) (map[string][]string, error) {
+	found, err := linkedStorage(dir)
+	for model, paths := range found {
+		found[model] = slices.DeleteFunc(paths, func(path string) bool { return isReleasedOf(dir, path) })
+		if len(found[model]) == 0 {
+			delete(found, model)
+		}
+	}
+	return found, err
+}
+
+// ImportedStorage returns the paths of the filesystems that models have imported and not released, of
+// those released before in a cloud's directory.
+func ImportedStorage(dir string) (all []string, err error) {
+	found, err := linkedStorage(dir)
+	for _, paths := range found {
+		for _, path := range paths {
+			if isReleasedOf(dir, path) {
+				all = append(all, path)
+			}
+		}
+	}
+	return all, err
+}
+
+// isReleasedOf reports whether a path is that of a filesystem released in a cloud's directory.
+func isReleasedOf(dir, path string) bool { return filepath.Dir(filepath.Dir(path)) == Released(dir) }
+
+// linkedStorage returns the paths of the filesystems to which the storage in a cloud's directory has
+// links, by model.
+func linkedStorage(dir string) (map[string][]string, error) {
 	models, err := names(filepath.Join(dir, storageName))
 	found := map[string][]string{}
 	for _, model := range models {
@@ -69,8 +102,7 @@ func OutsideStorage(dir string) (map[string][]string, error) {
 	return found, err
 }
 
-// outside returns the links to filesystems in the directories of pools in the directory of a
-// model's storage.
+// outside returns the links to filesystems that are elsewhere in the directory of a model's storage.
 func outside(dir string) (links []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -86,13 +118,13 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// record makes the link by which the cloud finds a filesystem in the directory of a pool.
-func (e *environ) record(id string) error {
-	link := e.recordOf(id)
-	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+// record makes the link by which the cloud finds a filesystem of a storage instance that is elsewhere.
+func (e *environ) record(id, storage string) error {
+	dir := e.cloud.storage(e.config.Model)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.Symlink(id, link); !errors.Is(err, fs.ErrExist) {
+	if err := os.Symlink(id, filepath.Join(dir, dashed(storage))); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
@@ -100,14 +132,42 @@ func (e *environ) record(id string) error {
 
 // forget removes the link that record has made.
 func (e *environ) forget(id string) error {
-	if err := os.Remove(e.recordOf(id)); !errors.Is(err, fs.ErrNotExist) {
+	link, err := recordOf(e.cloud.storage(e.config.Model), id)
+	if err != nil || link == "" {
+		return err
+	}
+	if err := os.Remove(link); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-func (e *environ) recordOf(id string) string {
-	return filepath.Join(e.cloud.storage(e.config.Model), filepath.Base(id))
+// recordOf returns the link to a filesystem in the directory of a model's storage; "" if there is none.
+func recordOf(dir, id string) (string, error) {
+	links, err := outside(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == id {
+			return link, nil
+		}
+	}
+	return "", nil
+}
+
+// dashed returns the id of a storage instance as names have it.
+func dashed(storage string) string { return strings.ReplaceAll(storage, "/", "-") }
+
+// leftBy returns the model, by its UUID, that has left a filesystem at a path; "" if the path is not of the form
+// of one: DIR/MODEL/NAME.
+func leftBy(path string) string {
+	dir, base := filepath.Split(path)
+	model := filepath.Base(dir)
+	if uuid.Validate(model) != nil || !isName(base) || !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return ""
+	}
+	return model
 }
 
 // filesystem returns the directory of a filesystem.
@@ -115,10 +175,15 @@ func (e *environ) filesystem(id string) (string, error) {
 	instance, name, onInstance := strings.Cut(id, "/")
 	switch {
 	case filepath.IsAbs(id):
-		// Only what has the form of CreateFilesystem's own is ever removed.
-		dir, base := filepath.Split(id)
-		if filepath.Base(dir) == e.config.Model && isName(base) && filepath.Clean(id) == id {
+		// Only what has the form of CreateFilesystem's own is ever removed; what has that of another
+		// model's, while it is imported.
+		model := leftBy(id)
+		if model == e.config.Model {
 			return id, nil
+		}
+		link, err := recordOf(e.cloud.storage(e.config.Model), id)
+		if _, gone := os.Lstat(id); err != nil || model != "" && (link != "" || errors.Is(gone, fs.ErrNotExist)) {
+			return id, err
 		}
 	case onInstance && isName(instance) && isName(name):
 		return filepath.Join(e.cloud.dir(e.config.Model, instance), "filesystems", name), nil
@@ -133,7 +198,7 @@ func (e *environ) filesystem(id string) (string, error) {
 func (e *environ) CreateFilesystem(
 	_ context.Context, params provider.FilesystemParams,
 ) (f entity.Filesystem, err error) {
-	f = entity.Filesystem{ID: strings.ReplaceAll(params.Storage, "/", "-"), Size: params.Size}
+	f = entity.Filesystem{ID: dashed(params.Storage), Size: params.Size}
 	parent := e.cloud.config.Dir
 	switch params.Pool.Provider {
 	case "local":
@@ -162,7 +227,7 @@ func (e *environ) CreateFilesystem(
 		}
 	}
 	if filepath.IsAbs(f.ID) {
-		if err := e.record(f.ID); err != nil {
+		if err := e.record(f.ID, params.Storage); err != nil {
 			return f, err
 		}
 	}
@@ -180,8 +245,8 @@ func (e *environ) isAttached(link, root string) bool {
 	if in == e.cloud.storage(e.config.Model) || in == filepath.Join(root, "filesystems") {
 		return true
 	}
-	record, err := os.Readlink(e.recordOf(target)) // of one in the directory of a pool
-	return err == nil && record == target
+	record, err := recordOf(e.cloud.storage(e.config.Model), target) // of one that is elsewhere
+	return err == nil && record != ""
 }
 
 // AttachFilesystem links the mount point, below the instance's directory, to the filesystem. A
@@ -285,16 +350,14 @@ func (e *environ) DestroyFilesystem(_ context.Context, id string) error {
 }
 
 // ReleaseFilesystem moves the directory to where nothing removes it. A filesystem on an instance
-// stays there, and goes with it; one in the directory of a pool stays where it is.
+// stays there, and goes with it; one that is elsewhere stays where it is.
 func (e *environ) ReleaseFilesystem(_ context.Context, id string) error {
-	dir, err := e.filesystem(id)
-	switch {
-	case err != nil:
-		return err
-	case filepath.IsAbs(id):
+	if filepath.IsAbs(id) {
 		return e.forget(id)
-	case strings.Contains(id, "/"):
-		return nil
+	}
+	dir, err := e.filesystem(id)
+	if err != nil || strings.Contains(id, "/") {
+		return err
 	}
 	to := e.cloud.released(e.config.Model)
 	if err := os.MkdirAll(to, 0o700); err != nil {
@@ -304,6 +367,82 @@ func (e *environ) ReleaseFilesystem(_ context.Context, id string) error {
 		return err
 	}
 	return nil
+}
+
+// ImportID implements provider.Filesystems: the path that a filesystem has once it is released.
+func (e *environ) ImportID(id string) string {
+	switch {
+	case filepath.IsAbs(id):
+		return id
+	case strings.Contains(id, "/"):
+		return ""
+	}
+	return filepath.Join(e.cloud.released(e.config.Model), id)
+}
+
+// ImportFilesystem makes a link to a directory that a model has released, of this cloud or one beside it on
+// the host. The directory stays where it is.
+func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportParams) (f entity.Filesystem, err error) {
+	f.ID = params.ID
+	if params.Pool.Provider != "local" {
+		return f, entity.Errorf(entity.NotSupported, "storage provider %q has no filesystems to import",
+			params.Pool.Provider)
+	}
+	clouds := filepath.Dir(e.cloud.config.Dir)
+	form, in := filepath.Join(clouds, "*", releasedName), filepath.Dir(filepath.Dir(params.ID))
+	if dir := params.Pool.Attributes[entity.PoolDir]; dir != "" {
+		form = dir
+	}
+	if fits, err := filepath.Match(form, in); err != nil || !fits && in != form || leftBy(params.ID) == "" {
+		return f, entity.WithHint(entity.Errorf(entity.Invalid, "%q is no filesystem of pool %q", params.ID,
+			params.Pool.Name), "It is a path of the form %s, as printed when storage is released.",
+			filepath.Join(form, "MODEL", "NAME"))
+	}
+	if info, err := os.Lstat(params.ID); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return f, entity.WithHint(entity.Errorf(entity.NotFound, "filesystem %q not found", params.ID),
+			"See what there is: ls -d %s", filepath.Join(form, "*", "*"))
+	} else if err != nil {
+		return f, err
+	}
+	models, err := filepath.Glob(filepath.Join(clouds, "*", storageName, "*"))
+	if err != nil {
+		return f, err
+	}
+	own := ""
+	for _, dir := range models {
+		link, err := recordOf(dir, params.ID)
+		model := filepath.Base(dir)
+		switch {
+		case err != nil:
+			return f, err
+		case link == "":
+		case model != e.config.Model:
+			return f, entity.Errorf(entity.InUse, "filesystem %q is storage of model %s", params.ID, model)
+		case model == leftBy(params.ID) && filepath.Base(link) == filepath.Base(params.ID):
+			return f, entity.Errorf(entity.InUse, "filesystem %q is made for storage of this model", params.ID)
+		default:
+			own = link
+		}
+	}
+	if f.Size, err = sizeOf(ctx, params.ID); err != nil || own != "" {
+		return f, err
+	}
+	return f, e.record(params.ID, params.Storage)
+}
+
+// sizeOf returns the size of what is in a directory, in MiB; at least 1.
+func sizeOf(ctx context.Context, dir string) (uint64, error) {
+	var bytes uint64
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			bytes += uint64(info.Size())
+		}
+		return nil
+	})
+	return max((bytes+1<<20-1)>>20, 1), err
 }
 
 // endStorage destroys or releases the filesystems that are left of a model: no one has said before

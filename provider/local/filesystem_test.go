@@ -326,3 +326,111 @@ func TestAFilesystemInAnother(t *testing.T) {
 	_, err = d.AttachFilesystem(d.Context(), at(inner, "one", "/srv/common/away/certs"))
 	d.refused(err, entity.InUse, "away is not a directory")
 }
+
+// imported takes a path in as a filesystem of the model.
+func (d disk) imported(path, storage string, pool entity.StoragePool) error {
+	d.Helper()
+	f, err := d.ImportFilesystem(d.Context(), provider.ImportParams{ID: path, Storage: storage, Pool: pool})
+	if err == nil && f.ID != path {
+		d.Errorf("imported %s, it is %s", path, f.ID)
+	}
+	return err
+}
+
+// beside returns another model's disk on the same host; with another controller, that has a directory
+// of its own beside this one's.
+func (d disk) beside(otherController bool) disk {
+	config := d.cloud.config
+	if otherController {
+		config.Dir, config.Controller = filepath.Join(filepath.Dir(config.Dir), "other"), newController()
+		d.Cleanup(func() { d.ok(os.RemoveAll(config.Dir)) })
+	}
+	c, err := New(config)
+	d.ok(err)
+	e, err := c.Open(d.Context(), provider.Config{Controller: config.Controller, Model: newController()})
+	d.ok(err)
+	other := disk{d.T, e.(*environ)}
+	d.ok(os.MkdirAll(other.root("one"), 0o700))
+	return other
+}
+
+// What a model has released is taken in by another one where it is, with its data, also by one of another
+// controller on the host; and goes with that model, or stays.
+func TestAReleasedFilesystemIsImported(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		for _, destroys := range []bool{false, true} {
+			d := newDisk(t)
+			first := d.made("data/0")
+			path := d.ImportID(first)
+			dir, err := d.filesystem(first)
+			d.ok(err)
+			d.write(dir, "kept")
+			d.ok(os.WriteFile(filepath.Join(dir, "big"), make([]byte, 3<<20), 0o600))
+			d.ok(d.ReleaseFilesystem(t.Context(), first))
+
+			o := d.beside(beside)
+			f, err := o.ImportFilesystem(t.Context(), provider.ImportParams{ID: path, Storage: "disk/4", Pool: own})
+			if d.ok(err); f.ID != path || f.Size != 4 {
+				t.Errorf("imported %+v", f)
+			}
+			d.refused(d.imported(path, "data/1", own), entity.InUse, "is storage of model "+o.config.Model)
+			location := o.attached(path, "one", "/srv/disk")
+			d.is(location, "kept")
+			o.attached(o.made("disk/5"), "one", "/srv/disk/inner") // in the other
+			if beside {
+				o.outside(path)
+			} else {
+				o.outside()
+				if all, err := ImportedStorage(d.cloud.config.Dir); err != nil || !slices.Equal(all, []string{path}) {
+					t.Errorf("imported are %q (%v)", all, err)
+				}
+			}
+			d.ok(o.DestroyController(t.Context(), destroys))
+			if destroys {
+				d.is(path, "")
+			} else {
+				d.is(path, "kept")
+			}
+			d.ok(os.RemoveAll(Released(d.cloud.config.Dir)))
+		}
+	}
+}
+
+func TestFilesystemsThatAreNotImported(t *testing.T) {
+	d := newDisk(t)
+	dir := t.TempDir()
+	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{entity.PoolDir: dir}}
+	f, err := d.make("data/0", pool, "")
+	d.ok(err)
+	d.write(f.ID, "fast")
+	o := d.beside(false)
+	d.refused(o.imported(f.ID, "data/1", pool), entity.InUse, "is storage of model "+d.config.Model)
+	d.refused(d.beside(true).imported(f.ID, "data/1", pool), entity.InUse, "is storage of model "+d.config.Model)
+	d.refused(d.imported(f.ID, "data/1", pool), entity.InUse, "is made for storage of this model")
+	d.ok(d.ReleaseFilesystem(t.Context(), f.ID))
+	d.refused(o.imported(f.ID, "data/1", own), entity.Invalid, `is no filesystem of pool "local"`)
+
+	released := filepath.Join(Released(d.cloud.config.Dir), d.config.Model)
+	file, link := filepath.Join(released, "file"), filepath.Join(released, "link")
+	d.ok(os.MkdirAll(released, 0o700))
+	d.ok(os.WriteFile(file, nil, 0o600))
+	d.ok(os.Symlink(f.ID, link))
+	for _, path := range []string{file, link, filepath.Join(released, "data-9")} {
+		d.refused(d.imported(path, "data/1", own), entity.NotFound, "not found")
+	}
+	for _, path := range []string{"", "data-0", "/etc", filepath.Join(Released(d.cloud.config.Dir), "etc", "data-0"),
+		filepath.Join(d.root("one"), "root"), released, released + "/", released + "/.x", released + "/../" + d.config.Model + "/x",
+		filepath.Join(d.cloud.storage(d.config.Model), "data-0"), filepath.Join(t.TempDir(), releasedName, d.config.Model, "x")} {
+		d.refused(d.imported(path, "data/1", own), entity.Invalid, "is no filesystem of pool")
+	}
+	// What is not imported is not the model's to remove.
+	d.ok(os.MkdirAll(filepath.Join(released, "data-3"), 0o700))
+	d.refused(o.DestroyFilesystem(t.Context(), filepath.Join(released, "data-3")), entity.Invalid, "is no filesystem of this cloud")
+
+	d.ok(o.imported(f.ID, "data/1", pool))
+	d.is(o.attached(f.ID, "one", "/srv/data"), "fast")
+	d.ok(o.DestroyFilesystem(t.Context(), f.ID))
+	d.is(f.ID, "")
+	o.outside()
+	d.ok(o.DestroyFilesystem(t.Context(), f.ID))
+}

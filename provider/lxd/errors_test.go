@@ -115,6 +115,11 @@ func TestUnreachable(t *testing.T) {
 		},
 		"remove":  func() error { return e.DestroyFilesystem(short, "p:v") },
 		"release": func() error { return e.ReleaseFilesystem(short, "p:v") },
+		"import": func() error {
+			_, err := e.ImportFilesystem(short, provider.ImportParams{ID: "p:v", Storage: "data/0",
+				Pool: entity.StoragePool{Provider: "lxd"}})
+			return err
+		},
 	} {
 		if err := call(); !errors.Is(err, context.DeadlineExceeded) || provider.IsRetryable(err) {
 			t.Errorf("%s: got error %v, want that of the context", name, err)

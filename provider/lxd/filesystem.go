@@ -46,7 +46,7 @@ func inRoot(id string) (instance, dir string, ok bool) {
 // CreateFilesystem makes a storage volume, or a directory in the container.
 func (e *environ) CreateFilesystem(ctx context.Context, params provider.FilesystemParams) (f entity.Filesystem,
 	err error) {
-	c, name := e.cloud, strings.ReplaceAll(params.Storage, "/", "-")
+	c := e.cloud
 	f.Size = params.Size
 	switch params.Pool.Provider {
 	case "lxd":
@@ -54,7 +54,7 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 		if _, err := e.mine(ctx, params.Instance); err != nil {
 			return f, err
 		}
-		f.ID = params.Instance + "/" + name
+		f.ID = params.Instance + "/" + dashed(params.Storage)
 		_, dir, _ := inRoot(f.ID)
 		_, err := c.exec(ctx, params.Instance, "mkdir", "-p", "-m", "0700", dir)
 		return f, err
@@ -69,7 +69,7 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	if err != nil {
 		return f, err
 	}
-	volume := prefix(e.config.Model) + name + "-" + digest(e.config.Controller, e.config.Model, params.Storage)
+	volume := e.volumeName(params.Storage)
 	f.ID = pool + ":" + volume
 	at, err := volumePath(f.ID)
 	if err != nil {
@@ -88,12 +88,25 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	_, err = c.client.do(ctx, http.MethodPost, volumesPath(pool), nil, api.StorageVolumesPost{
 		Name: volume, Type: "custom", ContentType: "filesystem",
 		StorageVolumePut: api.StorageVolumePut{
-			Description: "juju storage " + params.Storage + " of model " + e.config.Model,
+			Description: e.describe(params.Storage),
 			Config: map[string]string{"size": size(params.Size), controllerKey: e.config.Controller,
 				modelKey: e.config.Model, storageKey: params.Storage},
 		},
 	})
 	return f, err
+}
+
+// dashed returns the id of a storage instance as names have it.
+func dashed(storage string) string { return strings.ReplaceAll(storage, "/", "-") }
+
+// volumeName returns the name of the volume that is made for a storage instance.
+func (e *environ) volumeName(storage string) string {
+	return prefix(e.config.Model) + dashed(storage) + "-" + digest(e.config.Controller, e.config.Model, storage)
+}
+
+// describe returns the description of the volume that a storage instance has.
+func (e *environ) describe(storage string) string {
+	return "juju storage " + storage + " of model " + e.config.Model
 }
 
 // mine returns an instance of the model.
@@ -258,6 +271,72 @@ func (c *Cloud) releaseVolume(ctx context.Context, at string) error {
 	v.Description += " (released)"
 	_, err := c.client.do(ctx, http.MethodPut, at, nil, v.Writable())
 	return err
+}
+
+// ImportID implements provider.Filesystems: a volume that is released keeps its name.
+func (e *environ) ImportID(id string) string {
+	if _, _, ok := inRoot(id); ok {
+		return ""
+	}
+	return id
+}
+
+// ImportFilesystem gives a volume our tags that has none. Of the volumes with the model's tags it takes
+// those that it has taken before, which it tells by their names.
+func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportParams) (f entity.Filesystem, err error) {
+	c := e.cloud
+	f.ID = params.ID
+	at, err := volumePath(params.ID)
+	switch {
+	case params.Pool.Provider != "lxd":
+		return f, entity.Errorf(entity.NotSupported, "storage provider %q has no filesystems to import",
+			params.Pool.Provider)
+	case err != nil || strings.Contains(params.ID, "/"):
+		return f, entity.WithHint(entity.Errorf(entity.Invalid, "%q is no filesystem of this cloud", params.ID),
+			"It has the form POOL:VOLUME: see lxc storage volume list POOL")
+	}
+	var v api.StorageVolume
+	etag, err := c.client.getTagged(ctx, at, nil, &v)
+	if isGone(err) {
+		return f, entity.WithHint(entity.Errorf(entity.NotFound, "filesystem %q not found", params.ID),
+			"See what there is: lxc storage volume list POOL")
+	} else if err != nil {
+		return f, err
+	}
+	_, tagged := v.Config[controllerKey]
+	switch {
+	case v.ContentType != "" && v.ContentType != "filesystem":
+		return f, entity.Errorf(entity.NotSupported, "volume %q is of kind %s, not filesystem", params.ID, v.ContentType)
+	case tagged && !c.owns(v.Config, e.config.Model):
+		return f, entity.Errorf(entity.InUse, "filesystem %q is storage of model %s of controller %s", params.ID,
+			v.Config[modelKey], v.Config[controllerKey])
+	case tagged && v.Name == e.volumeName(v.Config[storageKey]):
+		return f, entity.Errorf(entity.InUse, "filesystem %q is made for storage %s", params.ID, v.Config[storageKey])
+	case len(v.UsedBy) > 0:
+		return f, entity.Errorf(entity.InUse, "filesystem %q is in use by %s", params.ID, strings.Join(v.UsedBy, ", "))
+	}
+	if f.Size, err = c.volumeSize(ctx, v, params.ID); err != nil {
+		return f, err
+	}
+	put := v.Writable()
+	if put.Config == nil {
+		put.Config = map[string]string{}
+	}
+	put.Config[controllerKey], put.Config[modelKey] = e.config.Controller, e.config.Model
+	put.Config[storageKey], put.Description = params.Storage, e.describe(params.Storage)
+	_, err = c.client.doIf(ctx, http.MethodPut, at, nil, etag, put)
+	return f, err
+}
+
+// volumeSize returns the size of a volume in MiB; of one without a limit, that of its pool.
+func (c *Cloud) volumeSize(ctx context.Context, v api.StorageVolume, id string) (uint64, error) {
+	if n := mib(v.Config["size"]); n > 0 {
+		return n, nil
+	}
+	pool, _, _ := strings.Cut(id, ":")
+	var room api.ResourcesStoragePool
+	err := c.client.get(ctx, "/1.0/storage-pools/"+url.PathEscape(pool)+"/resources", nil, &room)
+	return room.Space.Total >> 20, err
 }
 
 // endVolumes deletes or releases the volumes of a model, or with "" those of the controller.

@@ -355,6 +355,74 @@ func TestFilesystems(t *testing.T) {
 	}
 }
 
+// Volumes that users have made can be imported, unless an instance or another controller has them.
+func TestVolumesOfUsersAreImported(t *testing.T) {
+	c, ctx := tiny(t, nil), within(t)
+	e := environOf(t, c)
+	pool, err := c.pool(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := entity.StoragePool{Name: "lxd", Provider: "lxd"}
+	volume := func(name, content string, config map[string]string) string {
+		t.Helper()
+		name = prefix(e.config.Model) + name + digest(c.config.Controller)
+		if _, err := c.client.do(ctx, http.MethodPost, volumesPath(pool), nil, api.StorageVolumesPost{Name: name, Type: "custom",
+			ContentType: content, StorageVolumePut: api.StorageVolumePut{Config: config}}); err != nil {
+			t.Fatal(err)
+		}
+		id := pool + ":" + name
+		t.Cleanup(func() {
+			if err := e.DestroyFilesystem(context.WithoutCancel(ctx), id); err != nil {
+				t.Error(err)
+			}
+		})
+		return id
+	}
+	refused := func(id string, kind entity.Kind, text string) {
+		t.Helper()
+		_, err := e.ImportFilesystem(ctx, provider.ImportParams{ID: id, Storage: "data/0", Pool: own})
+		if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+			t.Errorf("import of %s: got error %v, want %q of kind %q", id, err, text, kind)
+		}
+	}
+	unlimited := volume("unlimited", "filesystem", nil)
+	f, err := e.ImportFilesystem(ctx, provider.ImportParams{ID: unlimited, Storage: "data/0", Pool: own})
+	if err != nil || f.ID != unlimited || f.Size == 0 {
+		t.Errorf("imported %+v (%v)", f, err)
+	}
+	refused(volume("block", "block", map[string]string{"size": "8MiB"}), entity.NotSupported, "of kind block, not filesystem")
+	refused(volume("other", "filesystem", map[string]string{controllerKey: "other", modelKey: "its", storageKey: "data/0"}),
+		entity.InUse, "is storage of model its of controller other")
+	refused(pool+":none", entity.NotFound, "not found")
+	refused("none:none", entity.NotFound, "not found")
+	for _, bad := range []string{"", "data", pool + ":", "i/data-0", pool + ":a/b"} {
+		refused(bad, entity.Invalid, "is no filesystem of this cloud")
+	}
+	made, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/1", Pool: own, Size: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(made.ID, entity.InUse, "is made for storage data/1")
+
+	inst, err := e.StartInstance(ctx, params("0", "n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := volume("used", "filesystem", nil)
+	at := provider.AttachmentParams{Filesystem: used, Instance: inst.ID, Mount: "/srv/used"}
+	if _, err := e.AttachFilesystem(ctx, at); err != nil {
+		t.Fatal(err)
+	}
+	refused(used, entity.InUse, "is in use by /1.0/instances/"+inst.ID)
+	if err := e.DetachFilesystem(ctx, at); err != nil {
+		t.Error(err)
+	}
+	if err := e.DestroyController(ctx, true); err != nil {
+		t.Error(err)
+	}
+}
+
 // LXD copies the image of a series that it does not have from the configured server, once.
 func TestImagesAreCopied(t *testing.T) {
 	image, err := tinyImage("x86_64")

@@ -68,6 +68,8 @@ var cases = []struct {
 	{"CancelledStartLeavesNothing", "A start that is given up leaves nothing, and can be made later.", testCancelledStart},
 	{"Storage", "A filesystem is made once, attached and detached as often as asked, and destroyed; what is not there " +
 		"counts as gone, and whether it is attached is seen.", testStorage},
+	{"Import", "A released filesystem becomes another model's, with its data, as often as asked; one that is in use, is " +
+		"another's or does not exist is refused.", testImport},
 	{"Firewall", "Only the ports that are open reach an instance from outside, by the rules of its model, which go with it.",
 		testFirewall},
 	{"DestroyModel", "Destroying a model stops its instances and no others, as often as asked.", testDestroy},

@@ -252,3 +252,73 @@ func testStorage(t *testing.T, w *world) {
 	}
 	w.stop(t, w.a, inst.ID)
 }
+
+func testImport(t *testing.T, w *world) {
+	own := entity.StoragePool{Name: w.Profile.Cloud, Provider: w.Profile.Cloud}
+	made := func(storage string) string {
+		t.Helper()
+		f, err := w.a.CreateFilesystem(w.ctx, provider.FilesystemParams{Storage: storage, Size: 2, Pool: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.ID
+	}
+	b := w.open(t, ModelB)
+	refused := func(e provider.Environ, id string, pool entity.StoragePool, kinds ...entity.Kind) {
+		t.Helper()
+		_, err := e.ImportFilesystem(w.ctx, provider.ImportParams{ID: id, Storage: "data/8", Pool: pool})
+		if !slices.Contains(kinds, entity.KindOf(err)) {
+			t.Errorf("import of %s from pool %s: got error %v, want one that is %v", id, pool.Name, err, kinds)
+		}
+	}
+	first, kept := made("data/0"), made("data/1")
+	id := w.a.ImportID(first)
+	// It is of model A, which has not released it: at the path for it there is nothing, or it is in use.
+	refused(b, id, own, entity.InUse, entity.NotFound)
+	if err := w.a.ReleaseFilesystem(w.ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	refused(b, id, entity.StoragePool{Name: entity.PoolRootFS, Provider: entity.PoolRootFS}, entity.NotSupported)
+	for i := range 3 { // a controller that is killed may repeat it for another storage instance
+		f, err := b.ImportFilesystem(w.ctx, provider.ImportParams{ID: id, Storage: fmt.Sprint("disk/", i), Pool: own})
+		if err != nil || f.ID != id || f.Size == 0 || f.Instance != "" {
+			t.Fatalf("imported %+v (%v)", f, err)
+		}
+	}
+	refused(w.a, id, own, entity.InUse)
+
+	inst := w.start(t, b, "0", "n")
+	at := provider.AttachmentParams{Filesystem: id, Instance: inst.ID, Mount: "/srv/disk"}
+	if _, err := b.AttachFilesystem(w.ctx, at); err != nil {
+		t.Error(err)
+	}
+	if has, err := b.IsFilesystemAttached(w.ctx, at); !has || err != nil {
+		t.Errorf("it is attached: %v (%v)", has, err)
+	}
+	if err := b.DetachFilesystem(w.ctx, at); err != nil {
+		t.Error(err)
+	}
+	w.stop(t, b, inst.ID)
+
+	// Released again, it is anyone's, also the first model's.
+	for range 2 {
+		if err := b.ReleaseFilesystem(w.ctx, id); err != nil {
+			t.Error(err)
+		}
+	}
+	if id = b.ImportID(id); id == "" {
+		t.Error("there is no id to import it by")
+	}
+	if _, err := w.a.ImportFilesystem(w.ctx, provider.ImportParams{ID: id, Storage: "data/7", Pool: own}); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := w.a.DestroyFilesystem(w.ctx, id); err != nil {
+			t.Error(err)
+		}
+	}
+	refused(b, id, own, entity.NotFound)
+	if err := w.a.DestroyFilesystem(w.ctx, kept); err != nil {
+		t.Error(err)
+	}
+}
