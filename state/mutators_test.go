@@ -94,6 +94,7 @@ var readers = map[string]string{
 // in state/mongo).
 var direct = map[string]string{
 	"Controller":   "DropDatabases NoteLogin PruneTransactions ResumeTransactions",
+	"Pools":        "BeginImport", // takes a number
 	"Transactions": "PruneTransactions ResumeTransactions",
 }
 

@@ -51,6 +51,27 @@ func withPool(s *scene) { s.ok(s.st.Pools().Create(s.ctx, fast)) }
 
 func thePools(s *scene) state.Pools { return s.st.Pools() }
 
+// An imported is a storage instance that is about to be added.
+type imported struct {
+	state.Pools
+	id string
+}
+
+// importing takes the number of the storage instance.
+func importing(store, pool string) func(*scene) imported {
+	return func(s *scene) imported {
+		id, _, err := s.st.Pools().BeginImport(s.ctx, pool, "fs-new", store)
+		s.ok(err)
+		return imported{s.st.Pools(), id}
+	}
+}
+
+func importsOld(filesystem, pool string) func(*scene, imported) error {
+	return func(s *scene, i imported) error {
+		return i.Import(s.ctx, i.id, pool, entity.Filesystem{ID: filesystem, Size: 5})
+	}
+}
+
 func theStorage(id string) func(*scene) *state.Storage {
 	return func(s *scene) *state.Storage { return s.storage(id) }
 }
@@ -95,6 +116,10 @@ var storageMutators = []mutator{
 		return p.Update(s.ctx, fast.Name, map[string]string{entity.PoolDir: "/mnt/other"})
 	}, withPool),
 	on("Pools.Remove", "", thePools, func(s *scene, p state.Pools) error { return p.Remove(s.ctx, fast.Name) }, withPool),
+	on("Pools.Import", "", importing("data", fast.Name), importsOld("fs-old", fast.Name), withPool),
+	on("Pools.Import", "after another", importing("data", "dummy"), importsOld("fs-old", "dummy"), func(s *scene) {
+		s.ok(importsOld("fs-older", "dummy")(s, importing("data", "dummy")(s)))
+	}),
 	holds("Unit.AddStorage", "from a pool that users have made", "disk/0", func(s *scene, u *state.Unit) error {
 		_, err := u.AddStorage(s.ctx, "cache", entity.StorageConstraints{Pool: fast.Name, Count: 2})
 		return err

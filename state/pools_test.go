@@ -1,6 +1,8 @@
 package state_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"juju/state"
@@ -72,4 +74,70 @@ func TestStorageFromAPoolThatIsBeingRemoved(t *testing.T) {
 		s.ok(err)
 	})
 	s.refused(s.st.Pools().Remove(s.ctx, "fast"), entity.InUse, `storage pool "fast" in use`)
+}
+
+// A filesystem that a model has released becomes storage that no unit has, and that units can have.
+func TestImportStorage(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withStorage(s)
+	withPool(s)
+	pools := s.st.Pools()
+	id, pool, err := pools.BeginImport(s.ctx, "fast", "fs-old", "cache")
+	s.ok(err)
+	if pool.Attributes[entity.PoolDir] != "/mnt/fast" || entity.StoreOf(id) != "cache" {
+		t.Errorf("storage %s from pool %+v", id, pool)
+	}
+	s.ok(pools.Import(s.ctx, id, "fast", entity.Filesystem{ID: "fs-old", Size: 7}))
+	all, err := s.st.StorageStatus(s.ctx, id)
+	s.ok(err)
+	if got := all[0]; got.Status.Status != entity.StatusDetached || !got.Persistent || got.Size != 7 || got.Pool != "fast" {
+		t.Errorf("imported %+v", got)
+	}
+	s.ok(s.unit("disk/0").AttachStorage(s.ctx, id))
+	work, err := s.st.Provisioning().StorageWork(s.ctx)
+	s.ok(err)
+	if !slices.ContainsFunc(work, func(w entity.StorageWork) bool {
+		return w.ID == id && w.Filesystem == "fs-old" && w.Attachment != nil && w.Attachment.Unit == "disk/0"
+	}) {
+		t.Errorf("there is to do %+v", work)
+	}
+	s.refused(pools.Remove(s.ctx, "fast"), entity.InUse, `storage pool "fast" in use`)
+
+	for _, c := range []struct {
+		pool, filesystem, store string
+		kind                    entity.Kind
+		text                    string
+	}{
+		{"fast", "fs-old", "cache", entity.InUse, `filesystem "fs-old" is that of storage "` + id + `"`},
+		{"slow", "fs", "cache", entity.NotFound, `pool "slow" not found`},
+		{"rootfs", "fs", "cache", entity.NotSupported, `storage provider "rootfs" has no filesystems to import`},
+		{"fast", "fs", "cache/0", entity.Invalid, `storage name "cache/0" not valid`},
+		{"fast", "fs", "", entity.Invalid, `storage name "" not valid`},
+		{"fast", "", "cache", entity.Invalid, "filesystem has no id"},
+		{"fast", strings.Repeat("x", 256), "cache", entity.Invalid, "instance id"},
+	} {
+		_, _, err := pools.BeginImport(s.ctx, c.pool, c.filesystem, c.store)
+		s.refused(err, c.kind, c.text)
+	}
+	leftFilesystem(s)
+	_, _, err = pools.BeginImport(s.ctx, "fast", "fs-data/0", "cache")
+	s.refused(err, entity.InUse, `filesystem "fs-data/0" is still to be removed or released`)
+	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Release: true}))
+	_, _, err = pools.BeginImport(s.ctx, "fast", "fs", "cache")
+	s.refused(err, entity.NotAlive, "is no longer alive")
+}
+
+// Of two imports of one filesystem the later is refused, also if it began before the other ended.
+func TestAFilesystemIsImportedOnce(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	pools := s.st.Pools()
+	f := entity.Filesystem{ID: "fs-old", Size: 7}
+	var ids []string
+	for range 2 {
+		id, _, err := pools.BeginImport(s.ctx, "dummy", f.ID, "data")
+		s.ok(err)
+		ids = append(ids, id)
+	}
+	s.st.Before(func() { s.ok(pools.Import(s.ctx, ids[0], "dummy", f)) })
+	s.refused(pools.Import(s.ctx, ids[1], "dummy", f), entity.InUse, `filesystem "fs-old" is that of storage "`+ids[0]+`"`)
 }

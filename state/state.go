@@ -77,6 +77,9 @@ type modelDoc struct {
 	Released bool `bson:"released,omitempty"`
 	// Programs are those that the model's agents are to run; none for the controller's.
 	Programs *programsDoc `bson:"programs,omitempty"`
+	// Imports grows with each filesystem that is imported, so that of two imports one can assert that there
+	// was no other since it has looked.
+	Imports int `bson:"imports,omitempty"`
 }
 
 func (st *State) model() (modelDoc, error) {

@@ -189,6 +189,10 @@ type StorageStatus struct {
 	Persistent bool   `json:"persistent,omitempty"` // it outlives machines
 	Release    bool   `json:"release,omitempty"`    // it is being removed, and its data is to be kept
 	Status     Status `json:"status"`
+	// Filesystem is the cloud's id, "" until there is one; ImportID that by which another model can import the
+	// filesystem once it is released, as far as it is known.
+	Filesystem string `json:"filesystem,omitempty"`
+	ImportID   string `json:"import-id,omitempty"`
 	// Of the unit that it is attached to; "" if there is none. The location is "" until it can be
 	// used there.
 	Unit           string `json:"unit,omitempty"`
