@@ -95,6 +95,7 @@ var mayCall = map[string]string{
 	"Storage.Attach":                          "admin",
 	"Storage.CreatePool":                      "admin",
 	"Storage.DetachStorage":                   "admin",
+	"Storage.Import":                          "admin",
 	"Storage.ListPools":                       "admin",
 	"Storage.ListStorageDetails":              "admin",
 	"Storage.Remove":                          "admin",

@@ -75,6 +75,7 @@ var forUsers = map[string]string{
 	"Storage.Attach":                          "write change",
 	"Storage.CreatePool":                      "write change",
 	"Storage.DetachStorage":                   "write change",
+	"Storage.Import":                          "write change",
 	"Storage.ListPools":                       "read -",
 	"Storage.ListStorageDetails":              "read -",
 	"Storage.Remove":                          "write remove",

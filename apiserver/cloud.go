@@ -29,6 +29,14 @@ type Cloud interface {
 	IsAttached(ctx context.Context, a entity.Attached) (bool, error)
 	// Detach takes storage from an instance, if it has it.
 	Detach(ctx context.Context, a entity.Attached) error
+	// Import makes a filesystem the model's that no model has, for a storage instance of a pool. It can be
+	// repeated, also for another instance.
+	Import(ctx context.Context, filesystem, storage string, pool entity.StoragePool) (entity.Filesystem, error)
+	// ReleaseFilesystem gives up a filesystem, and keeps its data.
+	ReleaseFilesystem(ctx context.Context, id string) error
+	// ImportID returns the id by which Import takes a filesystem of the model that is released; "" if it goes
+	// with its instance.
+	ImportID(id string) string
 }
 
 // askCloud calls ask with the cloud of the caller's model, or of the controller's own model if

@@ -34,6 +34,12 @@ func (c dummyCloud) Detach(ctx context.Context, a entity.Attached) error {
 	return c.DetachFilesystem(ctx, attachmentOf(a))
 }
 
+func (c dummyCloud) Import(
+	ctx context.Context, filesystem, storage string, pool entity.StoragePool,
+) (entity.Filesystem, error) {
+	return c.ImportFilesystem(ctx, provider.ImportParams{ID: filesystem, Storage: storage, Pool: pool})
+}
+
 func attachmentOf(a entity.Attached) provider.AttachmentParams {
 	return provider.AttachmentParams{Filesystem: a.Filesystem, Instance: a.Instance, Mount: a.Mount}
 }

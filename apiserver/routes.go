@@ -77,6 +77,7 @@ func userRoutes() []route {
 		{"Storage", 6, "Attach", atModel, writer, changes, nil, do(storageAttach)},
 		{"Storage", 6, "CreatePool", atModel, writer, changes, nil, do(storageCreatePool)},
 		{"Storage", 6, "DetachStorage", atModel, writer, changes, nil, do(storageDetachStorage)},
+		{"Storage", 6, "Import", atModel, writer, changes, nil, do(storageImport)},
 		{"Storage", 6, "ListPools", atModel, reader, reads, nil, do(storageListPools)},
 		{"Storage", 6, "ListStorageDetails", atModel, reader, reads, nil, do(storageListStorageDetails)},
 		{"Storage", 6, "Remove", atModel, writer, removes, nil, do(storageRemove)},

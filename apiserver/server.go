@@ -60,6 +60,7 @@ type Server struct {
 	agentLogins     slots
 	downloads       slots  // of programs
 	hashing         *queue // of users' passwords
+	importing       slots  // one: see storageImport
 	uploads         *uploads
 	door            *door
 	members         members
@@ -87,8 +88,9 @@ func New(ctx context.Context, config Config) (*Server, error) {
 		config: config, controller: config.Controller, limits: config.Limits,
 		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
 		agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
-		hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
-		door:    newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
+		importing: make(slots, 1),
+		hashing:   newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
+		door:      newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
 		members: members{max: config.Limits.Members, reserved: config.Limits.Reserved, ofUser: config.Limits.UserConns,
 			ofAgent: config.Limits.AgentConns, maxWatches: config.Limits.MemberWatches},
 		failures: failures{log: func(line string) { logger.Infof("%s", line) }},

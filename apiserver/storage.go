@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"juju/apiserver/params"
@@ -23,6 +24,9 @@ func storageStorageDetails(
 				return err
 			}
 			all, err := c.model.StorageStatus(ctx, e.Tag.ID)
+			if err == nil {
+				err = c.importIDs(ctx, all)
+			}
 			if err != nil {
 				return err
 			}
@@ -37,6 +41,9 @@ func storageListStorageDetails(
 	var results params.StorageDetailsListResults
 	for range p.Filters {
 		all, err := c.model.StorageStatus(ctx)
+		if err == nil {
+			err = c.importIDs(ctx, all)
+		}
 		if err != nil {
 			return results, err
 		}
@@ -125,6 +132,90 @@ func storageRemove(ctx context.Context, c *caller, p params.RemoveStorage) (para
 		}
 		return s.Destroy(ctx, how, !one.DestroyStorage)
 	}), nil
+}
+
+// importIDs completes storage with the ids by which other models can import it. It asks the cloud only for
+// names.
+func (c *caller) importIDs(ctx context.Context, all []entity.StorageStatus) error {
+	return c.askCloud(ctx, func(_ context.Context, cloud Cloud) error {
+		for i, s := range all {
+			if s.Persistent && s.Filesystem != "" {
+				all[i].ImportID = cloud.ImportID(s.Filesystem)
+			}
+		}
+		return nil
+	})
+}
+
+func storageImport(
+	ctx context.Context, c *caller, p params.BulkImportStorageParams,
+) (params.ImportStorageResults, error) {
+	var id string // of the last one
+	return params.ImportStorageResults{Results: each(c, "Import", p.Storage,
+		func(params.ImportStorageParams) params.ImportStorageResult {
+			return params.ImportStorageResult{Result: &params.ImportStorageDetails{
+				StorageTag: params.TagOf(entity.StorageTag(id))}}
+		},
+		func(e *params.Error) params.ImportStorageResult { return params.ImportStorageResult{Error: e} },
+		func(one params.ImportStorageParams) error {
+			if one.Kind != params.FilesystemKind {
+				return entity.Errorf(entity.NotSupported, "storage kind %d not supported: only filesystems can be imported",
+					one.Kind)
+			}
+			var err error
+			if id, err = c.importStorage(ctx, one.Pool, one.ProviderID, one.StorageName); err != nil {
+				return fmt.Errorf("cannot import storage %q: %w", one.StorageName, err)
+			}
+			return nil
+		})}, nil
+}
+
+// importStorage has the cloud take in a filesystem, and then records it. If the controller ends in between, the
+// same import again takes it in again. Imports take turns: one that fails gives up the filesystem, which
+// must not be what another one has just recorded.
+func (c *caller) importStorage(ctx context.Context, pool, filesystem, store string) (id string, err error) {
+	done, err := c.server.importing.take(ctx, c.server.limits.CloudTime)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	id, from, err := c.model.Pools().BeginImport(ctx, pool, filesystem, store)
+	if err != nil {
+		return "", err
+	}
+	var f entity.Filesystem
+	err = c.server.askCloudOf(ctx, c.model.UUID(), importing, func(ctx context.Context, cloud Cloud) (err error) {
+		f, err = cloud.Import(ctx, filesystem, id, from)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := c.model.Pools().Import(ctx, id, pool, f); err != nil {
+		return id, c.giveBack(context.WithoutCancel(ctx), id, f.ID, err)
+	}
+	return id, nil
+}
+
+// importing is what the cloud is asked for an import, in errors.
+const importing = "for the filesystem"
+
+// giveBack releases a filesystem that could not be recorded, for a reason that it returns; unless it is
+// recorded after all.
+func (c *caller) giveBack(ctx context.Context, id, filesystem string, why error) error {
+	_, err := c.model.Storage(ctx, id)
+	switch {
+	case err == nil:
+		return nil
+	case entity.IsNotFound(err):
+		err = c.server.askCloudOf(ctx, c.model.UUID(), importing, func(ctx context.Context, cloud Cloud) error {
+			return cloud.ReleaseFilesystem(ctx, filesystem)
+		})
+	}
+	if err != nil {
+		logger.Warningf("%s: model %s: filesystem %s is not released: %v", c.conn, c.model.Name(), filesystem, err)
+	}
+	return why
 }
 
 func storageListPools(

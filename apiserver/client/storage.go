@@ -112,6 +112,22 @@ func (c *Conn) RemoveStorage(
 	return errorsOf(result.Results), err
 }
 
+// ImportFilesystem makes storage for a store of what the cloud of a pool has and no model, and returns its id.
+func (c *Conn) ImportFilesystem(ctx context.Context, pool, filesystem, store string) (id string, err error) {
+	var result params.ImportStorageResults
+	err = c.storage(ctx, "Import", params.BulkImportStorageParams{Storage: []params.ImportStorageParams{
+		{Kind: params.FilesystemKind, Pool: pool, ProviderID: filesystem, StorageName: store}}}, &result)
+	for _, r := range result.Results {
+		if err == nil {
+			err = params.FromError(r.Error)
+		}
+		if r.Result != nil {
+			id = r.Result.StorageTag.ID
+		}
+	}
+	return id, err
+}
+
 // StoragePools returns the pools with these names and of these providers; all for none.
 func (c *Conn) StoragePools(ctx context.Context, names, providers []string) ([]entity.StoragePool, error) {
 	var result params.StoragePoolsResults

@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// A StorageDetails is a storage instance. Pool, Size and Release are ours.
+// A StorageDetails is a storage instance. Pool, Size, Release and ImportID are ours.
 type StorageDetails struct {
 	StorageTag  Tag                                 `json:"storage-tag"`
 	OwnerTag    string                              `json:"owner-tag"` // "" once it is detached
@@ -19,15 +19,17 @@ type StorageDetails struct {
 	Pool        string                              `json:"pool"`
 	Size        uint64                              `json:"size"` // MiB
 	Release     bool                                `json:"release,omitempty"`
+	ImportID    string                              `json:"import-id,omitempty"` // once it is released
 }
 
-// filesystemKind is the number for storage that is a filesystem.
-const filesystemKind = 2
+// FilesystemKind is the number for storage that is a filesystem.
+const FilesystemKind = 2
 
 // StorageDetailsOf returns the wire's form of an instance.
 func StorageDetailsOf(s entity.StorageStatus) StorageDetails {
-	d := StorageDetails{StorageTag: TagOf(entity.StorageTag(s.ID)), Kind: filesystemKind, Life: s.Life.String(),
-		Status: *StatusOf(s.Status), Persistent: s.Persistent, Pool: s.Pool, Size: s.Size, Release: s.Release}
+	d := StorageDetails{StorageTag: TagOf(entity.StorageTag(s.ID)), Kind: FilesystemKind, Life: s.Life.String(),
+		Status: *StatusOf(s.Status), Persistent: s.Persistent, Pool: s.Pool, Size: s.Size, Release: s.Release,
+		ImportID: s.ImportID}
 	if s.Unit != "" {
 		unit := TagOf(entity.UnitTag(s.Unit))
 		d.OwnerTag = unit.String()
@@ -41,7 +43,7 @@ func StorageDetailsOf(s entity.StorageStatus) StorageDetails {
 // Read returns the instance.
 func (d StorageDetails) Read() entity.StorageStatus {
 	s := entity.StorageStatus{ID: d.StorageTag.ID, Pool: d.Pool, Size: d.Size, Life: lifeFrom(d.Life),
-		Persistent: d.Persistent, Release: d.Release, Status: d.Status.Read()}
+		Persistent: d.Persistent, Release: d.Release, Status: d.Status.Read(), ImportID: d.ImportID}
 	for _, a := range d.Attachments {
 		s.Unit, s.Machine, s.Location, s.AttachmentLife = a.UnitTag.ID, a.MachineTag.ID, a.Location, lifeFrom(a.Life)
 	}
@@ -142,6 +144,35 @@ type RemoveStorageInstance struct {
 	DestroyStorage     bool           `json:"destroy-storage,omitempty"`
 	Force              *bool          `json:"force,omitempty"`
 	MaxWait            *time.Duration `json:"max-wait,omitempty"`
+}
+
+// A BulkImportStorageParams is what Import takes.
+type BulkImportStorageParams struct {
+	Storage []ImportStorageParams `json:"storage"`
+}
+
+// An ImportStorageParams names what the cloud has, and the store that the instance is for.
+type ImportStorageParams struct {
+	Kind        int    `json:"kind"`
+	Pool        string `json:"pool"`
+	ProviderID  string `json:"provider-id"`
+	StorageName string `json:"storage-name"`
+}
+
+// An ImportStorageResults is what Import returns.
+type ImportStorageResults struct {
+	Results []ImportStorageResult `json:"results"`
+}
+
+// An ImportStorageResult is one instance.
+type ImportStorageResult struct {
+	Result *ImportStorageDetails `json:"result,omitempty"`
+	Error  *Error                `json:"error,omitempty"`
+}
+
+// An ImportStorageDetails has the tag of the new instance.
+type ImportStorageDetails struct {
+	StorageTag Tag `json:"storage-tag"`
 }
 
 // A StoragePoolFilters is what ListPools takes.

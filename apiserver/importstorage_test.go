@@ -1,0 +1,180 @@
+package apiserver
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"juju/apiserver/params"
+	"juju/provider"
+	"juju/provider/dummytest"
+	"juju/state/entity"
+)
+
+// releasedWorld is storedWorld on a cloud where another model has made fs-data-0 and fs-data-1, and released
+// the first.
+func releasedWorld(t *testing.T) (*world, *dummytest.Cloud, provider.Environ) {
+	w, cloud, environ := storedWorld(t)
+	other, err := cloud.Open(t.Context(), provider.Config{Controller: "c", Model: "other"})
+	w.ok(err)
+	for _, id := range []string{"data/0", "data/1"} {
+		_, err := other.CreateFilesystem(t.Context(), provider.FilesystemParams{Storage: id, Size: 5})
+		w.ok(err)
+	}
+	w.ok(other.ReleaseFilesystem(t.Context(), "fs-data-0"))
+	return w, cloud, environ
+}
+
+func storedIDs(w *world) (ids []string) {
+	w.Helper()
+	all, err := w.st.StorageStatus(w.Context())
+	w.ok(err)
+	for _, s := range all {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+func refusedWith(t *testing.T, err error, kind entity.Kind, text string) {
+	t.Helper()
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+		t.Errorf("got error %v, want %q of kind %q", err, text, kind)
+	}
+}
+
+// givenUp returns how many filesystems the cloud was asked to release or destroy.
+func givenUp(cloud *dummytest.Cloud) (n int) {
+	for _, op := range cloud.Ops() {
+		if op.Method == "ReleaseFilesystem" || op.Method == "DestroyFilesystem" {
+			n++
+		}
+	}
+	return n
+}
+
+// What another model has released is storage that no unit has, and that services can be deployed with.
+func TestImportFilesystem(t *testing.T) {
+	t.Parallel()
+	w, _, _ := releasedWorld(t)
+	admin := w.dial(w.adminInfo(w.st.UUID()))
+	id, err := admin.ImportFilesystem(t.Context(), "dummy", "fs-data-0", "certs")
+	w.ok(err)
+	all, errs, err := admin.ShowStorage(t.Context(), id)
+	w.ok(errors.Join(append(errs, err)...))
+	if got := all[0]; got.ID != id || got.Status.Status != entity.StatusDetached || got.Size != 5 || got.Pool != "dummy" ||
+		!got.Persistent || got.ImportID != "fs-data-0" {
+		t.Errorf("imported %+v", got)
+	}
+	svc, err := w.st.Service(t.Context(), "vault")
+	w.ok(err)
+	units, err := svc.AddUnits(t.Context(), 1, nil, id)
+	w.ok(err)
+	list, err := admin.Storage(t.Context())
+	w.ok(err)
+	if !slices.ContainsFunc(list, func(s entity.StorageStatus) bool { return s.ID == id && s.Unit == units[0] }) {
+		t.Errorf("listed are %+v", list)
+	}
+}
+
+// What cannot be imported is refused, and neither the model nor the cloud has changed.
+func TestImportsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	w, cloud, _ := releasedWorld(t)
+	admin := w.dial(w.adminInfo(w.st.UUID()))
+	before, ended := storedIDs(w), givenUp(cloud)
+	for _, c := range []struct {
+		pool, filesystem, store string
+		kind                    entity.Kind
+		text                    string
+	}{
+		{"slow", "fs-data-0", "data", entity.NotFound, `pool "slow" not found`},
+		{"rootfs", "fs-data-0", "data", entity.NotSupported, `storage provider "rootfs" has no filesystems to import`},
+		{"dummy", "fs-data-0", "data/0", entity.Invalid, `storage name "data/0" not valid`},
+		{"dummy", "", "data", entity.Invalid, "filesystem has no id"},
+		{"dummy", "fs-none", "data", entity.NotFound, `filesystem "fs-none" not found`},
+		{"dummy", "fs-data-1", "data", entity.InUse, `filesystem "fs-data-1" is storage of model other`},
+		{"dummy", "fs-certs/0", "data", entity.InUse, `filesystem "fs-certs/0" is that of storage "certs/0"`},
+	} {
+		_, err := admin.ImportFilesystem(t.Context(), c.pool, c.filesystem, c.store)
+		refusedWith(t, err, c.kind, c.text)
+	}
+	for _, kind := range []int{0, 1, 3} {
+		var got params.ImportStorageResults
+		w.ok(w.admin().do("Storage", 6, "Import", params.BulkImportStorageParams{Storage: []params.ImportStorageParams{
+			{Kind: kind, Pool: "dummy", ProviderID: "fs-data-0", StorageName: "data"}}}, &got))
+		refusedWith(t, params.FromError(got.Results[0].Error), entity.NotSupported, "only filesystems can be imported")
+	}
+	cloud.Fail("ImportFilesystem", 1, errors.New("its host is away"))
+	_, err := admin.ImportFilesystem(t.Context(), "dummy", "fs-data-0", "data")
+	refusedWith(t, err, entity.Unavailable, "cannot ask the cloud for the filesystem: its host is away")
+	if now := storedIDs(w); !slices.Equal(now, before) || givenUp(cloud) != ended {
+		t.Errorf("there is storage %q, before %q; %d filesystems are given up, before %d", now, before, givenUp(cloud), ended)
+	}
+}
+
+// What the cloud has taken in and the model cannot record is given up again.
+func TestAnImportThatIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	w, cloud, _ := releasedWorld(t)
+	ctx := t.Context()
+	admin := w.dial(w.adminInfo(w.st.UUID()))
+	ops := cloud.Watch(ctx)
+	goOn := cloud.Stall("ImportFilesystem")
+	imported := make(chan error, 1)
+	go func() {
+		_, err := admin.ImportFilesystem(ctx, "dummy", "fs-data-0", "data")
+		imported <- err
+	}()
+	for op := range ops {
+		if op.Stalled {
+			break
+		}
+	}
+	w.ok(w.st.Destroy(ctx, entity.Destruction{Release: true}))
+	goOn()
+	refusedWith(t, <-imported, entity.NotAlive, "is no longer alive")
+	another, err := cloud.Open(ctx, provider.Config{Controller: "c", Model: "another"})
+	w.ok(err)
+	_, err = another.ImportFilesystem(ctx, provider.ImportParams{ID: "fs-data-0", Storage: "data/0"})
+	w.ok(err)
+}
+
+// A controller that was killed has had the cloud take in a filesystem, and has not recorded it: the same
+// import again records it.
+func TestAnImportIsRepeatedAfterACrash(t *testing.T) {
+	t.Parallel()
+	w, _, environ := releasedWorld(t)
+	_, err := environ.ImportFilesystem(t.Context(), provider.ImportParams{ID: "fs-data-0", Storage: "data/2"})
+	w.ok(err)
+	id, err := w.dial(w.adminInfo(w.st.UUID())).ImportFilesystem(t.Context(), "dummy", "fs-data-0", "data")
+	w.ok(err)
+	if !slices.Contains(storedIDs(w), id) {
+		t.Errorf("storage is %q, without %s", storedIDs(w), id)
+	}
+}
+
+// Of two imports of one filesystem at once one is refused, and does not give up what the other has.
+func TestTwoImportsAtOnce(t *testing.T) {
+	t.Parallel()
+	w, cloud, _ := releasedWorld(t)
+	ctx := t.Context()
+	admin := w.dial(w.adminInfo(w.st.UUID()))
+	before, ended := storedIDs(w), givenUp(cloud)
+	results := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := admin.ImportFilesystem(ctx, "dummy", "fs-data-0", "data")
+			results <- err
+		}()
+	}
+	errs := []error{<-results, <-results}
+	if errs[0] != nil {
+		errs[0], errs[1] = errs[1], errs[0]
+	}
+	w.ok(errs[0])
+	refusedWith(t, errs[1], entity.InUse, "is that of storage")
+	if got := storedIDs(w); len(got) != len(before)+1 || givenUp(cloud) != ended {
+		t.Errorf("storage is %q, before %q; %d filesystems are given up, before %d", got, before, givenUp(cloud), ended)
+	}
+}
