@@ -223,10 +223,17 @@ func TestOnlyItsOwnStorageIsNamed(t *testing.T) {
 	for _, model := range []string{"earlier", "own"} {
 		write(t, filepath.Join(local.Released(dir), model, "data-0", "file"), "x")
 	}
-	write(t, filepath.Join(dir, earlierName), "earlier")
+	imported := filepath.Join(local.Released(dir), "earlier", "data-1")
+	write(t, filepath.Join(imported, "file"), "x")
+	write(t, filepath.Join(dir, earlierName), "earlier/data-0\nearlier/data-1")
+	write(t, filepath.Join(dir, "storage", "own", "file"), "x")
+	if err := os.Symlink(imported, filepath.Join(dir, "storage", "own", "disk-2")); err != nil {
+		t.Fatal(err)
+	}
 	kept, err := localHome{}.destroy(t.Context(), dir, "", false)
-	if want := filepath.Join(local.Released(dir), "own"); err != nil || !slices.Equal(kept, []string{want}) {
-		t.Errorf("kept are %q (%v), want %s", kept, err, want)
+	want := []string{imported, filepath.Join(local.Released(dir), "own", "data-0")}
+	if err != nil || !slices.Equal(kept, want) {
+		t.Errorf("kept are %q (%v), want %q", kept, err, want)
 	}
 }
 

@@ -121,6 +121,58 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
 	return cmd
 }
 
+func importFilesystemCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import-filesystem POOL PROVIDER-ID STORAGE-NAME",
+		Short: "Import a filesystem as storage",
+		Long: `Make storage of a filesystem that the cloud has, with the data that is in it: one that
+a model has released, or on the cloud lxd any custom volume that no instance has. The
+storage is for stores of the name STORAGE-NAME. No unit has it yet: attach it, or deploy
+a service with it.
+
+Commands that release storage print its PROVIDER-ID. On the cloud lxd that is POOL:VOLUME,
+of LXD's storage pool and volume; on the cloud local the path of a directory, which stays
+where it is. POOL is a pool of juju storage-pools: if its storage-dir was set when the
+storage was made, one with the same storage-dir.`,
+		Example: `  juju import-filesystem lxd default:juju-0f3c1a-data-0-2c6ee24b09 data
+  juju import-filesystem local ~/.local/share/juju/local/local/released/MODEL/data-0 data`,
+		Annotations: seeAlso("storage", "attach-storage", "deploy", "remove-storage", "destroy-environment"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) < 3:
+				return usagef("import-filesystem requires a storage pool, provider ID, and storage name")
+			case len(args) > 3:
+				return usagef("unrecognized args: %q", args[3:])
+			case !entity.IsValidPool(args[0]):
+				return usagef("pool name %q not valid", args[0])
+			case !entity.IsValidStore(args[2]):
+				return entity.WithHint(usagef("storage name %q not valid", args[2]), "It is the name of a charm's store, such as data.")
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				s.note("importing %q from storage pool %q as storage %q", args[1], args[0], args[2])
+				id, err := api.ImportFilesystem(ctx, args[0], args[1], args[2])
+				if err == nil {
+					s.note("imported storage %s", id)
+				}
+				return err
+			})
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// noteKept tells how to have storage again whose data is kept.
+func (s *session) noteKept(all []entity.StorageStatus) {
+	for _, one := range all {
+		if one.ImportID != "" {
+			s.note("The data of %s is kept. Once it is released, to have it in a model again: juju import-filesystem %s %s %s",
+				one.ID, one.Pool, one.ImportID, entity.StoreOf(one.ID))
+		}
+	}
+}
+
 func removeStorageCommand(s *session) *cobra.Command {
 	var flags destroyFlags
 	var keep bool
@@ -136,7 +188,7 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 		Example: `  juju remove-storage data/0
   juju remove-storage data/0 --force
   juju remove-storage data/0 --no-destroy`,
-		Annotations: seeAlso("storage", "detach-storage"),
+		Annotations: seeAlso("storage", "detach-storage", "import-filesystem"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, err := someStorageIDs(cmd, args)
 			if err != nil {
@@ -152,11 +204,24 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 				done = "releasing %s"
 			}
 			return s.withModel(ctx, func(api modelAPI) error {
+				var kept []entity.StorageStatus
+				if keep {
+					all, err := api.Storage(ctx)
+					if err != nil {
+						return err
+					}
+					kept = all
+				}
 				errs, err := api.RemoveStorage(ctx, how, keep, ids...)
 				if err != nil {
 					return err
 				}
-				return s.eachStorage(ids, errs, done, "failed to remove %s")
+				err = s.eachStorage(ids, errs, done, "failed to remove %s")
+				s.noteKept(slices.DeleteFunc(kept, func(one entity.StorageStatus) bool {
+					i := slices.Index(ids, one.ID)
+					return i < 0 || i < len(errs) && errs[i] != nil
+				}))
+				return err
 			})
 		},
 	}

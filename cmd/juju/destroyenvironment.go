@@ -45,13 +45,13 @@ says what removes them there.
 
 A controller with storage in the directories of storage pools is refused, unless you say
 what becomes of it: --destroy-storage destroys all storage, --release-storage keeps it.
-Other storage is kept unless you say --destroy-storage. The command prints where. While
-the cloud has not released storage yet that is to be kept, as after juju remove-storage
---no-destroy, --destroy-storage is refused.`,
+Other storage is kept unless you say --destroy-storage. The command prints what is kept,
+as juju import-filesystem takes it. While the cloud has not released storage yet that is
+to be kept, as after juju remove-storage --no-destroy, --destroy-storage is refused.`,
 		Example: `  juju destroy-environment local
   juju destroy-environment test -y
   juju destroy-environment test -y --destroy-storage`,
-		Annotations: seeAlso("destroy-model", "enable-destroy-controller", "unregister", "bootstrap"),
+		Annotations: seeAlso("destroy-model", "import-filesystem", "enable-destroy-controller", "unregister", "bootstrap"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.destroyStorage && d.releaseStorage {
 				return errBothStorage
@@ -162,13 +162,15 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	}
 	p.done()
 	d.note("Controller %q is gone.", name)
-	for _, place := range kept {
-		d.note("Storage is kept in %s", place)
-	}
 	if d.releaseStorage {
-		for _, path := range slices.Sorted(slices.Values(filesystems)) {
-			d.note("Storage is kept in %s", path)
-		}
+		kept = append(kept, slices.Sorted(slices.Values(filesystems))...)
+	}
+	for _, id := range kept {
+		d.note("Storage is kept in %s", id)
+	}
+	if len(kept) > 0 {
+		d.note("To have it in a model again: juju import-filesystem POOL PROVIDER-ID STORAGE-NAME, with the words after " +
+			"\"kept in\" as the PROVIDER-ID")
 	}
 	return nil
 }
@@ -248,8 +250,8 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) er
 		"To destroy it without confirmation: juju destroy-environment %s -y", name)
 }
 
-// destroyHome ends a controller on a cloud with all that it has, and forgets it. Storage that is not
-// destroyed is kept where it says. The caller holds the lock of its directory, if it exists.
+// destroyHome ends a controller on a cloud with all that it has, and forgets it. It returns the ids by
+// which the storage can be imported that is not destroyed. The caller holds the lock of its directory, if it exists.
 func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destroyStorage bool) (kept []string,
 	err error) {
 	contents, err := st.Read()

@@ -105,6 +105,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		}
 		hosts := &lentHosts{d.session, t.name, map[string][]entity.MachineStatus{}}
 		var unknown error
+		var kept []entity.StorageStatus
 		if how.Strength == entity.Force && t.ctrl.Cloud != localCloud { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
 			unknown = d.inModel(ctx, t.name, qualified, func(api modelAPI) error { return hosts.find(ctx, qualified, api) })
@@ -112,9 +113,15 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		if err := d.confirm(ctx, api, model, hosts.names()); err != nil {
 			return err
 		}
+		if how.Release {
+			if kept, err = d.storageOf(ctx, t.name, model); err != nil {
+				return err
+			}
+		}
 		if err := api.DestroyModel(ctx, model.UUID, how); err != nil {
 			return err
 		}
+		d.noteKept(kept)
 		if unknown != nil {
 			d.note("Model %q does not say which hosts were added to it (%v). The agent of a host leaves it when it reaches "+
 				"the controller; to remove it at once, run there as root: %s", model.Name, unknown, uninstallCommand("*"))
@@ -133,6 +140,16 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		}
 		return d.gone(ctx, t, api, model, obstacles, bound)
 	})
+}
+
+// storageOf returns the storage of a model.
+func (d *destroyModel) storageOf(ctx context.Context, controller string, model client.Model) (
+	all []entity.StorageStatus, err error) {
+	err = d.inModel(ctx, controller, model.Owner+"/"+model.Name, func(api modelAPI) error {
+		all, err = api.Storage(ctx)
+		return err
+	})
+	return all, err
 }
 
 // confirm refuses the controller's own model, and asks the user for confirmation, unless they

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,5 +37,31 @@ func TestDestroyEnvironmentKeepsStorageThatIsBeingReleased(t *testing.T) {
 	if said := u.err.String(); u.code != 0 ||
 		!strings.HasPrefix(said, "Controller \"prod\" does not say whether storage of it is to be kept (lost): all is destroyed.\n") {
 		t.Errorf("code %d: %s", u.code, said)
+	}
+}
+
+// What releases storage says how it is imported.
+func TestReleasedStorageCanBeImported(t *testing.T) {
+	u, _ := onLXD(t)
+	u.fake.statuses = []*entity.ModelStatus{{}}
+	all := []entity.StorageStatus{{ID: "data/0", Pool: "fast", ImportID: "a:data-0"}, {ID: "logs/1", Pool: "rootfs"},
+		{ID: "data/2", Pool: "lxd", ImportID: "a:data-2"}}
+	u.fake.storage = slices.Clone(all)
+	kept := func(id, pool string) string {
+		return "The data of data/" + id + " is kept. Once it is released, to have it in a model again: juju import-filesystem " +
+			pool + " a:data-" + id + " data\n"
+	}
+	u.fake.errs = []error{nil, nil, errors.New("no")}
+	u.types("remove-storage", "--no-destroy", "data/0", "logs/1", "data/2")
+	u.sees(1, "", "releasing data/0\nreleasing logs/1\n"+kept("0", "fast")+"ERROR failed to remove data/2: no\n")
+
+	u.fake.errs, u.fake.storage = nil, all
+	u.types("destroy-model", "default", "-y", "--release-storage")
+	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, kept("0", "fast")+kept("2", "lxd")) {
+		t.Errorf("code %d: %s", u.code, said)
+	}
+	u.types("destroy-model", "default", "-y", "--destroy-storage")
+	if said := u.err.String(); strings.Contains(said, "import-filesystem") {
+		t.Error(said)
 	}
 }

@@ -35,6 +35,10 @@ func (f *fakeModel) RemoveStorage(
 	return f.outcomes(len(ids)), f.note("RemoveStorage"+with(how), release, " ", ids)
 }
 
+func (f *fakeModel) ImportFilesystem(_ context.Context, pool, filesystem, store string) (string, error) {
+	return store + "/0", f.note("ImportFilesystem", pool, " ", filesystem, " ", store)
+}
+
 func (f *fakeModel) StoragePools(_ context.Context, names, providers []string) ([]entity.StoragePool, error) {
 	return entity.StoragePools("local"), f.note("StoragePools", names, providers)
 }

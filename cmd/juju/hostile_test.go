@@ -166,6 +166,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"update-storage-pool": {"update-storage-pool fast a=b"},
 		"remove-storage-pool": {"remove-storage-pool fast"},
 		"add-storage":         {"add-storage web/0 data"},
+		"import-filesystem":   {"import-filesystem lxd a:b data"},
 		"attach-storage":      {"attach-storage web/0 data/0"},
 		"detach-storage":      {"detach-storage data/0"},
 		"remove-storage":      {"remove-storage data/0 --force"},

@@ -49,7 +49,7 @@ func (localHome) prepare(_ context.Context, p *bootstrapParams) error {
 
 // create implements home.
 func (localHome) create(ctx context.Context, dir string, p bootstrapParams, _ *progress) (*bootstrapped, error) {
-	earlier, err := releasedModels(dir)
+	earlier, err := releasedStorage(dir)
 	if err == nil {
 		err = atomicfile.WriteFile(filepath.Join(dir, earlierName), []byte(strings.Join(earlier, "\n")), 0o600)
 	}
@@ -59,19 +59,25 @@ func (localHome) create(ctx context.Context, dir string, p bootstrapParams, _ *p
 	return runJujud(ctx, dir, p)
 }
 
-// earlierName is the file that names the directories of storage that earlier controllers have left.
+// earlierName is the file that names the filesystems that earlier controllers have left.
 const earlierName = "earlier"
 
-// releasedModels returns the directories of released storage, one for each model.
-func releasedModels(dir string) (models []string, err error) {
-	entries, err := os.ReadDir(local.Released(dir))
+// releasedStorage returns the paths of the filesystems that are released, from the directory for them.
+func releasedStorage(dir string) (paths []string, err error) {
+	models, err := os.ReadDir(local.Released(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	for _, e := range entries {
-		models = append(models, e.Name())
+	for _, model := range models {
+		filesystems, err := os.ReadDir(filepath.Join(local.Released(dir), model.Name()))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range filesystems {
+			paths = append(paths, filepath.Join(model.Name(), f.Name()))
+		}
 	}
-	return models, err
+	return paths, err
 }
 
 // start implements home: it returns when the controller is up.
@@ -106,13 +112,18 @@ func (localHome) destroy(ctx context.Context, dir, controller string, destroySto
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	imported, err := local.ImportedStorage(dir)
+	if err != nil {
+		return nil, err
+	}
 	if err := environ.DestroyController(ctx, destroyStorage); err != nil {
 		return nil, err
 	}
-	models, err := releasedModels(dir)
-	for _, m := range models {
-		if !slices.Contains(strings.Split(string(earlier), "\n"), m) {
-			kept = append(kept, filepath.Join(local.Released(dir), m))
+	paths, err := releasedStorage(dir)
+	for _, path := range paths {
+		id := filepath.Join(local.Released(dir), path)
+		if !slices.Contains(strings.Split(string(earlier), "\n"), path) || slices.Contains(imported, id) {
+			kept = append(kept, id)
 		}
 	}
 	return kept, err

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -172,13 +171,8 @@ func (lxdHome) destroy(ctx context.Context, dir, _ string, destroyStorage bool) 
 		return nil, err
 	}
 	if !destroyStorage {
-		volumes, err := cloud.Volumes(ctx)
-		if err != nil {
+		if kept, err = cloud.Volumes(ctx); err != nil {
 			return nil, err
-		}
-		for _, id := range volumes {
-			pool, volume, _ := strings.Cut(id, ":")
-			kept = append(kept, fmt.Sprintf("volume %s of LXD's storage pool %s", volume, pool))
 		}
 	}
 	environ, err := record.environ(ctx)

@@ -20,6 +20,7 @@ type storageAPI interface {
 	AttachStorage(ctx context.Context, unit string, ids ...string) ([]error, error)
 	DetachStorage(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)
 	RemoveStorage(ctx context.Context, how entity.Destruction, release bool, ids ...string) ([]error, error)
+	ImportFilesystem(ctx context.Context, pool, filesystem, store string) (string, error)
 	StoragePools(ctx context.Context, names, providers []string) ([]entity.StoragePool, error)
 	CreateStoragePool(ctx context.Context, pool entity.StoragePool) error
 	UpdateStoragePool(ctx context.Context, name string, attributes map[string]string) error

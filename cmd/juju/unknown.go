@@ -20,7 +20,6 @@ type absence struct {
 
 const (
 	noCredentials = `The clouds are "local", this host, and "lxd", which juju bootstrap --cloud-config describes.`
-	noStorage     = "Storage comes from the pools of the cloud: see juju storage-pools."
 	noSpaces      = "Spaces and subnets are not implemented."
 	noCrossModel  = "Relations across models are not implemented."
 	noBranches    = "Branches of a model are not implemented."
@@ -66,7 +65,6 @@ var absent = []absence{
 		why: noCrossModel},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule"},
 	{names: "action", use: "juju run-action, juju actions and juju show-task"},
-	{names: "import-filesystem", why: noStorage},
 	{names: "debug-code", why: "juju debug-hooks opens a shell in place of a hook."},
 	{names: "spaces list-spaces space add-space show-space rename-space remove-space reload-spaces move-to-space " +
 		"subnets list-subnets subnet add-subnet", why: noSpaces},
