@@ -196,7 +196,7 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 				ctrl := c.Controllers["prod"]
 				ctrl.Cloud, ctrl.Addresses, ctrl.CACert = lxdCloud, []string{address}, caCert(t)
 			})
-			u.session.reachBound = test.bound
+			u.session.reachBound, u.session.lookPause = test.bound, 10*time.Millisecond
 			u.session.connect = func(ctx context.Context) (modelAPI, error) {
 				_, err := u.session.dialModel(ctx)
 				return nil, err

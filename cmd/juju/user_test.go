@@ -29,7 +29,7 @@ func newUser(t *testing.T) *user {
 	u.session = &session{
 		stdin: strings.NewReader(""), stdout: display.NewWriter(&u.out), stderr: display.NewWriter(&u.err),
 		width:  func() int { return 80 },
-		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second, lookPause: 10 * time.Millisecond,
+		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second, lookPause: time.Hour,
 	}
 	u.session.connect = func(context.Context) (modelAPI, error) {
 		u.fake.opened++
