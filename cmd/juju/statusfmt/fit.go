@@ -103,8 +103,8 @@ func (t *table) drop(column int) {
 	t.right = right
 }
 
-// wrap breaks a text between words into lines of at most that width. Longer words are broken
-// too.
+// wrap breaks a text between words into lines of at most that width. A longer word is a line of
+// its own, whole: it may be a name or a path, which users copy.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
@@ -115,28 +115,7 @@ func wrap(text string, width int) (lines []string) {
 		if line != "" {
 			lines = append(lines, line)
 		}
-		for display.Width(word) > width {
-			head := prefix(word, width)
-			lines = append(lines, head)
-			word = word[len(head):]
-		}
 		line = word
 	}
-	if line != "" || len(lines) == 0 {
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// prefix returns as much of a text as fits, but at least one character.
-func prefix(text string, width int) string {
-	end := 0
-	for i, r := range text {
-		if next := i + len(string(r)); i == 0 || display.Width(text[:next]) <= width {
-			end = next
-			continue
-		}
-		break
-	}
-	return text[:end]
+	return append(lines, line)
 }

@@ -98,12 +98,14 @@ func rich() *entity.ModelStatus {
 	}
 }
 
+// longLink is longer than most terminals are wide.
+var longLink = "https://example.com/" + strings.Repeat("long/", 30)
+
 // wordy returns a model whose messages are longer than a terminal is wide.
 func wordy() *entity.ModelStatus {
 	m := rich()
 	m.Services[1].Units[0].Workload.Message = "no database is related to this service: add one with juju add-relation " +
-		"riak store, " +
-		"and see https://example.com/" + strings.Repeat("long/", 30) + "for more"
+		"riak store, and see " + longLink + " for more"
 	m.Services[2].Units[2].Workload = status(entity.StatusMaintenance, "installing charm software")
 	return m
 }
@@ -113,7 +115,7 @@ func narrow(o Options, width int) Options {
 	return o
 }
 
-// No message is wider than the terminal. Words that fit on a line are not broken, and none is lost.
+// No line of a message is wider than the terminal, except one long word. No word is broken or lost.
 // Whatever a user may type or copy is whole, even if a row is then wider than the terminal.
 func TestTabularFitsTheTerminal(t *testing.T) {
 	for width := 40; width < 240; width++ {
@@ -125,6 +127,9 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 			}
 			plain := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(text.String(), "")
 			for line := range strings.Lines(plain) {
+				if strings.TrimSpace(line) == longLink {
+					continue
+				}
 				if n := display.Width(strings.TrimRight(line, "\n")); n > width && (width >= 83 || strings.HasPrefix(line, "    ")) {
 					t.Errorf("at %d columns a line has %d: %s", width, n, line)
 				}
@@ -136,7 +141,7 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 				}
 			}
 			for _, word := range strings.Fields("no database is related to this service: add one with juju add-relation riak " +
-				"store, and see for more (install) installing charm software") {
+				"store, and see " + longLink + " for more (install) installing charm software") {
 				if !slices.Contains(strings.Fields(plain), word) {
 					t.Errorf("at %d columns %q is missing:\n%s", width, word, plain)
 				}
