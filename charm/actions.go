@@ -93,11 +93,7 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 		if f.empty() {
 			continue
 		}
-		read := field.value
-		if key == "properties" {
-			read = properties
-		}
-		if spec.Schema[key], err = read(f); err != nil {
+		if spec.Schema[key], err = keyword(entry{key, f}, false); err != nil {
 			return spec, err
 		}
 	}
@@ -111,16 +107,7 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 	return spec, warnOfSchema(e.value, actionKeys...)
 }
 
-// properties returns the schemas of an object's properties.
-func properties(f field) (any, error) {
-	if f.empty() || f.node.Kind != yaml.MappingNode {
-		return f.value()
-	}
-	return mapped(f, func(e entry) (any, error) { return schemaOf(e.value) })
-}
-
-// schemaOf returns a schema. A string's default and its allowed values are the text as it is written:
-// to YAML, 01182252 is a number.
+// schemaOf returns a schema.
 func schemaOf(f field) (any, error) {
 	if f.empty() || f.node.Kind != yaml.MappingNode {
 		return f.value()
@@ -131,26 +118,33 @@ func schemaOf(f field) (any, error) {
 	}
 	kind := fs.get("type")
 	isString := !kind.empty() && kind.node.Value == string(OptionString)
-	return mapped(f, func(e entry) (any, error) {
-		switch {
-		case e.key == "properties":
-			return properties(e.value)
-		case e.key == "items":
-			return schemaOf(e.value)
-		case isString && e.key == "default":
-			return Option{Type: OptionString}.value(e.value)
-		case isString && e.key == "enum" && !e.value.empty() && e.value.node.Kind == yaml.SequenceNode:
-			items, err := e.value.items()
-			list := make([]any, len(items))
-			for i := range items {
-				if list[i], err = (Option{Type: OptionString}).value(items[i]); err != nil {
-					return nil, err
-				}
+	return mapped(f, func(e entry) (any, error) { return keyword(e, isString) })
+}
+
+// keyword returns the value of a keyword of a schema. A string's default and its allowed values are the
+// text as it is written: to YAML, 01182252 is a number.
+func keyword(e entry, isString bool) (any, error) {
+	f := e.value
+	switch {
+	case f.empty():
+		return f.value()
+	case e.key == "properties" && f.node.Kind == yaml.MappingNode:
+		return mapped(f, func(e entry) (any, error) { return schemaOf(e.value) })
+	case e.key == "items":
+		return schemaOf(f)
+	case isString && e.key == "default":
+		return Option{Type: OptionString}.value(f)
+	case isString && e.key == "enum" && f.node.Kind == yaml.SequenceNode:
+		items, err := f.items()
+		list := make([]any, len(items))
+		for i := range items {
+			if list[i], err = (Option{Type: OptionString}).value(items[i]); err != nil {
+				return nil, err
 			}
-			return list, err
 		}
-		return e.value.value()
-	})
+		return list, err
+	}
+	return f.value()
 }
 
 // checkSchema reports an error in the schema, with the line of the action.
