@@ -51,7 +51,8 @@ func (a *Agent) holdSupervisor() error {
 }
 
 // supervise keeps the machine's agent running where there is no systemd. When the agent has ended for
-// good, it takes a manual machine off its host. After ctx the agent goes on.
+// good, it takes a manual machine off its host; not when the agent's directory is gone, which no one has
+// asked for: its disk may only be unmounted. After ctx the agent goes on.
 func (a *Agent) supervise(ctx context.Context) error {
 	if err := a.holdSupervisor(); err != nil {
 		return err
@@ -62,6 +63,9 @@ func (a *Agent) supervise(ctx context.Context) error {
 	}
 	err = process.Supervise(ctx, process.Spec{Dir: a.dir, Path: self, Args: []string{a.dir},
 		Env: []string{hostVariable + "=" + a.dir}})
+	if errors.Is(err, process.ErrRemoved) {
+		return fmt.Errorf("the supervisor of %s ends: %w", a.config.Tag, err)
+	}
 	if err != nil || !a.config.Manual {
 		return err
 	}

@@ -138,7 +138,10 @@ func (c *Cloud) Supervise(ctx context.Context) error {
 			}
 			watched[dir] = true
 			wg.Go(func() {
-				process.Supervise(ctx, c.agent(inst))
+				// An instance whose directory is gone is no longer listed.
+				if err := process.Supervise(ctx, c.agent(inst)); errors.Is(err, process.ErrRemoved) {
+					logger.Infof("the agent of instance %s is no longer kept running: %v", inst.ID, err)
+				}
 				select {
 				case ended <- dir:
 				case <-ctx.Done():

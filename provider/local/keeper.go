@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -80,12 +79,11 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 	defer cancel(nil)
 	go func() { cancel(held.AwaitRemoval(ctx)) }()
 	err = process.Supervise(ctx, spec)
-	cause := context.Cause(ctx)
-	if _, gone := os.Stat(spec.Dir); err == nil && errors.Is(gone, fs.ErrNotExist) {
-		cause = fmt.Errorf("%w: %s", process.ErrRemoved, spec.Dir)
+	if cause := context.Cause(ctx); errors.Is(cause, process.ErrRemoved) {
+		err = cause // the keeper's own directory
 	}
-	if errors.Is(cause, process.ErrRemoved) {
-		return fmt.Errorf("the controller's keeper ends: %w", cause)
+	if errors.Is(err, process.ErrRemoved) {
+		err = fmt.Errorf("the controller's keeper ends: %w", err)
 	}
 	return err
 }

@@ -78,8 +78,10 @@ func (h *Held) Ready() {
 	h.ready = nil
 }
 
-// ErrRemoved is wrapped by AwaitRemoval's error when the directory is gone.
+// ErrRemoved is wrapped by the errors of AwaitRemoval and Supervise when the directory is gone.
 var ErrRemoved = errors.New("its directory was removed")
+
+func removed(dir string) error { return fmt.Errorf("%w: %s", ErrRemoved, dir) }
 
 // removedLook is how often AwaitRemoval looks. A watch of the kernel's would cost each process one of the few that a
 // user has.
@@ -102,7 +104,7 @@ func (h *Held) AwaitRemoval(ctx context.Context) error {
 		}
 		err := unix.Stat(filepath.Join(h.dir, lockName), &there)
 		if errors.Is(err, unix.ENOENT) || err == nil && (mine.Dev != there.Dev || mine.Ino != there.Ino) {
-			return fmt.Errorf("%w: %s", ErrRemoved, h.dir)
+			return removed(h.dir)
 		}
 	}
 }

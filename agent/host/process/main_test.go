@@ -266,13 +266,12 @@ func (s *stage) onlyOne() int {
 	return strings.Count(string(text), "\n")
 }
 
-// supervise runs Supervise until stop is called, which returns its error.
-func (s *stage) supervise(role string) (stop func() error) {
+// supervise runs Supervise. wait waits for its end, and stop ends it; both return its error.
+func (s *stage) supervise(role string) (stop, wait func() error) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Supervise(ctx, s.spec(role)) }()
-	return func() error {
-		cancel()
+	wait = func() error {
 		select {
 		case err := <-done:
 			done <- err
@@ -281,6 +280,10 @@ func (s *stage) supervise(role string) (stop func() error) {
 			return errors.New("still supervising")
 		}
 	}
+	return func() error {
+		cancel()
+		return wait()
+	}, wait
 }
 
 // gone waits until the process has ended.

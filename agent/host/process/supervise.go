@@ -18,8 +18,8 @@ var logger = loggo.GetLogger("juju.agent.host.process")
 
 // Supervise keeps the process running: it starts it, or watches the one that already runs, and
 // starts it again whenever it ends, at once the first time, and after growing pauses if it
-// keeps ending soon. It returns nil when the process has ended for good or its directory is
-// gone, and ctx's error when ctx is done; the process then goes on.
+// keeps ending soon. It returns nil when the process has ended for good, an error that wraps
+// ErrRemoved when its directory is gone, and ctx's error when ctx is done; the process then goes on.
 func Supervise(ctx context.Context, spec Spec) error {
 	var b backoff
 	full := false
@@ -33,7 +33,7 @@ func Supervise(ctx context.Context, spec Spec) error {
 		case errors.Is(err, ErrEnded):
 			return nil
 		case errors.Is(err, fs.ErrNotExist) && !exists(spec.Dir):
-			return nil
+			return removed(spec.Dir)
 		case spec.Room > 0 && errors.Is(err, syscall.ENOSPC):
 			if !full {
 				logger.Errorf("%v", err)

@@ -17,7 +17,7 @@ func TestSuperviseRestartsAKilledProcess(t *testing.T) {
 	s := newStage(t)
 	s.start("hold") // as the keeper does
 	first := s.hear("ready")
-	stop := s.supervise("hold")
+	stop, _ := s.supervise("hold")
 	s.kill(first)
 	const kills = 5
 	var id Identity
@@ -61,7 +61,7 @@ func TestSupervisorComesBack(t *testing.T) {
 		t.Fatal("the process ended with its supervisor")
 	}
 
-	stop := s.supervise("hold")
+	stop, _ := s.supervise("hold")
 	if holder, err := Holder(s.dir); err != nil || holder != first {
 		t.Errorf("got holder %v, %v, want %v", holder, err, first)
 	}
@@ -81,7 +81,8 @@ func TestSupervisorComesBack(t *testing.T) {
 func TestTwoSupervisorsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	stop1, stop2 := s.supervise("hold"), s.supervise("hold")
+	stop1, _ := s.supervise("hold")
+	stop2, _ := s.supervise("hold")
 	kills := 4
 	if testing.Short() {
 		kills = 2
@@ -134,23 +135,20 @@ func TestSuperviseLeavesAnEndedProcessDown(t *testing.T) {
 func TestSupervisedProcessIsEnded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- Supervise(ctx, s.spec("hold")) }()
+	_, wait := s.supervise("hold")
 	id := s.hear("ready")
 	for range 2 {
-		if err := End(ctx, s.dir, "enough", 10*time.Second); err != nil {
+		if err := End(t.Context(), s.dir, "enough", 10*time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if id.Alive() {
 		t.Error("it lives on")
 	}
-	if err := <-done; err != nil {
+	if err := wait(); err != nil {
 		t.Errorf("supervising: %v", err)
 	}
-	if err := End(ctx, s.dir+"-not", "enough", 0); err != nil {
+	if err := End(t.Context(), s.dir+"-not", "enough", 0); err != nil {
 		t.Errorf("ending what is not there: %v", err)
 	}
 	if err := MarkEnded(s.dir+"-not", "enough"); err != nil {
@@ -161,17 +159,14 @@ func TestSupervisedProcessIsEnded(t *testing.T) {
 func TestSuperviseEndsWithTheDirectory(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- Supervise(ctx, s.spec("hold")) }()
+	_, wait := s.supervise("hold")
 	id := s.hear("ready")
 	if err := os.RemoveAll(s.dir); err != nil {
 		t.Fatal(err)
 	}
 	s.kill(id)
-	if err := <-done; err != nil {
-		t.Errorf("supervising: %v", err)
+	if err := wait(); !errors.Is(err, ErrRemoved) || !strings.Contains(err.Error(), s.dir) {
+		t.Errorf("supervising: %v, want ErrRemoved of %s", err, s.dir)
 	}
 }
 
