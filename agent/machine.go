@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"juju/agent/host/process"
 	"juju/apiserver/client"
 	"juju/hooks"
 	"juju/state/entity"
@@ -21,7 +22,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 	boot := ""
 	if a.config.OwnHost {
 		var err error
-		if boot, err = hooks.Boot(); err != nil {
+		if boot, err = process.Boot(); err != nil {
 			return nil, err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -263,9 +262,9 @@ func othersIn(dir string) (map[string]process.Identity, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", id.PID))
-		if err != nil || filepath.Dir(exe) == own || !id.Alive() {
-			continue // or it has ended since
+		program, err := id.Program()
+		if err != nil || filepath.Dir(program) == own {
+			continue // an error says that it has ended since
 		}
 		others[tag.ID] = id
 	}

@@ -9,9 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"juju/agent/host/process"
 )
 
 // The variables by which a test makes its own binary into an agent that can be
@@ -133,13 +134,13 @@ func TestAgentKilledInTheMiddle(t *testing.T) {
 	}
 	r.open()
 	// A record whose pid now belongs to another process does no harm.
-	for _, other := range []Process{
+	for _, other := range []process.Identity{
 		{PID: p.PID, Start: p.Start + 1, Boot: p.Boot},
 		{PID: p.PID, Start: p.Start, Boot: "another"},
 		{PID: 1, Start: p.Start, Boot: p.Boot},
 		{},
 	} {
-		if err := EndInterrupted(other); err != nil {
+		if err := EndInterrupted(Process{Identity: other}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -150,8 +151,8 @@ func TestAgentKilledInTheMiddle(t *testing.T) {
 	if err := EndInterrupted(p); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := groupMembers(p.PID); err != nil || len(left) != 0 {
-		t.Errorf("left running: %v, %v", left, err)
+	if left := processes(p.PID); len(left) > 0 {
+		t.Errorf("left running: %v", left)
 	}
 	if took := time.Since(begun); took < termGrace {
 		t.Errorf("the hook had only %v to finish", took)
@@ -179,7 +180,7 @@ func TestFinishedHookKeepsItsChildren(t *testing.T) {
 	events.next()
 	kill(t, agent)
 	end.say("now")
-	waitProcess(p.PID, eventTimeout)
+	awaitEnd(t, p.PID)
 	if err := EndInterrupted(p); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
 			results <- nil
 		}
 		if round%10 == 5 && round%3 > 0 { // the hook is asked to end, and only its child is left
-			waitProcess(p.PID, eventTimeout)
+			awaitEnd(t, p.PID)
 		}
 		if !waits {
 			go other()
@@ -250,31 +251,8 @@ func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
 				t.Fatalf("round %d: %v\n%s", round, err, strings.Join(second.log.take(), "\n"))
 			}
 		}
-		if left, err := groupMembers(p.PID); err != nil || len(left) > 0 {
-			t.Fatalf("round %d: left running: %v, %v", round, left, err)
-		}
-	}
-}
-
-func TestParseStat(t *testing.T) {
-	t.Parallel()
-	line := "4711 (a) b (c) S 1 4700 4700 0 -1 4194304 100 0 0 0 0 0 0 0 20 0 1 0 987654 2904064 200 1 2 3"
-	got, err := parseStat([]byte(line))
-	if want := (procStat{state: 'S', group: 4700, start: 987654}); err != nil || got != want {
-		t.Errorf("got %+v, %v, want %+v", got, err, want)
-	}
-	for _, bad := range []string{"", "1", "1 (x)", "1 (x) S 1 2", ") ) )", strings.Replace(line, "4700", "x", 1)} {
-		if stat, err := parseStat([]byte(bad)); err == nil {
-			t.Errorf("%q gave %+v", bad, stat)
-		}
-	}
-	p, err := identify(os.Getpid())
-	if err != nil || p.PID != os.Getpid() || p.Start == 0 || p.Boot == "" {
-		t.Errorf("this process is %+v, %v", p, err)
-	}
-	if syscall.Getpgrp() == os.Getpid() {
-		if alive, err := p.runs(); err != nil || !alive {
-			t.Errorf("this process does not run: %v", err)
+		if left := processes(p.PID); len(left) > 0 {
+			t.Fatalf("round %d: left running: %v", round, left)
 		}
 	}
 }

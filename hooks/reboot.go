@@ -28,20 +28,6 @@ var ErrRebootNow = errors.New("the hook waits for the machine's restart")
 // itself.
 var errRebooting = fmt.Errorf("%w: %w", ErrRebootNow, ErrAbort)
 
-// Boot identifies the present boot of this machine: it is another after each restart. A container has
-// the boot id of its host's kernel, so the start of its first process tells its boots apart.
-func Boot() (string, error) {
-	id, err := bootID()
-	if err != nil {
-		return "", fmt.Errorf("cannot tell the machine's boots apart: %w", err)
-	}
-	first, err := readStat(1)
-	if err != nil {
-		return "", fmt.Errorf("cannot tell the machine's boots apart: %w", err)
-	}
-	return fmt.Sprintf("%s.%d", id, first.start), nil
-}
-
 // Reboot returns when the hook wants its machine to be restarted, as far as it has said.
 func (c *Context) Reboot() Reboot {
 	c.mu.Lock()

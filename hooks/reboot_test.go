@@ -74,13 +74,3 @@ func TestActionsDoNotReboot(t *testing.T) {
 		t.Errorf("refused with %q", got)
 	}
 }
-
-func TestBootStaysTheSame(t *testing.T) {
-	first, err := Boot()
-	if err != nil || !strings.Contains(first, ".") {
-		t.Fatalf("%q, %v", first, err)
-	}
-	if again, err := Boot(); again != first || err != nil {
-		t.Errorf("%q, then %q, %v", first, again, err)
-	}
-}

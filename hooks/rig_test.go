@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,15 +108,30 @@ func (r *rig) end() {
 	defer r.mu.Unlock()
 	r.over = true
 	for _, p := range r.started {
-		if left, err := groupMembers(p.PID); err != nil {
-			r.t.Error(err)
-		} else if len(left) > 0 {
+		if left := processes(p.PID); len(left) > 0 {
 			r.t.Errorf("hooks have left the processes %v", left)
-			if err := signalGroup(p.PID, unix.SIGKILL); err != nil {
+			if err := p.end(0); err != nil {
 				r.t.Error(err)
 			}
 		}
 	}
+}
+
+// processes returns the members of a process group that have not ended, with their states.
+func processes(group int) (found []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range all {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		pid, rest, _ := strings.Cut(string(text), " (")
+		fields := strings.Fields(rest[strings.LastIndexByte(rest, ')')+1:])
+		if fields[2] == strconv.Itoa(group) && fields[0] != "Z" && fields[0] != "X" {
+			found = append(found, pid+" "+fields[0])
+		}
+	}
+	return found
 }
 
 // run runs a hook to its end.
@@ -196,8 +212,34 @@ func (f *fifo) say(line string) {
 // awaitGone waits until a process that is not the test's child has ended.
 func awaitGone(t *testing.T, p Process) {
 	t.Helper()
-	if gone, err := waitGroup(p.PID, eventTimeout); err != nil || !gone {
-		t.Fatalf("process %d is still there: %v", p.PID, err)
+	for left := processes(p.PID); len(left) > 0; left = processes(p.PID) {
+		pid, err := strconv.Atoi(strings.Fields(left[0])[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		awaitEnd(t, pid)
+	}
+}
+
+// awaitEnd waits until a process has ended.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(eventTimeout.Milliseconds()))
+		if n == 0 && err == nil {
+			t.Fatalf("process %d is still there", pid)
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
 	}
 }
 

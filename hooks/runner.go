@@ -337,9 +337,9 @@ func (r *Runner) exec(
 	if err != nil {
 		return err
 	}
-	process, err := identify(cmd.Process.Pid)
+	leader, err := identify(cmd.Process.Pid)
 	if err == nil {
-		err = persist(process)
+		err = persist(leader)
 	}
 	if err == nil {
 		_, err = word.Write([]byte{tool.LaunchGo})
@@ -359,7 +359,7 @@ func (r *Runner) exec(
 			hctx.params.Stopping()
 		}
 	}
-	reason, err := await(ctx, ends, cmd.Process.Pid, over, stopping)
+	reason, err := await(ctx, ends, leader, over, stopping)
 	if err != nil {
 		return fmt.Errorf("cannot end the hook: %w", err)
 	}
@@ -372,7 +372,7 @@ func (r *Runner) exec(
 // await returns when the hook's process is over. If it had to be ended, reason says why. When ctx is done it calls
 // stopping.
 func await(
-	ctx, ends context.Context, group int, over <-chan struct{}, stopping func(),
+	ctx, ends context.Context, leader Process, over <-chan struct{}, stopping func(),
 ) (reason string, err error) {
 	select {
 	case <-over:
@@ -397,12 +397,11 @@ func await(
 		return "", nil
 	default:
 	}
+	grace := termGrace
 	if errors.Is(context.Cause(ends), errRebooting) {
-		if err := signalGroup(group, syscall.SIGKILL); err != nil {
-			return "", err
-		}
+		grace = 0
 	}
-	if err := endGroup(group); err != nil {
+	if err := leader.end(grace); err != nil {
 		return "", err
 	}
 	<-over

@@ -21,6 +21,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent/host/atomicfile"
+	"juju/agent/host/process"
 	"juju/state/entity"
 )
 
@@ -272,14 +273,6 @@ func isUsed(dir string) bool {
 	if err != nil {
 		return true
 	}
-	links, err := filepath.Glob("/proc/[0-9]*/exe")
-	if err != nil {
-		return true
-	}
-	for _, link := range links {
-		if exe, err := os.Readlink(link); err == nil && filepath.Dir(exe) == dir {
-			return true
-		}
-	}
-	return false
+	running, err := process.Programs()
+	return err != nil || slices.ContainsFunc(running, func(path string) bool { return filepath.Dir(path) == dir })
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"juju/agent/host/process"
+	"juju/agent/host/lockfile"
 	"juju/provider"
 )
 
@@ -114,11 +114,11 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 	}
 
 	// Addresses belong to the host, so all processes that make instances here take turns.
-	unlock, err := process.Lock(ctx, filepath.Join(c.config.Dir, "addresses.lock"))
+	turn, err := lockfile.Take(ctx, filepath.Join(c.config.Dir, "addresses.lock"), "")
 	if err != nil {
 		return inst, err
 	}
-	defer unlock()
+	defer turn.Unlock()
 	address, err := c.allocate()
 	if err != nil {
 		return inst, err

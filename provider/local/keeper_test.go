@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/agent/host/lockfile"
 	"juju/agent/host/process"
 )
 
@@ -136,7 +137,7 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.hear("keeper")
-	release, err := process.Lock(t.Context(), filepath.Join(h.dir, slowName))
+	release, err := lockfile.Take(t.Context(), filepath.Join(h.dir, slowName), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 	if _, err := h.conn.Read(make([]byte, 4096)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a slow controller was started again: %v", err)
 	}
-	release()
+	release.Unlock()
 	if now := h.hear("jujud"); now != pid {
 		t.Errorf("the controller is process %d, want %d", now, pid)
 	}

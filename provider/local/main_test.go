@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"juju/agent/host/lockfile"
 	"juju/agent/host/process"
 	"juju/provider"
 	"juju/provider/providertest"
@@ -106,11 +107,11 @@ func play(role string, args []string) error {
 	case "jujud":
 		if slow := filepath.Join(args[0], slowName); isFile(slow) {
 			notify("slow jujud")
-			release, err := process.Lock(ctx, slow)
+			release, err := lockfile.Take(ctx, slow, "")
 			if err != nil {
 				return err
 			}
-			release()
+			release.Unlock()
 		}
 		if _, err := process.Hold(ControllerDir(args[0])); err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/agent/host/process"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"
@@ -205,7 +206,7 @@ func TestCommandsThatAreInterrupted(t *testing.T) {
 		left   record
 		status entity.TaskStatus
 	}{
-		{record{Task: "3", Process: &hooks.Process{PID: 1}}, entity.TaskFailed},
+		{record{Task: "3", Process: &hooks.Process{Identity: process.Identity{PID: 1}}}, entity.TaskFailed},
 		{record{Task: "3", Outcome: &entity.TaskOutcome{Status: entity.TaskCompleted}}, entity.TaskCompleted},
 		{record{}, entity.TaskFailed}, // killed before it was recorded
 	} {

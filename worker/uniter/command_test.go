@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/agent/host/process"
 	"juju/hooks"
 	"juju/worker/uniter/localstate"
 )
@@ -154,7 +155,7 @@ func TestJujuRunEndsWithItsUserAndItsAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	interrupted := localstate.Op{Kind: localstate.RunTask, Step: localstate.Pending, Process: &hooks.Process{PID: 1}}
+	interrupted := localstate.Op{Kind: localstate.RunTask, Step: localstate.Pending, Process: &hooks.Process{Identity: process.Identity{PID: 1}}}
 	if err := store.Write(state.With(&interrupted)); err != nil {
 		t.Fatal(err)
 	}

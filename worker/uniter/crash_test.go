@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"juju/agent/host/process"
 	"juju/charm"
 	"juju/hooks"
 	"juju/state/entity"
@@ -421,7 +422,7 @@ func (notedRunner) Close() error                       { return nil }
 func (notedRunner) EndInterrupted(hooks.Process) error { return nil }
 
 func (r notedRunner) Run(ctx context.Context, hctx *hooks.Context, persist func(hooks.Process) error) error {
-	if err := persist(hooks.Process{PID: 1}); err != nil {
+	if err := persist(hooks.Process{Identity: process.Identity{PID: 1}}); err != nil {
 		return err
 	}
 	line := hctx.HookName()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"juju/agent/host/process"
 	"juju/charm"
 	"juju/hooks"
 	"juju/worker/uniter/charmdir"
@@ -54,7 +55,7 @@ func newHost(config Config) (*host, error) {
 	if err := hooks.InstallTools(config.Hooks.ToolsDir, config.Hooks.LauncherPath); err != nil {
 		return nil, err
 	}
-	boot, err := hooks.Boot()
+	boot, err := process.Boot()
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"juju/agent/host/lockfile"
 )
 
 const (
@@ -37,10 +37,9 @@ var ErrNotHeld = errors.New("no process runs there")
 // Held is a directory that this process holds. It is released when the process ends, in
 // whatever way, and not when the Held becomes unreachable.
 type Held struct {
-	dir string
-	// Descriptors, not files, because the garbage collector closes files. -1 for none.
-	lock, fifo int
-	ready      *os.File // where Start waits for this process; nil if it doesn't
+	dir   string
+	lock  *lockfile.Lock // nil until it is held
+	ready *os.File       // where Start waits for this process; nil if it doesn't
 }
 
 // Hold makes this process the one that runs in dir, which must exist, and tells the Start that
@@ -59,7 +58,7 @@ func Hold(dir string) (*Held, error) {
 // HoldStarting is Hold for a process that is not ready: the Start that waits for it goes on
 // waiting until Ready.
 func HoldStarting(dir string) (*Held, error) {
-	h := &Held{dir: dir, lock: -1, fifo: -1, ready: takeReady()}
+	h := &Held{dir: dir, ready: takeReady()}
 	if err := h.hold(dir); err != nil {
 		h.Close()
 		return nil, fmt.Errorf("cannot hold %s: %w", dir, err)
@@ -98,12 +97,11 @@ func (h *Held) AwaitRemoval(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-look.C:
 		}
-		var mine, there unix.Stat_t
-		if err := unix.Fstat(h.lock, &mine); err != nil {
+		gone, err := h.lock.Removed()
+		if err != nil {
 			return err
 		}
-		err := unix.Stat(filepath.Join(h.dir, lockName), &there)
-		if errors.Is(err, unix.ENOENT) || err == nil && (mine.Dev != there.Dev || mine.Ino != there.Ino) {
+		if gone {
 			return removed(h.dir)
 		}
 	}
@@ -115,34 +113,25 @@ func (h *Held) Close() {
 	if h.ready != nil {
 		h.ready.Close()
 	}
-	if h.fifo >= 0 {
-		unix.Close(h.fifo)
+	if h.lock != nil {
+		h.lock.Unlock()
 	}
-	if h.lock >= 0 {
-		unlock(os.NewFile(uintptr(h.lock), lockName))
-	}
-	*h = Held{dir: h.dir, lock: -1, fifo: -1}
+	*h = Held{dir: h.dir}
 }
 
 func (h *Held) hold(dir string) error {
-	me, err := self()
+	me, err := Of(os.Getpid())
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, lockName)
+	// The FIFO is there before the lock names this process, so that whoever finds the name can wait for the end.
+	path, fifo := filepath.Join(dir, lockName), filepath.Join(dir, fifoName)
 	for deadline := time.Now().Add(holdBound); ; time.Sleep(5 * time.Millisecond) {
-		f, err := tryLock(path, unix.LOCK_EX, os.O_RDWR|os.O_CREATE)
-		if err != nil {
-			return err
-		}
-		if f != nil {
-			// A copy of the descriptor has the same lock.
-			h.lock, err = unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-			f.Close()
-			if err != nil {
-				return err
-			}
+		if h.lock, err = lockfile.Try(path, fifo); err == nil {
 			break
+		}
+		if !errors.Is(err, lockfile.ErrHeld) {
+			return err
 		}
 		if time.Now().After(deadline) {
 			if other, err := readIdentity(dir); err == nil {
@@ -157,86 +146,20 @@ func (h *Held) hold(dir string) error {
 	if why, ended := Ended(dir); ended {
 		return fmt.Errorf("%w: %s", ErrEnded, why)
 	}
-
-	// The FIFO is made before the name is written into the lock, so that a process that finds
-	// the name can wait for the end. Opened for reading and writing, it needs no reader.
-	fifo := filepath.Join(dir, fifoName)
-	if err := unix.Mkfifo(fifo, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
-		return &fs.PathError{Op: "mkfifo", Path: fifo, Err: err}
-	}
-	if h.fifo, err = unix.Open(fifo, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
-		return &fs.PathError{Op: "open", Path: fifo, Err: err}
-	}
-
 	text, err := json.Marshal(me)
 	if err != nil {
 		return err
 	}
-	if err := unix.Ftruncate(h.lock, 0); err != nil {
-		return fmt.Errorf("cannot write its name: %w", err)
-	}
-	if _, err := unix.Pwrite(h.lock, append(text, '\n'), 0); err != nil {
-		return fmt.Errorf("cannot write its name: %w", err)
-	}
-	return nil
-}
-
-// tryLock locks the file at path. It returns nil when another process has the lock.
-func tryLock(path string, how, flags int) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path, flags, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		err = flock(f, how|unix.LOCK_NB)
-		if err == nil {
-			var mine, there fs.FileInfo
-			if mine, err = f.Stat(); err == nil {
-				there, err = os.Stat(path)
-			}
-			if err == nil && os.SameFile(mine, there) {
-				return f, nil
-			}
-		}
-		f.Close()
-		switch {
-		case err == unix.EWOULDBLOCK:
-			return nil, nil
-		case err != nil:
-			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
-		}
-		// The directory was removed and made again meanwhile: try again with the new file.
-	}
-}
-
-// unlock releases the lock. Closing the file would not do: children that have just been forked
-// keep it open until they exec.
-func unlock(f *os.File) {
-	flock(f, unix.LOCK_UN)
-	f.Close()
-}
-
-func flock(f *os.File, how int) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), how); err != unix.EINTR {
-			return err
-		}
-	}
+	return h.lock.Write(text)
 }
 
 // Alive reports whether a process runs in dir; none does if dir does not exist.
 func Alive(dir string) (bool, error) {
-	f, err := tryLock(filepath.Join(dir, lockName), unix.LOCK_SH, os.O_RDONLY)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
+	held, err := lockfile.IsHeld(filepath.Join(dir, lockName))
+	if err != nil {
 		return false, fmt.Errorf("cannot tell whether a process runs in %s: %w", dir, err)
-	case f == nil:
-		return true, nil
 	}
-	unlock(f)
-	return false, nil
+	return held, nil
 }
 
 // Holder returns the process that runs in dir. The error wraps ErrNotHeld when none does.
@@ -274,7 +197,7 @@ func readIdentity(dir string) (id Identity, err error) {
 func WaitEnd(ctx context.Context, dir string) error {
 	pause := newPause(time.Millisecond, 100*time.Millisecond)
 	for {
-		if err := waitEOF(ctx, filepath.Join(dir, fifoName)); err != nil {
+		if err := lockfile.AwaitRelease(ctx, filepath.Join(dir, fifoName)); err != nil {
 			return err
 		}
 		// The FIFO is closed a moment before the lock is released, and opened a
@@ -284,29 +207,6 @@ func WaitEnd(ctx context.Context, dir string) error {
 			return err
 		}
 		if err := pause.wait(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// waitEOF returns nil when no process has the FIFO open for writing.
-func waitEOF(ctx context.Context, path string) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ctx.Err()
-	} else if err != nil {
-		return err
-	}
-	defer f.Close()
-	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	var b [16]byte
-	for {
-		if _, err := f.Read(b[:]); err == io.EOF {
-			return nil
-		} else if ctx.Err() != nil {
-			return ctx.Err()
-		} else if err != nil {
 			return err
 		}
 	}

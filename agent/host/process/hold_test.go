@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -71,31 +70,6 @@ func TestHoldRefusesASecond(t *testing.T) {
 		t.Errorf("alive: %v, %v", alive, err)
 	}
 	third.Close()
-}
-
-// A process that holds its directory for life never uses the Held again, and the garbage
-// collector must not release it for that.
-func TestHoldIsNotForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	hold := func() (fds [2]int) {
-		h, err := Hold(s.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return [2]int{h.lock, h.fifo}
-	}
-	fds := hold()
-	for range 3 {
-		runtime.GC()
-	}
-	if alive, err := Alive(s.dir); err != nil || !alive {
-		t.Errorf("alive: %v, %v after a collection", alive, err)
-	}
-	(&Held{lock: fds[0], fifo: fds[1]}).Close()
-	if alive, err := Alive(s.dir); err != nil || alive {
-		t.Errorf("alive: %v, %v after it was released", alive, err)
-	}
 }
 
 // Processes that only look must not keep a process from starting.

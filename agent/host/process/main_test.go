@@ -157,7 +157,7 @@ func journal(dir string) {
 		}
 		cancel()
 	}
-	me, _ := self()
+	me, _ := Of(os.Getpid())
 	line, _ := json.Marshal(me)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -173,7 +173,7 @@ func notify(what string) {
 		return // the test is over
 	}
 	defer conn.Close()
-	me, _ := self()
+	me, _ := Of(os.Getpid())
 	text, _ := json.Marshal(event{me, what})
 	conn.Write(text)
 }
@@ -327,7 +327,7 @@ func (s *stage) spawn(role string, attr *syscall.SysProcAttr) Identity {
 // Signal sends sig to this process, and never to another that has its pid now. It is no error
 // if the process has ended.
 func (id Identity) Signal(sig syscall.Signal) error {
-	st, ok := id.stat()
+	st, ok, _ := id.stat()
 	if !ok {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -24,13 +25,27 @@ var bootID = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(b)), err
 })
 
-// self returns the identity of this process.
-func self() (Identity, error) {
+// Boot identifies the present boot of this machine: it is another after each restart. A container has
+// the boot id of its host's kernel, so the start of its first process tells its boots apart.
+func Boot() (string, error) {
+	id, err := bootID()
+	if err != nil {
+		return "", fmt.Errorf("cannot tell the machine's boots apart: %w", err)
+	}
+	first, err := readStat(1)
+	if err != nil {
+		return "", fmt.Errorf("cannot tell the machine's boots apart: %w", err)
+	}
+	return fmt.Sprintf("%s.%d", id, first.start), nil
+}
+
+// Of returns the identity of a process that runs.
+func Of(pid int) (Identity, error) {
 	boot, err := bootID()
 	if err != nil {
 		return Identity{}, fmt.Errorf("cannot tell boots apart: %w", err)
 	}
-	st, err := readStat(os.Getpid())
+	st, err := readStat(pid)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -39,20 +54,54 @@ func self() (Identity, error) {
 
 // Alive reports whether the process still runs. A zombie does not.
 func (id Identity) Alive() bool {
-	_, ok := id.stat()
-	return ok
+	_, ok, err := id.stat()
+	return ok && err == nil
 }
 
-func (id Identity) stat() (stat, bool) {
+// Runs is Alive for those to whom a process that can't be looked at may not count as ended.
+func (id Identity) Runs() (bool, error) {
+	_, ok, err := id.stat()
+	return ok, err
+}
+
+// stat returns what the kernel says of the process; ok is false when it has ended.
+func (id Identity) stat() (st stat, ok bool, err error) {
 	boot, err := bootID()
 	if err != nil || boot != id.Boot {
-		return stat{}, false
+		return stat{}, false, err
 	}
-	st, err := readStat(id.PID)
+	st, err = readStat(id.PID)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return stat{}, false, nil
+	}
 	if err != nil || st.start != id.Start || st.ended() {
-		return stat{}, false
+		return stat{}, false, err
 	}
-	return st, true
+	return st, true, nil
+}
+
+// Program returns the file of the program that the process runs. The error is not nil if it has ended.
+func (id Identity) Program() (string, error) {
+	path, err := os.Readlink("/proc/" + strconv.Itoa(id.PID) + "/exe")
+	if err == nil && !id.Alive() {
+		err = fmt.Errorf("process %d has ended", id.PID)
+	}
+	return path, err
+}
+
+// Programs returns the files of all programs that run, as far as this user may see them.
+func Programs() ([]string, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, st := range all {
+		if path, err := os.Readlink("/proc/" + strconv.Itoa(st.pid) + "/exe"); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
 }
 
 // stat is the part of /proc/PID/stat that matters here.

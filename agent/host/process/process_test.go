@@ -27,7 +27,7 @@ func TestStartAndStop(t *testing.T) {
 	if alive, err := Alive(s.dir); err != nil || !alive {
 		t.Errorf("alive: %v, %v after the start", alive, err)
 	}
-	st, ok := id.stat()
+	st, ok, _ := id.stat()
 	if !ok || !st.leads() || st.pgrp != st.pid {
 		t.Errorf("got %+v, want a process with a session and a group of its own", st)
 	}
@@ -225,28 +225,12 @@ func TestNothingIsLeftOpen(t *testing.T) {
 	}
 }
 
-func TestLock(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "l")
-	unlock, err := Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
+func TestBootStaysTheSame(t *testing.T) {
+	first, err := Boot()
+	if err != nil || !strings.Contains(first, ".") {
+		t.Fatalf("%q, %v", first, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := Lock(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got error %v", err)
-	}
-	done := make(chan error)
-	go func() {
-		unlock, err := Lock(t.Context(), path)
-		if err == nil {
-			unlock()
-		}
-		done <- err
-	}()
-	unlock()
-	if err := <-done; err != nil {
-		t.Error(err)
+	if again, err := Boot(); again != first || err != nil {
+		t.Errorf("%q, then %q, %v", first, again, err)
 	}
 }

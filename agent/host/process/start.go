@@ -12,8 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"juju/agent/host/lockfile"
 	"juju/agent/host/logfile"
 	"juju/state/entity"
 )
@@ -52,11 +51,11 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	defer cancel()
 
 	// Starters take turns, so that only one of them finds nothing running.
-	turn, err := waitLock(ctx, filepath.Join(spec.Dir, startName))
+	turn, err := lockfile.Take(ctx, filepath.Join(spec.Dir, startName), "")
 	if err != nil {
 		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
 	}
-	defer unlock(turn)
+	defer turn.Unlock()
 	if why, ended := Ended(spec.Dir); ended {
 		return false, fmt.Errorf("cannot start %s: %w: %s", spec.Path, ErrEnded, why)
 	}
@@ -157,31 +156,6 @@ func start(ctx context.Context, spec Spec) error {
 		err = fmt.Errorf("%w; its log ends:\n%s", err, tail)
 	}
 	return entity.WithHint(err, "the whole log is %s", log.Name())
-}
-
-// Lock locks a file, which it makes if necessary, until release is called or this process ends.
-// Other callers of Lock wait meanwhile, as long as their ctx allows.
-func Lock(ctx context.Context, path string) (release func(), err error) {
-	f, err := waitLock(ctx, path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot lock %s: %w", path, err)
-	}
-	return func() { unlock(f) }, nil
-}
-
-// waitLock locks a file; ctx bounds the wait.
-func waitLock(ctx context.Context, path string) (*os.File, error) {
-	pause := newPause(2*time.Millisecond, 50*time.Millisecond)
-	for {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		f, err := tryLock(path, unix.LOCK_EX, os.O_RDWR|os.O_CREATE)
-		if err != nil || f != nil {
-			return f, err
-		}
-		pause.wait(ctx) // its error is noticed at the top of the loop
-	}
 }
 
 // LogTail returns the last lines of output of the process in dir.

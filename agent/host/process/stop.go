@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"juju/agent/host/lockfile"
 )
 
 // killBound is how long a killed process may take to disappear. The kernel can hold one in a
@@ -33,13 +35,14 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 		return fmt.Errorf("cannot stop the process in %s: %w", dir, err)
 	}
 	members := func() ([]stat, bool, error) { return group(id) }
-	if st, ok := id.stat(); ok && st.pgrp != st.pid {
+	if st, ok, _ := id.stat(); ok && st.pgrp != st.pid {
 		// Started by hand, in a group with its shell, which must not be ended.
 		members = func() ([]stat, bool, error) {
-			if st, ok := id.stat(); ok {
-				return []stat{st}, true, nil
+			st, ok, err := id.stat()
+			if err != nil || !ok {
+				return nil, err == nil, err
 			}
-			return nil, true, nil
+			return []stat{st}, true, nil
 		}
 	}
 	err = end(ctx, members, grace)
@@ -76,17 +79,23 @@ func released(ctx context.Context, dir string, id Identity) error {
 // End ends the process in dir for good: it marks it as MarkEnded does, and stops it as Stop
 // does. A start in progress fails. It returns nil if the directory does not exist.
 func End(ctx context.Context, dir, why string, grace time.Duration) error {
-	turn, err := waitLock(ctx, filepath.Join(dir, startName))
+	turn, err := lockfile.Take(ctx, filepath.Join(dir, startName), "")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("cannot end the process in %s: %w", dir, err)
 	}
-	defer unlock(turn)
+	defer turn.Unlock()
 	if err := MarkEnded(dir, why); err != nil {
 		return err
 	}
 	return Stop(ctx, dir, grace)
+}
+
+// EndGroup ends the process group that the process leads or led, as Stop does; with grace 0 it kills it at once. It
+// returns nil if there is none.
+func EndGroup(ctx context.Context, leader Identity, grace time.Duration) error {
+	return end(ctx, func() ([]stat, bool, error) { return group(leader) }, grace)
 }
 
 // EndMarked ends, as Stop does, every process of this user, or of any user if this is root, whose

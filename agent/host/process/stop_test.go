@@ -103,7 +103,7 @@ func TestStopNeverKillsOnAPidAlone(t *testing.T) {
 		t.Error("the stranger is dead")
 	}
 	// A process does not end itself in this way either.
-	me, _ := self()
+	me, _ := Of(os.Getpid())
 	text, _ := json.Marshal(me)
 	os.WriteFile(filepath.Join(s.dir, lockName), text, 0o600)
 	if err := Stop(t.Context(), s.dir, 0); err == nil {

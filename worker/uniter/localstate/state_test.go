@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"juju/agent/host/process"
 	"juju/hooks"
 	"juju/state/entity"
 )
@@ -25,7 +26,7 @@ func TestFileRemembersEverything(t *testing.T) {
 		Op: &Op{
 			Kind: RunHook, Step: Done, Charm: "local:web-2", After: &Op{Kind: RunHook, Step: Failed},
 			Hook: hooks.Info{Kind: hooks.RelationChanged, RelationID: 4, RemoteUnit: "mysql/0", ChangeVersion: 9},
-			Name: "db-relation-changed", Process: &hooks.Process{PID: 7, Start: 8, Boot: "b"},
+			Name: "db-relation-changed", Process: &hooks.Process{Identity: process.Identity{PID: 7, Start: 8, Boot: "b"}},
 			Config: Config{Version: 8},
 			Changes: entity.HookChanges{
 				Relations:  map[int]map[string]string{4: {"a": "b", "gone": ""}},

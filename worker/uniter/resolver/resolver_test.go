@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/agent/host/process"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker/uniter/localstate"
@@ -511,7 +512,7 @@ func (w *world) op(words []string) error {
 			op.After = &localstate.Op{Kind: localstate.RunHook, Step: localstate.Failed,
 				Hook: hooks.Info{Kind: hooks.Kind(value)}}
 		case "begun":
-			op.Process = &hooks.Process{PID: 1234}
+			op.Process = &hooks.Process{Identity: process.Identity{PID: 1234}}
 		case "resolved":
 			op.Resolved = true
 		case "retried":
