@@ -154,7 +154,6 @@ func (d taskDoc) on() string {
 func (e *enqueueing) receiver(
 	ctx context.Context, o *ops, task NewTask,
 ) (doc taskDoc, spec charm.ActionSpec, assert bson.D, err error) {
-	spec, assert = commandSpec, notDead
 	command := task.Name == entity.CommandTask
 	if entity.IsValidMachine(task.Receiver) {
 		if !command {
@@ -167,8 +166,9 @@ func (e *enqueueing) receiver(
 		if err != nil {
 			return doc, spec, nil, err
 		}
-		return taskDoc{Receiver: m.doc.ID, Name: task.Name}, spec, assert, nil
+		return taskDoc{Receiver: m.doc.ID, Name: task.Name}, commandSpec, notDead, nil
 	}
+	spec, assert = commandSpec, isAlive
 	u, err := e.unit(ctx, o, task.Receiver)
 	if err == nil && !command {
 		spec, assert, err = e.action(ctx, o, u, task.Name)
@@ -223,8 +223,8 @@ func (e *enqueueing) unit(ctx context.Context, o *ops, name string) (*Unit, erro
 		return u, nil
 	}
 	u, err := e.st.Unit(ctx, name)
-	if err == nil && u.doc.Life == entity.Dead {
-		err = entity.Errorf(entity.NotAlive, "unit %q is dead", name)
+	if err == nil && u.doc.Life != entity.Alive { // a Dying one would put off its last hooks for each new task
+		err = entity.Errorf(entity.NotAlive, "unit %q is not alive", name)
 	}
 	if err == nil {
 		e.units[name] = u
@@ -237,7 +237,7 @@ func (e *enqueueing) action(
 	ctx context.Context, o *ops, u *Unit, name string,
 ) (spec charm.ActionSpec, assert bson.D, err error) {
 	url := u.doc.CharmURL
-	assert = append(slices.Clone(notDead), bson.DocElem{Name: "charm", Value: url})
+	assert = append(slices.Clone(isAlive), bson.DocElem{Name: "charm", Value: url})
 	if url == "" {
 		svc, err := e.st.Service(ctx, u.doc.Service)
 		if err != nil {

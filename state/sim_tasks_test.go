@@ -47,7 +47,7 @@ func (s *sim) enqueue(units []*simulationtest.Unit) *simAction {
 	var ids []string
 	var errs []error
 	return &simAction{what: fmt.Sprintf("run on %v", names), by: "user",
-		rival: func() *simAction { return s.unitDead(units[0]) },
+		rival: func() *simAction { return s.destroyUnit(units[0], s.destruction()) },
 		run: func() (err error) {
 			operation, ids, errs, err = s.st.Tasks().Enqueue(s.ctx, tasks)
 			return err

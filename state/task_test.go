@@ -217,6 +217,31 @@ func TestCancel(t *testing.T) {
 	w.task(late, entity.TaskAborting)
 }
 
+// A unit that is Dying, or becomes so meanwhile, gets no task, which would put off its last hooks. It still
+// does those that it has.
+func TestOnlyAliveUnitsGetTasks(t *testing.T) {
+	for _, task := range []state.NewTask{command("busy/0"), {Receiver: "busy/0", Name: "backup"}} {
+		w := newWorld(t)
+		w.busyService(1)
+		u := w.started("busy/0")
+		w.claims("busy/0", 1)
+		first := w.enqueues(task)
+		refused := func(task state.NewTask) {
+			t.Helper()
+			_, _, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{task})
+			w.ok(err)
+			w.refused(errs[0], entity.NotAlive, `unit "busy/0" is not alive`)
+		}
+		w.st.Before(func() { w.ok(u.Destroy(w.ctx, entity.Destruction{})) })
+		refused(task)
+		refused(state.NewTask{Receiver: "busy/leader", Name: task.Name, Params: task.Params})
+		_, err := u.BeginTask(w.ctx, first)
+		w.ok(err)
+		w.ok(u.EnsureDead(w.ctx))
+		refused(task)
+	}
+}
+
 // The tasks of a unit that is removed are cancelled, whatever way it went.
 func TestARemovedUnitsTasksAreCancelled(t *testing.T) {
 	w := newWorld(t)
@@ -227,11 +252,7 @@ func TestARemovedUnitsTasksAreCancelled(t *testing.T) {
 	_, err := u.BeginTask(w.ctx, running)
 	w.ok(err)
 	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
-	w.enqueues(command("busy/0")) // a Dying unit still does what it is told
 	w.ok(u.EnsureDead(w.ctx))
-	_, _, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command("busy/0")})
-	w.ok(err)
-	w.refused(errs[0], entity.NotAlive, `unit "busy/0" is dead`)
 	w.ok(u.Remove(w.ctx))
 	w.ok(w.unit("busy/1").Destroy(w.ctx, entity.Destruction{}))
 	// The task comes in while the unit goes.

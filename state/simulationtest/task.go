@@ -23,9 +23,9 @@ type Task struct {
 // MayEnqueue answers whether a unit can get a task.
 func (m *Model) MayEnqueue(u *Unit) Answer {
 	switch u.Life.Life {
-	case entity.Gone: // it may have been read Dead
+	case entity.Gone: // it may have been read before
 		return Answer{entity.NotFound, entity.NotAlive}
-	case entity.Dead:
+	case entity.Dying, entity.Dead:
 		return Answer{entity.NotAlive}
 	}
 	return nil
