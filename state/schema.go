@@ -75,6 +75,7 @@ func Schema(sizes Sizes) mongo.Schema {
 			{Collection: machinesC, Fields: []string{"clean"}},
 			{Collection: machinesC, Fields: []string{"host"}},
 			{Collection: storageC, Fields: []string{"machine"}},
+			{Collection: attachmentsC, Fields: []string{"machine"}},
 			{Collection: attachmentsC, Fields: []string{"unit"}},
 			{Collection: attachmentsC, Fields: []string{"storage"}},
 		},
