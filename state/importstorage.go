@@ -86,15 +86,7 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 		o.bear(s)
 		// Of two imports at once the later sees what the earlier has added.
 		o.assertModelAlive()
-		o.Update(modelC, modelC, sameImports(model), bson.D{{"$inc", bson.D{{"imports", 1}}}})
+		o.Update(modelC, modelC, unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})
 		return nil
 	})
-}
-
-// sameImports asserts that nothing was imported since the model was read.
-func sameImports(model modelDoc) bson.D {
-	if model.Imports == 0 {
-		return bson.D{{"imports", bson.D{{"$exists", false}}}}
-	}
-	return bson.D{{"imports", model.Imports}}
 }

@@ -156,6 +156,25 @@ func TestPendingResourcesAreBounded(t *testing.T) {
 	w.pend("site", "pages", "one")
 }
 
+// What others add at the same time counts.
+func TestPendingResourcesAddedAtOnceAreBounded(t *testing.T) {
+	w := newWorld(t)
+	add := func(n int) error {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = "pages"
+		}
+		_, err := w.st.Resources().AddPending(w.ctx, "site", names)
+		return err
+	}
+	half := entity.LimitPending.Max / 2
+	for range 2 { // with a model that has had none, and one that has
+		w.st.Before(func() { w.ok(add(half)) })
+		w.refused(add(entity.LimitPending.Max), entity.Invalid, "pending resources of a model")
+		half /= 2
+	}
+}
+
 // files returns the number of files that the controller has, without those of charms.
 func (w *world) files() int {
 	w.Helper()

@@ -42,18 +42,21 @@ func (st *State) Resources() Resources { return Resources{st} }
 //
 // Of what is never used a model has no more than entity.LimitPending, and Prune removes it.
 func (r Resources) AddPending(ctx context.Context, service string, names []string) ([]string, error) {
-	if err := r.checkPending(len(names)); err != nil {
-		return nil, fmt.Errorf("cannot add resources to service %q: %w", service, err)
-	}
 	ids := make([]string, len(names))
 	for i := range ids {
 		ids[i] = mongo.NewID()
 	}
 	err := r.st.change(ctx, func(o *ops) error {
-		if _, err := r.st.aliveModel(); err != nil {
+		model, err := r.st.aliveModel()
+		if err != nil {
 			return err
 		}
+		if err := r.checkPending(len(names)); err != nil {
+			return err
+		}
+		// Of two at once the later counts what the earlier has added.
 		o.assertModelAlive()
+		o.Update(modelC, modelC, unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
 		for i, name := range names {
 			o.Insert(uploadsC, ids[i], uploadDoc{ID: ids[i], Service: service, Resource: name, Began: r.st.now()})
 		}
@@ -65,7 +68,7 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 	return ids, nil
 }
 
-// checkPending refuses n more uploads if the model then has too many. Calls at the same time don't see each other.
+// checkPending refuses n more uploads if the model then has too many.
 func (r Resources) checkPending(n int) error {
 	has, err := r.st.db.Count(uploadsC, nil)
 	if err != nil {

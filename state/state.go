@@ -77,9 +77,18 @@ type modelDoc struct {
 	Released bool `bson:"released,omitempty"`
 	// Programs are those that the model's agents are to run; none for the controller's.
 	Programs *programsDoc `bson:"programs,omitempty"`
-	// Imports grows with each filesystem that is imported, so that of two imports one can assert that there
-	// was no other since it has looked.
+	// Imports grows with each filesystem that is imported, and Uploads with each addition of pending resources,
+	// so that one of them can assert that there was no other since it has looked.
 	Imports int `bson:"imports,omitempty"`
+	Uploads int `bson:"uploads,omitempty"`
+}
+
+// unadvanced asserts that a number of the model's document, which only grows, is still what was read.
+func unadvanced(field string, read int) bson.D {
+	if read == 0 {
+		return bson.D{{field, bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{field, read}}
 }
 
 func (st *State) model() (modelDoc, error) {
