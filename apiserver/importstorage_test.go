@@ -1,7 +1,9 @@
 package apiserver
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +11,9 @@ import (
 	"juju/apiserver/params"
 	"juju/provider"
 	"juju/provider/dummytest"
+	"juju/state"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // releasedWorld is storedWorld on a cloud where another model has made fs-data-0 and fs-data-1, and released
@@ -74,6 +78,31 @@ func TestImportFilesystem(t *testing.T) {
 	w.ok(err)
 	if !slices.ContainsFunc(list, func(s entity.StorageStatus) bool { return s.ID == id && s.Unit == units[0] }) {
 		t.Errorf("listed are %+v", list)
+	}
+}
+
+// Only for the ids of storage that outlives its machine the cloud is asked.
+func TestStorageIsListedWithoutTheCloud(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) {
+		c.Cloud = func(context.Context, string) (Cloud, error) { return nil, errors.New("no route to host") }
+	})
+	ctx := t.Context()
+	url := statetest.Charm(t, w.st, `{name: disk, summary: s, description: d, storage: {data: {type: filesystem}}}`)
+	admin := w.dial(w.adminInfo(w.st.UUID()))
+	for i, pool := range []string{entity.PoolRootFS, "dummy"} {
+		_, err := w.st.AddService(ctx, state.AddServiceParams{Name: pool, CharmURL: url, Units: 1,
+			Storage: map[string]entity.StorageConstraints{"data": {Pool: pool, Count: 1}}})
+		w.ok(err)
+		s, err := w.st.Storage(ctx, fmt.Sprintf("data/%d", i))
+		w.ok(err)
+		w.ok(s.SetFilesystem(ctx, entity.Filesystem{ID: "fs-" + pool, Size: 1}))
+		all, err := admin.Storage(ctx)
+		if pool == "dummy" {
+			refusedWith(t, err, entity.Unavailable, "no route to host")
+		} else if err != nil || len(all) != 1 {
+			t.Errorf("listed are %+v (%v)", all, err)
+		}
 	}
 }
 

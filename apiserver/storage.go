@@ -135,11 +135,15 @@ func storageRemove(ctx context.Context, c *caller, p params.RemoveStorage) (para
 }
 
 // importIDs completes storage with the ids by which other models can import it. It asks the cloud only for
-// names.
+// names, and only if some can be.
 func (c *caller) importIDs(ctx context.Context, all []entity.StorageStatus) error {
+	lasts := func(s entity.StorageStatus) bool { return s.Persistent && s.Filesystem != "" }
+	if !slices.ContainsFunc(all, lasts) {
+		return nil
+	}
 	return c.askCloud(ctx, func(_ context.Context, cloud Cloud) error {
 		for i, s := range all {
-			if s.Persistent && s.Filesystem != "" {
+			if lasts(s) {
 				all[i].ImportID = cloud.ImportID(s.Filesystem)
 			}
 		}
