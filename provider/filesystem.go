@@ -46,9 +46,15 @@ type FilesystemParams struct {
 
 // ImportParams says which filesystem is taken in, and for what.
 type ImportParams struct {
-	ID      string             // the cloud's id, as the user gives it
-	Storage string             // the id of the storage instance that is to have it
-	Pool    entity.StoragePool // its provider is the cloud's own
+	ID      string // the cloud's id, as the user gives it
+	Storage string // the id of the storage instance that is to have it
+	Pool    entity.StoragePool
+}
+
+// NoImport returns the error of ImportFilesystem for a pool whose filesystems go with their instances.
+func NoImport(pool entity.StoragePool) error {
+	return entity.WithHint(entity.Errorf(entity.NotSupported, "storage provider %q has no filesystems to import",
+		pool.Provider), "They go with their machines. See what other pools there are: juju storage-pools")
 }
 
 // AttachmentParams says which filesystem is attached, and where.

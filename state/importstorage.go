@@ -9,21 +9,17 @@ import (
 	"juju/state/entity"
 )
 
-// BeginImport checks that the storage of a pool can have a filesystem that the cloud has, and returns the
-// id that a new storage instance for a store is to have, and the pool. The errors are entity.Invalid,
-// entity.NotFound if there is no such pool, entity.NotSupported if its storage goes with machines,
-// entity.InUse if the filesystem is another instance's, and entity.NotAlive.
+// BeginImport checks that a storage instance can have a filesystem, as far as the records say, and returns the
+// id that a new one for a store is to have, and the pool. The errors are entity.Invalid, entity.NotFound if
+// there is no such pool, entity.InUse if the filesystem is another instance's, and entity.NotAlive.
 func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) (string, entity.StoragePool, error) {
-	model, from, err := p.importing(pool, filesystem)
-	switch {
-	case err != nil:
+	_, from, err := p.importing(pool, filesystem)
+	if err != nil {
 		return "", from, err
-	case !entity.IsValidStore(store):
+	}
+	if !entity.IsValidStore(store) {
 		return "", from, entity.WithHint(entity.Errorf(entity.Invalid, "storage name %q not valid", store),
 			"It is the name of a charm's store, such as data: see metadata.yaml of the charm.")
-	case from.Provider != entity.StoragePools(model.Cloud)[0].Provider:
-		return "", from, entity.WithHint(entity.Errorf(entity.NotSupported, "storage provider %q has no filesystems to import",
-			from.Provider), "They go with their machines. See what other pools there are: juju storage-pools")
 	}
 	if err := (entity.Filesystem{ID: filesystem}).Check(); err != nil {
 		return "", from, err

@@ -110,7 +110,6 @@ func TestImportStorage(t *testing.T) {
 	}{
 		{"fast", "fs-old", "cache", entity.InUse, `filesystem "fs-old" is that of storage "` + id + `"`},
 		{"slow", "fs", "cache", entity.NotFound, `pool "slow" not found`},
-		{"rootfs", "fs", "cache", entity.NotSupported, `storage provider "rootfs" has no filesystems to import`},
 		{"fast", "fs", "cache/0", entity.Invalid, `storage name "cache/0" not valid`},
 		{"fast", "fs", "", entity.Invalid, `storage name "" not valid`},
 		{"fast", "", "cache", entity.Invalid, "filesystem has no id"},

@@ -115,8 +115,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 		return f, err
 	}
 	if params.Pool.Provider == entity.PoolRootFS {
-		return f, entity.Errorf(entity.NotSupported, "storage provider %q has no filesystems to import",
-			params.Pool.Provider)
+		return f, provider.NoImport(params.Pool)
 	}
 	e.cloud.mu.Lock()
 	defer e.cloud.mu.Unlock()

@@ -385,8 +385,7 @@ func (e *environ) ImportID(id string) string {
 func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportParams) (f entity.Filesystem, err error) {
 	f.ID = params.ID
 	if params.Pool.Provider != "local" {
-		return f, entity.Errorf(entity.NotSupported, "storage provider %q has no filesystems to import",
-			params.Pool.Provider)
+		return f, provider.NoImport(params.Pool)
 	}
 	clouds := filepath.Dir(e.cloud.config.Dir)
 	form, in := filepath.Join(clouds, "*", releasedName), filepath.Dir(filepath.Dir(params.ID))

@@ -289,8 +289,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	at, err := volumePath(params.ID)
 	switch {
 	case params.Pool.Provider != "lxd":
-		return f, entity.Errorf(entity.NotSupported, "storage provider %q has no filesystems to import",
-			params.Pool.Provider)
+		return f, provider.NoImport(params.Pool)
 	case err != nil || strings.Contains(params.ID, "/"):
 		return f, entity.WithHint(entity.Errorf(entity.Invalid, "%q is no filesystem of this cloud", params.ID),
 			"It has the form POOL:VOLUME: see lxc storage volume list POOL")
