@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"juju/state/entity"
 )
 
 // Limits bound what clients can make the server do. DefaultLimits are for production; tests
@@ -94,7 +96,7 @@ func limitsFor(files int, memory int64) Limits {
 		Memory: requests, MemoryShare: requests / 8, MemoryWait: 30 * time.Second, MemoryGrace: 10 * time.Second,
 		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024, MemberWatches: 8192,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
-		Charm: 512 << 20, Resource: 1 << 30, Programs: 512 << 20, UploadTime: 10 * time.Minute,
+		Charm: entity.MaxCharm, Resource: entity.MaxResource, Programs: entity.MaxPrograms, UploadTime: 10 * time.Minute,
 		Uploads: 32, UserUploads: 8, UploadBytes: 2 << 30, JudgedUploads: 2,
 		Downloads: 32, DownloadWait: 10 * time.Second, DownloadTime: 10 * time.Minute,
 	}

@@ -172,6 +172,9 @@ func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Requ
 func (s *Server) receive(
 	v *visitor, w http.ResponseWriter, r *http.Request, limit int64, what string,
 ) (u *upload, done func(), err error) {
+	if r.ContentLength > limit {
+		return nil, nil, entity.TooLarge(what, limit)
+	}
 	var ends []func()
 	endAll := func() {
 		for _, end := range slices.Backward(ends) {
@@ -202,7 +205,7 @@ func (s *Server) receive(
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, nil, entity.Errorf(entity.Invalid, "%s is larger than %d bytes", what, tooLarge.Limit)
+		return nil, nil, entity.TooLarge(what, limit)
 	case u.failed != nil:
 		return nil, nil, u.failed
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
+	"time"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -23,13 +25,25 @@ import (
 // post uploads by plain HTTP, as other clients do.
 func (w *world) post(ctx context.Context, user string, body io.Reader) (*http.Response, params.CharmsResponse, error) {
 	w.Helper()
+	return w.postSized(ctx, user, body, -1)
+}
+
+// postSized is post of so many bytes, which are sent when the server asks for them.
+func (w *world) postSized(ctx context.Context, user string, body io.Reader, size int64) (
+	*http.Response, params.CharmsResponse, error) {
+	w.Helper()
 	var answer params.CharmsResponse
 	request, err := http.NewRequestWithContext(ctx, "POST", "https://"+w.address+"/model/"+w.st.UUID()+"/charms", body)
 	if err != nil {
 		w.Fatal(err)
 	}
 	request.SetBasicAuth(params.TagOf(entity.UserTag(user)).String(), statetest.Password)
-	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS(), DisableKeepAlives: true}}
+	if size >= 0 {
+		request.ContentLength = size
+		request.Header.Set("Expect", "100-continue")
+	}
+	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS(), DisableKeepAlives: true,
+		ExpectContinueTimeout: time.Minute}}
 	response, err := hc.Do(request)
 	if err != nil {
 		return nil, answer, err
@@ -113,6 +127,44 @@ func (w *world) noUploads(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(w.server.config.TempDir, "*")); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %q, %v", left, err)
 	}
+}
+
+// claimed is a reader that says how many bytes it has.
+type claimed struct {
+	io.Reader
+	size int64
+}
+
+func (c claimed) Seek(_ int64, whence int) (int64, error) {
+	if whence == io.SeekEnd {
+		return c.size, nil
+	}
+	return 0, nil
+}
+
+// What is too large is refused before it is sent: by our client, and by the server whose client says how large it is.
+func TestUploadsThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	unread := iotest.ErrReader(errors.New("it was read"))
+	const want = "charm archive is larger than 536870912 bytes"
+	c := w.dial(w.adminInfo(w.st.UUID()))
+	if _, err := c.UploadCharm(t.Context(), claimed{unread, entity.MaxCharm + 1}, ""); !errors.Is(err, entity.Invalid) || err.Error() != want {
+		t.Errorf("our client: %v", err)
+	}
+	if err := c.UploadResource(t.Context(), "site", "pages", "", claimed{unread, entity.MaxResource + 1}); !errors.Is(err, entity.Invalid) ||
+		err.Error() != "file is larger than 1073741824 bytes" {
+		t.Errorf("a resource: %v", err)
+	}
+	response, answer, err := w.postSized(t.Context(), statetest.Admin, unread, entity.MaxCharm+1)
+	if err != nil || response.StatusCode != http.StatusBadRequest || answer.Error != want {
+		t.Errorf("another client: %+v, %v", answer, err)
+	}
+	archive := archiveBytes(t)
+	if _, err := c.UploadCharm(t.Context(), claimed{bytes.NewReader(archive), int64(len(archive)) + 1}, ""); err == nil {
+		t.Error("our client does not send the length")
+	}
+	w.noUploads(t)
 }
 
 // When the client goes, the server does not judge its archive.

@@ -24,9 +24,6 @@ import (
 	"juju/state/entity"
 )
 
-// MaxArchive is the maximum size of an archive, in bytes, and of a program in it.
-const MaxArchive = 512 << 20
-
 // tryBound is how long a program may take to say its version.
 const tryBound = 20 * time.Second
 
@@ -110,7 +107,7 @@ func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Pr
 		return err
 	}
 	sum := sha256.New()
-	limited := &io.LimitedReader{R: r, N: MaxArchive + 1}
+	limited := &io.LimitedReader{R: r, N: entity.MaxPrograms + 1}
 	all := io.TeeReader(limited, sum)
 	d.step("unpack")
 	unpackErr := unpack(draft, all)
@@ -119,7 +116,7 @@ func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Pr
 		return fmt.Errorf("cannot read the archive of programs: %w", err)
 	}
 	if limited.N == 0 {
-		return entity.Errorf(entity.Invalid, "the archive of programs is larger than %d bytes", MaxArchive)
+		return entity.TooLarge("the archive of programs", entity.MaxPrograms)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want.SHA256 {
 		return entity.Errorf(entity.Invalid, "the archive of programs has another SHA-256 than %s", want.SHA256)
@@ -149,7 +146,7 @@ func unpack(dir string, r io.Reader) error {
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(cloudinit.Programs, h.Name) || h.Typeflag != tar.TypeReg || h.Size > MaxArchive ||
+		if !slices.Contains(cloudinit.Programs, h.Name) || h.Typeflag != tar.TypeReg || h.Size > entity.MaxPrograms ||
 			slices.Contains(found, h.Name) {
 			return fmt.Errorf("it holds %q, which is not expected", h.Name)
 		}

@@ -24,7 +24,8 @@ func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string
 	if series != "" {
 		query.Set("series", series)
 	}
-	body, err := c.transfer(ctx, http.MethodPost, "/charms", query, zipped(archive), nil)
+	body, err := c.transfer(ctx, http.MethodPost, "/charms", query, &sent{
+		"application/zip", archive, "charm archive", entity.MaxCharm}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -57,9 +58,26 @@ func (f UniterFacade) CharmArchive(ctx context.Context, url string) (archive io.
 type sent struct {
 	kind    string // its MIME type
 	content io.Reader
+	what    string // names it in errors
+	limit   int64  // the most bytes that the controller takes
 }
 
-func zipped(archive io.Reader) *sent { return &sent{"application/zip", archive} }
+// size returns how many bytes there are to read; -1 if that is not known, as of a pipe.
+func (s *sent) size() int64 {
+	seeker, ok := s.content.(io.Seeker)
+	if !ok {
+		return -1
+	}
+	at, err := seeker.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return -1
+	}
+	end, err := seeker.Seek(0, io.SeekEnd)
+	if _, back := seeker.Seek(at, io.SeekStart); err != nil || back != nil {
+		return -1
+	}
+	return end - at
+}
 
 // transfer makes an HTTP request at the connection's model. It returns the body
 // of a successful answer, and copies the answer's headers to header.
@@ -73,6 +91,17 @@ func (c *Conn) transfer(
 func (c *Conn) fetch(
 	ctx context.Context, method, path string, send *sent, header http.Header,
 ) (io.ReadCloser, error) {
+	var content io.Reader
+	length := int64(0)
+	if send != nil {
+		// What is too large is refused before any of it is sent.
+		if length = send.size(); length > send.limit {
+			return nil, entity.TooLarge(send.what, send.limit)
+		}
+		if length != 0 {
+			content = io.NopCloser(send.content) // the caller closes it
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, transferTime)
 	stop := context.AfterFunc(c.ctx, cancel)
 	done := func() {
@@ -80,10 +109,6 @@ func (c *Conn) fetch(
 		cancel()
 	}
 	target := "http" + c.dialer.scheme + "://" + c.dialer.address + path
-	var content io.Reader
-	if send != nil {
-		content = send.content
-	}
 	req, err := http.NewRequestWithContext(ctx, method, target, content)
 	if err != nil {
 		done()
@@ -92,6 +117,7 @@ func (c *Conn) fetch(
 	c.dialer.authorise(req.Header)
 	if send != nil {
 		req.Header.Set("Content-Type", send.kind)
+		req.ContentLength = length
 	}
 	response, err := c.http.Do(req)
 	if err != nil {

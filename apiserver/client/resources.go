@@ -74,7 +74,8 @@ func (c *Conn) UploadResource(ctx context.Context, service, name, id string, fil
 		query.Set("pendingid", id)
 	}
 	path := "/applications/" + url.PathEscape(service) + "/resources/" + url.PathEscape(name)
-	body, err := c.transfer(ctx, http.MethodPut, path, query, &sent{"application/octet-stream", file}, nil)
+	body, err := c.transfer(ctx, http.MethodPut, path, query, &sent{
+		"application/octet-stream", file, "file", entity.MaxResource}, nil)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@ func (c *Conn) ControllerPrograms(ctx context.Context) (p entity.ControllerProgr
 // must be to the controller's own model.
 func (c *Conn) UploadPrograms(ctx context.Context, archive io.Reader, p entity.Programs) error {
 	query := url.Values{"binaryVersion": {p.Version}, "sha256": {p.SHA256}}
-	body, err := c.transfer(ctx, http.MethodPost, "/tools", query, &sent{"application/gzip", archive}, nil)
+	body, err := c.transfer(ctx, http.MethodPost, "/tools", query, &sent{
+		"application/gzip", archive, "archive of programs", entity.MaxPrograms}, nil)
 	if err != nil {
 		return err
 	}

@@ -57,8 +57,7 @@ func (s *session) attachResource(ctx context.Context, api resourcesAPI, service 
 	for name, file := range files {
 		p := s.progress("Uploading %s", sized(fmt.Sprintf("resource %q", name), file))
 		defer p.done()
-		// The client of HTTP closes what it sends.
-		if err := api.UploadResource(ctx, service, name, "", io.NopCloser(file)); err != nil {
+		if err := api.UploadResource(ctx, service, name, "", file); err != nil {
 			return err
 		}
 	}
@@ -153,7 +152,7 @@ func (f resourceFiles) upload(
 	}
 	for _, name := range names {
 		p := s.progress("Uploading %s", sized(fmt.Sprintf("resource %q", name), f[name]))
-		err := api.UploadResource(ctx, service, name, ids[name], io.NopCloser(f[name]))
+		err := api.UploadResource(ctx, service, name, ids[name], f[name])
 		p.done()
 		if err != nil {
 			return nil, err

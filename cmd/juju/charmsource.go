@@ -134,7 +134,7 @@ func modelCharm(ctx context.Context, api charmArchiveAPI, url string) (*charmSou
 	if err != nil {
 		return nil, err
 	}
-	f, err := received(body)
+	f, err := received(body, entity.MaxCharm)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
 	}
@@ -150,14 +150,18 @@ func modelCharm(ctx context.Context, api charmArchiveAPI, url string) (*charmSou
 	return &charmSource{path: url, charm: &a.Charm, url: url}, nil
 }
 
-// received copies a body to an unlinked temporary file, and closes it.
-func received(body io.ReadCloser) (*os.File, error) {
+// received copies the archive of a charm, of at most limit bytes, to an unlinked temporary file, and closes it.
+func received(body io.ReadCloser, limit int64) (*os.File, error) {
 	defer body.Close()
 	f, err := unlinkedFile()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.Copy(f, body); err != nil {
+	n, err := io.Copy(f, io.LimitReader(body, limit+1))
+	if err == nil && n > limit {
+		err = entity.TooLarge("charm archive", limit)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -181,7 +185,7 @@ func (s *charmSource) isSame(ctx context.Context, api charmArchiveAPI, url strin
 	if sum == own {
 		return true, body.Close()
 	}
-	f, err := received(body)
+	f, err := received(body, entity.MaxCharm)
 	if err != nil {
 		return false, fmt.Errorf("cannot read charm %q: %w", url, err)
 	}
@@ -222,8 +226,7 @@ func (s *charmSource) upload(ctx context.Context, on *session, api deployAPI, se
 	}
 	p := on.quickly("Uploading %s", sized(fmt.Sprintf("charm %q", s.charm.Meta.Name), s.archive))
 	defer p.done()
-	// The client of HTTP closes what it sends.
-	return api.UploadCharm(ctx, io.NopCloser(s.archive), series)
+	return api.UploadCharm(ctx, s.archive, series)
 }
 
 // An archived is a file in an archive.
