@@ -12,7 +12,7 @@ import (
 // More units or machines than a slip of the finger should start need --force.
 func TestAddingManyNeedsForce(t *testing.T) {
 	u := newUser(t)
-	for _, line := range []string{"add-unit web -n 100000", "add-machine -n 101", "deploy " + charmDir(t, "name: web\nsummary: s\ndescription: d\n") + " web -n 101"} {
+	for _, line := range []string{"add-unit web -n 100000", "add-machine -n 101", "set-min-units web 101", "deploy " + charmDir(t, "name: web\nsummary: s\ndescription: d\n") + " web -n 101"} {
 		u.types(strings.Fields(line)...)
 		what := map[bool]string{true: "machines", false: "units"}[strings.HasPrefix(line, "add-machine")]
 		if u.code == 0 || !strings.Contains(u.err.String(), what+" at once: the most is 100") ||
@@ -21,9 +21,37 @@ func TestAddingManyNeedsForce(t *testing.T) {
 		}
 		u.err.Reset()
 	}
+	u.types("set-min-units", "web", "101", "--force")
+	u.asked("SetMinUnits web 101")
 	u.types("add-unit", "web", "-n", "101", "--force")
 	if len(u.fake.calls) != 6 || u.fake.calls[5] != "AddUnits web 1 []" {
 		t.Errorf("asked %q", u.fake.calls)
+	}
+}
+
+// A bundle is refused as a whole if a service is to get too many units. Those that it has don't count.
+func TestABundleOfManyUnitsNeedsForce(t *testing.T) {
+	file := shop(t)
+	u := newUser(t)
+	write(t, file, "applications: {store: {charm: ./store, num_units: 100}, web: {charm: ./web, num_units: 100000}}\n")
+	u.types("deploy", file)
+	u.asked("Status")
+	u.sees(1, "", "ERROR cannot deploy bundle: application \"web\": cannot add 100000 units at once: the most is 100\n"+
+		"To add more with one command: --force\nNothing has been changed\n")
+	write(t, file, "applications: {web: {charm: ./web, num_units: 101}}\n")
+	u.types("deploy", file, "--force", "--dry-run", "-q")
+	if n := strings.Count(u.out.String(), "add unit web/"); u.code != 0 || n != 101 {
+		t.Errorf("by force: exit code %d, %d units", u.code, n)
+	}
+	write(t, file, "applications: {web: {charm: ./web, num_units: 0}}\n")
+	u.types("deploy", file, "-q")
+	service := entity.ServiceStatus{Name: "web", CharmURL: "local:jammy/web-0", Series: "jammy"}
+	service.Units = []entity.UnitStatus{{Name: "web/0", Machine: "0"}}
+	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{service}}}
+	write(t, file, "applications: {web: {charm: \"local:jammy/web-0\", num_units: 101}}\n")
+	u.types("deploy", file, "--dry-run", "-q")
+	if u.code != 0 {
+		t.Errorf("100 more: exit code %d, %s", u.code, &u.err)
 	}
 }
 

@@ -93,7 +93,7 @@ B, and "existing" that machines with the same number are the same.`,
 	f.StringVar(&d.series, "series", "", "the series of new machines")
 	f.BoolVar(&d.force, "force", false,
 		"with --series or a bundle: deploy to a series that the charm does not name, or the cloud does not have; "+
-			fmt.Sprintf("with -n: deploy more than %d units", entity.MaxAtOnce))
+			fmt.Sprintf("with -n or a bundle: deploy more than %d units of a service", entity.MaxAtOnce))
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.StringArrayVar(&d.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	f.StringArrayVar(&d.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")

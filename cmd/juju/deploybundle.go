@@ -102,6 +102,15 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
+		have := 0
+		if s := p.model.Services[name]; s != nil {
+			have = len(s.Units)
+		}
+		if err := checkMany("units", b.Services[name].Units-have, d.force); err != nil {
+			return nil, alsoHint(fmt.Errorf("cannot deploy bundle: application %q: %w", name, err), nothingChanged)
+		}
+	}
 	if p.wanted, err = b.wanted(ctx, api, p.model); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 )
 
 func setMinUnitsCommand(s *session) *cobra.Command {
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "set-min-units SERVICE N",
 		Short: "Set the minimum number of units of a service",
@@ -37,9 +38,13 @@ keeps a minimum; its units stay.`,
 			case n < 0:
 				return usagef("cannot set a negative minimum number of units")
 			}
+			if err := checkMany("units", n, force); err != nil {
+				return err
+			}
 			return s.withModel(cmd.Context(), func(api modelAPI) error { return api.SetMinUnits(cmd.Context(), args[0], n) })
 		},
 	}
+	manyFlag(cmd, &force, "units")
 	s.modelFlag(cmd)
 	return cmd
 }
