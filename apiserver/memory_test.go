@@ -118,7 +118,7 @@ func TestBudget(t *testing.T) {
 func TestUnfinishedFrames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) {
-		l.Memory, l.MemoryShare, l.MemoryGrace = 16<<20, 2<<20, 100*time.Millisecond
+		l.Memory, l.MemoryShare, l.MemoryGrace = 16<<20, 2<<20, time.Second
 	})).populate()
 	inside := w.dial(w.adminInfo(w.st.UUID()))
 	u0, u1 := entity.UnitTag("mysql/0"), entity.UnitTag("mysql/1")
@@ -223,5 +223,41 @@ func TestAnswersThatNoOneReads(t *testing.T) {
 	// An answer is counted before it is known how large it is, or by the answer before it.
 	if most := w.server.budget.most(); most > 8<<20 {
 		t.Errorf("requests took %d bytes", most)
+	}
+}
+
+// What an answer takes that its client does not read is given to another who needs it, and the client's
+// connection ends.
+func TestAnUnreadAnswerIsReclaimed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) {
+		l.Memory, l.MemoryShare, l.MemoryGrace, l.MemoryWait = 1<<20, 1<<20, 10*time.Millisecond, 10*time.Second
+	})).populate()
+	for i := range 20 {
+		w.ok(w.st.Annotations().Set(t.Context(), entity.UnitTag("mysql/0"), map[string]string{fmt.Sprint("k", i): strings.Repeat("x", 3000)}))
+	}
+	w.addUser("eve")
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "eve", "read", ""))
+	honest := w.dial(w.adminInfo(w.st.UUID()))
+	c := w.rawMemory(w.modelPath()).login(entity.UserTag("eve"), w.info(entity.UserTag("eve")).Password, "") // it has no buffer
+	c.send("Annotations", 2, "Get", "", map[string]any{"entities": []map[string]string{{"tag": "unit-mysql-0"}}})
+	b := w.server.budget
+	used := func() int64 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.used
+	}
+	eventually(t, "the answer takes no memory", func() bool { return used() > 2*20*3000 }) // what was read, and the frame
+	// Others work on all that is left.
+	for range 2 {
+		h := b.open(member{"", entity.UserTag("bob")}, func(err error) { t.Errorf("bob: %v", err) })
+		defer h.close()
+		w.ok(h.grow(t.Context(), min(h.left(), b.total-used())))
+	}
+	if _, err := honest.Status(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := c.ws.ReadMessage(); err == nil {
+		t.Error("the connection goes on")
 	}
 }
