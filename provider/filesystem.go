@@ -7,7 +7,8 @@ import (
 )
 
 // Filesystems are the storage of one model on one cloud. Each method can be repeated after an
-// interruption, and its error gives only the reason, as those of Environ do.
+// interruption, and its error gives only the reason, as those of Environ do. They are safe for concurrent
+// use: about different filesystems, also on one instance.
 type Filesystems interface {
 	// CreateFilesystem makes an empty filesystem for a storage instance, with at least the size
 	// that is asked for. Repeated, it returns the one that exists, with its data.

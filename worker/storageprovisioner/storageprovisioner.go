@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/juju/loggo"
@@ -57,76 +58,180 @@ func New(config Config) worker.Func {
 	config.MaxRetry = cmp.Or(config.MaxRetry, 30*time.Minute)
 	config.Bound = cmp.Or(config.Bound, 5*time.Minute)
 	return func(ctx context.Context) error {
-		p := &provisioner{Config: config, failed: map[string]failure{}}
-		return worker.NotifyAgain(ctx, p.API.WatchStorage, func(ctx context.Context) (time.Duration, error) {
-			err := p.pass(ctx)
-			return p.pause(), err
-		})
+		ctx, cancel := context.WithCancel(ctx)
+		p := &provisioner{Config: config, done: make(chan *step, parallel), busy: map[string]*step{}}
+		defer func() {
+			cancel()
+			for range p.busy {
+				<-p.done
+			}
+		}()
+		return p.loop(ctx)
 	}
 }
 
-// A provisioner's passes own its fields.
+// parallel is how many steps are taken at once.
+const parallel = 16
+
+// A provisioner's loop owns its fields. Steps are taken in goroutines, so that one that the cloud is
+// slow at holds up no other: one at a time for each storage, and for each instance of the cloud. So
+// storage in other storage is attached and detached in the order that the records ask for, which see a
+// step only at its end; and all that an instance has to do takes one of the turns.
 type provisioner struct {
 	Config
-	failed map[string]failure // by storage
+	done    chan *step
+	busy    map[string]*step   // by storage
+	failed  map[string]failure // by storage
+	waiting map[string]int     // by storage: the pass since which it waits for its turn
+	passes  int
 }
 
-// A failure is why an instance must wait.
+// A step is what is done next about storage.
+type step struct {
+	work     entity.StorageWork
+	instance string // that it changes; "" for none
+	do       func(context.Context, entity.StorageWork) error
+	pause    time.Duration // until it is taken again, if it fails
+	failed   bool
+	err      error // of the controller
+}
+
+// A failure is why storage must wait.
 type failure struct {
 	pause time.Duration
 	next  time.Time
 	work  entity.StorageWork // what failed; other work does not wait
 }
 
-// pause returns how long it is until the first of the failures may be tried again, 0 if there is
-// none.
-func (p *provisioner) pause() (first time.Duration) {
-	for _, f := range p.failed {
-		if left := max(time.Until(f.next), 1); first == 0 || left < first {
-			first = left
-		}
-	}
-	return first
-}
-
-// pass does what there is to do now. It fails only if the controller does.
-func (p *provisioner) pass(ctx context.Context) error {
-	work, err := p.API.StorageWork(ctx)
+func (p *provisioner) loop(ctx context.Context) error {
+	events, err := p.API.WatchStorage(ctx)
 	if err != nil {
 		return err
 	}
-	before := p.failed
-	p.failed = map[string]failure{}
-	for _, w := range work {
-		was := before[w.ID]
-		switch {
-		case !reflect.DeepEqual(was.work, w):
-			was = failure{}
-		case time.Until(was.next) > 0:
-			p.failed[w.ID] = was
-			continue
-		}
-		err := p.do(ctx, w)
-		if ctx.Err() != nil {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
 			return context.Cause(ctx)
-		}
-		var cloud *cloudError
-		switch {
-		case errors.As(err, &cloud):
-			f := failure{pause: min(max(2*was.pause, p.Retry), p.MaxRetry), work: w}
-			f.next = time.Now().Add(f.pause)
-			p.failed[w.ID] = f
-			logger.Errorf("storage %s: %v; again in %v", w.ID, err, f.pause)
-			status := entity.Status{Status: entity.StatusError, Message: err.Error()}
-			if hint := entity.Hint(err); hint != "" {
-				status.Data = map[string]any{"hint": hint}
+		case _, ok := <-events:
+			if !ok {
+				return worker.Ended(ctx)
 			}
-			if err := p.API.SetStorageStatus(ctx, entity.StorageTag(w.ID), status); err != nil && !isGone(err) {
+		case s := <-p.done:
+			if err := p.ended(s); err != nil {
 				return err
 			}
-		case err != nil && !isGone(err):
+		case <-again:
+		}
+		for len(p.done) > 0 { // one pass follows all that have ended
+			if err := p.ended(<-p.done); err != nil {
+				return err
+			}
+		}
+		pause, err := p.pass(ctx)
+		if err != nil {
 			return err
 		}
+		again = nil
+		if pause > 0 {
+			again = time.After(pause)
+		}
+	}
+}
+
+// ended notes that a step is over. It fails only if the controller does.
+func (p *provisioner) ended(s *step) error {
+	delete(p.busy, s.work.ID)
+	delete(p.failed, s.work.ID)
+	if s.failed {
+		p.failed[s.work.ID] = failure{s.pause, time.Now().Add(s.pause), s.work}
+	}
+	return s.err
+}
+
+// pass begins what there is to do now, first what has waited longest. It returns how long it is until
+// the first of the failures may be tried again, 0 if there is none. It fails only if the controller does.
+func (p *provisioner) pass(ctx context.Context) (again time.Duration, err error) {
+	work, err := p.API.StorageWork(ctx)
+	if err != nil {
+		return 0, err
+	}
+	failed, waiting := p.failed, p.waiting
+	p.failed, p.waiting = map[string]failure{}, map[string]int{}
+	p.passes++
+	var due []*step
+	for _, w := range work {
+		was := failed[w.ID]
+		if reflect.DeepEqual(was.work, w) {
+			p.failed[w.ID] = was
+		} else {
+			was = failure{}
+		}
+		s := p.next(w)
+		if s == nil || p.busy[w.ID] != nil {
+			continue
+		}
+		if left := time.Until(was.next); left > 0 {
+			if again == 0 || left < again {
+				again = left
+			}
+			continue
+		}
+		s.pause = min(max(2*was.pause, p.Retry), p.MaxRetry)
+		p.waiting[w.ID] = cmp.Or(waiting[w.ID], p.passes)
+		due = append(due, s)
+	}
+	slices.SortStableFunc(due, func(a, b *step) int { return p.waiting[a.work.ID] - p.waiting[b.work.ID] })
+	for _, s := range due {
+		if len(p.busy) == parallel {
+			break
+		}
+		if s.instance == "" || !p.isBusy(s.instance) {
+			delete(p.waiting, s.work.ID)
+			p.busy[s.work.ID] = s
+			go func() {
+				s.err = p.take(ctx, s)
+				p.done <- s
+			}()
+		}
+	}
+	return again, nil
+}
+
+// isBusy reports whether a step changes an instance of the cloud.
+func (p *provisioner) isBusy(instance string) bool {
+	for _, s := range p.busy {
+		if s.instance == instance {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes a step. If the cloud fails, that is the storage's status. It returns an error only if the
+// controller fails.
+func (p *provisioner) take(ctx context.Context, s *step) error {
+	err := s.do(ctx, s.work)
+	s.failed = err != nil
+	var cloud *cloudError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &cloud):
+	case isGone(err):
+		return nil
+	default:
+		return err
+	}
+	logger.Errorf("storage %s: %v; again in %v", s.work.ID, err, s.pause)
+	status := entity.Status{Status: entity.StatusError, Message: err.Error()}
+	if hint := entity.Hint(err); hint != "" {
+		status.Data = map[string]any{"hint": hint}
+	}
+	if err := p.API.SetStorageStatus(ctx, entity.StorageTag(s.work.ID), status); !isGone(err) {
+		return err
 	}
 	return nil
 }
@@ -152,40 +257,36 @@ func isGone(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.NotAlive) || errors.Is(err, entity.InUse)
 }
 
-// do takes an instance one step on; the next one follows the event of its record.
-func (p *provisioner) do(ctx context.Context, w entity.StorageWork) error {
+// next returns the next step on an instance. It is nil if an event must come first.
+func (p *provisioner) next(w entity.StorageWork) *step {
+	s := &step{work: w}
 	switch a := w.Attachment; {
 	case a != nil && a.After != "" && w.Filesystem != "":
-		return nil // an event follows when the other is there, or gone
+		return nil // until the other is there, or gone
 	case a != nil && a.Life == entity.Dead:
-		return p.detach(ctx, w)
+		s.do, s.instance = p.detach, a.Instance
 	case w.Life == entity.Dying:
-		return p.API.EnsureStorageDead(ctx, entity.StorageTag(w.ID))
-	case w.Life == entity.Dead:
-		if err := p.end(ctx, w); err != nil {
-			return err
+		s.do = func(ctx context.Context, w entity.StorageWork) error {
+			return p.API.EnsureStorageDead(ctx, entity.StorageTag(w.ID))
 		}
-		return p.API.RemoveStorage(ctx, entity.StorageTag(w.ID))
-	case w.Life == entity.Gone:
-		if err := p.end(ctx, w); err != nil {
-			return err
-		}
-		return p.API.DropFilesystem(ctx, w.Filesystem)
+	case w.Life != entity.Alive:
+		s.do = p.end
+	case w.Filesystem == "" && !w.OnMachine:
+		s.do = p.create
+	case a == nil || a.Instance == "":
+		return nil // until there is one
 	case w.Filesystem == "":
-		return p.create(ctx, w)
-	case a != nil && a.Instance != "":
-		return p.attach(ctx, w)
+		s.do, s.instance = p.create, a.Instance
+	default:
+		s.do, s.instance = p.attach, a.Instance
 	}
-	return nil
+	return s
 }
 
 // create makes the filesystem of an instance.
 func (p *provisioner) create(ctx context.Context, w entity.StorageWork) error {
 	params := provider.FilesystemParams{Storage: w.ID, Pool: w.Pool, Size: w.Size}
 	if w.OnMachine {
-		if w.Attachment == nil || w.Attachment.Instance == "" {
-			return nil // an event follows when there is one
-		}
 		params.Instance = w.Attachment.Instance
 		if entity.IsManualInstance(params.Instance) {
 			return noStorage(w)
@@ -263,15 +364,22 @@ func (p *provisioner) detach(ctx context.Context, w entity.StorageWork) error {
 	return p.API.RemoveAttachment(ctx, entity.StorageTag(w.ID), w.Attachment.Unit)
 }
 
-// end destroys or releases the filesystem of an instance that is Dead or Gone.
-func (p *provisioner) end(ctx context.Context, w entity.StorageWork) error {
+// end destroys or releases the filesystem of an instance that is Dead or Gone, and removes its record.
+func (p *provisioner) end(ctx context.Context, w entity.StorageWork) (err error) {
 	switch {
 	case w.Filesystem == "":
-		return nil
 	case w.Release:
-		return p.cloud(ctx, "release filesystem", func(ctx context.Context) error {
+		err = p.cloud(ctx, "release filesystem", func(ctx context.Context) error {
 			return p.Cloud.ReleaseFilesystem(ctx, w.Filesystem)
 		})
+	default:
+		err = p.destroy(ctx, w.Filesystem)
 	}
-	return p.destroy(ctx, w.Filesystem)
+	switch {
+	case err != nil:
+		return err
+	case w.Life == entity.Gone:
+		return p.API.DropFilesystem(ctx, w.Filesystem)
+	}
+	return p.API.RemoveStorage(ctx, entity.StorageTag(w.ID))
 }

@@ -1,6 +1,7 @@
 package storageprovisioner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type model struct {
 	events chan struct{}
 	errs   map[string]error // by storage: what SetFilesystem and SetAttached answer
 	status map[string]entity.Status
+	inUse  int   // how often EnsureStorageDead answers that the storage is in use
 	fault  error // of StorageWork
 }
 
@@ -36,6 +38,7 @@ func (m *model) StorageWork(context.Context) (all []entity.StorageWork, err erro
 		if w.Attachment != nil {
 			a := *w.Attachment
 			w.Attachment = &a
+			a.After = cmp.Or(a.After, m.after(w))
 		}
 		a := w.Attachment
 		due := a != nil && (a.Life == entity.Dead || a.Life == entity.Alive && a.Location == "")
@@ -46,6 +49,24 @@ func (m *model) StorageWork(context.Context) (all []entity.StorageWork, err erro
 	}
 	slices.SortFunc(all, func(a, b entity.StorageWork) int { return strings.Compare(a.ID, b.ID) })
 	return all, m.fault
+}
+
+// after returns the storage that must be attached or detached before this, because one lies in the other,
+// as state does.
+func (m *model) after(w entity.StorageWork) string {
+	a := w.Attachment
+	for _, other := range m.work {
+		o := other.Attachment
+		if o == nil || o.Instance != a.Instance {
+			continue
+		}
+		there, dead := o.Location != "", a.Life == entity.Dead
+		if dead && there && strings.HasPrefix(o.Mount, a.Mount+"/") ||
+			!dead && there != (o.Life == entity.Alive) && strings.HasPrefix(a.Mount, o.Mount+"/") {
+			return other.ID
+		}
+	}
+	return ""
 }
 
 // change changes one instance, and wakes the worker's watch as the controller's would.
@@ -92,7 +113,17 @@ func (m *model) SetAttached(_ context.Context, tag entity.Tag, unit, instance, l
 	if err := m.refused(tag); err != nil {
 		return err
 	}
+	if w, _ := m.get(tag.ID); w.Attachment.Life != entity.Alive {
+		return entity.Errorf(entity.NotAlive, "storage %q is being detached", tag.ID)
+	}
 	return m.change(tag, func(w *entity.StorageWork) { w.Attachment.Location = location; delete(m.status, w.ID) })
+}
+
+// get returns an instance, and its status.
+func (m *model) get(id string) (entity.StorageWork, entity.Status) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.work[id], m.status[id]
 }
 
 func (m *model) RemoveAttachment(_ context.Context, tag entity.Tag, unit string) error {
@@ -107,6 +138,13 @@ func (m *model) SetStorageStatus(_ context.Context, tag entity.Tag, status entit
 }
 
 func (m *model) EnsureStorageDead(_ context.Context, tag entity.Tag) error {
+	m.mu.Lock()
+	m.inUse--
+	inUse := m.inUse >= 0
+	m.mu.Unlock()
+	if inUse {
+		return entity.Errorf(entity.InUse, "storage %q is in use", tag.ID)
+	}
 	return m.change(tag, func(w *entity.StorageWork) { w.Life = entity.Dead })
 }
 
@@ -145,11 +183,100 @@ func (m *model) String() string {
 	return strings.Join(lines, "\n")
 }
 
+// A slowCloud does not answer about filesystems that are held.
+type slowCloud struct {
+	provider.Filesystems
+	mu      sync.Mutex
+	held    map[string]chan struct{} // by step, "attach fs-data-0"
+	asked   []string                 // steps
+	waiting int
+}
+
+// hold keeps a step from its end until release is called or its context is done.
+func (c *slowCloud) hold(step string) (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := make(chan struct{})
+	c.held[step] = held
+	return func() { close(held) }
+}
+
+// wait returns when a step is not held, or its context is done.
+func (c *slowCloud) wait(ctx context.Context, step string) error {
+	c.mu.Lock()
+	held := c.held[step]
+	c.asked = append(c.asked, step)
+	c.waiting++
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.waiting--
+	}()
+	if held == nil {
+		return nil
+	}
+	select {
+	case <-held:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *slowCloud) CreateFilesystem(ctx context.Context, p provider.FilesystemParams) (f entity.Filesystem, err error) {
+	if err := c.wait(ctx, "create "+p.Storage); err != nil {
+		return f, err
+	}
+	return c.Filesystems.CreateFilesystem(ctx, p)
+}
+
+func (c *slowCloud) AttachFilesystem(ctx context.Context, p provider.AttachmentParams) (string, error) {
+	if err := c.wait(ctx, "attach "+p.Filesystem); err != nil {
+		return "", err
+	}
+	return c.Filesystems.AttachFilesystem(ctx, p)
+}
+
+func (c *slowCloud) DetachFilesystem(ctx context.Context, p provider.AttachmentParams) error {
+	if err := c.wait(ctx, "detach "+p.Filesystem); err != nil {
+		return err
+	}
+	return c.Filesystems.DetachFilesystem(ctx, p)
+}
+
+func (c *slowCloud) DestroyFilesystem(ctx context.Context, id string) error {
+	if err := c.wait(ctx, "destroy "+id); err != nil {
+		return err
+	}
+	return c.Filesystems.DestroyFilesystem(ctx, id)
+}
+
+// slowSteps returns how many steps the cloud has not answered.
+func (c *slowCloud) slowSteps() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting
+}
+
+// steps checks which steps the cloud was asked for since the last time.
+func (r *rig) steps(want ...string) {
+	r.Helper()
+	synctest.Wait()
+	r.slow.mu.Lock()
+	defer r.slow.mu.Unlock()
+	if !slices.Equal(r.slow.asked, want) {
+		r.Errorf("the cloud was asked for %q, want %q", r.slow.asked, want)
+	}
+	r.slow.asked = nil
+}
+
 // A rig runs the worker for a model on a dummy cloud, in a bubble of synctest.
 type rig struct {
 	*testing.T
 	*model
 	cloud *dummytest.Cloud
+	slow  *slowCloud
 }
 
 // story runs the worker while tell runs, and fails the test unless it ends with its context.
@@ -161,13 +288,17 @@ func story(t *testing.T, tell func(*rig)) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.slow = &slowCloud{Filesystems: environ, held: map[string]chan struct{}{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- New(Config{API: r.model, Cloud: environ})(ctx) }()
+		go func() { done <- New(Config{API: r.model, Cloud: r.slow})(ctx) }()
 		tell(r)
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("the worker ended with %v", err)
+		}
+		if n := r.slow.slowSteps(); n > 0 {
+			t.Errorf("the worker has ended before %d of its steps", n)
 		}
 	})
 }
@@ -178,13 +309,6 @@ func (r *rig) set(w entity.StorageWork) {
 	defer r.mu.Unlock()
 	r.work[w.ID] = w
 	r.wake()
-}
-
-// get returns an instance, and its status.
-func (r *rig) get(id string) (entity.StorageWork, entity.Status) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.work[id], r.status[id]
 }
 
 func (r *rig) is(want ...string) {
@@ -445,5 +569,191 @@ func TestManualMachinesHaveNoStorage(t *testing.T) {
 		time.Sleep(time.Hour) // until it is tried again
 		r.is()
 		r.called("CreateFilesystem", "DestroyFilesystem")
+	})
+}
+
+// at returns storage of a unit whose machine has an instance.
+func at(id, instance, mount string) entity.StorageWork {
+	w := wanted(id, instance)
+	w.Attachment.Mount = mount
+	return w
+}
+
+// dies makes the attachment of an instance Dead.
+func (r *rig) dies(id string) {
+	r.change(entity.StorageTag(id), func(w *entity.StorageWork) { w.Attachment.Life = entity.Dead })
+}
+
+// Whatever the cloud does not answer, the storage of other machines goes on.
+func TestOtherStorageDoesNotWaitForASlowStep(t *testing.T) {
+	made := at("data/0", "i-1", "/srv")
+	made.Filesystem = "fs-data-0"
+	unwanted := made
+	unwanted.Attachment = &entity.AttachmentWork{Unit: "a/0", Instance: "i-1", Life: entity.Dead, Mount: "/srv",
+		Location: "/srv"}
+	for step, w := range map[string]entity.StorageWork{
+		"create data/0":     at("data/0", "i-1", "/srv"),
+		"attach fs-data-0":  made,
+		"detach fs-data-0":  unwanted,
+		"destroy fs-data-0": {ID: "data/0", Life: entity.Dead, Filesystem: "fs-data-0"},
+	} {
+		t.Run(step, func(t *testing.T) {
+			story(t, func(r *rig) {
+				release := r.slow.hold(step)
+				r.set(w)
+				r.steps(step)
+				before := strings.TrimSpace(r.model.String())
+				r.set(at("data/1", "i-2", "/srv"))
+				r.set(at("data/2", "", "/srv"))
+				r.is(before, "data/1 alive fs-data-1 a/0 at /i-2/srv", "data/2 alive fs-data-2 a/0 at")
+				r.dies("data/1")
+				r.change(entity.StorageTag("data/1"), func(w *entity.StorageWork) { w.Life = entity.Dying })
+				r.is(before, "data/2 alive fs-data-2 a/0 at")
+				release()
+				synctest.Wait()
+				if now := r.model.String(); strings.HasPrefix(now, before+"\n") {
+					r.Errorf("at the end of the step the storage is\n%s", now)
+				}
+			})
+		})
+	}
+}
+
+// What changes during a step is done after it, also if the step fails.
+func TestAStepAtATimeOnOneStorage(t *testing.T) {
+	story(t, func(r *rig) {
+		release := r.slow.hold("attach fs-data-0")
+		r.set(wanted("data/0", "i-1"))
+		r.steps("create data/0", "attach fs-data-0")
+		r.dies("data/0")
+		r.steps()
+		release()
+		r.is("data/0 alive fs-data-0")
+		r.steps("detach fs-data-0", "detach fs-data-0") // by the attaching that has come too late, too
+
+		r.slow.hold("attach fs-data-1")
+		r.set(wanted("data/1", "i-1"))
+		r.steps("create data/1", "attach fs-data-1")
+		r.dies("data/1")
+		r.steps()
+		time.Sleep(5 * time.Minute)
+		r.steps("detach fs-data-1")
+		r.is("data/0 alive fs-data-0", "data/1 alive fs-data-1: cannot attach it to unit a/0: context deadline exceeded")
+
+		release = r.slow.hold("create data/2")
+		r.set(wanted("data/2", ""))
+		r.steps("create data/2")
+		r.change(entity.StorageTag("data/2"), func(w *entity.StorageWork) { w.Attachment.Instance = "i-2" })
+		r.steps()
+		release()
+		r.steps("attach fs-data-2")
+	})
+}
+
+// A step for which the records are not ready is not taken again and again: they change, or it waits.
+func TestWhatTheControllerRefusesWaits(t *testing.T) {
+	story(t, func(r *rig) {
+		r.inUse = 2
+		r.set(entity.StorageWork{ID: "data/0", Life: entity.Dying, Filesystem: "fs-data-0"})
+		begin := time.Now()
+		for w, _ := r.get("data/0"); w.ID != ""; w, _ = r.get("data/0") {
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if took := time.Since(begin); took != (30+60)*time.Second {
+			r.Errorf("it was removed after %v", took)
+		}
+	})
+}
+
+// Also while what is done about the one is slow.
+func TestStorageInOtherStorageKeepsTheOrder(t *testing.T) {
+	story(t, func(r *rig) {
+		release := r.slow.hold("attach fs-data-1")
+		r.set(at("data/0", "i-1", "/srv/x/y"))
+		r.set(at("data/1", "i-1", "/srv"))
+		r.set(at("data/2", "i-2", "/srv/x"))
+		r.set(at("data/3", "i-1", "/srv/x"))
+		r.is("data/0 alive fs-data-0 a/0 at", "data/1 alive fs-data-1 a/0 at",
+			"data/2 alive fs-data-2 a/0 at /i-2/srv/x", "data/3 alive fs-data-3 a/0 at")
+		r.slow.asked = nil
+		release()
+		r.steps("attach fs-data-3", "attach fs-data-0")
+		release = r.slow.hold("detach fs-data-0")
+		for _, id := range []string{"data/0", "data/1", "data/2", "data/3"} {
+			r.dies(id)
+		}
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv/x/y", "data/1 alive fs-data-1 a/0 at /i-1/srv",
+			"data/2 alive fs-data-2", "data/3 alive fs-data-3 a/0 at /i-1/srv/x")
+		r.slow.asked = nil
+		release()
+		r.steps("detach fs-data-3", "detach fs-data-1")
+	})
+}
+
+// The records do not yet have the inner one, while the cloud attaches it.
+func TestTheOuterStorageWaitsForTheInner(t *testing.T) {
+	story(t, func(r *rig) {
+		r.set(at("data/0", "i-1", "/srv"))
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv")
+		release := r.slow.hold("attach fs-data-1")
+		r.set(at("data/1", "i-1", "/srv/x"))
+		r.steps("create data/0", "attach fs-data-0", "create data/1", "attach fs-data-1")
+		r.dies("data/0")
+		r.steps()
+		release()
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv", "data/1 alive fs-data-1 a/0 at /i-1/srv/x")
+		r.dies("data/1")
+		r.steps("detach fs-data-1", "detach fs-data-0")
+	})
+}
+
+func TestTheWorkerEndsDuringAStep(t *testing.T) {
+	story(t, func(r *rig) {
+		r.slow.hold("create data/0")
+		r.slow.hold("create data/1")
+		r.set(wanted("data/0", ""))
+		r.set(wanted("data/1", ""))
+		synctest.Wait()
+		if n := r.slow.slowSteps(); n != 2 {
+			r.Errorf("%d steps are taken, want 2", n)
+		}
+	})
+}
+
+// However many hang: each has its turn before another has a second one.
+func TestStepsWaitTheirTurn(t *testing.T) {
+	story(t, func(r *rig) {
+		for n := range 40 {
+			id := fmt.Sprintf("data/%02d", n)
+			r.slow.hold("create " + id)
+			r.set(wanted(id, ""))
+		}
+		synctest.Wait()
+		if n := r.slow.slowSteps(); n != parallel {
+			r.Errorf("%d steps are taken at once", n)
+		}
+		r.set(wanted("data/40", "i-1"))
+		time.Sleep(3 * 5 * time.Minute)
+		synctest.Wait()
+		if w, _ := r.get("data/40"); w.Filesystem == "" {
+			r.Error("the last has not had its turn")
+		}
+	})
+}
+
+// An instance on which nothing can be attached leaves the others their turns.
+func TestASlowInstanceHasOneTurn(t *testing.T) {
+	story(t, func(r *rig) {
+		for n := range 2 * parallel {
+			id := fmt.Sprintf("data/%02d", n)
+			r.slow.hold("attach fs-" + strings.ReplaceAll(id, "/", "-"))
+			r.set(at(id, "i-1", "/srv/"+id))
+		}
+		r.set(at("other/0", "i-2", "/srv"))
+		synctest.Wait()
+		if w, _ := r.get("other/0"); w.Attachment.Location == "" {
+			r.Error("another instance has to wait")
+		}
 	})
 }
