@@ -3,7 +3,6 @@ package apiserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -55,27 +54,48 @@ func wrong() error {
 
 func denied() error { return entity.Errorf(entity.Unauthorized, "permission denied") }
 
-// lacks adds to the error of a user who may not use a route what access that takes, and who can
-// grant it. A user without any learns nothing.
-func (c *caller) lacks(r *route, err error) error {
-	levels, has, on, grant := controllerLevels, c.controllerAccess, "the controller", "A superuser"
-	if c.model != nil {
-		levels, has, on, grant = modelLevels, c.modelAccess, fmt.Sprintf("model %q", c.model.Name()), "An administrator of the model"
-	}
-	if r == nil || c.roles == 0 {
-		return err
+// lacks denies what is for others. It tells a user what access that takes, and who can grant it; one without any learns
+// nothing. model is nil at the controller.
+func lacks(id identity, model *state.State, who roles) error {
+	if id.tag.Kind != entity.KindUser || id.roles == 0 {
+		return denied()
 	}
 	for i, role := range []roles{reader, writer, admin} {
-		if r.who&role == 0 {
-			continue
+		switch {
+		case who&role == 0:
+		case model == nil:
+			return lacksController(id, controllerLevels[i])
+		default:
+			return lacksModel(id.tag, model.Name(), id.modelAccess, modelLevels[i])
 		}
-		line := fmt.Sprintf("juju grant %s %s", c.tag.ID, levels[i])
-		if c.model != nil {
-			line += " " + c.model.Name()
-		}
-		return entity.WithHint(err, "This needs %q access to %s; %s has %q. %s can grant it: %s", levels[i], on, c.tag.ID, has, grant, line)
 	}
-	return err
+	return denied()
+}
+
+func lacksController(id identity, level string) error {
+	return entity.WithHint(denied(),
+		"This needs %q access to the controller; %s has %q. A superuser can grant it: juju grant %[2]s %[1]s", level, id.tag.ID, id.controllerAccess)
+}
+
+// lacksModel is lacks for a model that a user names. One without any access to it does not learn whether it exists.
+func lacksModel(user entity.Tag, model, has, level string) error {
+	if has == "" {
+		return entity.WithHint(denied(), "This needs %q access to model %q, if there is one; %s has none", level, model, user.ID)
+	}
+	return entity.WithHint(denied(), "This needs %q access to model %q; %s has %q. An administrator of the model can grant it: "+
+		"juju grant %[3]s %[1]s %[2]s",
+		level, model, user.ID, has)
+}
+
+// lacksModelAdmin denies a user what only the admins of a model may do.
+func (c *caller) lacksModelAdmin(ctx context.Context, uuid, has string) error {
+	name := uuid
+	if has != "" {
+		if st, err := c.server.controller.Model(ctx, uuid); err == nil {
+			name = st.Name()
+		}
+	}
+	return lacksModel(c.tag, name, has, controller.AccessAdmin)
 }
 
 // The levels of access that give the roles reader, writer and admin.

@@ -224,7 +224,7 @@ func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h 
 	}
 	r, err := c.server.table.find(req, at, who.roles)
 	if errors.Is(err, entity.Unauthorized) && who.tag.Kind == entity.KindUser {
-		err = who.lacks(c.server.table.byKey[routeKey{req.Type, req.Version, req.Request}], err)
+		err = lacks(who.identity, who.model, r.who)
 	}
 	return who, r, err
 }

@@ -42,12 +42,16 @@ func modelOfAdmin(ctx context.Context, c *caller, uuid string) (controller.Model
 	if err != nil {
 		return controller.ModelRow{}, err
 	}
+	has := ""
 	for i, row := range rows {
-		if row.UUID == uuid && access[i] == controller.AccessAdmin {
+		if row.UUID != uuid {
+			continue
+		}
+		if has = access[i]; has == controller.AccessAdmin {
 			return row, nil
 		}
 	}
-	return controller.ModelRow{}, denied()
+	return controller.ModelRow{}, c.lacksModelAdmin(ctx, uuid, has)
 }
 
 // mayDestroy returns OperationBlocked if a block of the model refuses its destruction.

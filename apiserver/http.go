@@ -84,7 +84,7 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		}
 		defer func() { v.leave() }()
 		if v.roles&e.who == 0 {
-			return denied()
+			return lacks(v.identity, v.model, e.who)
 		}
 		if err := e.effect.allowedAt(r.Context(), v.model); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (s *Server) still(r *http.Request, v *visitor, who roles) error {
 	}
 	now, err := s.identifyBy(r.Context(), v.identity, r.PathValue("uuid"))
 	if err == nil && now.roles&who == 0 {
-		err = denied()
+		err = lacks(now, v.model, who)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func checkModel(ctx context.Context, c *caller, p params.Entity, repair bool) (p
 		return params.Findings{}, err
 	}
 	if id.roles&admin == 0 {
-		return params.Findings{}, denied()
+		return params.Findings{}, c.lacksModelAdmin(ctx, p.Tag.ID, id.modelAccess)
 	}
 	st, err := c.server.controller.Model(ctx, p.Tag.ID)
 	if err != nil {

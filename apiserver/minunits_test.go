@@ -36,8 +36,9 @@ func TestMinUnitsOverTheWire(t *testing.T) {
 	if err != nil || len(status.Services) != 1 || len(status.Services[0].Units) != 3 || status.Services[0].MinUnits != 3 {
 		t.Errorf("status shows %+v (%v)", status, err)
 	}
-	if err := manager.EnsureMinUnits(ctx, entity.UnitTag("mysql/0")); entity.KindOf(err) != entity.Unauthorized {
-		t.Errorf("about a unit: %v", err)
+	if err := manager.EnsureMinUnits(ctx, entity.UnitTag("mysql/0")); entity.KindOf(err) != entity.Unauthorized ||
+		entity.Hint(err) != `The agent of machine-0 can ask this about services only, not about "unit-mysql-0"` {
+		t.Errorf("about a unit: %v (%s)", err, entity.Hint(err))
 	}
 	if err := admin.SetMinUnits(ctx, "nosuch", 3); entity.KindOf(err) != entity.NotFound {
 		t.Errorf("a service that does not exist: %v", err)

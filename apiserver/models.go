@@ -141,7 +141,8 @@ func modelManagerModelInfo(ctx context.Context, c *caller, p params.Entities) (p
 	}
 	results := make([]params.ModelInfoResult, 0, len(p.Entities))
 	for _, e := range p.Entities {
-		result := params.ModelInfoResult{Error: params.ToError(denied())} // the same if there is no such model
+		// The same if there is no such model.
+		result := params.ModelInfoResult{Error: params.ToError(lacksModel(c.tag, e.Tag.ID, "", controller.AccessRead))}
 		for _, row := range rows {
 			if e.Tag.Tag != entity.ModelTag(row.UUID) {
 				continue
@@ -173,7 +174,7 @@ func statusWatchModel(ctx context.Context, c *caller, p params.Entity) (stream, 
 	}
 	i := slices.IndexFunc(rows, func(row controller.ModelRow) bool { return p.Tag.Tag == entity.ModelTag(row.UUID) })
 	if i < 0 {
-		return stream{}, denied() // the same if there is no such model
+		return stream{}, lacksModel(c.tag, p.Tag.ID, "", controller.AccessRead) // the same if there is no such model
 	}
 	steps, err := c.server.controller.WatchUnfinishedModels(ctx)
 	if err != nil {

@@ -7,10 +7,15 @@ import (
 	"juju/state/entity"
 )
 
+// notAbout denies an agent what is not about its own; it may ask about what.
+func notAbout(agent entity.Tag, what string, subject entity.Tag) error {
+	return entity.WithHint(denied(), "The agent of %s can ask this about %s only, not about %q", agent, what, subject)
+}
+
 // self accepts an agent's requests about itself.
 func self(_ context.Context, c *caller, subject entity.Tag) error {
 	if subject.IsZero() || subject != c.tag {
-		return denied()
+		return notAbout(c.tag, "itself", subject)
 	}
 	return nil
 }
@@ -18,14 +23,14 @@ func self(_ context.Context, c *caller, subject entity.Tag) error {
 // deployed accepts requests about units that the agent deploys.
 func deployed(ctx context.Context, c *caller, subject entity.Tag) error {
 	if subject.Kind != entity.KindUnit {
-		return denied()
+		return notAbout(c.tag, "the units that it deploys", subject)
 	}
 	u, err := c.model.Unit(ctx, subject.ID)
 	if err != nil {
 		return err
 	}
 	if u.Deployer() != c.tag {
-		return denied()
+		return notAbout(c.tag, "the units that it deploys", subject)
 	}
 	return nil
 }
@@ -41,25 +46,25 @@ func deployedOrGone(ctx context.Context, c *caller, subject entity.Tag) error {
 }
 
 // machines accepts the controller's requests about any machine of the model.
-func machines(_ context.Context, _ *caller, subject entity.Tag) error {
+func machines(_ context.Context, c *caller, subject entity.Tag) error {
 	if subject.Kind != entity.KindMachine {
-		return denied()
+		return notAbout(c.tag, "machines", subject)
 	}
 	return nil
 }
 
 // services accepts the controller's requests about any service of the model.
-func services(_ context.Context, _ *caller, subject entity.Tag) error {
+func services(_ context.Context, c *caller, subject entity.Tag) error {
 	if subject.Kind != entity.KindService {
-		return denied()
+		return notAbout(c.tag, "services", subject)
 	}
 	return nil
 }
 
 // storages accepts the controller's requests about any storage of the model.
-func storages(_ context.Context, _ *caller, subject entity.Tag) error {
+func storages(_ context.Context, c *caller, subject entity.Tag) error {
 	if subject.Kind != entity.KindStorage {
-		return denied()
+		return notAbout(c.tag, "storage", subject)
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func serveUnitResource(s *Server, v *visitor, w http.ResponseWriter, r *http.Req
 		return err
 	}
 	if tag != v.tag {
-		return denied()
+		return notAbout(v.tag, "itself", tag)
 	}
 	ctx, name := r.Context(), r.PathValue("resource")
 	u, err := v.model.Unit(ctx, tag.ID)

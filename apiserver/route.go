@@ -133,7 +133,7 @@ func newTable(routes []route) *table {
 }
 
 // find returns the route that a request names, if it is at this place and a caller with these
-// roles may use it. Its errors tell a stranger nothing about what there is.
+// roles may use it; with the denial the route too. Its errors tell a stranger nothing about what there is.
 func (t *table) find(req *params.Request, at place, as roles) (*route, error) {
 	r := t.byKey[routeKey{req.Type, req.Version, req.Request}]
 	switch {
@@ -146,7 +146,7 @@ func (t *table) find(req *params.Request, at place, as roles) (*route, error) {
 	case r.at&at == 0:
 		return nil, entity.Errorf(entity.NotSupported, "facade %q not supported for controller API connection", req.Type)
 	case r.who&as == 0:
-		return nil, denied()
+		return r, denied()
 	}
 	return r, nil
 }

@@ -35,8 +35,11 @@ func (s *Server) upgrades() (Upgrades, error) {
 // serveProgramsUpload receives an archive of programs for the controller. It is found at the
 // controller's own model only.
 func serveProgramsUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
-	if v.controllerAccess != controller.AccessSuperuser || v.model.UUID() != s.controllerModel.UUID() {
-		return denied()
+	switch {
+	case v.controllerAccess != controller.AccessSuperuser:
+		return lacksController(v.identity, controller.AccessSuperuser)
+	case v.model.UUID() != s.controllerModel.UUID():
+		return entity.WithHint(denied(), "Programs are uploaded to the controller's own model")
 	}
 	upgrades, err := s.upgrades()
 	if err != nil {
@@ -95,7 +98,7 @@ func modelUpgraderUpgradeModel(
 	}
 	if p.ModelTag.ID == c.server.controllerModel.UUID() {
 		if c.controllerAccess != controller.AccessSuperuser {
-			return params.UpgradeModelResult{}, denied()
+			return params.UpgradeModelResult{}, lacksController(c.identity, controller.AccessSuperuser)
 		}
 		return upgradeController(ctx, c, upgrades, p)
 	}

@@ -67,19 +67,22 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "admin", ""))
 	w.ok(w.controller.GrantModel(ctx, own, "bob", "admin", ""))
 	newer := entity.Programs{Version: "1.3.0", SHA256: strings.Repeat("ab", 32)}
-	if err := w.userConn("bob", own).UploadPrograms(ctx, strings.NewReader("x"), newer); entity.KindOf(err) != entity.Unauthorized {
-		t.Errorf("bob uploads: %v", err)
+	const lacking = `This needs "superuser" access to the controller; bob has "login". A superuser can grant it: juju grant bob superuser`
+	if err := w.userConn("bob", own).UploadPrograms(ctx, strings.NewReader("x"), newer); entity.KindOf(err) != entity.Unauthorized ||
+		entity.Hint(err) != lacking {
+		t.Errorf("bob uploads: %v (%s)", err, entity.Hint(err))
 	}
 	bob := w.userConn("bob", "")
-	if _, err := bob.UpgradeModel(ctx, own, newer, false); entity.KindOf(err) != entity.Unauthorized {
-		t.Errorf("bob upgrades: %v", err)
+	if _, err := bob.UpgradeModel(ctx, own, newer, false); entity.KindOf(err) != entity.Unauthorized ||
+		entity.Hint(err) != lacking {
+		t.Errorf("bob upgrades: %v (%s)", err, entity.Hint(err))
 	}
 	if _, err := bob.ControllerPrograms(ctx); entity.KindOf(err) != entity.Unauthorized {
 		t.Errorf("bob asks: %v", err)
 	}
 	if err := w.dial(w.adminInfo(w.st.UUID())).UploadPrograms(ctx, strings.NewReader("x"), newer); entity.KindOf(err) !=
-		entity.Unauthorized {
-		t.Errorf("an upload at another model: %v", err)
+		entity.Unauthorized || entity.Hint(err) != "Programs are uploaded to the controller's own model" {
+		t.Errorf("an upload at another model: %v (%s)", err, entity.Hint(err))
 	}
 
 	at := w.dial(w.adminInfo(own))

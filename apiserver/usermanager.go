@@ -21,7 +21,7 @@ func aboutUser(c *caller, tag params.Tag) error {
 		return err
 	}
 	if !isSelf(c, tag) && c.roles&admin == 0 {
-		return denied()
+		return lacksController(c.identity, controller.AccessSuperuser)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func modelUsers(ctx context.Context, c *caller, model params.Tag) ([]entity.Mode
 		return nil, err
 	}
 	if isKind(model, entity.KindModel) != nil || id.roles&reader == 0 {
-		return nil, denied() // the same if there is no such model
+		return nil, lacksModel(c.tag, model.ID, "", controller.AccessRead) // the same if there is no such model
 	}
 	users, err := c.server.controller.ModelUsers(ctx, model.ID)
 	if err != nil {
@@ -211,7 +211,7 @@ func modelManagerModifyAccess(
 			return err
 		}
 		if id.roles&admin == 0 {
-			return denied()
+			return c.lacksModelAdmin(ctx, change.ModelTag.ID, id.modelAccess)
 		}
 		st, err := c.server.controller.Model(ctx, change.ModelTag.ID)
 		if err != nil {

@@ -123,6 +123,60 @@ func TestDeniedUsersAreToldWhatItTakes(t *testing.T) {
 	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" || entity.Hint(err) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, entity.Hint(err), want)
 	}
+
+	// What names a user or a model says so too. No one learns which models there are.
+	w.addUser("ann")
+	raw := w.user("bob", "/api")
+	there, other := params.TagOf(entity.ModelTag(w.st.UUID())), params.TagOf(entity.ModelTag(w.server.controllerModel.UUID()))
+	none := params.TagOf(entity.ModelTag("deadbeef-0000-4000-8000-00000000dead"))
+	ann := params.TagOf(entity.UserTag("ann"))
+	admin := fmt.Sprintf(`This needs "admin" access to model %q; bob has "read". An administrator of the model can grant it: `+
+		"juju grant bob admin %[1]s", w.st.Name())
+	root := `This needs "superuser" access to the controller; bob has "login". A superuser can grant it: juju grant bob superuser`
+	unseen := func(level string, model params.Tag) string {
+		return fmt.Sprintf("This needs %q access to model %q, if there is one; bob has none", level, model.ID)
+	}
+	one := func(tag params.Tag) params.Entities { return params.Entities{Entities: []params.Entity{{Tag: tag}}} }
+	grant := func(model params.Tag) error {
+		return within(raw.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
+			Changes: []params.ModifyModelAccess{{UserTag: ann, Action: "grant", Access: "read", ModelTag: model}}}))
+	}
+	destroy := func(model params.Tag) error {
+		return within(raw.call("ModelManager", 10, "DestroyModels",
+			params.DestroyModelsParams{Models: []params.DestroyModelParams{{ModelTag: model}}}))
+	}
+	check := func(model params.Tag) error {
+		return raw.call("Integrity", 1, "CheckModel", params.Entity{Tag: model}).Err()
+	}
+	charm := w.userConn("bob", w.st.UUID())
+	_, upload := charm.UploadCharm(t.Context(), strings.NewReader("x"), "")
+	for _, test := range []struct {
+		about string
+		err   error
+		want  string
+	}{
+		{"another's info", within(raw.call("UserManager", 3, "UserInfo", params.UserInfoRequest{Entities: one(ann).Entities})), root},
+		{"a grant", grant(there), admin},
+		{"a grant at another model", grant(other), unseen("admin", other)},
+		{"a grant at no model", grant(none), unseen("admin", none)},
+		{"destroying the model", destroy(there), admin},
+		{"destroying another", destroy(other), unseen("admin", other)},
+		{"destroying none", destroy(none), unseen("admin", none)},
+		{"checking the model", check(there), admin},
+		{"checking another", check(other), unseen("admin", other)},
+		{"checking none", check(none), unseen("admin", none)},
+		{"the users of another model", raw.call("UserManager", 3, "ModelUserInfo", one(other)).Err(), unseen("read", other)},
+		{"the users of no model", raw.call("UserManager", 3, "ModelUserInfo", one(none)).Err(), unseen("read", none)},
+		{"another model's info", within(raw.call("ModelManager", 10, "ModelInfo", one(other))), unseen("read", other)},
+		{"no model's info", within(raw.call("ModelManager", 10, "ModelInfo", one(none))), unseen("read", none)},
+		{"watching another model", raw.call("Status", 1, "WatchModel", params.Entity{Tag: other}).Err(), unseen("read", other)},
+		{"watching no model", raw.call("Status", 1, "WatchModel", params.Entity{Tag: none}).Err(), unseen("read", none)},
+		{"an upload", upload, want},
+	} {
+		if !errors.Is(test.err, entity.Unauthorized) || test.err.Error() != "permission denied" || entity.Hint(test.err) != test.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", test.about, test.err, entity.Hint(test.err), test.want)
+		}
+	}
 }
 
 // Users who are not superusers can act only on themselves and on the models whose admins they
