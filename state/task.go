@@ -130,6 +130,8 @@ func (t Tasks) Operation(ctx context.Context, id string) (entity.Operation, erro
 func (t Tasks) Operations(
 	ctx context.Context, match func(entity.Operation) bool, limit int,
 ) (found []entity.Operation, more bool, err error) {
+	// The store can't order ids, which are numbers written as text. To read and sort all 20,000 takes 60 to 90 ms,
+	// and Prune bounds them.
 	var docs []operationDoc
 	if err := t.st.db.All(operationsC, nil, &docs); err != nil {
 		return nil, false, err
