@@ -21,6 +21,7 @@ import (
 
 	"juju/provider"
 	"juju/provider/providertest"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -57,7 +58,7 @@ func TestInterruptedStart(t *testing.T) {
 	if err := provider.CheckStart(e.config, &p); err != nil {
 		t.Fatal(err)
 	}
-	cons, err := entity.ParseConstraints("cores=1 mem=100M")
+	cons, err := constraints.Parse("cores=1 mem=100M")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,6 +426,7 @@ func TestVolumesOfUsersAreImported(t *testing.T) {
 
 // LXD copies the image of a series that it does not have from the configured server, once.
 func TestImagesAreCopied(t *testing.T) {
+	socket(t) // without an LXD, there need be no busybox for its image either
 	image, err := tinyImage("x86_64")
 	if err != nil {
 		t.Fatal(err)
