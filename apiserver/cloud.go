@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"juju/apiserver/params"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -18,10 +19,10 @@ type Cloud interface {
 	// will do.
 	Series(ctx context.Context) ([]string, error)
 	// ConstraintRules says, among other things, which constraints have no effect.
-	ConstraintRules(ctx context.Context) (entity.ConstraintRules, error)
+	ConstraintRules(ctx context.Context) (constraints.Rules, error)
 	// Precheck returns an Invalid error if there can be no such machine, or no such container on
 	// one. The series may be "" for any.
-	Precheck(ctx context.Context, series string, constraints entity.Constraints, at Place) error
+	Precheck(ctx context.Context, series string, constraints constraints.Value, at Place) error
 	// CheckFirewall returns a NotSupported error if the cloud does not close ports of its machines.
 	CheckFirewall(ctx context.Context) error
 	// IsAttached reports whether an instance has storage that is recorded as attached. The error is
@@ -88,7 +89,7 @@ func (w warnings) log(c *caller) warnings {
 }
 
 // ignored warns of constraints that the cloud accepts but ignores.
-func (w *warnings) ignored(ctx context.Context, c *caller, cloud Cloud, constraints entity.Constraints) error {
+func (w *warnings) ignored(ctx context.Context, c *caller, cloud Cloud, constraints constraints.Value) error {
 	rules, err := cloud.ConstraintRules(ctx)
 	if err != nil {
 		return err
@@ -169,14 +170,14 @@ func (w *warnings) series(
 	return series, err
 }
 
-// overModel merges constraints over the model's, as state does for new machines.
-func overModel(ctx context.Context, c *caller, constraints entity.Constraints) (entity.Constraints, error) {
+// overModel merges own over the model's, as state does for new machines.
+func overModel(ctx context.Context, c *caller, own constraints.Value) (constraints.Value, error) {
 	text, err := c.model.Settings().Constraints(ctx)
 	if err != nil {
-		return entity.Constraints{}, err
+		return constraints.Value{}, err
 	}
-	model, err := entity.ParseConstraints(text)
-	return entity.MergeConstraints(model, constraints), err
+	model, err := constraints.Parse(text)
+	return constraints.Merge(model, own), err
 }
 
 // A Place is where a new machine is to be, as the user has asked for it.
@@ -224,7 +225,7 @@ func (c *caller) newPlaces(n int, placements []*params.Placement) (all []Place) 
 }
 
 // precheck asks the cloud about machines with these constraints at each of the places.
-func precheck(ctx context.Context, cloud Cloud, series string, constraints entity.Constraints, places []Place) error {
+func precheck(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, places []Place) error {
 	for _, at := range places {
 		if err := cloud.Precheck(ctx, series, constraints, at); err != nil {
 			return err
@@ -284,7 +285,7 @@ func applicationCheckDeploy(ctx context.Context, c *caller, p params.CheckDeploy
 
 // checkUnits asks the cloud whether a service can have more machines.
 func checkUnits(
-	ctx context.Context, c *caller, p params.AddApplicationUnits, series, constraints string,
+	ctx context.Context, c *caller, p params.AddApplicationUnits, series, demands string,
 ) (w warnings, err error) {
 	if err := checkNumUnits(p.NumUnits, 1); err != nil {
 		return nil, err
@@ -295,7 +296,7 @@ func checkUnits(
 		return nil, nil // all units go to existing machines
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		own, err := entity.ParseConstraints(constraints)
+		own, err := constraints.Parse(demands)
 		if err != nil {
 			return err
 		}
@@ -348,7 +349,7 @@ func checkMachine(ctx context.Context, c *caller, p params.AddMachineParams, at 
 
 // checkConstraints asks the cloud whether machines can have the constraints judged. The
 // warnings are about the constraints given, which the user has set.
-func checkConstraints(ctx context.Context, c *caller, judged, given entity.Constraints) (w warnings, err error) {
+func checkConstraints(ctx context.Context, c *caller, judged, given constraints.Value) (w warnings, err error) {
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
 		if err := cloud.Precheck(ctx, "", judged, Place{}); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"juju/provider"
 	"juju/provider/dummytest"
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -20,7 +21,7 @@ import (
 type dummyCloud struct{ provider.Environ }
 
 func (c dummyCloud) Precheck(
-	ctx context.Context, series string, constraints entity.Constraints, at Place,
+	ctx context.Context, series string, constraints constraints.Value, at Place,
 ) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
 		Placement: at.Placement, Container: at.Container})
@@ -54,9 +55,9 @@ func onCloud(cloud *dummytest.Cloud) func(*Config) {
 	}
 }
 
-func parsed(t *testing.T, text string) entity.Constraints {
+func parsed(t *testing.T, text string) constraints.Value {
 	t.Helper()
-	c, err := entity.ParseConstraints(text)
+	c, err := constraints.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

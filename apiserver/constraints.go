@@ -5,16 +5,17 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
 // serviceConstraints returns a service's constraints.
-func serviceConstraints(ctx context.Context, svc *state.Service) (entity.Constraints, error) {
+func serviceConstraints(ctx context.Context, svc *state.Service) (constraints.Value, error) {
 	text, err := svc.Constraints(ctx)
 	if err != nil {
-		return entity.Constraints{}, err
+		return constraints.Value{}, err
 	}
-	return entity.ParseConstraints(text)
+	return constraints.Parse(text)
 }
 
 func applicationGetConstraints(
@@ -33,13 +34,13 @@ func applicationGetConstraints(
 	return params.ApplicationGetConstraintsResults{Results: results}, nil
 }
 
-func constraintsOf(ctx context.Context, c *caller, tag params.Tag) (entity.Constraints, error) {
+func constraintsOf(ctx context.Context, c *caller, tag params.Tag) (constraints.Value, error) {
 	if err := isKind(tag, entity.KindService); err != nil {
-		return entity.Constraints{}, err
+		return constraints.Value{}, err
 	}
 	svc, err := c.model.Service(ctx, tag.ID)
 	if err != nil {
-		return entity.Constraints{}, err
+		return constraints.Value{}, err
 	}
 	return serviceConstraints(ctx, svc)
 }
@@ -67,7 +68,7 @@ func modelConfigGetConstraints(ctx context.Context, c *caller, _ none) (params.G
 	if err != nil {
 		return params.GetConstraintsResults{}, err
 	}
-	constraints, err := entity.ParseConstraints(text)
+	constraints, err := constraints.Parse(text)
 	return params.GetConstraintsResults{Constraints: constraints}, err
 }
 

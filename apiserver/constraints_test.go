@@ -6,6 +6,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -15,9 +16,9 @@ func TestConstraintsOverTheWire(t *testing.T) {
 	w := newWorld(t).populate()
 	c := w.dial(w.adminInfo(w.st.UUID()))
 	ctx := t.Context()
-	constraints := func(text string) entity.Constraints {
+	constraints := func(text string) constraints.Value {
 		t.Helper()
-		c, err := entity.ParseConstraints(text)
+		c, err := constraints.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"juju/apiserver/params"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -167,7 +168,7 @@ func (f filler) fill(v reflect.Value, depth int) (n int) {
 			return 1
 		}
 	case v.Type() == reflect.TypeFor[entity.Status]() && f.text == "":
-	case v.Type() == reflect.TypeFor[entity.Constraints](): // has a syntax of its own
+	case v.Type() == reflect.TypeFor[constraints.Value](): // has a syntax of its own
 	case v.Kind() == reflect.String:
 		if f.text != "" {
 			v.SetString(f.text)

@@ -6,6 +6,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -144,7 +145,7 @@ func machineManagerRetryProvisioning(
 }
 
 // checkRetry asks the cloud whether a machine can have other constraints.
-func checkRetry(ctx context.Context, c *caller, m *state.Machine, constraints entity.Constraints) (w warnings,
+func checkRetry(ctx context.Context, c *caller, m *state.Machine, constraints constraints.Value) (w warnings,
 	err error) {
 	info, err := m.Info(ctx)
 	if err != nil {

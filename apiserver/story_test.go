@@ -16,6 +16,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -80,7 +81,7 @@ func TestUsersStory(t *testing.T) {
 		t.Errorf("the charm is %s", mysql)
 	}
 
-	constraints, err := entity.ParseConstraints("mem=2G")
+	constraints, err := constraints.Parse("mem=2G")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -32,7 +33,7 @@ type Environ interface {
 	Series(ctx context.Context) ([]string, error)
 	// ConstraintRules says which constraints conflict, which are ignored, and which values are
 	// available.
-	ConstraintRules(ctx context.Context) (entity.ConstraintRules, error)
+	ConstraintRules(ctx context.Context) (constraints.Rules, error)
 	// PrecheckInstance returns an Invalid error when the cloud can't provide such an instance.
 	// It starts nothing. It is called before a machine is recorded, so that the user learns at
 	// once what StartInstance would report later.
@@ -56,7 +57,7 @@ type StartParams struct {
 	MachineID   string // "0"
 	Nonce       string // differs between two attempts to provision a machine
 	Series      string // "" for any
-	Constraints entity.Constraints
+	Constraints constraints.Value
 	Placement   string // as the user wrote it, less the scope; "" for none
 	Zone        string // one of Zones; "" leaves it to the cloud
 	// Parent is the ID of the instance that hosts the machine, if the machine is a container. The
@@ -82,7 +83,7 @@ type Tools struct {
 // checked.
 type PrecheckParams struct {
 	Series      string
-	Constraints entity.Constraints
+	Constraints constraints.Value
 	Placement   string
 	Container   string // the type of a container; "" for a machine
 }
@@ -126,12 +127,12 @@ func CheckSeries(series string, have []string, place string) error {
 
 // CheckHardware returns an Invalid error if have does not meet the constraints. A property that is
 // not known meets them. place names what has it, as in "this host".
-func CheckHardware(cons entity.Constraints, have Hardware, place string) error {
+func CheckHardware(cons constraints.Value, have Hardware, place string) error {
 	for _, c := range []struct {
 		key  string
 		have uint64
 	}{
-		{entity.ConstraintCores, have.Cores}, {entity.ConstraintMem, have.Mem}, {entity.ConstraintRootDisk, have.RootDisk},
+		{constraints.Cores, have.Cores}, {constraints.Mem, have.Mem}, {constraints.RootDisk, have.RootDisk},
 	} {
 		if cons.Number(c.key) > c.have && c.have != 0 {
 			return entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: %s has %s", c.key, cons.Shown(c.key), place,

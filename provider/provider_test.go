@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"juju/provider"
-	"juju/state/entity"
+	"juju/state/constraints"
 )
 
 func TestRetryable(t *testing.T) {
@@ -42,7 +42,7 @@ func TestConstraintsBeyondTheHostAreRefused(t *testing.T) {
 		"root-disk=9999999T":  "", // which the host does not know
 		"mem= cores=0 tags=x": "",
 	} {
-		cons, err := entity.ParseConstraints(text)
+		cons, err := constraints.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -20,8 +21,8 @@ type clean struct {
 // cleanMachines returns the machines that never had a unit and suit the service, except those taken. A
 // container does not count: it was added for what is to be placed in it. Nor does a machine in error, which
 // may never start. Whether the agent of a started machine is there, state does not know.
-func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]clean, error) {
-	want, err := entity.ParseConstraints(constraints)
+func (s *Service) cleanMachines(ctx context.Context, demands string, taken []string) ([]clean, error) {
+	want, err := constraints.Parse(demands)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +39,11 @@ func (s *Service) cleanMachines(ctx context.Context, constraints string, taken [
 	var all []clean
 	for _, m := range machines {
 		key := machineKey(m.doc.ID)
-		has, err := entity.ParseConstraints(own[key])
+		has, err := constraints.Parse(own[key])
 		if err != nil {
 			return nil, err
 		}
-		if said[key].Status != entity.StatusError && m.doc.hardware().Meets(want, has) {
+		if said[key].Status != entity.StatusError && want.MetBy(m.doc.hardware(), has) {
 			all = append(all, clean{m.doc, said[key], own[key]})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -106,7 +107,7 @@ func TestCleanMachinesThatChangeMeanwhile(t *testing.T) {
 		"its start fails": {constraints: "mem=4G", change: func(w *world) { w.fails(w.machine("0")) }},
 		"its constraints are replaced": {constraints: "mem=4G", change: func(w *world) {
 			w.fails(w.machine("0"))
-			small, err := entity.ParseConstraints("mem=1G")
+			small, err := constraints.Parse("mem=1G")
 			w.ok(err)
 			w.ok(w.machine("0").RetryProvisioning(w.ctx, &small))
 		}},

@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -54,10 +55,10 @@ func (st *State) constraintsOps(o *ops, key, constraints string) error {
 
 // checkConstraints parses constraints. Those that exclude each other on any cloud are
 // entity.Invalid; a key that one cloud ignores is not.
-func checkConstraints(text string) (entity.Constraints, error) {
-	c, err := entity.ParseConstraints(text)
+func checkConstraints(text string) (constraints.Value, error) {
+	c, err := constraints.Parse(text)
 	if err == nil {
-		_, err = entity.DefaultConstraintRules().Check(c)
+		_, err = constraints.DefaultRules().Check(c)
 	}
 	return c, err
 }
@@ -69,11 +70,11 @@ func (d modelDoc) mergeConstraints(over string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	base, err := entity.ParseConstraints(d.Constraints)
+	base, err := constraints.Parse(d.Constraints)
 	if err != nil {
 		return "", err
 	}
-	return entity.MergeConstraints(base, top).String(), nil
+	return constraints.Merge(base, top).String(), nil
 }
 
 // asRead asserts that the model is Alive and its constraints are those read.

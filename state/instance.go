@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -115,7 +116,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 // RetryProvisioning tries again to start a machine whose instance failed to start, with
 // other constraints in place of the machine's own unless constraints is nil. The error is
 // entity.Invalid if the machine's status is not error or it has an instance.
-func (m *Machine) RetryProvisioning(ctx context.Context, constraints *entity.Constraints) error {
+func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraints.Value) error {
 	key := machineKey(m.doc.ID)
 	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending}, m.st.now())
 	err := m.st.change(ctx, func(o *ops) error {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -146,10 +147,10 @@ func TestRetryProvisioningWithConstraints(t *testing.T) {
 		{"cores=1", "cores=1"},
 	} {
 		w.ok(w.machine("0").SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no room"}))
-		conflict, err := entity.ParseConstraints("instance-type=big mem=2G")
+		conflict, err := constraints.Parse("instance-type=big mem=2G")
 		w.ok(err)
 		w.refused(w.machine("0").RetryProvisioning(w.ctx, &conflict), entity.Invalid, "overlaps")
-		asked, err := entity.ParseConstraints(c.asked)
+		asked, err := constraints.Parse(c.asked)
 		w.ok(err)
 		w.ok(w.machine("0").RetryProvisioning(w.ctx, &asked))
 		info, err := w.machine("0").Info(w.ctx)

@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -258,7 +259,7 @@ var machineMutators = []mutator{
 	on("Machine.RetryProvisioning", "", theMachine("4"),
 		func(s *scene, x *state.Machine) error { return x.RetryProvisioning(s.ctx, nil) }, noRoomForMachine4),
 	on("Machine.RetryProvisioning", "with constraints", theMachine("4"), func(s *scene, x *state.Machine) error {
-		demand, err := entity.ParseConstraints("mem=1G")
+		demand, err := constraints.Parse("mem=1G")
 		s.ok(err)
 		return x.RetryProvisioning(s.ctx, &demand)
 	}, noRoomForMachine4),

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -87,7 +88,7 @@ func TestAMachineThatTheCloudCannotHave(t *testing.T) {
 	s.until("machine 0 in error, and the one of wordpress", func(m *entity.ModelStatus) bool {
 		return len(m.Machines) == 2 && failed(m.Machines[0])
 	})
-	demand, err := entity.ParseConstraints("mem=2G cpu-power=400")
+	demand, err := constraints.Parse("mem=2G cpu-power=400")
 	s.ok(err)
 	s.ok(machine("0").RetryProvisioning(s.ctx, &demand))
 	s.until("machine 0", func(m *entity.ModelStatus) bool {

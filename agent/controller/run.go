@@ -18,6 +18,7 @@ import (
 	"juju/provider"
 	"juju/provider/local"
 	"juju/provider/lxd"
+	"juju/state/constraints"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -199,7 +200,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 type cloud struct{ provider.Environ }
 
 // Precheck implements apiserver.Cloud.
-func (c cloud) Precheck(ctx context.Context, series string, constraints entity.Constraints, at apiserver.Place) error {
+func (c cloud) Precheck(ctx context.Context, series string, constraints constraints.Value, at apiserver.Place) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
 		Placement: at.Placement, Container: at.Container})
 }

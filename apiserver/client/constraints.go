@@ -4,18 +4,19 @@ import (
 	"context"
 
 	"juju/apiserver/params"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
 // ServiceConstraints returns the constraints of the machines of a service's future units.
-func (c *Conn) ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error) {
+func (c *Conn) ServiceConstraints(ctx context.Context, service string) (constraints.Value, error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ServiceTag(service))}}}
 	var result params.ApplicationGetConstraintsResults
 	if err := c.application(ctx, "GetConstraints", args, &result); err != nil {
-		return entity.Constraints{}, err
+		return constraints.Value{}, err
 	}
 	if len(result.Results) != 1 {
-		return entity.Constraints{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
+		return constraints.Value{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
 			len(result.Results))
 	}
 	return result.Results[0].Constraints, params.FromError(result.Results[0].Error)
@@ -23,7 +24,7 @@ func (c *Conn) ServiceConstraints(ctx context.Context, service string) (entity.C
 
 // SetServiceConstraints replaces a service's constraints. It returns warnings for the user.
 func (c *Conn) SetServiceConstraints(
-	ctx context.Context, service string, constraints entity.Constraints,
+	ctx context.Context, service string, constraints constraints.Value,
 ) (warnings []string, err error) {
 	var result params.SetConstraintsResult
 	err = c.application(ctx, "SetConstraints", params.SetConstraints{ApplicationName: service, Constraints: constraints},
@@ -33,14 +34,14 @@ func (c *Conn) SetServiceConstraints(
 
 // ModelConstraints returns the constraints of machines whose service, or whose own
 // constraints, do not say otherwise.
-func (c *Conn) ModelConstraints(ctx context.Context) (entity.Constraints, error) {
+func (c *Conn) ModelConstraints(ctx context.Context) (constraints.Value, error) {
 	var result params.GetConstraintsResults
 	err := c.call(ctx, "ModelConfig", 3, "GetModelConstraints", nil, &result)
 	return result.Constraints, err
 }
 
 // SetModelConstraints replaces the model's constraints. It returns warnings for the user.
-func (c *Conn) SetModelConstraints(ctx context.Context, constraints entity.Constraints) (warnings []string, err error) {
+func (c *Conn) SetModelConstraints(ctx context.Context, constraints constraints.Value) (warnings []string, err error) {
 	var result params.SetConstraintsResult
 	err = c.call(ctx, "ModelConfig", 3, "SetModelConstraints", params.SetConstraints{Constraints: constraints}, &result)
 	return result.Warnings, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"juju/apiserver/params"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -27,7 +28,7 @@ func (c *Conn) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 // A MachineArgs describes a new machine.
 type MachineArgs struct {
 	Series      string // "" for the model's
-	Constraints entity.Constraints
+	Constraints constraints.Value
 	Placement   string // as users write it
 	// Manual is the instance of a manual machine, with what it has; zero for any other.
 	Manual   entity.Instance
@@ -90,7 +91,7 @@ func (c *Conn) DestroyMachines(
 // RetryProvisioning retries to start instances for machines for which that has failed. It
 // returns an outcome for each, in order. If constraints is not nil, it replaces those of each
 // machine, and the warnings say what the cloud ignores of it.
-func (c *Conn) RetryProvisioning(ctx context.Context, constraints *entity.Constraints, ids ...string) (
+func (c *Conn) RetryProvisioning(ctx context.Context, constraints *constraints.Value, ids ...string) (
 	errs []error, warnings []string, err error) {
 	args := params.RetryProvisioningArgs{Constraints: constraints}
 	for _, id := range ids {
@@ -100,7 +101,7 @@ func (c *Conn) RetryProvisioning(ctx context.Context, constraints *entity.Constr
 }
 
 // RetryAllProvisioning is RetryProvisioning for every such machine.
-func (c *Conn) RetryAllProvisioning(ctx context.Context, constraints *entity.Constraints) (
+func (c *Conn) RetryAllProvisioning(ctx context.Context, constraints *constraints.Value) (
 	errs []error, warnings []string, err error) {
 	return c.retryProvisioning(ctx, params.RetryProvisioningArgs{All: true, Constraints: constraints})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"juju/apiserver/params"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -39,7 +40,7 @@ type DeployArgs struct {
 	Placement   []string          // as users write it with --to; the first is for the first unit
 	Config      map[string]string // as users write it
 	ConfigYAML  string            // settings by service; Config takes precedence
-	Constraints entity.Constraints
+	Constraints constraints.Value
 	Force       bool                                 // even if the charm is for other series
 	Storage     map[string]entity.StorageConstraints `json:",omitempty"` // by the charm's stores
 	Attach      []string                             `json:",omitempty"` // storage instances for the only unit

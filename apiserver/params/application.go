@@ -3,6 +3,7 @@ package params
 import (
 	"encoding/json"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -13,17 +14,17 @@ type ApplicationsDeploy struct {
 
 // An ApplicationDeploy describes a new service.
 type ApplicationDeploy struct {
-	ApplicationName  string             `json:"application"`
-	CharmURL         string             `json:"charm-url"`
-	CharmOrigin      *CharmOrigin       `json:"charm-origin,omitempty"` // its base is the service's
-	Channel          string             `json:"channel"`
-	NumUnits         int                `json:"num-units"`
-	Config           map[string]string  `json:"config,omitempty" limit:"file"`
-	ConfigYAML       string             `json:"config-yaml" limit:"file"` // {application: {key: value}}
-	Constraints      entity.Constraints `json:"constraints"`
-	Placement        []*Placement       `json:"placement,omitempty"`
-	EndpointBindings map[string]string  `json:"endpoint-bindings,omitempty"`
-	Force            bool               `json:"Force"`
+	ApplicationName  string            `json:"application"`
+	CharmURL         string            `json:"charm-url"`
+	CharmOrigin      *CharmOrigin      `json:"charm-origin,omitempty"` // its base is the service's
+	Channel          string            `json:"channel"`
+	NumUnits         int               `json:"num-units"`
+	Config           map[string]string `json:"config,omitempty" limit:"file"`
+	ConfigYAML       string            `json:"config-yaml" limit:"file"` // {application: {key: value}}
+	Constraints      constraints.Value `json:"constraints"`
+	Placement        []*Placement      `json:"placement,omitempty"`
+	EndpointBindings map[string]string `json:"endpoint-bindings,omitempty"`
+	Force            bool              `json:"Force"`
 
 	Storage       map[string]entity.StorageConstraints `json:"storage,omitempty"` // by store
 	AttachStorage []Tag                                `json:"attach-storage,omitempty"`
@@ -214,7 +215,7 @@ type ApplicationGetResults struct {
 	Application       string                   `json:"application"`
 	Charm             string                   `json:"charm"` // the charm's name
 	Config            map[string]ConfigSetting `json:"config"`
-	Constraints       entity.Constraints       `json:"constraints"`
+	Constraints       constraints.Value        `json:"constraints"`
 	Base              entity.Base              `json:"base"`
 	Channel           string                   `json:"channel"`
 	ApplicationConfig map[string]ConfigSetting `json:"application-config,omitempty"`
@@ -294,15 +295,15 @@ type ApplicationGetConstraintsResults struct {
 
 // An ApplicationConstraint is the constraints of one service.
 type ApplicationConstraint struct {
-	Constraints entity.Constraints `json:"constraints"`
-	Error       *Error             `json:"error,omitempty"`
+	Constraints constraints.Value `json:"constraints"`
+	Error       *Error            `json:"error,omitempty"`
 }
 
 // A SetConstraints replaces the constraints of a service or, with ModelConfig 3
 // SetModelConstraints, which ignores the service, those of the model.
 type SetConstraints struct {
-	ApplicationName string             `json:"application"`
-	Constraints     entity.Constraints `json:"constraints"`
+	ApplicationName string            `json:"application"`
+	Constraints     constraints.Value `json:"constraints"`
 }
 
 // A SetConstraintsResult is what both methods return that set constraints. It is ours: Juju's
@@ -313,7 +314,7 @@ type SetConstraintsResult struct {
 
 // A GetConstraintsResults is what ModelConfig 3 GetModelConstraints returns.
 type GetConstraintsResults struct {
-	Constraints entity.Constraints `json:"constraints"`
+	Constraints constraints.Value `json:"constraints"`
 }
 
 // A SetMinUnits is what SetMinUnits takes, a method of ours: how many Alive units a service
@@ -366,13 +367,13 @@ type ApplicationInfoResult struct {
 
 // An ApplicationResult describes a service briefly.
 type ApplicationResult struct {
-	Tag         Tag                 `json:"tag"`
-	Charm       string              `json:"charm,omitempty"`
-	Base        *entity.Base        `json:"base,omitempty"`
-	Channel     string              `json:"channel,omitempty"`
-	Constraints *entity.Constraints `json:"constraints,omitempty"`
-	Principal   bool                `json:"principal"`
-	Exposed     bool                `json:"exposed"`
-	Remote      bool                `json:"remote"`
-	Life        string              `json:"life"`
+	Tag         Tag                `json:"tag"`
+	Charm       string             `json:"charm,omitempty"`
+	Base        *entity.Base       `json:"base,omitempty"`
+	Channel     string             `json:"channel,omitempty"`
+	Constraints *constraints.Value `json:"constraints,omitempty"`
+	Principal   bool               `json:"principal"`
+	Exposed     bool               `json:"exposed"`
+	Remote      bool               `json:"remote"`
+	Life        string             `json:"life"`
 }

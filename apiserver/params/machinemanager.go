@@ -3,6 +3,7 @@ package params
 import (
 	"net/netip"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -13,12 +14,12 @@ type AddMachines struct {
 
 // An AddMachineParams describes a new machine.
 type AddMachineParams struct {
-	Base          *entity.Base       `json:"base,omitempty"`
-	Constraints   entity.Constraints `json:"constraints"`
-	Jobs          []string           `json:"jobs"`
-	ParentID      string             `json:"parent-id"`
-	ContainerType string             `json:"container-type"`
-	Placement     *Placement         `json:"placement,omitempty"`
+	Base          *entity.Base      `json:"base,omitempty"`
+	Constraints   constraints.Value `json:"constraints"`
+	Jobs          []string          `json:"jobs"`
+	ParentID      string            `json:"parent-id"`
+	ContainerType string            `json:"container-type"`
+	Placement     *Placement        `json:"placement,omitempty"`
 	// The rest is given for a manual machine only.
 	InstanceID string                  `json:"instance-id"`
 	Nonce      string                  `json:"nonce"`
@@ -115,7 +116,7 @@ type RetryProvisioningArgs struct {
 	Machines []Tag `json:"machines,omitempty"`
 	All      bool  `json:"all"`
 	// Constraints replace those of each machine, unless they are nil.
-	Constraints *entity.Constraints `json:"constraints,omitempty"`
+	Constraints *constraints.Value `json:"constraints,omitempty"`
 }
 
 // A RetryProvisioningResults has a result for each machine. The warnings are ours.

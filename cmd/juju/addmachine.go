@@ -9,6 +9,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/provider/manual"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -115,11 +116,11 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	if len(args) > 1 {
 		return r, usagef("unrecognized args: %q", args[1:])
 	}
-	if r.Constraints, err = entity.ParseConstraints(a.constraints); err != nil {
+	if r.Constraints, err = constraints.Parse(a.constraints); err != nil {
 		return r, usageError{err}
 	}
-	if _, ok := r.Constraints.Get(entity.ConstraintContainer); ok {
-		return r, usagef("container constraint %q not allowed when adding a machine", entity.ConstraintContainer)
+	if _, ok := r.Constraints.Get(constraints.Container); ok {
+		return r, usagef("container constraint %q not allowed when adding a machine", constraints.Container)
 	}
 	if a.series != "" && !charm.IsValidSeries(a.series) {
 		return r, usageError{entity.InvalidSeries(a.series)}

@@ -9,6 +9,7 @@ import (
 	"juju/apiserver/client"
 	"juju/cmd/juju/bundlechanges"
 	"juju/cmd/juju/display"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -143,7 +144,7 @@ func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService
 	s := p.source.Services[c.Name]
 	args := client.DeployArgs{Service: c.Name, CharmURL: c.Charm.URL, Series: c.Series, Force: p.force,
 		Storage: p.wanted.Storage[c.Name]}
-	if args.Constraints, err = entity.ParseConstraints(s.Constraints); err != nil {
+	if args.Constraints, err = constraints.Parse(s.Constraints); err != nil {
 		return err
 	}
 	if args.ConfigYAML, err = s.OptionsYAML(c.Name); err != nil {
@@ -193,7 +194,7 @@ func (p *bundlePlan) setOptions(ctx context.Context, c *bundlechanges.SetOptions
 }
 
 func (p *bundlePlan) setConstraints(ctx context.Context, c *bundlechanges.SetConstraints) error {
-	constraints, err := entity.ParseConstraints(c.Constraints)
+	constraints, err := constraints.Parse(c.Constraints)
 	if err != nil {
 		return err
 	}
@@ -204,7 +205,7 @@ func (p *bundlePlan) setConstraints(ctx context.Context, c *bundlechanges.SetCon
 
 func (p *bundlePlan) addMachine(ctx context.Context, c *bundlechanges.AddMachine) (err error) {
 	args := client.MachineArgs{Series: p.seriesOf(c)}
-	if args.Constraints, err = entity.ParseConstraints(p.source.Machines[c.ID].Constraints); err != nil {
+	if args.Constraints, err = constraints.Parse(p.source.Machines[c.ID].Constraints); err != nil {
 		return err
 	}
 	id, warnings, err := p.api.AddMachine(ctx, args)

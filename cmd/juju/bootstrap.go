@@ -24,6 +24,7 @@ import (
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/provider/lxd"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -115,8 +116,8 @@ type (
 		Hosts      []string    `json:"hosts,omitempty"`
 		LXD        *lxd.Config `json:"lxd,omitempty"`
 
-		cloudConfig string             // path of a file, "" for none
-		constraints entity.Constraints // of the controller's machine
+		cloudConfig string            // path of a file, "" for none
+		constraints constraints.Value // of the controller's machine
 	}
 	bootstrapped struct {
 		Controller string            `json:"controller-uuid"`
@@ -231,7 +232,7 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	p.Series = p.Config[entity.ConfigDefaultSeries]
 	delete(p.Config, entity.ConfigDefaultSeries)
 	p.cloudConfig = b.cloudConfig
-	if p.constraints, err = entity.ParseConstraints(b.constraints); err != nil {
+	if p.constraints, err = constraints.Parse(b.constraints); err != nil {
 		return p, usageError{err}
 	}
 	if p.MongoURL, err = mongoURL(b.mongoURL); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -119,7 +120,7 @@ func readMachines(ctx context.Context, api bundleAPI, status *entity.ModelStatus
 		if machine.Manager {
 			continue
 		}
-		c, err := entity.ParseConstraints(machine.Constraints)
+		c, err := constraints.Parse(machine.Constraints)
 		if err != nil {
 			return err
 		}

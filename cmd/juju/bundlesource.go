@@ -19,6 +19,7 @@ import (
 	"juju/charm"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -166,7 +167,7 @@ func (b *bundleSource) verify(ctx context.Context, api charmArchiveAPI) (err err
 		},
 		File: checkFile,
 		Constraints: func(text string) error {
-			_, err := entity.ParseConstraints(text)
+			_, err := constraints.Parse(text)
 			return err
 		},
 		Series: seriesOfBase,

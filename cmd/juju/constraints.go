@@ -4,16 +4,16 @@ import (
 	"context"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"juju/state/constraints"
 
-	"juju/state/entity"
+	"github.com/spf13/cobra"
 )
 
 type constraintsAPI interface {
-	ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error)
-	SetServiceConstraints(ctx context.Context, service string, c entity.Constraints) (warnings []string, err error)
-	ModelConstraints(ctx context.Context) (entity.Constraints, error)
-	SetModelConstraints(ctx context.Context, c entity.Constraints) (warnings []string, err error)
+	ServiceConstraints(ctx context.Context, service string) (constraints.Value, error)
+	SetServiceConstraints(ctx context.Context, service string, c constraints.Value) (warnings []string, err error)
+	ModelConstraints(ctx context.Context) (constraints.Value, error)
+	SetModelConstraints(ctx context.Context, c constraints.Value) (warnings []string, err error)
 }
 
 func setConstraintsCommand(s *session) *cobra.Command {
@@ -29,7 +29,7 @@ constraints of the service.
 
 The keys and their values:
 
-` + entity.ConstraintHelp(),
+` + constraints.Help(),
 		Example: `  juju set-constraints web mem=4G cores=2
   juju set-constraints --service web mem=4G
   juju set-constraints web ""`,
@@ -75,7 +75,7 @@ removes all constraints of the model.
 
 The keys and their values:
 
-` + entity.ConstraintHelp(),
+` + constraints.Help(),
 		Example: `  juju set-model-constraints mem=2G arch=amd64
   juju set-model-constraints ""`,
 		Annotations: seeAlso("model-constraints", "set-constraints"),
@@ -97,11 +97,11 @@ The keys and their values:
 
 // demands reads constraints from arguments. No argument at all is an error, since it is more
 // likely a slip than a request to clear the constraints; an empty argument clears them.
-func demands(args []string, command string) (entity.Constraints, error) {
+func demands(args []string, command string) (constraints.Value, error) {
 	if len(args) == 0 {
-		return entity.Constraints{}, withHint(usagef("no constraints specified"), `To clear them: `+command+` ""`)
+		return constraints.Value{}, withHint(usagef("no constraints specified"), `To clear them: `+command+` ""`)
 	}
-	constraints, err := entity.ParseConstraints(args...)
+	constraints, err := constraints.Parse(args...)
 	if err != nil {
 		return constraints, usageError{err}
 	}
@@ -109,7 +109,7 @@ func demands(args []string, command string) (entity.Constraints, error) {
 }
 
 func constraintsCommand(s *session) *cobra.Command {
-	c := &constraints{session: s}
+	c := &showConstraints{session: s}
 	cmd := &cobra.Command{
 		Use:     "constraints SERVICE",
 		Aliases: []string{"get-constraints"},
@@ -126,7 +126,7 @@ on, together with those of the model.`,
 			if err := oneService(args); err != nil {
 				return err
 			}
-			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (entity.Constraints, error) {
+			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (constraints.Value, error) {
 				return api.ServiceConstraints(ctx, args[0])
 			})
 		},
@@ -136,7 +136,7 @@ on, together with those of the model.`,
 }
 
 func modelConstraintsCommand(s *session) *cobra.Command {
-	c := &constraints{session: s}
+	c := &showConstraints{session: s}
 	cmd := &cobra.Command{
 		Use:     "model-constraints",
 		Aliases: []string{"get-model-constraints", "get-environment-constraints"},
@@ -150,7 +150,7 @@ service or add-machine gives others.`,
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)
 			}
-			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (entity.Constraints, error) {
+			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (constraints.Value, error) {
 				return api.ModelConstraints(ctx)
 			})
 		},
@@ -159,21 +159,21 @@ service or add-machine gives others.`,
 	return cmd
 }
 
-// constraints is the command that shows constraints.
-type constraints struct {
+// showConstraints is a command that shows constraints.
+type showConstraints struct {
 	*session
 	output output
 }
 
 const constraintsFormat = "constraints" // in the form that users write
 
-func (c *constraints) flags(cmd *cobra.Command) {
+func (c *showConstraints) flags(cmd *cobra.Command) {
 	c.output.flags(cmd, constraintsFormat, constraintsFormat, "yaml", "json")
 	c.modelFlag(cmd)
 }
 
-func (c *constraints) run(ctx context.Context,
-	read func(context.Context, constraintsAPI) (entity.Constraints, error)) error {
+func (c *showConstraints) run(ctx context.Context,
+	read func(context.Context, constraintsAPI) (constraints.Value, error)) error {
 	if err := checkFormat(c.output.format, constraintsFormat); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -53,7 +54,7 @@ func TestSetConstraints(t *testing.T) {
 func TestShowConstraints(t *testing.T) {
 	u := newUser(t)
 	var err error
-	if u.fake.constraints, err = entity.ParseConstraints("mem=2G tags=a,^b cores="); err != nil {
+	if u.fake.constraints, err = constraints.Parse("mem=2G tags=a,^b cores="); err != nil {
 		t.Fatal(err)
 	}
 	u.types("constraints", "web")
@@ -64,7 +65,7 @@ func TestShowConstraints(t *testing.T) {
 	u.types("model-constraints", "--format", "json")
 	u.asked("ModelConstraints")
 	u.sees(0, `{"cores":0,"mem":2048,"tags":["a","^b"]}`+"\n", "")
-	u.fake.constraints = entity.Constraints{}
+	u.fake.constraints = constraints.Value{}
 	u.types("get-model-constraints")
 	u.sees(0, "", "")
 	u.fake.err = entity.Errorf(entity.Invalid, "constraints do not apply to subordinate services")

@@ -13,6 +13,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -248,7 +249,7 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	if r.Placement, err = placements(d.to); err != nil {
 		return r, err
 	}
-	if r.Constraints, err = entity.ParseConstraints(d.constraints); err != nil {
+	if r.Constraints, err = constraints.Parse(d.constraints); err != nil {
 		return r, usageError{err}
 	}
 	if r.Storage, err = entity.ParseStorage(d.storage, true); err != nil {

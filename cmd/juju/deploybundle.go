@@ -11,6 +11,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -181,12 +182,12 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 
 // newConstraints reports whether a bundle changes the constraints of a service.
 func newConstraints(want *bundle.Service, have *bundlechanges.Service) bool {
-	c, err := entity.ParseConstraints(want.Constraints)
+	c, err := constraints.Parse(want.Constraints)
 	return want.ConstraintsGiven && (err != nil || !c.Equal(have.Constraints))
 }
 
 // check asks the cloud whether it has machines for a service, and returns their series.
-func (p *bundlePlan) check(ctx context.Context, service, series, constraints string) (string, error) {
+func (p *bundlePlan) check(ctx context.Context, service, series, demands string) (string, error) {
 	args := client.DeployArgs{Service: service, Series: series, Force: p.force}
 	for _, place := range p.source.Placements(service) {
 		if place.Container != "" {
@@ -195,7 +196,7 @@ func (p *bundlePlan) check(ctx context.Context, service, series, constraints str
 		}
 	}
 	var err error
-	if args.Constraints, err = entity.ParseConstraints(constraints); err != nil {
+	if args.Constraints, err = constraints.Parse(demands); err != nil {
 		return "", err
 	}
 	chosen, warnings, err := p.api.CheckDeploy(ctx, args, p.source.charms[service].charm.Meta.Series)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -34,7 +35,7 @@ type fakeModel struct {
 	logs         []entity.LogMessage
 	blocks       []entity.Block
 	annotations  map[string]string // of every entity
-	constraints  entity.Constraints
+	constraints  constraints.Value
 	modelConfig  entity.ModelConfig
 	history      []entity.PastStatus
 	left         entity.DestroyInfo
@@ -266,19 +267,19 @@ func (f *fakeModel) ResolveAll(ctx context.Context, retry bool) ([]error, error)
 }
 
 func (f *fakeModel) RetryProvisioning(
-	ctx context.Context, constraints *entity.Constraints, ids ...string,
+	ctx context.Context, constraints *constraints.Value, ids ...string,
 ) ([]error, []string, error) {
 	return f.outcomes(len(ids)), f.warnings, f.note("RetryProvisioning"+replacing(constraints), ids)
 }
 
 func (f *fakeModel) RetryAllProvisioning(
-	ctx context.Context, constraints *entity.Constraints,
+	ctx context.Context, constraints *constraints.Value,
 ) ([]error, []string, error) {
 	return f.errs, f.warnings, f.note("RetryAllProvisioning" + replacing(constraints))
 }
 
 // replacing says which constraints a call replaces.
-func replacing(constraints *entity.Constraints) string {
+func replacing(constraints *constraints.Value) string {
 	if constraints == nil {
 		return ""
 	}
@@ -293,11 +294,11 @@ func (f *fakeModel) Unexpose(ctx context.Context, service string) error {
 	return f.note("Unexpose", service)
 }
 
-func (f *fakeModel) ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error) {
+func (f *fakeModel) ServiceConstraints(ctx context.Context, service string) (constraints.Value, error) {
 	return f.constraints, f.note("ServiceConstraints", service)
 }
 
-func (f *fakeModel) SetServiceConstraints(ctx context.Context, service string, c entity.Constraints) ([]string, error) {
+func (f *fakeModel) SetServiceConstraints(ctx context.Context, service string, c constraints.Value) ([]string, error) {
 	return f.warnings, f.note("SetServiceConstraints", service, " ", fmt.Sprintf("%q", c.String()))
 }
 
@@ -313,11 +314,11 @@ func (f *fakeModel) ResetModelConfig(ctx context.Context, keys ...string) error 
 	return f.note("ResetModelConfig", keys)
 }
 
-func (f *fakeModel) ModelConstraints(ctx context.Context) (entity.Constraints, error) {
+func (f *fakeModel) ModelConstraints(ctx context.Context) (constraints.Value, error) {
 	return f.constraints, f.note("ModelConstraints")
 }
 
-func (f *fakeModel) SetModelConstraints(ctx context.Context, c entity.Constraints) ([]string, error) {
+func (f *fakeModel) SetModelConstraints(ctx context.Context, c constraints.Value) ([]string, error) {
 	return f.warnings, f.note("SetModelConstraints", fmt.Sprintf("%q", c.String()))
 }
 

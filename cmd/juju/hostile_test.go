@@ -15,6 +15,7 @@ import (
 	"juju/apiserver/client"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -242,7 +243,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		f := u.fake
 		f.statuses, f.config = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig]()
 		f.logs, f.blocks = planted[[]entity.LogMessage](), planted[[]entity.Block]()
-		f.history, f.constraints = planted[[]entity.PastStatus](), planted[entity.Constraints]()
+		f.history, f.constraints = planted[[]entity.PastStatus](), planted[constraints.Value]()
 		f.modelConfig = entity.ModelConfig{entity.ConfigDefaultSeries: planted[entity.ModelValue]()}
 		f.warnings = planted[[]string]()
 		f.keys, f.fingerprints = planted[[]string](), planted[[]string]()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/state/entity"
+	"juju/state/constraints"
 )
 
 func retryProvisioningCommand(s *session) *cobra.Command {
@@ -33,9 +33,9 @@ Its units, and machines added later, are not affected.`,
 }
 
 type retryProvisioningAPI interface {
-	RetryProvisioning(ctx context.Context, constraints *entity.Constraints, ids ...string) (
+	RetryProvisioning(ctx context.Context, constraints *constraints.Value, ids ...string) (
 		errs []error, warnings []string, err error)
-	RetryAllProvisioning(ctx context.Context, constraints *entity.Constraints) (
+	RetryAllProvisioning(ctx context.Context, constraints *constraints.Value) (
 		errs []error, warnings []string, err error)
 }
 
@@ -63,28 +63,28 @@ func (r *retryProvisioning) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	var constraints *entity.Constraints
+	var replaced *constraints.Value
 	if cmd.Flags().Changed(retryConstraints) {
-		asked, err := entity.ParseConstraints(r.constraints)
+		asked, err := constraints.Parse(r.constraints)
 		if err != nil {
 			return usageError{err}
 		}
-		constraints = &asked
+		replaced = &asked
 	}
 	ctx := cmd.Context()
-	return r.withModel(ctx, func(api modelAPI) error { return r.retry(ctx, api, constraints, args) })
+	return r.withModel(ctx, func(api modelAPI) error { return r.retry(ctx, api, replaced, args) })
 }
 
-func (r *retryProvisioning) retry(ctx context.Context, api retryProvisioningAPI, constraints *entity.Constraints,
+func (r *retryProvisioning) retry(ctx context.Context, api retryProvisioningAPI, replaced *constraints.Value,
 	ids []string) (err error) {
 	var errs []error
 	var warnings []string
 	if r.all {
-		if errs, warnings, err = api.RetryAllProvisioning(ctx, constraints); err == nil && len(errs) == 0 {
+		if errs, warnings, err = api.RetryAllProvisioning(ctx, replaced); err == nil && len(errs) == 0 {
 			r.note("No machine is in error.")
 		}
 	} else {
-		errs, warnings, err = api.RetryProvisioning(ctx, constraints, ids...)
+		errs, warnings, err = api.RetryProvisioning(ctx, replaced, ids...)
 	}
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"juju/provider"
 	"juju/provider/dummytest"
 	"juju/provider/providertest"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -216,7 +217,7 @@ func TestConstraints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cons, _ := entity.ParseConstraints("cpu-power=100 virt-type=kvm mem=3G cores=4 arch=arm64")
+	cons, _ := constraints.Parse("cpu-power=100 virt-type=kvm mem=3G cores=4 arch=arm64")
 	if vain, err := rules.Check(cons); err != nil || len(vain) != 2 || vain[0] != "cpu-power" || vain[1] != "virt-type" {
 		t.Errorf("demanded in vain: %v, error %v", vain, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"juju/provider"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -143,21 +144,21 @@ func (e *environ) Series(ctx context.Context) (_ []string, err error) {
 }
 
 // rules returns the dummy's rules: one of each kind of rule that real clouds have.
-func rules() entity.ConstraintRules {
-	return entity.ConstraintRules{
-		Conflicts:   [][2]string{{entity.ConstraintInstanceType, entity.ConstraintMem}},
-		Unsupported: []string{entity.ConstraintCPUPower, entity.ConstraintVirtType},
-		Values:      map[string][]string{entity.ConstraintArch: {"amd64", "arm64"}},
+func rules() constraints.Rules {
+	return constraints.Rules{
+		Conflicts:   [][2]string{{constraints.InstanceType, constraints.Mem}},
+		Unsupported: []string{constraints.CPUPower, constraints.VirtType},
+		Values:      map[string][]string{constraints.Arch: {"amd64", "arm64"}},
 	}
 }
 
 // ConstraintRules says that an instance type determines the memory, that cpu-power and
 // virt-type are ignored, and that there are two architectures.
-func (e *environ) ConstraintRules(ctx context.Context) (_ entity.ConstraintRules, err error) {
+func (e *environ) ConstraintRules(ctx context.Context) (_ constraints.Rules, err error) {
 	op := Op{Method: "ConstraintRules"}
 	defer e.done(&op, &err)
 	if err := e.begin(ctx, &op); err != nil {
-		return entity.ConstraintRules{}, err
+		return constraints.Rules{}, err
 	}
 	return rules(), nil
 }
@@ -232,13 +233,13 @@ func (e *environ) DestroyController(ctx context.Context, _ bool) (err error) {
 }
 
 // hardware returns what the constraints require; for the rest, a small machine.
-func hardware(cons entity.Constraints) provider.Hardware {
+func hardware(cons constraints.Value) provider.Hardware {
 	h := provider.Hardware{Arch: "amd64", Cores: 1, Mem: 1024, RootDisk: 8192}
-	if arch, _ := cons.Get(entity.ConstraintArch); arch != "" {
+	if arch, _ := cons.Get(constraints.Arch); arch != "" {
 		h.Arch = arch
 	}
-	h.Cores = max(h.Cores, cons.Number(entity.ConstraintCores))
-	h.Mem = max(h.Mem, cons.Number(entity.ConstraintMem))
-	h.RootDisk = max(h.RootDisk, cons.Number(entity.ConstraintRootDisk))
+	h.Cores = max(h.Cores, cons.Number(constraints.Cores))
+	h.Mem = max(h.Mem, cons.Number(constraints.Mem))
+	h.RootDisk = max(h.RootDisk, cons.Number(constraints.RootDisk))
 	return h
 }

@@ -17,6 +17,7 @@ import (
 	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/provider"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -198,14 +199,14 @@ func (e *environ) Series(context.Context) ([]string, error) {
 
 // ConstraintRules says that an instance is the host. PrecheckInstance compares architecture,
 // cores, memory and disk with the host's; other constraints are ignored.
-func (e *environ) ConstraintRules(context.Context) (entity.ConstraintRules, error) {
-	rules := entity.DefaultConstraintRules()
-	rules.Values = map[string][]string{entity.ConstraintArch: {provider.HostArch()}}
+func (e *environ) ConstraintRules(context.Context) (constraints.Rules, error) {
+	rules := constraints.DefaultRules()
+	rules.Values = map[string][]string{constraints.Arch: {provider.HostArch()}}
 	rules.Unsupported = []string{
-		entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCPUPower,
-		entity.ConstraintImageID, entity.ConstraintInstanceRole, entity.ConstraintInstanceType,
-		entity.ConstraintRootDiskSource, entity.ConstraintSpaces, entity.ConstraintTags,
-		entity.ConstraintVirtType, entity.ConstraintZones,
+		constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower,
+		constraints.ImageID, constraints.InstanceRole, constraints.InstanceType,
+		constraints.RootDiskSource, constraints.Spaces, constraints.Tags,
+		constraints.VirtType, constraints.Zones,
 	}
 	return rules, nil
 }

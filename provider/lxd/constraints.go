@@ -13,14 +13,15 @@ import (
 	"github.com/canonical/lxd/shared/api"
 
 	"juju/provider"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
 // ConstraintRules says that cores, mem and root-disk become limits of the container. An instance
 // type is one of LXD's ("c2-m4"), a zone a member of the cluster, and the source of the root disk a
 // storage pool. A pool that is a directory can't bound root disks: they are then ignored too.
-func (e *environ) ConstraintRules(ctx context.Context) (entity.ConstraintRules, error) {
-	c, rules := e.cloud, entity.DefaultConstraintRules()
+func (e *environ) ConstraintRules(ctx context.Context) (constraints.Rules, error) {
+	c, rules := e.cloud, constraints.DefaultRules()
 	server, err := c.server(ctx)
 	if err != nil {
 		return rules, err
@@ -38,11 +39,11 @@ func (e *environ) ConstraintRules(ctx context.Context) (entity.ConstraintRules, 
 		return rules, err
 	}
 	rules.Unsupported = []string{
-		entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCPUPower, entity.ConstraintImageID,
-		entity.ConstraintInstanceRole, entity.ConstraintSpaces, entity.ConstraintTags,
+		constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower, constraints.ImageID,
+		constraints.InstanceRole, constraints.Spaces, constraints.Tags,
 	}
 	if len(members) == 0 {
-		rules.Unsupported = append(rules.Unsupported, entity.ConstraintZones)
+		rules.Unsupported = append(rules.Unsupported, constraints.Zones)
 	}
 	arches := []string{arch(server.Environment.KernelArchitecture)}
 	for _, m := range members {
@@ -52,14 +53,14 @@ func (e *environ) ConstraintRules(ctx context.Context) (entity.ConstraintRules, 
 	for _, p := range pools {
 		names = append(names, p.Name)
 		if p.Name == own && p.Driver == "dir" {
-			rules.Unsupported = append(rules.Unsupported, entity.ConstraintRootDisk)
+			rules.Unsupported = append(rules.Unsupported, constraints.RootDisk)
 		}
 	}
 	slices.Sort(arches)
 	rules.Values = map[string][]string{
-		entity.ConstraintArch:           slices.Compact(arches),
-		entity.ConstraintRootDiskSource: names,
-		entity.ConstraintVirtType:       {string(api.InstanceTypeContainer)},
+		constraints.Arch:           slices.Compact(arches),
+		constraints.RootDiskSource: names,
+		constraints.VirtType:       {string(api.InstanceTypeContainer)},
 	}
 	return rules, nil
 }
@@ -125,17 +126,17 @@ func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]
 const minMem = 64
 
 // livable returns an Invalid error if a container could not live with what is demanded.
-func livable(cons entity.Constraints) error {
-	if n := cons.Number(entity.ConstraintMem); n == 0 || n >= minMem {
+func livable(cons constraints.Value) error {
+	if n := cons.Number(constraints.Mem); n == 0 || n >= minMem {
 		return nil
 	}
 	return entity.WithHint(entity.Errorf(entity.Invalid, "constraint mem=%s cannot be met: a container with an agent needs "+
-		"at least %dM", cons.Shown(entity.ConstraintMem), minMem), "Demand more, or leave the constraint out.")
+		"at least %dM", cons.Shown(constraints.Mem), minMem), "Demand more, or leave the constraint out.")
 }
 
 // candidates returns the members of the cluster on which an instance may be, or one that is "" if
 // there is no cluster. The error is Invalid if there is none.
-func (e *environ) candidates(ctx context.Context, cons entity.Constraints, placement string) ([]string, error) {
+func (e *environ) candidates(ctx context.Context, cons constraints.Value, placement string) ([]string, error) {
 	members, err := e.cloud.members(ctx)
 	if err != nil {
 		return nil, err
@@ -161,8 +162,8 @@ func (e *environ) candidates(ctx context.Context, cons entity.Constraints, place
 	if err := e.cloud.boundable(ctx, cons); err != nil {
 		return nil, err
 	}
-	wanted, _ := cons.Get(entity.ConstraintArch)
-	if cons.Number(entity.ConstraintCores)+cons.Number(entity.ConstraintMem)+cons.Number(entity.ConstraintRootDisk) == 0 &&
+	wanted, _ := cons.Get(constraints.Arch)
+	if cons.Number(constraints.Cores)+cons.Number(constraints.Mem)+cons.Number(constraints.RootDisk) == 0 &&
 		(wanted == "" || len(members) == 0) {
 		return where, nil
 	}
@@ -194,9 +195,9 @@ func (e *environ) candidates(ctx context.Context, cons entity.Constraints, place
 
 // boundable returns an Invalid error if a root disk is demanded that has a size, from another pool
 // than the cloud's own, and that pool can't bound it.
-func (c *Cloud) boundable(ctx context.Context, cons entity.Constraints) error {
-	source, _ := cons.Get(entity.ConstraintRootDiskSource)
-	if source == "" || cons.Number(entity.ConstraintRootDisk) == 0 {
+func (c *Cloud) boundable(ctx context.Context, cons constraints.Value) error {
+	source, _ := cons.Get(constraints.RootDiskSource)
+	if source == "" || cons.Number(constraints.RootDisk) == 0 {
 		return nil
 	}
 	own, err := c.pool(ctx)
@@ -219,8 +220,8 @@ const zonePrefix = "zone="
 
 // zones returns the members that a placement or the constraint zones allows: all if neither says
 // anything, and one that is "" if there is no cluster.
-func zones(members []string, cons entity.Constraints, placement string) ([]string, error) {
-	text, _ := cons.Get(entity.ConstraintZones)
+func zones(members []string, cons constraints.Value, placement string) ([]string, error) {
+	text, _ := cons.Get(constraints.Zones)
 	wanted := strings.Split(text, ",")
 	if placement != "" {
 		name, ok := strings.CutPrefix(placement, zonePrefix)
@@ -254,17 +255,17 @@ func target(member string) url.Values {
 
 // resources returns what a member has, or the server if that is "": all of it, in use or not. The
 // disk is that of the pool for root disks.
-func (c *Cloud) resources(ctx context.Context, member string, cons entity.Constraints) (h provider.Hardware,
+func (c *Cloud) resources(ctx context.Context, member string, cons constraints.Value) (h provider.Hardware,
 	err error) {
 	all, err := c.allResources(ctx, member)
 	if err != nil {
 		return h, err
 	}
 	h = provider.Hardware{Arch: arch(all.CPU.Architecture), Cores: all.CPU.Total, Mem: all.Memory.Total >> 20}
-	if cons.Number(entity.ConstraintRootDisk) == 0 {
+	if cons.Number(constraints.RootDisk) == 0 {
 		return h, nil
 	}
-	pool, ok := cons.Get(entity.ConstraintRootDiskSource)
+	pool, ok := cons.Get(constraints.RootDiskSource)
 	if !ok || pool == "" {
 		if pool, err = c.pool(ctx); err != nil {
 			return h, err
@@ -294,23 +295,23 @@ func (c *Cloud) allResources(ctx context.Context, member string) (all api.Resour
 
 // devices returns the devices and the configuration that constraints and the cloud's own settings
 // add to those of the profiles.
-func (c *Cloud) devices(ctx context.Context, rules entity.ConstraintRules, cons entity.Constraints) (
+func (c *Cloud) devices(ctx context.Context, rules constraints.Rules, cons constraints.Value) (
 	devices map[string]map[string]string, config map[string]string, err error) {
 	devices, config = map[string]map[string]string{}, map[string]string{}
-	if n := cons.Number(entity.ConstraintCores); n > 0 {
+	if n := cons.Number(constraints.Cores); n > 0 {
 		config["limits.cpu"] = fmt.Sprint(n)
 	}
-	if n := cons.Number(entity.ConstraintMem); n > 0 {
+	if n := cons.Number(constraints.Mem); n > 0 {
 		config["limits.memory"] = size(n)
 	}
-	source, _ := cons.Get(entity.ConstraintRootDiskSource)
+	source, _ := cons.Get(constraints.RootDiskSource)
 	own, err := c.pool(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	pool := cmp.Or(source, own)
-	disk := cons.Number(entity.ConstraintRootDisk)
-	if pool == own && slices.Contains(rules.Unsupported, entity.ConstraintRootDisk) {
+	disk := cons.Number(constraints.RootDisk)
+	if pool == own && slices.Contains(rules.Unsupported, constraints.RootDisk) {
 		disk = 0
 	}
 	if c.config.Pool != "" || source != "" || disk > 0 {

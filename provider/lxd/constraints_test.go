@@ -12,12 +12,13 @@ import (
 	"github.com/canonical/lxd/shared/api"
 
 	"juju/provider"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
-func constraints(t *testing.T, text string) entity.Constraints {
+func parsed(t *testing.T, text string) constraints.Value {
 	t.Helper()
-	c, err := entity.ParseConstraints(text)
+	c, err := constraints.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +38,13 @@ func TestConstraintsBecomeDevices(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	sized := provider.PrecheckParams{Constraints: constraints(t, "root-disk-source="+project+" root-disk=1G")}
+	sized := provider.PrecheckParams{Constraints: parsed(t, "root-disk-source="+project+" root-disk=1G")}
 	if err := e.PrecheckInstance(ctx, sized); !errors.Is(err, entity.Invalid) ||
 		!strings.Contains(err.Error(), "bounds no disks") {
 		t.Errorf("got error %v for a disk that nothing bounds", err)
 	}
 	p := params("0", "n")
-	p.Constraints = constraints(t, "instance-type=c1-m0.25 root-disk-source="+project)
+	p.Constraints = parsed(t, "instance-type=c1-m0.25 root-disk-source="+project)
 	inst, err := e.StartInstance(ctx, p)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestConstraintsBecomeDevices(t *testing.T) {
 	if err := e.StopInstances(ctx, inst.ID); err != nil {
 		t.Error(err)
 	}
-	p.Constraints = constraints(t, "instance-type=huge")
+	p.Constraints = parsed(t, "instance-type=huge")
 	if _, err := e.StartInstance(ctx, p); !errors.Is(err, entity.Invalid) || provider.IsRetryable(err) {
 		t.Errorf("got error %v for a type that LXD does not know", err)
 	}
@@ -77,11 +78,11 @@ func TestZonesOfACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ignored, err := rules.Check(constraints(t, "zones="+name)); len(ignored) > 0 || err != nil {
+	if ignored, err := rules.Check(parsed(t, "zones="+name)); len(ignored) > 0 || err != nil {
 		t.Errorf("ignored are %v (%v)", ignored, err)
 	}
 	for _, p := range []provider.StartParams{{Placement: "zone=" + name},
-		{Constraints: constraints(t, "zones="+name+" mem=64M arch="+
+		{Constraints: parsed(t, "zones="+name+" mem=64M arch="+
 			arch(members[0].Architecture))}} {
 		start := params("0", "n"+p.Placement)
 		start.Placement, start.Constraints = p.Placement, p.Constraints
@@ -94,8 +95,8 @@ func TestZonesOfACluster(t *testing.T) {
 		}
 	}
 	for _, p := range []provider.PrecheckParams{{Placement: "zone=nowhere"},
-		{Constraints: constraints(t, "zones=nowhere")},
-		{Constraints: constraints(t, "mem=10M")}, {Constraints: constraints(t, "mem=500T")}} {
+		{Constraints: parsed(t, "zones=nowhere")},
+		{Constraints: parsed(t, "mem=10M")}, {Constraints: parsed(t, "mem=500T")}} {
 		if err := e.PrecheckInstance(ctx, p); !errors.Is(err, entity.Invalid) {
 			t.Errorf("precheck of %v: %v", p, err)
 		}
@@ -109,7 +110,7 @@ func TestZonesOfACluster(t *testing.T) {
 func TestALimitThatNoContainerLivesWith(t *testing.T) {
 	for text, want := range map[string]string{"": "", "mem=64M": "", "mem=0": "", "cores=1": "",
 		"mem=10M": "constraint mem=10M cannot be met: a container with an agent needs at least 64M"} {
-		err := livable(constraints(t, text))
+		err := livable(parsed(t, text))
 		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && (got != want || !errors.Is(err, entity.Invalid)) {
 			t.Errorf("%s: got error %v, want %q", text, err, want)
 		}
@@ -132,7 +133,7 @@ func TestResourcesAreAskedForAgain(t *testing.T) {
 	for _, test := range []struct{ failures, asked int32 }{{0, 1}, {4, 5}, {5, 5}} {
 		failures.Store(test.failures)
 		asked.Store(0)
-		h, err := c.resources(t.Context(), "", entity.Constraints{})
+		h, err := c.resources(t.Context(), "", constraints.Value{})
 		if n := asked.Load(); n != test.asked || (err == nil) != (test.failures < 5) || err == nil && h.Cores != 3 {
 			t.Errorf("%d failures: asked %d times, %+v, %v", test.failures, n, h, err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"juju/provider"
 	"juju/provider/cloudinit"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -28,7 +29,7 @@ const innerSocket = cloudinit.Root + "/lxd.socket"
 // ControllerParams describe the container in which a controller runs.
 type ControllerParams struct {
 	Series      string // "" for the preferred one
-	Constraints entity.Constraints
+	Constraints constraints.Value
 	Arch        string // that of the programs
 	Archive     []byte // of the programs; see cloudinit.Programs
 	// Bootstrap returns the input of `jujud bootstrap` for a controller that has these addresses.

@@ -15,6 +15,7 @@ import (
 
 	"juju/provider"
 	"juju/provider/cloudinit"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -136,7 +137,7 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 
 // container returns the request for a container that has nothing of ours in it, the member of the
 // cluster that it is for, and its architecture.
-func (e *environ) container(ctx context.Context, name, series string, cons entity.Constraints, placement string) (
+func (e *environ) container(ctx context.Context, name, series string, cons constraints.Value, placement string) (
 	post *api.InstancesPost, member, architecture string, err error) {
 	c := e.cloud
 	candidates, err := e.candidates(ctx, cons, placement)
@@ -150,7 +151,7 @@ func (e *environ) container(ctx context.Context, name, series string, cons entit
 	if architecture, err = c.architecture(ctx, alias); err != nil {
 		return nil, "", "", err
 	}
-	if wanted, _ := cons.Get(entity.ConstraintArch); wanted != "" && wanted != architecture {
+	if wanted, _ := cons.Get(constraints.Arch); wanted != "" && wanted != architecture {
 		return nil, "", "", entity.Errorf(entity.Invalid, "constraint arch=%s cannot be met: LXD's image %s is of %s",
 			wanted, alias, architecture)
 	}
@@ -163,7 +164,7 @@ func (e *environ) container(ctx context.Context, name, series string, cons entit
 		return nil, "", "", err
 	}
 	config["boot.autostart"] = "true"
-	instanceType, _ := cons.Get(entity.ConstraintInstanceType)
+	instanceType, _ := cons.Get(constraints.InstanceType)
 	return &api.InstancesPost{
 		Name: name, Type: api.InstanceTypeContainer, InstanceType: instanceType,
 		Source:      api.InstanceSource{Type: "image", Alias: alias},

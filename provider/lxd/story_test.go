@@ -21,7 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"juju/provider"
-	"juju/state/entity"
+	"juju/state/constraints"
 )
 
 // standIn is the machine agent of the tests: it lives.
@@ -105,7 +105,7 @@ func TestAMachineOfDebian(t *testing.T) {
 	}
 	p := params("3", "n")
 	p.Series, p.Tools = "bookworm", serveTools(t, ctx, c)
-	if p.Constraints, err = entity.ParseConstraints("mem=512M cores=1"); err != nil {
+	if p.Constraints, err = constraints.Parse("mem=512M cores=1"); err != nil {
 		t.Fatal(err)
 	}
 	begin := time.Now()

@@ -9,6 +9,7 @@ import (
 
 	"juju/provider"
 	"juju/provider/providertest"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -30,7 +31,7 @@ func TestZones(t *testing.T) {
 		{cluster, "", "zone=x", `!availability zone "x" is not a member of the LXD cluster that is online: it has a, b, c`},
 		{cluster, "", "a", "!unknown placement directive: a"},
 	} {
-		cons, err := entity.ParseConstraints(test.cons)
+		cons, err := constraints.Parse(test.cons)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"juju/provider"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
 func testRefusals(t *testing.T, w *world) {
-	conflict, err := entity.ParseConstraints("instance-type=big mem=4G")
+	conflict, err := constraints.Parse("instance-type=big mem=4G")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,29 +75,29 @@ func testSeries(t *testing.T, w *world) {
 // so small that every host meets it, and differs from what an instance has without it.
 var (
 	modest = map[string]string{
-		entity.ConstraintAllocatePublicIP: "true",
-		entity.ConstraintContainer:        "lxd",
-		entity.ConstraintCores:            "1",
-		entity.ConstraintCPUPower:         "7",
-		entity.ConstraintImageID:          "i",
-		entity.ConstraintInstanceRole:     "r",
-		entity.ConstraintInstanceType:     "c1-m0.25",
-		entity.ConstraintMem:              "1200M",
-		entity.ConstraintRootDisk:         "9000M",
-		entity.ConstraintRootDiskSource:   "p",
-		entity.ConstraintSpaces:           "db",
-		entity.ConstraintTags:             "fast",
-		entity.ConstraintVirtType:         "kvm",
-		entity.ConstraintZones:            "a",
+		constraints.AllocatePublicIP: "true",
+		constraints.Container:        "lxd",
+		constraints.Cores:            "1",
+		constraints.CPUPower:         "7",
+		constraints.ImageID:          "i",
+		constraints.InstanceRole:     "r",
+		constraints.InstanceType:     "c1-m0.25",
+		constraints.Mem:              "1200M",
+		constraints.RootDisk:         "9000M",
+		constraints.RootDiskSource:   "p",
+		constraints.Spaces:           "db",
+		constraints.Tags:             "fast",
+		constraints.VirtType:         "kvm",
+		constraints.Zones:            "a",
 	}
 	impossible = map[string]string{
-		entity.ConstraintCores:          "9999",
-		entity.ConstraintInstanceType:   "huge",
-		entity.ConstraintMem:            "500T",
-		entity.ConstraintRootDisk:       "9999P",
-		entity.ConstraintRootDiskSource: "nowhere",
-		entity.ConstraintVirtType:       "abacus",
-		entity.ConstraintZones:          "nowhere",
+		constraints.Cores:          "9999",
+		constraints.InstanceType:   "huge",
+		constraints.Mem:            "500T",
+		constraints.RootDisk:       "9999P",
+		constraints.RootDiskSource: "nowhere",
+		constraints.VirtType:       "abacus",
+		constraints.Zones:          "nowhere",
 	}
 )
 
@@ -109,9 +110,9 @@ func (w *world) effect(key string) Effect {
 	return c.Effect
 }
 
-func demand(t *testing.T, text string) entity.Constraints {
+func demand(t *testing.T, text string) constraints.Value {
 	t.Helper()
-	c, err := entity.ParseConstraints(text)
+	c, err := constraints.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func testConstraints(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	var limits []string
-	for _, key := range entity.ConstraintKeys() {
+	for _, key := range constraints.Keys() {
 		text := key + "=" + modest[key]
 		have := rules.Values[key]
 		if len(have) > 0 {
@@ -167,8 +168,8 @@ func testConstraints(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatalf("start with %s: %v", p.Constraints, err)
 	}
-	for key, has := range map[string]uint64{entity.ConstraintCores: inst.Hardware.Cores,
-		entity.ConstraintMem: inst.Hardware.Mem, entity.ConstraintRootDisk: inst.Hardware.RootDisk} {
+	for key, has := range map[string]uint64{constraints.Cores: inst.Hardware.Cores,
+		constraints.Mem: inst.Hardware.Mem, constraints.RootDisk: inst.Hardware.RootDisk} {
 		if want := p.Constraints.Number(key); want != 0 && has != want {
 			t.Errorf("started with %s, the instance has %s", p.Constraints, inst.Hardware)
 		}
@@ -180,10 +181,10 @@ func testConstraints(t *testing.T, w *world) {
 func refusedAtOnce(e Effect) bool { return e == Limit || e == Chosen || e == Checked || e == Unlimited }
 
 // testImpossible checks that a demand that can't be met is refused for good.
-func (w *world) testImpossible(t *testing.T, key string, rules entity.ConstraintRules, effect Effect) {
+func (w *world) testImpossible(t *testing.T, key string, rules constraints.Rules, effect Effect) {
 	t.Helper()
 	text := key + "=" + impossible[key]
-	if key == entity.ConstraintArch {
+	if key == constraints.Arch {
 		text = key + "=s390x"
 		if slices.Contains(rules.Values[key], "s390x") {
 			text = key + "=riscv64"

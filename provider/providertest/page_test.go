@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/state/entity"
+	"juju/state/constraints"
 )
 
 var update = flag.Bool("update", false, "write doc/providers.md anew")
@@ -44,8 +44,8 @@ func TestProfilesAreComplete(t *testing.T) {
 		t.Errorf("a case that is skipped is not shown:\n%s", text)
 	}
 	for _, p := range []Profile{Local, LXD, Dummy} {
-		if keys := slices.Sorted(maps.Keys(p.Constraints)); !slices.Equal(keys, entity.ConstraintKeys()) {
-			t.Errorf("%s says what these constraints do: %q, want all: %q", p.Cloud, keys, entity.ConstraintKeys())
+		if keys := slices.Sorted(maps.Keys(p.Constraints)); !slices.Equal(keys, constraints.Keys()) {
+			t.Errorf("%s says what these constraints do: %q, want all: %q", p.Cloud, keys, constraints.Keys())
 		}
 		for name, why := range p.Skips {
 			if !slices.Contains(names, name) || why == "" {
@@ -96,7 +96,7 @@ func page(clouds ...Profile) string {
 	}
 	b.WriteString("\n## What constraints do\n\n")
 	head("constraint")
-	for _, key := range entity.ConstraintKeys() {
+	for _, key := range constraints.Keys() {
 		row("`"+key+"`", func(p Profile) string {
 			c := p.Constraints[key]
 			if c.If == "" {

@@ -1,6 +1,8 @@
 package providertest
 
-import "juju/state/entity"
+import (
+	"juju/state/constraints"
+)
 
 // An Effect is what a constraint does. Its text is that of doc/providers.md.
 type Effect string
@@ -62,12 +64,12 @@ func join(maps ...map[string]Constraint) map[string]Constraint {
 var Local = Profile{
 	Cloud: "local",
 	Constraints: join(
-		of(Chosen, entity.ConstraintArch),
-		of(Checked, entity.ConstraintCores, entity.ConstraintMem, entity.ConstraintRootDisk),
-		of(Ignored, entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCPUPower,
-			entity.ConstraintImageID, entity.ConstraintInstanceRole, entity.ConstraintInstanceType,
-			entity.ConstraintRootDiskSource, entity.ConstraintSpaces, entity.ConstraintTags, entity.ConstraintVirtType,
-			entity.ConstraintZones),
+		of(Chosen, constraints.Arch),
+		of(Checked, constraints.Cores, constraints.Mem, constraints.RootDisk),
+		of(Ignored, constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower,
+			constraints.ImageID, constraints.InstanceRole, constraints.InstanceType,
+			constraints.RootDiskSource, constraints.Spaces, constraints.Tags, constraints.VirtType,
+			constraints.Zones),
 	),
 	OtherPlacement: "zone=a", OtherSeries: "xenial",
 	Skips: map[string]string{"Containers": "they are refused",
@@ -86,14 +88,14 @@ var Local = Profile{
 var LXD = Profile{
 	Cloud: "lxd",
 	Constraints: join(
-		of(Limit, entity.ConstraintCores, entity.ConstraintMem),
-		of(Chosen, entity.ConstraintArch, entity.ConstraintRootDiskSource, entity.ConstraintVirtType),
-		of(ChosenAtStart, entity.ConstraintInstanceType),
-		of(Ignored, entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCPUPower,
-			entity.ConstraintImageID, entity.ConstraintInstanceRole, entity.ConstraintSpaces, entity.ConstraintTags),
+		of(Limit, constraints.Cores, constraints.Mem),
+		of(Chosen, constraints.Arch, constraints.RootDiskSource, constraints.VirtType),
+		of(ChosenAtStart, constraints.InstanceType),
+		of(Ignored, constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower,
+			constraints.ImageID, constraints.InstanceRole, constraints.Spaces, constraints.Tags),
 		map[string]Constraint{
-			entity.ConstraintRootDisk: {Limit, Unlimited, "the storage pool is a directory"},
-			entity.ConstraintZones:    {Chosen, Ignored, "LXD is no cluster"},
+			constraints.RootDisk: {Limit, Unlimited, "the storage pool is a directory"},
+			constraints.Zones:    {Chosen, Ignored, "LXD is no cluster"},
 		},
 	),
 	OtherPlacement: "zone=nowhere", OtherSeries: "xenial",
@@ -112,12 +114,12 @@ var LXD = Profile{
 var Dummy = Profile{
 	Cloud: "dummy",
 	Constraints: join(
-		of(Chosen, entity.ConstraintArch),
-		of(Given, entity.ConstraintCores, entity.ConstraintMem, entity.ConstraintRootDisk),
-		of(Ignored, entity.ConstraintCPUPower, entity.ConstraintVirtType),
-		of(NoEffect, entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintImageID,
-			entity.ConstraintInstanceRole, entity.ConstraintInstanceType, entity.ConstraintRootDiskSource,
-			entity.ConstraintSpaces, entity.ConstraintTags, entity.ConstraintZones),
+		of(Chosen, constraints.Arch),
+		of(Given, constraints.Cores, constraints.Mem, constraints.RootDisk),
+		of(Ignored, constraints.CPUPower, constraints.VirtType),
+		of(NoEffect, constraints.AllocatePublicIP, constraints.Container, constraints.ImageID,
+			constraints.InstanceRole, constraints.InstanceType, constraints.RootDiskSource,
+			constraints.Spaces, constraints.Tags, constraints.Zones),
 	),
 	OtherPlacement: "under-the-desk", OtherSeries: "xenial",
 	Said: Said{

@@ -3,7 +3,6 @@ package entity
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -43,33 +42,6 @@ func (h Hardware) String() string {
 func (h Hardware) Or(other Hardware) Hardware {
 	return Hardware{Arch: cmp.Or(h.Arch, other.Arch), Cores: cmp.Or(h.Cores, other.Cores), Mem: cmp.Or(h.Mem, other.Mem),
 		RootDisk: cmp.Or(h.RootDisk, other.RootDisk), Zone: cmp.Or(h.Zone, other.Zone)}
-}
-
-// Meets reports whether a machine with this hardware, that was asked for with the constraints own, has what
-// want demands. A cloud gives a machine at least the sizes that it is asked for; what hardware says nothing
-// of, like tags, must have been asked for in the same words.
-func (h Hardware) Meets(want, own Constraints) bool {
-	has := map[string]uint64{ConstraintCores: h.Cores, ConstraintMem: h.Mem, ConstraintRootDisk: h.RootDisk}
-	for _, key := range want.Keys() {
-		value, _ := want.Get(key)
-		asked, _ := own.Get(key)
-		if !want.demands(key) || value == asked {
-			continue
-		}
-		n, met := want.Number(key), false
-		switch key {
-		case ConstraintArch:
-			met = h.Arch == value
-		case ConstraintCores, ConstraintMem, ConstraintRootDisk, ConstraintCPUPower:
-			met = has[key] >= n || own.Number(key) >= n
-		case ConstraintZones:
-			met = h.Zone != "" && slices.Contains(strings.Split(value, ","), h.Zone)
-		}
-		if !met {
-			return false
-		}
-	}
-	return true
 }
 
 // Check returns an Invalid error unless the texts are names.

@@ -82,10 +82,11 @@ func (l Limit) CheckText(s string) error {
 	if err := l.Check(len(s)); err != nil {
 		return err
 	}
-	return checkPlain(l.Of, s)
+	return CheckPlain(l.Of, s)
 }
 
-func checkPlain(what, s string) error {
+// CheckPlain returns an Invalid error that names what the text is, unless it is UTF-8 without NULs.
+func CheckPlain(what, s string) error {
 	switch {
 	case strings.IndexByte(s, 0) >= 0:
 		return Errorf(Invalid, "%s: it holds a NUL character", what)

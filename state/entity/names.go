@@ -42,11 +42,11 @@ func isShort(name string) bool { return len(name) <= MaxName }
 // IsValidUUID reports whether s is a UUID in lower case.
 func IsValidUUID(s string) bool { return uuid.MatchString(s) }
 
-// IsContainerType reports whether s is a type of container that users can ask for. No cloud has all of
-// them.
-func IsContainerType(s string) bool {
-	return s != noContainer && slices.Contains(constraintContainers, s)
-}
+// ContainerTypes are the types of containers that users can ask for. No cloud has all of them.
+var ContainerTypes = []string{"lxc", "lxd", "kvm"}
+
+// IsContainerType reports whether s is one of ContainerTypes.
+func IsContainerType(s string) bool { return slices.Contains(ContainerTypes, s) }
 
 // ContainerOf returns the type of the container with this id and the machine that it is on in the end:
 // "lxd" and "3" for "3/lxd/0". The type of a machine that is no container is "".

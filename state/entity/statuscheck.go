@@ -84,7 +84,7 @@ func checkData(v any, depth int) (size int, err error) {
 	}
 	text := func(s string) error {
 		size += len(s)
-		return checkPlain(LimitStatusData.Of, s)
+		return CheckPlain(LimitStatusData.Of, s)
 	}
 	inner := func(v any) error {
 		n, err := checkData(v, depth+1)

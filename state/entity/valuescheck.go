@@ -110,7 +110,7 @@ func checkSettings(settings map[string]string, limit Limit) error {
 		if err := CheckSettingsKey(key); err != nil {
 			return err
 		}
-		if err := checkPlain("setting "+key, value); err != nil {
+		if err := CheckPlain("setting "+key, value); err != nil {
 			return err
 		}
 		size += SettingSize(key, value)
@@ -129,15 +129,3 @@ func CheckSettingsKey(key string) error {
 // SettingSize is the size of a setting that limits count: its name, its text, and the store's
 // overhead.
 func SettingSize(key, value string) int { return len(key) + len(value) + 16 }
-
-// Check returns an Invalid error for constraints that can't be stored.
-func (c Constraints) Check() error {
-	size := 0
-	for key, value := range c.values {
-		if err := checkPlain("constraint "+key, value); err != nil {
-			return err
-		}
-		size += len(key) + len(value) + 2
-	}
-	return LimitConstraints.Check(size)
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"juju/provider"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -285,7 +286,7 @@ func (p *provisioner) start(ctx context.Context, t *tender, m entity.MachineInfo
 // startParams collects what is needed to start the instance.
 func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	nonce string) (provider.StartParams, error) {
-	constraints, err := entity.ParseConstraints(m.Constraints)
+	constraints, err := constraints.Parse(m.Constraints)
 	if err != nil {
 		return provider.StartParams{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -101,7 +102,7 @@ func (p *planner) diffService(name string, annotations bool) *ServiceDiff {
 	if annotations {
 		d.Annotations = diffAnnotations(want.Annotations, have.Annotations)
 	}
-	if c, err := entity.ParseConstraints(want.Constraints); err != nil || !c.Equal(have.Constraints) {
+	if c, err := constraints.Parse(want.Constraints); err != nil || !c.Equal(have.Constraints) {
 		d.Constraints = &ValueDiff[string]{want.Constraints, have.Constraints.String()}
 	}
 	d.Storage = p.diffStorage(name)

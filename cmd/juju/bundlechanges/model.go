@@ -3,6 +3,7 @@ package bundlechanges
 import (
 	"juju/charm"
 	"juju/charm/bundle"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -44,7 +45,7 @@ type Service struct {
 	Series      string
 	Exposed     bool
 	Subordinate bool
-	Constraints entity.Constraints
+	Constraints constraints.Value
 	Options     map[string]entity.ConfigSetting
 	Annotations map[string]string
 	Resources   map[string]string                    // the sums of the files of its resources
@@ -60,7 +61,7 @@ type Unit struct{ Name, Machine string }
 type Machine struct {
 	Life        entity.Life
 	Series      string
-	Constraints entity.Constraints
+	Constraints constraints.Value
 	Annotations map[string]string
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"juju/charm"
 	"juju/charm/bundle"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -157,7 +158,7 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 	for _, resource := range slices.Sorted(maps.Keys(lacking(have.Resources, p.Resources[name]))) {
 		p.add(&AttachResource{name, resource})
 	}
-	if c, err := entity.ParseConstraints(want.Constraints); err == nil && want.ConstraintsGiven && !have.Subordinate &&
+	if c, err := constraints.Parse(want.Constraints); err == nil && want.ConstraintsGiven && !have.Subordinate &&
 		!c.Equal(have.Constraints) {
 		p.add(&SetConstraints{name, want.Constraints})
 	}

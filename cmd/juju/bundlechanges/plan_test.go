@@ -13,6 +13,7 @@ import (
 
 	"juju/charm"
 	"juju/charm/bundle"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -139,7 +140,7 @@ func model(t *testing.T, s situation) *Model {
 		m.Machines[id] = &Machine{Life: life(machine.Life), Series: machine.Series, Annotations: machine.Annotations}
 	}
 	for name, svc := range s.Services {
-		c, err := entity.ParseConstraints(svc.Constraints)
+		c, err := constraints.Parse(svc.Constraints)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package entity
+package constraints
 
 import (
 	"encoding/json"
@@ -11,13 +11,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"juju/state/entity"
 )
 
 // noContainer is the container type of a machine that must not be a container.
 const noContainer = "none"
 
-// constraintForm is the syntax of a key's values, for users and in JSON and YAML.
-type constraintForm struct {
+// form is the syntax of a key's values, for users and in JSON and YAML.
+type form struct {
 	// canonical parses a user's text, never "", and returns the one text that stands for its
 	// value.
 	canonical func(string) (string, error)
@@ -28,42 +30,42 @@ type constraintForm struct {
 	takes string
 }
 
-// constraintForms has every key.
-var constraintForms = map[string]constraintForm{
-	ConstraintAllocatePublicIP: {canonicalBool, plainBool, "a public address: true or false"},
-	ConstraintArch:             {canonicalArch, plainText, "an architecture: " + strings.Join(constraintArches, ", ")},
-	ConstraintContainer:        {canonicalContainer, plainText, "a container of this type: " + strings.Join(constraintContainers, ", ")},
-	ConstraintCores:            {canonicalNumber, plainNumber, "at least so many cores; also written cpu-cores"},
-	ConstraintCPUPower:         {canonicalNumber, plainNumber, "at least so much, in the cloud's own unit; 100 is about one core"},
-	ConstraintImageID:          {canonicalText, plainText, "the cloud's id of an image"},
-	ConstraintInstanceRole:     {canonicalText, plainText, "the cloud's name of a role"},
-	ConstraintInstanceType:     {canonicalText, plainText, "the cloud's name of a type of machine"},
-	ConstraintMem:              {canonicalSize, plainNumber, "at least so much memory, in MiB or with M, G, T or P: 2048, 2G, 1.5G"},
-	ConstraintRootDisk:         {canonicalSize, plainNumber, "at least so much disk, in MiB or with M, G, T or P: 20G"},
-	ConstraintRootDiskSource:   {canonicalText, plainText, "the cloud's name of a storage pool"},
-	ConstraintSpaces:           {canonicalSpaces, plainList, "networks that the machine is in or, with a ^, is not: db,^public"},
-	ConstraintTags:             {canonicalList, plainList, "labels that the machine has or, with a ^, has not: fast,^shared"},
-	ConstraintVirtType:         {canonicalText, plainText, "the cloud's name of a kind of virtualisation"},
-	ConstraintZones:            {canonicalList, plainList, "one of these zones of the cloud: a,b"},
+// forms has every key.
+var forms = map[string]form{
+	AllocatePublicIP: {canonicalBool, plainBool, "a public address: true or false"},
+	Arch:             {canonicalArch, plainText, "an architecture: " + strings.Join(arches, ", ")},
+	Container:        {canonicalContainer, plainText, "a container of this type: " + strings.Join(containers, ", ")},
+	Cores:            {canonicalNumber, plainNumber, "at least so many cores; also written cpu-cores"},
+	CPUPower:         {canonicalNumber, plainNumber, "at least so much, in the cloud's own unit; 100 is about one core"},
+	ImageID:          {canonicalText, plainText, "the cloud's id of an image"},
+	InstanceRole:     {canonicalText, plainText, "the cloud's name of a role"},
+	InstanceType:     {canonicalText, plainText, "the cloud's name of a type of machine"},
+	Mem:              {canonicalSize, plainNumber, "at least so much memory, in MiB or with M, G, T or P: 2048, 2G, 1.5G"},
+	RootDisk:         {canonicalSize, plainNumber, "at least so much disk, in MiB or with M, G, T or P: 20G"},
+	RootDiskSource:   {canonicalText, plainText, "the cloud's name of a storage pool"},
+	Spaces:           {canonicalSpaces, plainList, "networks that the machine is in or, with a ^, is not: db,^public"},
+	Tags:             {canonicalList, plainList, "labels that the machine has or, with a ^, has not: fast,^shared"},
+	VirtType:         {canonicalText, plainText, "the cloud's name of a kind of virtualisation"},
+	Zones:            {canonicalList, plainList, "one of these zones of the cloud: a,b"},
 }
 
-// ConstraintKeys returns the keys of constraints, sorted.
-func ConstraintKeys() []string { return slices.Sorted(maps.Keys(constraintForms)) }
+// Keys returns the keys of constraints, sorted.
+func Keys() []string { return slices.Sorted(maps.Keys(forms)) }
 
-// ConstraintHelp returns a line for each key of constraints: what it demands, and how its value
+// Help returns a line for each key of constraints: what it demands, and how its value
 // is written.
-func ConstraintHelp() string {
+func Help() string {
 	var lines []string
-	for _, key := range ConstraintKeys() {
-		lines = append(lines, fmt.Sprintf("  %-19s %s", key, constraintForms[key].takes))
+	for _, key := range Keys() {
+		lines = append(lines, fmt.Sprintf("  %-19s %s", key, forms[key].takes))
 	}
 	return strings.Join(lines, "\n")
 }
 
 var (
-	constraintArches     = []string{"amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"}
-	constraintContainers = []string{noContainer, "lxc", "lxd", "kvm"}
-	spaceName            = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	arches     = []string{"amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"}
+	containers = append([]string{noContainer}, entity.ContainerTypes...)
+	spaceName  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 )
 
 // canonicalText accepts any text without white space: a value with a blank, which only JSON can
@@ -118,14 +120,14 @@ func nonZero(n uint64, suffix string) string {
 }
 
 func canonicalArch(s string) (string, error) {
-	if !slices.Contains(constraintArches, s) {
+	if !slices.Contains(arches, s) {
 		return "", fmt.Errorf("%q not recognized", s)
 	}
 	return s, nil
 }
 
 func canonicalContainer(s string) (string, error) {
-	if !slices.Contains(constraintContainers, s) {
+	if !slices.Contains(containers, s) {
 		return "", fmt.Errorf("invalid container type %q", s)
 	}
 	return s, nil
@@ -183,18 +185,18 @@ func plainBool(s string) any {
 }
 
 // plain returns c as the map that JSON and YAML contain.
-func (c Constraints) plain() map[string]any {
+func (c Value) plain() map[string]any {
 	m := make(map[string]any, len(c.values))
 	for key, value := range c.values {
-		m[key] = constraintForms[key].plain(value)
+		m[key] = forms[key].plain(value)
 	}
 	return m
 }
 
 // fromPlain reads such a map, with numbers and lists as any decoder returns them. A key whose
 // value is null is absent.
-func fromPlain(m map[string]any) (Constraints, error) {
-	set := newConstraintSet()
+func fromPlain(m map[string]any) (Value, error) {
+	set := newSet()
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)
@@ -206,10 +208,10 @@ func fromPlain(m map[string]any) (Constraints, error) {
 		}
 		text, err := plainToText(m[name])
 		if err != nil {
-			return Constraints{}, Errorf(Invalid, "bad %q constraint: %w", name, err)
+			return Value{}, entity.Errorf(entity.Invalid, "bad %q constraint: %w", name, err)
 		}
 		if err := set.add(name, text); err != nil {
-			return Constraints{}, err
+			return Value{}, err
 		}
 	}
 	return set.done(), nil
@@ -246,51 +248,51 @@ func plainToText(v any) (string, error) {
 }
 
 // MarshalText returns String's form.
-func (c Constraints) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+func (c Value) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText parses String's form.
-func (c *Constraints) UnmarshalText(text []byte) (err error) {
-	*c, err = ParseConstraints(string(text))
+func (c *Value) UnmarshalText(text []byte) (err error) {
+	*c, err = Parse(string(text))
 	return err
 }
 
 // MarshalJSON writes the object that Juju's clients expect: sizes as numbers of MiB, lists as
 // arrays. A key without a value has 0, "" or [].
-func (c Constraints) MarshalJSON() ([]byte, error) { return json.Marshal(c.plain()) }
+func (c Value) MarshalJSON() ([]byte, error) { return json.Marshal(c.plain()) }
 
 // UnmarshalJSON reads what MarshalJSON writes, and also the text that users write.
-func (c *Constraints) UnmarshalJSON(data []byte) error {
+func (c *Value) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.UseNumber()
 	var v any
 	if err := decoder.Decode(&v); err != nil {
-		return Errorf(Invalid, "cannot read constraints: they are not JSON")
+		return entity.Errorf(entity.Invalid, "cannot read constraints: they are not JSON")
 	}
 	return c.setPlain(v)
 }
 
 // MarshalYAML returns the mapping that MarshalJSON writes.
-func (c Constraints) MarshalYAML() (any, error) { return c.plain(), nil }
+func (c Value) MarshalYAML() (any, error) { return c.plain(), nil }
 
 // UnmarshalYAML reads a mapping, or the text that users write, as bundles contain it.
-func (c *Constraints) UnmarshalYAML(unmarshal func(any) error) error {
+func (c *Value) UnmarshalYAML(unmarshal func(any) error) error {
 	var v any
 	if err := unmarshal(&v); err != nil {
-		return Errorf(Invalid, "cannot read constraints: %w", err)
+		return entity.Errorf(entity.Invalid, "cannot read constraints: %w", err)
 	}
 	return c.setPlain(v)
 }
 
-func (c *Constraints) setPlain(v any) (err error) {
+func (c *Value) setPlain(v any) (err error) {
 	switch v := v.(type) {
 	case nil:
-		*c = Constraints{}
+		*c = Value{}
 	case string:
-		*c, err = ParseConstraints(v)
+		*c, err = Parse(v)
 	case map[string]any:
 		*c, err = fromPlain(v)
 	default:
-		err = Errorf(Invalid, "constraints must be pairs of keys and values")
+		err = entity.Errorf(entity.Invalid, "constraints must be pairs of keys and values")
 	}
 	return err
 }

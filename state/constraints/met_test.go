@@ -1,11 +1,15 @@
-package entity
+package constraints
 
-import "testing"
+import (
+	"testing"
 
-func TestHardwareMeetsConstraints(t *testing.T) {
-	known := Hardware{Arch: "amd64", Cores: 2, Mem: 2048, RootDisk: 8192, Zone: "a"}
+	"juju/state/entity"
+)
+
+func TestMetBy(t *testing.T) {
+	known := entity.Hardware{Arch: "amd64", Cores: 2, Mem: 2048, RootDisk: 8192, Zone: "a"}
 	for _, test := range []struct {
-		has       Hardware
+		has       entity.Hardware
 		own, want string
 		meets     bool
 	}{
@@ -26,20 +30,20 @@ func TestHardwareMeetsConstraints(t *testing.T) {
 		{known, "tags=fast,new", "tags=fast", false},
 		{known, "", "instance-type=x", false},
 		{known, "cpu-power=200", "cpu-power=100", true},
-		{Hardware{}, "", "", true},
-		{Hardware{}, "", "mem=1G", false},
-		{Hardware{}, "mem=2G arch=arm64 zones=a,b", "mem=2G arch=arm64 zones=a,b", true},
-		{Hardware{}, "", "zones=a", false},
+		{entity.Hardware{}, "", "", true},
+		{entity.Hardware{}, "", "mem=1G", false},
+		{entity.Hardware{}, "mem=2G arch=arm64 zones=a,b", "mem=2G arch=arm64 zones=a,b", true},
+		{entity.Hardware{}, "", "zones=a", false},
 	} {
-		want, err := ParseConstraints(test.want)
+		want, err := Parse(test.want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := ParseConstraints(test.own)
+		own, err := Parse(test.own)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := test.has.Meets(want, own); got != test.meets {
+		if got := want.MetBy(test.has, own); got != test.meets {
 			t.Errorf("{%s} asked for with {%s} meets {%s}: %t", test.has, test.own, test.want, got)
 		}
 	}

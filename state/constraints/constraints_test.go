@@ -1,4 +1,4 @@
-package entity_test
+package constraints
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-func TestParseConstraints(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, test := range []struct {
 		in, out, err string // out is "" for an error
 	}{
@@ -70,7 +70,7 @@ func TestParseConstraints(t *testing.T) {
 		{in: "cheese=edam", err: `unknown constraint "cheese"`},
 		{in: "Mem=4G", err: `unknown constraint "Mem"`},
 	} {
-		c, err := entity.ParseConstraints(test.in)
+		c, err := Parse(test.in)
 		switch {
 		case test.err != "":
 			if err == nil || err.Error() != test.err || !errors.Is(err, entity.Invalid) {
@@ -86,14 +86,14 @@ func TestParseConstraints(t *testing.T) {
 	if c := parse(t, "mem=1G", "cores=2  arch=arm64"); c.String() != "arch=arm64 cores=2 mem=1024M" {
 		t.Errorf("got %q", c)
 	}
-	if _, err := entity.ParseConstraints("mem=1G", "mem=2G"); err == nil {
+	if _, err := Parse("mem=1G", "mem=2G"); err == nil {
 		t.Error("a key that comes twice in two arguments was accepted")
 	}
 }
 
-func parse(t testing.TB, args ...string) entity.Constraints {
+func parse(t testing.TB, args ...string) Value {
 	t.Helper()
-	c, err := entity.ParseConstraints(args...)
+	c, err := Parse(args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestConstraintsValues(t *testing.T) {
 	if _, ok := c.Get("spaces"); ok {
 		t.Error("spaces is there")
 	}
-	if !c.Equal(parse(t, c.String())) || c.Equal(parse(t, "mem=2G")) || !(entity.Constraints{}).Equal(parse(t, "")) {
+	if !c.Equal(parse(t, c.String())) || c.Equal(parse(t, "mem=2G")) || !(Value{}).Equal(parse(t, "")) {
 		t.Error("Equal is wrong")
 	}
 }
@@ -135,7 +135,7 @@ func TestMergeConstraints(t *testing.T) {
 		{"a model's own conflict is not hidden", "instance-type=big mem=1G", "cores=", "cores= instance-type=big mem=1024M"},
 	} {
 		model, service := parse(t, test.model), parse(t, test.service)
-		if got := entity.MergeConstraints(model, service); got.String() != test.want {
+		if got := Merge(model, service); got.String() != test.want {
 			t.Errorf("%s: %q under %q: got %q, want %q", test.name, test.model, test.service, got, test.want)
 		}
 		if again := parse(t, test.model); !model.Equal(again) {
@@ -167,7 +167,7 @@ func TestShownConstraints(t *testing.T) {
 }
 
 func TestConstraintRules(t *testing.T) {
-	rules := entity.ConstraintRules{
+	rules := Rules{
 		Conflicts:   [][2]string{{"instance-type", "mem"}},
 		Unsupported: []string{"virt-type", "cpu-power"},
 		Values:      map[string][]string{"arch": {"amd64", "arm64"}, "instance-type": {"big", "small"}},
@@ -191,7 +191,7 @@ func TestConstraintRules(t *testing.T) {
 			t.Errorf("%q: got error %v, want %q", test.in, err, test.err)
 		}
 	}
-	if _, err := entity.DefaultConstraintRules().Check(parse(t, "instance-type=big cores=2")); err == nil {
+	if _, err := DefaultRules().Check(parse(t, "instance-type=big cores=2")); err == nil {
 		t.Error("instance-type with cores was accepted")
 	}
 }
@@ -208,7 +208,7 @@ func TestConstraintsMarshalling(t *testing.T) {
 	}(), " ")
 	for _, text := range []string{"", everyConstraint, empty} {
 		c := parse(t, text)
-		type holder struct{ C entity.Constraints }
+		type holder struct{ C Value }
 		var fromJSON, fromYAML holder
 		j, err := json.Marshal(holder{c})
 		if err == nil {
@@ -251,14 +251,14 @@ func TestConstraintsMarshalling(t *testing.T) {
 		{in: `{"mem":{}}`, err: `bad "mem" constraint: must be a text, a number, true, false or a list of texts`},
 		{in: `[]`, err: `constraints must be pairs of keys and values`},
 	} {
-		var c entity.Constraints
+		var c Value
 		err := json.Unmarshal([]byte(test.in), &c)
 		if test.err == "" && (err != nil || c.String() != test.want) || test.err != "" && (err == nil || err.Error() != test.err) {
 			t.Errorf("%s: got %q, error %v, want %q %s", test.in, c, err, test.want, test.err)
 		}
 	}
 
-	var c entity.Constraints
+	var c Value
 	if err := yaml.Unmarshal([]byte("mem=2G cores=1"), &c); err != nil || c.String() != "cores=1 mem=2048M" {
 		t.Errorf("a bundle's text: got %q, %v", c, err)
 	}
@@ -270,42 +270,42 @@ func TestConstraintsMarshalling(t *testing.T) {
 	}
 }
 
-func FuzzParseConstraints(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add(everyConstraint, "mem=1G instance-type=")
 	f.Add("mem=1.5T cpu-cores=3 tags=^a,,b", "arch= spaces=x")
 	f.Add("image-id=\x80", "tags=\xff")
 	f.Fuzz(func(t *testing.T, one, two string) {
-		c, err := entity.ParseConstraints(one)
+		c, err := Parse(one)
 		if err != nil {
 			if !errors.Is(err, entity.Invalid) {
 				t.Errorf("%q: error %v is not Invalid", one, err)
 			}
 			return
 		}
-		if again, err := entity.ParseConstraints(c.String()); err != nil || !again.Equal(c) {
+		if again, err := Parse(c.String()); err != nil || !again.Equal(c) {
 			t.Errorf("%q: %q reads as %q, %v", one, c, again, err)
 		}
-		var back entity.Constraints
+		var back Value
 		if j, err := json.Marshal(c); err != nil || json.Unmarshal(j, &back) != nil || !back.Equal(c) {
 			t.Errorf("%q: JSON %s reads as %q, %v", one, j, back, err)
 		}
-		other, err := entity.ParseConstraints(two)
+		other, err := Parse(two)
 		if err != nil {
 			return
 		}
 		// Every key of the service's is in the result; merging twice changes nothing; and two
 		// valid sets give a valid one.
-		merged := entity.MergeConstraints(other, c)
+		merged := Merge(other, c)
 		for _, key := range c.Keys() {
 			want, _ := c.Get(key)
 			if got, ok := merged.Get(key); !ok || got != want {
 				t.Errorf("%q over %q: %s is %q", one, two, key, got)
 			}
 		}
-		if again := entity.MergeConstraints(merged, c); !again.Equal(merged) {
+		if again := Merge(merged, c); !again.Equal(merged) {
 			t.Errorf("%q over %q: %q, then %q", one, two, merged, again)
 		}
-		rules := entity.DefaultConstraintRules()
+		rules := DefaultRules()
 		_, err1 := rules.Check(c)
 		_, err2 := rules.Check(other)
 		if _, err := rules.Check(merged); err1 == nil && err2 == nil && err != nil {

@@ -1,4 +1,4 @@
-package entity
+package constraints
 
 import (
 	"strings"
@@ -8,15 +8,15 @@ import (
 // The help of set-constraints is generated from the table, so it has every key and says how its
 // value is written.
 func TestConstraintHelp(t *testing.T) {
-	help := ConstraintHelp()
-	if n := len(strings.Split(help, "\n")); n != len(constraintForms) {
-		t.Errorf("%d lines for %d keys", n, len(constraintForms))
+	help := Help()
+	if n := len(strings.Split(help, "\n")); n != len(forms) {
+		t.Errorf("%d lines for %d keys", n, len(forms))
 	}
-	for key, form := range constraintForms {
+	for key, form := range forms {
 		if form.takes == "" || !strings.Contains(help, "  "+key+" ") {
 			t.Errorf("%s is not explained:\n%s", key, help)
 		}
-		unit := map[bool]string{true: "in MiB or with M, G, T or P"}[key == ConstraintMem || key == ConstraintRootDisk]
+		unit := map[bool]string{true: "in MiB or with M, G, T or P"}[key == Mem || key == RootDisk]
 		if !strings.Contains(form.takes, unit) {
 			t.Errorf("%s: its unit is not told: %s", key, form.takes)
 		}

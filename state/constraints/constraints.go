@@ -1,0 +1,267 @@
+// Package constraints has what users demand of the machines that something runs on: the keys, their syntax, and how
+// the constraints of a model and of a service combine.
+package constraints
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"juju/state/entity"
+)
+
+// The keys of constraints. CPUCores is an alias of Cores: it is parsed and never written.
+const (
+	AllocatePublicIP = "allocate-public-ip"
+	Arch             = "arch"
+	Container        = "container"
+	Cores            = "cores"
+	CPUPower         = "cpu-power"
+	ImageID          = "image-id"
+	InstanceRole     = "instance-role"
+	InstanceType     = "instance-type"
+	Mem              = "mem"
+	RootDisk         = "root-disk"
+	RootDiskSource   = "root-disk-source"
+	Spaces           = "spaces"
+	Tags             = "tags"
+	VirtType         = "virt-type"
+	Zones            = "zones"
+)
+
+// aliases are the keys that are parsed as others.
+var aliases = map[string]string{"cpu-cores": Cores}
+
+// A Value is a user's demands on the machines that something runs on: a set of keys with
+// values. A key may be present without a value, which says "none, whatever the model says"; an
+// absent key doesn't. The zero value demands nothing.
+//
+// Values are immutable, so they may be shared and copied. Compare them with Equal, not with
+// ==.
+type Value struct {
+	values map[string]string // key → canonical text, "" for a key without a value
+}
+
+// Parse parses "mem=2G cores=4 tags=fast,^shared". Each argument may hold several
+// pairs, separated by white space. Sizes are in MiB unless their suffix is M, G, T or P; they may
+// be fractions and are rounded up to whole MiB. The errors are Invalid and name the pair or key
+// at fault.
+func Parse(args ...string) (Value, error) {
+	set := newSet()
+	for _, arg := range args {
+		for _, pair := range strings.Fields(arg) {
+			name, value, ok := strings.Cut(pair, "=")
+			if !ok || name == "" {
+				return Value{}, entity.Errorf(entity.Invalid, "malformed constraint %q", pair)
+			}
+			if err := set.add(name, value); err != nil {
+				return Value{}, err
+			}
+		}
+	}
+	return set.done(), nil
+}
+
+// A set collects pairs into a Value and refuses a key that occurs twice, even under
+// an alias.
+type set struct {
+	values map[string]string
+	names  map[string]string // key → the name it was given by
+}
+
+func newSet() *set {
+	return &set{values: map[string]string{}, names: map[string]string{}}
+}
+
+func (s *set) add(name, value string) error {
+	key := name
+	if k, ok := aliases[name]; ok {
+		key = k
+	}
+	read, ok := forms[key]
+	if !ok {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "unknown constraint %q", name), "The constraints there are: %s", strings.Join(Keys(), ", "))
+	}
+	if before, ok := s.names[key]; ok && before != name {
+		return entity.Errorf(entity.Invalid, "constraint %q duplicates constraint %q", name, before)
+	} else if ok {
+		return entity.Errorf(entity.Invalid, "bad %q constraint: already set", name)
+	}
+	if value != "" {
+		var err error
+		if value, err = read.canonical(value); err != nil {
+			return entity.Errorf(entity.Invalid, "bad %q constraint: %w", name, err)
+		}
+	}
+	s.names[key], s.values[key] = name, value
+	return nil
+}
+
+func (s *set) done() Value {
+	if len(s.values) == 0 {
+		return Value{}
+	}
+	return Value{s.values}
+}
+
+// String returns the form that Parse takes, keys in alphabetical order: "cores=4
+// mem=2048M tags=fast,^shared". Parsing it returns c again.
+func (c Value) String() string {
+	pairs := make([]string, 0, len(c.values))
+	for _, key := range c.Keys() {
+		pairs = append(pairs, key+"="+c.values[key])
+	}
+	return strings.Join(pairs, " ")
+}
+
+// IsEmpty reports whether c has no keys.
+func (c Value) IsEmpty() bool { return len(c.values) == 0 }
+
+// Equal reports whether c and other have the same keys with the same values.
+func (c Value) Equal(other Value) bool { return maps.Equal(c.values, other.values) }
+
+// Keys returns the keys that are present, with or without a value, sorted.
+func (c Value) Keys() []string { return slices.Sorted(maps.Keys(c.values)) }
+
+// Get returns the value of key in the form that String writes, and whether the key is present; a
+// key without a value has "".
+func (c Value) Get(key string) (value string, ok bool) {
+	value, ok = c.values[key]
+	return value, ok
+}
+
+// Shown returns the value of key as people write it: a size in the largest unit of which it is a
+// whole number, "500T". Parse reads it as the same value.
+func (c Value) Shown(key string) string {
+	n := c.Number(key)
+	if n == 0 || key != Mem && key != RootDisk {
+		return c.values[key]
+	}
+	unit := 0
+	for unit < len(sizeUnits)-1 && n%1024 == 0 {
+		n, unit = n/1024, unit+1
+	}
+	return strconv.FormatUint(n, 10) + sizeUnits[unit:unit+1]
+}
+
+// demands reports whether key is present with a value that demands something.
+func (c Value) demands(key string) bool {
+	v := c.values[key]
+	return v != "" && !(key == Container && v == noContainer)
+}
+
+// Number returns the value of a numeric key: cores and cpu-power as they are, mem and root-disk
+// in MiB. It is 0 if nothing is demanded.
+func (c Value) Number(key string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSuffix(c.values[key], "M"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Rules are a cloud's rules for constraints.
+type Rules struct {
+	// Conflicts are pairs of keys that can't be demanded together, because each determines what
+	// the other is about.
+	Conflicts [][2]string
+	// Unsupported are keys that the cloud ignores. Users are warned about them, not refused, so
+	// that one bundle works on many clouds.
+	Unsupported []string
+	// Values are the only values that a key may have.
+	Values map[string][]string
+}
+
+// DefaultRules are those of clouds without rules of their own: an instance type
+// determines everything it stands for.
+func DefaultRules() Rules {
+	return Rules{Conflicts: [][2]string{
+		{InstanceType, Cores},
+		{InstanceType, CPUPower},
+		{InstanceType, Mem},
+	}}
+}
+
+// Check returns an Invalid error if c demands two keys that conflict or a value that doesn't
+// exist, and otherwise the demanded keys that the cloud ignores, sorted.
+func (r Rules) Check(c Value) (unsupported []string, err error) {
+	for _, pair := range r.Conflicts {
+		if c.demands(pair[0]) && c.demands(pair[1]) {
+			return nil, entity.Errorf(entity.Invalid, "ambiguous constraints: %q overlaps with %q", pair[0], pair[1])
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Values)) {
+		if value := c.values[key]; c.demands(key) && !slices.Contains(r.Values[key], value) {
+			return nil, entity.Errorf(entity.Invalid, "invalid constraint value: %v=%v\nvalid values are: %v", key, value, r.Values[key])
+		}
+	}
+	for _, key := range c.Keys() {
+		if c.demands(key) && slices.Contains(r.Unsupported, key) {
+			unsupported = append(unsupported, key)
+		}
+	}
+	return unsupported, nil
+}
+
+// Merge lays service's constraints over the model's. Each key of service wins, even without a
+// value. Keys of the model that conflict with a demand of service are left out: a user who names
+// an instance type for one service doesn't mean the model's mem to forbid it. Merge checks
+// nothing.
+func (r Rules) Merge(model, service Value) Value {
+	s := newSet()
+	maps.Copy(s.values, model.values)
+	for _, pair := range r.Conflicts {
+		for i, key := range pair {
+			if service.demands(key) {
+				delete(s.values, pair[1-i])
+			}
+		}
+	}
+	maps.Copy(s.values, service.values)
+	return s.done()
+}
+
+// Merge is Merge by the default rules.
+func Merge(model, service Value) Value {
+	return DefaultRules().Merge(model, service)
+}
+
+// MetBy reports whether a machine with this hardware, which was asked for with the constraints own, has what
+// these demand. A cloud gives a machine at least the sizes that it is asked for; what hardware says nothing
+// of, like tags, must have been asked for in the same words.
+func (c Value) MetBy(h entity.Hardware, own Value) bool {
+	has := map[string]uint64{Cores: h.Cores, Mem: h.Mem, RootDisk: h.RootDisk}
+	for _, key := range c.Keys() {
+		value, _ := c.Get(key)
+		asked, _ := own.Get(key)
+		if !c.demands(key) || value == asked {
+			continue
+		}
+		n, met := c.Number(key), false
+		switch key {
+		case Arch:
+			met = h.Arch == value
+		case Cores, Mem, RootDisk, CPUPower:
+			met = has[key] >= n || own.Number(key) >= n
+		case Zones:
+			met = h.Zone != "" && slices.Contains(strings.Split(value, ","), h.Zone)
+		}
+		if !met {
+			return false
+		}
+	}
+	return true
+}
+
+// Check returns an Invalid error for constraints that can't be stored.
+func (c Value) Check() error {
+	size := 0
+	for key, value := range c.values {
+		if err := entity.CheckPlain("constraint "+key, value); err != nil {
+			return err
+		}
+		size += len(key) + len(value) + 2
+	}
+	return entity.LimitConstraints.Check(size)
+}
