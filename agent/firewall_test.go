@@ -8,6 +8,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // hostRules are those of a host, as the controller gives them to the host's agent.
@@ -40,10 +41,10 @@ func TestOnlyNamedPortsOfAHostAreClosed(t *testing.T) {
 		{ports("1-65535"), kept, ports("1-21", "23-2221", "2223-65535")},
 		{ports("80-90"), append(ports("1-82", "85"), kept...), ports("83-84", "86-90")},
 	} {
-		h := hostExposure{hostRules{Mode: entity.FirewallInstance, Closed: test.closed, Open: test.open, Peers: []string{"10.0.0.1"}},
+		h := hostExposure{hostRules{Mode: modelconfig.FirewallInstance, Closed: test.closed, Open: test.open, Peers: []string{"10.0.0.1"}},
 			entity.MachineTag("3")}
 		x, err := h.Exposure(t.Context())
-		if err != nil || x.Mode != entity.FirewallInstance || len(x.Hosts) != 1 {
+		if err != nil || x.Mode != modelconfig.FirewallInstance || len(x.Hosts) != 1 {
 			t.Errorf("%v: %+v, %v", test.closed, x, err)
 		}
 		open, filtered := x.Instances["machine-3"]

@@ -13,6 +13,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 var logger = loggo.GetLogger("juju.agent")
@@ -34,14 +35,14 @@ type logQueue struct {
 func startLog(w io.Writer) *logQueue {
 	q := &logQueue{lines: make(chan params.LogRecord, logBacklog)}
 	loggo.ResetLogging()
-	SetLevels(entity.NewModelConfig(nil, "").Logging()) // until the model's are known
+	SetLevels(modelconfig.New(nil, "").Logging()) // until the model's are known
 	_ = loggo.RegisterWriter("file", loggo.NewSimpleWriter(w, formatEntry))
 	_ = loggo.RegisterWriter("controller", q)
 	return q
 }
 
 // configured applies those of the model's settings that concern this process: which lines it logs.
-func (a *Agent) configured(config entity.ModelConfig) {
+func (a *Agent) configured(config modelconfig.Config) {
 	if a.logs != nil {
 		SetLevels(config.Logging())
 	}

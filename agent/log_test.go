@@ -7,7 +7,7 @@ import (
 
 	"github.com/juju/loggo"
 
-	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // The model's logging-config says what an agent logs, from the next line on.
@@ -35,9 +35,9 @@ func TestLoggingConfigIsApplied(t *testing.T) {
 	} {
 		set := map[string]string{}
 		if step.config != "" {
-			set[entity.ConfigLogging] = step.config
+			set[modelconfig.Logging] = step.config
 		}
-		a.configured(entity.NewModelConfig(set, ""))
+		a.configured(modelconfig.New(set, ""))
 		if got := lines("juju.worker.uniter"); got != step.juju {
 			t.Errorf("%q: the agent logs %s, want %s", step.config, got, step.juju)
 		}

@@ -9,7 +9,7 @@ import (
 	"juju/agent/host/process"
 	"juju/apiserver/client"
 	"juju/hooks"
-	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 	"juju/worker/deployer"
 	"juju/worker/machineactions"
@@ -29,12 +29,12 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 	if a.config.HookLock == "" {
 		a.config.HookLock = filepath.Join(a.root(), "hooks.lock")
 	}
-	var settings atomic.Pointer[entity.ModelConfig] // of the model, as last read
+	var settings atomic.Pointer[modelconfig.Config] // of the model, as last read
 	changed := make(chan struct{}, 1)               // they may have been
-	configured := func(config entity.ModelConfig) {
+	configured := func(config modelconfig.Config) {
 		settings.Store(&config)
 		a.configured(config)
-		a.authorize(config[entity.ConfigKeys].Value)
+		a.authorize(config[modelconfig.AuthorizedKeys].Value)
 		select {
 		case changed <- struct{}{}:
 		default:
@@ -82,7 +82,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 		}
 		if a.config.OwnHost {
 			workers["restart"] = a.restart(client.MachinerFacade{Caller: conn}, restart)
-			workers["proxies"] = proxyupdater.New(a.proxies(), func() entity.ModelConfig {
+			workers["proxies"] = proxyupdater.New(a.proxies(), func() modelconfig.Config {
 				if config := settings.Load(); config != nil {
 					return *config
 				}

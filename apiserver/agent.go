@@ -8,6 +8,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/modelconfig"
 )
 
 // How many of an agent's failing workers are kept, and how much of each text.
@@ -218,6 +219,6 @@ func (c *caller) watchMachineAgents(ctx context.Context) (<-chan struct{}, error
 }
 
 // agentModelConfig returns the model's settings, none of which is a secret.
-func (c *caller) agentModelConfig(ctx context.Context, _ entity.Tag) (entity.ModelConfig, error) {
+func (c *caller) agentModelConfig(ctx context.Context, _ entity.Tag) (modelconfig.Config, error) {
 	return c.model.Settings().Config(ctx)
 }

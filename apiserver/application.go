@@ -12,6 +12,7 @@ import (
 	"juju/charm"
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // each calls do for each element of a list and collects the outcomes. A failure does not
@@ -333,7 +334,7 @@ func unenforced(ctx context.Context, c *caller) (w warnings) {
 	const all = "can be reached, whether their services are exposed or not"
 	config, err := c.model.Settings().Config(ctx)
 	var hosts map[string]string
-	if err == nil && config[entity.ConfigFirewallMode].Value == entity.FirewallNone {
+	if err == nil && config[modelconfig.FirewallMode].Value == modelconfig.FirewallNone {
 		err = entity.Errorf(entity.NotSupported, "the model's firewall-mode is none")
 	} else if err == nil {
 		hosts = c.server.presence.firewallErrors(c.model.UUID())

@@ -10,6 +10,7 @@ import (
 	"juju/apiserver/params"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // A Cloud says which machines a model can have. It is asked before anything is written, so
@@ -107,7 +108,7 @@ type seriesChoice struct {
 	force bool     // the user wants asked even if the cloud or charm does not have it
 	charm []string // supported by the charm; none for any
 	cloud []string // available in the cloud, the preferred one first; none for any
-	model entity.ModelValue
+	model modelconfig.Value
 }
 
 // choose returns the series that new machines will have. A user who forces a series that the
@@ -144,7 +145,7 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 			"To run the charm on %s all the same: --series %[1]s --force", s.cloud[0])
 	case has(s.model.Value):
 		return s.model.Value, "", nil
-	case s.model.Source == entity.ConfigFromModel:
+	case s.model.Source == modelconfig.FromModel:
 		return "", "", entity.WithHint(lacks(fmt.Sprintf("the model's default-series %q is", s.model.Value)),
 			"Change it: juju model-config default-series=%s", s.cloud[0])
 	}
@@ -159,7 +160,7 @@ func (w *warnings) series(
 	if err != nil {
 		return "", err
 	}
-	choice := seriesChoice{asked: asked, force: force, charm: charm, model: config[entity.ConfigDefaultSeries]}
+	choice := seriesChoice{asked: asked, force: force, charm: charm, model: config[modelconfig.DefaultSeries]}
 	if choice.cloud, err = cloud.Series(ctx); err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/statetest"
 )
 
@@ -344,8 +345,8 @@ func TestWarningsOfHosts(t *testing.T) {
 }
 
 func TestChoiceOfSeries(t *testing.T) {
-	byController := entity.ModelValue{Value: "bookworm", Source: entity.ConfigFromController}
-	byModel := entity.ModelValue{Value: "jammy", Source: entity.ConfigFromModel}
+	byController := modelconfig.Value{Value: "bookworm", Source: modelconfig.FromController}
+	byModel := modelconfig.Value{Value: "jammy", Source: modelconfig.FromModel}
 	host, upgraded := []string{"bookworm"}, []string{"trixie"}
 	for _, c := range []struct {
 		name   string

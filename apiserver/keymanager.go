@@ -7,6 +7,7 @@ import (
 	"juju/apiserver/params"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/modelconfig"
 )
 
 // The SSH keys of a model's machines. They are one of the model's settings, and belong to no user.
@@ -18,7 +19,7 @@ func keyManagerListKeys(ctx context.Context, c *caller, p params.ListSSHKeys) (p
 	if err != nil {
 		return params.StringsResults{}, err
 	}
-	keys, err := sshkey.ParseAll(config[entity.ConfigKeys].Value)
+	keys, err := sshkey.ParseAll(config[modelconfig.AuthorizedKeys].Value)
 	if err != nil {
 		return params.StringsResults{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 func modelConfigModelGet(ctx context.Context, c *caller, _ none) (params.ModelConfigResults, error) {
@@ -21,7 +22,7 @@ func modelConfigModelGet(ctx context.Context, c *caller, _ none) (params.ModelCo
 	if err != nil {
 		return params.ModelConfigResults{}, err
 	}
-	config[entity.AgentVersionSetting.Key] = entity.ModelValue{Value: version, Source: entity.ConfigFromModel}
+	config[modelconfig.AgentVersion.Key] = modelconfig.Value{Value: version, Source: modelconfig.FromModel}
 	return params.ModelConfigResults{Config: params.ModelConfig(config)}, nil
 }
 
@@ -37,7 +38,7 @@ func modelConfigModelSet(ctx context.Context, c *caller, p params.ModelSet) erro
 }
 
 func modelConfigModelUnset(ctx context.Context, c *caller, p params.ModelUnset) error {
-	if slices.Contains(p.Keys, entity.AgentVersionSetting.Key) {
+	if slices.Contains(p.Keys, modelconfig.AgentVersion.Key) {
 		return fixedVersion()
 	}
 	return c.model.Settings().SetConfig(ctx, nil, p.Keys)
@@ -58,7 +59,7 @@ func fixedVersion() error {
 // fixedSettings refuses, with Juju's errors, the settings that Juju lists but that can't be
 // changed. It takes out a version that is the model's already, as in the settings that were shown.
 func fixedSettings(ctx context.Context, c *caller, given map[string]any) error {
-	if version, ok := given[entity.AgentVersionSetting.Key]; ok {
+	if version, ok := given[modelconfig.AgentVersion.Key]; ok {
 		now, err := c.agentVersion(ctx)
 		if err != nil {
 			return err
@@ -66,7 +67,7 @@ func fixedSettings(ctx context.Context, c *caller, given map[string]any) error {
 		if version != now {
 			return fixedVersion()
 		}
-		delete(given, entity.AgentVersionSetting.Key)
+		delete(given, modelconfig.AgentVersion.Key)
 	}
 	fixed := map[string]string{"name": c.model.Name(), "uuid": c.model.UUID(), "type": c.server.controller.Cloud()}
 	for _, key := range slices.Sorted(maps.Keys(fixed)) {
@@ -89,11 +90,11 @@ func modelConfigOf(ctx context.Context, c *caller, given map[string]any) (map[st
 			return nil, entity.Errorf(entity.Invalid, "%s: cannot use a value of type %T", key, value)
 		}
 	}
-	config, err := entity.ParseModelConfig(words)
+	config, err := modelconfig.Parse(words)
 	if err != nil {
 		return nil, err
 	}
-	series, ok := config[entity.ConfigDefaultSeries]
+	series, ok := config[modelconfig.DefaultSeries]
 	if !ok {
 		return config, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // A model's settings say which version its agents are to run. Only an upgrade changes that; the settings as
@@ -17,7 +18,7 @@ func TestAgentVersionIsShownAndFixed(t *testing.T) {
 		t.Helper()
 		config, err := user.ModelConfig(ctx)
 		w.ok(err)
-		if got := config["agent-version"]; got != (entity.ModelValue{Value: want, Source: "model"}) {
+		if got := config["agent-version"]; got != (modelconfig.Value{Value: want, Source: "model"}) {
 			t.Errorf("the settings show %v, want %s", got, want)
 		}
 	}
@@ -37,7 +38,7 @@ func TestAgentVersionIsShownAndFixed(t *testing.T) {
 	shows("1.2.0")
 	config, err := user.ModelConfig(ctx)
 	w.ok(err)
-	if config[entity.ConfigRetryHooks].Value != "true" {
+	if config[modelconfig.RetryHooks].Value != "true" {
 		t.Errorf("the settings are %v", config)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/watcher"
 )
 
@@ -24,7 +25,7 @@ func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
 	if err != nil {
 		return x, err
 	}
-	x.Mode = model.config()[entity.ConfigFirewallMode].Value
+	x.Mode = model.config()[modelconfig.FirewallMode].Value
 	exposed, err := p.st.exposed()
 	if err != nil {
 		return x, err

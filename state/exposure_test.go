@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/statetest"
 )
 
@@ -28,7 +29,7 @@ func TestExposure(t *testing.T) {
 	events, err := w.st.Provisioning().WatchExposure(w.ctx)
 	w.ok(err)
 	next(t, events)
-	want := entity.Exposure{Mode: entity.FirewallInstance, Hosts: host.Addresses(),
+	want := entity.Exposure{Mode: modelconfig.FirewallInstance, Hosts: host.Addresses(),
 		Instances: map[string][]entity.PortRange{"i-0": nil, "i-1": nil},
 		Addresses: map[string][]string{"i-0": {"10.0.1.0"}, "i-1": {"10.0.1.1"}}}
 	check := func(when string) {

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/watcher"
 )
 
@@ -16,7 +17,7 @@ func (w Watches) HostExposure(ctx context.Context, machine string) (<-chan struc
 		return nil, err
 	}
 	ports := watcher.Doc(portsC, machine)
-	if model.config()[entity.ConfigFirewallMode].Value == entity.FirewallGlobal {
+	if model.config()[modelconfig.FirewallMode].Value == modelconfig.FirewallGlobal {
 		ports = watcher.Collection(portsC)
 	}
 	return watcher.Notify(ctx, w.st.hub, ports, watcher.Collection(servicesC), watcher.Collection(machinesC)), nil
@@ -30,13 +31,13 @@ func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
 	if err != nil {
 		return x, err
 	}
-	x.Mode = model.config()[entity.ConfigFirewallMode].Value
+	x.Mode = model.config()[modelconfig.FirewallMode].Value
 	exposed, err := m.st.exposed()
 	if err != nil {
 		return x, err
 	}
 	query := bson.D{{"_id", m.doc.ID}}
-	if x.Mode == entity.FirewallGlobal {
+	if x.Mode == modelconfig.FirewallGlobal {
 		query = nil // a port that is exposed on one machine is open on all
 	}
 	var docs []portsDoc
@@ -48,7 +49,7 @@ func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
 		for _, port := range doc.Ports {
 			switch isExposed := exposed[entity.UnitService(port.Unit)]; {
 			case port.portRange().Check() != nil:
-			case isExposed && x.Mode == entity.FirewallGlobal:
+			case isExposed && x.Mode == modelconfig.FirewallGlobal:
 				x.Open = append(x.Open, port.portRange())
 			case !isExposed && doc.ID == m.doc.ID:
 				x.Closed = append(x.Closed, port.portRange())

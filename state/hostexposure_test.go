@@ -8,6 +8,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/statetest"
 )
 
@@ -22,7 +23,7 @@ func newHostWorld(t *testing.T, mode string) *hostWorld {
 	w := newWorld(t)
 	var err error
 	w.st, err = w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "hosts", Owner: statetest.Admin, Series: "jammy",
-		Config: map[string]string{entity.ConfigFirewallMode: mode}})
+		Config: map[string]string{modelconfig.FirewallMode: mode}})
 	w.ok(err)
 	host := manualMachine()
 	host.Series, host.Placement = "jammy", "ssh:root@db.example.com:2222"
@@ -68,7 +69,7 @@ func (h *hostWorld) check(when string, closed, open, peers []string) {
 	h.ok(err)
 	model, err := h.st.Settings().Config(h.ctx)
 	h.ok(err)
-	want := entity.HostExposure{Mode: model[entity.ConfigFirewallMode].Value, Closed: h.ports(closed...), Peers: peers,
+	want := entity.HostExposure{Mode: model[modelconfig.FirewallMode].Value, Closed: h.ports(closed...), Peers: peers,
 		Open: h.ports(append([]string{"22", "2222", "68/udp", "546/udp"}, open...)...)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		h.Errorf("%s (-want +got):\n%s", when, diff)
@@ -84,7 +85,7 @@ func (h *hostWorld) expose(service string, exposed bool) {
 
 // Of a host, only what its own units have opened is closed, unless it is exposed; the model's machines get in.
 func TestHostExposure(t *testing.T) {
-	h := newHostWorld(t, entity.FirewallInstance)
+	h := newHostWorld(t, modelconfig.FirewallInstance)
 	peers := []string{"10.0.1.1"}
 	h.expose("mysql", true)
 	h.check("nothing is open", nil, nil, nil)
@@ -107,7 +108,7 @@ func TestHostExposure(t *testing.T) {
 
 // In the mode global, what is exposed on one machine is open on all.
 func TestHostExposureInModeGlobal(t *testing.T) {
-	h := newHostWorld(t, entity.FirewallGlobal)
+	h := newHostWorld(t, modelconfig.FirewallGlobal)
 	h.open("mysql/0", "3306")
 	h.check("nothing is exposed", []string{"3306"}, nil, []string{"10.0.1.1"})
 	h.open("logging/0", "514")

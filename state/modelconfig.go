@@ -10,15 +10,16 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/modelconfig"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
 
 // config returns all settings of the model.
-func (d modelDoc) config() entity.ModelConfig { return entity.NewModelConfig(d.Config, d.Series) }
+func (d modelDoc) config() modelconfig.Config { return modelconfig.New(d.Config, d.Series) }
 
 // defaultSeries returns the default series of machines.
-func (d modelDoc) defaultSeries() string { return d.config()[entity.ConfigDefaultSeries].Value }
+func (d modelDoc) defaultSeries() string { return d.config()[modelconfig.DefaultSeries].Value }
 
 // seriesFor returns the series for a charm that supports these: the model's default if
 // the charm supports it or names none, else the charm's first.
@@ -32,19 +33,19 @@ func (d modelDoc) seriesFor(charm []string) string {
 
 // ParseModelConfig converts settings that a user gives to their stored form.
 func ParseModelConfig(given map[string]string) (map[string]string, error) {
-	config, err := entity.ParseModelConfig(given)
+	config, err := modelconfig.Parse(given)
 	if err != nil {
 		return nil, err
 	}
-	if series, ok := config[entity.ConfigDefaultSeries]; ok && !charm.IsValidSeries(series) {
+	if series, ok := config[modelconfig.DefaultSeries]; ok && !charm.IsValidSeries(series) {
 		return nil, entity.InvalidSeries(series)
 	}
-	if keys, ok := config[entity.ConfigKeys]; ok {
+	if keys, ok := config[modelconfig.AuthorizedKeys]; ok {
 		all, err := sshkey.ParseAll(keys)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", entity.ConfigKeys, err)
+			return nil, fmt.Errorf("%s: %w", modelconfig.AuthorizedKeys, err)
 		}
-		config[entity.ConfigKeys] = sshkey.Join(all)
+		config[modelconfig.AuthorizedKeys] = sshkey.Join(all)
 	}
 	return config, nil
 }
@@ -56,7 +57,7 @@ type Settings struct{ st *State }
 func (st *State) Settings() Settings { return Settings{st} }
 
 // Config returns all settings of the model, with the source of each value.
-func (s Settings) Config(ctx context.Context) (entity.ModelConfig, error) {
+func (s Settings) Config(ctx context.Context) (modelconfig.Config, error) {
 	doc, err := s.st.model()
 	return doc.config(), err
 }
@@ -70,7 +71,7 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		return fmt.Errorf("cannot change model config: %w", err)
 	}
 	for _, key := range reset {
-		if _, err := entity.FindModelSetting(key); err != nil {
+		if _, err := modelconfig.Find(key); err != nil {
 			return fmt.Errorf("cannot change model config: %w", err)
 		}
 		if _, ok := values[key]; ok {
@@ -86,12 +87,12 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 			return entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
 		}
 		rest, alone := otherProxies(doc.Config, values, reset)
-		if err := entity.CheckProxies(values, rest); err != nil {
+		if err := modelconfig.CheckProxies(values, rest); err != nil {
 			return err
 		}
 		var change bson.D
 		var sets, unsets bson.D
-		for _, s := range entity.ModelSettings {
+		for _, s := range modelconfig.Settings {
 			was, isSet := doc.Config[s.Key]
 			if err := checkFixed(s, doc.config()[s.Key].Value, values, reset); err != nil {
 				return err
@@ -128,7 +129,7 @@ func otherProxies(has, set map[string]string, reset []string) (rest map[string]s
 	rest = map[string]string{}
 	changes := false
 	for _, prefix := range []string{"", "juju-"} {
-		for _, kind := range entity.ProxyKinds {
+		for _, kind := range modelconfig.ProxyKinds {
 			key := prefix + kind + "-proxy"
 			if value, ok := set[key]; ok {
 				changes = changes || value != ""
@@ -149,7 +150,7 @@ func otherProxies(has, set map[string]string, reset []string) (rest map[string]s
 }
 
 // checkFixed returns an Invalid error if a setting would change that can't.
-func checkFixed(s entity.ModelSetting, was string, set map[string]string, reset []string) error {
+func checkFixed(s modelconfig.Setting, was string, set map[string]string, reset []string) error {
 	value, ok := set[s.Key]
 	if slices.Contains(reset, s.Key) {
 		value, ok = s.Default, true
@@ -171,7 +172,7 @@ func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]ss
 		if doc.Life == entity.Dead {
 			return entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
 		}
-		was, isSet := doc.Config[entity.ConfigKeys]
+		was, isSet := doc.Config[modelconfig.AuthorizedKeys]
 		keys, err := sshkey.ParseAll(was)
 		if err != nil {
 			return err
@@ -183,7 +184,7 @@ func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]ss
 		if text == was {
 			return mongo.ErrNothing
 		}
-		const field = "config." + entity.ConfigKeys
+		const field = "config." + modelconfig.AuthorizedKeys
 		var same any = bson.D{{"$exists", false}}
 		if isSet {
 			same = was

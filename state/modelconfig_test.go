@@ -12,6 +12,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/statetest"
 )
 
@@ -21,12 +22,12 @@ func (w *world) checkConfig(st *state.State, want map[string]string) {
 	w.Helper()
 	config, err := st.Settings().Config(w.ctx)
 	w.ok(err)
-	if len(config) != len(entity.ModelSettings) {
-		w.Errorf("%d settings have values, there are %d", len(config), len(entity.ModelSettings))
+	if len(config) != len(modelconfig.Settings) {
+		w.Errorf("%d settings have values, there are %d", len(config), len(modelconfig.Settings))
 	}
 	got := map[string]string{}
 	for key, v := range config {
-		if v.Source != entity.ConfigFromDefault {
+		if v.Source != modelconfig.FromDefault {
 			got[key] = v.Value + " (" + v.Source + ")"
 		}
 	}

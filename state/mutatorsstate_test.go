@@ -9,6 +9,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/modelconfig"
 	"juju/state/mongo"
 	"juju/state/statetest"
 )
@@ -89,7 +90,7 @@ func setsConfig(mode string, reset ...string) func(*scene) error {
 	return func(s *scene) error {
 		set := map[string]string{}
 		if mode != "" {
-			set[entity.ConfigHarvestMode] = mode
+			set[modelconfig.HarvestMode] = mode
 		}
 		return s.st.Settings().SetConfig(s.ctx, set, reset)
 	}
@@ -246,7 +247,7 @@ var modelMutators = []mutator{
 	onModel("Settings.EditSSHKeys", "another", addsKey(aliceKey), func(s *scene) { s.ok(addsKey(bobKey)(s)) }),
 	onModel("Settings.SetConfig", "", setsConfig("none")),
 	onModel("Settings.SetConfig", "another value", setsConfig("unknown"), func(s *scene) { s.ok(setsConfig("none")(s)) }),
-	onModel("Settings.SetConfig", "reset", setsConfig("", entity.ConfigHarvestMode),
+	onModel("Settings.SetConfig", "reset", setsConfig("", modelconfig.HarvestMode),
 		func(s *scene) { s.ok(setsConfig("none")(s)) }),
 	onModel("Settings.SetConfig", "a proxy", setsProxy("juju-http-proxy"), func(s *scene) { s.ok(setsProxy("juju-ftp-proxy")(s)) }),
 	onModel("Settings.SetPrograms", "", setsPrograms("0.2.0")),

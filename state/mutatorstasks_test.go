@@ -5,6 +5,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 func enqueue(s *scene, tasks ...state.NewTask) error {
@@ -54,7 +55,7 @@ var taskMutators = []mutator{
 		tasked("mysql/0"), begins("mysql/0", "2")),
 	free(mutator{name: "Tasks.Prune", before: []func(*scene){tasked("mysql/0"), begins("mysql/0", "2"), func(s *scene) {
 		s.ok(finishes(s, s.unit("mysql/0")))
-		s.ok(s.st.Settings().SetConfig(s.ctx, map[string]string{entity.ConfigTaskAge: "1m"}, nil))
+		s.ok(s.st.Settings().SetConfig(s.ctx, map[string]string{modelconfig.TaskAge: "1m"}, nil))
 	}}, take: func(s *scene) func() error {
 		s.later.Store(int64(time.Hour))
 		return func() error { _, err := s.st.Tasks().Prune(s.ctx); return err }

@@ -8,6 +8,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/modelconfig"
 )
 
 // The SSH keys of a model are a setting, which is edited without losing what others do at the same
@@ -18,18 +19,18 @@ func TestSSHKeysOfAModel(t *testing.T) {
 		t.Helper()
 		config, err := w.st.Settings().Config(w.ctx)
 		w.ok(err)
-		return config[entity.ConfigKeys].Value
+		return config[modelconfig.AuthorizedKeys].Value
 	}
 	add := func(line string) error {
 		key, err := sshkey.Parse(line)
 		w.ok(err)
 		return w.st.Settings().EditSSHKeys(w.ctx, func(all []sshkey.Key) ([]sshkey.Key, error) { return append(all, key), nil })
 	}
-	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{entity.ConfigKeys: "# mine\n\n  " + aliceKey + "\n"}, nil))
+	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{modelconfig.AuthorizedKeys: "# mine\n\n  " + aliceKey + "\n"}, nil))
 	if got := keys(); got != aliceKey {
 		t.Errorf("stored is %q", got)
 	}
-	w.refused(w.st.Settings().SetConfig(w.ctx, map[string]string{entity.ConfigKeys: "x"}, nil), entity.Invalid,
+	w.refused(w.st.Settings().SetConfig(w.ctx, map[string]string{modelconfig.AuthorizedKeys: "x"}, nil), entity.Invalid,
 		"cannot change model config: authorized-keys: invalid ssh key: x")
 	// Another key is added between the reading and the writing.
 	calls := 0

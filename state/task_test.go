@@ -9,6 +9,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/statetest"
 )
 
@@ -330,9 +331,9 @@ func TestPruneTasks(t *testing.T) {
 	finish(ids[0])
 	finish(ids[2])
 	prunes(nil, 0)
-	prunes(map[string]string{entity.ConfigTaskAge: "150m"}, 1)
-	prunes(map[string]string{entity.ConfigTaskAge: "0s", entity.ConfigTaskSize: "2M"}, 1)
-	prunes(map[string]string{entity.ConfigTaskSize: "0M"}, 0)
+	prunes(map[string]string{modelconfig.TaskAge: "150m"}, 1)
+	prunes(map[string]string{modelconfig.TaskAge: "0s", modelconfig.TaskSize: "2M"}, 1)
+	prunes(map[string]string{modelconfig.TaskSize: "0M"}, 0)
 	left, _, err := w.st.Tasks().Operations(w.ctx, func(entity.Operation) bool { return true }, 0)
 	w.ok(err)
 	if len(left) != 2 || left[0].Tasks[0].ID != ids[2] || left[1].Tasks[0].ID != ids[3] {

@@ -11,6 +11,7 @@ import (
 	"juju/apiserver/logs"
 	"juju/provider/local"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // StartLog makes a controller's process write its log to the log file of the process.
@@ -19,14 +20,14 @@ func StartLog(dir string) error {
 	if err != nil {
 		return err
 	}
-	ConfigureLog(entity.NewModelConfig(nil, "")) // until the model's settings are known
+	ConfigureLog(modelconfig.New(nil, "")) // until the model's settings are known
 	_, err = loggo.ReplaceDefaultWriter(loggo.NewSimpleWriter(log, loggo.DefaultFormatter))
 	return err
 }
 
 // ConfigureLog applies the settings of the controller's own model that concern its process: which
 // lines it logs.
-func ConfigureLog(config entity.ModelConfig) { agent.SetLevels(config.Logging()) }
+func ConfigureLog(config modelconfig.Config) { agent.SetLevels(config.Logging()) }
 
 // logWriter writes the controller's own log to the log of its own model, as that of its
 // machine.

@@ -21,6 +21,7 @@ import (
 	"juju/state/constraints"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/mongo"
 	"juju/worker"
 	"juju/worker/provisioner"
@@ -46,7 +47,7 @@ type Options struct {
 	Open provider.Open
 	// Configured is called with the settings of the controller's own model at first, and when they
 	// may have changed; it may be nil.
-	Configured func(entity.ModelConfig)
+	Configured func(modelconfig.Config)
 	// Provisioner has the provisioners' times; its other fields are ignored.
 	Provisioner provisioner.Config
 	// Programs has the steps of an upgrade.

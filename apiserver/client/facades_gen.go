@@ -8,6 +8,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // AgentFacade makes the requests of facade Agent.
@@ -57,12 +58,12 @@ func (f MachinerFacade) Machine(ctx context.Context, tag entity.Tag) (entity.Mac
 }
 
 // ModelConfig calls caller.agentModelConfig.
-func (f MachinerFacade) ModelConfig(ctx context.Context, tag entity.Tag) (entity.ModelConfig, error) {
+func (f MachinerFacade) ModelConfig(ctx context.Context, tag entity.Tag) (modelconfig.Config, error) {
 	var reply struct {
 		Config params.ModelConfig `json:"config"`
 	}
 	err := call(ctx, f, "Machiner", "ModelConfig", params.Entity{Tag: params.TagOf(tag)}, &reply)
-	return entity.ModelConfig(reply.Config), err
+	return modelconfig.Config(reply.Config), err
 }
 
 // SetHostKeys calls caller.setHostKeys.
@@ -215,12 +216,12 @@ func (f ProvisionerFacade) Machines(ctx context.Context, ids ...string) ([]entit
 }
 
 // ModelConfig calls state.Settings.Config.
-func (f ProvisionerFacade) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
+func (f ProvisionerFacade) ModelConfig(ctx context.Context) (modelconfig.Config, error) {
 	var reply struct {
 		Config params.ModelConfig `json:"config"`
 	}
 	err := call(ctx, f, "Provisioner", "ModelConfig", nil, &reply)
-	return entity.ModelConfig(reply.Config), err
+	return modelconfig.Config(reply.Config), err
 }
 
 // NewPassword calls caller.newPassword.
@@ -562,12 +563,12 @@ func (f UniterFacade) LogTask(ctx context.Context, tag entity.Tag, id string, me
 }
 
 // ModelConfig calls caller.agentModelConfig.
-func (f UniterFacade) ModelConfig(ctx context.Context, tag entity.Tag) (entity.ModelConfig, error) {
+func (f UniterFacade) ModelConfig(ctx context.Context, tag entity.Tag) (modelconfig.Config, error) {
 	var reply struct {
 		Config params.ModelConfig `json:"config"`
 	}
 	err := call(ctx, f, "Uniter", "ModelConfig", params.Entity{Tag: params.TagOf(tag)}, &reply)
-	return entity.ModelConfig(reply.Config), err
+	return modelconfig.Config(reply.Config), err
 }
 
 // OpenedPorts calls state.Unit.OpenedPorts.

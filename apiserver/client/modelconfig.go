@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"juju/apiserver/params"
-	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // ModelConfig returns all settings of the model, with the source of each value.
-func (c *Conn) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
+func (c *Conn) ModelConfig(ctx context.Context) (modelconfig.Config, error) {
 	var result params.ModelConfigResults
 	err := c.call(ctx, "ModelConfig", 3, "ModelGet", nil, &result)
-	return entity.ModelConfig(result.Config), err
+	return modelconfig.Config(result.Config), err
 }
 
 // SetModelConfig changes settings of the model, all or none. Values are as users write them.

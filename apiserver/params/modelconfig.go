@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // A ModelConfigResults is what ModelConfig 3 ModelGet returns.
@@ -13,7 +14,7 @@ type ModelConfigResults struct {
 }
 
 // A ModelConfig is an entity.ModelConfig. In JSON a boolean setting is a bool.
-type ModelConfig entity.ModelConfig
+type ModelConfig modelconfig.Config
 
 // modelConfigValue is a setting in JSON.
 type modelConfigValue struct {
@@ -34,7 +35,7 @@ type ModelUnset struct {
 // MarshalJSON writes every known setting that there is.
 func (c ModelConfig) MarshalJSON() ([]byte, error) {
 	values := make(map[string]modelConfigValue, len(c))
-	for _, s := range entity.ShownSettings {
+	for _, s := range modelconfig.Shown {
 		if v, ok := c[s.Key]; ok {
 			values[s.Key] = modelConfigValue{Value: s.Plain(v.Value), Source: v.Source}
 		}
@@ -49,7 +50,7 @@ func (c *ModelConfig) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*c = ModelConfig{}
-	for _, s := range entity.ShownSettings {
+	for _, s := range modelconfig.Shown {
 		v, ok := values[s.Key]
 		if !ok {
 			continue
@@ -61,7 +62,7 @@ func (c *ModelConfig) UnmarshalJSON(text []byte) error {
 		if !ok {
 			return entity.Errorf(entity.Invalid, "setting %s has a value of type %T", s.Key, v.Value)
 		}
-		(*c)[s.Key] = entity.ModelValue{Value: text, Source: v.Source}
+		(*c)[s.Key] = modelconfig.Value{Value: text, Source: v.Source}
 	}
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 	"reflect"
 	"strings"
 
-	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // WireTypes are Go types whose values JSON would change, with the types that stand for them in
 // the requests and replies of agents. Each pair can be converted into each other.
 var WireTypes = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[map[string]any]():     reflect.TypeFor[Values](),
-	reflect.TypeFor[entity.ModelConfig](): reflect.TypeFor[ModelConfig](),
+	reflect.TypeFor[modelconfig.Config](): reflect.TypeFor[ModelConfig](),
 }
 
 // WireType returns the type that stands for t in requests and replies, which may be t.

@@ -6,6 +6,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // A modelAPI is all that commands call on a connection to a model. A *client.Conn implements
@@ -49,7 +50,7 @@ type (
 	statusAPI interface {
 		watchStatusAPI
 		Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
-		ModelConfig(ctx context.Context) (entity.ModelConfig, error)
+		ModelConfig(ctx context.Context) (modelconfig.Config, error)
 	}
 	destroyAPI interface {
 		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.DestroyInfo, error)

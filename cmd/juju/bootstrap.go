@@ -26,6 +26,7 @@ import (
 	"juju/provider/lxd"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 func bootstrapCommand(s *session) *cobra.Command {
@@ -229,8 +230,8 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 		return p, err
 	}
 	// It is the default of all models, not only of the first.
-	p.Series = p.Config[entity.ConfigDefaultSeries]
-	delete(p.Config, entity.ConfigDefaultSeries)
+	p.Series = p.Config[modelconfig.DefaultSeries]
+	delete(p.Config, modelconfig.DefaultSeries)
 	p.cloudConfig = b.cloudConfig
 	if p.constraints, err = constraints.Parse(b.constraints); err != nil {
 		return p, usageError{err}

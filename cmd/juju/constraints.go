@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"juju/state/constraints"
-
 	"github.com/spf13/cobra"
+
+	"juju/state/constraints"
 )
 
 type constraintsAPI interface {

@@ -13,6 +13,7 @@ import (
 	"juju/apiserver/client"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // A fakeModel records calls and returns what it is set to return.
@@ -36,7 +37,7 @@ type fakeModel struct {
 	blocks       []entity.Block
 	annotations  map[string]string // of every entity
 	constraints  constraints.Value
-	modelConfig  entity.ModelConfig
+	modelConfig  modelconfig.Config
 	history      []entity.PastStatus
 	left         entity.DestroyInfo
 	tasks        []entity.Task // of the only operation, 1
@@ -302,7 +303,7 @@ func (f *fakeModel) SetServiceConstraints(ctx context.Context, service string, c
 	return f.warnings, f.note("SetServiceConstraints", service, " ", fmt.Sprintf("%q", c.String()))
 }
 
-func (f *fakeModel) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
+func (f *fakeModel) ModelConfig(ctx context.Context) (modelconfig.Config, error) {
 	return f.modelConfig, f.note("ModelConfig")
 }
 

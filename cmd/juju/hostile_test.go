@@ -17,6 +17,7 @@ import (
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // hostile is what a charm or another user might put into any text: a window title, cursor
@@ -244,7 +245,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		f.statuses, f.config = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig]()
 		f.logs, f.blocks = planted[[]entity.LogMessage](), planted[[]entity.Block]()
 		f.history, f.constraints = planted[[]entity.PastStatus](), planted[constraints.Value]()
-		f.modelConfig = entity.ModelConfig{entity.ConfigDefaultSeries: planted[entity.ModelValue]()}
+		f.modelConfig = modelconfig.Config{modelconfig.DefaultSeries: planted[modelconfig.Value]()}
 		f.warnings = planted[[]string]()
 		f.keys, f.fingerprints = planted[[]string](), planted[[]string]()
 		f.actions = map[string]client.ActionInfo{"a": planted[client.ActionInfo]()}

@@ -11,6 +11,7 @@ import (
 	"juju/charm/safeyaml"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 func modelConfigCommand(s *session) *cobra.Command {
@@ -50,7 +51,7 @@ The settings are:
 // modelSettingsHelp returns the help for the settings.
 func modelSettingsHelp() string {
 	var text strings.Builder
-	for _, s := range entity.ShownSettings {
+	for _, s := range modelconfig.Shown {
 		about := s.Type
 		if len(s.Values) > 0 {
 			about = oneOf(s.Values)
@@ -83,7 +84,7 @@ func wrap(indent, text string) string {
 }
 
 type modelConfigAPI interface {
-	ModelConfig(ctx context.Context) (entity.ModelConfig, error)
+	ModelConfig(ctx context.Context) (modelconfig.Config, error)
 	SetModelConfig(ctx context.Context, config map[string]string) error
 	ResetModelConfig(ctx context.Context, keys ...string) error
 }
@@ -139,10 +140,10 @@ func (m *modelConfig) values(args []string) (map[string]string, error) {
 		if _, ok := values[key]; ok {
 			return nil, usagef("cannot set and reset key %q simultaneously", key)
 		}
-		if key == entity.AgentVersionSetting.Key {
+		if key == modelconfig.AgentVersion.Key {
 			continue // the controller says why it can't be
 		}
-		if _, err := entity.FindModelSetting(key); err != nil {
+		if _, err := modelconfig.Find(key); err != nil {
 			return nil, err
 		}
 	}
@@ -197,7 +198,7 @@ func modelSettings(pairs []string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := entity.ParseModelConfig(given)
+	config, err := modelconfig.Parse(given)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -211,9 +212,9 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 		return err
 	}
 	if len(args) == 1 {
-		setting, err := entity.FindModelSetting(args[0])
-		if args[0] == entity.AgentVersionSetting.Key {
-			setting, err = entity.AgentVersionSetting, nil
+		setting, err := modelconfig.Find(args[0])
+		if args[0] == modelconfig.AgentVersion.Key {
+			setting, err = modelconfig.AgentVersion, nil
 		}
 		if err != nil {
 			return entity.WithHint(fmt.Errorf("key %q not found in model settings", args[0]), "%s", entity.Hint(err))
@@ -221,14 +222,14 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 		if m.output.format == "tabular" {
 			return m.write(m.output, []byte(display.Line(config[setting.Key].Value)+"\n"))
 		}
-		config = entity.ModelConfig{setting.Key: config[setting.Key]}
+		config = modelconfig.Config{setting.Key: config[setting.Key]}
 	} else {
 		config = maps.Clone(config)
-		delete(config, entity.ConfigKeys) // juju ssh-keys lists them
+		delete(config, modelconfig.AuthorizedKeys) // juju ssh-keys lists them
 	}
 	shown := map[string]shownSetting{}
 	rows := [][]string{{"Attribute", "From", "Value"}}
-	for _, setting := range entity.ShownSettings {
+	for _, setting := range modelconfig.Shown {
 		if v, ok := config[setting.Key]; ok {
 			shown[setting.Key] = shownSetting{setting.Plain(v.Value), v.Source}
 			rows = append(rows, []string{setting.Key, v.Source, v.Value})

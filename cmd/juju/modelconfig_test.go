@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, apt-mirror, apt-no-proxy, " +
@@ -15,8 +15,8 @@ const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, a
 
 func TestShowModelConfig(t *testing.T) {
 	u := newUser(t)
-	u.fake.modelConfig = entity.NewModelConfig(map[string]string{entity.ConfigRetryHooks: "true"}, "jammy")
-	u.fake.modelConfig["agent-version"] = entity.ModelValue{Value: "0.1.0", Source: "model"}
+	u.fake.modelConfig = modelconfig.New(map[string]string{modelconfig.RetryHooks: "true"}, "jammy")
+	u.fake.modelConfig["agent-version"] = modelconfig.Value{Value: "0.1.0", Source: "model"}
 	u.types("model-config")
 	u.asked("ModelConfig")
 	u.sees(0, "Attribute                    From        Value\n"+

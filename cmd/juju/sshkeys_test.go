@@ -11,6 +11,7 @@ import (
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/modelconfig"
 )
 
 const (
@@ -196,11 +197,11 @@ func TestKeysOfTheCreator(t *testing.T) {
 	st := u.store()
 	comments := func(given string) string {
 		t.Helper()
-		config, err := u.session.withKeys(st, lxdCloud, "prod", map[string]string{entity.ConfigKeys: given})
+		config, err := u.session.withKeys(st, lxdCloud, "prod", map[string]string{modelconfig.AuthorizedKeys: given})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := sshkey.ParseAll(config[entity.ConfigKeys])
+		all, err := sshkey.ParseAll(config[modelconfig.AuthorizedKeys])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +225,7 @@ func TestKeysOfTheCreator(t *testing.T) {
 	if config, err := u.session.withKeys(st, localCloud, "prod", nil); err != nil || len(config) != 0 {
 		t.Errorf("on cloud local: %v, %v", config, err)
 	}
-	if _, err := u.session.withKeys(st, lxdCloud, "prod", map[string]string{entity.ConfigKeys: "x"}); err == nil {
+	if _, err := u.session.withKeys(st, lxdCloud, "prod", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
 		t.Error("what is no key is taken")
 	}
 	u.types("unregister", "prod", "-y")

@@ -23,6 +23,7 @@ import (
 	"juju/provider/manual"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/modelconfig"
 )
 
 // sshUser is whom one logs in as, unless the target says otherwise.
@@ -91,7 +92,7 @@ func (s *session) sshKeys() manual.Keys {
 func (s *session) authorizedKeys(st *store.Store, controller, given string) (string, error) {
 	all, err := sshkey.ParseAll(given)
 	if err != nil {
-		return "", usageError{fmt.Errorf("%s: %w", entity.ConfigKeys, err)}
+		return "", usageError{fmt.Errorf("%s: %w", modelconfig.AuthorizedKeys, err)}
 	}
 	line, err := clientKey(st, controller)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *session) withKeys(st *store.Store, cloud, controller string, config map
 	if _, ok := homes[cloud]; !ok || cloud == localCloud {
 		return config, nil
 	}
-	keys, err := s.authorizedKeys(st, controller, config[entity.ConfigKeys])
+	keys, err := s.authorizedKeys(st, controller, config[modelconfig.AuthorizedKeys])
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (s *session) withKeys(st *store.Store, cloud, controller string, config map
 	if config == nil {
 		config = map[string]string{}
 	}
-	config[entity.ConfigKeys] = keys
+	config[modelconfig.AuthorizedKeys] = keys
 	return config, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // seen makes a model from words like "web/0=active", "web=blocked", "2=started",
@@ -551,7 +552,7 @@ func testWaitForRelationGone(t *testing.T) {
 // machine still does.
 func TestWaitWithHookRetry(t *testing.T) {
 	u := newUser(t)
-	u.fake.modelConfig = entity.NewModelConfig(map[string]string{entity.ConfigRetryHooks: "true"}, "jammy")
+	u.fake.modelConfig = modelconfig.New(map[string]string{modelconfig.RetryHooks: "true"}, "jammy")
 	synctest.Test(t, func(t *testing.T) {
 		u.fake.statuses = []*entity.ModelStatus{seen("web/0=error"), seen("web/0=error"), seen("web/0=active")}
 		u.types("wait-for", "web", "-q")

@@ -13,6 +13,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -66,7 +67,7 @@ type firewaller struct {
 // pass does what there is to do now, and returns the time until the next pass.
 func (f *firewaller) pass(ctx context.Context) (time.Duration, error) {
 	x, err := f.API.Exposure(ctx)
-	if err != nil || x.Mode == entity.FirewallNone {
+	if err != nil || x.Mode == modelconfig.FirewallNone {
 		return 0, err
 	}
 	want := rules(x)
@@ -140,7 +141,7 @@ func (f *firewaller) unenforced(x entity.Exposure, err error) {
 // rules returns the rules for a model, in normal form.
 func rules(x entity.Exposure) provider.Ingress {
 	want := provider.Ingress{Ports: x.Instances}
-	if x.Mode == entity.FirewallGlobal {
+	if x.Mode == modelconfig.FirewallGlobal {
 		var all []entity.PortRange
 		for _, open := range x.Instances {
 			all = append(all, open...)

@@ -19,6 +19,7 @@ import (
 	"juju/provider/dummytest"
 	"juju/provider/providertest"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -32,7 +33,7 @@ type model struct {
 
 func newModel() *model {
 	return &model{events: make(chan struct{}, 1),
-		x: entity.Exposure{Mode: entity.FirewallInstance, Instances: map[string][]entity.PortRange{}}}
+		x: entity.Exposure{Mode: modelconfig.FirewallInstance, Instances: map[string][]entity.PortRange{}}}
 }
 
 func (m *model) WatchExposure(context.Context) (<-chan struct{}, error) {
@@ -205,8 +206,8 @@ func TestRulesFollowAddresses(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	for mode, want := range map[string]map[string]string{
-		entity.FirewallGlobal: {"dummy-1": "22/tcp 80/tcp 443/tcp", "dummy-2": "22/tcp 80/tcp 443/tcp"},
-		entity.FirewallNone:   {},
+		modelconfig.FirewallGlobal: {"dummy-1": "22/tcp 80/tcp 443/tcp", "dummy-2": "22/tcp 80/tcp 443/tcp"},
+		modelconfig.FirewallNone:   {},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
@@ -215,7 +216,7 @@ func TestModes(t *testing.T) {
 			w.run()
 			defer func() { w.stop() }()
 			w.holds(mode, want)
-			if mode == entity.FirewallGlobal {
+			if mode == modelconfig.FirewallGlobal {
 				w.model.change(func(x *entity.Exposure) { x.Instances[w.two] = tcp(443) })
 				w.holds("another still needs it", want)
 				w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = nil })
@@ -297,7 +298,7 @@ func TestRandomChangesWhileTheCloudFails(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w, random := newWorld(t), rand.New(rand.NewPCG(seed, 0))
 			if seed%3 == 0 {
-				w.model.x.Mode = entity.FirewallGlobal
+				w.model.x.Mode = modelconfig.FirewallGlobal
 			}
 			w.run()
 			defer func() { w.stop() }()
@@ -363,7 +364,7 @@ func (w *world) wanted() map[string]string {
 		open := map[int]bool{22: true}
 		for other, ports := range x.Instances {
 			for _, p := range ports {
-				if other == id || x.Mode == entity.FirewallGlobal {
+				if other == id || x.Mode == modelconfig.FirewallGlobal {
 					open[p.From] = true
 				}
 			}

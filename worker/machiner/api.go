@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // API is what a machiner needs of the controller.
@@ -14,7 +15,7 @@ type API interface {
 	// settings may have changed.
 	WatchMachine(ctx context.Context, machine entity.Tag) (<-chan struct{}, error)
 	// ModelConfig returns the settings of the machine's model.
-	ModelConfig(ctx context.Context, machine entity.Tag) (entity.ModelConfig, error)
+	ModelConfig(ctx context.Context, machine entity.Tag) (modelconfig.Config, error)
 	SetMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
 	// EnsureDead makes a Dying machine or unit Dead. It returns nil when it is Dead already,

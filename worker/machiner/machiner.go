@@ -8,6 +8,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -22,7 +23,7 @@ type Config struct {
 	Addresses func() ([]string, error)
 	// Configured is called with the model's settings at first, and when they may have changed; it
 	// may be nil.
-	Configured func(entity.ModelConfig)
+	Configured func(modelconfig.Config)
 	// Boot identifies the machine's present boot; "" if the machine can't be restarted.
 	Boot string
 	// Restart is called, maybe often, once a unit has asked for the restart of the machine in this boot.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -34,8 +35,8 @@ func (c *fakeController) Machine(_ context.Context, tag entity.Tag) (entity.Mach
 	return entity.MachineInfo{ID: tag.ID, Life: c.life, Reboot: c.reboot}, c.gone
 }
 
-func (c *fakeController) ModelConfig(_ context.Context, tag entity.Tag) (entity.ModelConfig, error) {
-	return entity.ModelConfig{entity.ConfigLogging: {Value: c.levels}}, nil
+func (c *fakeController) ModelConfig(_ context.Context, tag entity.Tag) (modelconfig.Config, error) {
+	return modelconfig.Config{modelconfig.Logging: {Value: c.levels}}, nil
 }
 
 func (c *fakeController) WatchMachine(context.Context, entity.Tag) (<-chan struct{}, error) {
@@ -65,8 +66,8 @@ func (c *fakeController) EnsureDead(_ context.Context, tag entity.Tag) error {
 func (c *fakeController) config() Config {
 	return Config{API: c, Machine: entity.MachineTag("3"), Addresses: func() ([]string, error) {
 		return []string{"127.0.3.1"}, nil
-	}, Configured: func(config entity.ModelConfig) {
-		if levels := config[entity.ConfigLogging].Value; levels != "" {
+	}, Configured: func(config modelconfig.Config) {
+		if levels := config[modelconfig.Logging].Value; levels != "" {
 			c.calls = append(c.calls, "logs "+levels)
 		}
 	}, Boot: "two", Restart: func() { c.calls = append(c.calls, "restart") }}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // API is what a provisioner needs of the controller, for one model.
@@ -14,7 +15,7 @@ type API interface {
 	// WatchAgents fires when the agent of a machine is no longer connected.
 	WatchAgents(ctx context.Context) (<-chan struct{}, error)
 	// ModelConfig returns the model's settings, of which a provisioner uses the harvest mode.
-	ModelConfig(ctx context.Context) (entity.ModelConfig, error)
+	ModelConfig(ctx context.Context) (modelconfig.Config, error)
 	// WatchForModelConfigChanges fires when the settings may have changed.
 	WatchForModelConfigChanges(ctx context.Context) (<-chan struct{}, error)
 	// Machines returns the named machines that exist, or all machines if no ids are given.

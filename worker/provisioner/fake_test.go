@@ -9,6 +9,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // A fakeModel has the machines of a model. Tests change them with the methods of API and with
@@ -25,7 +26,7 @@ type fakeModel struct {
 	group     map[string][]string
 	zones     map[string]string // of machines
 	leftovers []entity.Leftover
-	config    entity.ModelConfig
+	config    modelconfig.Config
 	configs   chan struct{} // the watch of config
 	agents    chan struct{} // the watch of agents
 	observed  []string
@@ -36,7 +37,7 @@ func newModel(machines ...entity.MachineInfo) *fakeModel {
 		machines: map[string]entity.MachineInfo{}, events: make(chan []string),
 		passwords: map[string]int{}, messages: map[string]string{}, faults: map[string]error{}, units: map[string]int{},
 		zones:  map[string]string{},
-		config: entity.NewModelConfig(nil, "jammy"), configs: make(chan struct{}), agents: make(chan struct{}),
+		config: modelconfig.New(nil, "jammy"), configs: make(chan struct{}), agents: make(chan struct{}),
 	}
 	for _, machine := range machines {
 		m.machines[machine.ID] = machine
@@ -99,7 +100,7 @@ func (m *fakeModel) String() string {
 // harvest sets the harvest mode and waits until the watcher has been told.
 func (m *fakeModel) harvest(mode string) {
 	m.mu.Lock()
-	m.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: mode}, "jammy")
+	m.config = modelconfig.New(map[string]string{modelconfig.HarvestMode: mode}, "jammy")
 	m.mu.Unlock()
 	m.configs <- struct{}{}
 }
@@ -116,7 +117,7 @@ func (m *fakeModel) Observe(_ context.Context, machine entity.Tag, in entity.Ins
 	return nil
 }
 
-func (m *fakeModel) ModelConfig(context.Context) (entity.ModelConfig, error) {
+func (m *fakeModel) ModelConfig(context.Context) (modelconfig.Config, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.config, m.fault("ModelConfig")

@@ -10,6 +10,7 @@ import (
 	"juju/provider"
 	"juju/provider/dummytest"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // TestHarvestModes shows which instances are stopped in each mode: the instance of a destroyed
@@ -21,15 +22,15 @@ func TestHarvestModes(t *testing.T) {
 		destroyedAtOnce, afterLooks bool // the destroyed machine's instance is gone
 		unknown                     bool // the unknown one is
 	}{
-		{entity.HarvestAll, true, true, true},
-		{entity.HarvestDestroyed, true, true, false},
+		{modelconfig.HarvestAll, true, true, true},
+		{modelconfig.HarvestDestroyed, true, true, false},
 		// Once its machine is removed, an instance is unknown.
-		{entity.HarvestUnknown, false, true, true},
-		{entity.HarvestNone, false, false, false},
+		{modelconfig.HarvestUnknown, false, true, true},
+		{modelconfig.HarvestNone, false, false, false},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			model := newModel(pending("1"), pending("2"))
-			model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: c.mode}, "jammy")
+			model.config = modelconfig.New(map[string]string{modelconfig.HarvestMode: c.mode}, "jammy")
 			h := &harvested{T: t}
 			story(t, model, nil, h.dummy, func(t *testing.T) {
 				synctest.Wait()
@@ -46,7 +47,7 @@ func TestHarvestModes(t *testing.T) {
 				h.has(destroyed, !c.afterLooks)
 				h.has(unknown, !c.unknown)
 				// The mode takes effect at once.
-				model.harvest(entity.HarvestAll)
+				model.harvest(modelconfig.HarvestAll)
 				h.has(needed, true)
 				h.has(destroyed, false)
 				h.has(unknown, false)
@@ -58,10 +59,10 @@ func TestHarvestModes(t *testing.T) {
 // An instance that a forced removal could not stop counts as a destroyed machine's, even after
 // the machine is gone.
 func TestHarvestOfLeftovers(t *testing.T) {
-	for mode, stays := range map[string]bool{entity.HarvestDestroyed: false, entity.HarvestNone: true} {
+	for mode, stays := range map[string]bool{modelconfig.HarvestDestroyed: false, modelconfig.HarvestNone: true} {
 		t.Run(mode, func(t *testing.T) {
 			model := newModel()
-			model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: mode}, "jammy")
+			model.config = modelconfig.New(map[string]string{modelconfig.HarvestMode: mode}, "jammy")
 			h := &harvested{T: t}
 			story(t, model, nil, func(config *Config) {
 				h.dummy(config)
@@ -80,7 +81,7 @@ func TestHarvestOfLeftovers(t *testing.T) {
 // What a failed start leaves never belonged to a machine, and is stopped in every mode.
 func TestFailedStartIsCleanedUpInEveryMode(t *testing.T) {
 	model := newModel(pending("1"))
-	model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestNone}, "jammy")
+	model.config = modelconfig.New(map[string]string{modelconfig.HarvestMode: modelconfig.HarvestNone}, "jammy")
 	model.faults["SetProvisioned"] = errors.New("the answer is lost")
 	h := &harvested{T: t}
 	story(t, model, nil, h.dummy, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -199,7 +200,7 @@ func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
 	if !p.kept[in.ID] {
 		p.kept[in.ID] = true
 		logger.Warningf("stray instance %s of machine %s is left running: %s is %s", in.ID, in.MachineID,
-			entity.ConfigHarvestMode, p.harvest())
+			modelconfig.HarvestMode, p.harvest())
 	}
 	return false
 }

@@ -12,6 +12,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -234,7 +235,7 @@ func TestALookWhileAnInstanceStarts(t *testing.T) {
 // leftover stays, and the next look stops the instance.
 func TestAForcedRemovalDuringALook(t *testing.T) {
 	model, cloud := newModel(), &fakeCloud{}
-	model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestDestroyed}, "jammy")
+	model.config = modelconfig.New(map[string]string{modelconfig.HarvestMode: modelconfig.HarvestDestroyed}, "jammy")
 	story(t, model, cloud, func(c *Config) {
 		c.Environ = &forced{Environ: c.Environ, model: model}
 	}, func(t *testing.T) {

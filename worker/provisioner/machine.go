@@ -11,6 +11,7 @@ import (
 	"juju/provider"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // manualPause is the pause between two attempts to remove a manual machine.
@@ -84,7 +85,7 @@ func (p *provisioner) step(ctx context.Context, t *tender) (left bool, err error
 		return false, p.removeManual(ctx, tag)
 	case m.Life == entity.Dead && m.InstanceID != "" && !p.model.Load().HarvestsDestroyed():
 		logger.Warningf("instance %s of machine %s, which is destroyed, is left running: %s is %s", m.InstanceID, m.ID,
-			entity.ConfigHarvestMode, p.harvest())
+			modelconfig.HarvestMode, p.harvest())
 	case m.Life == entity.Dead && m.InstanceID != "":
 		if err := p.stop(ctx, m.InstanceID); err != nil {
 			return true, errors.Join(fmt.Errorf("cannot stop instance %s: %w", m.InstanceID, err), p.report(ctx, tag, err))

@@ -10,6 +10,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -85,7 +86,7 @@ type provisioner struct {
 	done  chan tended
 	busy  map[string]*tending // machines that have a goroutine
 
-	model atomic.Pointer[entity.ModelConfig] // the model's settings when the loop last read them
+	model atomic.Pointer[modelconfig.Config] // the model's settings when the loop last read them
 
 	looked  chan looked
 	looking bool // a look is running
@@ -207,7 +208,7 @@ func (p *provisioner) readConfig(ctx context.Context) error {
 }
 
 // harvest returns the model's harvest mode.
-func (p *provisioner) harvest() string { return (*p.model.Load())[entity.ConfigHarvestMode].Value }
+func (p *provisioner) harvest() string { return (*p.model.Load())[modelconfig.HarvestMode].Value }
 
 // attend starts a goroutine for a machine. If there is one, it is told to look again, and with
 // news also to cut its pause short.

@@ -14,6 +14,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -266,7 +267,7 @@ func TestWhatAFailedStartLeavesGoesInTheEnd(t *testing.T) {
 	for _, removed := range []bool{true, false} {
 		t.Run(fmt.Sprint("removed ", removed), func(t *testing.T) {
 			model, cloud := newModel(pending("1")), &fakeCloud{}
-			model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestNone}, "jammy")
+			model.config = modelconfig.New(map[string]string{modelconfig.HarvestMode: modelconfig.HarvestNone}, "jammy")
 			var stuck atomic.Bool
 			stuck.Store(true)
 			cloud.onStart = func(context.Context, provider.StartParams) error { return errHalfMade }

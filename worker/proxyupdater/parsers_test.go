@@ -10,7 +10,7 @@ import (
 
 	"github.com/juju/loggo"
 
-	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // hostile are parts of values that mean something to one of the programs that read the files.
@@ -52,7 +52,7 @@ func values(t *testing.T, sound ...string) (all []string) {
 
 // allowed reports whether a user can give a setting this value.
 func allowed(key, value string) bool {
-	_, err := entity.ParseModelConfig(map[string]string{key: value})
+	_, err := modelconfig.Parse(map[string]string{key: value})
 	return err == nil
 }
 
@@ -88,7 +88,7 @@ func TestAptReadsItsSettings(t *testing.T) {
 		t.Helper()
 		config := map[string]string{"http-proxy": "http://p:1", "https-proxy": "http://q:1", "no-proxy": "localhost"}
 		config[key] = value
-		read, err := dump(aptText(entity.NewModelConfig(config, "")))
+		read, err := dump(aptText(modelconfig.New(config, "")))
 		wants = append(wants, `Acquire::ftp::Proxy "http://last";`, `Acquire::https::Proxy "http://q:1";`)
 		for _, want := range wants {
 			if err != nil || !strings.Contains(read, want+"\n") {
@@ -132,12 +132,12 @@ func TestAptReadsItsSources(t *testing.T) {
 	}
 	for _, value := range values(t, "http://m.example/debian") {
 		m := newMachine(t, files)
-		m.set(map[string]string{entity.ConfigAptMirror: value})
+		m.set(map[string]string{modelconfig.AptMirror: value})
 		cmd := exec.Command(program, "indextargets", "-o", "Dir::Etc="+filepath.Join(m.Root, "etc/apt"),
 			"-o", "Dir::State="+m.Keep)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Errorf("%s=%q: apt cannot read its sources: %v\n%s", entity.ConfigAptMirror, value, err, out)
+			t.Errorf("%s=%q: apt cannot read its sources: %v\n%s", modelconfig.AptMirror, value, err, out)
 		}
 		m.set(nil)
 		for name, text := range files {
@@ -149,7 +149,7 @@ func TestAptReadsItsSources(t *testing.T) {
 // Whatever the settings are, a shell takes them from the profile as they are, and does nothing else.
 func TestShellsReadTheProfile(t *testing.T) {
 	for _, value := range values(t, "http://u:w@p:80/x", "localhost,10.0.0.0/8") {
-		config := entity.NewModelConfig(map[string]string{"http-proxy": value, "no-proxy": value}, "")
+		config := modelconfig.New(map[string]string{"http-proxy": value, "no-proxy": value}, "")
 		script := `. "$1" && printf '%s|%s|%s|%s' "$http_proxy" "$HTTP_PROXY" "$no_proxy" "$NO_PROXY"`
 		cmd := exec.Command("/bin/sh", "-eu", "-c", script, "sh", write(t, "profile.sh", profileText(config)))
 		out, err := cmd.CombinedOutput()

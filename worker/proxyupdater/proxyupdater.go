@@ -12,7 +12,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent/host/atomicfile"
-	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 )
 
@@ -33,7 +33,7 @@ type Host struct {
 
 // New returns the worker of a host. Settings returns the model's settings, or nil while they are not
 // known; changed fires when they may have changed.
-func New(host Host, settings func() entity.ModelConfig, changed <-chan struct{}) worker.Func {
+func New(host Host, settings func() modelconfig.Config, changed <-chan struct{}) worker.Func {
 	return func(ctx context.Context) error {
 		for {
 			if config := settings(); config != nil {
@@ -50,9 +50,9 @@ func New(host Host, settings func() entity.ModelConfig, changed <-chan struct{})
 	}
 }
 
-func (h Host) apply(config entity.ModelConfig) error {
-	mirror := config[entity.ConfigAptMirror].Value
-	if !sound(entity.ConfigAptMirror, mirror) {
+func (h Host) apply(config modelconfig.Config) error {
+	mirror := config[modelconfig.AptMirror].Value
+	if !sound(modelconfig.AptMirror, mirror) {
 		mirror = ""
 	}
 	err := errors.Join(h.write(profile, profileText(config)), h.write(apt, aptText(config)), h.setMirror(mirror))
@@ -67,7 +67,7 @@ func (h Host) apply(config entity.ModelConfig) error {
 func (h Host) Restore() error { return h.apply(nil) }
 
 // profileText returns what those who log in need: the settings for all programs.
-func profileText(config entity.ModelConfig) string {
+func profileText(config modelconfig.Config) string {
 	var lines []string
 	for _, kind := range []string{"http", "https", "ftp", "no"} {
 		if value := config[kind+"-proxy"].Value; value != "" {
@@ -83,7 +83,7 @@ func profileText(config entity.ModelConfig) string {
 
 // aptText returns what apt needs. Where a model has no proxy for apt, apt uses that for charms, or else
 // that for all programs.
-func aptText(config entity.ModelConfig) string {
+func aptText(config modelconfig.Config) string {
 	value := func(kind string) (key, value string) {
 		for _, prefix := range []string{"apt-", "juju-", ""} {
 			key = prefix + kind + "-proxy"
@@ -123,7 +123,7 @@ func aptText(config entity.ModelConfig) string {
 // sound reports whether apt can read a value of a setting, and logs if it can't. A controller of before this
 // check may have stored one that would stop apt for all purposes.
 func sound(key, value string) bool {
-	_, err := entity.ParseModelConfig(map[string]string{key: value})
+	_, err := modelconfig.Parse(map[string]string{key: value})
 	if err != nil {
 		logger.Warningf("apt does not get this setting: %v", err)
 	}

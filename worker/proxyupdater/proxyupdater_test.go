@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"juju/agent/host/atomicfile"
-	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // A machine is a host in a directory.
@@ -55,7 +55,7 @@ func (m *machine) want(name, want string) {
 
 func (m *machine) set(set map[string]string) {
 	m.t.Helper()
-	if err := m.apply(entity.NewModelConfig(set, "")); err != nil {
+	if err := m.apply(modelconfig.New(set, "")); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -108,7 +108,7 @@ func TestTheMirrorReplacesTheArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"http://m.example/debian", "http://m.example/debian", "http://n.example/d"} {
-		m.set(map[string]string{entity.ConfigAptMirror: address})
+		m.set(map[string]string{modelconfig.AptMirror: address})
 		text := strings.ReplaceAll(classic, "http://deb.debian.org/debian/", "http://deb.debian.org/debian")
 		text = strings.ReplaceAll(text, "http://deb.debian.org/debian ", address+" ")
 		m.want(list, strings.Replace(text, "# deb "+address, "# deb http://deb.debian.org/debian", 1))
@@ -140,12 +140,12 @@ func TestAMirrorThatWasThere(t *testing.T) {
 	const list = "etc/apt/sources.list"
 	m := newMachine(t, map[string]string{list: classic})
 	for range 2 {
-		m.set(map[string]string{entity.ConfigAptMirror: "http://security.debian.org/debian-security"})
+		m.set(map[string]string{modelconfig.AptMirror: "http://security.debian.org/debian-security"})
 		m.set(nil)
 		m.want(list, classic)
 	}
 	// Nor when its restoration was interrupted.
-	m.set(map[string]string{entity.ConfigAptMirror: "http://security.debian.org/debian-security"})
+	m.set(map[string]string{modelconfig.AptMirror: "http://security.debian.org/debian-security"})
 	m.put(list, classic)
 	m.set(nil)
 	m.want(list, classic)
@@ -155,9 +155,9 @@ func TestAMirrorThatWasThere(t *testing.T) {
 func TestAnInterruptedChangeOfTheMirror(t *testing.T) {
 	const list, more = "etc/apt/sources.list", "etc/apt/sources.list.d/x.sources"
 	m := newMachine(t, map[string]string{list: classic, more: deb822})
-	m.set(map[string]string{entity.ConfigAptMirror: "http://m.example/debian"})
+	m.set(map[string]string{modelconfig.AptMirror: "http://m.example/debian"})
 	m.put(more, deb822) // as before it was changed
-	m.set(map[string]string{entity.ConfigAptMirror: "http://m.example/debian"})
+	m.set(map[string]string{modelconfig.AptMirror: "http://m.example/debian"})
 	m.want(more, strings.Replace(deb822, "http://deb.debian.org/debian\n", "http://m.example/debian\n", 1))
 	m.put(list, classic) // as after it was restored
 	m.set(nil)
@@ -172,7 +172,7 @@ func draftOf(name string) string { return strings.Replace(atomicfile.Drafts(name
 func TestWhatAKillHasLeftIsRemoved(t *testing.T) {
 	const list, kept = "etc/apt/sources.list", "etc/apt/sources.list.new"
 	m := newMachine(t, map[string]string{list: classic, kept: "mine"})
-	m.set(map[string]string{entity.ConfigAptMirror: "http://m.example/debian", "http-proxy": "http://p:1"})
+	m.set(map[string]string{modelconfig.AptMirror: "http://m.example/debian", "http-proxy": "http://p:1"})
 	for _, name := range []string{list, profile, apt} {
 		m.put(draftOf(name), "half of someth")
 	}
@@ -192,7 +192,7 @@ func TestSourcesThatAreALink(t *testing.T) {
 		os.Symlink("nowhere", filepath.Join(m.Root, "etc/apt/sources.list.d/gone.list"))); err != nil {
 		t.Fatal(err)
 	}
-	m.set(map[string]string{entity.ConfigAptMirror: "http://m.example/debian"})
+	m.set(map[string]string{modelconfig.AptMirror: "http://m.example/debian"})
 	m.want(real, swap(classic, "http://deb.debian.org/debian", "http://m.example/debian"))
 	m.set(nil)
 	m.want(real, classic)
@@ -204,7 +204,7 @@ func TestSourcesThatAreALink(t *testing.T) {
 // A system without apt has no use for its settings.
 func TestASystemWithoutApt(t *testing.T) {
 	m := &machine{t: t, Host: Host{Root: t.TempDir(), Keep: t.TempDir()}}
-	m.set(map[string]string{"http-proxy": "p:1", entity.ConfigAptMirror: "http://m.example/"})
+	m.set(map[string]string{"http-proxy": "p:1", modelconfig.AptMirror: "http://m.example/"})
 	m.want(apt, "")
 }
 
@@ -213,10 +213,10 @@ func TestChangesAreWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		changed, done := make(chan struct{}), make(chan error)
-		var config entity.ModelConfig
-		go func() { done <- New(m.Host, func() entity.ModelConfig { return config }, changed)(ctx) }()
+		var config modelconfig.Config
+		go func() { done <- New(m.Host, func() modelconfig.Config { return config }, changed)(ctx) }()
 		synctest.Wait()
-		config = entity.NewModelConfig(map[string]string{"apt-http-proxy": "http://p:1"}, "")
+		config = modelconfig.New(map[string]string{"apt-http-proxy": "http://p:1"}, "")
 		changed <- struct{}{}
 		synctest.Wait()
 		m.want(apt, "// "+head+"\nAcquire::http::Proxy \"http://p:1\";\n")

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // A controller is an in-memory controller with the unit "web/0". It keeps the rules of state
@@ -355,17 +356,17 @@ func (c *controller) UnitStatus(context.Context, entity.Tag) (entity.Status, err
 	return c.workload, nil
 }
 
-func (c *controller) ModelConfig(context.Context, entity.Tag) (entity.ModelConfig, error) {
+func (c *controller) ModelConfig(context.Context, entity.Tag) (modelconfig.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	set := map[string]string{entity.ConfigRetryHooks: fmt.Sprint(c.retryHooks), "juju-http-proxy": c.proxy}
+	set := map[string]string{modelconfig.RetryHooks: fmt.Sprint(c.retryHooks), "juju-http-proxy": c.proxy}
 	if c.exempt != "" {
-		set[entity.ConfigLockExempt] = c.exempt
+		set[modelconfig.LockExempt] = c.exempt
 	}
 	if c.updateStatus != "" {
-		set[entity.ConfigUpdateStatus] = c.updateStatus
+		set[modelconfig.UpdateStatus] = c.updateStatus
 	}
-	return entity.NewModelConfig(set, "jammy"), nil
+	return modelconfig.New(set, "jammy"), nil
 }
 
 func (c *controller) ClearResolved(context.Context, entity.Tag) error {

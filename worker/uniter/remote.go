@@ -10,6 +10,7 @@ import (
 
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 	"juju/worker/leadership"
 	"juju/worker/uniter/localstate"
@@ -39,7 +40,7 @@ type remoteAPI interface {
 	// WatchRelations fires when anything in Relations may have changed.
 	WatchRelations(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
 	// ModelConfig returns the settings of the unit's model.
-	ModelConfig(ctx context.Context, unit entity.Tag) (entity.ModelConfig, error)
+	ModelConfig(ctx context.Context, unit entity.Tag) (modelconfig.Config, error)
 	// WatchRelationUnits reports changes of the counterparts of the unit in a relation.
 	WatchRelationUnits(ctx context.Context, unit entity.Tag, relation int) (<-chan entity.RelationUnitsChange, error)
 }
@@ -60,8 +61,8 @@ type remote struct {
 	configStale    bool
 	woken          bool // a watch has fired since an operation began
 
-	config     entity.ModelConfig
-	configured func(entity.ModelConfig) // is called with it whenever it was read
+	config     modelconfig.Config
+	configured func(modelconfig.Config) // is called with it whenever it was read
 
 	commands <-chan *hooks.Command // of the machine's users; nil if there are none
 	command  *hooks.Command        // the one that runs next, or nil
@@ -81,7 +82,7 @@ type counterpart struct {
 
 func newRemote(
 	ctx context.Context, api remoteAPI, unit entity.Tag, leader *leadership.Tracker,
-	configured func(entity.ModelConfig),
+	configured func(modelconfig.Config),
 ) (*remote, error) {
 	// A hook that goes on while the agent is told to stop is watched over too. To begin a watch may wait for the
 	// controller, which an agent that stops does not.

@@ -11,6 +11,7 @@ import (
 
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // effects says of every hook tool when it takes effect. A tool that changes something has a
@@ -134,7 +135,7 @@ func TestJujuFail(t *testing.T) {
 func TestProxiesOfTheModelReachHooks(t *testing.T) {
 	r := newRig(t, map[string]string{"config-changed": `echo "$JUJU_CHARM_HTTP_PROXY" >proxy`})
 	told := make(chan string, 100) // the proxies that the agent was told of
-	r.config.Configured = func(config entity.ModelConfig) { told <- config["juju-http-proxy"].Value }
+	r.config.Configured = func(config modelconfig.Config) { told <- config["juju-http-proxy"].Value }
 	r.start()
 	r.settle(nil)
 	if got := r.file("charm/proxy"); got != "http://proxy\n" {

@@ -11,6 +11,7 @@ import (
 
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/worker"
 	"juju/worker/leadership"
 	"juju/worker/uniter/charmdir"
@@ -47,7 +48,7 @@ type Config struct {
 	Context hooks.ContextParams
 	// Configured is called with the model's settings at first, and when they may have changed; it
 	// may be nil.
-	Configured func(entity.ModelConfig)
+	Configured func(modelconfig.Config)
 	// IdleDelay is how long the agent must have had nothing to do before its status is idle;
 	// 2 seconds if zero.
 	IdleDelay time.Duration
@@ -63,7 +64,7 @@ func New(config Config) worker.Func {
 		config.IdleDelay = 2 * time.Second
 	}
 	if config.Configured == nil {
-		config.Configured = func(entity.ModelConfig) {}
+		config.Configured = func(modelconfig.Config) {}
 	}
 	if config.newHost == nil {
 		config.newHost = newHost

@@ -1,4 +1,4 @@
-package entity_test
+package modelconfig
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ func noHost(key, host string) string {
 // The interval of update-status is a time from one minute to an hour, in any form that Go reads.
 // A proxy may be set to nothing.
 func TestSettingsOfHooks(t *testing.T) {
-	const key = entity.ConfigUpdateStatus
+	const key = UpdateStatus
 	for _, test := range []struct{ key, value, err string }{
 		{key, "1m", ""},
 		{key, "90s", ""},
@@ -52,7 +52,7 @@ func TestSettingsOfHooks(t *testing.T) {
 		{"machine-lock-exempt", "web, store,", ""},
 		{"machine-lock-exempt", "web,store/0", `machine-lock-exempt: invalid service name "store/0"`},
 	} {
-		got, err := entity.ParseModelConfig(map[string]string{test.key: test.value})
+		got, err := Parse(map[string]string{test.key: test.value})
 		switch {
 		case test.err == "" && (err != nil || got[test.key] != test.value):
 			t.Errorf("%s=%q became %q, %v", test.key, test.value, got[test.key], err)
@@ -60,11 +60,11 @@ func TestSettingsOfHooks(t *testing.T) {
 			t.Errorf("%s=%q: %v, want %s", test.key, test.value, err, test.err)
 		}
 	}
-	config := entity.NewModelConfig(nil, "jammy")
+	config := New(nil, "jammy")
 	if got := config.UpdateStatusInterval(); got != 5*time.Minute {
 		t.Errorf("the default is %v", got)
 	}
-	config = entity.NewModelConfig(map[string]string{key: "90s", "http-proxy": "p", "machine-lock-exempt": "a, web"},
+	config = New(map[string]string{key: "90s", "http-proxy": "p", "machine-lock-exempt": "a, web"},
 		"jammy")
 	if !config.LockExempt("web") || config.LockExempt("we") || config.LockExempt("") {
 		t.Error("other services than web and a are exempt, or web is not")
