@@ -13,7 +13,7 @@ type ModelConfigResults struct {
 	Config ModelConfig `json:"config"`
 }
 
-// A ModelConfig is an entity.ModelConfig. In JSON a boolean setting is a bool.
+// A ModelConfig is a modelconfig.Config. In JSON a boolean setting is a bool.
 type ModelConfig modelconfig.Config
 
 // modelConfigValue is a setting in JSON.
