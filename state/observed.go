@@ -13,7 +13,8 @@ import (
 
 // Observe records what the cloud now reports of the machine's instance: its addresses, its hardware, and its
 // status, a word of the cloud's, or "" for none; entity.StatusMissing if the cloud does not list it. It does
-// nothing if the machine has another instance. An instance that has no address at the moment, as while it
+// nothing if the machine has another instance, or is Dead: what counts of that is whether its instance could be
+// stopped, and the cleaner waits for it. An instance that has no address at the moment, as while it
 // restarts, keeps those that it had, and one that is missing also its hardware.
 func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string) error {
 	key := instanceKey(m.doc.ID)
@@ -24,7 +25,7 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
-		if in.ID == "" || m.doc.InstanceID != in.ID || m.doc.Nonce != in.Nonce {
+		if in.ID == "" || m.doc.InstanceID != in.ID || m.doc.Nonce != in.Nonce || m.doc.Life == entity.Dead {
 			return mongo.ErrNothing
 		}
 		seen := m.doc
@@ -34,7 +35,7 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		if len(in.Addresses) > 0 {
 			seen.CloudAddresses = in.Addresses
 		}
-		is := bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}
+		is := append(bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}, notDead...)
 		said, err := m.st.status(key)
 		switch {
 		case entity.IsNotFound(err) && status != "" && status != instanceRuns:

@@ -92,6 +92,32 @@ func TestReportsOfAManualMachine(t *testing.T) {
 	}
 }
 
+// A look at the cloud that has begun before a machine was Dead does not hide that its instance could not be
+// stopped: forced removal does not wait for the cloud any longer then.
+func TestALateReportDoesNotHideAFailedStop(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	m, in := w.provisioned("0"), entity.Instance{ID: "i-0", Nonce: "n", Addresses: []string{"10.0.0.2"}}
+	w.ok(m.Observe(w.ctx, in, "stopped"))
+	w.st.Before(func() {
+		w.ok(w.st.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
+		w.clean()
+		w.ok(m.SetInstanceStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "it is stuck"}))
+	})
+	for range 2 {
+		w.ok(m.Observe(w.ctx, in, "running"))
+	}
+	w.clean()
+	if _, err := w.st.Machine(w.ctx, "0"); !entity.IsNotFound(err) {
+		t.Errorf("the machine is still there: %v", err)
+	}
+	left, err := w.st.Provisioning().Leftovers(w.ctx)
+	w.ok(err)
+	if len(left) != 1 || left[0].Instance != "i-0" || left[0].Why != "it is stuck" {
+		t.Errorf("left is %+v", left)
+	}
+}
+
 // A unit learns that the address of its machine has changed: see what its watch and UnitInfo say.
 func TestAChangedAddressReachesTheUnitsOfTheMachine(t *testing.T) {
 	w := newWorld(t)
