@@ -9,7 +9,6 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
-	"juju/state/mongo"
 )
 
 // roles are what a caller is on one connection. A route says which of them may use it. The
@@ -196,7 +195,7 @@ func (s *Server) followRights(
 ) {
 	for range s.controller.WatchRights(ctx, user.ID, model) {
 		id, err := look()
-		for mongo.IsAway(err) && ctx.Err() == nil { // no rights change meanwhile
+		for errors.Is(err, entity.StoreAway) && ctx.Err() == nil { // no rights change meanwhile
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
@@ -258,7 +257,7 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 // unlessAway returns err, or why if that is only that the store is away. An agent ends for
 // good when it is told that it is unknown, so that must be certain.
 func unlessAway(why, err error) error {
-	if mongo.IsAway(why) {
+	if errors.Is(why, entity.StoreAway) {
 		return why
 	}
 	return err

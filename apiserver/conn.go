@@ -18,7 +18,6 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
-	"juju/state/mongo"
 )
 
 // A conn is a client's websocket. It has a goroutine that reads, one for each request in
@@ -271,7 +270,7 @@ func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Requ
 			ctx = controller.Began(ctx) // its events only say what to read, and pass the barrier themselves
 		}
 		barrier := c.barrier(ctx, err)
-		if errors.Is(barrier, mongo.ErrUnsure) && r.effect == reads && !watches && try < rereads {
+		if errors.Is(barrier, entity.StoreUnsure) && r.effect == reads && !watches && try < rereads {
 			ctx = controller.Began(ctx)
 			continue
 		}
@@ -288,7 +287,7 @@ const rereads = 5
 // barrier returns when all that the outcome of a request depends on is on disk. The error that
 // the store is away depends on nothing.
 func (c *conn) barrier(ctx context.Context, outcome error) error {
-	if mongo.IsAway(outcome) || c.ctx.Err() != nil {
+	if errors.Is(outcome, entity.StoreAway) || c.ctx.Err() != nil {
 		return nil
 	}
 	return c.server.barrier(ctx)
@@ -390,23 +389,22 @@ func (c *conn) String() string {
 // wireError returns the error for the client. It logs an internal error, with what was being
 // done, and hides it from the client.
 func (s *Server) wireError(doing string, err error) *params.Error {
-	switch {
-	case entity.KindOf(err) != "":
+	switch kind := entity.KindOf(err); {
+	case kind == entity.Damaged:
+		logger.Errorf("%s: %v", doing, err)
+	case kind != "":
 	case errors.Is(err, charm.ErrInvalid):
 		err = entity.Errorf(entity.Invalid, "%w", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		err = entity.Errorf(entity.Unavailable, "the controller took too long; try again")
 	case errors.Is(err, context.Canceled):
 		err = entity.Errorf(entity.Unavailable, "the request was given up")
-	case mongo.IsDiskFull(err):
+	case entity.IsDiskFull(err):
 		// The store ends the process at once; this answer can be faster.
 		logger.Errorf("%s: %v", doing, err)
 		err = diskFull("")
 	default:
 		logger.Errorf("%s: %v", doing, err)
-		if damage := mongo.Damage(err); damage != nil {
-			err = damage
-		}
 	}
 	if help := charm.Help(err); help != "" && entity.Hint(err) == "" {
 		err = entity.WithHint(err, "%s", help)

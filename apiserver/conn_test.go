@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -95,7 +96,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 		"Panic":    act(func(context.Context, *caller, none) error { panic("hunter2") }),
 		"Internal": act(func(context.Context, *caller, none) error { return errors.New("mongo: hunter2") }),
 		"Full": act(func(context.Context, *caller, none) error {
-			return errors.New("cannot run a transaction: write 000004.log: no space left on device")
+			return fmt.Errorf("cannot run a transaction: write 000004.log: %w", syscall.ENOSPC)
 		}),
 		"Hint": act(func(context.Context, *caller, none) error {
 			return entity.WithHint(entity.Errorf(entity.InUse, "machine 0 is busy"), "run 'juju status'")

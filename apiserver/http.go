@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -11,7 +12,6 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
-	"juju/state/mongo"
 )
 
 // An endpoint of a model is found by plain HTTP, or by a websocket that does not carry
@@ -181,7 +181,7 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 // writeJSON answers with v, once all it depends on is on disk.
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	barrier := s.barrier(r.Context())
-	if mongo.IsAway(barrier) {
+	if errors.Is(barrier, entity.StoreAway) {
 		e := s.wireError(r.Method+" "+r.URL.Path, barrier)
 		status, v = http.StatusServiceUnavailable,
 			params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info}

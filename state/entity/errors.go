@@ -37,6 +37,12 @@ const (
 	PersistentStorage Kind = "controller/model has persistent storage"
 )
 
+// What the store reports to the server. KindOf and the wire call both Unavailable; errors.Is finds them.
+const (
+	StoreAway   Kind = "store is away"   // no answer, and no request will get one for now
+	StoreUnsure Kind = "store is unsure" // what was read may have been undone; read again
+)
+
 // Error returns the kind's code.
 func (k Kind) Error() string { return string(k) }
 

@@ -14,9 +14,9 @@ import (
 // damageCode is MongoDB's DataCorruptionDetected.
 const damageCode = 270
 
-// Damage returns the store's report of a damaged file, as an error of kind entity.Damaged, if err
-// wraps one, and nil otherwise.
-func Damage(err error) error {
+// known gives their kinds to reports that cross the store's protocol as codes and texts: of a
+// damaged file the kind entity.Damaged, and of a full disk what entity.IsDiskFull recognises.
+func known(err error) error {
 	var query *mgo.QueryError
 	var last *mgo.LastError
 	what := ""
@@ -25,18 +25,20 @@ func Damage(err error) error {
 		what = query.Message
 	case errors.As(err, &last) && last.Code == damageCode:
 		what = last.Err
+	case err != nil && !entity.IsDiskFull(err) && strings.Contains(err.Error(), syscall.ENOSPC.Error()):
+		return diskFull{err}
 	default:
-		return nil
+		return err
 	}
 	return entity.WithHint(entity.Errorf(entity.Damaged, "%s", what),
 		"What was in it can't be read any more: restore the controller from a backup, and look after its disk.")
 }
 
-// IsDiskFull reports whether err says that a disk is full: this process's, or the store's, whose
-// errors cross its protocol as text.
-func IsDiskFull(err error) bool {
-	return entity.IsDiskFull(err) || strings.Contains(err.Error(), syscall.ENOSPC.Error())
-}
+// A diskFull is the store's report that its disk is full.
+type diskFull struct{ error }
+
+// Unwrap makes it syscall.ENOSPC too.
+func (e diskFull) Unwrap() []error { return []error{e.error, syscall.ENOSPC} }
 
 // cannotOpen adds a hint to the error of a store that is damaged.
 func cannotOpen(err error, dir string) error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
@@ -50,20 +51,39 @@ func TestDamagedTable(t *testing.T) {
 	defer store.Close()
 	session = store.Session()
 	defer session.Close()
-	c := session.DB("db").C("c")
+	db := store.Open("db")
+	defer db.Close(nil)
 	op := txn.Op{C: "c", Id: 30, Update: bson.M{"$set": bson.M{"n": 2}}}
 	for what, err := range map[string]error{
-		"reading":     c.Find(nil).All(&[]bson.M{}),
-		"writing":     c.UpdateId(30, bson.M{"$set": bson.M{"n": 1}}),
-		"transaction": txn.NewRunner(session.DB("db").C("txns")).Run([]txn.Op{op}, "", nil),
+		"reading":     db.All("c", nil, &[]bson.M{}),
+		"writing":     db.With("c", func(c *mgo.Collection) error { return c.UpdateId(30, bson.M{"$set": bson.M{"n": 1}}) }),
+		"a file":      store.Told(session.DB("db").C("c").Find(nil).All(&[]bson.M{})),
+		"transaction": db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{op}, nil }),
 	} {
-		told := mongo.Damage(err)
-		if !errors.Is(told, entity.Damaged) || !strings.HasPrefix(told.Error(), "the store's file "+name+" is damaged: ") || entity.Hint(told) == "" {
-			t.Errorf("%s: %v, which is told as %v", what, err, told)
+		if entity.KindOf(err) != entity.Damaged || !strings.Contains(err.Error(), "the store's file "+name+" is damaged: ") || entity.Hint(err) == "" {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if err := store.Embedded().Check(t.Context()); !errors.Is(err, embedded.ErrDamaged) || !strings.Contains(err.Error(), name) {
 		t.Errorf("a check: %v", err)
+	}
+}
+
+// TestFullDisk: the store reports a full disk of its own by text alone.
+func TestFullDisk(t *testing.T) {
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	full := &mgo.QueryError{Code: 14031, Message: "write 000004.log: no space left on device"}
+	for _, err := range []error{store.Told(full), store.Told(store.Told(full))} {
+		if !entity.IsDiskFull(err) || err.Error() != full.Error() {
+			t.Errorf("a full disk is reported as %v", err)
+		}
+	}
+	if err := store.Told(errors.New("no disk")); entity.IsDiskFull(err) {
+		t.Errorf("a full disk: %v", err)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"juju/state/entity"
+
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -37,7 +39,7 @@ func cutShort(err error) bool {
 	switch {
 	case err == nil:
 		return false
-	case IsAway(err):
+	case errors.Is(err, entity.StoreAway):
 		return true
 	case errors.As(err, &query):
 		return slices.Contains(passingCodes, query.Code)

@@ -228,13 +228,13 @@ func TestABarrierIsNotSure(t *testing.T) {
 				t.Errorf("before: %v", err)
 			}
 			test.lose(t, set, db)
-			if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
+			if err := store.Barrier(began); !errors.Is(err, entity.StoreUnsure) {
 				t.Errorf("to what began before: %v", err)
 			}
 			if err := store.Barrier(mongo.Began(t.Context())); err != nil {
 				t.Errorf("to what began after: %v", err)
 			}
-			if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
+			if err := store.Barrier(began); !errors.Is(err, entity.StoreUnsure) {
 				t.Errorf("to what began before, again: %v", err)
 			}
 		})

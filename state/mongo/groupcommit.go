@@ -19,12 +19,12 @@ const (
 	barrierC  = "barrier"
 )
 
-// ErrUnsure is the error of a barrier on a MongoDB when the primary may have changed, or
+// errUnsure is the error of a barrier on a MongoDB when the primary may have changed, or
 // restarted, since the request began. What the request read may be undone: a primary that steps
 // down rolls back what the majority didn't get from it. Applied transactions aren't affected,
 // since each of their steps waited for the majority.
-var ErrUnsure = entity.Errorf(entity.Unavailable,
-	"cannot be sure of what was read: the primary of the MongoDB has changed; try again")
+var errUnsure = entity.Errorf(entity.Unavailable, "%w", entity.Errorf(entity.StoreUnsure,
+	"cannot be sure of what was read: the primary of the MongoDB has changed; try again"))
 
 type requestKey struct{}
 
@@ -36,7 +36,7 @@ type request struct {
 	began int64 // a moment
 	// applied is set once a transaction of the request was applied: the majority has each of its
 	// steps, and a barrier was passed for the facts it rests on. The request must not fail with
-	// ErrUnsure then, or the client would repeat what is done.
+	// errUnsure then, or the client would repeat what is done.
 	applied atomic.Bool
 }
 
@@ -119,7 +119,7 @@ func (g *groupCommit) barrier(ctx context.Context) error {
 	select {
 	case <-mine.done:
 		if mine.err == nil && !who.applied.Load() && g.changedSince(who.began) {
-			return ErrUnsure
+			return errUnsure
 		}
 		return mine.err
 	case <-ctx.Done():

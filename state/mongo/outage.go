@@ -46,8 +46,8 @@ func (e *awayError) Error() string {
 		time.Since(e.since).Truncate(time.Second))
 }
 
-// Unwrap gives it the kind Unavailable.
-func (e *awayError) Unwrap() []error { return []error{entity.Unavailable, e.why} }
+// Unwrap gives it the kind Unavailable, and within this process StoreAway.
+func (e *awayError) Unwrap() []error { return []error{entity.Unavailable, entity.StoreAway, e.why} }
 
 const awayHint = "The controller waits until its MongoDB has a primary, and goes on by itself. " +
 	"If that takes long, see that most of the MongoDB's members run and reach each other."
@@ -55,12 +55,6 @@ const awayHint = "The controller waits until its MongoDB has a primary, and goes
 // away makes the error of requests that must not wait any longer.
 func away(since time.Time, why error) error {
 	return entity.WithHint(&awayError{since, why}, awayHint)
-}
-
-// IsAway reports whether an error says that the store is unreachable.
-func IsAway(err error) bool {
-	var a *awayError
-	return errors.As(err, &a)
 }
 
 func newOutage(probe func() error) *outage {
@@ -143,11 +137,11 @@ func (o *outage) close() {
 	o.work.Wait()
 }
 
-// told adds a kind and a text for users to the error of a request whose answer was lost. Other
-// errors stay as they are.
+// told adds a kind and a text for users to the error of a request whose answer was lost, and to
+// those that known knows. Other errors stay as they are.
 func (o *outage) told(err error) error {
-	if o == nil || !cutShort(err) || IsAway(err) {
-		return err
+	if o == nil || !cutShort(err) || errors.Is(err, entity.StoreAway) {
+		return known(err)
 	}
 	return away(o.met(err), err)
 }
@@ -155,7 +149,7 @@ func (o *outage) told(err error) error {
 // sitOut repeats do until it isn't cut short, or the outage has lasted for answerBound.
 func (o *outage) sitOut(do func() error) error {
 	if o == nil {
-		return do()
+		return known(do())
 	}
 	if err := o.refuses(); err != nil {
 		return err
@@ -176,7 +170,7 @@ func (o *outage) until(do func() error, ends func(since time.Time) bool) error {
 			if err == nil || err == mgo.ErrNotFound {
 				o.over()
 			}
-			return err
+			return known(err)
 		}
 		if since := o.met(err); ends(since) {
 			return o.told(err)

@@ -59,7 +59,7 @@ func TestRequestsWaitForAnElection(t *testing.T) {
 		for round := range 3 {
 			set.Kill(15 * time.Second)
 			atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
-				if errors.Is(err, mongo.ErrUnsure) && name == "a barrier" {
+				if errors.Is(err, entity.StoreUnsure) && name == "a barrier" {
 					err = nil // its reads are older than the new primary
 				}
 				if err != nil || took < 15*time.Second || took > 20*time.Second {
@@ -83,7 +83,7 @@ func TestAnOutageIsReported(t *testing.T) {
 		words := regexp.MustCompile(`the controller's store is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for \d+m?\d*s$`)
 		check := func(name string, err error, took, minTook, maxTook time.Duration) {
 			t.Helper()
-			if !mongo.IsAway(err) || entity.KindOf(err) != entity.Unavailable || !words.MatchString(err.Error()) || entity.Hint(err) == "" {
+			if !errors.Is(err, entity.StoreAway) || entity.KindOf(err) != entity.Unavailable || !words.MatchString(err.Error()) || entity.Hint(err) == "" {
 				t.Errorf("%s: %v (kind %q, hint %q)", name, err, entity.KindOf(err), entity.Hint(err))
 			}
 			if took < minTook || took > maxTook {
@@ -137,7 +137,7 @@ func TestAppliedTransactionsAreReported(t *testing.T) {
 	if err := add(); err != nil {
 		t.Errorf("what was applied: %v", err)
 	}
-	if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
+	if err := store.Barrier(began); !errors.Is(err, entity.StoreUnsure) {
 		t.Errorf("what another did meanwhile: %v", err)
 	}
 	if n := get(t, db, "a").N; n != 3 {

@@ -90,10 +90,10 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 		applied, err := r.try(ctx, build)
 		// A result that was only read, or refused, may depend on what others wrote.
 		barrier := r.barrier(ctx)
-		if errors.Is(barrier, ErrUnsure) && !applied {
+		if errors.Is(barrier, errUnsure) && !applied {
 			continue // what was read may have been undone
 		}
-		if err == nil && !errors.Is(barrier, ErrUnsure) {
+		if err == nil && !errors.Is(barrier, errUnsure) {
 			err = barrier
 		}
 		if err == nil && applied && whole != nil {
@@ -101,7 +101,7 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 		}
 		return err
 	}
-	return ErrUnsure
+	return errUnsure
 }
 
 // A trial is a transaction that is attempted until the facts it asserts hold.
@@ -151,7 +151,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 		case passing(err):
 			logger.Infof("a transaction of %s is tried again: %v", r.name, err)
 		default:
-			return false, fmt.Errorf("cannot run a transaction: %w", err)
+			return false, fmt.Errorf("cannot run a transaction: %w", known(err))
 		}
 		t.letGo()
 		if err := t.Pause(ctx); err != nil {

@@ -96,7 +96,7 @@ func (s *Store) Barrier(ctx context.Context) error {
 func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 
 // Told adds the kind entity.Unavailable and a text for users to an error that only says that an
-// answer of the store was lost.
+// answer of the store was lost, and their kinds to reports of a damaged file or a full disk.
 func (s *Store) Told(err error) error { return s.outage.told(err) }
 
 // Databases returns the names of all databases that hold anything, without those that a MongoDB
