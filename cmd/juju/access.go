@@ -49,6 +49,13 @@ func accessCommand(s *session, cmd *cobra.Command, action string) *cobra.Command
 	return cmd
 }
 
+type accessAPI interface {
+	modelsAPI
+	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
+	ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error)
+	ModifyControllerAccess(ctx context.Context, action, user, level string) error
+}
+
 func changeAccess(ctx context.Context, s *session, action string, args []string) error {
 	if len(args) == 0 {
 		return usagef("no user specified")
@@ -83,7 +90,7 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 			return err
 		}
 	}
-	return s.withController(ctx, func(t target, api controllerAPI) error {
+	return withController(ctx, s, func(t target, api accessAPI) error {
 		if ofController {
 			return api.ModifyControllerAccess(ctx, action, user, level)
 		}

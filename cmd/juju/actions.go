@@ -39,7 +39,7 @@ func actionsCommand(s *session) *cobra.Command {
 			if schema && output.format == "tabular" {
 				return usagef("full schema not compatible with tabular output")
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error {
+			return withModel(cmd.Context(), s, func(api tasksAPI) error {
 				all, err := api.ServiceActions(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -88,7 +88,7 @@ charm describes them.`,
 			case len(args) > 2:
 				return usagef("unrecognized args: %q", args[2:])
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error {
+			return withModel(cmd.Context(), s, func(api tasksAPI) error {
 				all, err := api.ServiceActions(cmd.Context(), args[0])
 				if err != nil {
 					return err

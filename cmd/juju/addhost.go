@@ -56,7 +56,7 @@ func (a *addMachine) reachable() error {
 }
 
 // addHost makes a host a machine, and returns its id.
-func (a *addMachine) addHost(ctx context.Context, api addMachineAPI, h manual.Host, series string) (string, error) {
+func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h manual.Host, series string) (string, error) {
 	keys := a.sshKeys()
 	keys.File = a.privateKey
 	conn, err := manual.Dial(ctx, h, keys)
@@ -95,7 +95,7 @@ func (a *addMachine) addHost(ctx context.Context, api addMachineAPI, h manual.Ho
 
 // undo removes a machine whose host could not be set up, even if the user has interrupted that, and
 // returns why it could not.
-func (a *addMachine) undo(ctx context.Context, api addMachineAPI, id string, why error) error {
+func (a *addMachine) undo(ctx context.Context, api addHostAPI, id string, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoBound)
 	defer cancel()
 	errs, _, err := api.DestroyMachines(ctx, entity.Destruction{Strength: entity.Force}, id)

@@ -65,9 +65,15 @@ installed elsewhere stays.`,
 }
 
 type addMachineAPI interface {
+	statusAPI
+	addHostAPI
+}
+
+// An addHostAPI adds machines, and hosts as machines.
+type addHostAPI interface {
+	destroyMachinesAPI
 	AddMachine(ctx context.Context, args client.MachineArgs) (id string, warnings []string, err error)
 	ProvisioningScript(ctx context.Context, machine, nonce string) (string, error)
-	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 }
 
 type addMachine struct {
@@ -97,7 +103,7 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 	} else if a.privateKey != "" {
 		return usagef("--private-key is for %s[USER@]HOST[:PORT]", hostPrefix)
 	}
-	return a.withModel(ctx, func(api modelAPI) (err error) {
+	return withModel(ctx, a.session, func(api addMachineAPI) (err error) {
 		var added []string
 		if host != nil {
 			added = make([]string, 1)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/client"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -29,6 +30,11 @@ a whole.`,
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
 	s.controllerFlag(cmd)
 	return cmd
+}
+
+type createModelAPI interface {
+	modelsAPI
+	CreateModel(ctx context.Context, name string, config map[string]string) (client.Model, error)
 }
 
 type addModel struct {
@@ -56,7 +62,7 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.withController(ctx, func(t target, api controllerAPI) error {
+	return withController(ctx, a.session, func(t target, api createModelAPI) error {
 		config, err := a.withKeys(st, t.ctrl.Cloud, t.name, config)
 		if err != nil {
 			return err

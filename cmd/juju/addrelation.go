@@ -25,7 +25,7 @@ other requires. Name the endpoints only if more than one pair fits.`,
 			if err := endpoints(args); err != nil {
 				return err
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error { return addRelation(cmd.Context(), s, api, args) })
+			return withModel(cmd.Context(), s, func(api addRelationAPI) error { return addRelation(cmd.Context(), s, api, args) })
 		},
 	}
 	s.modelFlag(cmd)

@@ -76,7 +76,10 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 	if a.attach, err = storageIDs(a.attach); err != nil {
 		return err
 	}
-	return a.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, a.session, func(api interface {
+		statusAPI
+		addUnitAPI
+	}) error {
 		added, err := a.add(ctx, api, args[0], to)
 		if err != nil {
 			return err

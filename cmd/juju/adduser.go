@@ -29,7 +29,7 @@ user, so send it where others cannot read it.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withController(ctx, func(t target, api controllerAPI) error {
+			return withController(ctx, s, func(t target, api usersAPI) error {
 				return addUser(ctx, s, t, api, args[0], displayName)
 			})
 		},

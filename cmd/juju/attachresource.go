@@ -45,7 +45,7 @@ changes nothing.`,
 				return err
 			}
 			defer files.close()
-			return s.withModel(cmd.Context(), func(api modelAPI) error { return s.attachResource(cmd.Context(), api, args[0], files) })
+			return withModel(cmd.Context(), s, func(api resourcesAPI) error { return s.attachResource(cmd.Context(), api, args[0], files) })
 		},
 	}
 	s.modelFlag(cmd)

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -72,7 +73,7 @@ func TestStoreUnavailable(t *testing.T) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 	})
 	u.session.reachBound = time.Minute
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
 		conn, err := u.session.dialModel(ctx)
 		if err == nil {
 			t.Error("logged in")

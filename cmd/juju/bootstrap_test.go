@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -211,7 +212,7 @@ func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 	if err := check(); err == nil || err.Error() != want || !strings.Contains(entity.Hint(err), "--destroy-all-models prod") {
 		t.Errorf("of a model in use: %v", err)
 	}
-	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return nil, errors.New("no answer") }
+	u.session.connectController = func(context.Context, target) (io.Closer, error) { return nil, errors.New("no answer") }
 	if err := check(); err == nil || !strings.Contains(err.Error(), "no answer") {
 		t.Errorf("of a controller that does not answer: %v", err)
 	}

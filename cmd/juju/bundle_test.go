@@ -354,7 +354,7 @@ var errCut = errors.New("the connection is cut")
 // A cutModel fails at one of the changes, and from then on: before it is made, or after it, as
 // when the reply is lost.
 type cutModel struct {
-	modelAPI
+	*client.Conn
 	left  int // changes until then
 	after bool
 }
@@ -374,18 +374,18 @@ func (c *cutModel) change(do func() error) error {
 }
 
 func (c *cutModel) UploadCharm(ctx context.Context, r io.Reader, series string) (url string, err error) {
-	err = c.change(func() error { url, err = c.modelAPI.UploadCharm(ctx, r, series); return err })
+	err = c.change(func() error { url, err = c.Conn.UploadCharm(ctx, r, series); return err })
 	return url, err
 }
 
 func (c *cutModel) Deploy(ctx context.Context, args client.DeployArgs) (w []string, err error) {
-	return nil, c.change(func() error { _, err := c.modelAPI.Deploy(ctx, args); return err })
+	return nil, c.change(func() error { _, err := c.Conn.Deploy(ctx, args); return err })
 }
 
 func (c *cutModel) AddUnits(
 	ctx context.Context, service string, n int, to []string, attach ...string,
 ) (units, w []string, err error) {
-	err = c.change(func() error { units, _, err = c.modelAPI.AddUnits(ctx, service, n, to, attach...); return err })
+	err = c.change(func() error { units, _, err = c.Conn.AddUnits(ctx, service, n, to, attach...); return err })
 	if err != nil {
 		units = nil
 	}
@@ -393,20 +393,20 @@ func (c *cutModel) AddUnits(
 }
 
 func (c *cutModel) AddMachine(ctx context.Context, args client.MachineArgs) (id string, w []string, err error) {
-	err = c.change(func() error { id, _, err = c.modelAPI.AddMachine(ctx, args); return err })
+	err = c.change(func() error { id, _, err = c.Conn.AddMachine(ctx, args); return err })
 	return id, nil, err
 }
 
 func (c *cutModel) AddRelation(ctx context.Context, ends ...string) (map[string]string, error) {
-	return nil, c.change(func() error { _, err := c.modelAPI.AddRelation(ctx, ends...); return err })
+	return nil, c.change(func() error { _, err := c.Conn.AddRelation(ctx, ends...); return err })
 }
 
 func (c *cutModel) SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error {
-	return c.change(func() error { return c.modelAPI.SetAnnotations(ctx, of, values) })
+	return c.change(func() error { return c.Conn.SetAnnotations(ctx, of, values) })
 }
 
 func (c *cutModel) Expose(ctx context.Context, service string) ([]string, error) {
-	return nil, c.change(func() error { _, err := c.modelAPI.Expose(ctx, service); return err })
+	return nil, c.change(func() error { _, err := c.Conn.Expose(ctx, service); return err })
 }
 
 // A bundle that fails anywhere goes on when the command is repeated. The one thing that the
@@ -424,8 +424,8 @@ func TestBundleGoesOnWhenRepeated(t *testing.T) {
 			}
 			u.newModel(fmt.Sprintf("m%d-%v", cut, after))
 			machine := false // the change that was cut
-			u.session.connect = func(ctx context.Context) (modelAPI, error) {
-				api, err := connect(ctx)
+			u.session.connect = func(ctx context.Context) (io.Closer, error) {
+				api, err := u.connect(ctx)
 				return &cutModel{api, cut, after}, err
 			}
 			u.types("deploy", file)

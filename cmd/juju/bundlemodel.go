@@ -5,37 +5,41 @@ import (
 	"strconv"
 	"strings"
 
+	"juju/apiserver/client"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
 
-// A bundleAPI is what the commands about bundles call.
-type bundleAPI interface {
-	deployAPI
-	addUnitAPI
-	upgradeCharmAPI
-	addMachineAPI
-	addRelationAPI
-	destroyAPI
+// A readBundleAPI reads what bundles say about a model.
+type readBundleAPI interface {
+	statusAPI
 	getAPI
-	setAPI
-	exposeAPI
-	constraintsAPI
-	annotationsAPI
 	charmArchiveAPI
+	ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error)
+	Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error)
+	Resources(ctx context.Context, service string) (entity.ResourcesOf, error)
 }
 
-type annotationsAPI interface {
-	Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error)
+// A bundleAPI also makes the changes that deploy a bundle.
+type bundleAPI interface {
+	readBundleAPI
+	deployAPI
+	setCharmAPI
+	addRelationAPI
+	destroyMachinesAPI
+	exposeAPI
+	AddMachine(ctx context.Context, args client.MachineArgs) (id string, warnings []string, err error)
+	SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error
+	SetServiceConstraints(ctx context.Context, service string, c entity.Constraints) (warnings []string, err error)
 	SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error
 }
 
 // readModel reads what a bundle can say about a model. For services that matters says no to, and
 // that a bundle therefore can't change, it reads only what the status has; resources says of which
 // services their files matter too. It begins again if what the status had is gone by then.
-func readModel(ctx context.Context, api bundleAPI, matters, resources func(service string) bool) (
+func readModel(ctx context.Context, api readBundleAPI, matters, resources func(service string) bool) (
 	m *bundlechanges.Model, err error,
 ) {
 	for range modelReads {
@@ -49,7 +53,7 @@ func readModel(ctx context.Context, api bundleAPI, matters, resources func(servi
 // modelReads is how often a model that changes meanwhile is read.
 const modelReads = 5
 
-func readModelOnce(ctx context.Context, api bundleAPI, matters, resources func(service string) bool) (
+func readModelOnce(ctx context.Context, api readBundleAPI, matters, resources func(service string) bool) (
 	*bundlechanges.Model, error,
 ) {
 	status, err := api.Status(ctx)
@@ -114,7 +118,7 @@ func readModelOnce(ctx context.Context, api bundleAPI, matters, resources func(s
 }
 
 // readMachines reads the machines that can host units, without containers.
-func readMachines(ctx context.Context, api bundleAPI, status *entity.ModelStatus, m *bundlechanges.Model) error {
+func readMachines(ctx context.Context, api readBundleAPI, status *entity.ModelStatus, m *bundlechanges.Model) error {
 	var ids []entity.Tag
 	for _, machine := range status.Machines {
 		if machine.Manager {
@@ -138,7 +142,7 @@ func readMachines(ctx context.Context, api bundleAPI, status *entity.ModelStatus
 }
 
 // annotations returns the annotations of entities, in order. It makes no request for none.
-func annotations(ctx context.Context, api annotationsAPI, of []entity.Tag) ([]map[string]string, error) {
+func annotations(ctx context.Context, api readBundleAPI, of []entity.Tag) ([]map[string]string, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}

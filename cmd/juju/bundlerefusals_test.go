@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -251,8 +252,8 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 	write(t, other, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\"], constraints: \"\"}}\n"+
 		"machines: {\"0\": {}}\n")
 	connect := u.session.connect
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
-		api, err := connect(ctx)
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+		api, err := u.connect(ctx)
 		return meanwhile{api, func() {
 			if _, _, err := api.DestroyServices(ctx, entity.Destruction{}, "web"); err != nil {
 				t.Error(err)
@@ -271,8 +272,8 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 
 	// It is removed too if the command is interrupted then.
 	ctx, cancel := context.WithCancel(t.Context())
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
-		api, err := connect(ctx)
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+		api, err := u.connect(ctx)
 		return meanwhile{api, cancel}, err
 	}
 	u.typesUntil(ctx, "deploy", other)
@@ -288,12 +289,12 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 
 // A meanwhile is a connection of which someone else makes use after a machine was added.
 type meanwhile struct {
-	modelAPI
+	*client.Conn
 	do func()
 }
 
 func (m meanwhile) AddMachine(ctx context.Context, args client.MachineArgs) (string, []string, error) {
-	id, warnings, err := m.modelAPI.AddMachine(ctx, args)
+	id, warnings, err := m.Conn.AddMachine(ctx, args)
 	m.do()
 	return id, warnings, err
 }

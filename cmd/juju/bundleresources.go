@@ -44,7 +44,7 @@ func (b *bundleSource) resourceSums(service string) (map[string]string, error) {
 }
 
 // readResources returns the sums of the files of a service's resources.
-func readResources(ctx context.Context, api resourcesAPI, service string) (map[string]string, error) {
+func readResources(ctx context.Context, api readBundleAPI, service string) (map[string]string, error) {
 	of, err := api.Resources(ctx, service)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		return nil, nil

@@ -321,7 +321,7 @@ func (b *bundleSource) askedSeries(name string, force bool) string {
 
 // wanted returns the bundle as it is compared with a model.
 func (b *bundleSource) wanted(
-	ctx context.Context, api bundleAPI, m *bundlechanges.Model,
+	ctx context.Context, api readBundleAPI, m *bundlechanges.Model,
 ) (bundlechanges.Wanted, error) {
 	w := bundlechanges.Wanted{Bundle: b.Bundle, Relations: b.relations, Options: b.options,
 		Charms: map[string]*charm.Charm{}, SameCharm: map[string]bool{}, CharmURLs: map[string]string{},

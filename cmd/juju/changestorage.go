@@ -32,7 +32,7 @@ runs the hook STORE-storage-attached for each.`,
 				return usageError{err}
 			}
 			ctx, unit := cmd.Context(), args[0]
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				for _, store := range slices.Sorted(maps.Keys(stores)) {
 					ids, err := api.AddStorage(ctx, unit, store, stores[store])
 					if err != nil {
@@ -70,7 +70,7 @@ have a store of that name, and room for another instance.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				errs, err := api.AttachStorage(ctx, args[0], ids...)
 				if err != nil {
 					return err
@@ -107,7 +107,7 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				errs, err := api.DetachStorage(ctx, how, ids...)
 				if err != nil {
 					return err
@@ -149,7 +149,7 @@ storage was made, one with the same storage-dir.`,
 				return entity.WithHint(usagef("storage name %q not valid", args[2]), "It is the name of a charm's store, such as data.")
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				s.note("importing %q from storage pool %q as storage %q", args[1], args[0], args[2])
 				id, err := api.ImportFilesystem(ctx, args[0], args[1], args[2])
 				if err == nil {
@@ -203,7 +203,7 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 			if keep {
 				done = "releasing %s"
 			}
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				var kept []entity.StorageStatus
 				if keep {
 					all, err := api.Storage(ctx)

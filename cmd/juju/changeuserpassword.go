@@ -42,7 +42,7 @@ func (c *changeUserPassword) run(ctx context.Context, args []string) error {
 	if err := atMostOneUser(args); err != nil {
 		return err
 	}
-	return c.withController(ctx, func(t target, api controllerAPI) error {
+	return withController(ctx, c.session, func(t target, api usersAPI) error {
 		name := append(args, t.ctrl.User)[0]
 		own := strings.EqualFold(name, t.ctrl.User)
 		switch {

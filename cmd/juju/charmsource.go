@@ -124,6 +124,10 @@ func unlinkedFile() (*os.File, error) {
 	return f, nil
 }
 
+type uploadCharmAPI interface {
+	UploadCharm(ctx context.Context, archive io.Reader, series string) (charmURL string, err error)
+}
+
 type charmArchiveAPI interface {
 	CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error)
 }
@@ -217,7 +221,7 @@ func (s *charmSource) sum() (string, error) {
 }
 
 // upload uploads the charm, unless it is in the model, and returns its URL there.
-func (s *charmSource) upload(ctx context.Context, on *session, api deployAPI, series string) (string, error) {
+func (s *charmSource) upload(ctx context.Context, on *session, api uploadCharmAPI, series string) (string, error) {
 	if s.archive == nil {
 		return s.url, nil
 	}

@@ -15,6 +15,7 @@ import (
 )
 
 type checkAPI interface {
+	modelsAPI
 	CheckController(ctx context.Context, repair bool) ([]entity.Finding, error)
 	CheckModel(ctx context.Context, model string, repair bool) ([]entity.Finding, error)
 }
@@ -81,7 +82,7 @@ func (c *check) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return c.withController(ctx, func(t target, api controllerAPI) error {
+	return withController(ctx, c.session, func(t target, api checkAPI) error {
 		found, checked, err := c.check(ctx, t, api)
 		if err != nil {
 			return err
@@ -92,7 +93,7 @@ func (c *check) run(ctx context.Context, args []string) error {
 
 // check checks one model, or all that the user administers. It also returns the names of what
 // it checked.
-func (c *check) check(ctx context.Context, t target, api controllerAPI) (
+func (c *check) check(ctx context.Context, t target, api checkAPI) (
 	found []entity.Finding, checked []string, err error) {
 	models, err := api.Models(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *check) check(ctx context.Context, t target, api controllerAPI) (
 }
 
 // hasGone reports whether a model is no longer there.
-func hasGone(ctx context.Context, api controllerAPI, uuid string) bool {
+func hasGone(ctx context.Context, api checkAPI, uuid string) bool {
 	models, err := api.Models(ctx)
 	return err == nil && !slices.ContainsFunc(models, func(m client.Model) bool { return m.UUID == uuid })
 }

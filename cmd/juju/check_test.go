@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 
@@ -56,7 +57,7 @@ func newCheckedController(u *user) *checkedController {
 	f := &checkedController{fakeController: u.ctrl, findings: map[string][]entity.Finding{}, denied: map[string]bool{}}
 	u.ctrl.add("admin", "controller")
 	u.ctrl.add("admin", "default")
-	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return f, nil }
+	u.session.connectController = func(context.Context, target) (io.Closer, error) { return f, nil }
 	return f
 }
 

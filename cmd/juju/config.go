@@ -28,6 +28,11 @@ or reset them to their defaults, like unset.`,
 	return cmd
 }
 
+type configAPI interface {
+	setAPI
+	getAPI
+}
+
 type config struct {
 	*session
 	file   string
@@ -67,7 +72,7 @@ func (c *config) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return c.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, c.session, func(api configAPI) error {
 		if len(values) > 0 || file != "" {
 			if err := setOptions(ctx, api, service, values, file); err != nil {
 				return err

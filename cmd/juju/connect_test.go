@@ -82,7 +82,7 @@ func TestModelFlag(t *testing.T) {
 func TestBeforeBootstrap(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) { delete(c.Controllers, "prod") })
-	real := func(ctx context.Context) (modelAPI, error) { return u.session.dialModel(ctx) }
+	real := func(ctx context.Context) (io.Closer, error) { return u.session.dialModel(ctx) }
 	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
 		u.session.connect = real
 		u.types(strings.Fields(line)...)
@@ -197,7 +197,7 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 				ctrl.Cloud, ctrl.Addresses, ctrl.CACert = lxdCloud, []string{address}, caCert(t)
 			})
 			u.session.reachBound, u.session.lookPause = test.bound, 10*time.Millisecond
-			u.session.connect = func(ctx context.Context) (modelAPI, error) {
+			u.session.connect = func(ctx context.Context) (io.Closer, error) {
 				_, err := u.session.dialModel(ctx)
 				return nil, err
 			}
@@ -237,7 +237,7 @@ func TestUnreachable(t *testing.T) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{l.Addr().String()}, caCert(t)
 	})
 	u.session.reachBound = 300 * time.Millisecond
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
 		conn, err := u.session.dialModel(ctx)
 		if err == nil {
 			t.Error("connected, although no one listens")

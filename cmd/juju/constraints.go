@@ -49,7 +49,7 @@ The keys and their values:
 			if err != nil {
 				return err
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error {
+			return withModel(cmd.Context(), s, func(api constraintsAPI) error {
 				warnings, err := api.SetServiceConstraints(cmd.Context(), service, constraints)
 				s.warn(warnings...)
 				return err
@@ -84,7 +84,7 @@ The keys and their values:
 			if err != nil {
 				return err
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error {
+			return withModel(cmd.Context(), s, func(api constraintsAPI) error {
 				warnings, err := api.SetModelConstraints(cmd.Context(), constraints)
 				s.warn(warnings...)
 				return err
@@ -177,7 +177,7 @@ func (c *showConstraints) run(ctx context.Context,
 	if err := checkFormat(c.output.format, constraintsFormat); err != nil {
 		return err
 	}
-	return c.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, c.session, func(api constraintsAPI) error {
 		constraints, err := read(ctx, api)
 		if err != nil {
 			return err

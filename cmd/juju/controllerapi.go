@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,27 +13,16 @@ import (
 	"juju/state/entity"
 )
 
-// A controllerAPI is all that commands call on a connection to a controller. A *client.Conn
-// implements it.
-type controllerAPI interface {
-	io.Closer
-	modelsAPI
-	destroyModelAPI
-	usersAPI
-	blockedModelsAPI
-	checkAPI
-	upgradeAPI
-	CreateModel(ctx context.Context, name string, config map[string]string) (client.Model, error)
-}
-
-var _ controllerAPI = (*client.Conn)(nil)
-
-// A modelsAPI lists and describes models.
+// A modelsAPI lists models.
 type modelsAPI interface {
 	Models(ctx context.Context) ([]client.Model, error)
+}
+
+// A describeModelsAPI lists and describes models.
+type describeModelsAPI interface {
+	modelsAPI
 	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
-	WatchModel(ctx context.Context, uuid string) (<-chan struct{}, error)
 }
 
 // controllerFlag adds the flag -c to a command.
@@ -97,18 +85,19 @@ func (s *session) splitModel(arg string) (model string, err error) {
 	return model, nil
 }
 
-// withController calls do with a connection to the target controller.
-func (s *session) withController(ctx context.Context, do func(target, controllerAPI) error) error {
+// withController calls do with a connection to the target controller. API names the methods that do calls;
+// *client.Conn has them.
+func withController[API any](ctx context.Context, s *session, do func(target, API) error) error {
 	_, t, err := s.readTarget()
 	if err != nil {
 		return err
 	}
-	api, err := s.connectController(ctx, t)
+	conn, err := s.connectController(ctx, t)
 	if err != nil {
 		return err
 	}
-	err = do(t, api)
-	return errors.Join(err, api.Close())
+	err = do(t, conn.(API))
+	return errors.Join(err, conn.Close())
 }
 
 // noteModels stores the list of a controller's models, and unselects a model that is gone. It

@@ -87,7 +87,7 @@ func (d *debugLog) run(ctx context.Context, args []string) error {
 	}
 	d.query.NoTail = d.noTail || !d.tail && (!d.outTerminal || d.query.Limit > 0)
 	for {
-		err := d.withModel(ctx, func(api modelAPI) error { return d.show(ctx, api) })
+		err := withModel(ctx, d.session, func(api debugLogAPI) error { return d.show(ctx, api) })
 		if ctx.Err() != nil && !d.query.NoTail {
 			return nil // interrupting it is how it ends
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,7 +59,7 @@ func testDebugLogRetries(t *testing.T) {
 	u.types("debug-log")
 	u.sees(1, "", "ERROR the connection to the controller is lost\n")
 	connect := u.session.connect
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
 		if u.fake.opened > 1 {
 			u.fake.err = nil
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -111,7 +110,8 @@ type deployAPI interface {
 	statusAPI
 	resourcesAPI
 	addUnitAPI
-	UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error)
+	uploadCharmAPI
+	charmArchiveAPI
 	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 }
@@ -155,15 +155,15 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if source == nil { // it is in the model
-		return d.withModel(ctx, func(api modelAPI) error {
+		return withModel(ctx, d.session, func(api deployAPI) error {
 			if source, err = modelCharm(ctx, api, args[0]); err != nil {
 				return err
 			}
-			return d.service(ctx, source, args, func(do func(modelAPI) error) error { return do(api) })
+			return d.service(ctx, source, args, func(do func(deployAPI) error) error { return do(api) })
 		})
 	}
 	defer source.close()
-	return d.service(ctx, source, args, func(do func(modelAPI) error) error { return d.withModel(ctx, do) })
+	return d.service(ctx, source, args, func(do func(deployAPI) error) error { return withModel(ctx, d.session, do) })
 }
 
 // refuse returns the error for flags that are not for what is deployed.
@@ -211,7 +211,7 @@ func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
 
 // service deploys a charm as a service. with calls a function with a connection to the model.
 func (d *deploy) service(
-	ctx context.Context, source *charmSource, args []string, with func(func(modelAPI) error) error,
+	ctx context.Context, source *charmSource, args []string, with func(func(deployAPI) error) error,
 ) error {
 	request, err := d.request(source.charm)
 	if err != nil {
@@ -235,7 +235,7 @@ func (d *deploy) service(
 	if err := files.check(source.charm.Meta); err != nil {
 		return err
 	}
-	return with(func(api modelAPI) error {
+	return with(func(api deployAPI) error {
 		if err := d.deploy(ctx, api, source, request, files); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (d *deploy) bundle(ctx context.Context, args []string) error {
 	if err := d.trusted(b.Bundle); err != nil {
 		return err
 	}
-	return d.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, d.session, func(api bundleAPI) error {
 		if b.needsModel() {
 			if err := b.verify(ctx, api); err != nil {
 				return alsoHint(err, nothingChanged)

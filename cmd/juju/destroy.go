@@ -16,11 +16,19 @@ type destroyCommand struct {
 	check         func([]string) error // of the arguments
 	// destroy calls the API. It returns an outcome for each name, in order, and what becomes of
 	// machines and storage.
-	destroy func(api modelAPI, ctx context.Context, how entity.Destruction, names ...string) (
+	destroy func(api destroyAPI, ctx context.Context, how entity.Destruction, names ...string) (
 		[]error, entity.DestroyInfo, error)
 	machines bool // has --destroy-machines
 	// plain reports the error of a single name as it is, without "no services were destroyed".
 	plain bool
+}
+
+type destroyAPI interface {
+	destroyMachinesAPI
+	endAPI
+	statusAPI
+	DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.DestroyInfo, error)
+	DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.DestroyInfo, error)
 }
 
 // command returns the command.
@@ -38,7 +46,7 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 			return err
 		}
 		ctx := cmd.Context()
-		return s.withModel(ctx, func(api modelAPI) error {
+		return withModel(ctx, s, func(api destroyAPI) error {
 			awaited := gone(name, args)
 			waits := wait.bound > 0 || how.Strength == entity.Force
 			if waits && (!d.machines || how.Machines) {
@@ -107,7 +115,7 @@ the machine.`,
 			Annotations: seeAlso("add-unit", "destroy-service", "destroy-machine", "explain", "resolved"),
 		},
 		entities: "units", check: units, machines: true,
-		destroy: modelAPI.DestroyUnits,
+		destroy: destroyAPI.DestroyUnits,
 	}.command(s)
 }
 
@@ -133,7 +141,7 @@ a machine.`,
 			Annotations: seeAlso("destroy-unit", "destroy-machine", "explain", "deploy"),
 		},
 		entities: "services", check: services, machines: true, plain: true,
-		destroy: modelAPI.DestroyServices,
+		destroy: destroyAPI.DestroyServices,
 	}.command(s)
 }
 
@@ -152,6 +160,6 @@ If some of the machines cannot be destroyed, the others still are.`,
 			Annotations: seeAlso("add-machine", "destroy-unit", "explain"),
 		},
 		entities: "machines", check: machines,
-		destroy: modelAPI.DestroyMachines,
+		destroy: destroyAPI.DestroyMachines,
 	}.command(s)
 }

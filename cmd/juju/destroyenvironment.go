@@ -181,7 +181,7 @@ func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl 
 	if ctrl == nil {
 		return nil // a bootstrap has left it
 	}
-	err := d.eachModel(ctx, name, ctrl, func(ctx context.Context, model string, api modelAPI) error {
+	err := eachModel(ctx, d.session, name, ctrl, func(ctx context.Context, model string, api statusAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err

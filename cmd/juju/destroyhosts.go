@@ -26,6 +26,12 @@ const (
 // asksAboutHosts is the part of a question that names the hosts which agents are about to leave.
 const asksAboutHosts = "Its agents are removed from these hosts of yours: %s.\n"
 
+// A hostsAPI has the agents of hosts leave them.
+type hostsAPI interface {
+	statusAPI
+	destroyMachinesAPI
+}
+
 // lentHosts are the hosts that users have added to a controller's models. With the controller goes
 // what tells their agents to leave.
 type lentHosts struct {
@@ -41,11 +47,11 @@ func (s *session) findHosts(ctx context.Context, name string, ctrl *store.Contro
 	if ctrl == nil || ctrl.Cloud == localCloud {
 		return h, nil // there is no controller, or no host reaches it
 	}
-	return h, s.eachModel(ctx, name, ctrl, h.find)
+	return h, eachModel(ctx, s, name, ctrl, h.find)
 }
 
 // find asks a model for its hosts.
-func (h *lentHosts) find(ctx context.Context, model string, api modelAPI) error {
+func (h *lentHosts) find(ctx context.Context, model string, api statusAPI) error {
 	status, err := api.Status(ctx)
 	if err != nil {
 		return err
@@ -64,22 +70,22 @@ func (h *lentHosts) find(ctx context.Context, model string, api modelAPI) error 
 
 // eachModel calls do with a connection to each model of a controller, which has askBound for all of it.
 // model is the qualified name.
-func (s *session) eachModel(ctx context.Context, name string, ctrl *store.Controller,
-	do func(ctx context.Context, model string, api modelAPI) error) error {
+func eachModel[API any](ctx context.Context, s *session, name string, ctrl *store.Controller,
+	do func(ctx context.Context, model string, api API) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askBound, fmt.Errorf("no answer within %v", askBound))
 	defer cancel()
-	api, err := s.connectController(ctx, target{name: name, ctrl: ctrl})
+	conn, err := s.connectController(ctx, target{name: name, ctrl: ctrl})
 	if err != nil {
 		return err
 	}
-	defer api.Close()
-	models, err := api.Models(ctx)
+	defer conn.Close()
+	models, err := conn.(modelsAPI).Models(ctx)
 	if err != nil {
 		return err
 	}
 	for _, m := range models {
 		qualified := m.Owner + "/" + m.Name
-		err := s.inModel(ctx, name, qualified, func(api modelAPI) error { return do(ctx, qualified, api) })
+		err := inModel(ctx, s, name, qualified, func(api API) error { return do(ctx, qualified, api) })
 		if err != nil {
 			return err
 		}
@@ -88,11 +94,11 @@ func (s *session) eachModel(ctx context.Context, name string, ctrl *store.Contro
 }
 
 // inModel calls do with a connection to a model of a controller.
-func (s *session) inModel(ctx context.Context, controller, model string, do func(modelAPI) error) error {
+func inModel[API any](ctx context.Context, s *session, controller, model string, do func(API) error) error {
 	before := s.model
 	defer func() { s.model = before }()
 	s.model = controller + ":" + model
-	return s.withModel(ctx, do)
+	return withModel(ctx, s, do)
 }
 
 // names names the hosts.
@@ -132,7 +138,7 @@ func (h *lentHosts) leave(ctx context.Context) {
 		for _, m := range h.machines[model] {
 			agents[m.ID] = &leaving{away: isAway(m)}
 		}
-		err := h.session.inModel(ctx, h.controller, model, func(api modelAPI) error { return leaveModel(ctx, api, agents) })
+		err := inModel(ctx, h.session, h.controller, model, func(api hostsAPI) error { return leaveModel(ctx, api, agents) })
 		for _, m := range h.machines[model] {
 			a := agents[m.ID]
 			if a.has {
@@ -163,7 +169,7 @@ func (h *lentHosts) noteAway() {
 
 // leaveModel destroys manual machines of a model, and notes which of their agents have left. It waits for all but
 // those that are away, and those whose machines can't be destroyed.
-func leaveModel(ctx context.Context, api modelAPI, agents map[string]*leaving) error {
+func leaveModel(ctx context.Context, api hostsAPI, agents map[string]*leaving) error {
 	ids := slices.SortedFunc(maps.Keys(agents), entity.CompareNatural)
 	errs, _, err := api.DestroyMachines(ctx, entity.Destruction{Strength: entity.Force}, ids...)
 	if err != nil {

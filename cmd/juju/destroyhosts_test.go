@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -63,7 +64,7 @@ func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
 	}
 
 	u, _ = onLXD(t)
-	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return nil, errors.New("lost") }
+	u.session.connectController = func(context.Context, target) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-environment", "prod", "-y")
 	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Controller "prod" does not say which hosts were `+
 		"added to it (lost). To remove the agent of one, run on it as root: /var/lib/juju/tools/machine-*/jujud uninstall "+
@@ -100,7 +101,7 @@ func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
 	u, status := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{status}
 	connect, n := u.session.connect, 0
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
 		if n++; n > 1 {
 			return nil, errors.New("lost")
 		}
@@ -145,7 +146,7 @@ func TestDestroyModelNamesHosts(t *testing.T) {
 	u.asked("Status")
 
 	u, _ = onLXD(t)
-	u.session.connect = func(context.Context) (modelAPI, error) { return nil, errors.New("lost") }
+	u.session.connect = func(context.Context) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-model", "default", "-y", "--force")
 	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Model "default" does not say which hosts were added `+
 		"to it (lost). The agent of a host leaves it when it reaches the controller; to remove it at once, run there as root: "+

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -85,6 +86,8 @@ type destroyModel struct {
 
 // A destroyModelAPI destroys models and lists what they left in the cloud.
 type destroyModelAPI interface {
+	describeModelsAPI
+	WatchModel(ctx context.Context, uuid string) (<-chan struct{}, error)
 	DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error
 	ModelLeftovers(ctx context.Context) ([]entity.Leftover, error)
 }
@@ -98,7 +101,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 	if err != nil {
 		return err
 	}
-	return d.withController(ctx, func(t target, api controllerAPI) error {
+	return withController(ctx, d.session, func(t target, api destroyModelAPI) error {
 		model, err := d.findModel(ctx, t, api, name)
 		if err != nil {
 			return err
@@ -108,7 +111,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		var kept []entity.StorageStatus
 		if how.Strength == entity.Force && t.ctrl.Cloud != localCloud { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
-			unknown = d.inModel(ctx, t.name, qualified, func(api modelAPI) error { return hosts.find(ctx, qualified, api) })
+			unknown = inModel(ctx, d.session, t.name, qualified, func(api statusAPI) error { return hosts.find(ctx, qualified, api) })
 		}
 		if err := d.confirm(ctx, api, model, hosts.names()); err != nil {
 			return err
@@ -145,7 +148,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 // storageOf returns the storage of a model.
 func (d *destroyModel) storageOf(ctx context.Context, controller string, model client.Model) (
 	all []entity.StorageStatus, err error) {
-	err = d.inModel(ctx, controller, model.Owner+"/"+model.Name, func(api modelAPI) error {
+	err = inModel(ctx, d.session, controller, model.Owner+"/"+model.Name, func(api storageListAPI) error {
 		all, err = api.Storage(ctx)
 		return err
 	})
@@ -154,7 +157,7 @@ func (d *destroyModel) storageOf(ctx context.Context, controller string, model c
 
 // confirm refuses the controller's own model, and asks the user for confirmation, unless they
 // gave --yes.
-func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.Model, hosts string) error {
+func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model client.Model, hosts string) error {
 	info, err := api.ModelInfo(ctx, model.UUID)
 	if err != nil {
 		return err
@@ -182,14 +185,14 @@ func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.
 
 // gone waits until the model is gone, and reports what it left in the cloud. It reconnects
 // when the connection is lost.
-func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, model client.Model,
+func (d *destroyModel) gone(ctx context.Context, t target, api destroyModelAPI, model client.Model,
 	obstacles *obstacles, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	d.waitsFor("The controller goes on to destroy model %q. To look: juju models", model.Name)
 	p := d.progress("Waiting until model %q is gone", model.Name)
 	defer p.done()
-	var own controllerAPI // replaces a lost connection
+	var own io.Closer // replaces a lost connection
 	defer func() {
 		if own != nil {
 			own.Close()
@@ -225,7 +228,7 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 				if own != nil {
 					own.Close()
 				}
-				own, api = again, again
+				own, api = again, again.(destroyModelAPI)
 				changes = watch()
 			}
 		}
@@ -265,8 +268,13 @@ func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, 
 type obstacles struct {
 	*destroyModel
 	model string // as users name it
-	api   modelAPI
+	api   obstaclesAPI
 	told  map[string]bool
+}
+
+type obstaclesAPI interface {
+	io.Closer
+	explainAPI
 }
 
 // note tells of those that are new. A model that can't be asked, or is gone, has none.
@@ -278,7 +286,7 @@ func (o *obstacles) note(ctx context.Context) {
 		if o.session.model = before; err != nil {
 			return
 		}
-		o.api = api
+		o.api = api.(obstaclesAPI)
 		if o.told == nil {
 			o.told = map[string]bool{}
 		}

@@ -33,7 +33,7 @@ relation's number, which status shows in its yaml and json formats.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api destroyRelationAPI) error {
 				if err := destroy(ctx, api, how); err != nil {
 					return err
 				}
@@ -61,6 +61,8 @@ func relationName(args []string) string {
 }
 
 type destroyRelationAPI interface {
+	statusAPI
+	endAPI
 	DestroyRelation(ctx context.Context, how entity.Destruction, endpoints ...string) error
 	DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error
 }

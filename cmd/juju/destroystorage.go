@@ -17,7 +17,7 @@ func (d *destroyEnvironment) checkReleases(ctx context.Context, name string, ctr
 		return nil
 	}
 	var kept []string
-	err := d.eachModel(ctx, name, ctrl, func(ctx context.Context, model string, api modelAPI) error {
+	err := eachModel(ctx, d.session, name, ctrl, func(ctx context.Context, model string, api storageListAPI) error {
 		all, err := api.Storage(ctx)
 		for _, s := range all {
 			if s.Release {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestDestroyEnvironmentKeepsStorageThatIsBeingReleased(t *testing.T) {
 
 	// A controller that does not answer is destroyed all the same.
 	u, _ = onLXD(t)
-	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return nil, errors.New("lost") }
+	u.session.connectController = func(context.Context, target) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-environment", "prod", "-y", "--destroy-storage")
 	if said := u.err.String(); u.code != 0 ||
 		!strings.HasPrefix(said, "Controller \"prod\" does not say whether storage of it is to be kept (lost): all is destroyed.\n") {

@@ -110,6 +110,12 @@ func gone(command string, names []string) until {
 	return until{names: names, gone: true, command: command}
 }
 
+// An endAPI is what end calls.
+type endAPI interface {
+	explainAPI
+	watchStatusAPI
+}
+
 // cloudTime is how long after the timeout the cloud may take to stop an instance.
 const cloudTime = 90 * time.Second
 
@@ -123,10 +129,7 @@ const explainEvery = 5 * time.Second
 //
 // It waits for the timeout and cloudTime, and for cloudTime again whenever the number of
 // reasons reaches a new minimum, because containers are stopped one after another.
-func (s *session) end(ctx context.Context, api interface {
-	explainAPI
-	watchStatusAPI
-}, how entity.Destruction, names ...string) error {
+func (s *session) end(ctx context.Context, api endAPI, how entity.Destruction, names ...string) error {
 	if how.Strength != entity.Force {
 		return nil
 	}

@@ -54,10 +54,10 @@ func (d *diffBundle) run(ctx context.Context, args []string) error {
 	}
 	defer b.close()
 	d.warn(b.Warnings...)
-	return d.withModel(ctx, func(api modelAPI) error { return d.diff(ctx, api, b) })
+	return withModel(ctx, d.session, func(api readBundleAPI) error { return d.diff(ctx, api, b) })
 }
 
-func (d *diffBundle) diff(ctx context.Context, api bundleAPI, b *bundleSource) error {
+func (d *diffBundle) diff(ctx context.Context, api readBundleAPI, b *bundleSource) error {
 	if err := b.verify(ctx, api); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ In the model "controller", all also disables the commands about users and models
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api blockAPI) error {
 				return api.SwitchBlockOn(ctx, t, strings.Join(args[1:], " "))
 			})
 		},

@@ -58,9 +58,9 @@ func (d *disabledCommands) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if d.all {
-		return d.withController(ctx, func(_ target, api controllerAPI) error { return d.listAll(ctx, api) })
+		return withController(ctx, d.session, func(_ target, api blockedModelsAPI) error { return d.listAll(ctx, api) })
 	}
-	return d.withModel(ctx, func(api modelAPI) error { return d.list(ctx, api) })
+	return withModel(ctx, d.session, func(api blockAPI) error { return d.list(ctx, api) })
 }
 
 func (d *disabledCommands) listAll(ctx context.Context, api blockedModelsAPI) error {

@@ -18,7 +18,7 @@ The last superuser who can log in cannot be disabled.`,
 			if err := oneUser(args); err != nil {
 				return err
 			}
-			return s.withController(cmd.Context(), func(_ target, api controllerAPI) error {
+			return withController(cmd.Context(), s, func(_ target, api usersAPI) error {
 				if err := api.DisableUser(cmd.Context(), args[0]); err != nil {
 					return err
 				}

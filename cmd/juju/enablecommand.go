@@ -25,7 +25,7 @@ another disabled set stays disabled.
 				return usagef("unrecognized args: %q", args[1:])
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error { return api.SwitchBlockOff(ctx, t) })
+			return withModel(ctx, s, func(api blockAPI) error { return api.SwitchBlockOff(ctx, t) })
 		},
 	}
 	s.modelFlag(cmd)

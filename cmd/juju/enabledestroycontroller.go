@@ -27,8 +27,8 @@ keep the controller from being destroyed.`,
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)
 			}
-			return s.withController(cmd.Context(),
-				func(_ target, api controllerAPI) error { return api.RemoveBlocks(cmd.Context()) })
+			return withController(cmd.Context(), s,
+				func(_ target, api blockedModelsAPI) error { return api.RemoveBlocks(cmd.Context()) })
 		},
 	}
 	s.controllerFlag(cmd)

@@ -16,7 +16,7 @@ disabled does nothing.`,
 			if err := oneUser(args); err != nil {
 				return err
 			}
-			return s.withController(cmd.Context(), func(_ target, api controllerAPI) error {
+			return withController(cmd.Context(), s, func(_ target, api usersAPI) error {
 				if err := api.EnableUser(cmd.Context(), args[0]); err != nil {
 					return err
 				}

@@ -41,7 +41,7 @@ Without arguments, explain every entity that is waiting for something.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api explainAPI) error {
 				all, more, err := api.Explain(ctx, args...)
 				if err != nil {
 					return err

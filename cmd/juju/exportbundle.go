@@ -74,7 +74,7 @@ func (e *exportBundle) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usagef("unrecognized args: %q", args)
 	}
-	return e.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, e.session, func(api readBundleAPI) error {
 		model, err := readModel(ctx, api, everyService, everyService)
 		if err != nil {
 			return err

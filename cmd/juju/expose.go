@@ -37,7 +37,7 @@ func onService(s *session, cmd *cobra.Command, do func(*cobra.Command, exposeAPI
 		if err := oneService(args); err != nil {
 			return err
 		}
-		return s.withModel(cmd.Context(), func(api modelAPI) error { return do(cmd, api, args[0]) })
+		return withModel(cmd.Context(), s, func(api exposeAPI) error { return do(cmd, api, args[0]) })
 	}
 	s.modelFlag(cmd)
 	return cmd

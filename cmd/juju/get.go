@@ -49,7 +49,7 @@ func (g *get) run(ctx context.Context, args []string) error {
 	if err := checkFormat(g.output.format); err != nil {
 		return err
 	}
-	return g.withModel(ctx, func(api modelAPI) error { return g.show(ctx, api, args[0], args[1:]) })
+	return withModel(ctx, g.session, func(api getAPI) error { return g.show(ctx, api, args[0], args[1:]) })
 }
 
 // checkFormat checks that a format is yaml, json or one of the command's own.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"reflect"
 	"strings"
@@ -234,7 +235,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 	newTestUser := func(t *testing.T) *user {
 		u := newUser(t)
-		u.session.connectController = func(context.Context, target) (controllerAPI, error) {
+		u.session.connectController = func(context.Context, target) (io.Closer, error) {
 			return hostileController{u.ctrl},
 				nil
 		}

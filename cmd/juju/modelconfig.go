@@ -102,13 +102,13 @@ func (m *modelConfig) run(ctx context.Context, args []string) error {
 		if err := checkListFormat(m.output.format); err != nil {
 			return err
 		}
-		return m.withModel(ctx, func(api modelAPI) error { return m.show(ctx, api, args) })
+		return withModel(ctx, m.session, func(api modelConfigAPI) error { return m.show(ctx, api, args) })
 	}
 	values, err := m.values(args)
 	if err != nil {
 		return err
 	}
-	return m.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, m.session, func(api modelConfigAPI) error {
 		if len(values) > 0 {
 			if err := api.SetModelConfig(ctx, values); err != nil {
 				return err

@@ -70,10 +70,10 @@ func (m *models) run(ctx context.Context, args []string) error {
 	if err := checkListFormat(m.output.format); err != nil {
 		return err
 	}
-	return m.withController(ctx, func(t target, api controllerAPI) error { return m.list(ctx, t, api) })
+	return withController(ctx, m.session, func(t target, api describeModelsAPI) error { return m.list(ctx, t, api) })
 }
 
-func (m *models) list(ctx context.Context, t target, api modelsAPI) error {
+func (m *models) list(ctx context.Context, t target, api describeModelsAPI) error {
 	summaries, err := api.ModelSummaries(ctx)
 	if err != nil {
 		return err

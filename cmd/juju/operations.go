@@ -48,7 +48,7 @@ and max-action-results-size say.`,
 			if q.Limit < 0 {
 				return usagef("--limit must not be negative")
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error {
+			return withModel(cmd.Context(), s, func(api tasksAPI) error {
 				all, more, err := api.Operations(cmd.Context(), q)
 				if err != nil {
 					return err
@@ -159,7 +159,7 @@ func showOperationCommand(s *session) *cobra.Command {
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api tasksAPI) error {
 				o, err := api.Operation(ctx, id)
 				if err == nil && wait.waits() {
 					o, err = s.awaitOperation(ctx, api, id, wait.duration())

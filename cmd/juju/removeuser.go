@@ -26,7 +26,7 @@ The last superuser who can log in cannot be removed.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withController(ctx, func(t target, api controllerAPI) error {
+			return withController(ctx, s, func(t target, api usersAPI) error {
 				if !yes {
 					if err := confirmRemoval(ctx, s, args[0], t.name); err != nil {
 						return err

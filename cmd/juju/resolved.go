@@ -78,7 +78,7 @@ func (r *resolved) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	return r.withModel(ctx, func(api modelAPI) error { return r.resolve(ctx, api, args) })
+	return withModel(ctx, r.session, func(api resolvedAPI) error { return r.resolve(ctx, api, args) })
 }
 
 func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string) error {

@@ -38,7 +38,7 @@ a unit has and the one that it will get.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api resourcesAPI) error {
 				service, unit := args[0], ""
 				if entity.IsValidUnit(args[0]) {
 					service, unit = entity.UnitService(args[0]), args[0]

@@ -72,7 +72,7 @@ func (r *retryProvisioning) run(cmd *cobra.Command, args []string) error {
 		replaced = &asked
 	}
 	ctx := cmd.Context()
-	return r.withModel(ctx, func(api modelAPI) error { return r.retry(ctx, api, replaced, args) })
+	return withModel(ctx, r.session, func(api retryProvisioningAPI) error { return r.retry(ctx, api, replaced, args) })
 }
 
 func (r *retryProvisioning) retry(ctx context.Context, api retryProvisioningAPI, replaced *constraints.Value,

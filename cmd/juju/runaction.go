@@ -91,7 +91,7 @@ func (r *runAction) run(ctx context.Context, args []string) error {
 	if err := checkFormat(r.output.format, "yaml"); err != nil {
 		return err
 	}
-	return r.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, r.session, func(api tasksAPI) error {
 		operation, tasks, err := api.EnqueueActions(ctx, action, values, units...)
 		if err != nil {
 			return err

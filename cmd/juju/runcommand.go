@@ -150,7 +150,7 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 	if r.group != "" {
 		request.Group = &r.group
 	}
-	return r.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, r.session, func(api tasksAPI) error {
 		operation, tasks, err := api.RunCommand(ctx, request)
 		if err != nil {
 			return err

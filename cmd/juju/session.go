@@ -34,10 +34,10 @@ type session struct {
 	getenv         func(string) string
 	now            func() time.Time
 
-	// connect connects to the target model.
-	connect func(context.Context) (modelAPI, error)
-	// connectController connects to a controller itself.
-	connectController func(context.Context, target) (controllerAPI, error)
+	// connect connects to the target model: see withModel.
+	connect func(context.Context) (io.Closer, error)
+	// connectController connects to a controller itself: see withController.
+	connectController func(context.Context, target) (io.Closer, error)
 	// reachBound is how long a controller may take to answer. It must be more than the half
 	// minute that a controller waits for its own store.
 	reachBound time.Duration
@@ -80,14 +80,14 @@ func newSession() *session {
 		getenv: os.Getenv, now: time.Now, reachBound: 40 * time.Second, lookPause: 2 * time.Second,
 		exec: execute,
 	}
-	s.connect = func(ctx context.Context) (modelAPI, error) {
+	s.connect = func(ctx context.Context) (io.Closer, error) {
 		conn, err := s.dialModel(ctx)
 		if err != nil {
 			return nil, err // and not a nil *client.Conn
 		}
 		return conn, nil
 	}
-	s.connectController = func(ctx context.Context, t target) (controllerAPI, error) {
+	s.connectController = func(ctx context.Context, t target) (io.Closer, error) {
 		st, err := s.store()
 		if err != nil {
 			return nil, err
@@ -192,17 +192,17 @@ func (s *session) modelFlag(cmd *cobra.Command) {
 	cmd.Flags().Lookup("environment").Hidden = true
 }
 
-// withModel calls do with a connection to the target model.
-func (s *session) withModel(ctx context.Context, do func(modelAPI) error) error {
-	api, err := s.connect(ctx)
+// withModel calls do with a connection to the target model. API names the methods that do calls; *client.Conn has them.
+func withModel[API any](ctx context.Context, s *session, do func(API) error) error {
+	conn, err := s.connect(ctx)
 	if err != nil {
 		return err
 	}
-	err = do(api)
+	err = do(conn.(API))
 	if errors.Is(err, entity.NotFound) {
 		err = withHint(err, "To see what is in the model: juju status")
 	}
-	if closeErr := api.Close(); err == nil {
+	if closeErr := conn.Close(); err == nil {
 		err = closeErr
 	}
 	return err

@@ -55,7 +55,7 @@ func (c *set) run(ctx context.Context, args []string) error {
 		if err := optionNames(rest); err != nil {
 			return err
 		}
-		return c.withModel(ctx, func(api modelAPI) error { return unsetOptions(ctx, api, service, rest) })
+		return withModel(ctx, c.session, func(api setAPI) error { return unsetOptions(ctx, api, service, rest) })
 	case c.file != "" && len(rest) > 0:
 		return usagef("cannot specify --config when using key=value arguments")
 	case c.file == "" && len(rest) == 0:
@@ -74,7 +74,7 @@ func (c *set) run(ctx context.Context, args []string) error {
 			return errors.New("the option file is empty")
 		}
 	}
-	return c.withModel(ctx, func(api modelAPI) error { return setOptions(ctx, api, service, values, file) })
+	return withModel(ctx, c.session, func(api setAPI) error { return setOptions(ctx, api, service, values, file) })
 }
 
 func setOptions(ctx context.Context, api setAPI, service string, values map[string]string, file string) error {

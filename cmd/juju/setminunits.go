@@ -41,7 +41,7 @@ keeps a minimum; its units stay.`,
 			if err := checkMany("units", n, force); err != nil {
 				return err
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error { return api.SetMinUnits(cmd.Context(), args[0], n) })
+			return withModel(cmd.Context(), s, func(api minUnitsAPI) error { return api.SetMinUnits(cmd.Context(), args[0], n) })
 		},
 	}
 	manyFlag(cmd, &force, "units")

@@ -75,7 +75,7 @@ func (m *showModel) run(ctx context.Context, args []string) error {
 	if env := m.getenv("JUJU_MODEL"); name == "" && env != "" {
 		name = env[strings.Index(env, ":")+1:]
 	}
-	return m.withController(ctx, func(t target, api controllerAPI) error {
+	return withController(ctx, m.session, func(t target, api describeModelsAPI) error {
 		if name == "" {
 			if name, err = m.selectedModel(t); err != nil {
 				return err

@@ -73,7 +73,7 @@ func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	return c.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, c.session, func(api statusHistoryAPI) error {
 		past, err := api.StatusHistory(ctx, kind, tag, query)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ func showUserCommand(s *session) *cobra.Command {
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withController(ctx, func(t target, api controllerAPI) error {
+			return withController(ctx, s, func(t target, api usersAPI) error {
 				return showUser(ctx, s, api, append(args, t.ctrl.User)[0], exact, output)
 			})
 		},

@@ -54,7 +54,7 @@ own keys: juju writes none into it. It can also have a host key of your
 				return usagef("no target name specified")
 			}
 			c.ptySet = cmd.Flags().Changed("pty")
-			return s.onMachines(cmd.Context(), args[:1], func(status *entity.ModelStatus, api modelAPI) (replacement, error) {
+			return s.onMachines(cmd.Context(), args[:1], func(status *entity.ModelStatus, api sshAPI) (replacement, error) {
 				return c.command(cmd.Context(), s, api, status, args)
 			})
 		},
@@ -66,13 +66,18 @@ own keys: juju writes none into it. It can also have a host key of your
 	return cmd
 }
 
+type sshAPI interface {
+	statusAPI
+	HostKeys(ctx context.Context, machine entity.Tag) ([]string, error)
+}
+
 type sshOptions struct {
 	noChecks    bool
 	pty, ptySet bool
 }
 
 // command returns what to run in place of this program.
-func (c sshOptions) command(ctx context.Context, s *session, api modelAPI, status *entity.ModelStatus,
+func (c sshOptions) command(ctx context.Context, s *session, api sshAPI, status *entity.ModelStatus,
 	args []string) (replacement, error) {
 	target, words := args[0], args[1:]
 	_, named, isNamed := strings.Cut(target, "@")
@@ -197,7 +202,7 @@ USER@TARGET:PATH.`,
 			if len(targets) == 0 {
 				return usagef("neither source nor destination is on a machine; write TARGET:PATH")
 			}
-			return s.onMachines(cmd.Context(), targets, func(status *entity.ModelStatus, api modelAPI) (replacement, error) {
+			return s.onMachines(cmd.Context(), targets, func(status *entity.ModelStatus, api sshAPI) (replacement, error) {
 				if isRemote(status) {
 					found, options, err := s.remotes(cmd.Context(), api, status, targets, !noChecks)
 					if err != nil {
@@ -252,7 +257,7 @@ func isRemote(status *entity.ModelStatus) bool {
 
 // onMachines runs a program in place of this one, which choose returns from the state of the model.
 func (s *session) onMachines(ctx context.Context, targets []string,
-	choose func(*entity.ModelStatus, modelAPI) (replacement, error)) error {
+	choose func(*entity.ModelStatus, sshAPI) (replacement, error)) error {
 	for _, target := range targets {
 		if _, name, named := strings.Cut(target, "@"); named && isTarget(name) {
 			continue
@@ -262,7 +267,7 @@ func (s *session) onMachines(ctx context.Context, targets []string,
 		}
 	}
 	var r replacement
-	err := s.withModel(ctx, func(api modelAPI) error {
+	err := withModel(ctx, s, func(api sshAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err
@@ -312,7 +317,7 @@ type remoteProgram func(options []string, what string, args ...string) []string
 // unitPlace returns the name of a unit, which can be given as SERVICE/leader, the directory of its
 // machine, and how that is reached by SSH: nil on the local cloud.
 func (s *session) unitPlace(ctx context.Context, target string) (unit, dir string, remote remoteProgram, err error) {
-	err = s.withModel(ctx, func(api modelAPI) error {
+	err = withModel(ctx, s, func(api sshAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err

@@ -14,10 +14,10 @@ import (
 )
 
 type sshKeysAPI interface {
+	Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
 	SSHKeys(ctx context.Context, whole bool) ([]string, error)
 	AddSSHKeys(ctx context.Context, keys []string) ([]error, error)
 	RemoveSSHKeys(ctx context.Context, ids []string) ([]error, error)
-	HostKeys(ctx context.Context, machine entity.Tag) ([]string, error)
 }
 
 // keysNote says, in the help of the commands about keys, which machines take them.
@@ -40,7 +40,7 @@ their fingerprints and comments, or the whole keys.
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error {
+			return withModel(cmd.Context(), s, func(api sshKeysAPI) error {
 				keys, err := api.SSHKeys(cmd.Context(), full)
 				if err != nil {
 					return err
@@ -164,7 +164,7 @@ or ssh-keygen -l shows it, or its whole comment. Those who are logged in stay so
 			if len(args) == 0 {
 				return usagef("no ssh key id specified")
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error {
+			return withModel(cmd.Context(), s, func(api sshKeysAPI) error {
 				errs, err := api.RemoveSSHKeys(cmd.Context(), args)
 				if err != nil {
 					return err
@@ -178,7 +178,7 @@ or ssh-keygen -l shows it, or its whole comment. Those who are logged in stay so
 }
 
 func (s *session) addKeys(ctx context.Context, keys []string) error {
-	return s.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, s, func(api sshKeysAPI) error {
 		errs, err := api.AddSSHKeys(ctx, keys)
 		if err != nil {
 			return err

@@ -229,7 +229,7 @@ func lentHost(m entity.MachineStatus) (remote, error) {
 // remotes returns the machines of targets, by target, and the options with which ssh and scp reach
 // them. check says that they must have the keys that their agents have reported; a host that a user has
 // added can also have a key that this user knows.
-func (s *session) remotes(ctx context.Context, api modelAPI, status *entity.ModelStatus, targets []string,
+func (s *session) remotes(ctx context.Context, api sshAPI, status *entity.ModelStatus, targets []string,
 	check bool) (map[string]remote, []string, error) {
 	found := map[string]remote{}
 	var known strings.Builder

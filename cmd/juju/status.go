@@ -53,6 +53,11 @@ with one line for each unit; summary, with counts.`,
 	return cmd
 }
 
+type modelStatusAPI interface {
+	statusAPI
+	storageListAPI
+}
+
 type status struct {
 	*session
 	output         output
@@ -131,7 +136,7 @@ func (c *status) controllerName() (string, error) {
 func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelStatus, err error) {
 	for try := 0; ; try++ {
 		reached := false
-		err = c.withModel(ctx, func(api modelAPI) error {
+		err = withModel(ctx, c.session, func(api modelStatusAPI) error {
 			reached = true
 			if m, err = api.Status(ctx, patterns...); err == nil && c.storage {
 				c.stored, err = api.Storage(ctx)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -142,14 +143,14 @@ func testStatusRetries(t *testing.T) {
 		t.Errorf("it waited for %v", passed)
 	}
 	// A controller that can't be reached is not retried again.
-	u.session.connect = func(context.Context) (modelAPI, error) {
+	u.session.connect = func(context.Context) (io.Closer, error) {
 		u.fake.note("connect")
 		return nil, entity.Errorf(entity.Unavailable, "cannot reach controller")
 	}
 	u.types("status")
 	u.asked("connect")
 	u.sees(1, "", "ERROR cannot reach controller\n")
-	u.session.connect = func(context.Context) (modelAPI, error) {
+	u.session.connect = func(context.Context) (io.Closer, error) {
 		u.fake.opened++
 		return u.fake, nil
 	}

@@ -13,8 +13,12 @@ import (
 )
 
 // A storageAPI is what the commands about storage call.
-type storageAPI interface {
+type storageListAPI interface {
 	Storage(ctx context.Context) ([]entity.StorageStatus, error)
+}
+
+type storageAPI interface {
+	storageListAPI
 	ShowStorage(ctx context.Context, ids ...string) ([]entity.StorageStatus, []error, error)
 	AddStorage(ctx context.Context, unit, store string, constraints entity.StorageConstraints) ([]string, error)
 	AttachStorage(ctx context.Context, unit string, ids ...string) ([]error, error)
@@ -46,7 +50,7 @@ without a unit was detached, and can be attached to another unit.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				all, err := api.Storage(ctx)
 				if err != nil {
 					return err
@@ -142,7 +146,7 @@ func showStorageCommand(s *session) *cobra.Command {
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				all, errs, err := api.ShowStorage(ctx, ids...)
 				if err = errors.Join(append([]error{err}, errs...)...); err != nil {
 					return err
@@ -210,7 +214,7 @@ machine, and goes with it.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				pools, err := api.StoragePools(ctx, names, providers)
 				if err != nil {
 					return err

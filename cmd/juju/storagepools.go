@@ -34,7 +34,7 @@ controller's own.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error {
+			return withModel(ctx, s, func(api storageAPI) error {
 				return api.CreateStoragePool(ctx, entity.StoragePool{Name: args[0], Provider: args[1], Attributes: attributes})
 			})
 		},
@@ -60,7 +60,7 @@ Storage that exists stays as it was made.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error { return api.UpdateStoragePool(ctx, args[0], attributes) })
+			return withModel(ctx, s, func(api storageAPI) error { return api.UpdateStoragePool(ctx, args[0], attributes) })
 		},
 	}
 	s.modelFlag(cmd)
@@ -83,7 +83,7 @@ there is storage, or from which the units of a service get some, is refused.`,
 				return usagef("unrecognized args: %q", args[1:])
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error { return api.RemoveStoragePool(ctx, args[0]) })
+			return withModel(ctx, s, func(api storageAPI) error { return api.RemoveStoragePool(ctx, args[0]) })
 		},
 	}
 	s.modelFlag(cmd)

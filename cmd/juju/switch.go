@@ -125,6 +125,6 @@ func (s *session) meant(ctx context.Context, c *store.Contents, arg string) (tar
 	if err != nil {
 		return t, err
 	}
-	_, err = s.findModel(ctx, t, api, model)
+	_, err = s.findModel(ctx, t, api.(modelsAPI), model)
 	return t, errors.Join(err, api.Close())
 }

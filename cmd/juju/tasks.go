@@ -126,7 +126,7 @@ func (s *session) showTask(
 	if err := checkFormat(output.format, "yaml"); err != nil {
 		return err
 	}
-	return s.withModel(ctx, func(api modelAPI) error {
+	return withModel(ctx, s, func(api tasksAPI) error {
 		id, err := find(ctx, api)
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ as it is.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error { return s.cancelTasks(ctx, api, args, output) })
+			return withModel(ctx, s, func(api tasksAPI) error { return s.cancelTasks(ctx, api, args, output) })
 		},
 	}
 	output.flags(cmd, "yaml", "yaml", "json")
@@ -265,7 +265,7 @@ The newer name is operations.`,
 				prefix = args[0]
 			}
 			ctx := cmd.Context()
-			return s.withModel(ctx, func(api modelAPI) error { return s.actionStatus(ctx, api, prefix, output) })
+			return withModel(ctx, s, func(api tasksAPI) error { return s.actionStatus(ctx, api, prefix, output) })
 		},
 	}
 	output.flags(cmd, "yaml", "yaml", "json")

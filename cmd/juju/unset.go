@@ -17,7 +17,7 @@ default.`,
 			if err := optionNames(args[1:]); err != nil {
 				return err
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error {
+			return withModel(cmd.Context(), s, func(api setAPI) error {
 				return unsetOptions(cmd.Context(), api, args[0], args[1:])
 			})
 		},

@@ -65,6 +65,14 @@ that exists stays as it is.`,
 }
 
 type upgradeCharmAPI interface {
+	statusAPI
+	resourcesAPI
+	charmArchiveAPI
+	uploadCharmAPI
+	setCharmAPI
+}
+
+type setCharmAPI interface {
 	SetCharm(ctx context.Context, args client.SetCharmArgs) (warnings []string, err error)
 }
 
@@ -112,7 +120,7 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 		}
 		defer source.close()
 	}
-	return u.withModel(ctx, func(api modelAPI) error { return u.upgrade(ctx, api, source, request, files) })
+	return withModel(ctx, u.session, func(api upgradeCharmAPI) error { return u.upgrade(ctx, api, source, request, files) })
 }
 
 // charmPath returns the path that the flags name, or "".
@@ -127,7 +135,7 @@ func (u *upgradeCharm) charmPath() string {
 }
 
 func (u *upgradeCharm) upgrade(
-	ctx context.Context, api modelAPI, source *charmSource, request client.SetCharmArgs, files resourceFiles,
+	ctx context.Context, api upgradeCharmAPI, source *charmSource, request client.SetCharmArgs, files resourceFiles,
 ) error {
 	status, err := api.Status(ctx, request.Service)
 	if err != nil {
@@ -232,7 +240,7 @@ func checkUpgrade(source *charmSource, now entity.ServiceStatus, request client.
 }
 
 // find reads the charm that the flags name by other means than a path.
-func (u *upgradeCharm) find(ctx context.Context, api modelAPI, old charm.URL) (*charmSource, error) {
+func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.URL) (*charmSource, error) {
 	repo := u.repository(u.repo)
 	want := old
 	want.Revision = -1

@@ -53,6 +53,8 @@ supported, since the controller's store may have changed.`,
 
 // An upgradeAPI is what commands call about upgrades at a controller.
 type upgradeAPI interface {
+	io.Closer
+	describeModelsAPI
 	ControllerPrograms(ctx context.Context) (entity.ControllerPrograms, error)
 	UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (entity.Programs, error)
 }
@@ -96,7 +98,7 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 		return entity.WithHint(entity.Errorf(entity.NotFound, "no matching agent versions available"),
 			"A controller is upgraded with the programs of the juju that asks for it, and this is juju %s.", agent.Version)
 	}
-	api, err := u.connectController(ctx, t)
+	api, err := u.connectUpgrade(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 	p = u.progress("Upgrading controller %q from %s to %s", t.name, now.Build(), want.Build())
 	defer p.done()
 	u.model = t.name + ":" + own.Owner + "/" + own.Name
-	if err := u.withModel(ctx, func(at modelAPI) error {
+	if err := withModel(ctx, u.session, func(at uploadProgramsAPI) error {
 		p := u.quickly("Uploading %s", sized("the programs", archive))
 		defer p.done()
 		return at.UploadPrograms(ctx, archive, want)
@@ -163,9 +165,17 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 	return nil
 }
 
+func (u *upgrade) connectUpgrade(ctx context.Context, t target) (upgradeAPI, error) {
+	conn, err := u.connectController(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return conn.(upgradeAPI), nil
+}
+
 // ownModel returns the controller's own model, whoever owns it: it is the user's who has bootstrapped,
 // and any superuser may upgrade the controller.
-func (u *upgrade) ownModel(ctx context.Context, t target, api modelsAPI) (client.Model, error) {
+func (u *upgrade) ownModel(ctx context.Context, t target, api describeModelsAPI) (client.Model, error) {
 	models, err := api.ModelSummaries(ctx)
 	if err != nil {
 		return client.Model{}, err
@@ -204,7 +214,7 @@ func (u *upgrade) follow(ctx context.Context, t target, want entity.Programs) er
 }
 
 func (u *upgrade) programs(ctx context.Context, t target) (now entity.ControllerPrograms, err error) {
-	api, err := u.connectController(ctx, t)
+	api, err := u.connectUpgrade(ctx, t)
 	if err != nil {
 		return now, err
 	}
@@ -276,7 +286,7 @@ func (u *upgrade) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	api, err := u.connectController(ctx, t)
+	api, err := u.connectUpgrade(ctx, t)
 	if err != nil {
 		return err
 	}

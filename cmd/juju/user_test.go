@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -31,11 +32,11 @@ func newUser(t *testing.T) *user {
 		width:  func() int { return 80 },
 		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second, lookPause: time.Hour,
 	}
-	u.session.connect = func(context.Context) (modelAPI, error) {
+	u.session.connect = func(context.Context) (io.Closer, error) {
 		u.fake.opened++
 		return u.fake, nil
 	}
-	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return u.ctrl, nil }
+	u.session.connectController = func(context.Context, target) (io.Closer, error) { return u.ctrl, nil }
 	u.note(func(c *store.Contents) {
 		c.Current = "prod"
 		c.Controllers["prod"] = &store.Controller{UUID: "u", Cloud: "elsewhere", User: "admin", Model: "admin/default",

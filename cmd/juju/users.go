@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"juju/state/entity"
+
 	"github.com/spf13/cobra"
 )
 
@@ -28,6 +30,12 @@ sees its other users.`,
 	u.output.flags(cmd, "tabular", listFormats...)
 	s.controllerFlag(cmd)
 	return cmd
+}
+
+type listUsersAPI interface {
+	modelsAPI
+	Users(ctx context.Context, disabled bool) ([]entity.UserInfo, error)
+	ModelUsers(ctx context.Context, uuid string) ([]entity.ModelUser, error)
 }
 
 type users struct {
@@ -57,7 +65,7 @@ func (u *users) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return u.withController(ctx, func(t target, api controllerAPI) error {
+	return withController(ctx, u.session, func(t target, api listUsersAPI) error {
 		if model == "" {
 			return u.ofController(ctx, t, api)
 		}
@@ -73,7 +81,7 @@ func star(t target, name string) string {
 	return name
 }
 
-func (u *users) ofController(ctx context.Context, t target, api usersAPI) error {
+func (u *users) ofController(ctx context.Context, t target, api listUsersAPI) error {
 	all, err := api.Users(ctx, u.all)
 	if err != nil {
 		return err
@@ -95,7 +103,7 @@ func (u *users) ofController(ctx context.Context, t target, api usersAPI) error 
 	return u.writeList(u.output, shown, nil)
 }
 
-func (u *users) ofModel(ctx context.Context, t target, api controllerAPI, name string) error {
+func (u *users) ofModel(ctx context.Context, t target, api listUsersAPI, name string) error {
 	model, err := u.findModel(ctx, t, api, name)
 	if err != nil {
 		return err

@@ -17,10 +17,6 @@ type usersAPI interface {
 	DisableUser(ctx context.Context, name string) error
 	RemoveUser(ctx context.Context, name string) error
 	User(ctx context.Context, name string) (entity.UserInfo, error)
-	Users(ctx context.Context, disabled bool) ([]entity.UserInfo, error)
-	ModelUsers(ctx context.Context, uuid string) ([]entity.ModelUser, error)
-	ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error)
-	ModifyControllerAccess(ctx context.Context, action, user, level string) error
 }
 
 // oneUser checks that the only argument is the name of a user.

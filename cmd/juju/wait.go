@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strconv"
@@ -116,7 +117,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 	s.waitsFor("%s", u.goesOn())
 	var p *progress
 	defer func() { p.done() }()
-	var own modelAPI // replaces a lost connection
+	var own io.Closer // replaces a lost connection
 	defer func() {
 		if own != nil {
 			own.Close()
@@ -154,7 +155,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 				if own != nil {
 					own.Close()
 				}
-				own, api = again, again
+				own, api = again, again.(statusAPI)
 				changes = watchChanges(bounded, api.WatchStatus, 0)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -270,7 +271,7 @@ func testWaitReconnects(t *testing.T) {
 	u := newUser(t)
 	lost := entity.Errorf(entity.Unavailable, "the connection to the controller is lost")
 	connect := u.session.connect
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
 		u.fake.err = lost
 		if u.fake.opened == 2 {
 			u.fake.err = nil
@@ -286,7 +287,7 @@ func testWaitReconnects(t *testing.T) {
 	}
 
 	// But it times out all the same.
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
 		u.fake.err = lost
 		return connect(ctx)
 	}
@@ -296,7 +297,7 @@ func testWaitReconnects(t *testing.T) {
 
 	// It fails if there is no controller to connect to.
 	gone := entity.Errorf(entity.NotFound, "controller is gone")
-	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+	u.session.connect = func(ctx context.Context) (io.Closer, error) {
 		if u.fake.opened > 0 && u.fake.err != nil {
 			return nil, gone
 		}

@@ -73,5 +73,5 @@ func (w *waitFor) run(ctx context.Context, args []string) error {
 	case w.timeout <= 0:
 		return usagef("--timeout must be positive")
 	}
-	return w.withModel(ctx, func(api modelAPI) error { return w.wait(ctx, api, u, w.timeout) })
+	return withModel(ctx, w.session, func(api statusAPI) error { return w.wait(ctx, api, u, w.timeout) })
 }
