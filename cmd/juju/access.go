@@ -26,12 +26,6 @@ and those of a model
   write       also change what is in it
   admin       also grant and revoke access; the owner of a model always has it`
 
-// shellNote warns a user who grants access that, on the local cloud, amounts to a shell.
-const shellNote = `Note: on cloud "local", hooks run as the user who bootstrapped the controller. %s can deploy
-a charm, and so run any command as that user and read whatever that user can read,
-including the controller's keys.
-`
-
 // granted returns the models whose access was changed.
 func granted(uuids []string, errs []error) (changed []string) {
 	for i, uuid := range uuids {
@@ -54,6 +48,18 @@ type accessAPI interface {
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
 	ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error)
 	ModifyControllerAccess(ctx context.Context, action, user, level string) error
+}
+
+// noteGrant tells what, on the clouds of models, it means to have given a user the right to change them.
+func noteGrant(ctx context.Context, s *session, api accessAPI, uuids []string, user string) {
+	for _, uuid := range uuids {
+		if info, err := api.ModelInfo(ctx, uuid); err == nil {
+			if note := Of(info.ProviderType).GrantNote(user); note != "" {
+				fmt.Fprint(s.stderr, note)
+				return
+			}
+		}
+	}
 }
 
 func changeAccess(ctx context.Context, s *session, action string, args []string) error {
@@ -106,11 +112,8 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 		if err != nil {
 			return err
 		}
-		if action == client.Grant && level != "read" && slices.ContainsFunc(granted(uuids, errs), func(uuid string) bool {
-			info, err := api.ModelInfo(ctx, uuid)
-			return err == nil && info.ProviderType == localCloud
-		}) {
-			fmt.Fprintf(s.stderr, shellNote, user)
+		if action == client.Grant && level != "read" {
+			noteGrant(ctx, s, api, granted(uuids, errs), user)
 		}
 		if len(errs) == 1 {
 			return errs[0]

@@ -49,7 +49,7 @@ func (a *addMachine) reachable() error {
 	if err != nil {
 		return err
 	}
-	if t.ctrl.Cloud == localCloud {
+	if !Of(t.ctrl.Cloud).TakesHosts() {
 		return entity.NoHosts()
 	}
 	return nil

@@ -37,7 +37,7 @@ func TestHostsThatAreRefused(t *testing.T) {
 // A controller on the local cloud is reached from its own host only.
 func TestHostsOfTheLocalCloud(t *testing.T) {
 	u := newUser(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	u.types("add-machine", "ssh:root@db:2222")
 	u.sees(1, "", `ERROR cannot add a host: this controller listens on loopback addresses only, where no other host reaches it
 A controller on a cloud with a network can have hosts: juju bootstrap lxd
@@ -65,7 +65,7 @@ func TestSSHToManualMachines(t *testing.T) {
 	u := newUser(t)
 	u.env["HOME"] = t.TempDir()
 	u.fake.statuses = []*entity.ModelStatus{{
-		Model: entity.ModelHeader{Cloud: lxdCloud},
+		Model: entity.ModelHeader{Cloud: "lxd"},
 		Machines: []entity.MachineStatus{
 			{ID: "1", InstanceID: "juju-1", Addresses: []string{"10.0.0.1"}},
 			{ID: "3", InstanceID: "manual:db", Addresses: []string{"10.0.0.7"}, SSH: "admin@db"},

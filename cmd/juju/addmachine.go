@@ -71,7 +71,7 @@ type addMachineAPI interface {
 
 // An addHostAPI adds machines, and hosts as machines.
 type addHostAPI interface {
-	destroyMachinesAPI
+	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 	AddMachine(ctx context.Context, args client.MachineArgs) (id string, warnings []string, err error)
 	ProvisioningScript(ctx context.Context, machine, nonce string) (string, error)
 }

@@ -3,28 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/spf13/cobra"
-
-	"juju/state/entity"
 )
 
 // unitsAtOnce is how many units a request of these commands adds, so that users see how far a long command
 // is, and can end it.
 const unitsAtOnce = 20
-
-// manyFlag adds the flag that lifts the bound of entity.MaxAtOnce.
-func manyFlag(cmd *cobra.Command, force *bool, what string) {
-	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", entity.MaxAtOnce, what))
-}
-
-// checkMany returns an error if a command is to add too many units or machines.
-func checkMany(what string, n int, force bool) error {
-	if force {
-		return nil
-	}
-	return entity.CheckAtOnce(what, n)
-}
 
 // addUnits adds units to a service that is to get all of them from this command, and has got some. It returns the
 // names of those that it has added. If it fails, it says how many are missing.

@@ -61,3 +61,7 @@ func addRelation(ctx context.Context, s *session, api addRelationAPI, ends []str
 	s.detail("Related %s.", strings.Join(texts, " and "))
 	return nil
 }
+
+type addRelationAPI interface {
+	AddRelation(ctx context.Context, endpoints ...string) (map[string]string, error)
+}

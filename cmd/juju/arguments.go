@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"juju/state/entity"
 )
 
@@ -182,4 +184,37 @@ func bulk(entities, done string, errs []error) error {
 		return entity.WithHint(err, "%s", strings.Join(hints, "\n"))
 	}
 	return err
+}
+
+// checkMany returns an error if a command is to add too many units or machines.
+func checkMany(what string, n int, force bool) error {
+	if force {
+		return nil
+	}
+	return entity.CheckAtOnce(what, n)
+}
+
+// manyFlag adds the flag that lifts the bound of entity.MaxAtOnce.
+func manyFlag(cmd *cobra.Command, force *bool, what string) {
+	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", entity.MaxAtOnce, what))
+}
+
+// isUnitTarget reports whether a unit can be named so: "store/0", "store/leader".
+func isUnitTarget(arg string) bool {
+	service, leader := strings.CutSuffix(arg, "/leader")
+	return entity.IsValidUnit(arg) || leader && entity.IsValidService(service)
+}
+
+// storageIDs reads ids of storage, each of which can hold several, separated by commas.
+func storageIDs(values []string) (ids []string, err error) {
+	for _, value := range values {
+		for id := range strings.SplitSeq(value, ",") {
+			if !entity.IsValidStorage(id) {
+				return nil, entity.WithHint(usagef("storage id %q not valid", id),
+					"It is the name of a store and a number, such as data/0: see juju storage")
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }

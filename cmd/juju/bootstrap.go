@@ -1,29 +1,20 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"juju/agent/host/process"
 	"juju/cmd/juju/store"
-	"juju/provider/local"
-	"juju/provider/lxd"
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -99,51 +90,12 @@ type bootstrap struct {
 	keepBroken, noSwitch     bool
 }
 
-// bootstrapParams and bootstrapped are the JSON documents that `jujud bootstrap` reads and
-// prints.
-type (
-	bootstrapParams struct {
-		Name     string `json:"name"`
-		Cloud    string `json:"cloud"`
-		Series   string `json:"series"`
-		User     string `json:"user"`
-		Password string `json:"password"`
-		MongoURL string `json:"mongo-url,omitempty"`
-
-		Config map[string]string `json:"config,omitempty"` // of the model "default"
-
-		// On clouds other than local, these say what jujud must know of the machine that it is on.
-		Controller string      `json:"controller-uuid,omitempty"`
-		Hosts      []string    `json:"hosts,omitempty"`
-		LXD        *lxd.Config `json:"lxd,omitempty"`
-
-		cloudConfig string            // path of a file, "" for none
-		constraints constraints.Value // of the controller's machine
-	}
-	bootstrapped struct {
-		Controller string            `json:"controller-uuid"`
-		CACert     string            `json:"ca-cert"`
-		Addresses  []string          `json:"api-addresses"`
-		Models     map[string]string `json:"models"` // UUID by name
-	}
-)
-
-const (
-	adminUser    = "admin"
-	defaultModel = "default"
-)
-
-// makeBound is how long jujud may take to create a controller.
-const makeBound = 2 * time.Minute
-
-var controllerName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
-
 func (b *bootstrap) run(ctx context.Context, args []string) error {
 	params, err := b.params(args)
 	if err != nil {
 		return err
 	}
-	at := homes[params.Cloud]
+	at := Homes[params.Cloud]
 	st, err := b.store()
 	if err != nil {
 		return err
@@ -157,14 +109,14 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 			"Choose another name: juju bootstrap %s NAME; or destroy the existing one: juju destroy-environment %s",
 			params.Cloud, params.Name)
 	}
-	if err := at.prepare(ctx, &params); err != nil {
+	if err := at.Prepare(ctx, &params); err != nil {
 		return err
 	}
 	if err := checkPrograms(); err != nil {
 		return err
 	}
-	dir := homeDir(st, params.Cloud, params.Name)
-	unlock, err := claim(ctx, dir, params)
+	dir := Dir(st, params.Cloud, params.Name)
+	unlock, err := claim(ctx, at, dir, params)
 	if err != nil {
 		return err
 	}
@@ -195,20 +147,9 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// checkControllerName refuses what can't be the name of a controller: a directory is called after it.
-func checkControllerName(name string) error {
-	switch {
-	case !controllerName.MatchString(name):
-		return fmt.Errorf("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", name)
-	case len(name) > entity.MaxName:
-		return fmt.Errorf("the name of a controller has %d characters, and can have %d at most", len(name), entity.MaxName)
-	}
-	return nil
-}
-
 // params returns the parameters of bootstrap from its arguments and flags.
-func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
-	p = bootstrapParams{Cloud: localCloud, User: adminUser}
+func (b *bootstrap) params(args []string) (p BootstrapParams, err error) {
+	p = BootstrapParams{Cloud: Default, User: adminUser}
 	if len(args) > 2 {
 		return p, usagef("unrecognized args: %q", args[2:])
 	}
@@ -219,9 +160,9 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	if len(args) > 1 {
 		p.Name = args[1]
 	}
-	if _, ok := homes[p.Cloud]; !ok {
+	if _, ok := Homes[p.Cloud]; !ok {
 		return p, entity.WithHint(entity.Errorf(entity.NotFound, "cloud %q not found", p.Cloud),
-			"Valid clouds: %s; to give the controller a name: juju bootstrap %s NAME", knownClouds(), localCloud)
+			"Valid clouds: %s; to give the controller a name: juju bootstrap %s NAME", Names(), Default)
 	}
 	if err := checkControllerName(p.Name); err != nil {
 		return p, usageError{err}
@@ -232,8 +173,8 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	// It is the default of all models, not only of the first.
 	p.Series = p.Config[modelconfig.DefaultSeries]
 	delete(p.Config, modelconfig.DefaultSeries)
-	p.cloudConfig = b.cloudConfig
-	if p.constraints, err = constraints.Parse(b.constraints); err != nil {
+	p.CloudConfig = b.cloudConfig
+	if p.Constraints, err = constraints.Parse(b.constraints); err != nil {
 		return p, usageError{err}
 	}
 	if p.MongoURL, err = mongoURL(b.mongoURL); err != nil {
@@ -277,13 +218,13 @@ func mongoURL(given string) (string, error) {
 // claim creates and locks the controller's directory, which must not exist, or have nothing but
 // storage that another controller has released. So two bootstraps of one name, or a bootstrap and
 // a destroy-environment, cannot overlap.
-func claim(ctx context.Context, dir string, p bootstrapParams) (unlock func(), err error) {
+func claim(ctx context.Context, at Home, dir string, p BootstrapParams) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
-		if local.IsFree(dir) {
-			if unlock, err = store.LockDir(ctx, dir); err != nil || local.IsFree(dir) {
+		if at.IsFree(dir) {
+			if unlock, err = store.LockDir(ctx, dir); err != nil || at.IsFree(dir) {
 				return unlock, err
 			}
 			unlock()
@@ -320,13 +261,13 @@ const lockedBound = 200 * time.Millisecond
 
 // make creates the controller, records it in the store, and returns when it accepts
 // connections.
-func (b *bootstrap) make(ctx context.Context, st *store.Store, at home, params bootstrapParams, p *progress) error {
-	dir := homeDir(st, params.Cloud, params.Name)
+func (b *bootstrap) make(ctx context.Context, st *store.Store, at Home, params BootstrapParams, p *progress) error {
+	dir := Dir(st, params.Cloud, params.Name)
 	var err error
 	if params.Config, err = b.withKeys(st, params.Cloud, params.Name, params.Config); err != nil {
 		return err
 	}
-	made, err := at.create(ctx, dir, params, p)
+	made, err := at.Create(ctx, dir, params, p)
 	if err != nil {
 		return err
 	}
@@ -352,7 +293,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at home, params b
 		return err
 	}
 	p.say("Starting controller %q", params.Name)
-	if err := at.start(ctx, dir, made.Controller); err != nil {
+	if err := at.Start(ctx, dir, made.Controller); err != nil {
 		return err
 	}
 	p.say("Logging in to controller %q", params.Name)
@@ -361,62 +302,4 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at home, params b
 		return err
 	}
 	return conn.Close()
-}
-
-// runJujud runs `jujud bootstrap` to create a controller in dir.
-func runJujud(ctx context.Context, dir string, params bootstrapParams) (*bootstrapped, error) {
-	path, err := program("jujud")
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, makeBound)
-	defer cancel()
-	input, err := json.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	out, errs := process.Kept{Max: process.MaxOutput}, process.Kept{Max: process.MaxOutput}
-	cmd := exec.CommandContext(ctx, path, "bootstrap", "--dir", dir)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &errs
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, jujudError(errs.String(), err)
-	}
-	return readBootstrapped(out.Bytes())
-}
-
-// readBootstrapped reads what `jujud bootstrap` has printed.
-func readBootstrapped(text []byte) (*bootstrapped, error) {
-	var made bootstrapped
-	if err := json.Unmarshal(text, &made); err != nil {
-		return nil, fmt.Errorf("cannot read jujud's description of the new controller: %w", err)
-	}
-	if made.Controller == "" || len(made.Addresses) == 0 || made.Models[defaultModel] == "" {
-		return nil, fmt.Errorf("cannot use jujud's description of the new controller: %s", bytes.TrimSpace(text))
-	}
-	return &made, nil
-}
-
-// jujudError returns the error and hint that jujud printed when it failed, or all that it
-// printed.
-func jujudError(printed string, err error) error {
-	lines := bufio.NewScanner(strings.NewReader(printed))
-	for lines.Scan() {
-		if text, ok := strings.CutPrefix(lines.Text(), "ERROR "); ok {
-			failure := errors.New(text)
-			var hint []string
-			for lines.Scan() {
-				hint = append(hint, lines.Text())
-			}
-			if len(hint) > 0 {
-				return entity.WithHint(failure, "%s", strings.Join(hint, "\n"))
-			}
-			return failure
-		}
-	}
-	return fmt.Errorf("cannot create the controller: jujud: %w\n%s", err, strings.TrimSpace(printed))
 }

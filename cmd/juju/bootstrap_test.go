@@ -60,7 +60,7 @@ func TestBootstrapRefusals(t *testing.T) {
 	u.types("bootstrap", "local", "prod")
 	u.sees(1, "", "ERROR controller \"prod\" already exists\n"+
 		"Choose another name: juju bootstrap local NAME; or destroy the existing one: juju destroy-environment prod\n")
-	dir := localDir(u.store(), "half")
+	dir := Dir(u.store(), "local", "half")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestFailedBootstrap(t *testing.T) {
 	u.left(true)
 
 	u.types("bootstrap", "-q", "--keep-broken")
-	dir := localDir(u.store(), "local")
+	dir := Dir(u.store(), "local", "local")
 	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+"; to remove it: juju "+
 		"destroy-environment local\n")
 	if !isDir(dir) {
@@ -152,7 +152,7 @@ func TestBootstrapParams(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	dir := localDir(u.store(), "mine")
+	dir := Dir(u.store(), "local", "mine")
 	if len(lines) != 4 || lines[0] != "bootstrap --dir "+dir || lines[1] == lines[3] ||
 		!strings.HasPrefix(lines[1],
 			`{"name":"mine","cloud":"local","series":"`+local.HostSeries()+`","user":"admin","password":"`) ||
@@ -164,7 +164,7 @@ func TestBootstrapParams(t *testing.T) {
 // Without a yes, the controller stays.
 func TestDestroyEnvironmentAsks(t *testing.T) {
 	u := newUser(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	const question = "This destroys controller \"prod\" with all its models, services and machines,\n" +
 		"and removes all their data. Continue? [y/N] "
 	for _, answer := range []string{"\n", "n\n", "prod\n", ""} {
@@ -190,7 +190,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	u.types("kill-controller", "prod", "-q")
 	u.sees(0, "", question)
 	u.left(true)
-	u.note(func(c *store.Contents) { c.Controllers["prod"] = &store.Controller{Cloud: localCloud} })
+	u.note(func(c *store.Contents) { c.Controllers["prod"] = &store.Controller{Cloud: "local"} })
 	u.types("destroy-controller", "prod", "--destroy-all-models", "--no-prompt", "-q")
 	u.sees(0, "", "")
 	u.left(true)
@@ -200,7 +200,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 	u := newUser(t)
 	d := &destroyEnvironment{session: u.session}
-	ctrl := &store.Controller{UUID: "u", User: "admin", Cloud: localCloud}
+	ctrl := &store.Controller{UUID: "u", User: "admin", Cloud: "local"}
 	u.ctrl.add("admin", "shop")
 	check := func() error { return d.checkModels(t.Context(), "prod", ctrl) }
 	u.fake.statuses = []*entity.ModelStatus{seen("")}
@@ -231,7 +231,7 @@ func TestOnlyItsOwnStorageIsNamed(t *testing.T) {
 	if err := os.Symlink(imported, filepath.Join(dir, "storage", "own", "disk-2")); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := localHome{}.destroy(t.Context(), dir, "", false)
+	kept, err := localCloud{}.Destroy(t.Context(), dir, "", false)
 	want := []string{imported, filepath.Join(local.Released(dir), "own", "data-0")}
 	if err != nil || !slices.Equal(kept, want) {
 		t.Errorf("kept are %q (%v), want %q", kept, err, want)
@@ -274,7 +274,7 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, input, _ := strings.Cut(string(text), "===\n")
-			var params bootstrapParams
+			var params BootstrapParams
 			if err := json.Unmarshal([]byte(input), &params); err != nil {
 				t.Fatal(err)
 			}
@@ -301,7 +301,7 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 func TestConcurrentBootstraps(t *testing.T) {
 	u := newcomer(t)
 	programsOnPath(t)
-	dir := localDir(u.store(), "local")
+	dir := Dir(u.store(), "local", "local")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -355,10 +355,10 @@ func TestBootstrapOnLXDRefusals(t *testing.T) {
 // What an interrupted bootstrap on LXD has left on this host is found and removed.
 func TestInterruptedBootstrapOnLXD(t *testing.T) {
 	u := newcomer(t)
-	if err := os.MkdirAll(homeDir(u.store(), lxdCloud, "half"), 0o700); err != nil {
+	if err := os.MkdirAll(Dir(u.store(), "lxd", "half"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(homeDir(u.store(), lxdCloud, "half"), lxdRecordName+".tmp"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(Dir(u.store(), "lxd", "half"), "lxd.json.tmp"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	u.types("destroy-environment", "half", "-y", "-q")

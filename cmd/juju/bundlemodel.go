@@ -17,7 +17,7 @@ type readBundleAPI interface {
 	statusAPI
 	getAPI
 	charmArchiveAPI
-	ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error)
+	ServiceConstraints(ctx context.Context, service string) (constraints.Value, error)
 	Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error)
 	Resources(ctx context.Context, service string) (entity.ResourcesOf, error)
 }
@@ -28,11 +28,11 @@ type bundleAPI interface {
 	deployAPI
 	setCharmAPI
 	addRelationAPI
-	destroyMachinesAPI
+	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 	exposeAPI
 	AddMachine(ctx context.Context, args client.MachineArgs) (id string, warnings []string, err error)
 	SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error
-	SetServiceConstraints(ctx context.Context, service string, c entity.Constraints) (warnings []string, err error)
+	SetServiceConstraints(ctx context.Context, service string, c constraints.Value) (warnings []string, err error)
 	SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error
 }
 

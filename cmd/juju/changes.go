@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"time"
+
+	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 // The least time between two reads of a model that a command waits for. It doubles with each
@@ -79,4 +82,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
+}
+
+// A statusAPI is what waiting for a model calls.
+type statusAPI interface {
+	watchStatusAPI
+	Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
+	ModelConfig(ctx context.Context) (modelconfig.Config, error)
 }

@@ -131,7 +131,7 @@ func containerOf(t *testing.T, u *user, status func() string) *store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(homeDir(st, lxdCloud, "prod"), lxdRecordName),
+	write(t, filepath.Join(Dir(st, "lxd", "prod"), "lxd.json"),
 		fmt.Sprintf(`{"controller-uuid":"11111111-2222","lxd":{"endpoint":%q}}`, socket))
 	return st
 }
@@ -147,7 +147,7 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 		"":        {"LXD has no container juju-1-2222-controller any more", lostController, "destroy-environment prod"},
 	} {
 		said.Store(status)
-		err := u.session.unreachable(st, target{name: "prod", ctrl: &store.Controller{Cloud: lxdCloud}}, errors.New("no answer"))
+		err := ControllerOf(st, "prod", &store.Controller{Cloud: "lxd"}).Unreachable(errors.New("no answer"))
 		text := err.Error() + entity.Hint(err)
 		for _, part := range append(want, "no answer") {
 			if !strings.Contains(text, part) {
@@ -187,14 +187,14 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 			u := newUser(t)
 			var looks atomic.Int32
 			containerOf(t, u, func() string {
-				if looks.Add(1) < stoppedLooks {
+				if looks.Add(1) < 3 {
 					return test.first
 				}
 				return test.then
 			})
 			u.note(func(c *store.Contents) {
 				ctrl := c.Controllers["prod"]
-				ctrl.Cloud, ctrl.Addresses, ctrl.CACert = lxdCloud, []string{address}, caCert(t)
+				ctrl.Cloud, ctrl.Addresses, ctrl.CACert = "lxd", []string{address}, caCert(t)
 			})
 			u.session.reachBound, u.session.lookPause = test.bound, 10*time.Millisecond
 			u.session.connect = func(ctx context.Context) (io.Closer, error) {
@@ -213,13 +213,7 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 
 // So do they when the directory of a local controller is gone.
 func TestTheDirectoryOfAControllerIsGone(t *testing.T) {
-	u := newUser(t)
-	st, err := u.session.store()
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.session.dialled = t.TempDir()
-	err = u.session.unreachable(st, target{name: "l", ctrl: &store.Controller{Cloud: localCloud}}, errors.New("no answer"))
+	err := Of("local").Controller(At{Dir: t.TempDir(), Name: "l"}).Unreachable(errors.New("no answer"))
 	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are gone") || !strings.Contains(text, lostController) {
 		t.Error(text)
 	}
@@ -272,10 +266,10 @@ func TestUnreachable(t *testing.T) {
 func TestControllerGone(t *testing.T) {
 	u := newUser(t)
 	st := u.store()
-	ctrl := &store.Controller{UUID: "u", Cloud: localCloud, Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t),
+	ctrl := &store.Controller{UUID: "u", Cloud: "local", Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t),
 		User: "admin"}
-	err := u.session.revive(t.Context(), st, target{"mine", ctrl, ""})
-	dir := localDir(st, "mine")
+	err := ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
+	dir := Dir(st, "local", "mine")
 	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want ||
 		entity.Hint(err) != "To forget it: juju destroy-environment mine" {
 		t.Errorf("%v (%s), want %s", err, entity.Hint(err), want)
@@ -288,7 +282,7 @@ func TestControllerGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	programsOnPath(t)
-	err = u.session.revive(t.Context(), st, target{"mine", ctrl, ""})
+	err = ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
 	if err == nil || !strings.Contains(err.Error(), "it was destroyed") ||
 		!strings.Contains(entity.Hint(err), "juju destroy-environment mine") {
 		t.Errorf("%v (%s)", err, entity.Hint(err))

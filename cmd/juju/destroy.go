@@ -24,7 +24,7 @@ type destroyCommand struct {
 }
 
 type destroyAPI interface {
-	destroyMachinesAPI
+	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 	endAPI
 	statusAPI
 	DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.DestroyInfo, error)

@@ -8,19 +8,15 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"juju/agent/host/process"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
-	"juju/provider/local"
 	"juju/state/entity"
 )
 
@@ -108,12 +104,12 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 		return err
 	}
 	name := args[0]
-	cloud, err := homeOf(st, contents, name)
+	cloud, err := HomeOf(st, contents, name)
 	if err != nil {
 		return err
 	}
-	dir := homeDir(st, cloud, name)
-	outside, err := local.OutsideStorage(dir)
+	dir := Dir(st, cloud, name)
+	outside, err := Homes[cloud].OutsideStorage(dir)
 	if err != nil {
 		return fmt.Errorf("cannot find the controller's storage: %w", err)
 	}
@@ -214,11 +210,6 @@ func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl 
 	return err
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
 // confirm asks the user for confirmation, unless they gave --yes.
 func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) error {
 	if d.yes {
@@ -262,9 +253,9 @@ func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destr
 	if ctrl, ok := contents.Controllers[name]; ok {
 		id = ctrl.UUID
 	}
-	dir := homeDir(st, cloud, name)
+	dir := Dir(st, cloud, name)
 	if isDir(dir) {
-		if kept, err = homes[cloud].destroy(ctx, dir, id, destroyStorage); err != nil {
+		if kept, err = Homes[cloud].Destroy(ctx, dir, id, destroyStorage); err != nil {
 			return nil, err
 		}
 	}
@@ -276,44 +267,4 @@ func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destr
 		delete(c.Controllers, name)
 		return nil
 	})
-}
-
-// mongoConfig is the file with the URL of a controller's MongoDB, if it uses one.
-const mongoConfig = "mongo.conf"
-
-// removeStore stops the keeper and the controller, and removes the controller's databases from
-// its MongoDB, if it uses one. It needs the file with the URL.
-func removeStore(ctx context.Context, dir string) error {
-	file := filepath.Join(local.ControllerDir(dir), mongoConfig)
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err := local.EndKeeper(ctx, dir, endGrace); err != nil {
-		return err
-	}
-	path, err := program("jujud")
-	if err != nil {
-		return err
-	}
-	errs := process.Kept{Max: process.MaxOutput}
-	cmd := exec.CommandContext(ctx, path, "remove-store", "--dir", dir)
-	cmd.Stderr = &errs
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = endGrace
-	if err := cmd.Run(); err != nil {
-		return alsoHint(jujudError(errs.String(), err), "To leave its databases in the MongoDB: rm %s", file)
-	}
-	return nil
-}
-
-// endGrace is how long a process has to exit after it is told to.
-const endGrace = 10 * time.Second
-
-// ownerOf returns the UUID of the controller that a directory belongs to, "" if it does not
-// say.
-func ownerOf(dir string) string {
-	if config, err := readKeeperConfig(dir); err == nil {
-		return config.Controller
-	}
-	return ""
 }

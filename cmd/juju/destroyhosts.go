@@ -29,7 +29,7 @@ const asksAboutHosts = "Its agents are removed from these hosts of yours: %s.\n"
 // A hostsAPI has the agents of hosts leave them.
 type hostsAPI interface {
 	statusAPI
-	destroyMachinesAPI
+	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 }
 
 // lentHosts are the hosts that users have added to a controller's models. With the controller goes
@@ -44,8 +44,8 @@ type lentHosts struct {
 // findHosts asks a controller for the hosts that have its agents.
 func (s *session) findHosts(ctx context.Context, name string, ctrl *store.Controller) (*lentHosts, error) {
 	h := &lentHosts{s, name, map[string][]entity.MachineStatus{}}
-	if ctrl == nil || ctrl.Cloud == localCloud {
-		return h, nil // there is no controller, or no host reaches it
+	if ctrl == nil || !Of(ctrl.Cloud).TakesHosts() {
+		return h, nil
 	}
 	return h, eachModel(ctx, s, name, ctrl, h.find)
 }

@@ -15,7 +15,7 @@ import (
 // away.
 func onLXD(t *testing.T) (*user, *entity.ModelStatus) {
 	u := newUser(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = lxdCloud })
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "lxd" })
 	u.ctrl.add("admin", "default")
 	started, down := entity.Status{Status: entity.StatusStarted}, entity.Status{Status: entity.StatusDown}
 	return u, &entity.ModelStatus{Machines: []entity.MachineStatus{

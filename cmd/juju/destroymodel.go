@@ -109,7 +109,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		hosts := &lentHosts{d.session, t.name, map[string][]entity.MachineStatus{}}
 		var unknown error
 		var kept []entity.StorageStatus
-		if how.Strength == entity.Force && t.ctrl.Cloud != localCloud { // else such machines are destroyed first
+		if how.Strength == entity.Force && Of(t.ctrl.Cloud).TakesHosts() { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
 			unknown = inModel(ctx, d.session, t.name, qualified, func(api statusAPI) error { return hosts.find(ctx, qualified, api) })
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,14 +49,6 @@ relation's number, which status shows in its yaml and json formats.`,
 	flags.flags(cmd)
 	s.modelFlag(cmd)
 	return cmd
-}
-
-// relationName returns the words by which explain finds the relation that the arguments name.
-func relationName(args []string) string {
-	if len(args) == 1 {
-		return "relation " + args[0]
-	}
-	return strings.Join(args, " ")
 }
 
 type destroyRelationAPI interface {

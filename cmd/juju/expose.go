@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
 
 func exposeCommand(s *session) *cobra.Command {
 	return onService(s, &cobra.Command{
@@ -41,4 +45,9 @@ func onService(s *session, cmd *cobra.Command, do func(*cobra.Command, exposeAPI
 	}
 	s.modelFlag(cmd)
 	return cmd
+}
+
+type exposeAPI interface {
+	Expose(ctx context.Context, service string) (warnings []string, err error)
+	Unexpose(ctx context.Context, service string) error
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -52,16 +50,6 @@ func (g *get) run(ctx context.Context, args []string) error {
 	return withModel(ctx, g.session, func(api getAPI) error { return g.show(ctx, api, args[0], args[1:]) })
 }
 
-// checkFormat checks that a format is yaml, json or one of the command's own.
-func checkFormat(format string, own ...string) error {
-	formats := append(own, "yaml", "json")
-	if !slices.Contains(formats, format) {
-		return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s",
-			strings.Join(formats, ", "))}
-	}
-	return nil
-}
-
 // show prints all options, or the values of the named ones.
 func (g *get) show(ctx context.Context, api getAPI, service string, keys []string) error {
 	config, err := api.ServiceConfig(ctx, service)
@@ -97,13 +85,6 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 	return nil
 }
 
-func encode(format string, v any) ([]byte, error) {
-	if format == "json" {
-		return display.JSON(v)
-	}
-	return display.YAML(v, 4)
-}
-
 // The YAML and JSON forms of settings.
 type (
 	serviceConfig struct {
@@ -127,4 +108,8 @@ func shownConfig(config client.ServiceConfig) serviceConfig {
 		shown.Settings[key] = serviceValue{o.Default, o.Description, o.Source, o.Type, o.Value}
 	}
 	return shown
+}
+
+type getAPI interface {
+	ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,16 +24,44 @@ import (
 	"juju/state/entity"
 )
 
-// localCloud is the name of the cloud that runs on this host.
-const localCloud = "local"
+// localName is the name of the cloud that runs on this host.
+const localName = "local"
 
-// localDir returns the directory with all files of a local controller.
-func localDir(st *store.Store, name string) string { return homeDir(st, localCloud, name) }
+// The localCloud is this host: machines are its directories, and hooks run as the user who bootstrapped.
+type localCloud struct{}
 
-type localHome struct{}
+// TakesHosts implements Cloud: no host reaches the controller, which listens on a loopback address.
+func (localCloud) TakesHosts() bool { return false }
 
-// prepare implements home.
-func (localHome) prepare(_ context.Context, p *bootstrapParams) error {
+// TakesKeys implements Cloud.
+func (localCloud) TakesKeys() bool { return false }
+
+// HasSSH implements Cloud.
+func (localCloud) HasSSH() bool { return false }
+
+// MachineDir implements Cloud.
+func (localCloud) MachineDir(dir, model, instance string) string {
+	return local.MachineDir(dir, model, instance)
+}
+
+// GrantNote implements Cloud: the access amounts to a shell.
+func (localCloud) GrantNote(user string) string {
+	return fmt.Sprintf(`Note: on cloud "local", hooks run as the user who bootstrapped the controller. %s can deploy
+a charm, and so run any command as that user and read whatever that user can read,
+including the controller's keys.
+`, user)
+}
+
+// IsFree implements Home.
+func (localCloud) IsFree(dir string) bool { return local.IsFree(dir) }
+
+// OutsideStorage implements Home.
+func (localCloud) OutsideStorage(dir string) (map[string][]string, error) {
+	return local.OutsideStorage(dir)
+}
+
+// Prepare implements Home.
+func (localCloud) Prepare(_ context.Context, p *BootstrapParams) error {
 	host := local.HostSeries()
 	if p.Series != "" && p.Series != host {
 		return usageError{entity.WithHint(fmt.Errorf(
@@ -40,15 +69,15 @@ func (localHome) prepare(_ context.Context, p *bootstrapParams) error {
 			"Omit default-series")}
 	}
 	p.Series = host
-	if p.cloudConfig != "" || !p.constraints.IsEmpty() {
+	if p.CloudConfig != "" || !p.Constraints.IsEmpty() {
 		return usagef("cannot use --cloud-config or --bootstrap-constraints on cloud %q: the controller is a process of "+
-			"this host", localCloud)
+			"this host", localName)
 	}
 	return nil
 }
 
-// create implements home.
-func (localHome) create(ctx context.Context, dir string, p bootstrapParams, _ *progress) (*bootstrapped, error) {
+// Create implements Home.
+func (localCloud) Create(ctx context.Context, dir string, p BootstrapParams, _ *progress) (*Bootstrapped, error) {
 	earlier, err := releasedStorage(dir)
 	if err == nil {
 		err = atomicfile.WriteFile(filepath.Join(dir, earlierName), []byte(strings.Join(earlier, "\n")), 0o600)
@@ -80,14 +109,14 @@ func releasedStorage(dir string) (paths []string, err error) {
 	return paths, err
 }
 
-// start implements home: it returns when the controller is up.
-func (localHome) start(ctx context.Context, dir, controller string) error {
+// Start implements Home: it returns when the controller is up.
+func (localCloud) Start(ctx context.Context, dir, controller string) error {
 	_, err := startKeeper(ctx, dir, controller)
 	return err
 }
 
-// destroy implements home. It stops the keeper, the controller and every instance in dir.
-func (localHome) destroy(ctx context.Context, dir, controller string, destroyStorage bool) (kept []string,
+// Destroy implements Home. It stops the keeper, the controller and every instance in dir.
+func (localCloud) Destroy(ctx context.Context, dir, controller string, destroyStorage bool) (kept []string,
 	err error) {
 	if owner := ownerOf(dir); owner != "" {
 		controller = owner
@@ -127,71 +156,6 @@ func (localHome) destroy(ctx context.Context, dir, controller string, destroySto
 		}
 	}
 	return kept, err
-}
-
-// controllerLog returns the path of a local controller's log.
-func controllerLog(st *store.Store, name string) string {
-	return process.LogPath(local.ControllerDir(localDir(st, name)))
-}
-
-// program returns the path of another of juju's programs: beside this program, else on PATH.
-func program(name string) (string, error) {
-	self, err := os.Executable()
-	if err == nil {
-		self, err = filepath.EvalSymlinks(self)
-	}
-	if err != nil {
-		return "", fmt.Errorf("cannot find %s: %w", name, err)
-	}
-	if name == "juju" {
-		return self, nil
-	}
-	beside := filepath.Join(filepath.Dir(self), name)
-	if isProgram(beside) {
-		return beside, nil
-	}
-	path, err := exec.LookPath(name)
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
-	if err != nil {
-		return "", missing(name, fmt.Sprintf("it is neither in %s nor on PATH", filepath.Dir(self)))
-	}
-	return path, nil
-}
-
-// programsDir returns the directory of jujud, and of the programs of agents beside it.
-func programsDir() (string, error) {
-	jujud, err := program("jujud")
-	if err == nil {
-		jujud, err = filepath.EvalSymlinks(jujud)
-	}
-	return filepath.Dir(jujud), err
-}
-
-// checkPrograms checks, before bootstrap creates anything, that the programs of a local
-// controller exist. Those of the agents must be beside jujud.
-func checkPrograms() error {
-	dir, err := programsDir()
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{"machine-agent", "unit-agent", "hook-tool"} {
-		if !isProgram(filepath.Join(dir, name)) {
-			return missing(name, fmt.Sprintf("it is not in %s, where jujud is", dir))
-		}
-	}
-	return nil
-}
-
-func isProgram(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-}
-
-func missing(name, why string) error {
-	return entity.WithHint(fmt.Errorf("cannot find %s: %s", name, why),
-		"Install all programs of juju in one directory, or build them there: make build")
 }
 
 // keeperName is the file in a local controller's directory that configures its keeper.
@@ -250,50 +214,54 @@ func startKeeper(ctx context.Context, dir, controller string) (started bool, err
 	return local.EnsureKeeper(ctx, config)
 }
 
-// isKept reports whether a controller is kept running: a local one by its keeper, others by
-// their clouds.
-func (s *session) isKept(st *store.Store, t target) (bool, error) {
-	if t.ctrl.Cloud != localCloud {
-		return true, nil
-	}
-	return runs(local.KeeperDir(localDir(st, t.name)))
-}
+// A localController is a controller that is a process of this host.
+type localController struct{ registered }
 
-// revive starts a local controller whose keeper is gone, for instance after a reboot, and
-// tells the user.
-func (s *session) revive(ctx context.Context, st *store.Store, t target) error {
-	dir := localDir(st, t.name)
+// Controller implements Cloud.
+func (localCloud) Controller(at At) Controller { return localController{registered{at}} }
+
+// IsKept implements Controller: the keeper runs.
+func (c localController) IsKept() (bool, error) { return runs(local.KeeperDir(c.Dir)) }
+
+// Revive implements Controller: it starts the keeper, for instance after a reboot.
+func (c localController) Revive(ctx context.Context, s *session) error {
 	bounded, cancel := context.WithTimeout(ctx, keeperBound+30*time.Second)
 	defer cancel()
 	// Wait for another command that is reviving or destroying it.
-	unlock, err := store.LockDir(bounded, dir)
+	unlock, err := store.LockDir(bounded, c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return entity.WithHint(entity.Errorf(entity.NotFound, "controller %q is gone: there is no %s", t.name, dir),
-			"To forget it: juju destroy-environment %s", t.name)
+		return entity.WithHint(entity.Errorf(entity.NotFound, "controller %q is gone: there is no %s", c.Name, c.Dir),
+			"To forget it: juju destroy-environment %s", c.Name)
 	}
 	if err != nil {
-		return s.notRevived(t, err)
+		return c.notRevived(err)
 	}
 	defer unlock()
-	lives, err := runs(local.ControllerDir(dir))
+	lives, err := runs(local.ControllerDir(c.Dir))
 	if err != nil {
-		return s.notRevived(t, err)
+		return c.notRevived(err)
 	}
-	what := fmt.Sprintf("Controller %q", t.name)
+	what := fmt.Sprintf("Controller %q", c.Name)
 	if lives {
-		what = fmt.Sprintf("The keeper of controller %q", t.name)
+		what = fmt.Sprintf("The keeper of controller %q", c.Name)
 	}
 	p := s.progress("%s is not running; starting it", what)
 	defer p.done()
-	started, err := startKeeper(bounded, dir, t.ctrl.UUID)
+	started, err := startKeeper(bounded, c.Dir, c.UUID)
 	if err != nil {
-		return s.notRevived(t, err)
+		return c.notRevived(err)
 	}
 	if started && s.errTerminal { // where done has erased the line
 		p.done()
 		s.note("%s was not running and has been started.", what)
 	}
 	return nil
+}
+
+// notRevived adds to the error of a controller that could not be started what to do about it.
+func (c localController) notRevived(why error) error {
+	return alsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", c.Name, why),
+		"Once the cause is fixed, run the command again. To give up and destroy it: juju destroy-environment %s", c.Name)
 }
 
 // runs reports whether a process runs in dir. One that is exiting does not count.
@@ -305,8 +273,97 @@ func runs(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// notRevived adds to the error of a controller that could not be started what to do about it.
-func (s *session) notRevived(t target, why error) error {
-	return alsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", t.name, why),
-		"Once the cause is fixed, run the command again. To give up and destroy it: juju destroy-environment %s", t.name)
+// killedLately is for how long users who wait for a controller are told that the one before was killed.
+const killedLately = 10 * time.Minute
+
+// Killed implements Controller.
+func (c localController) Killed() string {
+	if how, ago := process.Killed(local.ControllerDir(c.Dir)); ago < killedLately {
+		return how
+	}
+	return ""
+}
+
+// controllerConfig is a file that every local controller has in its directory.
+const controllerConfig = "controller.conf"
+
+// Unreachable implements Controller.
+func (c localController) Unreachable(why error) error {
+	dir := local.ControllerDir(c.Dir)
+	if lives, err := runs(dir); err == nil && !lives && !c.WaitsForRoom() {
+		if tail := process.LogTail(dir); tail != "" {
+			why = fmt.Errorf("%w; it is not running, and its log ends:\n%s", why, tail)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, controllerConfig)); errors.Is(err, fs.ErrNotExist) {
+		return lost(why, c.Name, "the files of its directory "+dir+" are gone")
+	}
+	if err := local.CheckLoopback(); err != nil {
+		return entity.WithHint(fmt.Errorf("%w: %w", why, err), "%s", entity.Hint(err))
+	}
+	return entity.WithHint(why,
+		"Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.\n"+
+			"To give up and destroy it: juju destroy-environment %s", process.LogPath(dir), c.Name)
+}
+
+// WaitsForRoom implements Controller: the keeper cannot start the controller because the disk is full.
+func (c localController) WaitsForRoom() bool {
+	if process.CheckRoom(c.Dir, local.ControllerRoom) == nil {
+		return false
+	}
+	lives, err := runs(local.ControllerDir(c.Dir))
+	return err == nil && !lives
+}
+
+// Lost implements Controller: the controller's disk may be full.
+func (c localController) Lost(err error) error {
+	if !errors.Is(err, entity.Unavailable) || errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	full := process.CheckRoom(c.Dir, local.ControllerRoom)
+	if full == nil {
+		return err
+	}
+	return entity.WithHint(fmt.Errorf("%w: %w", full, err),
+		"Free some space there; the controller's keeper then starts it again by itself.")
+}
+
+// mongoConfig is the file with the URL of a controller's MongoDB, if it uses one.
+const mongoConfig = "mongo.conf"
+
+// removeStore stops the keeper and the controller, and removes the controller's databases from
+// its MongoDB, if it uses one. It needs the file with the URL.
+func removeStore(ctx context.Context, dir string) error {
+	file := filepath.Join(local.ControllerDir(dir), mongoConfig)
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := local.EndKeeper(ctx, dir, endGrace); err != nil {
+		return err
+	}
+	path, err := program("jujud")
+	if err != nil {
+		return err
+	}
+	errs := process.Kept{Max: process.MaxOutput}
+	cmd := exec.CommandContext(ctx, path, "remove-store", "--dir", dir)
+	cmd.Stderr = &errs
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = endGrace
+	if err := cmd.Run(); err != nil {
+		return alsoHint(jujudError(errs.String(), err), "To leave its databases in the MongoDB: rm %s", file)
+	}
+	return nil
+}
+
+// endGrace is how long a process has to exit after it is told to.
+const endGrace = 10 * time.Second
+
+// ownerOf returns the UUID of the controller that a directory belongs to, "" if it does not
+// say.
+func ownerOf(dir string) string {
+	if config, err := readKeeperConfig(dir); err == nil {
+		return config.Controller
+	}
+	return ""
 }

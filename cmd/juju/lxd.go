@@ -21,9 +21,9 @@ import (
 	"juju/state/entity"
 )
 
-// lxdCloud is the name of the cloud of containers on an LXD. A controller there runs in a container
+// lxdName is the name of the cloud of containers on an LXD. A controller there runs in a container
 // too.
-const lxdCloud = "lxd"
+const lxdName = "lxd"
 
 // lxdBound is how long the creation of a controller on LXD may take. LXD may have to download an
 // image.
@@ -65,20 +65,42 @@ func readLXDRecord(dir string) (r lxdRecord, err error) {
 	return r, nil
 }
 
-type lxdHome struct{}
+// The lxdCloud is an LXD, whose containers are machines.
+type lxdCloud struct{}
+
+// TakesHosts implements Cloud.
+func (lxdCloud) TakesHosts() bool { return true }
+
+// TakesKeys implements Cloud.
+func (lxdCloud) TakesKeys() bool { return true }
+
+// HasSSH implements Cloud.
+func (lxdCloud) HasSSH() bool { return true }
+
+// MachineDir implements Cloud.
+func (lxdCloud) MachineDir(dir, model, instance string) string { return "" }
+
+// GrantNote implements Cloud.
+func (lxdCloud) GrantNote(user string) string { return "" }
+
+// IsFree implements Home: a controller's storage is in LXD.
+func (lxdCloud) IsFree(dir string) bool { return false }
+
+// OutsideStorage implements Home: all storage is in LXD.
+func (lxdCloud) OutsideStorage(dir string) (map[string][]string, error) { return nil, nil }
 
 // maxCloudConfig is the maximum size of the file of --cloud-config.
 const maxCloudConfig = 1 << 20
 
-// prepare implements home.
-func (lxdHome) prepare(ctx context.Context, p *bootstrapParams) error {
+// Prepare implements Home.
+func (lxdCloud) Prepare(ctx context.Context, p *BootstrapParams) error {
 	if p.MongoURL != "" {
-		return entity.WithHint(usagef("cannot use --mongo-url on cloud %q", lxdCloud),
+		return entity.WithHint(usagef("cannot use --mongo-url on cloud %q", lxdName),
 			"The controller has its store in its container.")
 	}
 	config := lxd.Config{}
-	if p.cloudConfig != "" {
-		text, err := readWhole(p.cloudConfig, maxCloudConfig)
+	if p.CloudConfig != "" {
+		text, err := readWhole(p.CloudConfig, maxCloudConfig)
 		if err != nil {
 			return fmt.Errorf("cannot read the cloud's configuration: %w", err)
 		}
@@ -100,17 +122,17 @@ func (lxdHome) prepare(ctx context.Context, p *bootstrapParams) error {
 			p.Series = have[0]
 		}
 	}
-	err = environ.PrecheckInstance(ctx, provider.PrecheckParams{Series: p.Series, Constraints: p.constraints})
+	err = environ.PrecheckInstance(ctx, provider.PrecheckParams{Series: p.Series, Constraints: p.Constraints})
 	if err != nil {
 		return fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	return nil
 }
 
-// create implements home.
-func (lxdHome) create(
-	ctx context.Context, dir string, p bootstrapParams, progress *progress,
-) (*bootstrapped, error) {
+// Create implements Home.
+func (lxdCloud) Create(
+	ctx context.Context, dir string, p BootstrapParams, progress *progress,
+) (*Bootstrapped, error) {
 	ctx, cancel := context.WithTimeout(ctx, lxdBound)
 	defer cancel()
 	record := lxdRecord{p.Controller, *p.LXD}
@@ -136,7 +158,7 @@ func (lxdHome) create(
 	}
 	progress.say("Starting the container of controller %q, with %s of programs", p.Name, entity.MiB(uint64(archive.Len())>>20))
 	out, err := cloud.StartController(ctx, lxd.ControllerParams{
-		Series: p.Series, Constraints: p.constraints, Arch: runtime.GOARCH, Archive: archive.Bytes(),
+		Series: p.Series, Constraints: p.Constraints, Arch: runtime.GOARCH, Archive: archive.Bytes(),
 		Bootstrap: func(addresses []string) ([]byte, error) {
 			inside := cloud.Inside()
 			p.Hosts, p.LXD = addresses, &inside
@@ -155,11 +177,11 @@ func (lxdHome) create(
 	return readBootstrapped(out)
 }
 
-// start implements home: the container has started it.
-func (lxdHome) start(context.Context, string, string) error { return nil }
+// Start implements Home: the container has started it.
+func (lxdCloud) Start(context.Context, string, string) error { return nil }
 
-// destroy implements home.
-func (lxdHome) destroy(ctx context.Context, dir, _ string, destroyStorage bool) (kept []string, err error) {
+// Destroy implements Home.
+func (lxdCloud) Destroy(ctx context.Context, dir, _ string, destroyStorage bool) (kept []string, err error) {
 	record, err := readLXDRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) { // bootstrap has created nothing yet
 		return nil, os.RemoveAll(dir)
@@ -183,4 +205,49 @@ func (lxdHome) destroy(ctx context.Context, dir, _ string, destroyStorage bool) 
 		return nil, err
 	}
 	return kept, os.RemoveAll(dir)
+}
+
+// An lxdController is a controller in a container.
+type lxdController struct{ registered }
+
+// Controller implements Cloud.
+func (lxdCloud) Controller(at At) Controller { return lxdController{registered{at}} }
+
+// askLXDBound is how long LXD may take to say what has become of a controller's container.
+const askLXDBound = 5 * time.Second
+
+// container returns the container of the controller, and what LXD says of it: "" if there is none any more.
+func (c lxdController) container(ctx context.Context) (name, status string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askLXDBound)
+	defer cancel()
+	record, err := readLXDRecord(c.Dir)
+	if err != nil {
+		return "", "", err
+	}
+	cloud, err := record.cloud()
+	if err != nil {
+		return "", "", err
+	}
+	return cloud.Controller(ctx)
+}
+
+// IsDown implements Controller.
+func (c lxdController) IsDown(ctx context.Context) (down, gone bool) {
+	_, status, err := c.container(ctx)
+	gone = err == nil && status == ""
+	return gone || status == "stopped" || status == "frozen", gone
+}
+
+// Unreachable implements Controller: it says what LXD says of the container.
+func (c lxdController) Unreachable(why error) error {
+	name, status, err := c.container(context.Background())
+	switch {
+	case err != nil || status == "running":
+		return entity.WithHint(why, "Is its container up, and can this host reach its address? lxc list\n"+
+			"To give up and destroy it: juju destroy-environment %s", c.Name)
+	case status == "":
+		return lost(why, c.Name, fmt.Sprintf("LXD has no container %s any more", name))
+	}
+	return entity.WithHint(fmt.Errorf("%w; its container %s is %s", why, name, status),
+		"Start it on the LXD host: lxc start %s", name)
 }

@@ -41,7 +41,10 @@ func run(ctx context.Context, s *session, args []string) int {
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		err = s.interrupted()
 	}
-	return report(s.stderr, s.noRoom(err))
+	if s.lost != nil {
+		err = s.lost(err)
+	}
+	return report(s.stderr, err)
 }
 
 // report prints an error and its hint, and returns the exit code.
@@ -63,42 +66,8 @@ func report(w io.Writer, err error) int {
 	return 1
 }
 
-// An exitError is the exit code of a command that has run elsewhere. It needs no words.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
-// A usageError is an invalid command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // formatEntry formats a log entry of this program, for --debug.
 func formatEntry(e loggo.Entry) string {
 	return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, display.Line(e.Module),
 		display.Message(e.Message, continued))
-}
-
-func isUsage(err error) bool {
-	var usage usageError
-	return errors.As(err, &usage)
-}
-
-// withHint adds a hint to an error that has none.
-func withHint(err error, hint string) error {
-	if err == nil || entity.Hint(err) != "" {
-		return err
-	}
-	return entity.WithHint(err, "%s", hint)
-}
-
-// alsoHint adds a line to the hint of an error.
-func alsoHint(err error, format string, args ...any) error {
-	hint := fmt.Sprintf(format, args...)
-	if first := entity.Hint(err); first != "" {
-		hint = first + "\n" + hint
-	}
-	return entity.WithHint(err, "%s", hint)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -122,4 +123,9 @@ func showSummary(t target, s entity.ModelSummary) shownModel {
 		}
 	}
 	return shown
+}
+
+// showStatus returns the form in which a model's status is shown.
+func showStatus(s entity.Status) modelWord {
+	return modelWord{Current: string(cmp.Or(s.Status, entity.StatusUnknown)), Message: s.Message}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -117,13 +116,6 @@ own services, relations and machines.`,
 	return root
 }
 
-// seeAlso returns the annotation of a command that names related commands.
-func seeAlso(names ...string) map[string]string {
-	return map[string]string{seeAlsoKey: strings.Join(names, ", ")}
-}
-
-const seeAlsoKey = "see also"
-
 // hintUsage makes the usage errors of a command point to its help.
 func hintUsage(cmd *cobra.Command) {
 	run := cmd.RunE
@@ -178,12 +170,3 @@ See also: {{.}}{{end}}{{if .HasAvailableSubCommands}}
 
 More about a command: {{.CommandPath}} help COMMAND{{end}}
 `
-
-// withHelp adds a hint to a usage error that points to the command's help, unless it has a
-// hint.
-func withHelp(cmd *cobra.Command, err error) error {
-	if err == nil || !isUsage(err) {
-		return err
-	}
-	return withHint(err, fmt.Sprintf("For usage: %s help %s", cmd.Root().Name(), cmd.Name()))
-}

@@ -57,12 +57,6 @@ type runAction struct {
 
 var actionName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)
 
-// isUnitTarget reports whether a unit can be named so: "store/0", "store/leader".
-func isUnitTarget(arg string) bool {
-	service, leader := strings.CutSuffix(arg, "/leader")
-	return entity.IsValidUnit(arg) || leader && entity.IsValidService(service)
-}
-
 // parse takes the arguments apart.
 func (r *runAction) parse(args []string) (units []string, action string, pairs []string, err error) {
 	for len(args) > 0 && isUnitTarget(args[0]) {

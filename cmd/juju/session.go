@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/juju/loggo"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"juju/cmd/juju/display"
@@ -42,7 +39,7 @@ type session struct {
 	// minute that a controller waits for its own store.
 	reachBound time.Duration
 	// lookPause is how long a controller may take to answer until users are told that they wait. So often
-	// LXD is then asked about the controller's container.
+	// its cloud is then asked about it.
 	lookPause time.Duration
 
 	// exec replaces this program by another: see execute.
@@ -54,8 +51,8 @@ type session struct {
 	// goesOn says what the controller does when a wait is interrupted, "" while the command waits for nothing.
 	goesOn string
 
-	// dialled is the directory of the local controller that was dialled last.
-	dialled string
+	// lost explains a lost connection to the controller that was dialled last; nil before.
+	lost func(error) error
 
 	// The flags of all commands.
 	quiet, verbose, debug, showLog bool
@@ -146,22 +143,6 @@ func (s *session) note(format string, args ...any) {
 	}
 }
 
-// inLine escapes the arguments of a format, so that the text stays on one line.
-func inLine(args []any) []any {
-	shown := slices.Clone(args)
-	for i, arg := range shown {
-		switch arg := arg.(type) {
-		case string:
-			shown[i] = display.Line(arg)
-		case error:
-			shown[i] = display.Line(arg.Error())
-		case fmt.Stringer:
-			shown[i] = display.Line(arg.String())
-		}
-	}
-	return shown
-}
-
 // warn prints warnings.
 func (s *session) warn(warnings ...string) {
 	for _, w := range warnings {
@@ -183,83 +164,4 @@ func (s *session) store() (*store.Store, error) {
 		return nil, err
 	}
 	return store.New(dir)
-}
-
-// modelFlag adds the flag -m to a command.
-func (s *session) modelFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&s.model, "model", "m", "", "the model to work in, as MODEL or CONTROLLER:MODEL")
-	cmd.Flags().StringVarP(&s.model, "environment", "e", "", "older name of --model")
-	cmd.Flags().Lookup("environment").Hidden = true
-}
-
-// withModel calls do with a connection to the target model. API names the methods that do calls; *client.Conn has them.
-func withModel[API any](ctx context.Context, s *session, do func(API) error) error {
-	conn, err := s.connect(ctx)
-	if err != nil {
-		return err
-	}
-	err = do(conn.(API))
-	if errors.Is(err, entity.NotFound) {
-		err = withHint(err, "To see what is in the model: juju status")
-	}
-	if closeErr := conn.Close(); err == nil {
-		err = closeErr
-	}
-	return err
-}
-
-// An output is the destination and format of a command's result.
-type output struct {
-	format string
-	path   string // "" for standard output
-	flag   *pflag.Flag
-}
-
-// isChosen reports whether the user gave --format.
-func (o output) isChosen() bool { return o.flag != nil && o.flag.Changed }
-
-func (o *output) flags(cmd *cobra.Command, format string, formats ...string) {
-	if len(formats) > 0 {
-		cmd.Flags().StringVar(&o.format, "format", format, "the output format: "+oneOf(formats))
-		o.flag = cmd.Flags().Lookup("format")
-	}
-	cmd.Flags().StringVarP(&o.path, "output", "o", "", "a file to write the output to")
-}
-
-// write prints a result.
-func (s *session) write(o output, text []byte) error {
-	if o.path == "" {
-		_, err := s.stdout.Write(text)
-		return err
-	}
-	// The file may be shown on a terminal later.
-	if err := os.WriteFile(o.path, []byte(display.Text(string(text))), 0o644); err != nil {
-		return fmt.Errorf("cannot write the result: %w", err)
-	}
-	return nil
-}
-
-// writeStyled prints a result with colors, in which text from elsewhere is escaped already.
-func (s *session) writeStyled(o output, text []byte) error {
-	if o.path == "" {
-		_, err := s.stdout.Raw().Write(text)
-		return err
-	}
-	return s.write(o, text)
-}
-
-// oneOf writes "a, b or c".
-func oneOf(words []string) string {
-	text := ""
-	for i, w := range words {
-		switch {
-		case i == 0:
-		case i == len(words)-1:
-			text += " or "
-		default:
-			text += ", "
-		}
-		text += w
-	}
-	return text
 }

@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"juju/provider/local"
 	"juju/state/entity"
 )
 
@@ -252,7 +249,7 @@ func copyArgs(argv, args []string, at func(target, path string) string) []string
 
 // isRemote reports whether the machines of a model are reached by SSH.
 func isRemote(status *entity.ModelStatus) bool {
-	return status.Model.Cloud != "" && status.Model.Cloud != localCloud
+	return status.Model.Cloud != "" && Of(status.Model.Cloud).HasSSH()
 }
 
 // onMachines runs a program in place of this one, which choose returns from the state of the model.
@@ -386,8 +383,8 @@ func (s *session) localMachine(status *entity.ModelStatus, target string) (strin
 	if err != nil {
 		return "", err
 	}
-	dir := local.MachineDir(localDir(st, t.name), t.ctrl.Models[t.model], instance)
-	if _, err := os.Stat(dir); t.ctrl.Cloud != localCloud || errors.Is(err, fs.ErrNotExist) {
+	dir := Of(t.ctrl.Cloud).MachineDir(Dir(st, t.ctrl.Cloud, t.name), t.ctrl.Models[t.model], instance)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s is not on this host", machine),
 			"Run the command on the host of controller %q, as the user who runs it.", t.name)
 	} else if err != nil {
@@ -431,28 +428,4 @@ func instanceOf(status *entity.ModelStatus, target string) (machine, instance st
 			"Wait until it has: juju wait-for machine %s", machine)
 	}
 	return machine, instance, nil
-}
-
-// A replacement is the program that runs in place of this one.
-type replacement struct {
-	argv []string
-	dir  string            // it begins there; "" for the present directory
-	env  map[string]string // in addition to this program's variables
-}
-
-// execute replaces this program by another one.
-func execute(r replacement) error {
-	path, err := exec.LookPath(r.argv[0])
-	if err == nil && r.dir != "" {
-		err = os.Chdir(r.dir)
-	}
-	for name, value := range r.env {
-		if err == nil {
-			err = os.Setenv(name, value)
-		}
-	}
-	if err == nil {
-		err = syscall.Exec(path, r.argv, os.Environ())
-	}
-	return fmt.Errorf("cannot run %s: %w", r.argv[0], err)
 }

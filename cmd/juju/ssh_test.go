@@ -16,7 +16,7 @@ import (
 // returns the machine's directory.
 func withMachine(t *testing.T, u *user) string {
 	t.Helper()
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	st := u.store()
 	contents, err := st.Read()
 	if err != nil {
@@ -26,7 +26,7 @@ func withMachine(t *testing.T, u *user) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := local.MachineDir(localDir(st, target.name), target.ctrl.Models[target.model], "local-3-ab")
+	dir := local.MachineDir(Dir(st, "local", target.name), target.ctrl.Models[target.model], "local-3-ab")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -197,7 +197,7 @@ func TestKeysOfTheCreator(t *testing.T) {
 	st := u.store()
 	comments := func(given string) string {
 		t.Helper()
-		config, err := u.session.withKeys(st, lxdCloud, "prod", map[string]string{modelconfig.AuthorizedKeys: given})
+		config, err := u.session.withKeys(st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: given})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,10 +222,10 @@ func TestKeysOfTheCreator(t *testing.T) {
 			t.Errorf("%q is %v (%v)", name, info.Mode(), err)
 		}
 	}
-	if config, err := u.session.withKeys(st, localCloud, "prod", nil); err != nil || len(config) != 0 {
+	if config, err := u.session.withKeys(st, "local", "prod", nil); err != nil || len(config) != 0 {
 		t.Errorf("on cloud local: %v, %v", config, err)
 	}
-	if _, err := u.session.withKeys(st, lxdCloud, "prod", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
+	if _, err := u.session.withKeys(st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
 		t.Error("what is no key is taken")
 	}
 	u.types("unregister", "prod", "-y")

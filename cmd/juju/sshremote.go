@@ -121,7 +121,7 @@ func (s *session) authorizedKeys(st *store.Store, controller, given string) (str
 // withKeys returns the settings of a new model with the SSH keys of its creator, if the machines of the
 // controller's cloud take keys and this client created the controller.
 func (s *session) withKeys(st *store.Store, cloud, controller string, config map[string]string) (map[string]string, error) {
-	if _, ok := homes[cloud]; !ok || cloud == localCloud {
+	if !Of(cloud).TakesKeys() {
 		return config, nil
 	}
 	keys, err := s.authorizedKeys(st, controller, config[modelconfig.AuthorizedKeys])

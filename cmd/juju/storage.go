@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -162,20 +161,6 @@ func showStorageCommand(s *session) *cobra.Command {
 	output.flags(cmd, "yaml", "yaml", "json")
 	s.modelFlag(cmd)
 	return cmd
-}
-
-// storageIDs reads ids of storage, each of which can hold several, separated by commas.
-func storageIDs(values []string) (ids []string, err error) {
-	for _, value := range values {
-		for id := range strings.SplitSeq(value, ",") {
-			if !entity.IsValidStorage(id) {
-				return nil, entity.WithHint(usagef("storage id %q not valid", id),
-					"It is the name of a store and a number, such as data/0: see juju storage")
-			}
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
 }
 
 // someStorageIDs is storageIDs for a command that needs at least one.

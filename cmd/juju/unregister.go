@@ -49,7 +49,7 @@ func unregister(ctx context.Context, s *session, name string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := homes[ctrl.Cloud]; ok {
+	if _, ok := Homes[ctrl.Cloud]; ok {
 		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q runs from here, and would be lost", name),
 			"To destroy it with everything in it: juju destroy-environment %s", name)
 	}

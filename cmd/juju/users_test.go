@@ -89,7 +89,7 @@ func atController(t *testing.T) *user {
 }
 
 // bobsShell is the note when bob gets write access.
-var bobsShell = fmt.Sprintf(shellNote, "bob")
+var bobsShell = Of("local").GrantNote("bob")
 
 func TestUserCommandCalls(t *testing.T) {
 	for _, test := range []struct {
@@ -289,7 +289,7 @@ func TestUnregister(t *testing.T) {
 	if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR unregistering controller: aborted\n") {
 		t.Errorf("%d %s", u.code, u.err.String())
 	}
-	u.note(func(c *store.Contents) { c.Controllers["here"] = &store.Controller{User: "admin", Cloud: localCloud} })
+	u.note(func(c *store.Contents) { c.Controllers["here"] = &store.Controller{User: "admin", Cloud: "local"} })
 	u.types("unregister", "here", "-y")
 	u.sees(1, "", "ERROR controller \"here\" runs from here, and would be lost\n"+
 		"To destroy it with everything in it: juju destroy-environment here\n")

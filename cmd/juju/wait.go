@@ -466,3 +466,11 @@ func (t waited) now() string {
 	}
 	return " (" + text + ")"
 }
+
+// relationName returns the words by which explain finds the relation that the arguments name.
+func relationName(args []string) string {
+	if len(args) == 1 {
+		return "relation " + args[0]
+	}
+	return strings.Join(args, " ")
+}

@@ -65,9 +65,3 @@ func whoami(s *session, o output) error {
 	}
 	return s.writeList(o, shown, [][]string{{"Controller:", shown.Controller}, {"Model:", model}, {"User:", shown.User}})
 }
-
-// notLoggedIn is the error for a known controller that the user has logged out of.
-func notLoggedIn(t target) error {
-	return entity.WithHint(entity.Errorf(entity.Unauthorized, "you are logged out of controller %q", t.name),
-		"Log in: juju login -c %s -u USER", t.name)
-}

@@ -1,33 +1,81 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
-// A modelsAPI lists models.
-type modelsAPI interface {
-	Models(ctx context.Context) ([]client.Model, error)
+// A target is the controller, and the model if any, that a command works with.
+type target struct {
+	name  string // of the controller
+	ctrl  *store.Controller
+	model string // qualified name, "" for the controller itself
 }
 
-// A describeModelsAPI lists and describes models.
-type describeModelsAPI interface {
-	modelsAPI
-	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
-	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
+// target returns the controller and model to work with: given by -m, else by JUJU_MODEL, else
+// the model selected on the controller of JUJU_CONTROLLER, else the model selected on the
+// selected controller.
+func (s *session) target(c *store.Contents) (target, error) {
+	spec := s.model
+	if spec == "" {
+		spec = s.getenv("JUJU_MODEL")
+	}
+	name, model, named := strings.Cut(spec, ":")
+	if !named {
+		name, model = s.getenv("JUJU_CONTROLLER"), spec
+	}
+	name, ctrl, err := c.Controller(name)
+	if err != nil {
+		return target{}, err
+	}
+	t := target{name, ctrl, ctrl.Qualify(model)}
+	if ctrl.User == "" {
+		return t, notLoggedIn(t)
+	}
+	if t.model == "" {
+		t.model, err = s.selectedModel(t)
+	}
+	return t, err
 }
 
-// controllerFlag adds the flag -c to a command.
-func (s *session) controllerFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&s.controller, "controller", "c", "", "the controller to work with")
+// selectedModel returns the qualified name of the model selected on a controller.
+func (s *session) selectedModel(t target) (string, error) {
+	if t.ctrl.User == "" {
+		return "", notLoggedIn(t)
+	}
+	if t.ctrl.Model == "" {
+		return "", entity.WithHint(entity.Errorf(entity.NotFound, "no model is selected on controller %q", t.name),
+			"Select one: juju switch MODEL; or choose one with -m MODEL or JUJU_MODEL")
+	}
+	return t.ctrl.Model, nil
+}
+
+func noModel(t target) error {
+	var known []string
+	for _, model := range slices.Sorted(maps.Keys(t.ctrl.Models)) {
+		known = append(known, display.Line(t.ctrl.Unqualify(model)))
+	}
+	err := entity.Errorf(entity.NotFound, "model %q not found", t.name+":"+t.ctrl.Unqualify(t.model))
+	if len(known) == 0 {
+		return entity.WithHint(err,
+			"You have access to no model. Create one: juju add-model NAME; or ask an administrator for access to one.")
+	}
+	return entity.WithHint(err, "Available models: %s", strings.Join(known, ", "))
+}
+
+// notLoggedIn is the error for a known controller that the user has logged out of.
+func notLoggedIn(t target) error {
+	return entity.WithHint(entity.Errorf(entity.Unauthorized, "you are logged out of controller %q", t.name),
+		"Log in: juju login -c %s -u USER", t.name)
 }
 
 // controllerTarget returns the controller to work with: given by -c, else by JUJU_CONTROLLER
@@ -85,21 +133,6 @@ func (s *session) splitModel(arg string) (model string, err error) {
 	return model, nil
 }
 
-// withController calls do with a connection to the target controller. API names the methods that do calls;
-// *client.Conn has them.
-func withController[API any](ctx context.Context, s *session, do func(target, API) error) error {
-	_, t, err := s.readTarget()
-	if err != nil {
-		return err
-	}
-	conn, err := s.connectController(ctx, t)
-	if err != nil {
-		return err
-	}
-	err = do(t, conn.(API))
-	return errors.Join(err, conn.Close())
-}
-
 // noteModels stores the list of a controller's models, and unselects a model that is gone. It
 // also applies change, if not nil.
 func (s *session) noteModels(ctx context.Context, t target, models []client.Model,
@@ -148,6 +181,18 @@ func (s *session) findModel(ctx context.Context, t target, api modelsAPI, name s
 	return client.Model{}, noModel(t)
 }
 
+// modelFlag adds the flag -m to a command.
+func (s *session) modelFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.model, "model", "m", "", "the model to work in, as MODEL or CONTROLLER:MODEL")
+	cmd.Flags().StringVarP(&s.model, "environment", "e", "", "older name of --model")
+	cmd.Flags().Lookup("environment").Hidden = true
+}
+
+// controllerFlag adds the flag -c to a command.
+func (s *session) controllerFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.controller, "controller", "c", "", "the controller to work with")
+}
+
 // oneModel checks that the only argument is the name of a model.
 func oneModel(args []string) error {
 	if len(args) == 0 {
@@ -157,9 +202,4 @@ func oneModel(args []string) error {
 		return usagef("unrecognized args: %q", args[1:])
 	}
 	return nil
-}
-
-// showStatus returns the form in which a model's status is shown.
-func showStatus(s entity.Status) modelWord {
-	return modelWord{Current: string(cmp.Or(s.Status, entity.StatusUnknown)), Message: s.Message}
 }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"juju/agent/host/process"
+	"juju/provider/lxd"
+	"juju/state/constraints"
+	"juju/state/entity"
+)
+
+// BootstrapParams and Bootstrapped are the JSON documents that `jujud bootstrap` reads and
+// prints.
+type (
+	BootstrapParams struct {
+		Name     string `json:"name"`
+		Cloud    string `json:"cloud"`
+		Series   string `json:"series"`
+		User     string `json:"user"`
+		Password string `json:"password"`
+		MongoURL string `json:"mongo-url,omitempty"`
+
+		Config map[string]string `json:"config,omitempty"` // of the model "default"
+
+		// On clouds other than local, these say what jujud must know of the machine that it is on.
+		Controller string      `json:"controller-uuid,omitempty"`
+		Hosts      []string    `json:"hosts,omitempty"`
+		LXD        *lxd.Config `json:"lxd,omitempty"`
+
+		CloudConfig string            `json:"-"` // path of a file, "" for none
+		Constraints constraints.Value `json:"-"` // of the controller's machine
+	}
+	Bootstrapped struct {
+		Controller string            `json:"controller-uuid"`
+		CACert     string            `json:"ca-cert"`
+		Addresses  []string          `json:"api-addresses"`
+		Models     map[string]string `json:"models"` // UUID by name
+	}
+)
+
+const (
+	adminUser    = "admin"
+	defaultModel = "default"
+)
+
+// makeBound is how long jujud may take to create a controller.
+const makeBound = 2 * time.Minute
+
+// runJujud runs `jujud bootstrap` to create a controller in dir.
+func runJujud(ctx context.Context, dir string, params BootstrapParams) (*Bootstrapped, error) {
+	path, err := program("jujud")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, makeBound)
+	defer cancel()
+	input, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	out, errs := process.Kept{Max: process.MaxOutput}, process.Kept{Max: process.MaxOutput}
+	cmd := exec.CommandContext(ctx, path, "bootstrap", "--dir", dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &errs
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, jujudError(errs.String(), err)
+	}
+	return readBootstrapped(out.Bytes())
+}
+
+// readBootstrapped reads what `jujud bootstrap` has printed.
+func readBootstrapped(text []byte) (*Bootstrapped, error) {
+	var made Bootstrapped
+	if err := json.Unmarshal(text, &made); err != nil {
+		return nil, fmt.Errorf("cannot read jujud's description of the new controller: %w", err)
+	}
+	if made.Controller == "" || len(made.Addresses) == 0 || made.Models[defaultModel] == "" {
+		return nil, fmt.Errorf("cannot use jujud's description of the new controller: %s", bytes.TrimSpace(text))
+	}
+	return &made, nil
+}
+
+// jujudError returns the error and hint that jujud printed when it failed, or all that it
+// printed.
+func jujudError(printed string, err error) error {
+	lines := bufio.NewScanner(strings.NewReader(printed))
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "ERROR "); ok {
+			failure := errors.New(text)
+			var hint []string
+			for lines.Scan() {
+				hint = append(hint, lines.Text())
+			}
+			if len(hint) > 0 {
+				return entity.WithHint(failure, "%s", strings.Join(hint, "\n"))
+			}
+			return failure
+		}
+	}
+	return fmt.Errorf("cannot create the controller: jujud: %w\n%s", err, strings.TrimSpace(printed))
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+
+	"juju/state/entity"
+)
+
+// An otherCloud is one on which this client creates no controllers: another client did, and this one is registered there.
+type otherCloud struct{}
+
+// Controller implements Cloud.
+func (otherCloud) Controller(at At) Controller { return registered{at} }
+
+// TakesHosts implements Cloud.
+func (otherCloud) TakesHosts() bool { return true }
+
+// TakesKeys implements Cloud.
+func (otherCloud) TakesKeys() bool { return false }
+
+// HasSSH implements Cloud.
+func (otherCloud) HasSSH() bool { return true }
+
+// MachineDir implements Cloud.
+func (otherCloud) MachineDir(dir, model, instance string) string { return "" }
+
+// GrantNote implements Cloud.
+func (otherCloud) GrantNote(user string) string { return "" }
+
+// A registered controller is one about which the client knows no more than where it listens. It also implements what
+// the controllers of other clouds have no answer to.
+type registered struct{ At }
+
+// IsKept implements Controller.
+func (registered) IsKept() (bool, error) { return true, nil }
+
+// Revive implements Controller.
+func (registered) Revive(context.Context, *session) error { return nil }
+
+// Killed implements Controller.
+func (registered) Killed() string { return "" }
+
+// IsDown implements Controller.
+func (registered) IsDown(context.Context) (down, gone bool) { return false, false }
+
+// WaitsForRoom implements Controller.
+func (registered) WaitsForRoom() bool { return false }
+
+// Unreachable implements Controller.
+func (r registered) Unreachable(why error) error {
+	return entity.WithHint(why, "Ask its administrator; to forget it: juju unregister %s", r.Name)
+}
+
+// Lost implements Controller.
+func (registered) Lost(err error) error { return err }
