@@ -45,7 +45,7 @@ type Config struct {
 type Cloud struct {
 	config Config
 	client *client
-	busy   provider.KeyedMutex // instances that are being started or stopped
+	busy   provider.KeyedMutex // instances that are being started, changed or stopped
 
 	mu   sync.Mutex
 	info *api.Server // nil until the server has said it

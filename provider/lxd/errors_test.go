@@ -2,18 +2,22 @@ package lxd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/canonical/lxd/shared/api"
+	"golang.org/x/sync/errgroup"
 
 	"juju/provider"
 	"juju/provider/providertest"
@@ -159,6 +163,63 @@ func (s startLXD) RoundTrip(r *http.Request) (*http.Response, error) {
 		body = fmt.Sprintf(`{"type":"error","error_code":%d,"error":%q}`, status, refusal)
 	}
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+// A changingLXD has one container, and takes a while for each request. It refuses a change of what has
+// changed since it was read.
+type changingLXD struct {
+	mu      sync.Mutex
+	version int
+	now     api.Instance
+}
+
+func (l *changingLXD) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(time.Second)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text, err := json.Marshal(l.now)
+	etag, status := strconv.Itoa(l.version), http.StatusOK
+	body := fmt.Sprintf(`{"type":"sync","metadata":%s}`, text)
+	switch {
+	case r.Method == http.MethodPut && r.Header.Get("If-Match") != etag:
+		status, body = http.StatusPreconditionFailed, `{"type":"error","error_code":412,"error":"ETag doesn't match"}`
+	case r.Method == http.MethodPut:
+		var put api.InstancePut
+		err = json.NewDecoder(r.Body).Decode(&put)
+		l.now.Devices, l.version = put.Devices, l.version+1
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Etag": {etag}},
+		Body: io.NopCloser(strings.NewReader(body))}, err
+}
+
+// Filesystems that are attached to one container and detached from it at the same time are not in each
+// other's way.
+func TestFilesystemsOfOneContainerAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lxd := &changingLXD{now: api.Instance{Name: "i"}}
+		lxd.now.Config = map[string]string{controllerKey: "c", modelKey: "m"}
+		c := &Cloud{config: Config{Controller: "c"}, client: &client{http: &http.Client{Transport: lxd}, base: "http://lxd"}}
+		e, err := c.Open(t.Context(), provider.Config{Controller: "c", Model: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(n int) provider.AttachmentParams {
+			return provider.AttachmentParams{Instance: "i", Filesystem: fmt.Sprintf("p:v%d", n), Mount: fmt.Sprintf("/srv/%d", n)}
+		}
+		var attaching, detaching errgroup.Group
+		for n := range 4 {
+			attaching.Go(func() error { _, err := e.AttachFilesystem(t.Context(), at(n)); return err })
+		}
+		if err := attaching.Wait(); err != nil || len(lxd.now.Devices) != 4 {
+			t.Errorf("the container has %v, error %v", lxd.now.Devices, err)
+		}
+		for n := range 4 {
+			detaching.Go(func() error { return e.DetachFilesystem(t.Context(), at(n)) })
+		}
+		if err := detaching.Wait(); err != nil || len(lxd.now.Devices) != 0 {
+			t.Errorf("the container has %v, error %v", lxd.now.Devices, err)
+		}
+	})
 }
 
 // A container that LXD has started by itself is not started again; one that ends at once says so.

@@ -384,8 +384,14 @@ func (c *Cloud) volumes(ctx context.Context, model string) (ids []string, err er
 	return ids, nil
 }
 
-// change changes a container's configuration. The error may pass if someone else changes it too.
+// change changes a container's configuration, one change at a time. The error may pass if someone else
+// changes it too.
 func (c *Cloud) change(ctx context.Context, name string, edit func(*api.InstancePut) bool) error {
+	unlock, err := c.busy.Lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	var i api.Instance
 	etag, err := c.client.getTagged(ctx, instancePath(name), nil, &i)
 	if err != nil {
