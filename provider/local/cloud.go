@@ -48,7 +48,7 @@ type Config struct {
 // Cloud is what one controller has on this host. Its methods are safe for concurrent use.
 type Cloud struct {
 	config Config
-	busy   provider.KeyedMutex // instances that are being started or stopped
+	busy   provider.KeyedMutex // instances that are being started or stopped, and directories of pools
 	poke   chan struct{}       // tells Supervise that there may be a new instance
 }
 

@@ -196,7 +196,7 @@ func (e *environ) filesystem(id string) (string, error) {
 // CreateFilesystem makes a directory. Nothing keeps its content from growing beyond its size; but
 // there must be as much room when it is made.
 func (e *environ) CreateFilesystem(
-	_ context.Context, params provider.FilesystemParams,
+	ctx context.Context, params provider.FilesystemParams,
 ) (f entity.Filesystem, err error) {
 	f = entity.Filesystem{ID: dashed(params.Storage), Size: params.Size}
 	parent := e.cloud.config.Dir
@@ -227,6 +227,11 @@ func (e *environ) CreateFilesystem(
 		}
 	}
 	if filepath.IsAbs(f.ID) {
+		unlock, err := e.cloud.busy.Lock(ctx, filepath.Dir(dir)) // which the end of another may remove
+		if err != nil {
+			return f, err
+		}
+		defer unlock()
 		if err := e.record(f.ID, params.Storage); err != nil {
 			return f, err
 		}
@@ -334,7 +339,7 @@ func (e *environ) IsFilesystemAttached(_ context.Context, params provider.Attach
 
 // DestroyFilesystem removes the directory; the last one of a model in the directory of a pool takes
 // the model's directory there with it.
-func (e *environ) DestroyFilesystem(_ context.Context, id string) error {
+func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 	dir, err := e.filesystem(id)
 	if err != nil {
 		return err
@@ -345,6 +350,11 @@ func (e *environ) DestroyFilesystem(_ context.Context, id string) error {
 	if !filepath.IsAbs(id) {
 		return nil
 	}
+	unlock, err := e.cloud.busy.Lock(ctx, filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	_ = os.Remove(filepath.Dir(dir)) // if it is empty
 	return e.forget(id)
 }

@@ -3,12 +3,15 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"juju/provider"
 	"juju/state/entity"
@@ -213,6 +216,30 @@ func TestAFilesystemInTheDirectoryOfAPool(t *testing.T) {
 }
 
 // What no model has released is destroyed with the controller, or kept, as the user says.
+// The last of a pool's filesystems takes the model's directory there with it, while another is made.
+func TestFilesystemsInTheDirectoryOfAPoolAtOnce(t *testing.T) {
+	d := newDisk(t)
+	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{entity.PoolDir: t.TempDir()}}
+	var all errgroup.Group
+	for n := range 4 {
+		all.Go(func() error {
+			for range 200 {
+				f, err := d.make(fmt.Sprintf("data/%d", n), pool, "")
+				if err == nil {
+					err = d.DestroyFilesystem(t.Context(), f.ID)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStorageOfAControllerThatIsDestroyed(t *testing.T) {
 	for _, destroys := range []bool{true, false} {
 		d := newDisk(t)
