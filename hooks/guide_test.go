@@ -9,7 +9,7 @@ import (
 	"juju/charm"
 )
 
-// The table of later hooks in the guide for authors of charms is generated, and up to date.
+// The table of later hooks in the guide for charm authors is generated, and up to date.
 func TestGuide(t *testing.T) {
 	const path = "../doc/charms.md"
 	text, err := os.ReadFile(path)
@@ -17,9 +17,8 @@ func TestGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	var later strings.Builder
-	later.WriteString("These came later. A charm that has none of them sees exactly the order above; in that of one " +
-		"that " +
-		"does,\nthey come besides:\n\n| event | when |\n|---|---|\n")
+	later.WriteString("These were added later. A charm without them sees exactly the order above; in a charm that has " +
+		"them, they run\nin addition:\n\n| event | when |\n|---|---|\n")
 	for _, h := range charm.LaterHooks {
 		name := h.Name
 		if name[0] == '-' {
