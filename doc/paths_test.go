@@ -15,7 +15,7 @@ func TestPathsInDocumentsExist(t *testing.T) {
 	path := regexp.MustCompile("`((?:agent|apiserver|charm|cmd|doc|hooks|provider|state|worker)/[a-zA-Z0-9_./*-]+)`|" +
 		`\]\(([a-zA-Z.][a-zA-Z0-9_./-]*)\)`)
 	seen := 0
-	for _, document := range []string{"../README.md", "../CHANGELOG.md", "architecture.md", "charms.md", "hacking.md",
+	for _, document := range []string{"../README.md", "../CHANGELOG.md", "architecture.md", "charms.md", "decisions.md", "hacking.md",
 		"lifecycles.md",
 		"security.md", "unproven.md"} {
 		text, err := os.ReadFile(document)
@@ -61,20 +61,22 @@ func TestArchitectureIsFoundByTheWords(t *testing.T) {
 	}
 }
 
-// TestContentsOfTheGuide: the list at the top of charms.md has every part, in order.
-func TestContentsOfTheGuide(t *testing.T) {
-	text, err := os.ReadFile("charms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var parts, listed []string
-	for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(string(text), -1) {
-		parts = append(parts, m[1])
-	}
-	for _, m := range regexp.MustCompile(`(?m)^- \[(.*)\]\(#.*\)$`).FindAllStringSubmatch(string(text), -1) {
-		listed = append(listed, m[1])
-	}
-	if !slices.Equal(parts, listed) {
-		t.Errorf("charms.md has the parts %q, and lists %q", parts, listed)
+// TestContentsOfDocuments: the list at the top of a long document has every heading, in order.
+func TestContentsOfDocuments(t *testing.T) {
+	for _, document := range []string{"charms.md", "decisions.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts, listed []string
+		for _, m := range regexp.MustCompile(`(?m)^###? (.*)$`).FindAllStringSubmatch(string(text), -1) {
+			parts = append(parts, m[1])
+		}
+		for _, m := range regexp.MustCompile(`(?m)^(?:  )?- \[(.*)\]\(#.*\)$`).FindAllStringSubmatch(string(text), -1) {
+			listed = append(listed, m[1])
+		}
+		if !slices.Equal(parts, listed) {
+			t.Errorf("%s has the parts %q, and lists %q", document, parts, listed)
+		}
 	}
 }
