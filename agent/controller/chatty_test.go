@@ -13,6 +13,7 @@ import (
 // Services whose changed hooks set something never come to rest. Their units enter and leave a
 // third relation all the same, run commands, and hear of new settings.
 func TestChattyRelationsDelayNothingElse(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{})
 	journal := filepath.Join(s.machines, "journal")
 	hook := "#!/bin/sh\necho $JUJU_UNIT_NAME ${0##*/} >>" + journal + "\n"

@@ -25,6 +25,7 @@ func (s *system) asked() (all []string) {
 // A user deploys with some constraints, sets others, and adds two units, without waiting for anything: one machine is
 // provisioned with the first set, and two with the second.
 func TestEachMachineHasTheConstraintsOfItsUnitsTime(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{})
 	s.ok(s.st.Settings().SetConstraints(s.ctx, "arch=amd64 mem=1G"))
 	svc, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: "wordpress", Units: 1, Constraints: "mem=2G",
@@ -44,6 +45,7 @@ func TestEachMachineHasTheConstraintsOfItsUnitsTime(t *testing.T) {
 // A machine that the cloud can't have has a status that says why, and no instance. Everything else goes on. What the
 // user does about it takes effect: other constraints, or the end of the machine or its unit.
 func TestAMachineThatTheCloudCannotHave(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{Provisioner: quick})
 	const why = "cannot start an instance: invalid constraint value: arch=s390x\nvalid values are: [amd64 arm64]"
 	failed := func(m entity.MachineStatus) bool {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"juju/agent/agenttest"
+	"juju/agent/host/process"
 	"juju/charm/journaltest"
 	"juju/state"
 	"juju/state/entity"
@@ -242,7 +243,8 @@ func (p *player) look() {
 	p.lines += strings.Count(text, "\n")
 }
 
-// tail returns what the journal says, up to a line, about the units that a violation is about.
+// tail returns what the journal says, up to a line, about the units that a violation is about, and the log of the unit's
+// agent.
 func (p *player) tail(v journaltest.Violation, line int) string {
 	text, err := os.ReadFile(p.file.Name())
 	p.ok(err)
@@ -254,7 +256,8 @@ func (p *player) tail(v journaltest.Violation, line int) string {
 			lines = append(lines, fmt.Sprintf("%d\t%s", i+1, l))
 		}
 	}
-	return strings.Join(lines[max(0, len(lines)-200):], "\n") + "\n" + p.log.String()
+	return strings.Join(lines[max(0, len(lines)-200):], "\n") + "\n" + p.log.String() + "\n" +
+		process.LogTail(p.home(v.Unit))
 }
 
 // pass waits until n more hooks have begun, but not longer than d.

@@ -14,6 +14,7 @@ import (
 // A controller is killed at each moment around the calls that start and stop an instance. Its successor leaves neither
 // an orphan nor a double.
 func TestAControllerKilledAroundProviderCalls(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{Provisioner: quick})
 	s.stop()
 	v := mortal{Socket: (&remoteCloud{s.ctx, s.cloud.Open}).serve(s)}

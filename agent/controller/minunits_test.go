@@ -8,6 +8,7 @@ import (
 )
 
 func TestTheControllerKeepsUnits(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{})
 	s.deploy("mysql", statetest.MySQL, 1)
 	svc, err := s.st.Service(s.ctx, "mysql")

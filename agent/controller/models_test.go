@@ -67,6 +67,7 @@ func (s *system) instances(st *state.State) []provider.Instance {
 // A model with everything in it is destroyed while another with the same names goes on; then
 // its name can be used again.
 func TestAModelIsDestroyedByItsAgents(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{})
 	other := s.st
 	s.deploy("mysql", statetest.MySQL, 1)
@@ -104,6 +105,7 @@ func TestAModelIsDestroyedByItsAgents(t *testing.T) {
 // With force a model goes even if no agent answers. What its cloud fails to do at first is
 // tried again, also by the next controller.
 func TestAModelIsDestroyedWithForce(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{Retry: 50 * time.Millisecond})
 	one := s.addModel("one")
 	s.deploy("mysql", statetest.MySQL, 1)
@@ -127,6 +129,7 @@ func TestAModelIsDestroyedWithForce(t *testing.T) {
 // Filesystems that are to be destroyed keep the rest of a removal waiting, because that would
 // release them; those that can't be are named.
 func TestFilesystemsOfARemovedModel(t *testing.T) {
+	t.Parallel()
 	cloud := dummytest.New(nil)
 	environ, err := cloud.Open(t.Context(), provider.Config{Controller: "c", Model: "m"})
 	if err != nil {

@@ -2,10 +2,13 @@ package controller
 
 import (
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -46,6 +49,10 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	binaries = dir
+	// Tests of whole systems mostly wait, so more of them run at a time than there are processors.
+	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
 	return m.Run()
 }
 

@@ -153,6 +153,7 @@ func (e unreliableEnviron) Instances(ctx context.Context) ([]provider.Instance, 
 // killed again and again, or stopped. In the end there is one instance for each machine, the one that is
 // recorded, and no other.
 func TestMachinesOnAnUnreliableCloud(t *testing.T) {
+	t.Parallel()
 	// With few machines more must go wrong.
 	machines, restarts, fails, loses := 24, 4, 30, 20
 	if testing.Short() {

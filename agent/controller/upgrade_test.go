@@ -25,6 +25,7 @@ import (
 // A controller on trial that fails makes way for the programs before it, unless these can't read the
 // store any more.
 func TestAControllerGoesBackAndOn(t *testing.T) {
+	t.Parallel()
 	old := entity.Programs{Version: "0.1.0"}
 	archive, newer := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
 	failed, unread := errors.New("no such luck"), entity.Errorf(entity.NotSupported, "the schema has version 9")
@@ -76,6 +77,7 @@ func TestAControllerGoesBackAndOn(t *testing.T) {
 // A trial may have changed models, and not the controller's own database, before it failed. The programs that
 // can't read these models make way for those that can, instead of going on without the models.
 func TestAFailedTrialThatHasChangedModels(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{})
 	s.stop()
 	store, err := openStore(t.Context(), s.c.own, s.c.options)
@@ -116,6 +118,7 @@ func TestAFailedTrialThatHasChangedModels(t *testing.T) {
 // A model that was made while its controller ended for an upgrade has the programs from before, and not those of
 // the new controller without a word: its agents run the old ones, and can then be upgraded.
 func TestAModelOfTheLastMomentIsUpgradedToo(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{})
 	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: programs.New(t.TempDir(), programs.Options{})}
 	programsOf := func(st *state.State) entity.Programs {
@@ -148,6 +151,7 @@ func TestAModelOfTheLastMomentIsUpgradedToo(t *testing.T) {
 // New machines have the programs that their model's agents run, for as long as the model is not upgraded,
 // however often the controller is.
 func TestNewMachinesHaveTheProgramsOfTheirModel(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t, Options{})
 	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: programs.New(t.TempDir(), programs.Options{})}
 	c.conf.Cloud = lxdCloud // whose machines download programs
