@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -37,37 +38,37 @@ func granted(uuids []string, errs []error) (changed []string) {
 }
 
 // accessCommand completes grant and revoke, which differ only in their texts and action.
-func accessCommand(s *session, cmd *cobra.Command, action string) *cobra.Command {
+func accessCommand(s *cli.Session, cmd *cobra.Command, action string) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return changeAccess(cmd.Context(), s, action, args) }
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
 type accessAPI interface {
-	modelsAPI
+	cli.ModelsAPI
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
 	ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error)
 	ModifyControllerAccess(ctx context.Context, action, user, level string) error
 }
 
 // noteGrant tells what, on the clouds of models, it means to have given a user the right to change them.
-func noteGrant(ctx context.Context, s *session, api accessAPI, uuids []string, user string) {
+func noteGrant(ctx context.Context, s *cli.Session, api accessAPI, uuids []string, user string) {
 	for _, uuid := range uuids {
 		if info, err := api.ModelInfo(ctx, uuid); err == nil {
 			if note := Of(info.ProviderType).GrantNote(user); note != "" {
-				fmt.Fprint(s.stderr, note)
+				fmt.Fprint(s.Stderr, note)
 				return
 			}
 		}
 	}
 }
 
-func changeAccess(ctx context.Context, s *session, action string, args []string) error {
+func changeAccess(ctx context.Context, s *cli.Session, action string, args []string) error {
 	if len(args) == 0 {
-		return usagef("no user specified")
+		return cli.Usagef("no user specified")
 	}
 	if len(args) == 1 {
-		return usagef("no permission level specified")
+		return cli.Usagef("no permission level specified")
 	}
 	user, level, names := args[0], args[1], args[2:]
 	if err := atMostOneUser(args[:1]); err != nil {
@@ -77,32 +78,36 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 	switch {
 	case len(names) > 0 && ofController:
 		//lint:ignore ST1005 Juju's words
-		return usageError{entity.WithHint(fmt.Errorf("You have specified a controller access permission %q.", level),
-			"If you intended to change controller access, do not specify any model names.")}
+		return cli.Usage(entity.WithHint(fmt.Errorf("You have specified a controller access permission %q.", level),
+			"If you intended to change controller access, do not specify any model names."))
+
 	case len(names) == 0 && ofModel:
 		//lint:ignore ST1005 Juju's words
-		return usageError{entity.WithHint(fmt.Errorf("You have specified a model access permission %q.", level),
-			"If you intended to change model access, you need to specify one or more model names.")}
+		return cli.Usage(entity.WithHint(fmt.Errorf("You have specified a model access permission %q.", level),
+			"If you intended to change model access, you need to specify one or more model names."))
+
 	case len(names) > 0 && !ofModel:
-		return usageError{entity.WithHint(fmt.Errorf("%q model access not valid", level), "Valid levels: %s",
-			oneOf(modelLevels))}
+		return cli.Usage(entity.WithHint(fmt.Errorf("%q model access not valid", level), "Valid levels: %s",
+			cli.OneOf(modelLevels)))
+
 	case len(names) == 0 && !ofController:
-		return usageError{entity.WithHint(fmt.Errorf("%q controller access not valid", level), "Valid levels: %s",
-			oneOf(controllerLevels))}
+		return cli.Usage(entity.WithHint(fmt.Errorf("%q controller access not valid", level), "Valid levels: %s",
+			cli.OneOf(controllerLevels)))
+
 	}
 	for i, name := range names {
 		var err error
-		if names[i], err = s.splitModel(name); err != nil {
+		if names[i], err = s.SplitModel(name); err != nil {
 			return err
 		}
 	}
-	return withController(ctx, s, func(t target, api accessAPI) error {
+	return cli.WithController(ctx, s, func(t cli.Target, api accessAPI) error {
 		if ofController {
 			return api.ModifyControllerAccess(ctx, action, user, level)
 		}
 		var uuids []string
 		for _, name := range names {
-			model, err := s.findModel(ctx, t, api, name)
+			model, err := s.FindModel(ctx, t, api, name)
 			if err != nil {
 				return err
 			}
@@ -118,6 +123,6 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 		if len(errs) == 1 {
 			return errs[0]
 		}
-		return bulk("models", map[string]string{client.Grant: "granted", client.Revoke: "revoked"}[action], errs)
+		return cli.Bulk("models", map[string]string{client.Grant: "granted", client.Revoke: "revoked"}[action], errs)
 	})
 }

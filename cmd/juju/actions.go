@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
-func actionsCommand(s *session) *cobra.Command {
+func actionsCommand(s *cli.Session) *cobra.Command {
 	schema := false
-	var output output
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:     "actions SERVICE",
 		Aliases: []string{"list-actions"},
@@ -25,38 +26,38 @@ func actionsCommand(s *session) *cobra.Command {
 --schema, print the JSON schema of each action's parameters.`,
 		Example: `  juju actions store
   juju actions store --schema --format json`,
-		Annotations: seeAlso("run-action", "show-action"),
+		Annotations: cli.SeeAlso("run-action", "show-action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneService(args); err != nil {
+			if err := cli.CheckService(args); err != nil {
 				return err
 			}
-			if schema && !output.isChosen() {
-				output.format = "yaml"
+			if schema && !output.IsChosen() {
+				output.Format = "yaml"
 			}
-			if err := checkListFormat(output.format); err != nil {
+			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
-			if schema && output.format == "tabular" {
-				return usagef("full schema not compatible with tabular output")
+			if schema && output.Format == "tabular" {
+				return cli.Usagef("full schema not compatible with tabular output")
 			}
-			return withModel(cmd.Context(), s, func(api tasksAPI) error {
+			return cli.WithModel(cmd.Context(), s, func(api tasksAPI) error {
 				all, err := api.ServiceActions(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				return s.listActions(args[0], all, schema, output)
+				return listActions(s, args[0], all, schema, output)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the full schema of each action")
-	output.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
+	output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func (s *session) listActions(service string, all map[string]client.ActionInfo, schema bool, output output) error {
-	if len(all) == 0 && output.format == "tabular" {
-		s.note("No actions defined for %s.", service)
+func listActions(s *cli.Session, service string, all map[string]client.ActionInfo, schema bool, output cli.Output) error {
+	if len(all) == 0 && output.Format == "tabular" {
+		s.Note("No actions defined for %s.", service)
 		return nil
 	}
 	rows, value := [][]string{{"Action", "Description"}}, map[string]any{}
@@ -67,28 +68,28 @@ func (s *session) listActions(service string, all map[string]client.ActionInfo, 
 			value[name] = all[name].Schema
 		}
 	}
-	return s.writeList(output, value, rows)
+	return s.WriteList(output, value, rows)
 }
 
-func showActionCommand(s *session) *cobra.Command {
+func showActionCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-action SERVICE ACTION",
 		Short: "Show an action and its parameters",
 		Long: `Show what an action of a service's charm is for, and the parameters that it takes, as the
 charm describes them.`,
 		Example:     `  juju show-action store backup`,
-		Annotations: seeAlso("actions", "run-action"),
+		Annotations: cli.SeeAlso("actions", "run-action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := services(args[:min(1, len(args))]); err != nil {
+			if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 				return err
 			}
 			switch {
 			case len(args) == 1:
-				return usagef("no action name specified")
+				return cli.Usagef("no action name specified")
 			case len(args) > 2:
-				return usagef("unrecognized args: %q", args[2:])
+				return cli.Usagef("unrecognized args: %q", args[2:])
 			}
-			return withModel(cmd.Context(), s, func(api tasksAPI) error {
+			return cli.WithModel(cmd.Context(), s, func(api tasksAPI) error {
 				all, err := api.ServiceActions(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -98,28 +99,28 @@ charm describes them.`,
 					return entity.WithHint(entity.Errorf(entity.NotFound, "unknown action %q", args[1]),
 						"See which there are: juju actions %s", args[0])
 				}
-				return s.showAction(info)
+				return showAction(s, info)
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func (s *session) showAction(info client.ActionInfo) error {
+func showAction(s *cli.Session, info client.ActionInfo) error {
 	if info.Description != "" {
-		fmt.Fprintf(s.stdout, "%s\n\n", display.Message(info.Description, "  "))
+		fmt.Fprintf(s.Stdout, "%s\n\n", display.Message(info.Description, "  "))
 	}
 	params, _ := info.Schema["properties"].(map[string]any)
 	if len(params) == 0 {
-		fmt.Fprintln(s.stdout, "It takes no parameters.")
+		fmt.Fprintln(s.Stdout, "It takes no parameters.")
 		return nil
 	}
-	text, err := encode("yaml", params)
+	text, err := cli.Encode("yaml", params)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.stdout, "Arguments\n%s", text)
+	fmt.Fprintf(s.Stdout, "Arguments\n%s", text)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/provider/manual"
 	"juju/state/entity"
 )
@@ -24,13 +25,13 @@ const undoBound = 30 * time.Second
 func (a *addMachine) host(text string) (manual.Host, error) {
 	h, err := manual.ParseHost(strings.TrimPrefix(text, hostPrefix))
 	if err != nil {
-		return h, usageError{fmt.Errorf("invalid placement %q: %w", text, err)}
+		return h, cli.Usage(fmt.Errorf("invalid placement %q: %w", text, err))
 	}
 	if a.constraints != "" {
-		return h, usagef("cannot use --constraints with %s: the host is as it is", hostPrefix)
+		return h, cli.Usagef("cannot use --constraints with %s: the host is as it is", hostPrefix)
 	}
 	if h.User == "" {
-		h.User = a.getenv("USER")
+		h.User = a.Getenv("USER")
 	}
 	if h.User == "" {
 		me, err := osuser.Current()
@@ -45,11 +46,11 @@ func (a *addMachine) host(text string) (manual.Host, error) {
 
 // reachable refuses hosts for a controller that they can't reach, before the host is asked anything.
 func (a *addMachine) reachable() error {
-	_, t, err := a.readModelTarget()
+	_, t, err := a.ReadModelTarget()
 	if err != nil {
 		return err
 	}
-	if !Of(t.ctrl.Cloud).TakesHosts() {
+	if !Of(t.Controller.Cloud).TakesHosts() {
 		return entity.NoHosts()
 	}
 	return nil
@@ -57,7 +58,7 @@ func (a *addMachine) reachable() error {
 
 // addHost makes a host a machine, and returns its id.
 func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h manual.Host, series string) (string, error) {
-	keys := a.sshKeys()
+	keys := sshKeys(a.Session)
 	keys.File = a.privateKey
 	conn, err := manual.Dial(ctx, h, keys)
 	if err != nil {
@@ -79,8 +80,8 @@ func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h manual.Host,
 	if err != nil {
 		return "", err
 	}
-	a.warn(warnings...)
-	a.detail("%s has %s and %s", h, facts.Series, facts.Hardware)
+	a.Warn(warnings...)
+	a.Detail("%s has %s and %s", h, facts.Series, facts.Hardware)
 	script, err := api.ProvisioningScript(ctx, id, nonce)
 	if err == nil {
 		warnings, err = conn.Install(ctx, script)
@@ -88,8 +89,8 @@ func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h manual.Host,
 	if err != nil {
 		return "", a.undo(ctx, api, id, err)
 	}
-	a.warn(warnings...)
-	a.note("created machine %s", id)
+	a.Warn(warnings...)
+	a.Note("created machine %s", id)
 	return id, nil
 }
 
@@ -105,7 +106,7 @@ func (a *addMachine) undo(ctx context.Context, api addHostAPI, id string, why er
 		}
 	}
 	if err != nil {
-		return alsoHint(why, "Machine %s is still recorded (%v). Remove it: juju destroy-machine %s --force", id, err, id)
+		return cli.AlsoHint(why, "Machine %s is still recorded (%v). Remove it: juju destroy-machine %s --force", id, err, id)
 	}
 	return why
 }

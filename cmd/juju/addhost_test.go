@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -87,8 +88,8 @@ func TestSSHToManualMachines(t *testing.T) {
 		}
 	}
 	var got []string
-	u.session.exec = func(r replacement) error {
-		got = r.argv
+	u.session.Exec = func(r cli.Replacement) error {
+		got = r.Argv
 		return nil
 	}
 	for _, test := range []struct{ line, options, args, known string }{

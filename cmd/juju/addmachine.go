@@ -8,13 +8,14 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/cmd/juju/cli"
 	"juju/provider/manual"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
 
-func addMachineCommand(s *session) *cobra.Command {
-	a := &addMachine{session: s}
+func addMachineCommand(s *cli.Session) *cobra.Command {
+	a := &addMachine{Session: s}
 	cmd := &cobra.Command{
 		Use:   "add-machine [PLACEMENT]",
 		Short: "Add machines without units",
@@ -50,17 +51,17 @@ installed elsewhere stays.`,
   juju add-machine lxd:0
   juju add-machine zone=node2
   juju add-machine ssh:root@10.0.0.7`,
-		Annotations: seeAlso("destroy-machine", "deploy", "add-unit", "set-model-constraints"),
+		Annotations: cli.SeeAlso("destroy-machine", "deploy", "add-unit", "set-model-constraints"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "the number of machines")
-	manyFlag(cmd, &a.force, "machines")
+	cli.ManyFlag(cmd, &a.force, "machines")
 	cmd.Flags().StringVar(&a.constraints, "constraints", "",
 		"the constraints of the machines, as KEY=VALUE, separated by spaces")
 	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
 	cmd.Flags().StringVar(&a.privateKey, "private-key", "", "the file of the key to use with ssh:")
 	a.wait.flag(cmd, "until the machines are started")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -77,7 +78,7 @@ type addHostAPI interface {
 }
 
 type addMachine struct {
-	*session
+	*cli.Session
 	n                   int
 	constraints, series string
 	privateKey          string
@@ -101,9 +102,9 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 		}
 		host = &h
 	} else if a.privateKey != "" {
-		return usagef("--private-key is for %s[USER@]HOST[:PORT]", hostPrefix)
+		return cli.Usagef("--private-key is for %s[USER@]HOST[:PORT]", hostPrefix)
 	}
-	return withModel(ctx, a.session, func(api addMachineAPI) (err error) {
+	return cli.WithModel(ctx, a.Session, func(api addMachineAPI) (err error) {
 		var added []string
 		if host != nil {
 			added = make([]string, 1)
@@ -114,28 +115,28 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return a.wait.run(ctx, a.session, api, until{names: added})
+		return a.wait.run(ctx, a.Session, api, until{names: added})
 	})
 }
 
 func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	if len(args) > 1 {
-		return r, usagef("unrecognized args: %q", args[1:])
+		return r, cli.Usagef("unrecognized args: %q", args[1:])
 	}
 	if r.Constraints, err = constraints.Parse(a.constraints); err != nil {
-		return r, usageError{err}
+		return r, cli.Usage(err)
 	}
 	if _, ok := r.Constraints.Get(constraints.Container); ok {
-		return r, usagef("container constraint %q not allowed when adding a machine", constraints.Container)
+		return r, cli.Usagef("container constraint %q not allowed when adding a machine", constraints.Container)
 	}
 	if a.series != "" && !charm.IsValidSeries(a.series) {
-		return r, usageError{entity.InvalidSeries(a.series)}
+		return r, cli.Usage(entity.InvalidSeries(a.series))
 	}
 	r.Series = a.series
 	if a.n < 1 {
-		return r, usagef("the number of machines must be a positive integer")
+		return r, cli.Usagef("the number of machines must be a positive integer")
 	}
-	if err := checkMany("machines", a.n, a.force); err != nil {
+	if err := cli.CheckMany("machines", a.n, a.force); err != nil {
 		return r, err
 	}
 	if len(args) == 1 {
@@ -144,14 +145,14 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	switch {
 	case r.Placement == "":
 	case a.n > 1:
-		return r, usagef("cannot use -n when specifying a placement directive")
+		return r, cli.Usagef("cannot use -n when specifying a placement directive")
 	case entity.IsValidMachine(r.Placement):
-		return r, usagef("machine-id cannot be specified when adding machines")
+		return r, cli.Usagef("machine-id cannot be specified when adding machines")
 	case strings.HasPrefix(r.Placement, hostPrefix):
-	case badContainer(r.Placement) != nil:
-		return r, badContainer(r.Placement)
-	case !placement.MatchString(r.Placement):
-		return r, usagef("invalid placement %q", r.Placement)
+	case cli.CheckContainer(r.Placement) != nil:
+		return r, cli.CheckContainer(r.Placement)
+	case !cli.Placement.MatchString(r.Placement):
+		return r, cli.Usagef("invalid placement %q", r.Placement)
 	}
 	return r, nil
 }
@@ -160,15 +161,15 @@ func (a *addMachine) add(ctx context.Context, api addMachineAPI, r client.Machin
 	for i := range a.n {
 		id, warnings, err := api.AddMachine(ctx, r)
 		if err != nil && i > 0 {
-			a.note("%d of %d machines are created.", i, a.n)
+			a.Note("%d of %d machines are created.", i, a.n)
 		}
 		if err != nil {
 			return added, err
 		}
 		if i == 0 { // the other machines have the same
-			a.warn(warnings...)
+			a.Warn(warnings...)
 		}
-		a.note("created machine %s", id)
+		a.Note("created machine %s", id)
 		added = append(added, id)
 	}
 	return added, nil

@@ -3,26 +3,24 @@ package main
 import (
 	"context"
 	"fmt"
-)
 
-// unitsAtOnce is how many units a request of these commands adds, so that users see how far a long command
-// is, and can end it.
-const unitsAtOnce = 20
+	"juju/cmd/juju/cli"
+)
 
 // addUnits adds units to a service that is to get all of them from this command, and has got some. It returns the
 // names of those that it has added. If it fails, it says how many are missing.
-func (s *session) addUnits(ctx context.Context, api addUnitAPI, service string, got, all int, to []string,
+func addUnits(ctx context.Context, s *cli.Session, api addUnitAPI, service string, got, all int, to []string,
 	attach ...string) (added []string, err error) {
-	var p *progress
-	defer func() { p.done() }()
+	var p *cli.Progress
+	defer func() { p.Done() }()
 	for left := all - got; left > 0; left = all - got - len(added) {
-		batch := min(left, unitsAtOnce)
+		batch := min(left, cli.UnitsAtOnce)
 		if all > batch {
 			text := fmt.Sprintf("Adding units to service %q: %d of %d", service, got+len(added), all)
 			if p == nil {
-				p = s.progress("%s", text)
+				p = s.Progress("%s", text)
 			} else {
-				p.say("%s", text)
+				p.Say("%s", text)
 			}
 		}
 		here := to[:min(len(to), batch)]
@@ -31,14 +29,14 @@ func (s *session) addUnits(ctx context.Context, api addUnitAPI, service string, 
 		}
 		units, warnings, err := api.AddUnits(ctx, service, batch, here, attach...)
 		if len(added) == 0 {
-			s.warn(warnings...)
+			s.Warn(warnings...)
 		}
 		added = append(added, units...)
 		if done := got + len(added); err != nil && done > 0 {
-			p.done()
-			s.note("%d of %d units are added. To add the others: juju add-unit %s -n %d", done, all, service, all-done)
+			p.Done()
+			s.Note("%d of %d units are added. To add the others: juju add-unit %s -n %d", done, all, service, all-done)
 			if ctx.Err() != nil {
-				s.note("The controller may be adding up to %d of these still: juju status %s", batch, service)
+				s.Note("The controller may be adding up to %d of these still: juju status %s", batch, service)
 			}
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -64,7 +65,7 @@ type manyModel struct {
 
 func (m *manyModel) AddUnits(ctx context.Context, service string, n int, to []string, attach ...string) (
 	units, warnings []string, err error) {
-	if m.n += n; m.n > unitsAtOnce {
+	if m.n += n; m.n > cli.UnitsAtOnce {
 		m.end()
 		return nil, nil, context.Cause(ctx)
 	}
@@ -77,8 +78,8 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	model := &manyModel{fakeModel: u.fake, end: cancel}
-	added, err := u.session.addUnits(ctx, model, "web", 0, 50, []string{"3"})
-	if len(added) != unitsAtOnce || err == nil {
+	added, err := addUnits(ctx, u.session, model, "web", 0, 50, []string{"3"})
+	if len(added) != cli.UnitsAtOnce || err == nil {
 		t.Errorf("added %v (%v)", added, err)
 	}
 	want := "20 of 50 units are added. To add the others: juju add-unit web -n 30\n" +
@@ -86,7 +87,7 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 	if got := u.err.String(); !strings.HasSuffix(got, want) || !strings.Contains(got, `Adding units to service "web": 0 of 50`) {
 		t.Errorf("it says %q", got)
 	}
-	if got := fmt.Sprint(u.fake.calls); got != fmt.Sprintf("[AddUnits web %d [3]]", unitsAtOnce) {
+	if got := fmt.Sprint(u.fake.calls); got != fmt.Sprintf("[AddUnits web %d [3]]", cli.UnitsAtOnce) {
 		t.Errorf("asked %s", got)
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
-func addModelCommand(s *session) *cobra.Command {
-	a := &addModel{session: s}
+func addModelCommand(s *cli.Session) *cobra.Command {
+	a := &addModel{Session: s}
 	cmd := &cobra.Command{
 		Use:     "add-model NAME",
 		Aliases: []string{"create-model", "create-env"},
@@ -22,48 +23,48 @@ a whole.`,
 		Example: `  juju add-model staging
   juju add-model staging --no-switch
   juju add-model staging --config automatically-retry-hooks=true`,
-		Annotations: seeAlso("models", "switch", "model-config", "destroy-model"),
+		Annotations: cli.SeeAlso("models", "switch", "model-config", "destroy-model"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&a.config, "config", nil,
 		"a setting of the model, as `KEY=VALUE` (see juju help model-config)")
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
 type createModelAPI interface {
-	modelsAPI
+	cli.ModelsAPI
 	CreateModel(ctx context.Context, name string, config map[string]string) (client.Model, error)
 }
 
 type addModel struct {
-	*session
+	*cli.Session
 	config   []string
 	noSwitch bool
 }
 
 func (a *addModel) run(ctx context.Context, args []string) error {
-	if err := oneModel(args); err != nil {
+	if err := cli.CheckModelName(args); err != nil {
 		return err
 	}
-	name, err := a.splitModel(args[0])
+	name, err := a.SplitModel(args[0])
 	if err != nil {
 		return err
 	}
 	if !entity.IsValidModel(name) {
-		return usageError{entity.InvalidModel(name)}
+		return cli.Usage(entity.InvalidModel(name))
 	}
 	config, err := modelSettings(a.config)
 	if err != nil {
 		return err
 	}
-	st, err := a.store()
+	st, err := a.Store()
 	if err != nil {
 		return err
 	}
-	return withController(ctx, a.session, func(t target, api createModelAPI) error {
-		config, err := a.withKeys(st, t.ctrl.Cloud, t.name, config)
+	return cli.WithController(ctx, a.Session, func(t cli.Target, api createModelAPI) error {
+		config, err := withKeys(a.Session, st, t.Controller.Cloud, t.Name, config)
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		err = a.noteModels(ctx, t, models, func(ctrl *store.Controller) {
+		err = a.NoteModels(ctx, t, models, func(ctrl *store.Controller) {
 			if !a.noSwitch {
 				ctrl.Model = made.Owner + "/" + made.Name
 			}
@@ -84,9 +85,9 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 			return err
 		}
 		if a.noSwitch {
-			a.note("Model %q is created on controller %q.", name, t.name)
+			a.Note("Model %q is created on controller %q.", name, t.Name)
 		} else {
-			a.note("Model %q is created on controller %q and selected.", name, t.name)
+			a.Note("Model %q is created on controller %q and selected.", name, t.Name)
 		}
 		return nil
 	})

@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func addRelationCommand(s *session) *cobra.Command {
+func addRelationCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "add-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]",
 		Aliases: []string{"integrate", "relate"},
@@ -20,36 +21,36 @@ func addRelationCommand(s *session) *cobra.Command {
 other requires. Name the endpoints only if more than one pair fits.`,
 		Example: `  juju add-relation web store
   juju add-relation web:store store:db`,
-		Annotations: seeAlso("destroy-relation", "deploy", "status"),
+		Annotations: cli.SeeAlso("destroy-relation", "deploy", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := endpoints(args); err != nil {
 				return err
 			}
-			return withModel(cmd.Context(), s, func(api addRelationAPI) error { return addRelation(cmd.Context(), s, api, args) })
+			return cli.WithModel(cmd.Context(), s, func(api addRelationAPI) error { return addRelation(cmd.Context(), s, api, args) })
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 // endpoints checks that the arguments can name the two endpoints of a relation.
 func endpoints(args []string) error {
 	if len(args) != 2 {
-		return usagef("a relation must involve two services")
+		return cli.Usagef("a relation must involve two services")
 	}
 	for _, arg := range args {
 		service, endpoint, named := strings.Cut(arg, ":")
 		if named && (endpoint == "" || strings.Contains(endpoint, ":")) {
-			return usageError{entity.InvalidEndpoint(arg)}
+			return cli.Usage(entity.InvalidEndpoint(arg))
 		}
-		if err := services([]string{service}); err != nil {
+		if err := cli.CheckServices([]string{service}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func addRelation(ctx context.Context, s *session, api addRelationAPI, ends []string) error {
+func addRelation(ctx context.Context, s *cli.Session, api addRelationAPI, ends []string) error {
 	chosen, err := api.AddRelation(ctx, ends...)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func addRelation(ctx context.Context, s *session, api addRelationAPI, ends []str
 	for _, service := range slices.Sorted(maps.Keys(chosen)) {
 		texts = append(texts, service+":"+chosen[service])
 	}
-	s.detail("Related %s.", strings.Join(texts, " and "))
+	s.Detail("Related %s.", strings.Join(texts, " and "))
 	return nil
 }
 

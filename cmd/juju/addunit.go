@@ -4,11 +4,13 @@ import (
 	"context"
 	"strings"
 
+	"juju/cmd/juju/cli"
+
 	"github.com/spf13/cobra"
 )
 
-func addUnitCommand(s *session) *cobra.Command {
-	a := &addUnit{session: s}
+func addUnitCommand(s *cli.Session) *cobra.Command {
+	a := &addUnit{Session: s}
 	cmd := &cobra.Command{
 		Use:   "add-unit SERVICE",
 		Short: "Add units to a service",
@@ -28,20 +30,20 @@ unit storage that no unit has, instead of new one.`,
   juju add-unit web -n 2 --to 3,4 --wait
   juju add-unit web --to lxd:3
   juju add-unit store --attach-storage data/0`,
-		Annotations: seeAlso("destroy-unit", "set-min-units", "add-machine"),
+		Annotations: cli.SeeAlso("destroy-unit", "set-min-units", "add-machine"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(a.attach) > 0 && cmd.Flags().Changed("num-units") {
-				return usagef("--attach-storage cannot be used with -n")
+				return cli.Usagef("--attach-storage cannot be used with -n")
 			}
 			return a.run(cmd.Context(), args)
 		},
 	}
 	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "the number of units")
-	manyFlag(cmd, &a.force, "units")
+	cli.ManyFlag(cmd, &a.force, "units")
 	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `places` of the units, separated by commas")
 	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	a.wait.flag(cmd, "until the new units are active")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -51,7 +53,7 @@ type addUnitAPI interface {
 }
 
 type addUnit struct {
-	*session
+	*cli.Session
 	units  int
 	to     []string
 	attach []string
@@ -60,23 +62,23 @@ type addUnit struct {
 }
 
 func (a *addUnit) run(ctx context.Context, args []string) error {
-	if err := oneService(args); err != nil {
+	if err := cli.CheckService(args); err != nil {
 		return err
 	}
 	if a.units < 1 {
-		return usagef("--num-units must be a positive integer")
+		return cli.Usagef("--num-units must be a positive integer")
 	}
-	if err := checkMany("units", a.units, a.force); err != nil {
+	if err := cli.CheckMany("units", a.units, a.force); err != nil {
 		return err
 	}
-	to, err := placements(a.to)
+	to, err := cli.ParsePlacements(a.to)
 	if err != nil {
 		return err
 	}
-	if a.attach, err = storageIDs(a.attach); err != nil {
+	if a.attach, err = cli.ParseStorageIDs(a.attach); err != nil {
 		return err
 	}
-	return withModel(ctx, a.session, func(api interface {
+	return cli.WithModel(ctx, a.Session, func(api interface {
 		statusAPI
 		addUnitAPI
 	}) error {
@@ -84,14 +86,14 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return a.wait.run(ctx, a.session, api, until{names: added})
+		return a.wait.run(ctx, a.Session, api, until{names: added})
 	})
 }
 
 func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []string) ([]string, error) {
-	added, err := a.addUnits(ctx, api, service, 0, a.units, to, a.attach...)
+	added, err := addUnits(ctx, a.Session, api, service, 0, a.units, to, a.attach...)
 	if len(added) > 0 {
-		a.note("Added %s.", strings.Join(added, ", "))
+		a.Note("Added %s.", strings.Join(added, ", "))
 	}
 	return added, err
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"juju/cmd/juju/cli"
+
 	"github.com/spf13/cobra"
 )
 
-func addUserCommand(s *session) *cobra.Command {
+func addUserCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-user NAME [DISPLAY-NAME]",
 		Short: "Add a user",
@@ -19,7 +21,7 @@ and chooses a password there. Until then anyone who has the string can become th
 user, so send it where others cannot read it.`,
 		Example: `  juju add-user bob
   juju add-user bob "Bob Dobbs" -c prod`,
-		Annotations: seeAlso("register", "grant", "users", "change-user-password"),
+		Annotations: cli.SeeAlso("register", "grant", "users", "change-user-password"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			displayName := ""
 			if len(args) > 1 {
@@ -29,30 +31,30 @@ user, so send it where others cannot read it.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return withController(ctx, s, func(t target, api usersAPI) error {
+			return cli.WithController(ctx, s, func(t cli.Target, api usersAPI) error {
 				return addUser(ctx, s, t, api, args[0], displayName)
 			})
 		},
 	}
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
-func addUser(ctx context.Context, s *session, t target, api usersAPI, name, displayName string) error {
+func addUser(ctx context.Context, s *cli.Session, t cli.Target, api usersAPI, name, displayName string) error {
 	key, err := api.AddUser(ctx, name, displayName)
 	if err != nil {
 		return err
 	}
-	token, err := t.token(name, key)
+	token, err := token(t, name, key)
 	if err != nil {
-		return alsoHint(err, "The user was added; for another registration string: juju change-user-password %s --reset",
+		return cli.AlsoHint(err, "The user was added; for another registration string: juju change-user-password %s --reset",
 			name)
 	}
 	shown := name
 	if displayName != "" {
 		shown = fmt.Sprintf("%s (%s)", displayName, name)
 	}
-	_, err = fmt.Fprintf(s.stdout, `User %q added
+	_, err = fmt.Fprintf(s.Stdout, `User %q added
 Please send this command to %s:
     juju register %s
 

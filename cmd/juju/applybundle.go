@@ -8,6 +8,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -17,10 +18,10 @@ import (
 func (p *bundlePlan) run(ctx context.Context, dry bool) error {
 	switch {
 	case len(p.changes) == 0:
-		p.note("No changes to apply.")
+		p.Note("No changes to apply.")
 		return nil
 	case dry:
-		fmt.Fprintln(p.stdout, "Changes to deploy bundle:")
+		fmt.Fprintln(p.Stdout, "Changes to deploy bundle:")
 		for _, c := range p.changes {
 			p.say(c)
 			if c, ok := c.(*bundlechanges.AddCharm); ok {
@@ -30,7 +31,7 @@ func (p *bundlePlan) run(ctx context.Context, dry bool) error {
 		}
 		return nil
 	}
-	fmt.Fprintln(p.stdout, "Executing changes:")
+	fmt.Fprintln(p.Stdout, "Executing changes:")
 	for i := 0; i < len(p.changes); {
 		n := p.together(i)
 		done, err := p.apply(ctx, p.changes[i:i+n])
@@ -42,12 +43,12 @@ func (p *bundlePlan) run(ctx context.Context, dry bool) error {
 		}
 		i += n
 	}
-	p.note("Deploy of bundle completed.")
+	p.Note("Deploy of bundle completed.")
 	return nil
 }
 
 func (p *bundlePlan) say(c bundlechanges.Change) {
-	fmt.Fprintf(p.stdout, "- %s\n", display.Line(c.String()))
+	fmt.Fprintf(p.Stdout, "- %s\n", display.Line(c.String()))
 }
 
 // failed returns the error of the change with a number. The changes before it stay, except that
@@ -59,13 +60,13 @@ func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
 		defer cancel()
 		errs, _, failed := p.api.DestroyMachines(ctx, entity.Destruction{}, m.Spot.ID)
 		if failed = errors.Join(append(errs, failed)...); failed == nil {
-			p.note("Machine %s, which has no unit yet, is removed again.", m.Spot.ID)
+			p.Note("Machine %s, which has no unit yet, is removed again.", m.Spot.ID)
 		} else {
-			err = alsoHint(err, "Machine %s is for machine %s of the bundle; when you repeat the command, add: "+
+			err = cli.AlsoHint(err, "Machine %s is for machine %s of the bundle; when you repeat the command, add: "+
 				"--map-machines %s=%s", m.Spot.ID, m.ID, m.ID, m.Spot.ID)
 		}
 	}
-	return alsoHint(err, "%d of %d changes are done. To go on, mend the cause and repeat the command", number,
+	return cli.AlsoHint(err, "%d of %d changes are done. To go on, mend the cause and repeat the command", number,
 		len(p.changes))
 }
 
@@ -74,7 +75,7 @@ func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
 func (p *bundlePlan) together(from int) int {
 	first, ok := p.changes[from].(*bundlechanges.AddUnit)
 	n := 1
-	for ok && first.Own && n < unitsAtOnce && from+n < len(p.changes) {
+	for ok && first.Own && n < cli.UnitsAtOnce && from+n < len(p.changes) {
 		next, isUnit := p.changes[from+n].(*bundlechanges.AddUnit)
 		if !isUnit || !next.Own || next.Service != first.Service {
 			break
@@ -129,13 +130,13 @@ func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) 
 }
 
 func (p *bundlePlan) addCharm(ctx context.Context, c *bundlechanges.AddCharm) (err error) {
-	progress := p.progress("Uploading charm %q", c.Charm)
-	defer progress.done()
+	progress := p.Progress("Uploading charm %q", c.Charm)
+	defer progress.Done()
 	source := p.source.charms[c.Of]
-	if c.URL, err = source.upload(ctx, p.session, p.api, c.Series); err != nil {
+	if c.URL, err = source.upload(ctx, p.Session, p.api, c.Series); err != nil {
 		return err
 	}
-	progress.done()
+	progress.Done()
 	p.warnOfCharm(source.charm.Meta.Name, source.mended)
 	return nil
 }
@@ -173,7 +174,7 @@ func (p *bundlePlan) warnOnce(warnings []string) {
 	for _, w := range warnings {
 		if !p.warned[w] {
 			p.warned[w] = true
-			p.warn(w)
+			p.Warn(w)
 		}
 	}
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/charm"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func attachResourceCommand(s *session) *cobra.Command {
+func attachResourceCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "attach-resource SERVICE NAME=FILE",
 		Aliases: []string{"attach", "push-resource"},
@@ -27,17 +28,17 @@ run upgrade-charm and config-changed; their hooks fetch the file with resource-g
 takes the place of the file that the resource had before. A file with the same content
 changes nothing.`,
 		Example:     `  juju attach-resource web site=./site.tar.gz`,
-		Annotations: seeAlso("resources", "deploy", "upgrade-charm"),
+		Annotations: cli.SeeAlso("resources", "deploy", "upgrade-charm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usagef("missing application name")
+				return cli.Usagef("missing application name")
 			case len(args) == 1:
-				return usagef("no resource specified")
+				return cli.Usagef("no resource specified")
 			case len(args) > 2:
-				return usagef("unrecognized args: %q", args[2:])
+				return cli.Usagef("unrecognized args: %q", args[2:])
 			}
-			if err := services(args[:1]); err != nil {
+			if err := cli.CheckServices(args[:1]); err != nil {
 				return err
 			}
 			files, err := openResources(args[1:])
@@ -45,18 +46,18 @@ changes nothing.`,
 				return err
 			}
 			defer files.close()
-			return withModel(cmd.Context(), s, func(api resourcesAPI) error { return s.attachResource(cmd.Context(), api, args[0], files) })
+			return cli.WithModel(cmd.Context(), s, func(api resourcesAPI) error { return attachResource(cmd.Context(), s, api, args[0], files) })
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 // attachResource uploads one file for a service that exists.
-func (s *session) attachResource(ctx context.Context, api resourcesAPI, service string, files resourceFiles) error {
+func attachResource(ctx context.Context, s *cli.Session, api resourcesAPI, service string, files resourceFiles) error {
 	for name, file := range files {
-		p := s.progress("Uploading %s", sized(fmt.Sprintf("resource %q", name), file))
-		defer p.done()
+		p := s.Progress("Uploading %s", cli.Sized(fmt.Sprintf("resource %q", name), file))
+		defer p.Done()
 		if err := api.UploadResource(ctx, service, name, "", file); err != nil {
 			return err
 		}
@@ -86,16 +87,16 @@ func openResources(values []string) (files resourceFiles, err error) {
 		name, path, ok := strings.Cut(value, "=")
 		switch {
 		case !ok:
-			return nil, entity.WithHint(usagef("expected name=value format, got %q", value),
+			return nil, entity.WithHint(cli.Usagef("expected name=value format, got %q", value),
 				"Give the name of a resource and a file: site=./site.tar.gz")
 		case name == "":
-			return nil, usagef("missing resource name in %q", value)
+			return nil, cli.Usagef("missing resource name in %q", value)
 		case path == "":
-			return nil, usagef("missing resource value in %q", value)
+			return nil, cli.Usagef("missing resource value in %q", value)
 		case !charm.IsValidResource(name):
-			return nil, usagef("invalid resource name %q", name)
+			return nil, cli.Usagef("invalid resource name %q", name)
 		case files[name] != nil:
-			return nil, usagef("resource %q specified more than once", name)
+			return nil, cli.Usagef("resource %q specified more than once", name)
 		}
 		if err := files.open(name, path); err != nil {
 			return nil, err
@@ -105,9 +106,9 @@ func openResources(values []string) (files resourceFiles, err error) {
 }
 
 func (f resourceFiles) open(name, path string) error {
-	file, err := openFile(path)
+	file, err := cli.OpenFile(path)
 	if _, number := strconv.Atoi(path); number == nil && errors.Is(err, os.ErrNotExist) {
-		return entity.WithHint(usagef("cannot use revision %s of resource %q", path, name),
+		return entity.WithHint(cli.Usagef("cannot use revision %s of resource %q", path, name),
 			"There is no charm store; give a file: %s=FILE", name)
 	} else if err != nil {
 		return fmt.Errorf("cannot read resource %q: %w", name, err)
@@ -128,7 +129,7 @@ func (f resourceFiles) check(meta *charm.Meta) error {
 		if _, ok := meta.Resources[name]; ok {
 			continue
 		}
-		err := usagef("unrecognized resource %q", name)
+		err := cli.Usagef("unrecognized resource %q", name)
 		if len(meta.Resources) == 0 {
 			return entity.WithHint(err, "Charm %q has no resources", meta.Name)
 		}
@@ -141,7 +142,7 @@ func (f resourceFiles) check(meta *charm.Meta) error {
 // upload uploads the files for a service that is about to be deployed or upgraded, and returns
 // the ids of the uploads.
 func (f resourceFiles) upload(
-	ctx context.Context, s *session, api resourcesAPI, service, charmURL string,
+	ctx context.Context, s *cli.Session, api resourcesAPI, service, charmURL string,
 ) (ids map[string]string, err error) {
 	if len(f) == 0 {
 		return nil, nil
@@ -151,9 +152,9 @@ func (f resourceFiles) upload(
 		return nil, err
 	}
 	for _, name := range names {
-		p := s.progress("Uploading %s", sized(fmt.Sprintf("resource %q", name), f[name]))
+		p := s.Progress("Uploading %s", cli.Sized(fmt.Sprintf("resource %q", name), f[name]))
 		err := api.UploadResource(ctx, service, name, ids[name], f[name])
-		p.done()
+		p.Done()
 		if err != nil {
 			return nil, err
 		}

@@ -72,9 +72,9 @@ func TestStoreUnavailable(t *testing.T) {
 	u.note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 	})
-	u.session.reachBound = time.Minute
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
-		conn, err := u.session.dialModel(ctx)
+	u.session.ReachBound = time.Minute
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
+		conn, err := dialModel(ctx, u.session)
 		if err == nil {
 			t.Error("logged in")
 			return conn, nil

@@ -14,14 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
 
-func bootstrapCommand(s *session) *cobra.Command {
-	b := &bootstrap{session: s}
+func bootstrapCommand(s *cli.Session) *cobra.Command {
+	b := &bootstrap{Session: s}
 	cmd := &cobra.Command{
 		Use:   "bootstrap [CLOUD] [NAME]",
 		Short: "Create a controller",
@@ -66,7 +67,7 @@ it removes what it created, unless you give --keep-broken.`,
   juju bootstrap --config automatically-retry-hooks=true
   juju bootstrap local prod --mongo-url @mongodb.url
   juju bootstrap lxd --bootstrap-constraints mem=4G`,
-		Annotations: seeAlso("destroy-environment", "add-model", "register", "whoami"),
+		Annotations: cli.SeeAlso("destroy-environment", "add-model", "register", "whoami"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&b.config, "config", nil,
@@ -83,7 +84,7 @@ it removes what it created, unless you give --keep-broken.`,
 }
 
 type bootstrap struct {
-	*session
+	*cli.Session
 	config                   []string
 	mongoURL                 string
 	cloudConfig, constraints string
@@ -96,7 +97,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		return err
 	}
 	at := Homes[params.Cloud]
-	st, err := b.store()
+	st, err := b.Store()
 	if err != nil {
 		return err
 	}
@@ -121,24 +122,24 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer unlock()
-	p := b.progress("Creating controller %q on cloud %q", params.Name, params.Cloud)
+	p := b.Progress("Creating controller %q on cloud %q", params.Name, params.Cloud)
 	err = b.make(ctx, st, at, params, p)
-	p.done()
+	p.Done()
 	if err == nil {
-		b.note("Controller %q is up; model %q is selected.", params.Name, defaultModel)
+		b.Note("Controller %q is up; model %q is selected.", params.Name, defaultModel)
 		return nil
 	}
 	if b.keepBroken {
-		return alsoHint(err, "What was created is kept in %s; to remove it: juju destroy-environment %s",
+		return cli.AlsoHint(err, "What was created is kept in %s; to remove it: juju destroy-environment %s",
 			dir, params.Name)
 	}
 	// Also clean up after an interrupted bootstrap.
-	p = b.progress("Cleaning up controller %q", params.Name)
-	defer p.done()
+	p = b.Progress("Cleaning up controller %q", params.Name)
+	defer p.Done()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
 	defer cancel()
 	if _, err2 := destroyHome(bounded, st, params.Cloud, params.Name, true); err2 != nil {
-		err = alsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
+		err = cli.AlsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
 			"To try to clean up again: juju destroy-environment %s", params.Name)
 	} else if errors.Is(err, entity.Unavailable) {
 		// The hint named the log, which cleanup has removed.
@@ -151,7 +152,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 func (b *bootstrap) params(args []string) (p BootstrapParams, err error) {
 	p = BootstrapParams{Cloud: Default, User: adminUser}
 	if len(args) > 2 {
-		return p, usagef("unrecognized args: %q", args[2:])
+		return p, cli.Usagef("unrecognized args: %q", args[2:])
 	}
 	if len(args) > 0 {
 		p.Cloud = args[0]
@@ -165,7 +166,7 @@ func (b *bootstrap) params(args []string) (p BootstrapParams, err error) {
 			"Valid clouds: %s; to give the controller a name: juju bootstrap %s NAME", Names(), Default)
 	}
 	if err := checkControllerName(p.Name); err != nil {
-		return p, usageError{err}
+		return p, cli.Usage(err)
 	}
 	if p.Config, err = modelSettings(b.config); err != nil {
 		return p, err
@@ -175,7 +176,7 @@ func (b *bootstrap) params(args []string) (p BootstrapParams, err error) {
 	delete(p.Config, modelconfig.DefaultSeries)
 	p.CloudConfig = b.cloudConfig
 	if p.Constraints, err = constraints.Parse(b.constraints); err != nil {
-		return p, usageError{err}
+		return p, cli.Usage(err)
 	}
 	if p.MongoURL, err = mongoURL(b.mongoURL); err != nil {
 		return p, err
@@ -205,7 +206,7 @@ func mongoURL(given string) (string, error) {
 	if !ok {
 		return given, nil
 	}
-	text, err := readWhole(file, maxURLFile)
+	text, err := cli.ReadWhole(file, maxURLFile)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the URL of the MongoDB: %w", err)
 	}
@@ -261,10 +262,10 @@ const lockedBound = 200 * time.Millisecond
 
 // make creates the controller, records it in the store, and returns when it accepts
 // connections.
-func (b *bootstrap) make(ctx context.Context, st *store.Store, at Home, params BootstrapParams, p *progress) error {
+func (b *bootstrap) make(ctx context.Context, st *store.Store, at Home, params BootstrapParams, p *cli.Progress) error {
 	dir := Dir(st, params.Cloud, params.Name)
 	var err error
-	if params.Config, err = b.withKeys(st, params.Cloud, params.Name, params.Config); err != nil {
+	if params.Config, err = withKeys(b.Session, st, params.Cloud, params.Name, params.Config); err != nil {
 		return err
 	}
 	made, err := at.Create(ctx, dir, params, p)
@@ -292,12 +293,12 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at Home, params B
 	if err != nil {
 		return err
 	}
-	p.say("Starting controller %q", params.Name)
+	p.Say("Starting controller %q", params.Name)
 	if err := at.Start(ctx, dir, made.Controller); err != nil {
 		return err
 	}
-	p.say("Logging in to controller %q", params.Name)
-	conn, err := b.dial(ctx, st, target{params.Name, ctrl, ctrl.Model}, ctrl.Models[ctrl.Model])
+	p.Say("Logging in to controller %q", params.Name)
+	conn, err := dial(ctx, b.Session, st, cli.Target{params.Name, ctrl, ctrl.Model}, ctrl.Models[ctrl.Model])
 	if err != nil {
 		return err
 	}

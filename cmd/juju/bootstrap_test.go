@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/state/entity"
@@ -168,14 +169,14 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	const question = "This destroys controller \"prod\" with all its models, services and machines,\n" +
 		"and removes all their data. Continue? [y/N] "
 	for _, answer := range []string{"\n", "n\n", "prod\n", ""} {
-		u.session.stdin = strings.NewReader(answer)
-		u.session.errTerminal = true
+		u.session.Stdin = strings.NewReader(answer)
+		u.session.ErrTerminal = true
 		u.types("destroy-environment", "prod")
 		u.sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment "+
 			"prod -y\n")
 	}
-	u.session.errTerminal = false
-	u.session.stdin = strings.NewReader("")
+	u.session.ErrTerminal = false
+	u.session.Stdin = strings.NewReader("")
 	u.types("destroy-controller", "prod", "--destroy-all-models")
 	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju "+
 		"destroy-environment prod -y\n")
@@ -186,7 +187,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	if c, err := u.store().Read(); err != nil || len(c.Controllers) != 1 {
 		t.Errorf("it is forgotten: %v", err)
 	}
-	u.session.stdin = strings.NewReader("yes\n")
+	u.session.Stdin = strings.NewReader("yes\n")
 	u.types("kill-controller", "prod", "-q")
 	u.sees(0, "", question)
 	u.left(true)
@@ -199,7 +200,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 // destroy-controller refuses a controller with models in use, and names them; one that does not answer too.
 func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 	u := newUser(t)
-	d := &destroyEnvironment{session: u.session}
+	d := &destroyEnvironment{Session: u.session}
 	ctrl := &store.Controller{UUID: "u", User: "admin", Cloud: "local"}
 	u.ctrl.add("admin", "shop")
 	check := func() error { return d.checkModels(t.Context(), "prod", ctrl) }
@@ -212,7 +213,7 @@ func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 	if err := check(); err == nil || err.Error() != want || !strings.Contains(entity.Hint(err), "--destroy-all-models prod") {
 		t.Errorf("of a model in use: %v", err)
 	}
-	u.session.connectController = func(context.Context, target) (io.Closer, error) { return nil, errors.New("no answer") }
+	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("no answer") }
 	if err := check(); err == nil || !strings.Contains(err.Error(), "no answer") {
 		t.Errorf("of a controller that does not answer: %v", err)
 	}

@@ -414,7 +414,7 @@ func (c *cutModel) Expose(ctx context.Context, service string) ([]string, error)
 func TestBundleGoesOnWhenRepeated(t *testing.T) {
 	u := newRealUser(t)
 	file := shop(t)
-	connect := u.session.connect
+	connect := u.session.Connect
 	lines := strings.SplitAfter(shopChanges, "\n")
 	for _, after := range []bool{false, true} {
 		for cut := 0; ; cut++ {
@@ -424,12 +424,12 @@ func TestBundleGoesOnWhenRepeated(t *testing.T) {
 			}
 			u.newModel(fmt.Sprintf("m%d-%v", cut, after))
 			machine := false // the change that was cut
-			u.session.connect = func(ctx context.Context) (io.Closer, error) {
+			u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 				api, err := u.connect(ctx)
 				return &cutModel{api, cut, after}, err
 			}
 			u.types("deploy", file)
-			u.session.connect = connect
+			u.session.Connect = connect
 			if u.code == 0 {
 				if cut < 18 {
 					t.Fatalf("%s: there were only that many changes", about)

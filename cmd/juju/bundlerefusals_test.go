@@ -251,8 +251,8 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 	other := filepath.Join(filepath.Dir(file), "other.yaml")
 	write(t, other, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\"], constraints: \"\"}}\n"+
 		"machines: {\"0\": {}}\n")
-	connect := u.session.connect
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+	connect := u.session.Connect
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		api, err := u.connect(ctx)
 		return meanwhile{api, func() {
 			if _, _, err := api.DestroyServices(ctx, entity.Destruction{}, "web"); err != nil {
@@ -261,7 +261,7 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 		}}, err
 	}
 	u.types("deploy", other)
-	u.session.connect = connect
+	u.session.Connect = connect
 	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n- add new machine 0\n",
 		"Uploading charm \"./web\"\nMachine 0, which has no unit yet, is removed again.\n"+
 			"ERROR cannot deploy bundle: cannot add unit web/0 to new machine 0: service \"web\" not found\n"+
@@ -272,12 +272,12 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 
 	// It is removed too if the command is interrupted then.
 	ctx, cancel := context.WithCancel(t.Context())
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		api, err := u.connect(ctx)
 		return meanwhile{api, cancel}, err
 	}
 	u.typesUntil(ctx, "deploy", other)
-	u.session.connect = connect
+	u.session.Connect = connect
 	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n"+
 		"- add new machine 1 (bundle machine 0)\n",
 		"Uploading charm \"./web\"\nMachine 1, which has no unit yet, is removed again.\nERROR interrupted\n")

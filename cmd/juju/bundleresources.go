@@ -8,12 +8,13 @@ import (
 	"slices"
 
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
 // checkFile returns why the file of a resource can't be read.
 func checkFile(path string) error {
-	f, err := openFile(path)
+	f, err := cli.OpenFile(path)
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func (b *bundleSource) hasResources(service string) bool {
 func (b *bundleSource) resourceSums(service string) (map[string]string, error) {
 	sums := map[string]string{}
 	for resource, path := range b.Services[service].Resources {
-		f, err := openFile(path)
+		f, err := cli.OpenFile(path)
 		if err == nil {
 			sums[resource], err = entity.SHA256(f)
 			f.Close()
@@ -79,7 +80,7 @@ func (p *bundlePlan) uploadResources(ctx context.Context, service, charmURL stri
 		return nil, err
 	}
 	defer files.close()
-	return files.upload(ctx, p.session, p.api, service, charmURL)
+	return files.upload(ctx, p.Session, p.api, service, charmURL)
 }
 
 func (p *bundlePlan) attachOne(ctx context.Context, c *bundlechanges.AttachResource) error {
@@ -88,5 +89,5 @@ func (p *bundlePlan) attachOne(ctx context.Context, c *bundlechanges.AttachResou
 		return err
 	}
 	defer files.close()
-	return p.attachResource(ctx, p.api, c.Service, files)
+	return attachResource(ctx, p.Session, p.api, c.Service, files)
 }

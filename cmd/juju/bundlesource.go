@@ -19,6 +19,7 @@ import (
 	"juju/charm"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/cli"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -56,7 +57,7 @@ func isBundle(path string) bool {
 	if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
 		return true
 	}
-	text, err := readFile(path, maxBundle)
+	text, err := cli.ReadFile(path, maxBundle)
 	if err != nil || len(text) > maxBundle {
 		return false
 	}
@@ -73,7 +74,7 @@ func readBundleFile(path string) (bundle.Source, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		src.Name, src.Dir = filepath.Join(path, bundleFile), path
 	}
-	text, err := readFile(src.Name, maxBundle)
+	text, err := cli.ReadFile(src.Name, maxBundle)
 	if err == nil && bytes.HasPrefix(text, []byte("PK")) {
 		text, err = unzipBundle(text)
 	}
@@ -102,7 +103,7 @@ func unzipBundle(archive []byte) ([]byte, error) {
 }
 
 // include reads a file whose content a bundle wants.
-func include(path string) ([]byte, error) { return readWhole(path, maxOptionFile) }
+func include(path string) ([]byte, error) { return cli.ReadWhole(path, cli.MaxOptionFile) }
 
 // A bundleSource is a bundle with its charms.
 type bundleSource struct {
@@ -358,13 +359,13 @@ func (b *bundleSource) machineMap(flag string, m *bundlechanges.Model) (map[stri
 			existing = true
 			continue
 		case !isPair || !entity.IsValidMachine(of) || !entity.IsValidMachine(to):
-			return nil, usagef("invalid --map-machines parameter %q: expected existing or BUNDLE-MACHINE=MODEL-MACHINE", word)
+			return nil, cli.Usagef("invalid --map-machines parameter %q: expected existing or BUNDLE-MACHINE=MODEL-MACHINE", word)
 		case b.Machines[of] == nil:
-			return nil, usagef("invalid --map-machines parameter %q: the bundle has no machine %s", word, of)
+			return nil, cli.Usagef("invalid --map-machines parameter %q: the bundle has no machine %s", word, of)
 		case m.Machines[to] == nil || m.Machines[to].Life != entity.Alive:
-			return nil, usagef("invalid --map-machines parameter %q: the model has no machine %s", word, to)
+			return nil, cli.Usagef("invalid --map-machines parameter %q: the model has no machine %s", word, to)
 		case mapped[of] != "":
-			return nil, usagef("invalid --map-machines parameter %q: machine %s is mapped twice", word, of)
+			return nil, cli.Usagef("invalid --map-machines parameter %q: machine %s is mapped twice", word, of)
 		}
 		mapped[of] = to
 	}

@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func addStorageCommand(s *session) *cobra.Command {
+func addStorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-storage UNIT STORE[=[POOL,][SIZE,][COUNT]]...",
 		Short: "Add storage to a unit",
@@ -19,71 +20,71 @@ runs the hook STORE-storage-attached for each.`,
 		Example: `  juju add-storage web/0 cache
   juju add-storage web/0 cache=10G,2
   juju add-storage web/0 cache=rootfs,1G`,
-		Annotations: seeAlso("storage", "attach-storage", "deploy", "storage-pools"),
+		Annotations: cli.SeeAlso("storage", "attach-storage", "deploy", "storage-pools"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usagef("storage add requires a unit and a storage directive")
+				return cli.Usagef("storage add requires a unit and a storage directive")
 			}
-			if err := units(args[:1]); err != nil {
+			if err := cli.CheckUnits(args[:1]); err != nil {
 				return err
 			}
 			stores, err := entity.ParseStorage(args[1:], false)
 			if err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			ctx, unit := cmd.Context(), args[0]
-			return withModel(ctx, s, func(api storageAPI) error {
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
 				for _, store := range slices.Sorted(maps.Keys(stores)) {
 					ids, err := api.AddStorage(ctx, unit, store, stores[store])
 					if err != nil {
 						return err
 					}
 					for _, id := range ids {
-						s.note("added storage %s to %s", id, unit)
+						s.Note("added storage %s to %s", id, unit)
 					}
 				}
 				return nil
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func attachStorageCommand(s *session) *cobra.Command {
+func attachStorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach-storage UNIT STORAGE...",
 		Short: "Attach storage to a unit",
 		Long: `Give a unit storage that no unit has, with the data that is in it. The unit's charm must
 have a store of that name, and room for another instance.`,
 		Example:     `  juju attach-storage store/1 data/0`,
-		Annotations: seeAlso("storage", "detach-storage", "add-unit", "deploy"),
+		Annotations: cli.SeeAlso("storage", "detach-storage", "add-unit", "deploy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usagef("attach-storage requires a unit ID and at least one storage ID")
+				return cli.Usagef("attach-storage requires a unit ID and at least one storage ID")
 			}
-			if err := units(args[:1]); err != nil {
+			if err := cli.CheckUnits(args[:1]); err != nil {
 				return err
 			}
-			ids, err := storageIDs(args[1:])
+			ids, err := cli.ParseStorageIDs(args[1:])
 			if err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error {
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
 				errs, err := api.AttachStorage(ctx, args[0], ids...)
 				if err != nil {
 					return err
 				}
-				return s.eachStorage(ids, errs, "attaching %s to "+args[0], "failed to attach %s to "+args[0])
+				return eachStorage(s, ids, errs, "attaching %s to "+args[0], "failed to attach %s to "+args[0])
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func detachStorageCommand(s *session) *cobra.Command {
+func detachStorageCommand(s *cli.Session) *cobra.Command {
 	var flags destroyFlags
 	cmd := &cobra.Command{
 		Use:   "detach-storage STORAGE...",
@@ -96,7 +97,7 @@ you give --force.
 With --force, the storage is detached after --timeout whatever the unit's agent does.`,
 		Example: `  juju detach-storage data/0
   juju detach-storage data/0 --force`,
-		Annotations: seeAlso("storage", "attach-storage", "remove-storage"),
+		Annotations: cli.SeeAlso("storage", "attach-storage", "remove-storage"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, err := someStorageIDs(cmd, args)
 			if err != nil {
@@ -107,21 +108,21 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error {
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
 				errs, err := api.DetachStorage(ctx, how, ids...)
 				if err != nil {
 					return err
 				}
-				return s.eachStorage(ids, errs, "detaching %s", "failed to detach %s")
+				return eachStorage(s, ids, errs, "detaching %s", "failed to detach %s")
 			})
 		},
 	}
 	flags.forceFlags(cmd, "detach it after --timeout, whatever the unit does")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func importFilesystemCommand(s *session) *cobra.Command {
+func importFilesystemCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import-filesystem POOL PROVIDER-ID STORAGE-NAME",
 		Short: "Import a filesystem as storage",
@@ -136,44 +137,44 @@ where it is. POOL is a pool of juju storage-pools: if its storage-dir was set wh
 storage was made, one with the same storage-dir.`,
 		Example: `  juju import-filesystem lxd default:juju-0f3c1a-data-0-2c6ee24b09 data
   juju import-filesystem local ~/.local/share/juju/local/local/released/MODEL/data-0 data`,
-		Annotations: seeAlso("storage", "attach-storage", "deploy", "remove-storage", "destroy-environment"),
+		Annotations: cli.SeeAlso("storage", "attach-storage", "deploy", "remove-storage", "destroy-environment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) < 3:
-				return usagef("import-filesystem requires a storage pool, provider ID, and storage name")
+				return cli.Usagef("import-filesystem requires a storage pool, provider ID, and storage name")
 			case len(args) > 3:
-				return usagef("unrecognized args: %q", args[3:])
+				return cli.Usagef("unrecognized args: %q", args[3:])
 			case !entity.IsValidPool(args[0]):
-				return usagef("pool name %q not valid", args[0])
+				return cli.Usagef("pool name %q not valid", args[0])
 			case !entity.IsValidStore(args[2]):
-				return entity.WithHint(usagef("storage name %q not valid", args[2]), "It is the name of a charm's store, such as data.")
+				return entity.WithHint(cli.Usagef("storage name %q not valid", args[2]), "It is the name of a charm's store, such as data.")
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error {
-				s.note("importing %q from storage pool %q as storage %q", args[1], args[0], args[2])
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
+				s.Note("importing %q from storage pool %q as storage %q", args[1], args[0], args[2])
 				id, err := api.ImportFilesystem(ctx, args[0], args[1], args[2])
 				if err == nil {
-					s.note("imported storage %s", id)
+					s.Note("imported storage %s", id)
 				}
 				return err
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 // noteKept tells how to have storage again whose data is kept.
-func (s *session) noteKept(all []entity.StorageStatus) {
+func noteKept(s *cli.Session, all []entity.StorageStatus) {
 	for _, one := range all {
 		if one.ImportID != "" {
-			s.note("The data of %s is kept. Once it is released, to have it in a model again: juju import-filesystem %s %s %s",
+			s.Note("The data of %s is kept. Once it is released, to have it in a model again: juju import-filesystem %s %s %s",
 				one.ID, one.Pool, one.ImportID, entity.StoreOf(one.ID))
 		}
 	}
 }
 
-func removeStorageCommand(s *session) *cobra.Command {
+func removeStorageCommand(s *cli.Session) *cobra.Command {
 	var flags destroyFlags
 	var keep bool
 	cmd := &cobra.Command{
@@ -188,7 +189,7 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 		Example: `  juju remove-storage data/0
   juju remove-storage data/0 --force
   juju remove-storage data/0 --no-destroy`,
-		Annotations: seeAlso("storage", "detach-storage", "import-filesystem"),
+		Annotations: cli.SeeAlso("storage", "detach-storage", "import-filesystem"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, err := someStorageIDs(cmd, args)
 			if err != nil {
@@ -203,7 +204,7 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 			if keep {
 				done = "releasing %s"
 			}
-			return withModel(ctx, s, func(api storageAPI) error {
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
 				var kept []entity.StorageStatus
 				if keep {
 					all, err := api.Storage(ctx)
@@ -216,8 +217,8 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 				if err != nil {
 					return err
 				}
-				err = s.eachStorage(ids, errs, done, "failed to remove %s")
-				s.noteKept(slices.DeleteFunc(kept, func(one entity.StorageStatus) bool {
+				err = eachStorage(s, ids, errs, done, "failed to remove %s")
+				noteKept(s, slices.DeleteFunc(kept, func(one entity.StorageStatus) bool {
 					i := slices.Index(ids, one.ID)
 					return i < 0 || i < len(errs) && errs[i] != nil
 				}))
@@ -227,6 +228,6 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 	}
 	flags.forceFlags(cmd, "also remove storage that a unit has; detach it after --timeout, whatever the unit does")
 	cmd.Flags().BoolVar(&keep, "no-destroy", false, "keep the data")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }

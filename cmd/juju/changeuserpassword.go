@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 )
 
-func changeUserPasswordCommand(s *session) *cobra.Command {
-	c := &changeUserPassword{session: s}
+func changeUserPasswordCommand(s *cli.Session) *cobra.Command {
+	c := &changeUserPassword{Session: s}
 	cmd := &cobra.Command{
 		Use:   "change-user-password [NAME]",
 		Short: "Change a password",
@@ -24,17 +25,17 @@ The command prints a registration string, with which the user sets a new passwor
 		Example: `  juju change-user-password
   juju change-user-password bob
   juju change-user-password bob --reset`,
-		Annotations: seeAlso("login", "register", "add-user"),
+		Annotations: cli.SeeAlso("login", "register", "add-user"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&c.reset, "reset", false, "make the password invalid, and print a registration string")
 	cmd.Flags().BoolVar(&c.noPrompt, "no-prompt", false, "do not prompt: read the password, one line, from standard input")
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
 type changeUserPassword struct {
-	*session
+	*cli.Session
 	reset, noPrompt bool
 }
 
@@ -42,12 +43,12 @@ func (c *changeUserPassword) run(ctx context.Context, args []string) error {
 	if err := atMostOneUser(args); err != nil {
 		return err
 	}
-	return withController(ctx, c.session, func(t target, api usersAPI) error {
-		name := append(args, t.ctrl.User)[0]
-		own := strings.EqualFold(name, t.ctrl.User)
+	return cli.WithController(ctx, c.Session, func(t cli.Target, api usersAPI) error {
+		name := append(args, t.Controller.User)[0]
+		own := strings.EqualFold(name, t.Controller.User)
 		switch {
 		case c.reset && own:
-			return withHint(errors.New("you cannot reset your own password"), "To change it: juju change-user-password")
+			return cli.WithHint(errors.New("you cannot reset your own password"), "To change it: juju change-user-password")
 		case c.reset:
 			return c.resetPassword(ctx, t, api, name)
 		}
@@ -55,29 +56,29 @@ func (c *changeUserPassword) run(ctx context.Context, args []string) error {
 	})
 }
 
-func (c *changeUserPassword) resetPassword(ctx context.Context, t target, api usersAPI, name string) error {
+func (c *changeUserPassword) resetPassword(ctx context.Context, t cli.Target, api usersAPI, name string) error {
 	key, err := api.ResetPassword(ctx, name)
 	if err != nil {
 		return err
 	}
-	c.note("Password for %q has been reset.", name)
-	token, err := t.token(name, key)
+	c.Note("Password for %q has been reset.", name)
+	token, err := token(t, name, key)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.stdout, "Ask the user to run:\n     juju register %s\n", token)
+	_, err = fmt.Fprintf(c.Stdout, "Ask the user to run:\n     juju register %s\n", token)
 	return err
 }
 
-func (c *changeUserPassword) setPassword(ctx context.Context, t target, api usersAPI, name string, own bool) error {
+func (c *changeUserPassword) setPassword(ctx context.Context, t cli.Target, api usersAPI, name string, own bool) error {
 	var password string
 	var err error
 	if c.noPrompt {
-		if password, err = c.readLine(); err == nil && password == "" {
+		if password, err = c.ReadLine(); err == nil && password == "" {
 			err = errors.New("password cannot be empty")
 		}
 	} else {
-		password, err = c.newPassword(ctx, "new password: ", "type new password again: ")
+		password, err = c.NewPassword(ctx, "new password: ", "type new password again: ")
 	}
 	if err != nil {
 		return err
@@ -86,20 +87,20 @@ func (c *changeUserPassword) setPassword(ctx context.Context, t target, api user
 		return err
 	}
 	if !own {
-		c.note("Password for %q has been changed.", name)
+		c.Note("Password for %q has been changed.", name)
 		return nil
 	}
-	err = c.noteAccount(ctx, t.name, func(ctrl *store.Controller) { ctrl.Password, ctrl.Generated = password, false })
+	err = noteAccount(ctx, c.Session, t.Name, func(ctrl *store.Controller) { ctrl.Password, ctrl.Generated = password, false })
 	if err != nil {
-		return alsoHint(err, "The password was changed, but not stored here; to store it: juju login -c %s", t.name)
+		return cli.AlsoHint(err, "The password was changed, but not stored here; to store it: juju login -c %s", t.Name)
 	}
-	c.note("Your password has been changed.")
+	c.Note("Your password has been changed.")
 	return nil
 }
 
 // noteAccount changes what the store holds of a controller.
-func (s *session) noteAccount(ctx context.Context, name string, change func(*store.Controller)) error {
-	st, err := s.store()
+func noteAccount(ctx context.Context, s *cli.Session, name string, change func(*store.Controller)) error {
+	st, err := s.Store()
 	if err != nil {
 		return err
 	}

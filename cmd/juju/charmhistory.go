@@ -13,11 +13,12 @@ import (
 
 	"juju/agent"
 	"juju/agent/host/process"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func charmHistoryCommand(s *session) *cobra.Command {
-	var out output
+func charmHistoryCommand(s *cli.Session) *cobra.Command {
+	var out cli.Output
 	size := 0
 	cmd := &cobra.Command{
 		Use:   "charm-history UNIT",
@@ -29,27 +30,27 @@ is a git repository, whose path the last line gives. To see a commit whole, use 
 and git show.`,
 		Example: `  juju charm-history web/0
   juju charm-history web/0 -n 3 --format yaml`,
-		Annotations: seeAlso("ssh", "debug-log", "upgrade-charm"),
+		Annotations: cli.SeeAlso("ssh", "debug-log", "upgrade-charm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usagef("no unit name specified")
+				return cli.Usagef("no unit name specified")
 			case len(args) > 1:
-				return usagef("unrecognized args: %q", args[1:])
-			case !isUnitTarget(args[0]):
-				return usageError{entity.InvalidUnit(args[0])}
+				return cli.Usagef("unrecognized args: %q", args[1:])
+			case !cli.IsUnitTarget(args[0]):
+				return cli.Usage(entity.InvalidUnit(args[0]))
 			case size < 0:
-				return usagef("-n must not be negative")
+				return cli.Usagef("-n must not be negative")
 			}
-			if err := checkListFormat(out.format); err != nil {
+			if err := cli.CheckListFormat(out.Format); err != nil {
 				return err
 			}
-			return s.charmHistory(cmd.Context(), out, args[0], size)
+			return charmHistory(cmd.Context(), s, out, args[0], size)
 		},
 	}
 	cmd.Flags().IntVarP(&size, "lines", "n", 20, "how many commits to show, counted from the newest; 0 for all")
-	out.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
+	out.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -71,7 +72,7 @@ const historyBound = time.Minute
 const maxHistory = 64 << 20
 
 // commits returns the last commits of a unit's charm directory.
-func (s *session) commits(ctx context.Context, root string, remote remoteProgram, unit string, n int) (
+func commits(ctx context.Context, s *cli.Session, root string, remote remoteProgram, unit string, n int) (
 	[]agent.Commit, error) {
 	if remote == nil {
 		return agent.CharmHistory(root, unit, n)
@@ -98,12 +99,12 @@ func (s *session) commits(ctx context.Context, root string, remote remoteProgram
 // maxChanges is how many changed files a line of the table names.
 const maxChanges = 3
 
-func (s *session) charmHistory(ctx context.Context, out output, target string, size int) error {
-	unit, root, remote, err := s.unitPlace(ctx, target)
+func charmHistory(ctx context.Context, s *cli.Session, out cli.Output, target string, size int) error {
+	unit, root, remote, err := unitPlace(ctx, s, target)
 	if err != nil {
 		return err
 	}
-	commits, err := s.commits(ctx, root, remote, unit, size)
+	commits, err := commits(ctx, s, root, remote, unit, size)
 	if err != nil {
 		return err
 	}
@@ -133,11 +134,11 @@ func (s *session) charmHistory(ctx context.Context, out output, target string, s
 		shown = append(shown, one)
 		rows = append(rows, []string{c.Time.Local().Format(time.DateTime), c.ID[:8], c.Message, strings.Join(files, ", ")})
 	}
-	if err := s.writeList(out, shown, rows); err != nil {
+	if err := s.WriteList(out, shown, rows); err != nil {
 		return err
 	}
-	if out.format == "tabular" {
-		s.note("The repository: %s", agent.CharmDir(root, unit))
+	if out.Format == "tabular" {
+		s.Note("The repository: %s", agent.CharmDir(root, unit))
 	}
 	return nil
 }

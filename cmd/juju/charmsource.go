@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"juju/charm"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -56,7 +57,7 @@ func readCharm(ctx context.Context, path string) (*charmSource, error) {
 
 // readCharmArchive opens an archive once, for validating its charm and for the upload.
 func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
-	f, err := openFile(path)
+	f, err := cli.OpenFile(path)
 	if err != nil {
 		return nil, entity.WithHint(fmt.Errorf("cannot read charm: %w", err),
 			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
@@ -221,15 +222,15 @@ func (s *charmSource) sum() (string, error) {
 }
 
 // upload uploads the charm, unless it is in the model, and returns its URL there.
-func (s *charmSource) upload(ctx context.Context, on *session, api uploadCharmAPI, series string) (string, error) {
+func (s *charmSource) upload(ctx context.Context, on *cli.Session, api uploadCharmAPI, series string) (string, error) {
 	if s.archive == nil {
 		return s.url, nil
 	}
 	if _, err := s.archive.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("cannot read charm %q: %w", s.path, err)
 	}
-	p := on.quickly("Uploading %s", sized(fmt.Sprintf("charm %q", s.charm.Meta.Name), s.archive))
-	defer p.done()
+	p := on.Quickly("Uploading %s", cli.Sized(fmt.Sprintf("charm %q", s.charm.Meta.Name), s.archive))
+	defer p.Done()
 	return api.UploadCharm(ctx, s.archive, series)
 }
 

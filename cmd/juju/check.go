@@ -10,18 +10,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
 type checkAPI interface {
-	modelsAPI
+	cli.ModelsAPI
 	CheckController(ctx context.Context, repair bool) ([]entity.Finding, error)
 	CheckModel(ctx context.Context, model string, repair bool) ([]entity.Finding, error)
 }
 
-func checkCommand(s *session) *cobra.Command {
-	c := &check{session: s}
+func checkCommand(s *cli.Session) *cobra.Command {
+	c := &check{Session: s}
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the controller's data for inconsistencies, and repair them",
@@ -43,20 +44,20 @@ shows when it is there.`,
 		Example: `  juju check
   juju check --repair
   juju check -m prod --format json`,
-		Annotations: seeAlso("dump-db", "explain"),
+		Annotations: cli.SeeAlso("dump-db", "explain"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&c.repair, "repair", false, "repair the problems, and print what was done")
-	c.output.flags(cmd, "tabular", listFormats...)
-	s.controllerFlag(cmd)
-	s.modelFlag(cmd)
+	c.output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ControllerFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type check struct {
-	*session
+	*cli.Session
 	repair bool
-	output output
+	output cli.Output
 }
 
 // A shownFinding is the YAML and JSON form of a finding.
@@ -71,18 +72,18 @@ type shownFinding struct {
 
 func (c *check) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("unrecognized args: %q", args)
+		return cli.Usagef("unrecognized args: %q", args)
 	}
-	if err := checkListFormat(c.output.format); err != nil {
+	if err := cli.CheckListFormat(c.output.Format); err != nil {
 		return err
 	}
-	if c.model != "" {
+	if c.Model != "" {
 		var err error
-		if c.model, err = c.splitModel(c.model); err != nil {
+		if c.Model, err = c.SplitModel(c.Model); err != nil {
 			return err
 		}
 	}
-	return withController(ctx, c.session, func(t target, api checkAPI) error {
+	return cli.WithController(ctx, c.Session, func(t cli.Target, api checkAPI) error {
 		found, checked, err := c.check(ctx, t, api)
 		if err != nil {
 			return err
@@ -93,13 +94,13 @@ func (c *check) run(ctx context.Context, args []string) error {
 
 // check checks one model, or all that the user administers. It also returns the names of what
 // it checked.
-func (c *check) check(ctx context.Context, t target, api checkAPI) (
+func (c *check) check(ctx context.Context, t cli.Target, api checkAPI) (
 	found []entity.Finding, checked []string, err error) {
 	models, err := api.Models(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.model == "" {
+	if c.Model == "" {
 		found, err = api.CheckController(ctx, c.repair)
 		switch {
 		case err == nil:
@@ -109,15 +110,15 @@ func (c *check) check(ctx context.Context, t target, api checkAPI) (
 		}
 	}
 	for _, m := range models {
-		if c.model != "" && m.Owner+"/"+m.Name != t.ctrl.Qualify(c.model) {
+		if c.Model != "" && m.Owner+"/"+m.Name != t.Controller.Qualify(c.Model) {
 			continue
 		}
 		of, err := api.CheckModel(ctx, m.UUID, c.repair)
-		if errors.Is(err, entity.Unauthorized) && c.model == "" {
+		if errors.Is(err, entity.Unauthorized) && c.Model == "" {
 			continue
 		}
-		if err != nil && c.model == "" && hasGone(ctx, api, m.UUID) {
-			c.note("Model %s/%s has gone meanwhile.", m.Owner, m.Name)
+		if err != nil && c.Model == "" && hasGone(ctx, api, m.UUID) {
+			c.Note("Model %s/%s has gone meanwhile.", m.Owner, m.Name)
 			continue
 		}
 		if err != nil {
@@ -125,8 +126,8 @@ func (c *check) check(ctx context.Context, t target, api checkAPI) (
 		}
 		found, checked = append(found, of...), append(checked, "model "+m.Name)
 	}
-	if len(checked) == 0 && c.model != "" {
-		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", c.model),
+	if len(checked) == 0 && c.Model != "" {
+		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", c.Model),
 			"To list the models: juju models")
 	}
 	if len(checked) == 0 {
@@ -154,15 +155,15 @@ func (c *check) tell(found []entity.Finding, checked []string) error {
 		text += findingLine(f) + "\n"
 	}
 	switch {
-	case c.output.format != "tabular":
-		if err := c.writeList(c.output, shown, nil); err != nil {
+	case c.output.Format != "tabular":
+		if err := c.WriteList(c.output, shown, nil); err != nil {
 			return err
 		}
 	default:
 		if len(found) == 0 {
 			text = fmt.Sprintf("No problems found in %s.\n", allOf(checked))
 		}
-		if err := c.write(c.output, []byte(text)); err != nil {
+		if err := c.Write(c.output, []byte(text)); err != nil {
 			return err
 		}
 	}
@@ -201,4 +202,4 @@ func findingLine(f entity.Finding) string {
 }
 
 // allOf writes "a, b and c".
-func allOf(words []string) string { return strings.Replace(oneOf(words), " or ", " and ", 1) }
+func allOf(words []string) string { return strings.Replace(cli.OneOf(words), " or ", " and ", 1) }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -57,7 +58,7 @@ func newCheckedController(u *user) *checkedController {
 	f := &checkedController{fakeController: u.ctrl, findings: map[string][]entity.Finding{}, denied: map[string]bool{}}
 	u.ctrl.add("admin", "controller")
 	u.ctrl.add("admin", "default")
-	u.session.connectController = func(context.Context, target) (io.Closer, error) { return f, nil }
+	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return f, nil }
 	return f
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -39,7 +40,7 @@ type Home interface {
 	Prepare(ctx context.Context, params *BootstrapParams) error
 	// Create creates a controller; dir exists and is locked. If it fails or is killed, Destroy
 	// removes what it has left.
-	Create(ctx context.Context, dir string, params BootstrapParams, p *progress) (*Bootstrapped, error)
+	Create(ctx context.Context, dir string, params BootstrapParams, p *cli.Progress) (*Bootstrapped, error)
 	// Start starts a controller that was created, and returns when it is starting.
 	Start(ctx context.Context, dir, controller string) error
 	// Destroy ends and removes all that a controller has, and dir. Storage is kept unless
@@ -64,7 +65,7 @@ type Controller interface {
 	// IsKept reports whether something keeps it running. If not, Revive starts it.
 	IsKept() (bool, error)
 	// Revive starts it, and tells the user.
-	Revive(ctx context.Context, s *session) error
+	Revive(ctx context.Context, s *cli.Session) error
 	// Killed says how it was killed, if that was a short while ago; else "".
 	Killed() string
 	// IsDown reports whether its cloud says that it is stopped, or even gone.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/provider/local"
 	"juju/state/entity"
 )
@@ -405,7 +406,7 @@ func TestOptionFiles(t *testing.T) {
 	u := newUser(t)
 	dir := t.TempDir()
 	big := filepath.Join(dir, "big")
-	write(t, big, strings.Repeat("x", maxOptionFile+1))
+	write(t, big, strings.Repeat("x", cli.MaxOptionFile+1))
 	binary := filepath.Join(dir, "binary")
 	write(t, binary, "\xff")
 	empty := filepath.Join(dir, "empty")

@@ -4,11 +4,13 @@ import (
 	"context"
 	"strings"
 
+	"juju/cmd/juju/cli"
+
 	"github.com/spf13/cobra"
 )
 
-func configCommand(s *session) *cobra.Command {
-	c := &config{session: s}
+func configCommand(s *cli.Session) *cobra.Command {
+	c := &config{Session: s}
 	cmd := &cobra.Command{
 		Use:   "config SERVICE [KEY | KEY=VALUE...]",
 		Short: "Show or change the settings of a service",
@@ -18,13 +20,13 @@ or reset them to their defaults, like unset.`,
   juju config web title
   juju config web title="Good morning" --reset port
   juju config web --file web.yaml`,
-		Annotations: seeAlso("get", "set", "unset", "model-config"),
+		Annotations: cli.SeeAlso("get", "set", "unset", "model-config"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.file, "file", "", "a YAML file of settings")
 	cmd.Flags().StringSliceVar(&c.reset, "reset", nil, "`settings` to reset to their defaults, separated by commas")
-	c.output.flags(cmd, "yaml", "yaml", "json")
-	s.modelFlag(cmd)
+	c.output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -34,45 +36,45 @@ type configAPI interface {
 }
 
 type config struct {
-	*session
+	*cli.Session
 	file   string
 	reset  []string
-	output output
+	output cli.Output
 }
 
 func (c *config) run(ctx context.Context, args []string) error {
-	if err := services(args[:min(1, len(args))]); err != nil {
+	if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 		return err
 	}
 	service, rest := args[0], args[1:]
 	changes := c.file != "" || len(c.reset) > 0
 	if !changes && (len(rest) == 0 || len(rest) == 1 && !strings.Contains(rest[0], "=")) {
-		return (&get{session: c.session, output: c.output}).run(ctx, args)
+		return (&get{Session: c.Session, output: c.output}).run(ctx, args)
 	}
 	if len(c.reset) > 0 {
 		if err := optionNames(c.reset); err != nil {
 			return err
 		}
 	}
-	values, err := settings(rest)
+	values, err := cli.ParseSettings(rest)
 	if err != nil {
 		return err
 	}
 	for _, key := range c.reset {
 		if _, ok := values[key]; ok {
-			return usagef("cannot set and reset key %q simultaneously", key)
+			return cli.Usagef("cannot set and reset key %q simultaneously", key)
 		}
 	}
 	file := ""
 	if c.file != "" {
 		if len(rest) > 0 {
-			return usagef("cannot specify --file and key=value arguments simultaneously")
+			return cli.Usagef("cannot specify --file and key=value arguments simultaneously")
 		}
-		if file, err = readOptionFile(c.file); err != nil {
+		if file, err = cli.ReadOptionFile(c.file); err != nil {
 			return err
 		}
 	}
-	return withModel(ctx, c.session, func(api configAPI) error {
+	return cli.WithModel(ctx, c.Session, func(api configAPI) error {
 		if len(values) > 0 || file != "" {
 			if err := setOptions(ctx, api, service, values, file); err != nil {
 				return err

@@ -7,46 +7,51 @@ import (
 	"strings"
 	"time"
 
+	"github.com/juju/loggo"
+
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
+var logger = loggo.GetLogger("juju.cmd")
+
 // dialModel connects to the target model.
-func (s *session) dialModel(ctx context.Context) (*client.Conn, error) {
-	st, t, err := s.readModelTarget()
+func dialModel(ctx context.Context, s *cli.Session) (*client.Conn, error) {
+	st, t, err := s.ReadModelTarget()
 	if err != nil {
 		return nil, err
 	}
-	uuid, ok := t.ctrl.Models[t.model]
+	uuid, ok := t.Controller.Models[t.Model]
 	if !ok {
-		if err := s.refreshModels(ctx, st, t); err != nil {
+		if err := refreshModels(ctx, s, st, t); err != nil {
 			return nil, err
 		}
-		if uuid, ok = t.ctrl.Models[t.model]; !ok {
-			return nil, noModel(t)
+		if uuid, ok = t.Controller.Models[t.Model]; !ok {
+			return nil, cli.NoModel(t)
 		}
 	}
-	conn, err := s.dial(ctx, st, t, uuid)
+	conn, err := dial(ctx, s, st, t, uuid)
 	if errors.Is(err, entity.NotFound) {
 		// It was destroyed since this client listed the models, and perhaps created again.
-		if err := s.refreshModels(ctx, st, t); err != nil {
+		if err := refreshModels(ctx, s, st, t); err != nil {
 			return nil, err
 		}
-		now, ok := t.ctrl.Models[t.model]
+		now, ok := t.Controller.Models[t.Model]
 		if !ok {
-			return nil, noModel(t)
+			return nil, cli.NoModel(t)
 		}
 		if now != uuid {
-			return s.dial(ctx, st, t, now)
+			return dial(ctx, s, st, t, now)
 		}
 	}
 	return conn, err
 }
 
 // refreshModels stores the controller's list of models.
-func (s *session) refreshModels(ctx context.Context, st *store.Store, t target) error {
-	conn, err := s.dial(ctx, st, t, "")
+func refreshModels(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target) error {
+	conn, err := dial(ctx, s, st, t, "")
 	if err != nil {
 		return err
 	}
@@ -55,7 +60,7 @@ func (s *session) refreshModels(ctx context.Context, st *store.Store, t target) 
 	if err != nil {
 		return err
 	}
-	return s.noteModels(ctx, t, models, nil)
+	return s.NoteModels(ctx, t, models, nil)
 }
 
 // The pauses between attempts to reach a controller: from minPause, doubling up to maxPause.
@@ -67,24 +72,24 @@ const (
 // dial connects to a model, or to the controller itself if model is "". It starts a
 // controller that nothing keeps running, and retries within a bound while a controller is starting. It gives up sooner
 // if the cloud says that the controller is stopped or gone.
-func (s *session) dial(ctx context.Context, st *store.Store, t target, model string) (*client.Conn, error) {
-	if t.ctrl.User == "" {
-		return nil, notLoggedIn(t)
+func dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, model string) (*client.Conn, error) {
+	if t.Controller.User == "" {
+		return nil, cli.NotLoggedIn(t)
 	}
-	info := client.Info{Addresses: t.ctrl.Addresses, CACert: t.ctrl.CACert, Model: model,
-		Tag: entity.UserTag(t.ctrl.User), Password: t.ctrl.Password}
-	ctrl := ControllerOf(st, t.name, t.ctrl)
-	s.lost = ctrl.Lost
-	var p *progress
-	defer func() { p.done() }()
+	info := client.Info{Addresses: t.Controller.Addresses, CACert: t.Controller.CACert, Model: model,
+		Tag: entity.UserTag(t.Controller.User), Password: t.Controller.Password}
+	ctrl := ControllerOf(st, t.Name, t.Controller)
+	s.Lost = ctrl.Lost
+	var p *cli.Progress
+	defer func() { p.Done() }()
 	wait := func(why error) {
-		if text := s.waitingText(t, ctrl, why); p == nil {
-			p = s.progress("%s", text)
+		if text := waitingText(s, t, ctrl, why); p == nil {
+			p = s.Progress("%s", text)
 		} else {
-			p.say("%s", text)
+			p.Say("%s", text)
 		}
 	}
-	look := time.NewTicker(s.lookPause)
+	look := time.NewTicker(s.LookPause)
 	defer look.Stop()
 	stopped := 0 // in how many looks, one after the other, the controller was stopped
 	slow := func() error {
@@ -98,20 +103,20 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		}
 		return nil
 	}
-	end := s.now().Add(s.reachBound)
+	end := s.Now().Add(s.ReachBound)
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		// On every attempt, since the controller may have stopped meanwhile.
 		if kept, err := ctrl.IsKept(); err != nil {
 			return nil, err
 		} else if !kept {
-			p.done()
+			p.Done()
 			p = nil
 			if err := ctrl.Revive(ctx, s); err != nil {
 				return nil, err
 			}
-			end = s.now().Add(s.reachBound)
+			end = s.Now().Add(s.ReachBound)
 		}
-		logger.Debugf("connecting to controller %q at %s, model %q", t.name, strings.Join(info.Addresses, ", "), model)
+		logger.Debugf("connecting to controller %q at %s, model %q", t.Name, strings.Join(info.Addresses, ", "), model)
 		bounded, cancel := context.WithDeadline(ctx, end)
 		conn, err, hopeless := attempt(bounded, info, look.C, slow)
 		cancel()
@@ -119,22 +124,22 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 			return nil, hopeless
 		}
 		if errors.Is(err, entity.Unauthorized) {
-			err = withHint(err, fmt.Sprintf("You are %s on controller %q. "+
+			err = cli.WithHint(err, fmt.Sprintf("You are %s on controller %q. "+
 				"If the password was changed: juju login -c %[2]s; if you need more access, ask a superuser.",
-				t.ctrl.User, t.name))
+				t.Controller.User, t.Name))
 		}
 		if err == nil || !errors.Is(err, entity.Unavailable) {
 			return conn, err
 		}
 		if entity.Hint(err) != "" {
 			// The controller answered, and its hint says what to do.
-			return nil, entity.Errorf(entity.Unavailable, "cannot log in to controller %q: %w", t.name, err)
+			return nil, entity.Errorf(entity.Unavailable, "cannot log in to controller %q: %w", t.Name, err)
 		}
 		logger.Debugf("%v", err)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if ctrl.WaitsForRoom() || !s.now().Before(end) {
+		if ctrl.WaitsForRoom() || !s.Now().Before(end) {
 			return nil, unreachable(t, ctrl, err)
 		}
 		wait(err)
@@ -144,7 +149,7 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 			if err := slow(); err != nil {
 				return nil, err
 			}
-		case <-time.After(min(pause, end.Sub(s.now()))):
+		case <-time.After(min(pause, end.Sub(s.Now()))):
 		}
 	}
 }
@@ -177,8 +182,8 @@ func attempt(ctx context.Context, info client.Info, look <-chan time.Time, slow 
 }
 
 // waitingText returns what to say while the controller can't be reached: what it answers, or how it ended.
-func (s *session) waitingText(t target, ctrl Controller, why error) string {
-	text := fmt.Sprintf("Waiting up to %v for controller %q", s.reachBound, t.name)
+func waitingText(s *cli.Session, t cli.Target, ctrl Controller, why error) string {
+	text := fmt.Sprintf("Waiting up to %v for controller %q", s.ReachBound, t.Name)
 	if !errors.Is(why, client.ErrNoAnswer) {
 		return fmt.Sprintf("%s: it answers: %v", text, why)
 	}
@@ -189,8 +194,8 @@ func (s *session) waitingText(t target, ctrl Controller, why error) string {
 }
 
 // unreachable adds to the error of a controller that did not answer what to do about it.
-func unreachable(t target, ctrl Controller, why error) error {
-	return ctrl.Unreachable(entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.name, why))
+func unreachable(t cli.Target, ctrl Controller, why error) error {
+	return ctrl.Unreachable(entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.Name, why))
 }
 
 // stoppedLooks is after how many looks a controller counts as stopped: one that restarts is stopped for a moment.

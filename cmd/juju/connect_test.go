@@ -52,9 +52,9 @@ func TestTarget(t *testing.T) {
 	} {
 		u := newUser(t)
 		u.env["JUJU_MODEL"], u.env["JUJU_CONTROLLER"] = test.model, test.controller
-		u.session.model = test.flag
-		got, err := u.session.target(contents)
-		text := got.name + " " + got.model
+		u.session.Model = test.flag
+		got, err := u.session.Target(contents)
+		text := got.Name + " " + got.Model
 		if err != nil {
 			text = err.Error()
 			if entity.Hint(err) == "" || !errors.Is(err, entity.NotFound) && !errors.Is(err, entity.Unauthorized) {
@@ -73,8 +73,8 @@ func TestModelFlag(t *testing.T) {
 	for _, line := range []string{"status -m b:x", "status --model b:x", "status -e b:x", "status --environment=b:x"} {
 		u.note(func(c *store.Contents) { c.Controllers["b"] = &store.Controller{User: "bob"} })
 		u.types(strings.Fields(line)...)
-		if u.code != 0 || u.session.model != "b:x" || !strings.Contains(u.out.String(), "  b  ") {
-			t.Errorf("%s: exit code %d, model %q\n%s%s", line, u.code, u.session.model, u.out.String(), u.err.String())
+		if u.code != 0 || u.session.Model != "b:x" || !strings.Contains(u.out.String(), "  b  ") {
+			t.Errorf("%s: exit code %d, model %q\n%s%s", line, u.code, u.session.Model, u.out.String(), u.err.String())
 		}
 	}
 }
@@ -82,9 +82,9 @@ func TestModelFlag(t *testing.T) {
 func TestBeforeBootstrap(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) { delete(c.Controllers, "prod") })
-	real := func(ctx context.Context) (io.Closer, error) { return u.session.dialModel(ctx) }
+	real := func(ctx context.Context) (io.Closer, error) { return dialModel(ctx, u.session) }
 	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
-		u.session.connect = real
+		u.session.Connect = real
 		u.types(strings.Fields(line)...)
 		u.sees(1, "", "ERROR no controllers registered\nCreate one: juju bootstrap; or, with a registration string from "+
 			"an administrator: juju register STRING\n")
@@ -127,7 +127,7 @@ func containerOf(t *testing.T, u *user, status func() string) *store.Store {
 	})}
 	go server.Serve(l)
 	t.Cleanup(func() { server.Close() })
-	st, err := u.session.store()
+	st, err := u.session.Store()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,9 +196,9 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 				ctrl := c.Controllers["prod"]
 				ctrl.Cloud, ctrl.Addresses, ctrl.CACert = "lxd", []string{address}, caCert(t)
 			})
-			u.session.reachBound, u.session.lookPause = test.bound, 10*time.Millisecond
-			u.session.connect = func(ctx context.Context) (io.Closer, error) {
-				_, err := u.session.dialModel(ctx)
+			u.session.ReachBound, u.session.LookPause = test.bound, 10*time.Millisecond
+			u.session.Connect = func(ctx context.Context) (io.Closer, error) {
+				_, err := dialModel(ctx, u.session)
 				return nil, err
 			}
 			u.types("expose", "web")
@@ -230,9 +230,9 @@ func TestUnreachable(t *testing.T) {
 	u.note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{l.Addr().String()}, caCert(t)
 	})
-	u.session.reachBound = 300 * time.Millisecond
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
-		conn, err := u.session.dialModel(ctx)
+	u.session.ReachBound = 300 * time.Millisecond
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
+		conn, err := dialModel(ctx, u.session)
 		if err == nil {
 			t.Error("connected, although no one listens")
 			return conn, nil
@@ -241,7 +241,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	begun := time.Now()
 	u.types("expose", "web")
-	if passed := time.Since(begun); passed < u.session.reachBound {
+	if passed := time.Since(begun); passed < u.session.ReachBound {
 		t.Errorf("it gave up after %v", passed)
 	}
 	lines := strings.Split(u.err.String(), "\n")
@@ -250,7 +250,7 @@ func TestUnreachable(t *testing.T) {
 		!strings.Contains(lines[2], "juju unregister prod") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
-	if passed := time.Since(begun); passed > 200*u.session.reachBound {
+	if passed := time.Since(begun); passed > 200*u.session.ReachBound {
 		t.Errorf("it gave up only after %v", passed)
 	}
 	// It can be interrupted.

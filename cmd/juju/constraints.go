@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/constraints"
 )
 
@@ -16,7 +17,7 @@ type constraintsAPI interface {
 	SetModelConstraints(ctx context.Context, c constraints.Value) (warnings []string, err error)
 }
 
-func setConstraintsCommand(s *session) *cobra.Command {
+func setConstraintsCommand(s *cli.Session) *cobra.Command {
 	service := ""
 	cmd := &cobra.Command{
 		Use:   "set-constraints SERVICE KEY=VALUE...",
@@ -33,25 +34,25 @@ The keys and their values:
 		Example: `  juju set-constraints web mem=4G cores=2
   juju set-constraints --service web mem=4G
   juju set-constraints web ""`,
-		Annotations: seeAlso("constraints", "set-model-constraints", "deploy"),
+		Annotations: cli.SeeAlso("constraints", "set-model-constraints", "deploy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if service == "" {
 				if len(args) == 0 || strings.Contains(args[0], "=") {
-					return withHint(usagef("no service specified"),
+					return cli.WithHint(cli.Usagef("no service specified"),
 						"For all services in the model: juju set-model-constraints KEY=VALUE...")
 				}
 				service, args = args[0], args[1:]
 			}
-			if err := services([]string{service}); err != nil {
+			if err := cli.CheckServices([]string{service}); err != nil {
 				return err
 			}
 			constraints, err := demands(args, "juju set-constraints "+service)
 			if err != nil {
 				return err
 			}
-			return withModel(cmd.Context(), s, func(api constraintsAPI) error {
+			return cli.WithModel(cmd.Context(), s, func(api constraintsAPI) error {
 				warnings, err := api.SetServiceConstraints(cmd.Context(), service, constraints)
-				s.warn(warnings...)
+				s.Warn(warnings...)
 				return err
 			})
 		},
@@ -59,11 +60,11 @@ The keys and their values:
 	cmd.Flags().StringVar(&service, "service", "", "the service, if it is not the first argument")
 	cmd.Flags().StringVar(&service, "application", "", "")
 	cmd.Flags().Lookup("application").Hidden = true
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func setModelConstraintsCommand(s *session) *cobra.Command {
+func setModelConstraintsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "set-model-constraints KEY=VALUE...",
 		Aliases: []string{"set-environment-constraints"},
@@ -78,20 +79,20 @@ The keys and their values:
 ` + constraints.Help(),
 		Example: `  juju set-model-constraints mem=2G arch=amd64
   juju set-model-constraints ""`,
-		Annotations: seeAlso("model-constraints", "set-constraints"),
+		Annotations: cli.SeeAlso("model-constraints", "set-constraints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			constraints, err := demands(args, "juju set-model-constraints")
 			if err != nil {
 				return err
 			}
-			return withModel(cmd.Context(), s, func(api constraintsAPI) error {
+			return cli.WithModel(cmd.Context(), s, func(api constraintsAPI) error {
 				warnings, err := api.SetModelConstraints(cmd.Context(), constraints)
-				s.warn(warnings...)
+				s.Warn(warnings...)
 				return err
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -99,17 +100,17 @@ The keys and their values:
 // likely a slip than a request to clear the constraints; an empty argument clears them.
 func demands(args []string, command string) (constraints.Value, error) {
 	if len(args) == 0 {
-		return constraints.Value{}, withHint(usagef("no constraints specified"), `To clear them: `+command+` ""`)
+		return constraints.Value{}, cli.WithHint(cli.Usagef("no constraints specified"), `To clear them: `+command+` ""`)
 	}
 	constraints, err := constraints.Parse(args...)
 	if err != nil {
-		return constraints, usageError{err}
+		return constraints, cli.Usage(err)
 	}
 	return constraints, nil
 }
 
-func constraintsCommand(s *session) *cobra.Command {
-	c := &showConstraints{session: s}
+func constraintsCommand(s *cli.Session) *cobra.Command {
+	c := &showConstraints{Session: s}
 	cmd := &cobra.Command{
 		Use:     "constraints SERVICE",
 		Aliases: []string{"get-constraints"},
@@ -118,12 +119,12 @@ func constraintsCommand(s *session) *cobra.Command {
 on, together with those of the model.`,
 		Example: `  juju constraints web
   juju constraints web --format yaml`,
-		Annotations: seeAlso("set-constraints", "model-constraints"),
+		Annotations: cli.SeeAlso("set-constraints", "model-constraints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return withHint(usagef("no service specified"), "For those of the model: juju model-constraints")
+				return cli.WithHint(cli.Usagef("no service specified"), "For those of the model: juju model-constraints")
 			}
-			if err := oneService(args); err != nil {
+			if err := cli.CheckService(args); err != nil {
 				return err
 			}
 			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (constraints.Value, error) {
@@ -135,8 +136,8 @@ on, together with those of the model.`,
 	return cmd
 }
 
-func modelConstraintsCommand(s *session) *cobra.Command {
-	c := &showConstraints{session: s}
+func modelConstraintsCommand(s *cli.Session) *cobra.Command {
+	c := &showConstraints{Session: s}
 	cmd := &cobra.Command{
 		Use:     "model-constraints",
 		Aliases: []string{"get-model-constraints", "get-environment-constraints"},
@@ -145,10 +146,10 @@ func modelConstraintsCommand(s *session) *cobra.Command {
 service or add-machine gives others.`,
 		Example: `  juju model-constraints
   juju model-constraints --format json`,
-		Annotations: seeAlso("set-model-constraints", "constraints"),
+		Annotations: cli.SeeAlso("set-model-constraints", "constraints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
 			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (constraints.Value, error) {
 				return api.ModelConstraints(ctx)
@@ -161,36 +162,36 @@ service or add-machine gives others.`,
 
 // showConstraints is a command that shows constraints.
 type showConstraints struct {
-	*session
-	output output
+	*cli.Session
+	output cli.Output
 }
 
 const constraintsFormat = "constraints" // in the form that users write
 
 func (c *showConstraints) flags(cmd *cobra.Command) {
-	c.output.flags(cmd, constraintsFormat, constraintsFormat, "yaml", "json")
-	c.modelFlag(cmd)
+	c.output.Flags(cmd, constraintsFormat, constraintsFormat, "yaml", "json")
+	c.ModelFlag(cmd)
 }
 
 func (c *showConstraints) run(ctx context.Context,
 	read func(context.Context, constraintsAPI) (constraints.Value, error)) error {
-	if err := checkFormat(c.output.format, constraintsFormat); err != nil {
+	if err := cli.CheckFormat(c.output.Format, constraintsFormat); err != nil {
 		return err
 	}
-	return withModel(ctx, c.session, func(api constraintsAPI) error {
+	return cli.WithModel(ctx, c.Session, func(api constraintsAPI) error {
 		constraints, err := read(ctx, api)
 		if err != nil {
 			return err
 		}
 		text := []byte(constraints.String() + "\n")
 		switch {
-		case c.output.format != constraintsFormat:
-			if text, err = encode(c.output.format, constraints); err != nil {
+		case c.output.Format != constraintsFormat:
+			if text, err = cli.Encode(c.output.Format, constraints); err != nil {
 				return err
 			}
 		case constraints.IsEmpty():
 			text = nil
 		}
-		return c.write(c.output, text)
+		return c.Write(c.output, text)
 	})
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/cmd/juju/cli"
 	"juju/hooks"
 	"juju/state/entity"
 )
 
-func debugHooksCommand(s *session) *cobra.Command {
+func debugHooksCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "debug-hooks UNIT [HOOK|ACTION...]",
 		Aliases: []string{"debug-hook"},
@@ -37,47 +38,47 @@ On the local cloud it works on the host and as the user that the controller has.
 machines are reached as by juju ssh; there it runs as root.`,
 		Example: `  juju debug-hooks web/0
   juju debug-hooks web/0 config-changed db-relation-changed`,
-		Annotations: seeAlso("ssh", "resolved", "charm-history", "debug-log"),
+		Annotations: cli.SeeAlso("ssh", "resolved", "charm-history", "debug-log"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usagef("no unit name specified")
-			case !isUnitTarget(args[0]):
-				return usageError{entity.InvalidUnit(args[0])}
+				return cli.Usagef("no unit name specified")
+			case !cli.IsUnitTarget(args[0]):
+				return cli.Usage(entity.InvalidUnit(args[0]))
 			}
 			names := args[1:]
 			if slices.Contains(names, "*") {
 				names = nil
 			}
-			return s.debugHooks(cmd.Context(), args[0], names)
+			return debugHooks(cmd.Context(), s, args[0], names)
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 // aHook is what the name of a hook or an action can be.
 var aHook = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
 
-func (s *session) debugHooks(ctx context.Context, target string, names []string) error {
-	unit, dir, remote, err := s.unitPlace(ctx, target)
+func debugHooks(ctx context.Context, s *cli.Session, target string, names []string) error {
+	unit, dir, remote, err := unitPlace(ctx, s, target)
 	if err != nil {
 		return err
 	}
-	d := agent.Debugging{Root: dir, Unit: unit, Hooks: names, Note: s.note, Shell: s.shell()}
+	d := agent.Debugging{Root: dir, Unit: unit, Hooks: names, Note: s.Note, Shell: shell(s)}
 	if remote == nil {
 		if err := d.Check(); errors.Is(err, entity.Invalid) {
-			return usageError{err}
+			return cli.Usage(err)
 		} else if err != nil {
 			return err
 		}
 	}
 	for _, name := range names {
 		if !aHook.MatchString(name) {
-			return usagef("unit %q does not contain hook %q", unit, name)
+			return cli.Usagef("unit %q does not contain hook %q", unit, name)
 		}
 	}
-	if _, err := exec.LookPath("tmux"); err == nil && s.inTerminal && s.outTerminal && s.getenv("TMUX") == "" {
+	if _, err := exec.LookPath("tmux"); err == nil && s.InTerminal && s.OutTerminal && s.Getenv("TMUX") == "" {
 		self, err := os.Executable()
 		if err != nil {
 			return err
@@ -88,17 +89,17 @@ func (s *session) debugHooks(ctx context.Context, target string, names []string)
 				argv = append(argv, variable) // tmux's own environment may be older
 			}
 		}
-		return s.exec(replacement{argv: slices.Concat(argv, []string{self}, os.Args[1:])})
+		return s.Exec(cli.Replacement{Argv: slices.Concat(argv, []string{self}, os.Args[1:])})
 	}
 	if remote != nil {
 		// With a terminal, so that what runs there ends when the connection is lost.
-		return s.exec(replacement{argv: remote([]string{"-tt"}, agent.RunDebugHooks, names...)})
+		return s.Exec(cli.Replacement{Argv: remote([]string{"-tt"}, agent.RunDebugHooks, names...)})
 	}
 	return d.Run(ctx)
 }
 
 // shell returns the user's shell. What runs in it has the terminal to itself: an editor moves the
 // cursor.
-func (s *session) shell() hooks.Shell {
-	return hooks.Shell{Terminal: s.inTerminal, Term: s.getenv("TERM"), Stdin: s.stdin, Stdout: s.stdout.Raw(), Stderr: s.stderr.Raw()}
+func shell(s *cli.Session) hooks.Shell {
+	return hooks.Shell{Terminal: s.InTerminal, Term: s.Getenv("TERM"), Stdin: s.Stdin, Stdout: s.Stdout.Raw(), Stderr: s.Stderr.Raw()}
 }

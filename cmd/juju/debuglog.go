@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
-func debugLogCommand(s *session) *cobra.Command {
-	d := &debugLog{session: s}
+func debugLogCommand(s *cli.Session) *cobra.Command {
+	d := &debugLog{Session: s}
 	cmd := &cobra.Command{
 		Use:   "debug-log",
 		Short: "Show the log of a model",
@@ -31,7 +32,7 @@ match one of them; with several flags, it must match them all.`,
   juju debug-log --replay --no-tail -l WARNING
   juju debug-log -n 100 -i web/0 -i 'store*'
   juju debug-log -x machine-0 --include-module unit`,
-		Annotations: seeAlso("status", "show-status-log", "explain"),
+		Annotations: cli.SeeAlso("status", "show-status-log", "explain"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -39,7 +40,7 @@ match one of them; with several flags, it must match them all.`,
 	f.StringArrayVarP(&d.query.ExcludeEntity, "exclude", "x", nil, "hide the lines of these `agents`")
 	f.StringArrayVar(&d.query.IncludeModule, "include-module", nil, "show the lines of these `modules`")
 	f.StringArrayVar(&d.query.ExcludeModule, "exclude-module", nil, "hide the lines of these `modules`")
-	f.StringVarP(&d.query.Level, "level", "l", "", "the lowest level to show: "+oneOf(logLevels))
+	f.StringVarP(&d.query.Level, "level", "l", "", "the lowest level to show: "+cli.OneOf(logLevels))
 	f.IntVarP(&d.query.Backlog, "lines", "n", 10, "how many existing lines to show first")
 	f.IntVar(&d.query.Limit, "limit", 0, "exit after this many lines; 0 for no limit")
 	f.BoolVar(&d.query.Replay, "replay", false, "start with the oldest line")
@@ -50,7 +51,7 @@ match one of them; with several flags, it must match them all.`,
 	f.BoolVar(&d.date, "date", false, "also show dates")
 	f.BoolVar(&d.ms, "ms", false, "also show milliseconds")
 	f.BoolVar(&d.location, "location", false, "also show source files and lines")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -62,7 +63,7 @@ type debugLogAPI interface {
 }
 
 type debugLog struct {
-	*session
+	*cli.Session
 	query                   client.LogQuery
 	noTail, tail, retry     bool
 	utc, date, ms, location bool
@@ -74,27 +75,27 @@ const retryPause = time.Second
 
 func (d *debugLog) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("unrecognized args: %q", args)
+		return cli.Usagef("unrecognized args: %q", args)
 	}
 	if d.tail && d.noTail {
-		return usagef("setting --tail and --no-tail not valid")
+		return cli.Usagef("setting --tail and --no-tail not valid")
 	}
 	if d.query.Backlog < 0 || d.query.Limit < 0 {
-		return usagef("--lines and --limit must not be negative")
+		return cli.Usagef("--lines and --limit must not be negative")
 	}
 	if level := d.query.Level; level != "" && !isLevel(level) {
-		return usagef("level value %q is not one of %q", level, logLevels)
+		return cli.Usagef("level value %q is not one of %q", level, logLevels)
 	}
-	d.query.NoTail = d.noTail || !d.tail && (!d.outTerminal || d.query.Limit > 0)
+	d.query.NoTail = d.noTail || !d.tail && (!d.OutTerminal || d.query.Limit > 0)
 	for {
-		err := withModel(ctx, d.session, func(api debugLogAPI) error { return d.show(ctx, api) })
+		err := cli.WithModel(ctx, d.Session, func(api debugLogAPI) error { return d.show(ctx, api) })
 		if ctx.Err() != nil && !d.query.NoTail {
 			return nil // interrupting it is how it ends
 		}
-		if err == nil || !d.retry || isUsage(err) || isRefusal(err) {
+		if err == nil || !d.retry || cli.IsUsage(err) || isRefusal(err) {
 			return err
 		}
-		d.note("%v; reconnecting", err)
+		d.Note("%v; reconnecting", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -130,7 +131,7 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 		return err
 	}
 	return api.DebugLog(ctx, d.query, func(m entity.LogMessage) error {
-		_, err := fmt.Fprintln(d.stdout, d.line(m))
+		_, err := fmt.Fprintln(d.Stdout, d.line(m))
 		return err
 	})
 }
@@ -158,7 +159,7 @@ func (d *debugLog) noteAbsent(ctx context.Context, api statusAPI) error {
 			return false
 		})
 		if !there {
-			d.note("There is no unit or machine %q in model %q; to see what is in the model: juju status", pattern, m.Model.Name)
+			d.Note("There is no unit or machine %q in model %q; to see what is in the model: juju status", pattern, m.Model.Name)
 		}
 	}
 	return nil

@@ -24,16 +24,16 @@ func TestDebugLog(t *testing.T) {
 	u.sees(0, "unit-web-0: 2026-01-02 03:04:05.678 INFO unit.web/0 f.go:1 hello\n", "")
 
 	// On a terminal it follows the log until interrupted, which is not a failure.
-	u.session.outTerminal = true
+	u.session.OutTerminal = true
 	ctx, cancel := context.WithCancel(t.Context())
-	u.session.stdout = display.NewWriter(&interrupter{cancel: cancel})
+	u.session.Stdout = display.NewWriter(&interrupter{cancel: cancel})
 	u.typesUntil(ctx, "debug-log", "--utc")
 	u.asked("DebugLog " + query(`"Backlog":10`))
 	u.sees(0, "", "")
-	u.session.stdout = display.NewWriter(&u.out)
+	u.session.Stdout = display.NewWriter(&u.out)
 	u.types("debug-log", "--utc", "--limit", "1")
 	u.asked("DebugLog " + query(`"Backlog":10,"Limit":1,"NoTail":true`))
-	u.session.outTerminal = false
+	u.session.OutTerminal = false
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
 	u.typesUntil(ctx, "debug-log", "--tail")
@@ -58,8 +58,8 @@ func testDebugLogRetries(t *testing.T) {
 	u.fake.err = lost
 	u.types("debug-log")
 	u.sees(1, "", "ERROR the connection to the controller is lost\n")
-	connect := u.session.connect
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+	connect := u.session.Connect
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		if u.fake.opened > 1 {
 			u.fake.err = nil
 		}
@@ -68,7 +68,7 @@ func testDebugLogRetries(t *testing.T) {
 	u.types("debug-log", "--retry", "--replay")
 	u.asked("DebugLog "+query(`"Replay":true,"Backlog":10,"NoTail":true`), "DebugLog "+query(`"NoTail":true`))
 	u.sees(0, "", "the connection to the controller is lost; reconnecting\n")
-	u.session.connect = connect
+	u.session.Connect = connect
 
 	// A refusal would be the same after reconnecting, so it ends the command.
 	for _, kind := range []entity.Kind{entity.Unauthorized, entity.NotFound, entity.Invalid} {

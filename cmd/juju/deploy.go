@@ -12,12 +12,13 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/cmd/juju/cli"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
 
-func deployCommand(s *session) *cobra.Command {
-	d := &deploy{session: s}
+func deployCommand(s *cli.Session) *cobra.Command {
+	d := &deploy{Session: s}
 	cmd := &cobra.Command{
 		Use:   "deploy CHARM [SERVICE] | BUNDLE",
 		Short: "Deploy a service, or all that a bundle describes",
@@ -78,7 +79,7 @@ B, and "existing" that machines with the same number are the same.`,
   juju deploy local:jammy/store --repository ~/charms
   juju deploy ./shop/bundle.yaml --overlay ./production.yaml --dry-run
   juju deploy ./shop --map-machines existing,3=7`,
-		Annotations: seeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "diff-bundle", "storage",
+		Annotations: cli.SeeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "diff-bundle", "storage",
 			"attach-resource", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.changed = cmd.Flags().Changed
@@ -102,7 +103,7 @@ B, and "existing" that machines with the same number are the same.`,
 	f.BoolVar(&d.dryRun, "dry-run", false, "with a bundle: only list the changes")
 	d.bundleFlags.add(f)
 	d.wait.flag(cmd, "until the service is active")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -117,7 +118,7 @@ type deployAPI interface {
 }
 
 type deploy struct {
-	*session
+	*cli.Session
 	units       int
 	to          []string
 	config      []string
@@ -137,10 +138,10 @@ type deploy struct {
 
 func (d *deploy) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return usagef("no charm specified")
+		return cli.Usagef("no charm specified")
 	}
 	if len(args) > 2 {
-		return usagef("unrecognized args: %q", args[2:])
+		return cli.Usagef("unrecognized args: %q", args[2:])
 	}
 	if isBundle(args[0]) {
 		return d.bundle(ctx, args)
@@ -148,14 +149,14 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if err := d.refuse("charm", "overlay", "map-machines", "dry-run"); err != nil {
 		return err
 	}
-	p := d.quickly("Reading charm %s", args[0])
+	p := d.Quickly("Reading charm %s", args[0])
 	source, err := d.find(ctx, args[0])
-	p.done()
+	p.Done()
 	if err != nil {
 		return err
 	}
 	if source == nil { // it is in the model
-		return withModel(ctx, d.session, func(api deployAPI) error {
+		return cli.WithModel(ctx, d.Session, func(api deployAPI) error {
 			if source, err = modelCharm(ctx, api, args[0]); err != nil {
 				return err
 			}
@@ -163,7 +164,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 		})
 	}
 	defer source.close()
-	return d.service(ctx, source, args, func(do func(deployAPI) error) error { return withModel(ctx, d.session, do) })
+	return d.service(ctx, source, args, func(do func(deployAPI) error) error { return cli.WithModel(ctx, d.Session, do) })
 }
 
 // refuse returns the error for flags that are not for what is deployed.
@@ -177,7 +178,7 @@ func (d *deploy) refuse(what string, flags ...string) error {
 	if len(given) == 0 {
 		return nil
 	}
-	return usagef("Flags provided but not supported when deploying a %s: %s.", what, strings.Join(given, ", "))
+	return cli.Usagef("Flags provided but not supported when deploying a %s: %s.", what, strings.Join(given, ", "))
 }
 
 // find reads the charm that an argument names. It returns nil if that is a charm of the model.
@@ -185,7 +186,7 @@ func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
 	if _, err := os.Stat(arg); err == nil || isPath(arg) {
 		return readCharm(ctx, arg)
 	}
-	repo := d.repository(d.repo)
+	repo := repositoryOf(d.Session, d.repo)
 	u, err := charm.ParseURL(arg)
 	switch {
 	case repo == "" && err == nil && u.Schema == "local" && u.Series != "" && u.Revision >= 0:
@@ -204,7 +205,7 @@ func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
 		d.series = u.Series
 	}
 	if u.Schema != "local" {
-		d.warn(fmt.Sprintf("charm %q is taken from %s", arg, source.path))
+		d.Warn(fmt.Sprintf("charm %q is taken from %s", arg, source.path))
 	}
 	return source, nil
 }
@@ -222,7 +223,7 @@ func (d *deploy) service(
 		request.Service = args[1]
 	}
 	if !entity.IsValidService(request.Service) {
-		return usageError{entity.InvalidService(request.Service)}
+		return cli.Usage(entity.InvalidService(request.Service))
 	}
 	if err := d.settings(&request, source.charm.Config); err != nil {
 		return err
@@ -239,49 +240,49 @@ func (d *deploy) service(
 		if err := d.deploy(ctx, api, source, request, files); err != nil {
 			return err
 		}
-		return d.wait.run(ctx, d.session, api, until{names: []string{request.Service}})
+		return d.wait.run(ctx, d.Session, api, until{names: []string{request.Service}})
 	})
 }
 
 // request returns the request that the flags describe.
 func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force && d.series != ""}
-	if r.Placement, err = placements(d.to); err != nil {
+	if r.Placement, err = cli.ParsePlacements(d.to); err != nil {
 		return r, err
 	}
 	if r.Constraints, err = constraints.Parse(d.constraints); err != nil {
-		return r, usageError{err}
+		return r, cli.Usage(err)
 	}
 	if r.Storage, err = entity.ParseStorage(d.storage, true); err != nil {
-		return r, usageError{err}
+		return r, cli.Usage(err)
 	}
-	if r.Attach, err = storageIDs(d.attach); err != nil {
+	if r.Attach, err = cli.ParseStorageIDs(d.attach); err != nil {
 		return r, err
 	}
 	switch {
 	case len(r.Attach) > 0 && d.changed("num-units"):
-		return r, usagef("--attach-storage cannot be used with -n")
+		return r, cli.Usagef("--attach-storage cannot be used with -n")
 	case len(r.Attach) > 0 && ch.Meta.Subordinate:
-		return r, usagef("cannot use --attach-storage with subordinate service")
+		return r, cli.Usagef("cannot use --attach-storage with subordinate service")
 	case ch.Meta.Subordinate && (len(d.to) > 0 || d.changed("num-units")):
-		return r, entity.WithHint(usagef("cannot use --num-units or --to with subordinate service"),
+		return r, entity.WithHint(cli.Usagef("cannot use --num-units or --to with subordinate service"),
 			"It gets a unit for each unit of the services it is related to")
 	case ch.Meta.Subordinate && d.constraints != "":
-		return r, entity.WithHint(usagef("cannot use --constraints with subordinate service"),
+		return r, entity.WithHint(cli.Usagef("cannot use --constraints with subordinate service"),
 			"It runs on the machines of the services it is related to")
 	case ch.Meta.Subordinate:
 		r.Units = 0
 	case d.units < 1:
-		return r, usagef("--num-units must be a positive integer")
+		return r, cli.Usagef("--num-units must be a positive integer")
 	case d.force && d.series == "" && d.units <= entity.MaxAtOnce:
-		return r, usagef("--force is only used with --series")
+		return r, cli.Usagef("--force is only used with --series")
 	case d.series != "" && !charm.IsValidSeries(d.series):
-		return r, usageError{entity.InvalidSeries(d.series)}
+		return r, cli.Usage(entity.InvalidSeries(d.series))
 	}
 	if len(r.Placement) > r.Units {
 		return r, nil // the controller refuses that
 	}
-	return r, checkMany("units", d.units, d.force)
+	return r, cli.CheckMany("units", d.units, d.force)
 }
 
 // settings adds the values of --config to the request. It checks them against the charm before
@@ -296,9 +297,9 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 		}
 	}
 	if len(files) > 1 {
-		return usagef("only a single config YAML file can be specified, got %d", len(files))
+		return cli.Usagef("only a single config YAML file can be specified, got %d", len(files))
 	}
-	if r.Config, err = settings(pairs); err != nil {
+	if r.Config, err = cli.ParseSettings(pairs); err != nil {
 		return err
 	}
 	hint := func(err error) error {
@@ -309,7 +310,7 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 			"The charm's config.yaml lists its options")
 	}
 	if len(files) == 1 {
-		if r.ConfigYAML, err = readOptionFile(files[0]); err != nil {
+		if r.ConfigYAML, err = cli.ReadOptionFile(files[0]); err != nil {
 			return err
 		}
 		if _, err := config.ParseSettingsYAML([]byte(r.ConfigYAML), r.Service); err != nil {
@@ -352,34 +353,34 @@ func (d *deploy) deploy(
 	if err != nil {
 		return err
 	}
-	p := d.progress("Deploying charm %q as service %q", source.charm.Meta.Name, r.Service)
-	defer p.done()
-	if r.CharmURL, err = source.upload(ctx, d.session, api, series); err != nil {
+	p := d.Progress("Deploying charm %q as service %q", source.charm.Meta.Name, r.Service)
+	defer p.Done()
+	if r.CharmURL, err = source.upload(ctx, d.Session, api, series); err != nil {
 		return err
 	}
-	if r.Resources, err = files.upload(ctx, d.session, api, r.Service, r.CharmURL); err != nil {
+	if r.Resources, err = files.upload(ctx, d.Session, api, r.Service, r.CharmURL); err != nil {
 		return err
 	}
 	if len(to) <= all {
-		r.Units = min(all, unitsAtOnce)
+		r.Units = min(all, cli.UnitsAtOnce)
 		r.Placement = to[:min(len(to), r.Units)]
 	}
 	warnings, err := api.Deploy(ctx, r)
-	p.done()
+	p.Done()
 	if err != nil {
 		return err
 	}
-	d.warn(slices.Concat(source.mended, warnings)...)
+	d.Warn(slices.Concat(source.mended, warnings)...)
 	if d.trust {
-		d.warn("--trust has no effect yet: charms get no credential of the cloud")
+		d.Warn("--trust has no effect yet: charms get no credential of the cloud")
 	}
-	if _, err := d.addUnits(ctx, api, r.Service, r.Units, all, to[len(r.Placement):]); err != nil {
+	if _, err := addUnits(ctx, d.Session, api, r.Service, r.Units, all, to[len(r.Placement):]); err != nil {
 		return err
 	}
 	plural := "s"
 	if all == 1 {
 		plural = ""
 	}
-	d.note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, all, plural)
+	d.Note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, all, plural)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/cli"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -21,33 +22,33 @@ const nothingChanged = "Nothing has been changed"
 // bundle deploys a bundle.
 func (d *deploy) bundle(ctx context.Context, args []string) error {
 	if len(args) > 1 {
-		return usagef("a bundle has no name: unrecognized args: %q", args[1:])
+		return cli.Usagef("a bundle has no name: unrecognized args: %q", args[1:])
 	}
 	if err := d.refuse("bundle", "config", "constraints", "num-units", "series", "to"); err != nil {
 		return err
 	}
-	b, err := readBundle(args[0], d.bundleFlags.overlays, d.repository(d.repo))
+	b, err := readBundle(args[0], d.bundleFlags.overlays, repositoryOf(d.Session, d.repo))
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	d.warn(b.Warnings...)
+	d.Warn(b.Warnings...)
 	if !b.needsModel() {
 		// Find mistakes before there is a connection.
 		if err := b.verify(ctx, nil); err != nil {
-			return alsoHint(err, nothingChanged)
+			return cli.AlsoHint(err, nothingChanged)
 		}
 	}
 	if err := d.trusted(b.Bundle); err != nil {
 		return err
 	}
-	return withModel(ctx, d.session, func(api bundleAPI) error {
+	return cli.WithModel(ctx, d.Session, func(api bundleAPI) error {
 		if b.needsModel() {
 			if err := b.verify(ctx, api); err != nil {
-				return alsoHint(err, nothingChanged)
+				return cli.AlsoHint(err, nothingChanged)
 			}
 		}
-		d.warn(b.taken...)
+		d.Warn(b.taken...)
 		plan, err := d.plan(ctx, api, b)
 		if err != nil {
 			return err
@@ -55,7 +56,7 @@ func (d *deploy) bundle(ctx context.Context, args []string) error {
 		if err := plan.run(ctx, d.dryRun); err != nil || d.dryRun {
 			return err
 		}
-		return d.wait.run(ctx, d.session, api, until{names: slices.Sorted(maps.Keys(b.Services))})
+		return d.wait.run(ctx, d.Session, api, until{names: slices.Sorted(maps.Keys(b.Services))})
 	})
 }
 
@@ -70,7 +71,7 @@ func (d *deploy) trusted(b *bundle.Bundle) error {
 	switch {
 	case len(names) == 0:
 	case d.trust:
-		d.warn(fmt.Sprintf("trust of %s has no effect yet: charms get no credential of the cloud", strings.Join(names, ", ")))
+		d.Warn(fmt.Sprintf("trust of %s has no effect yet: charms get no credential of the cloud", strings.Join(names, ", ")))
 	default:
 		//lint:ignore ST1005 Juju's words
 		return fmt.Errorf("Bundle cannot be deployed without trusting applications with your cloud credentials.\n"+
@@ -97,8 +98,8 @@ type bundlePlan struct {
 func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
 	p := &bundlePlan{deploy: d, api: api, source: b, warned: map[string]bool{}}
 	var err error
-	progress := d.quickly("Reading the charms of the bundle")
-	defer progress.done()
+	progress := d.Quickly("Reading the charms of the bundle")
+	defer progress.Done()
 	p.model, err = readModel(ctx, api, b.has, b.hasResources)
 	if err != nil {
 		return nil, err
@@ -108,8 +109,8 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 		if s := p.model.Services[name]; s != nil {
 			have = len(s.Units)
 		}
-		if err := checkMany("units", b.Services[name].Units-have, d.force); err != nil {
-			return nil, alsoHint(fmt.Errorf("cannot deploy bundle: application %q: %w", name, err), nothingChanged)
+		if err := cli.CheckMany("units", b.Services[name].Units-have, d.force); err != nil {
+			return nil, cli.AlsoHint(fmt.Errorf("cannot deploy bundle: application %q: %w", name, err), nothingChanged)
 		}
 	}
 	if p.wanted, err = b.wanted(ctx, api, p.model); err != nil {
@@ -127,10 +128,10 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 		err = p.checkMachines(ctx)
 	}
 	if err != nil {
-		return nil, alsoHint(fmt.Errorf("cannot deploy bundle: %w", err), nothingChanged)
+		return nil, cli.AlsoHint(fmt.Errorf("cannot deploy bundle: %w", err), nothingChanged)
 	}
-	progress.done()
-	d.warn(warnings...)
+	progress.Done()
+	d.Warn(warnings...)
 	return p, nil
 }
 
@@ -161,10 +162,10 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 			return err
 		}
 		if asked != "" && series != asked { // by force
-			p.warn(fmt.Sprintf("application %q: series %q is not available: hooks run on %q", name, asked, series))
+			p.Warn(fmt.Sprintf("application %q: series %q is not available: hooks run on %q", name, asked, series))
 		}
 		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.dryRun { // which has the controller's warning
-			p.warn(fmt.Sprintf("application %q: the charm's series %s are not available: hooks run on %q", name, strings.Join(has, ", "), series))
+			p.Warn(fmt.Sprintf("application %q: the charm's series %s are not available: hooks run on %q", name, strings.Join(has, ", "), series))
 		}
 		p.wanted.Series[name] = series
 	}
@@ -174,7 +175,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		}
 	}
 	if len(refused) > 0 {
-		return alsoHint(fmt.Errorf("cannot deploy bundle: %w", errors.Join(refused...)),
+		return cli.AlsoHint(fmt.Errorf("cannot deploy bundle: %w", errors.Join(refused...)),
 			nothingChanged+". To deploy it to another series: juju deploy --force")
 	}
 	return nil

@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
 // A describeModelsAPI lists and describes models.
 type describeModelsAPI interface {
-	modelsAPI
+	cli.ModelsAPI
 	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
 }

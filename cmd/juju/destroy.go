@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -32,7 +33,7 @@ type destroyAPI interface {
 }
 
 // command returns the command.
-func (d destroyCommand) command(s *session) *cobra.Command {
+func (d destroyCommand) command(s *cli.Session) *cobra.Command {
 	var wait waitFlag
 	var flags destroyFlags
 	cmd := &d.Command
@@ -46,7 +47,7 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 			return err
 		}
 		ctx := cmd.Context()
-		return withModel(ctx, s, func(api destroyAPI) error {
+		return cli.WithModel(ctx, s, func(api destroyAPI) error {
 			awaited := gone(name, args)
 			waits := wait.bound > 0 || how.Strength == entity.Force
 			if waits && (!d.machines || how.Machines) {
@@ -66,11 +67,11 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 			if err := d.outcome(errs); err != nil {
 				return err
 			}
-			if err := s.end(ctx, api, how, args...); err != nil {
+			if err := end(ctx, s, api, how, args...); err != nil {
 				return err
 			}
 			if wait.bound == 0 && waits && len(awaited.also) > 0 {
-				return s.wait(ctx, api, awaited, how.Timeout+cloudTime)
+				return waitUntil(ctx, s, api, awaited, how.Timeout+cloudTime)
 			}
 			return wait.run(ctx, s, api, awaited)
 		})
@@ -81,7 +82,7 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 		flags.machinesFlag(cmd)
 		flags.storageFlag(cmd)
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -90,10 +91,10 @@ func (d destroyCommand) outcome(errs []error) error {
 	if d.plain && len(errs) == 1 {
 		return errs[0]
 	}
-	return bulk(d.entities, "destroyed", errs)
+	return cli.Bulk(d.entities, "destroyed", errs)
 }
 
-func destroyUnitCommand(s *session) *cobra.Command {
+func destroyUnitCommand(s *cli.Session) *cobra.Command {
 	return destroyCommand{
 		Command: cobra.Command{
 			Use:     "destroy-unit UNIT...",
@@ -112,14 +113,14 @@ the machine.`,
 			Example: `  juju destroy-unit web/1
   juju destroy-unit web/1 --destroy-machines
   juju destroy-unit web/1 web/2 --wait`,
-			Annotations: seeAlso("add-unit", "destroy-service", "destroy-machine", "explain", "resolved"),
+			Annotations: cli.SeeAlso("add-unit", "destroy-service", "destroy-machine", "explain", "resolved"),
 		},
-		entities: "units", check: units, machines: true,
+		entities: "units", check: cli.CheckUnits, machines: true,
 		destroy: destroyAPI.DestroyUnits,
 	}.command(s)
 }
 
-func destroyServiceCommand(s *session) *cobra.Command {
+func destroyServiceCommand(s *cli.Session) *cobra.Command {
 	return destroyCommand{
 		Command: cobra.Command{
 			Use:     "destroy-service SERVICE...",
@@ -138,14 +139,14 @@ a machine.`,
 			Example: `  juju destroy-service web
   juju destroy-service web --destroy-machines
   juju destroy-service web store --wait`,
-			Annotations: seeAlso("destroy-unit", "destroy-machine", "explain", "deploy"),
+			Annotations: cli.SeeAlso("destroy-unit", "destroy-machine", "explain", "deploy"),
 		},
-		entities: "services", check: services, machines: true, plain: true,
+		entities: "services", check: cli.CheckServices, machines: true, plain: true,
 		destroy: destroyAPI.DestroyServices,
 	}.command(s)
 }
 
-func destroyMachineCommand(s *session) *cobra.Command {
+func destroyMachineCommand(s *cli.Session) *cobra.Command {
 	return destroyCommand{
 		Command: cobra.Command{
 			Use:     "destroy-machine MACHINE...",
@@ -157,9 +158,9 @@ If some of the machines cannot be destroyed, the others still are.`,
 			Example: `  juju destroy-machine 3
   juju destroy-machine 3 4 --wait
   juju destroy-machine 3 --force --timeout 10s`,
-			Annotations: seeAlso("add-machine", "destroy-unit", "explain"),
+			Annotations: cli.SeeAlso("add-machine", "destroy-unit", "explain"),
 		},
-		entities: "machines", check: machines,
+		entities: "machines", check: cli.CheckMachines,
 		destroy: destroyAPI.DestroyMachines,
 	}.command(s)
 }

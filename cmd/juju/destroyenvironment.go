@@ -15,13 +15,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
-func destroyEnvironmentCommand(s *session) *cobra.Command {
-	d := &destroyEnvironment{session: s}
+func destroyEnvironmentCommand(s *cli.Session) *cobra.Command {
+	d := &destroyEnvironment{Session: s}
 	cmd := &cobra.Command{
 		Use:     "destroy-environment NAME",
 		Aliases: []string{"destroy-controller", "kill-controller"},
@@ -47,7 +48,7 @@ to be kept, as after juju remove-storage --no-destroy, --destroy-storage is refu
 		Example: `  juju destroy-environment local
   juju destroy-environment test -y
   juju destroy-environment test -y --destroy-storage`,
-		Annotations: seeAlso("destroy-model", "import-filesystem", "enable-destroy-controller", "unregister", "bootstrap"),
+		Annotations: cli.SeeAlso("destroy-model", "import-filesystem", "enable-destroy-controller", "unregister", "bootstrap"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.destroyStorage && d.releaseStorage {
 				return errBothStorage
@@ -74,7 +75,7 @@ to be kept, as after juju remove-storage --no-destroy, --destroy-storage is refu
 }
 
 type destroyEnvironment struct {
-	*session
+	*cli.Session
 	yes                            bool
 	allModels                      bool
 	asks                           bool // refuses a controller with models in use
@@ -85,7 +86,7 @@ type destroyEnvironment struct {
 const destroyBound = 5 * time.Minute
 
 func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
-	st, err := d.store()
+	st, err := d.Store()
 	if err != nil {
 		return err
 	}
@@ -94,9 +95,9 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(args) != 1 {
-		err := usagef("unrecognized args: %q", args)
+		err := cli.Usagef("unrecognized args: %q", args)
 		if len(args) == 0 {
-			err = usagef("no controller specified")
+			err = cli.Usagef("no controller specified")
 		}
 		if names := contents.Names(); len(names) > 0 {
 			err = entity.WithHint(err, "Known controllers: %s", strings.Join(names, ", "))
@@ -127,7 +128,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	hosts, unknown := d.findHosts(ctx, name, contents.Controllers[name])
+	hosts, unknown := findHosts(ctx, d.Session, name, contents.Controllers[name])
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -137,15 +138,15 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, destroyBound)
 	defer cancel()
 	if names := hosts.names(); names != "" {
-		d.note("Removing the agents from hosts of yours: %s", names)
+		d.Note("Removing the agents from hosts of yours: %s", names)
 		hosts.leave(ctx)
 	}
 	if unknown != nil {
-		d.note("Controller %q does not say which hosts were added to it (%v). To remove the agent of one, run on it as "+
+		d.Note("Controller %q does not say which hosts were added to it (%v). To remove the agent of one, run on it as "+
 			"root: %s", name, unknown, uninstallCommand("*"))
 	}
-	p := d.progress("Destroying controller %q with everything in it", name)
-	defer p.done()
+	p := d.Progress("Destroying controller %q with everything in it", name)
+	defer p.Done()
 	unlock, err := store.LockDir(ctx, dir)
 	if err == nil {
 		defer unlock()
@@ -154,18 +155,18 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	}
 	kept, err := destroyHome(ctx, st, cloud, name, d.destroyStorage)
 	if err != nil {
-		return alsoHint(err, "Try again: juju destroy-environment %s", name)
+		return cli.AlsoHint(err, "Try again: juju destroy-environment %s", name)
 	}
-	p.done()
-	d.note("Controller %q is gone.", name)
+	p.Done()
+	d.Note("Controller %q is gone.", name)
 	if d.releaseStorage {
 		kept = append(kept, slices.Sorted(slices.Values(filesystems))...)
 	}
 	for _, id := range kept {
-		d.note("Storage is kept in %s", id)
+		d.Note("Storage is kept in %s", id)
 	}
 	if len(kept) > 0 {
-		d.note("To have it in a model again: juju import-filesystem POOL PROVIDER-ID STORAGE-NAME, with the words after " +
+		d.Note("To have it in a model again: juju import-filesystem POOL PROVIDER-ID STORAGE-NAME, with the words after " +
 			"\"kept in\" as the PROVIDER-ID")
 	}
 	return nil
@@ -177,7 +178,7 @@ func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl 
 	if ctrl == nil {
 		return nil // a bootstrap has left it
 	}
-	err := eachModel(ctx, d.session, name, ctrl, func(ctx context.Context, model string, api statusAPI) error {
+	err := eachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api statusAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err
@@ -218,23 +219,23 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) er
 	if hosts != "" {
 		hosts = fmt.Sprintf(asksAboutHosts, display.Line(hosts))
 	}
-	fmt.Fprintf(d.stderr, "This destroys controller %q with all its models, services and machines,\n"+
+	fmt.Fprintf(d.Stderr, "This destroys controller %q with all its models, services and machines,\n"+
 		"and removes all their data. %sContinue? [y/N] ", name, hosts)
 	answers := make(chan string, 1)
 	go func() { // ends with the answer or the program: a read from a terminal can't be canceled
-		line, _ := bufio.NewReader(d.stdin).ReadString('\n')
+		line, _ := bufio.NewReader(d.Stdin).ReadString('\n')
 		answers <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(d.stderr)
+		fmt.Fprintln(d.Stderr)
 		return context.Cause(ctx)
 	case answer := <-answers:
 		if answer == "y" || answer == "yes" {
 			return nil
 		}
-		if answer == "" && !d.errTerminal {
-			fmt.Fprintln(d.stderr)
+		if answer == "" && !d.ErrTerminal {
+			fmt.Fprintln(d.Stderr)
 		}
 	}
 	return entity.WithHint(errors.New("nothing was destroyed"),

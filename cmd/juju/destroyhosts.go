@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/provider/cloudinit"
 	"juju/state/entity"
@@ -35,14 +36,14 @@ type hostsAPI interface {
 // lentHosts are the hosts that users have added to a controller's models. With the controller goes
 // what tells their agents to leave.
 type lentHosts struct {
-	session    *session
+	session    *cli.Session
 	controller string
 	// machines are the manual machines, by the qualified names of their models.
 	machines map[string][]entity.MachineStatus
 }
 
 // findHosts asks a controller for the hosts that have its agents.
-func (s *session) findHosts(ctx context.Context, name string, ctrl *store.Controller) (*lentHosts, error) {
+func findHosts(ctx context.Context, s *cli.Session, name string, ctrl *store.Controller) (*lentHosts, error) {
 	h := &lentHosts{s, name, map[string][]entity.MachineStatus{}}
 	if ctrl == nil || !Of(ctrl.Cloud).TakesHosts() {
 		return h, nil
@@ -70,16 +71,16 @@ func (h *lentHosts) find(ctx context.Context, model string, api statusAPI) error
 
 // eachModel calls do with a connection to each model of a controller, which has askBound for all of it.
 // model is the qualified name.
-func eachModel[API any](ctx context.Context, s *session, name string, ctrl *store.Controller,
+func eachModel[API any](ctx context.Context, s *cli.Session, name string, ctrl *store.Controller,
 	do func(ctx context.Context, model string, api API) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askBound, fmt.Errorf("no answer within %v", askBound))
 	defer cancel()
-	conn, err := s.connectController(ctx, target{name: name, ctrl: ctrl})
+	conn, err := s.ConnectController(ctx, cli.Target{Name: name, Controller: ctrl})
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	models, err := conn.(modelsAPI).Models(ctx)
+	models, err := conn.(cli.ModelsAPI).Models(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,11 +95,11 @@ func eachModel[API any](ctx context.Context, s *session, name string, ctrl *stor
 }
 
 // inModel calls do with a connection to a model of a controller.
-func inModel[API any](ctx context.Context, s *session, controller, model string, do func(API) error) error {
-	before := s.model
-	defer func() { s.model = before }()
-	s.model = controller + ":" + model
-	return withModel(ctx, s, do)
+func inModel[API any](ctx context.Context, s *cli.Session, controller, model string, do func(API) error) error {
+	before := s.Model
+	defer func() { s.Model = before }()
+	s.Model = controller + ":" + model
+	return cli.WithModel(ctx, s, do)
 }
 
 // names names the hosts.
@@ -148,7 +149,7 @@ func (h *lentHosts) leave(ctx context.Context) {
 			if err := cmp.Or(a.why, err); err != nil {
 				why = fmt.Sprintf(" (%v)", err)
 			}
-			h.session.note("The agent of machine %s on host %s has not left%s. To remove it, run there as root: %s", m.ID,
+			h.session.Note("The agent of machine %s on host %s has not left%s. To remove it, run there as root: %s", m.ID,
 				hostOf(m), why, uninstallCommand(m.ID))
 		}
 	}
@@ -160,7 +161,7 @@ func (h *lentHosts) noteAway() {
 	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
 		for _, m := range h.machines[model] {
 			if isAway(m) {
-				h.session.note("The agent of machine %s on host %s is away. It leaves the host when it reaches the controller "+
+				h.session.Note("The agent of machine %s on host %s is away. It leaves the host when it reaches the controller "+
 					"again; to remove it at once, run there as root: %s", m.ID, hostOf(m), uninstallCommand(m.ID))
 			}
 		}

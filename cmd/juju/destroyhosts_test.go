@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -43,7 +44,7 @@ func TestDestroyEnvironmentTakesItsAgentsOffHosts(t *testing.T) {
 func TestDestroyEnvironmentAsksAboutHosts(t *testing.T) {
 	u, status := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{status}
-	u.session.stdin = strings.NewReader("n\n")
+	u.session.Stdin = strings.NewReader("n\n")
 	u.types("destroy-environment", "prod")
 	const asks = "Its agents are removed from these hosts of yours: root@db, old.\n"
 	if !strings.Contains(u.err.String(), asks) || u.code != 1 {
@@ -64,7 +65,7 @@ func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
 	}
 
 	u, _ = onLXD(t)
-	u.session.connectController = func(context.Context, target) (io.Closer, error) { return nil, errors.New("lost") }
+	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-environment", "prod", "-y")
 	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Controller "prod" does not say which hosts were `+
 		"added to it (lost). To remove the agent of one, run on it as root: /var/lib/juju/tools/machine-*/jujud uninstall "+
@@ -100,8 +101,8 @@ func TestDestroyEnvironmentWaitsForTheOtherHosts(t *testing.T) {
 func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
 	u, status := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{status}
-	connect, n := u.session.connect, 0
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+	connect, n := u.session.Connect, 0
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		if n++; n > 1 {
 			return nil, errors.New("lost")
 		}
@@ -134,7 +135,7 @@ func TestDestroyEnvironmentDistrustsIDs(t *testing.T) {
 func TestDestroyModelNamesHosts(t *testing.T) {
 	u, status := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{status}
-	u.session.stdin = strings.NewReader("y\n")
+	u.session.Stdin = strings.NewReader("y\n")
 	u.types("destroy-model", "default", "--force")
 	const asks = "Its agents are removed from these hosts of yours: root@db, old.\n"
 	const away = "The agent of machine 2 on host old is away. It leaves the host when it reaches the controller again; to " +
@@ -146,7 +147,7 @@ func TestDestroyModelNamesHosts(t *testing.T) {
 	u.asked("Status")
 
 	u, _ = onLXD(t)
-	u.session.connect = func(context.Context) (io.Closer, error) { return nil, errors.New("lost") }
+	u.session.Connect = func(context.Context) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-model", "default", "-y", "--force")
 	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Model "default" does not say which hosts were added `+
 		"to it (lost). The agent of a host leaves it when it reaches the controller; to remove it at once, run there as root: "+

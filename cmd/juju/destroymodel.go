@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
-func destroyModelCommand(s *session) *cobra.Command {
-	d := &destroyModel{session: s}
+func destroyModelCommand(s *cli.Session) *cobra.Command {
+	d := &destroyModel{Session: s}
 	cmd := &cobra.Command{
 		Use:     "destroy-model MODEL",
 		Aliases: []string{"remove-model"},
@@ -42,9 +43,9 @@ the controller again; the command names its host, and says what removes it there
   juju destroy-model staging -y --wait
   juju destroy-model staging --destroy-storage
   juju destroy-model staging --force --timeout 10s`,
-		Annotations: seeAlso("destroy-service", "destroy-environment", "explain", "disable-command"),
+		Annotations: cli.SeeAlso("destroy-service", "destroy-environment", "explain", "disable-command"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneModel(args); err != nil {
+			if err := cli.CheckModelName(args); err != nil {
 				return err
 			}
 			how, err := d.destroy.read(cmd)
@@ -70,14 +71,14 @@ the controller again; the command names its host, and says what removes it there
 	}
 	d.wait.flag(cmd, "until it is gone")
 	d.destroy.flags(cmd)
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
-var errBothStorage = usagef("--destroy-storage and --release-storage cannot both be specified")
+var errBothStorage = cli.Usagef("--destroy-storage and --release-storage cannot both be specified")
 
 type destroyModel struct {
-	*session
+	*cli.Session
 	yes     bool
 	release bool
 	wait    waitFlag
@@ -97,36 +98,36 @@ type destroyModelAPI interface {
 const removalTime = 3 * time.Minute
 
 func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destruction) error {
-	name, err := d.splitModel(arg)
+	name, err := d.SplitModel(arg)
 	if err != nil {
 		return err
 	}
-	return withController(ctx, d.session, func(t target, api destroyModelAPI) error {
-		model, err := d.findModel(ctx, t, api, name)
+	return cli.WithController(ctx, d.Session, func(t cli.Target, api destroyModelAPI) error {
+		model, err := d.FindModel(ctx, t, api, name)
 		if err != nil {
 			return err
 		}
-		hosts := &lentHosts{d.session, t.name, map[string][]entity.MachineStatus{}}
+		hosts := &lentHosts{d.Session, t.Name, map[string][]entity.MachineStatus{}}
 		var unknown error
 		var kept []entity.StorageStatus
-		if how.Strength == entity.Force && Of(t.ctrl.Cloud).TakesHosts() { // else such machines are destroyed first
+		if how.Strength == entity.Force && Of(t.Controller.Cloud).TakesHosts() { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
-			unknown = inModel(ctx, d.session, t.name, qualified, func(api statusAPI) error { return hosts.find(ctx, qualified, api) })
+			unknown = inModel(ctx, d.Session, t.Name, qualified, func(api statusAPI) error { return hosts.find(ctx, qualified, api) })
 		}
 		if err := d.confirm(ctx, api, model, hosts.names()); err != nil {
 			return err
 		}
 		if how.Release {
-			if kept, err = d.storageOf(ctx, t.name, model); err != nil {
+			if kept, err = d.storageOf(ctx, t.Name, model); err != nil {
 				return err
 			}
 		}
 		if err := api.DestroyModel(ctx, model.UUID, how); err != nil {
 			return err
 		}
-		d.noteKept(kept)
+		noteKept(d.Session, kept)
 		if unknown != nil {
-			d.note("Model %q does not say which hosts were added to it (%v). The agent of a host leaves it when it reaches "+
+			d.Note("Model %q does not say which hosts were added to it (%v). The agent of a host leaves it when it reaches "+
 				"the controller; to remove it at once, run there as root: %s", model.Name, unknown, uninstallCommand("*"))
 		}
 		hosts.noteAway()
@@ -134,10 +135,10 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		if how.Strength == entity.Force {
 			bound = max(bound, how.Timeout+removalTime)
 		}
-		obstacles := &obstacles{destroyModel: d, model: t.name + ":" + model.Owner + "/" + model.Name}
+		obstacles := &obstacles{destroyModel: d, model: t.Name + ":" + model.Owner + "/" + model.Name}
 		defer obstacles.close()
 		if bound == 0 {
-			d.note("Model %q is being destroyed; to follow it: juju show-model %s", model.Name, arg)
+			d.Note("Model %q is being destroyed; to follow it: juju show-model %s", model.Name, arg)
 			obstacles.note(ctx)
 			return nil
 		}
@@ -148,7 +149,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 // storageOf returns the storage of a model.
 func (d *destroyModel) storageOf(ctx context.Context, controller string, model client.Model) (
 	all []entity.StorageStatus, err error) {
-	err = inModel(ctx, d.session, controller, model.Owner+"/"+model.Name, func(api storageListAPI) error {
+	err = inModel(ctx, d.Session, controller, model.Owner+"/"+model.Name, func(api storageListAPI) error {
 		all, err = api.Storage(ctx)
 		return err
 	})
@@ -171,7 +172,7 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 	if hosts != "" {
 		hosts = fmt.Sprintf(asksAboutHosts, display.Line(hosts))
 	}
-	answer, err := d.ask(ctx, fmt.Sprintf("This destroys model %q with all its services and machines (%d),\n"+
+	answer, err := d.Ask(ctx, fmt.Sprintf("This destroys model %q with all its services and machines (%d),\n"+
 		"and removes all their data. %sContinue? [y/N] ", model.Name, len(info.Machines), hosts))
 	if err != nil {
 		return err
@@ -185,13 +186,13 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 
 // gone waits until the model is gone, and reports what it left in the cloud. It reconnects
 // when the connection is lost.
-func (d *destroyModel) gone(ctx context.Context, t target, api destroyModelAPI, model client.Model,
+func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelAPI, model client.Model,
 	obstacles *obstacles, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	d.waitsFor("The controller goes on to destroy model %q. To look: juju models", model.Name)
-	p := d.progress("Waiting until model %q is gone", model.Name)
-	defer p.done()
+	d.WaitsFor("The controller goes on to destroy model %q. To look: juju models", model.Name)
+	p := d.Progress("Waiting until model %q is gone", model.Name)
+	defer p.Done()
 	var own io.Closer // replaces a lost connection
 	defer func() {
 		if own != nil {
@@ -209,18 +210,18 @@ func (d *destroyModel) gone(ctx context.Context, t target, api destroyModelAPI, 
 		switch {
 		case err == nil:
 			if !slices.ContainsFunc(models, func(m client.Model) bool { return m.UUID == model.UUID }) {
-				p.done()
+				p.Done()
 				return d.left(ctx, t, api, model, models)
 			}
 			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
-				p.say("Waiting until model %q is gone: it is %s, %d machine(s) are left", model.Name, info.Life, len(info.Machines))
+				p.Say("Waiting until model %q is gone: it is %s, %d machine(s) are left", model.Name, info.Life, len(info.Machines))
 				obstacles.note(bounded)
 			}
 		case bounded.Err() != nil: // reported below
 		case !errors.Is(err, entity.Unavailable):
 			return err
 		default:
-			again, err := d.connectController(bounded, t)
+			again, err := d.ConnectController(bounded, t)
 			if err != nil && bounded.Err() == nil {
 				return err
 			}
@@ -245,9 +246,9 @@ func (d *destroyModel) gone(ctx context.Context, t target, api destroyModelAPI, 
 
 // left forgets a model that is gone. It returns an error if the model left something in the
 // cloud, which a user then has to clean up.
-func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, model client.Model,
+func (d *destroyModel) left(ctx context.Context, t cli.Target, api destroyModelAPI, model client.Model,
 	others []client.Model) error {
-	if err := d.noteModels(ctx, t, others, nil); err != nil {
+	if err := d.NoteModels(ctx, t, others, nil); err != nil {
 		return err
 	}
 	leftovers, err := api.ModelLeftovers(ctx)
@@ -260,7 +261,7 @@ func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, 
 				fmt.Errorf("model %q is gone, but %s may be left in %s: %s", model.Name, r.What, r.Where, r.Why), "%s", r.How)
 		}
 	}
-	d.note("Model %q is gone.", model.Name)
+	d.Note("Model %q is gone.", model.Name)
 	return nil
 }
 
@@ -280,10 +281,10 @@ type obstaclesAPI interface {
 // note tells of those that are new. A model that can't be asked, or is gone, has none.
 func (o *obstacles) note(ctx context.Context) {
 	if o.api == nil {
-		before := o.session.model
-		o.session.model = o.model
-		api, err := o.connect(ctx)
-		if o.session.model = before; err != nil {
+		before := o.Session.Model
+		o.Session.Model = o.model
+		api, err := o.Connect(ctx)
+		if o.Session.Model = before; err != nil {
 			return
 		}
 		o.api = api.(obstaclesAPI)
@@ -302,7 +303,7 @@ func (o *obstacles) note(ctx context.Context) {
 				continue
 			}
 			o.told[r.Of+r.Text] = true
-			o.destroyModel.note("It waits for a user: %s\n  → %s", display.Line(r.Text), display.Line(r.Hint))
+			o.destroyModel.Note("It waits for a user: %s\n  → %s", display.Line(r.Text), display.Line(r.Hint))
 		}
 	}
 }

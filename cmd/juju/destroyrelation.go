@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func destroyRelationCommand(s *session) *cobra.Command {
+func destroyRelationCommand(s *cli.Session) *cobra.Command {
 	var wait waitFlag
 	var flags destroyFlags
 	cmd := &cobra.Command{
@@ -21,7 +22,7 @@ relation's number, which status shows in its yaml and json formats.`,
 		Example: `  juju destroy-relation web store
   juju destroy-relation web:store store:db --wait
   juju destroy-relation 4`,
-		Annotations: seeAlso("add-relation", "explain"),
+		Annotations: cli.SeeAlso("add-relation", "explain"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			destroy, err := destroyRelation(args)
 			if err != nil {
@@ -32,11 +33,11 @@ relation's number, which status shows in its yaml and json formats.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api destroyRelationAPI) error {
+			return cli.WithModel(ctx, s, func(api destroyRelationAPI) error {
 				if err := destroy(ctx, api, how); err != nil {
 					return err
 				}
-				if err := s.end(ctx, api, how, relationName(args)); err != nil {
+				if err := end(ctx, s, api, how, relationName(args)); err != nil {
 					return err
 				}
 				u := gone("destroy-relation", nil)
@@ -47,7 +48,7 @@ relation's number, which status shows in its yaml and json formats.`,
 	}
 	wait.flag(cmd, "until it is gone")
 	flags.flags(cmd)
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 

@@ -17,7 +17,7 @@ func (d *destroyEnvironment) checkReleases(ctx context.Context, name string, ctr
 		return nil
 	}
 	var kept []string
-	err := eachModel(ctx, d.session, name, ctrl, func(ctx context.Context, model string, api storageListAPI) error {
+	err := eachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api storageListAPI) error {
 		all, err := api.Storage(ctx)
 		for _, s := range all {
 			if s.Release {
@@ -34,7 +34,7 @@ func (d *destroyEnvironment) checkReleases(ctx context.Context, name string, ctr
 				"juju destroy-environment %s --release-storage", name)
 	}
 	if err != nil && ctx.Err() == nil {
-		d.note("Controller %q does not say whether storage of it is to be kept (%v): all is destroyed.", name, err)
+		d.Note("Controller %q does not say whether storage of it is to be kept (%v): all is destroyed.", name, err)
 	}
 	return context.Cause(ctx)
 }

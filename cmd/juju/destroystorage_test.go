@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -33,7 +34,7 @@ func TestDestroyEnvironmentKeepsStorageThatIsBeingReleased(t *testing.T) {
 
 	// A controller that does not answer is destroyed all the same.
 	u, _ = onLXD(t)
-	u.session.connectController = func(context.Context, target) (io.Closer, error) { return nil, errors.New("lost") }
+	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-environment", "prod", "-y", "--destroy-storage")
 	if said := u.err.String(); u.code != 0 ||
 		!strings.HasPrefix(said, "Controller \"prod\" does not say whether storage of it is to be kept (lost): all is destroyed.\n") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -45,17 +46,17 @@ func (f *destroyFlags) storageFlag(cmd *cobra.Command) {
 }
 
 // noteStorage says what becomes of storage, in Juju's words.
-func noteStorage(s *session, info entity.DestroyInfo) {
+func noteStorage(s *cli.Session, info entity.DestroyInfo) {
 	for _, id := range info.DestroyedStorage {
-		s.note("- will remove storage %s", id)
+		s.Note("- will remove storage %s", id)
 	}
 	for _, id := range info.DetachedStorage {
-		s.note("- will detach storage %s", id)
+		s.Note("- will detach storage %s", id)
 	}
 }
 
 // noteLeft names the machines that are left without units.
-func (f *destroyFlags) noteLeft(s *session, command string, left entity.MachinesLeft) {
+func (f *destroyFlags) noteLeft(s *cli.Session, command string, left entity.MachinesLeft) {
 	ids := slices.Compact(slices.SortedFunc(slices.Values(left.Machines), entity.CompareNatural))
 	with := fmt.Sprintf("; next time: juju %s --destroy-machines", command)
 	if f.machines {
@@ -63,13 +64,13 @@ func (f *destroyFlags) noteLeft(s *session, command string, left entity.Machines
 	}
 	switch {
 	case len(ids) == 1:
-		s.note("Machine %s is left without units. To destroy it: juju destroy-machine %[1]s%s", ids[0], with)
+		s.Note("Machine %s is left without units. To destroy it: juju destroy-machine %[1]s%s", ids[0], with)
 	case len(ids) > 1:
-		s.note("Machines %s are left without units. To destroy them: juju destroy-machine %s%s", strings.Join(ids, ", "),
+		s.Note("Machines %s are left without units. To destroy them: juju destroy-machine %s%s", strings.Join(ids, ", "),
 			strings.Join(ids, " "), with)
 	}
 	if left.Uncounted && !f.machines {
-		s.note("Some machines will be left without units. To destroy them too: juju %s --destroy-machines", command)
+		s.Note("Some machines will be left without units. To destroy them too: juju %s --destroy-machines", command)
 	}
 }
 
@@ -84,17 +85,17 @@ func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 	changed := cmd.Flags().Changed
 	switch {
 	case f.force && f.lenient:
-		return entity.Destruction{}, usagef("--force and --lenient are mutually exclusive: --force skips all hooks")
+		return entity.Destruction{}, cli.Usagef("--force and --lenient are mutually exclusive: --force skips all hooks")
 	case !f.force && changed("timeout"):
-		return entity.Destruction{}, usagef("--timeout is only used with --force")
+		return entity.Destruction{}, cli.Usagef("--timeout is only used with --force")
 	case !f.force && f.noWait:
-		return entity.Destruction{}, usagef("--no-wait without --force not valid")
+		return entity.Destruction{}, cli.Usagef("--no-wait without --force not valid")
 	case f.noWait && changed("timeout"):
-		return entity.Destruction{}, usagef("--no-wait and --timeout are mutually exclusive")
+		return entity.Destruction{}, cli.Usagef("--no-wait and --timeout are mutually exclusive")
 	case f.timeout < 0:
-		return entity.Destruction{}, usagef("--timeout must not be negative, got %v", f.timeout)
+		return entity.Destruction{}, cli.Usagef("--timeout must not be negative, got %v", f.timeout)
 	case f.timeout > entity.MaxTimeout:
-		return entity.Destruction{}, usagef("--timeout must not be more than %v, got %v", entity.MaxTimeout, f.timeout)
+		return entity.Destruction{}, cli.Usagef("--timeout must not be more than %v, got %v", entity.MaxTimeout, f.timeout)
 	case f.lenient:
 		return entity.Destruction{Strength: entity.Lenient}, nil
 	case f.noWait:
@@ -129,12 +130,12 @@ const explainEvery = 5 * time.Second
 //
 // It waits for the timeout and cloudTime, and for cloudTime again whenever the number of
 // reasons reaches a new minimum, because containers are stopped one after another.
-func (s *session) end(ctx context.Context, api endAPI, how entity.Destruction, names ...string) error {
+func end(ctx context.Context, s *cli.Session, api endAPI, how entity.Destruction, names ...string) error {
 	if how.Strength != entity.Force {
 		return nil
 	}
-	var p *progress
-	defer func() { p.done() }()
+	var p *cli.Progress
+	defer func() { p.Done() }()
 	var left []error
 	begin := time.Now()
 	end := begin.Add(how.Timeout + cloudTime)
@@ -143,7 +144,7 @@ func (s *session) end(ctx context.Context, api endAPI, how entity.Destruction, n
 	changes := watchChanges(watching, api.WatchStatus, explainEvery)
 	for _, name := range names {
 		waiting, fewest := name, -1 // unknown yet
-		s.waitsFor("The controller goes on to destroy %s. To look: juju explain %[1]s", name)
+		s.WaitsFor("The controller goes on to destroy %s. To look: juju explain %[1]s", name)
 		for {
 			bounded, cancel := context.WithDeadline(ctx, end)
 			e, err := explained(bounded, api, name)
@@ -173,9 +174,9 @@ func (s *session) end(ctx context.Context, api endAPI, how entity.Destruction, n
 				}
 			}
 			if p == nil {
-				p = s.progress("Waiting for %s", waiting)
+				p = s.Progress("Waiting for %s", waiting)
 			} else {
-				p.say("Waiting for %s", waiting)
+				p.Say("Waiting for %s", waiting)
 			}
 			bounded, cancel = context.WithDeadline(ctx, end)
 			changes.next(bounded)

@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/cli"
 )
 
-func diffBundleCommand(s *session) *cobra.Command {
-	d := &diffBundle{session: s}
+func diffBundleCommand(s *cli.Session) *cobra.Command {
+	d := &diffBundle{Session: s}
 	cmd := &cobra.Command{
 		Use:   "diff-bundle BUNDLE",
 		Short: "Compare a bundle with a model",
@@ -22,46 +23,46 @@ are on, or else the model's machine with the same number.`,
 		Example: `  juju diff-bundle ./shop/bundle.yaml
   juju diff-bundle ./shop --overlay ./production.yaml --annotations
   juju diff-bundle ./shop --map-machines 3=7`,
-		Annotations: seeAlso("deploy", "export-bundle", "status"),
+		Annotations: cli.SeeAlso("deploy", "export-bundle", "status"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&d.annotations, "annotations", false, "compare annotations too")
 	cmd.Flags().StringVar(&d.repo, "repository", "", "the local repository that has the charms with URLs")
 	d.bundleFlags.add(cmd.Flags())
-	d.output.flags(cmd, "")
-	s.modelFlag(cmd)
+	d.output.Flags(cmd, "")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type diffBundle struct {
-	*session
+	*cli.Session
 	annotations bool
 	repo        string
 	bundleFlags bundleFlags
-	output      output
+	output      cli.Output
 }
 
 func (d *diffBundle) run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
-		return usagef("no bundle specified")
+		return cli.Usagef("no bundle specified")
 	case len(args) > 1:
-		return usagef("unrecognized args: %q", args[1:])
+		return cli.Usagef("unrecognized args: %q", args[1:])
 	}
-	b, err := readBundle(args[0], d.bundleFlags.overlays, d.repository(d.repo))
+	b, err := readBundle(args[0], d.bundleFlags.overlays, repositoryOf(d.Session, d.repo))
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	d.warn(b.Warnings...)
-	return withModel(ctx, d.session, func(api readBundleAPI) error { return d.diff(ctx, api, b) })
+	d.Warn(b.Warnings...)
+	return cli.WithModel(ctx, d.Session, func(api readBundleAPI) error { return d.diff(ctx, api, b) })
 }
 
 func (d *diffBundle) diff(ctx context.Context, api readBundleAPI, b *bundleSource) error {
 	if err := b.verify(ctx, api); err != nil {
 		return err
 	}
-	d.warn(b.taken...)
+	d.Warn(b.taken...)
 	model, err := readModel(ctx, api, b.has, b.hasResources)
 	if err != nil {
 		return err
@@ -73,9 +74,9 @@ func (d *diffBundle) diff(ctx context.Context, api readBundleAPI, b *bundleSourc
 	if wanted.Machines, err = b.machineMap(d.bundleFlags.mapMachines, model); err != nil {
 		return err
 	}
-	text, err := encode("yaml", bundlechanges.Diff(wanted, model, d.annotations))
+	text, err := cli.Encode("yaml", bundlechanges.Diff(wanted, model, d.annotations))
 	if err != nil {
 		return err
 	}
-	return d.write(d.output, text)
+	return d.Write(d.output, text)
 }

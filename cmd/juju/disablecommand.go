@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -35,14 +36,14 @@ const validSets = "all, destroy-model, remove-object"
 // commandSet returns the block type of the set that the first argument names.
 func commandSet(args []string) (entity.BlockType, error) {
 	if len(args) == 0 {
-		return "", usagef("missing command set (%s)", validSets)
+		return "", cli.Usagef("missing command set (%s)", validSets)
 	}
 	for _, set := range commandSets {
 		if set.name == args[0] {
 			return set.t, nil
 		}
 	}
-	return "", usagef("bad command set, valid options: %s", validSets)
+	return "", cli.Usagef("bad command set, valid options: %s", validSets)
 }
 
 // setName returns the name of the set of a block type.
@@ -61,7 +62,7 @@ const setsHelp = `The sets of commands are
                   destroy-relation
   all             every command that changes anything`
 
-func disableCommandCommand(s *session) *cobra.Command {
+func disableCommandCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "disable-command SET [MESSAGE...]",
 		Aliases: []string{"block"},
@@ -76,18 +77,18 @@ In the model "controller", all also disables the commands about users and models
 		Example: `  juju disable-command destroy-model "Check with SA before destruction."
   juju disable-command remove-object
   juju disable-command all "Model locked down" -m prod`,
-		Annotations: seeAlso("enable-command", "disabled-commands"),
+		Annotations: cli.SeeAlso("enable-command", "disabled-commands"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := commandSet(args)
 			if err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api blockAPI) error {
+			return cli.WithModel(ctx, s, func(api blockAPI) error {
 				return api.SwitchBlockOn(ctx, t, strings.Join(args[1:], " "))
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }

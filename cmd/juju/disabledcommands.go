@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func disabledCommandsCommand(s *session) *cobra.Command {
-	d := &disabledCommands{session: s}
+func disabledCommandsCommand(s *cli.Session) *cobra.Command {
+	d := &disabledCommands{Session: s}
 	cmd := &cobra.Command{
 		Use:     "disabled-commands",
 		Aliases: []string{"list-disabled-commands", "list-all-blocks"},
@@ -21,20 +22,20 @@ func disabledCommandsCommand(s *session) *cobra.Command {
 		Example: `  juju disabled-commands
   juju disabled-commands --all
   juju disabled-commands -m prod --format yaml`,
-		Annotations: seeAlso("disable-command", "enable-command", "enable-destroy-controller"),
+		Annotations: cli.SeeAlso("disable-command", "enable-command", "enable-destroy-controller"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&d.all, "all", false, "list those of all models")
-	d.output.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
-	s.controllerFlag(cmd)
+	d.output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
 type disabledCommands struct {
-	*session
+	*cli.Session
 	all    bool
-	output output
+	output cli.Output
 }
 
 // The YAML and JSON forms of a block, and of a model with blocks.
@@ -52,15 +53,15 @@ type (
 
 func (d *disabledCommands) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("unrecognized args: %q", args)
+		return cli.Usagef("unrecognized args: %q", args)
 	}
-	if err := checkListFormat(d.output.format); err != nil {
+	if err := cli.CheckListFormat(d.output.Format); err != nil {
 		return err
 	}
 	if d.all {
-		return withController(ctx, d.session, func(_ target, api blockedModelsAPI) error { return d.listAll(ctx, api) })
+		return cli.WithController(ctx, d.Session, func(_ cli.Target, api blockedModelsAPI) error { return d.listAll(ctx, api) })
 	}
-	return withModel(ctx, d.session, func(api blockAPI) error { return d.list(ctx, api) })
+	return cli.WithModel(ctx, d.Session, func(api blockAPI) error { return d.list(ctx, api) })
 }
 
 func (d *disabledCommands) listAll(ctx context.Context, api blockedModelsAPI) error {
@@ -68,8 +69,8 @@ func (d *disabledCommands) listAll(ctx context.Context, api blockedModelsAPI) er
 	if err != nil {
 		return err
 	}
-	if len(models) == 0 && d.output.format == "tabular" {
-		d.note("No commands are currently disabled.")
+	if len(models) == 0 && d.output.Format == "tabular" {
+		d.Note("No commands are currently disabled.")
 		return nil
 	}
 	shown := make([]shownBlockedModel, 0, len(models))
@@ -83,7 +84,7 @@ func (d *disabledCommands) listAll(ctx context.Context, api blockedModelsAPI) er
 		shown = append(shown, one)
 		rows = append(rows, []string{one.Name, one.UUID, strings.Join(one.Sets, ", ")})
 	}
-	return d.writeList(d.output, shown, rows)
+	return d.WriteList(d.output, shown, rows)
 }
 
 func (d *disabledCommands) list(ctx context.Context, api blockAPI) error {
@@ -91,8 +92,8 @@ func (d *disabledCommands) list(ctx context.Context, api blockAPI) error {
 	if err != nil {
 		return err
 	}
-	if len(blocks) == 0 && d.output.format == "tabular" {
-		d.note("No commands are currently disabled.")
+	if len(blocks) == 0 && d.output.Format == "tabular" {
+		d.Note("No commands are currently disabled.")
 		return nil
 	}
 	shown := make([]shownBlock, 0, len(blocks)) // not nil, for JSON
@@ -101,5 +102,5 @@ func (d *disabledCommands) list(ctx context.Context, api blockAPI) error {
 		shown = append(shown, shownBlock{setName(b.Type), b.Message})
 		rows = append(rows, []string{setName(b.Type), b.Message})
 	}
-	return d.writeList(d.output, shown, rows)
+	return d.WriteList(d.output, shown, rows)
 }

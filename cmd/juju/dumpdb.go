@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 )
 
-func dumpDBCommand(s *session) *cobra.Command {
-	d := &dumpDB{session: s}
+func dumpDBCommand(s *cli.Session) *cobra.Command {
+	d := &dumpDB{Session: s}
 	cmd := &cobra.Command{
 		Use:   "dump-db",
 		Short: "Show the database of a model",
@@ -19,45 +20,45 @@ without passwords and without the bookkeeping of transactions. Use it to look in
 problem closely, or attach it to a bug report.`,
 		Example: `  juju dump-db
   juju dump-db -m controller --format json -o dump.json`,
-		Annotations: seeAlso("check", "status"),
+		Annotations: cli.SeeAlso("check", "status"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
-	d.output.flags(cmd, "yaml", "yaml", "json")
-	s.modelFlag(cmd)
+	d.output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type dumpDB struct {
-	*session
-	output output
+	*cli.Session
+	output cli.Output
 }
 
 func (d *dumpDB) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("unrecognized args: %q", args)
+		return cli.Usagef("unrecognized args: %q", args)
 	}
-	if err := checkFormat(d.output.format); err != nil {
+	if err := cli.CheckFormat(d.output.Format); err != nil {
 		return err
 	}
 	dump, err := d.dump(ctx)
 	if err != nil {
 		return err
 	}
-	text, err := encode(d.output.format, dump)
+	text, err := cli.Encode(d.output.Format, dump)
 	if err != nil {
 		return err
 	}
-	return d.write(d.output, text)
+	return d.Write(d.output, text)
 }
 
 // dump asks the controller for the documents of the target model.
 func (d *dumpDB) dump(ctx context.Context) (map[string][]any, error) {
-	model, err := d.dialModel(ctx)
+	model, err := dialModel(ctx, d.Session)
 	if err != nil {
 		return nil, err
 	}
 	defer model.Close()
-	conn, err := d.dialController(ctx)
+	conn, err := dialController(ctx, d.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +85,10 @@ func plainDump(dump map[string][]json.RawMessage, err error) (map[string][]any, 
 }
 
 // dialController connects to the controller of the target model.
-func (s *session) dialController(ctx context.Context) (*client.Conn, error) {
-	st, t, err := s.readModelTarget()
+func dialController(ctx context.Context, s *cli.Session) (*client.Conn, error) {
+	st, t, err := s.ReadModelTarget()
 	if err != nil {
 		return nil, err
 	}
-	return s.dial(ctx, st, t, "")
+	return dial(ctx, s, st, t, "")
 }

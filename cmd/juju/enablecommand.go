@@ -2,9 +2,11 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
 )
 
-func enableCommandCommand(s *session) *cobra.Command {
+func enableCommandCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable-command SET",
 		Aliases: []string{"unblock"},
@@ -15,19 +17,19 @@ another disabled set stays disabled.
 ` + setsHelp,
 		Example: `  juju enable-command remove-object
   juju enable-command all -m prod`,
-		Annotations: seeAlso("disable-command", "disabled-commands"),
+		Annotations: cli.SeeAlso("disable-command", "disabled-commands"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := commandSet(args)
 			if err != nil {
 				return err
 			}
 			if len(args) > 1 {
-				return usagef("unrecognized args: %q", args[1:])
+				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api blockAPI) error { return api.SwitchBlockOff(ctx, t) })
+			return cli.WithModel(ctx, s, func(api blockAPI) error { return api.SwitchBlockOff(ctx, t) })
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -14,7 +15,7 @@ type blockedModelsAPI interface {
 	RemoveBlocks(ctx context.Context) error
 }
 
-func enableDestroyControllerCommand(s *session) *cobra.Command {
+func enableDestroyControllerCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable-destroy-controller",
 		Aliases: []string{"remove-all-blocks"},
@@ -22,15 +23,15 @@ func enableDestroyControllerCommand(s *session) *cobra.Command {
 		Long: `Enable all commands that are disabled, in all models of a controller. Otherwise they
 keep the controller from being destroyed.`,
 		Example:     `  juju enable-destroy-controller`,
-		Annotations: seeAlso("disabled-commands", "enable-command", "destroy-environment"),
+		Annotations: cli.SeeAlso("disabled-commands", "enable-command", "destroy-environment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
-			return withController(cmd.Context(), s,
-				func(_ target, api blockedModelsAPI) error { return api.RemoveBlocks(cmd.Context()) })
+			return cli.WithController(cmd.Context(), s,
+				func(_ cli.Target, api blockedModelsAPI) error { return api.RemoveBlocks(cmd.Context()) })
 		},
 	}
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
@@ -17,8 +18,8 @@ type explainAPI interface {
 	Explain(ctx context.Context, words ...string) (all []entity.Explanation, more int, err error)
 }
 
-func explainCommand(s *session) *cobra.Command {
-	var out output
+func explainCommand(s *cli.Session) *cobra.Command {
+	var out cli.Output
 	cmd := &cobra.Command{
 		Use:   "explain [UNIT | MACHINE | SERVICE | SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]]",
 		Short: "Explain why something has not started, or is not gone, yet",
@@ -32,37 +33,37 @@ Without arguments, explain every entity that is waiting for something.`,
 		Example: `  juju explain web/0
   juju explain web store
   juju explain`,
-		Annotations: seeAlso("status", "debug-log", "resolved", "check"),
+		Annotations: cli.SeeAlso("status", "debug-log", "resolved", "check"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
-				return usagef("unrecognized args: %q", args[2:])
+				return cli.Usagef("unrecognized args: %q", args[2:])
 			}
-			if err := checkListFormat(out.format); err != nil {
+			if err := cli.CheckListFormat(out.Format); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api explainAPI) error {
+			return cli.WithModel(ctx, s, func(api explainAPI) error {
 				all, more, err := api.Explain(ctx, args...)
 				if err != nil {
 					return err
 				}
-				if out.format != "tabular" {
-					text, err := encode(out.format, all)
+				if out.Format != "tabular" {
+					text, err := cli.Encode(out.Format, all)
 					if err != nil {
 						return err
 					}
-					return s.write(out, text)
+					return s.Write(out, text)
 				}
-				if err := s.write(out, []byte(explanations(all, s.now()))); err != nil || more == 0 {
+				if err := s.Write(out, []byte(explanations(all, s.Now()))); err != nil || more == 0 {
 					return err
 				}
-				s.note("\n%d more entities are waiting. To see them all: juju status", more)
+				s.Note("\n%d more entities are waiting. To see them all: juju status", more)
 				return nil
 			})
 		},
 	}
-	out.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
+	out.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
 	return cmd
 }
 

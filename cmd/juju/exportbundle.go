@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
-func exportBundleCommand(s *session) *cobra.Command {
-	e := &exportBundle{session: s}
+func exportBundleCommand(s *cli.Session) *cobra.Command {
+	e := &exportBundle{Session: s}
 	cmd := &cobra.Command{
 		Use:   "export-bundle",
 		Short: "Write a model as a bundle",
@@ -29,17 +30,17 @@ The bundle names the charms by their URLs in the model. To deploy it to another 
 name a local repository that has them: juju deploy --repository.`,
 		Example: `  juju export-bundle
   juju export-bundle --filename shop.yaml`,
-		Annotations: seeAlso("deploy", "diff-bundle"),
+		Annotations: cli.SeeAlso("deploy", "diff-bundle"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&e.file, "filename", "", "the `file` to write the bundle to")
 	cmd.Flags().BoolVar(&e.defaults, "include-charm-defaults", false, "write settings that have the charm's default too")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type exportBundle struct {
-	*session
+	*cli.Session
 	file     string
 	defaults bool
 }
@@ -72,9 +73,9 @@ type (
 
 func (e *exportBundle) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("unrecognized args: %q", args)
+		return cli.Usagef("unrecognized args: %q", args)
 	}
-	return withModel(ctx, e.session, func(api readBundleAPI) error {
+	return cli.WithModel(ctx, e.Session, func(api readBundleAPI) error {
 		model, err := readModel(ctx, api, everyService, everyService)
 		if err != nil {
 			return err
@@ -88,12 +89,12 @@ func (e *exportBundle) run(ctx context.Context, args []string) error {
 			return err
 		}
 		if e.file == "" {
-			return e.write(output{}, text)
+			return e.Write(cli.Output{}, text)
 		}
 		if err := os.WriteFile(e.file, text, 0o644); err != nil {
 			return fmt.Errorf("cannot write bundle: %w", err)
 		}
-		e.note("Bundle successfully exported to %s", e.file)
+		e.Note("Bundle successfully exported to %s", e.file)
 		return nil
 	})
 }
@@ -107,7 +108,7 @@ func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 	for _, name := range slices.Sorted(maps.Keys(m.Services)) {
 		s := m.Services[name]
 		if s.Life != entity.Alive {
-			e.warn(fmt.Sprintf("application %q is being destroyed and left out", name))
+			e.Warn(fmt.Sprintf("application %q is being destroyed and left out", name))
 			continue
 		}
 		out := exportedService{Charm: s.CharmURL, Series: s.Series, NumUnits: len(s.Units), Expose: s.Exposed,
@@ -119,7 +120,7 @@ func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 			}
 		}
 		for _, resource := range slices.Sorted(maps.Keys(s.Resources)) {
-			e.warn(fmt.Sprintf("the file of resource %q of application %q is left out", resource, name))
+			e.Warn(fmt.Sprintf("the file of resource %q of application %q is left out", resource, name))
 		}
 		for _, u := range s.Units {
 			kind, id := entity.ContainerOf(u.Machine)
@@ -155,7 +156,7 @@ func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 		if one && other && r.Life == entity.Alive {
 			b.Relations = append(b.Relations, []string{r.Relation[0].String(), r.Relation[1].String()})
 		} else {
-			e.warn(fmt.Sprintf("relation %q is being destroyed and left out", strings.Join([]string{
+			e.Warn(fmt.Sprintf("relation %q is being destroyed and left out", strings.Join([]string{
 				r.Relation[0].String(), r.Relation[1].String()}, " ")))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -97,7 +98,7 @@ relations:
 `
 	u.types("export-bundle", "-q")
 	u.sees(0, want, "")
-	text, err := readFile(file, 1<<20)
+	text, err := cli.ReadFile(file, 1<<20)
 	if err != nil || string(text) != want {
 		t.Errorf("%v\n%s", err, text)
 	}

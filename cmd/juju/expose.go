@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 
+	"juju/cmd/juju/cli"
+
 	"github.com/spf13/cobra"
 )
 
-func exposeCommand(s *session) *cobra.Command {
+func exposeCommand(s *cli.Session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "expose SERVICE",
 		Short: "Open a service's ports to the world",
@@ -27,23 +29,23 @@ Where this can't be had, a warning says so, and all ports can be reached: on the
 local, on a network that LXD does not manage, on a host without the command nft, and if
 the model was made with the setting firewall-mode=none.`,
 		Example:     `  juju expose web`,
-		Annotations: seeAlso("unexpose", "status", "model-config"),
+		Annotations: cli.SeeAlso("unexpose", "status", "model-config"),
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
 		warnings, err := api.Expose(cmd.Context(), service)
-		s.warn(warnings...)
+		s.Warn(warnings...)
 		return err
 	})
 }
 
 // onService completes a command whose only argument is a service.
-func onService(s *session, cmd *cobra.Command, do func(*cobra.Command, exposeAPI, string) error) *cobra.Command {
+func onService(s *cli.Session, cmd *cobra.Command, do func(*cobra.Command, exposeAPI, string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := oneService(args); err != nil {
+		if err := cli.CheckService(args); err != nil {
 			return err
 		}
-		return withModel(cmd.Context(), s, func(api exposeAPI) error { return do(cmd, api, args[0]) })
+		return cli.WithModel(cmd.Context(), s, func(api exposeAPI) error { return do(cmd, api, args[0]) })
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 

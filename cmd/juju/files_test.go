@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"juju/cmd/juju/cli"
 )
 
 // A path to anything but a regular file is refused at once: no command waits for a pipe, or
@@ -78,7 +80,7 @@ func TestPipeFromTheShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	syscall.Close(ends[1])
-	text, err := readOptionFile("/dev/fd/" + strconv.Itoa(ends[0]))
+	text, err := cli.ReadOptionFile("/dev/fd/" + strconv.Itoa(ends[0]))
 	if err != nil || text != "hello" {
 		t.Errorf("got %q, %v", text, err)
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func getCommand(s *session) *cobra.Command {
-	g := &get{session: s}
+func getCommand(s *cli.Session) *cobra.Command {
+	g := &get{Session: s}
 	cmd := &cobra.Command{
 		Use:     "get SERVICE [KEY]",
 		Aliases: []string{"get-config"},
@@ -24,30 +25,30 @@ cannot be seen are escaped, unless you give --format.`,
 		Example: `  juju get web
   juju get web title
   juju get web --format json`,
-		Annotations: seeAlso("set", "unset", "config"),
+		Annotations: cli.SeeAlso("set", "unset", "config"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
 	}
-	g.output.flags(cmd, "yaml", "yaml", "json")
-	s.modelFlag(cmd)
+	g.output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type get struct {
-	*session
-	output output
+	*cli.Session
+	output cli.Output
 }
 
 func (g *get) run(ctx context.Context, args []string) error {
 	if len(args) > 2 {
-		return usagef("unrecognized args: %q", args[2:])
+		return cli.Usagef("unrecognized args: %q", args[2:])
 	}
-	if err := services(args[:min(1, len(args))]); err != nil {
+	if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 		return err
 	}
-	if err := checkFormat(g.output.format); err != nil {
+	if err := cli.CheckFormat(g.output.Format); err != nil {
 		return err
 	}
-	return withModel(ctx, g.session, func(api getAPI) error { return g.show(ctx, api, args[0], args[1:]) })
+	return cli.WithModel(ctx, g.Session, func(api getAPI) error { return g.show(ctx, api, args[0], args[1:]) })
 }
 
 // show prints all options, or the values of the named ones.
@@ -57,11 +58,11 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 		return err
 	}
 	if len(keys) == 0 {
-		text, err := encode(g.output.format, shownConfig(config))
+		text, err := cli.Encode(g.output.Format, shownConfig(config))
 		if err != nil {
 			return err
 		}
-		return g.write(g.output, text)
+		return g.Write(g.output, text)
 	}
 	for _, key := range keys {
 		option, ok := config.Settings[key]
@@ -71,14 +72,14 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 				"To list the options: juju get %s", service)
 		}
 		text := []byte("\n")
-		if g.output.isChosen() {
-			if text, err = encode(g.output.format, option.Value); err != nil {
+		if g.output.IsChosen() {
+			if text, err = cli.Encode(g.output.Format, option.Value); err != nil {
 				return err
 			}
 		} else if option.Value != nil {
 			text = fmt.Appendln(nil, option.Value)
 		}
-		if err := g.write(g.output, text); err != nil {
+		if err := g.Write(g.output, text); err != nil {
 			return err
 		}
 	}

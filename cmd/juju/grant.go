@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 )
 
-func grantCommand(s *session) *cobra.Command {
+func grantCommand(s *cli.Session) *cobra.Command {
 	return accessCommand(s, &cobra.Command{
 		Use:   "grant USER LEVEL [MODEL...]",
 		Short: "Grant a user access",
@@ -22,6 +23,6 @@ that.`,
 		Example: `  juju grant bob read staging
   juju grant bob write staging prod
   juju grant bob superuser`,
-		Annotations: seeAlso("revoke", "users", "add-user"),
+		Annotations: cli.SeeAlso("revoke", "users", "add-user"),
 	}, client.Grant)
 }

@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/hooks"
 	"juju/state/entity"
 )
 
 // helpToolCommand shows the help of hook tools, which work only inside a hook.
-func helpToolCommand(s *session) *cobra.Command {
+func helpToolCommand(s *cli.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help-tool [TOOL]",
 		Aliases: []string{"hook-tool", "hook-tools"},
@@ -20,18 +21,18 @@ func helpToolCommand(s *session) *cobra.Command {
 use them; elsewhere they don't work.`,
 		Example: `  juju help-tool
   juju help-tool relation-get`,
-		Annotations: seeAlso("deploy", "debug-log"),
+		Annotations: cli.SeeAlso("deploy", "debug-log"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("unrecognized args: %q", args[1:])
+				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
-			table := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+			table := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
 			for _, help := range hooks.ToolHelps() {
 				switch {
 				case len(args) == 0:
 					fmt.Fprintf(table, "%s\t%s\n", help.Name, help.Purpose)
 				case args[0] == help.Name:
-					fmt.Fprint(s.stdout, help.Text)
+					fmt.Fprint(s.Stdout, help.Text)
 					return nil
 				}
 			}

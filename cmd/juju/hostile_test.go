@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
@@ -235,7 +236,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 	newTestUser := func(t *testing.T) *user {
 		u := newUser(t)
-		u.session.connectController = func(context.Context, target) (io.Closer, error) {
+		u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) {
 			return hostileController{u.ctrl},
 				nil
 		}
@@ -269,7 +270,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		for _, all := range lines {
 			for _, line := range all {
 				u := newTestUser(t)
-				u.session.outTerminal, u.session.errTerminal = terminal, terminal
+				u.session.OutTerminal, u.session.ErrTerminal = terminal, terminal
 				try := func(what string) {
 					t.Helper()
 					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent/host/process"
+	"juju/cmd/juju/cli"
 	"juju/provider/local"
 )
 
@@ -20,7 +21,7 @@ func keeperCommand() *cobra.Command {
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 || dir == "" {
-				return usagef("keeper takes --dir and nothing else")
+				return cli.Usagef("keeper takes --dir and nothing else")
 			}
 			dir, err := filepath.Abs(dir)
 			if err != nil {

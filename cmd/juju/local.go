@@ -18,6 +18,7 @@ import (
 
 	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/provider"
 	"juju/provider/local"
@@ -64,20 +65,21 @@ func (localCloud) OutsideStorage(dir string) (map[string][]string, error) {
 func (localCloud) Prepare(_ context.Context, p *BootstrapParams) error {
 	host := local.HostSeries()
 	if p.Series != "" && p.Series != host {
-		return usageError{entity.WithHint(fmt.Errorf(
+		return cli.Usage(entity.WithHint(fmt.Errorf(
 			"cannot use default-series %q: on the local cloud hooks run on this host, which is %q", p.Series, host),
-			"Omit default-series")}
+			"Omit default-series"))
+
 	}
 	p.Series = host
 	if p.CloudConfig != "" || !p.Constraints.IsEmpty() {
-		return usagef("cannot use --cloud-config or --bootstrap-constraints on cloud %q: the controller is a process of "+
+		return cli.Usagef("cannot use --cloud-config or --bootstrap-constraints on cloud %q: the controller is a process of "+
 			"this host", localName)
 	}
 	return nil
 }
 
 // Create implements Home.
-func (localCloud) Create(ctx context.Context, dir string, p BootstrapParams, _ *progress) (*Bootstrapped, error) {
+func (localCloud) Create(ctx context.Context, dir string, p BootstrapParams, _ *cli.Progress) (*Bootstrapped, error) {
 	earlier, err := releasedStorage(dir)
 	if err == nil {
 		err = atomicfile.WriteFile(filepath.Join(dir, earlierName), []byte(strings.Join(earlier, "\n")), 0o600)
@@ -224,7 +226,7 @@ func (localCloud) Controller(at At) Controller { return localController{register
 func (c localController) IsKept() (bool, error) { return runs(local.KeeperDir(c.Dir)) }
 
 // Revive implements Controller: it starts the keeper, for instance after a reboot.
-func (c localController) Revive(ctx context.Context, s *session) error {
+func (c localController) Revive(ctx context.Context, s *cli.Session) error {
 	bounded, cancel := context.WithTimeout(ctx, keeperBound+30*time.Second)
 	defer cancel()
 	// Wait for another command that is reviving or destroying it.
@@ -245,22 +247,22 @@ func (c localController) Revive(ctx context.Context, s *session) error {
 	if lives {
 		what = fmt.Sprintf("The keeper of controller %q", c.Name)
 	}
-	p := s.progress("%s is not running; starting it", what)
-	defer p.done()
+	p := s.Progress("%s is not running; starting it", what)
+	defer p.Done()
 	started, err := startKeeper(bounded, c.Dir, c.UUID)
 	if err != nil {
 		return c.notRevived(err)
 	}
-	if started && s.errTerminal { // where done has erased the line
-		p.done()
-		s.note("%s was not running and has been started.", what)
+	if started && s.ErrTerminal { // where done has erased the line
+		p.Done()
+		s.Note("%s was not running and has been started.", what)
 	}
 	return nil
 }
 
 // notRevived adds to the error of a controller that could not be started what to do about it.
 func (c localController) notRevived(why error) error {
-	return alsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", c.Name, why),
+	return cli.AlsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", c.Name, why),
 		"Once the cause is fixed, run the command again. To give up and destroy it: juju destroy-environment %s", c.Name)
 }
 
@@ -351,7 +353,7 @@ func removeStore(ctx context.Context, dir string) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endGrace
 	if err := cmd.Run(); err != nil {
-		return alsoHint(jujudError(errs.String(), err), "To leave its databases in the MongoDB: rm %s", file)
+		return cli.AlsoHint(jujudError(errs.String(), err), "To leave its databases in the MongoDB: rm %s", file)
 	}
 	return nil
 }

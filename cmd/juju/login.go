@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func loginCommand(s *session) *cobra.Command {
+func loginCommand(s *cli.Session) *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use:   "login",
@@ -22,56 +23,56 @@ password. The command asks for the password, or reads it from standard input.
 A new user begins with juju register.`,
 		Example: `  juju login
   juju login -u bob -c prod`,
-		Annotations: seeAlso("logout", "register", "change-user-password"),
+		Annotations: cli.SeeAlso("logout", "register", "change-user-password"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
 			if user != "" && !entity.IsValidUser(user) {
-				return usageError{entity.InvalidUser(user)}
+				return cli.Usage(entity.InvalidUser(user))
 			}
 			return login(cmd.Context(), s, user)
 		},
 	}
 	cmd.Flags().StringVarP(&user, "user", "u", "", "the user to log in as")
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
-func login(ctx context.Context, s *session, user string) error {
-	st, t, err := s.readTarget()
+func login(ctx context.Context, s *cli.Session, user string) error {
+	st, t, err := s.ReadTarget()
 	if err != nil {
 		return err
 	}
 	switch {
-	case user == "" && t.ctrl.User == "":
-		if user, err = s.ask(ctx, "username: "); err != nil {
+	case user == "" && t.Controller.User == "":
+		if user, err = s.Ask(ctx, "username: "); err != nil {
 			return err
 		}
 		if !entity.IsValidUser(user) {
 			return entity.InvalidUser(user)
 		}
 	case user == "":
-		user = t.ctrl.User
-	case t.ctrl.User != "" && !strings.EqualFold(user, t.ctrl.User):
-		return entity.WithHint(fmt.Errorf("already logged in as %s", t.ctrl.User),
+		user = t.Controller.User
+	case t.Controller.User != "" && !strings.EqualFold(user, t.Controller.User):
+		return entity.WithHint(fmt.Errorf("already logged in as %s", t.Controller.User),
 			`Run "juju logout" first before attempting to log in as a different user.`)
 	}
-	if t.ctrl.User != "" {
-		conn, err := s.dial(ctx, st, t, "")
+	if t.Controller.User != "" {
+		conn, err := dial(ctx, s, st, t, "")
 		if err == nil {
-			s.note("Welcome, %s. You are already logged into %q.", t.ctrl.User, t.name)
+			s.Note("Welcome, %s. You are already logged into %q.", t.Controller.User, t.Name)
 			return conn.Close()
 		}
 		if !errors.Is(err, entity.Unauthorized) {
 			return err
 		}
 	}
-	t.ctrl.User = user
-	t.ctrl.Password, err = s.askSecret(ctx, fmt.Sprintf("please enter password for %s on %s: ", user, t.name))
+	t.Controller.User = user
+	t.Controller.Password, err = s.AskSecret(ctx, fmt.Sprintf("please enter password for %s on %s: ", user, t.Name))
 	if err != nil {
 		return err
 	}
-	t.ctrl.Generated = false
-	return s.enter(ctx, st, t)
+	t.Controller.Generated = false
+	return enter(ctx, s, st, t)
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
-func logoutCommand(s *session) *cobra.Command {
+func logoutCommand(s *cli.Session) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "logout",
@@ -21,34 +22,34 @@ bootstrap generates a password that is stored here only: change it first, or you
 never log in again.`,
 		Example: `  juju logout
   juju logout -c prod`,
-		Annotations: seeAlso("login", "change-user-password", "unregister"),
+		Annotations: cli.SeeAlso("login", "change-user-password", "unregister"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
 			return logout(cmd.Context(), s, force)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "log out even if the generated password was never changed")
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
-func logout(ctx context.Context, s *session, force bool) error {
-	st, t, err := s.readTarget()
+func logout(ctx context.Context, s *cli.Session, force bool) error {
+	st, t, err := s.ReadTarget()
 	if err != nil {
 		return err
 	}
-	if t.ctrl.Generated && !force {
+	if t.Controller.Generated && !force {
 		return entity.WithHint(entity.Errorf(entity.InUse,
-			"preventing account loss: only this client knows the password of %s", t.ctrl.User),
+			"preventing account loss: only this client knows the password of %s", t.Controller.User),
 			"Change it first: juju change-user-password; or forget it for good: juju logout --force")
 	}
 	left := 0
 	err = st.Update(ctx, func(c *store.Contents) error {
 		left = 0
 		for name, ctrl := range c.Controllers {
-			if name == t.name {
+			if name == t.Name {
 				ctrl.User, ctrl.Password, ctrl.Generated, ctrl.Model, ctrl.Models = "", "", false, "", map[string]string{}
 			} else if ctrl.User != "" {
 				left++
@@ -61,11 +62,11 @@ func logout(ctx context.Context, s *session, force bool) error {
 	}
 	switch left {
 	case 0:
-		s.note("Logged out. You are no longer logged into any controllers.")
+		s.Note("Logged out. You are no longer logged into any controllers.")
 	case 1:
-		s.note("Logged out. You are still logged into 1 controller.")
+		s.Note("Logged out. You are still logged into 1 controller.")
 	default:
-		s.note("Logged out. You are still logged into %d controllers.", left)
+		s.Note("Logged out. You are still logged into %d controllers.", left)
 	}
 	return nil
 }

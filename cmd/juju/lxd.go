@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"juju/agent/host/atomicfile"
+	"juju/cmd/juju/cli"
 	"juju/provider"
 	"juju/provider/cloudinit"
 	"juju/provider/lxd"
@@ -95,12 +96,12 @@ const maxCloudConfig = 1 << 20
 // Prepare implements Home.
 func (lxdCloud) Prepare(ctx context.Context, p *BootstrapParams) error {
 	if p.MongoURL != "" {
-		return entity.WithHint(usagef("cannot use --mongo-url on cloud %q", lxdName),
+		return entity.WithHint(cli.Usagef("cannot use --mongo-url on cloud %q", lxdName),
 			"The controller has its store in its container.")
 	}
 	config := lxd.Config{}
 	if p.CloudConfig != "" {
-		text, err := readWhole(p.CloudConfig, maxCloudConfig)
+		text, err := cli.ReadWhole(p.CloudConfig, maxCloudConfig)
 		if err != nil {
 			return fmt.Errorf("cannot read the cloud's configuration: %w", err)
 		}
@@ -131,7 +132,7 @@ func (lxdCloud) Prepare(ctx context.Context, p *BootstrapParams) error {
 
 // Create implements Home.
 func (lxdCloud) Create(
-	ctx context.Context, dir string, p BootstrapParams, progress *progress,
+	ctx context.Context, dir string, p BootstrapParams, progress *cli.Progress,
 ) (*Bootstrapped, error) {
 	ctx, cancel := context.WithTimeout(ctx, lxdBound)
 	defer cancel()
@@ -151,12 +152,12 @@ func (lxdCloud) Create(
 	if err != nil {
 		return nil, err
 	}
-	progress.say("Packing the programs of controller %q", p.Name)
+	progress.Say("Packing the programs of controller %q", p.Name)
 	var archive bytes.Buffer
 	if _, err := cloudinit.WriteArchive(&archive, programs, cloudinit.Programs...); err != nil {
 		return nil, err
 	}
-	progress.say("Starting the container of controller %q, with %s of programs", p.Name, entity.MiB(uint64(archive.Len())>>20))
+	progress.Say("Starting the container of controller %q, with %s of programs", p.Name, entity.MiB(uint64(archive.Len())>>20))
 	out, err := cloud.StartController(ctx, lxd.ControllerParams{
 		Series: p.Series, Constraints: p.Constraints, Arch: runtime.GOARCH, Archive: archive.Bytes(),
 		Bootstrap: func(addresses []string) ([]byte, error) {

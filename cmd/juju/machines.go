@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/statusfmt"
 	"juju/state/entity"
 )
 
-func machinesCommand(s *session) *cobra.Command {
-	m := &machineList{status: status{session: s}}
+func machinesCommand(s *cli.Session) *cobra.Command {
+	m := &machineList{status: status{Session: s}}
 	cmd := &cobra.Command{
 		Use:     "machines",
 		Aliases: []string{"list-machines"},
@@ -22,10 +23,10 @@ func machinesCommand(s *session) *cobra.Command {
 availability zone and state of each.`,
 		Example: `  juju machines
   juju machines --format yaml`,
-		Annotations: seeAlso("status", "show-machine", "add-machine"),
+		Annotations: cli.SeeAlso("status", "show-machine", "add-machine"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
 			return m.run(cmd.Context(), nil)
 		},
@@ -34,8 +35,8 @@ availability zone and state of each.`,
 	return cmd
 }
 
-func showMachineCommand(s *session) *cobra.Command {
-	m := &machineList{status: status{session: s}}
+func showMachineCommand(s *cli.Session) *cobra.Command {
+	m := &machineList{status: status{Session: s}}
 	cmd := &cobra.Command{
 		Use:   "show-machine [MACHINE...]",
 		Short: "Show machines with their hardware and constraints",
@@ -43,7 +44,7 @@ func showMachineCommand(s *session) *cobra.Command {
 lists, the output has the hardware and the constraints of each.`,
 		Example: `  juju show-machine 0
   juju show-machine 0/lxd/1 --format json`,
-		Annotations: seeAlso("machines", "status", "explain"),
+		Annotations: cli.SeeAlso("machines", "status", "explain"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
 	}
 	m.flags(cmd, "yaml")
@@ -56,28 +57,28 @@ type machineList struct {
 }
 
 func (m *machineList) flags(cmd *cobra.Command, format string) {
-	m.output.flags(cmd, format, listFormats...)
+	m.output.Flags(cmd, format, cli.ListFormats...)
 	cmd.Flags().BoolVar(&m.utc, "utc", false, "show times in UTC")
-	m.modelFlag(cmd)
+	m.ModelFlag(cmd)
 }
 
 // run shows the machines with these IDs; all, if there are none.
 func (m *machineList) run(ctx context.Context, ids []string) error {
-	if err := checkListFormat(m.output.format); err != nil {
+	if err := cli.CheckListFormat(m.output.Format); err != nil {
 		return err
 	}
 	for _, id := range ids {
 		if !entity.IsValidMachine(id) {
-			return usagef("invalid machine %q", id)
+			return cli.Usagef("invalid machine %q", id)
 		}
 	}
 	options := statusfmt.Options{Location: time.Local,
-		Color: m.outTerminal && m.output.path == "" && m.getenv("NO_COLOR") == ""}
+		Color: m.OutTerminal && m.output.Path == "" && m.Getenv("NO_COLOR") == ""}
 	if m.utc {
 		options.Location = time.UTC
 	}
 	if options.Color {
-		options.Width = m.width()
+		options.Width = m.Width()
 	}
 	all, err := m.read(ctx, nil)
 	if err != nil {
@@ -90,18 +91,18 @@ func (m *machineList) run(ctx context.Context, ids []string) error {
 		}
 	}
 	var text bytes.Buffer
-	if err := statusfmt.Machines(m.output.format)(&text, &shown, options); err != nil {
+	if err := statusfmt.Machines(m.output.Format)(&text, &shown, options); err != nil {
 		return err
 	}
-	write := m.write
+	write := m.Write
 	if options.Color {
-		write = m.writeStyled
+		write = m.WriteStyled
 	}
 	if err := write(m.output, text.Bytes()); err != nil {
 		return err
 	}
-	if len(shown.Machines) == 0 && m.output.format == "tabular" {
-		m.note("Model %q has no machines.", shown.Model.Name)
+	if len(shown.Machines) == 0 && m.output.Format == "tabular" {
+		m.Note("Model %q has no machines.", shown.Model.Name)
 	}
 	return nil
 }

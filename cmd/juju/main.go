@@ -11,6 +11,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
@@ -23,15 +24,39 @@ func main() {
 	os.Exit(run(ctx, newSession(), os.Args[1:]))
 }
 
+// newSession returns the session of this process, which connects to controllers.
+func newSession() *cli.Session {
+	s := cli.NewSession()
+	s.Connect = func(ctx context.Context) (io.Closer, error) {
+		conn, err := dialModel(ctx, s)
+		if err != nil {
+			return nil, err // and not a nil *client.Conn
+		}
+		return conn, nil
+	}
+	s.ConnectController = func(ctx context.Context, t cli.Target) (io.Closer, error) {
+		st, err := s.Store()
+		if err != nil {
+			return nil, err
+		}
+		conn, err := dial(ctx, s, st, t, "")
+		if err != nil {
+			return nil, err
+		}
+		return conn, nil
+	}
+	return s
+}
+
 // run runs a command line, reports its error, and returns the exit code.
-func run(ctx context.Context, s *session, args []string) int {
+func run(ctx context.Context, s *cli.Session, args []string) int {
 	loggo.ResetLogging()
-	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.stderr, formatEntry))
+	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.Stderr, formatEntry))
 	root := newRoot(s)
 	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes os.Args
-	root.SetIn(s.stdin)
-	root.SetOut(s.stdout)
-	root.SetErr(s.stderr)
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
 	var err error
 	if name := unknownIn(root, args); name != "" {
 		err = unknownCommand(root, name)
@@ -39,12 +64,12 @@ func run(ctx context.Context, s *session, args []string) int {
 		err = root.ExecuteContext(ctx)
 	}
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
-		err = s.interrupted()
+		err = s.Interrupted()
 	}
-	if s.lost != nil {
-		err = s.lost(err)
+	if s.Lost != nil {
+		err = s.Lost(err)
 	}
-	return report(s.stderr, err)
+	return report(s.Stderr, err)
 }
 
 // report prints an error and its hint, and returns the exit code.
@@ -52,7 +77,7 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	var code exitError
+	var code cli.ExitError
 	if errors.As(err, &code) {
 		return int(code)
 	}
@@ -60,7 +85,7 @@ func report(w io.Writer, err error) int {
 	if hint := entity.Hint(err); hint != "" {
 		fmt.Fprintln(w, display.Text(hint))
 	}
-	if isUsage(err) {
+	if cli.IsUsage(err) {
 		return 2
 	}
 	return 1

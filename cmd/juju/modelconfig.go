@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/charm/safeyaml"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
 
-func modelConfigCommand(s *session) *cobra.Command {
-	m := &modelConfig{session: s}
+func modelConfigCommand(s *cli.Session) *cobra.Command {
+	m := &modelConfig{Session: s}
 	cmd := &cobra.Command{
 		Use:     "model-config [KEY | KEY=VALUE...]",
 		Aliases: []string{"get-model-config", "set-model-config", "unset-model-config", "get-env", "set-env", "unset-env"},
@@ -32,7 +33,7 @@ The settings are:
   juju model-config automatically-retry-hooks
   juju model-config automatically-retry-hooks=true
   juju model-config --file model.yaml --reset provisioner-harvest-mode`,
-		Annotations: seeAlso("model-constraints", "config", "show-model"),
+		Annotations: cli.SeeAlso("model-constraints", "config", "show-model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// The older names are commands that take only one kind of argument.
 			if cmd.CalledAs() == "unset-model-config" || cmd.CalledAs() == "unset-env" {
@@ -43,8 +44,8 @@ The settings are:
 	}
 	cmd.Flags().StringVar(&m.file, "file", "", "a YAML file of settings")
 	cmd.Flags().StringSliceVar(&m.reset, "reset", nil, "`settings` to reset to their defaults, separated by commas")
-	m.output.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
+	m.output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -54,7 +55,7 @@ func modelSettingsHelp() string {
 	for _, s := range modelconfig.Shown {
 		about := s.Type
 		if len(s.Values) > 0 {
-			about = oneOf(s.Values)
+			about = cli.OneOf(s.Values)
 		}
 		if s.Default != "" {
 			about += "; default " + s.Default
@@ -90,25 +91,25 @@ type modelConfigAPI interface {
 }
 
 type modelConfig struct {
-	*session
+	*cli.Session
 	file   string
 	reset  []string
-	output output
+	output cli.Output
 }
 
 func (m *modelConfig) run(ctx context.Context, args []string) error {
 	shows := m.file == "" && len(m.reset) == 0 && (len(args) == 0 || len(args) == 1 && !strings.Contains(args[0], "="))
 	if shows {
-		if err := checkListFormat(m.output.format); err != nil {
+		if err := cli.CheckListFormat(m.output.Format); err != nil {
 			return err
 		}
-		return withModel(ctx, m.session, func(api modelConfigAPI) error { return m.show(ctx, api, args) })
+		return cli.WithModel(ctx, m.Session, func(api modelConfigAPI) error { return m.show(ctx, api, args) })
 	}
 	values, err := m.values(args)
 	if err != nil {
 		return err
 	}
-	return withModel(ctx, m.session, func(api modelConfigAPI) error {
+	return cli.WithModel(ctx, m.Session, func(api modelConfigAPI) error {
 		if len(values) > 0 {
 			if err := api.SetModelConfig(ctx, values); err != nil {
 				return err
@@ -135,10 +136,10 @@ func (m *modelConfig) values(args []string) (map[string]string, error) {
 	maps.Copy(values, given)
 	for _, key := range m.reset {
 		if strings.Contains(key, "=") {
-			return nil, usagef(`--reset accepts a comma delimited set of keys "a,b,c", received: %q`, key)
+			return nil, cli.Usagef(`--reset accepts a comma delimited set of keys "a,b,c", received: %q`, key)
 		}
 		if _, ok := values[key]; ok {
-			return nil, usagef("cannot set and reset key %q simultaneously", key)
+			return nil, cli.Usagef("cannot set and reset key %q simultaneously", key)
 		}
 		if key == modelconfig.AgentVersion.Key {
 			continue // the controller says why it can't be
@@ -156,7 +157,7 @@ func (m *modelConfig) fileValues() (map[string]string, error) {
 	if m.file == "" {
 		return values, nil
 	}
-	text, err := readOptionFile(m.file)
+	text, err := cli.ReadOptionFile(m.file)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func modelPairs(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usagef("expected \"key=value\", got %q", pair)
+			return nil, cli.Usagef("expected \"key=value\", got %q", pair)
 		}
 		values[key] = value
 	}
@@ -200,7 +201,7 @@ func modelSettings(pairs []string) (map[string]string, error) {
 	}
 	config, err := modelconfig.Parse(given)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.Usage(err)
 	}
 	return config, nil
 }
@@ -219,8 +220,8 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 		if err != nil {
 			return entity.WithHint(fmt.Errorf("key %q not found in model settings", args[0]), "%s", entity.Hint(err))
 		}
-		if m.output.format == "tabular" {
-			return m.write(m.output, []byte(display.Line(config[setting.Key].Value)+"\n"))
+		if m.output.Format == "tabular" {
+			return m.Write(m.output, []byte(display.Line(config[setting.Key].Value)+"\n"))
 		}
 		config = modelconfig.Config{setting.Key: config[setting.Key]}
 	} else {
@@ -235,7 +236,7 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 			rows = append(rows, []string{setting.Key, v.Source, v.Value})
 		}
 	}
-	return m.writeList(m.output, shown, rows)
+	return m.WriteList(m.output, shown, rows)
 }
 
 // A shownSetting is a setting in YAML and JSON.

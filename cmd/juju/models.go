@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func modelsCommand(s *session) *cobra.Command {
-	m := &models{session: s}
+func modelsCommand(s *cli.Session) *cobra.Command {
+	m := &models{Session: s}
 	cmd := &cobra.Command{
 		Use:     "models",
 		Aliases: []string{"list-models"},
@@ -22,17 +23,17 @@ func modelsCommand(s *session) *cobra.Command {
 marks the selected model.`,
 		Example: `  juju models
   juju models -c prod --format yaml`,
-		Annotations: seeAlso("switch", "show-model", "add-model"),
+		Annotations: cli.SeeAlso("switch", "show-model", "add-model"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
 	}
-	m.output.flags(cmd, "tabular", listFormats...)
-	s.controllerFlag(cmd)
+	m.output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
 type models struct {
-	*session
-	output output
+	*cli.Session
+	output cli.Output
 }
 
 // The YAML and JSON forms of models.
@@ -66,15 +67,15 @@ type (
 
 func (m *models) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("unrecognized args: %q", args)
+		return cli.Usagef("unrecognized args: %q", args)
 	}
-	if err := checkListFormat(m.output.format); err != nil {
+	if err := cli.CheckListFormat(m.output.Format); err != nil {
 		return err
 	}
-	return withController(ctx, m.session, func(t target, api describeModelsAPI) error { return m.list(ctx, t, api) })
+	return cli.WithController(ctx, m.Session, func(t cli.Target, api describeModelsAPI) error { return m.list(ctx, t, api) })
 }
 
-func (m *models) list(ctx context.Context, t target, api describeModelsAPI) error {
+func (m *models) list(ctx context.Context, t cli.Target, api describeModelsAPI) error {
 	summaries, err := api.ModelSummaries(ctx)
 	if err != nil {
 		return err
@@ -83,35 +84,35 @@ func (m *models) list(ctx context.Context, t target, api describeModelsAPI) erro
 	for _, s := range summaries {
 		known = append(known, client.Model{Name: s.Name, UUID: s.UUID, Owner: s.OwnerTag.ID})
 	}
-	if err := m.noteModels(ctx, t, known, nil); err != nil {
+	if err := m.NoteModels(ctx, t, known, nil); err != nil {
 		return err
 	}
-	current := t.ctrl.Model
-	if _, ok := t.ctrl.Models[current]; !ok {
+	current := t.Controller.Model
+	if _, ok := t.Controller.Models[current]; !ok {
 		current = ""
 	}
-	shown := shownModels{Models: []shownModel{}, Current: t.ctrl.Unqualify(current)}
+	shown := shownModels{Models: []shownModel{}, Current: t.Controller.Unqualify(current)}
 	rows := [][]string{{"Model", "Cloud", "Status", "Machines", "Units", "Access"}}
 	for _, s := range summaries {
 		one := showSummary(t, s)
 		shown.Models = append(shown.Models, one)
-		name := t.ctrl.Unqualify(one.Name)
+		name := t.Controller.Unqualify(one.Name)
 		if one.Name == current {
 			name += "*"
 		}
 		rows = append(rows, []string{name, one.Cloud, one.Status.Current,
 			strconv.FormatInt(one.Machines, 10), strconv.FormatInt(one.Units, 10), one.Access})
 	}
-	if m.output.format == "tabular" {
-		return m.write(m.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.name, table(rows)))
+	if m.output.Format == "tabular" {
+		return m.Write(m.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.Name, cli.Table(rows)))
 	}
-	return m.writeList(m.output, shown, nil)
+	return m.WriteList(m.output, shown, nil)
 }
 
-func showSummary(t target, s entity.ModelSummary) shownModel {
+func showSummary(t cli.Target, s entity.ModelSummary) shownModel {
 	shown := shownModel{
 		Name: s.OwnerTag.ID + "/" + s.Name, ShortName: s.Name, UUID: s.UUID, Type: s.Type,
-		ControllerUUID: s.ControllerUUID, ControllerName: t.name, IsController: s.IsController, Owner: s.OwnerTag.ID,
+		ControllerUUID: s.ControllerUUID, ControllerName: t.Name, IsController: s.IsController, Owner: s.OwnerTag.ID,
 		Cloud: s.ProviderType, Life: s.Life, Status: showStatus(s.Status), Access: s.UserAccess, AgentVersion: s.AgentVersion,
 	}
 	for _, c := range s.Counts {

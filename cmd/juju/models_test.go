@@ -243,7 +243,7 @@ func TestDestroyModel(t *testing.T) {
 	}
 	const question = "This destroys model \"default\" with all its services and machines (1),\n" +
 		"and removes all their data. Continue? [y/N] "
-	u.session.stdin = strings.NewReader("n\n")
+	u.session.Stdin = strings.NewReader("n\n")
 	u.types("destroy-model", "default")
 	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-model "+
 		"default -y\n")
@@ -259,7 +259,7 @@ func TestDestroyModel(t *testing.T) {
 	u.types("destroy-model", "default", "--no-prompt")
 	u.sees(1, "", "ERROR keep it\n")
 	u.ctrl.err, u.ctrl.stays, u.ctrl.calls = nil, 10, nil
-	u.session.stdin = strings.NewReader("y\n")
+	u.session.Stdin = strings.NewReader("y\n")
 	u.types("destroy-model", "default")
 	u.sees(0, "", question+"\nModel \"default\" is being destroyed; to follow it: juju show-model default\n")
 	asked("DestroyModel default-uuid plain 0s")

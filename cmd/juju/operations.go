@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func operationsCommand(s *session) *cobra.Command {
+func operationsCommand(s *cli.Session) *cobra.Command {
 	var q client.OperationQuery
-	var output output
+	var output cli.Output
 	utc := false
 	var apps []string
 	cmd := &cobra.Command{
@@ -31,29 +32,29 @@ and max-action-results-size say.`,
 		Example: `  juju operations
   juju operations --applications store --status failed,aborted
   juju operations --actions backup --limit 10 --format yaml`,
-		Annotations: seeAlso("show-operation", "show-task", "run-action", "run"),
+		Annotations: cli.SeeAlso("show-operation", "show-task", "run-action", "run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
 			q.Services = append(q.Services, apps...)
-			if err := checkListFormat(output.format); err != nil {
+			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
 			for _, status := range q.Statuses {
 				if !slices.Contains(entity.TaskStatuses, entity.TaskStatus(status)) {
-					return usagef("%q is not a valid task status, want one of %v", status, entity.TaskStatuses)
+					return cli.Usagef("%q is not a valid task status, want one of %v", status, entity.TaskStatuses)
 				}
 			}
 			if q.Limit < 0 {
-				return usagef("--limit must not be negative")
+				return cli.Usagef("--limit must not be negative")
 			}
-			return withModel(cmd.Context(), s, func(api tasksAPI) error {
+			return cli.WithModel(cmd.Context(), s, func(api tasksAPI) error {
 				all, more, err := api.Operations(cmd.Context(), q)
 				if err != nil {
 					return err
 				}
-				return s.listOperations(all, more, utc, output)
+				return listOperations(s, all, more, utc, output)
 			})
 		},
 	}
@@ -66,14 +67,14 @@ and max-action-results-size say.`,
 	f.StringSliceVar(&q.Statuses, "status", nil, "the statuses, such as pending, running, completed or failed")
 	f.IntVar(&q.Limit, "limit", 0, "how many to list at most; 50 if 0")
 	f.BoolVar(&utc, "utc", false, "show times in UTC")
-	output.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
+	output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func (s *session) listOperations(all []entity.Operation, more, utc bool, output output) error {
-	if len(all) == 0 && output.format == "tabular" {
-		s.note("There are no such operations.")
+func listOperations(s *cli.Session, all []entity.Operation, more, utc bool, output cli.Output) error {
+	if len(all) == 0 && output.Format == "tabular" {
+		s.Note("There are no such operations.")
 		return nil
 	}
 	shown := func(t time.Time) string {
@@ -97,9 +98,9 @@ func (s *session) listOperations(all []entity.Operation, more, utc bool, output 
 		value[o.ID] = operationValue(o)
 	}
 	if more {
-		s.note("There are more: see --limit.")
+		s.Note("There are more: see --limit.")
 	}
-	return s.writeList(output, value, rows)
+	return s.WriteList(output, value, rows)
 }
 
 // span returns when the first task of an operation has begun, and when the last was over.
@@ -140,8 +141,8 @@ func operationValue(o entity.Operation) map[string]any {
 	return value
 }
 
-func showOperationCommand(s *session) *cobra.Command {
-	wait, output := noWait, output{}
+func showOperationCommand(s *cli.Session) *cobra.Command {
+	wait, output := noWait, cli.Output{}
 	cmd := &cobra.Command{
 		Use:   "show-operation ID",
 		Short: "Show an operation and the results of its tasks",
@@ -149,34 +150,34 @@ func showOperationCommand(s *session) *cobra.Command {
 --watch, wait until all its tasks are over.`,
 		Example: `  juju show-operation 11
   juju show-operation 11 --wait=5m`,
-		Annotations: seeAlso("operations", "show-task", "run-action"),
+		Annotations: cli.SeeAlso("operations", "show-task", "run-action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := taskID("operation", args)
 			if err != nil {
 				return err
 			}
-			if err := checkFormat(output.format, "yaml"); err != nil {
+			if err := cli.CheckFormat(output.Format, "yaml"); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api tasksAPI) error {
+			return cli.WithModel(ctx, s, func(api tasksAPI) error {
 				o, err := api.Operation(ctx, id)
 				if err == nil && wait.waits() {
-					o, err = s.awaitOperation(ctx, api, id, wait.duration())
+					o, err = awaitOperation(ctx, s, api, id, wait.duration())
 				}
 				if err != nil && !errors.Is(err, errStillRunning) {
 					return err
 				}
-				text, err := encode(output.format, operationValue(o))
+				text, err := cli.Encode(output.Format, operationValue(o))
 				if err != nil {
 					return fmt.Errorf("cannot print the operation: %w", err)
 				}
-				return s.write(output, text)
+				return s.Write(output, text)
 			})
 		},
 	}
 	taskFlags(cmd, &wait, &output)
 	watchFlag(cmd, &wait)
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -35,7 +36,7 @@ type registered struct{ At }
 func (registered) IsKept() (bool, error) { return true, nil }
 
 // Revive implements Controller.
-func (registered) Revive(context.Context, *session) error { return nil }
+func (registered) Revive(context.Context, *cli.Session) error { return nil }
 
 // Killed implements Controller.
 func (registered) Killed() string { return "" }

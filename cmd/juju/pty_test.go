@@ -22,9 +22,9 @@ func TestShellInTerminal(t *testing.T) {
 		return // it is run by TestDebugHooksShell
 	}
 	s := newSession()
-	code, err := s.shell().Run(t.Context(), t.TempDir(), os.Environ())
-	if err != nil || !s.inTerminal || !s.outTerminal {
-		t.Error(err, s.inTerminal, s.outTerminal)
+	code, err := shell(s).Run(t.Context(), t.TempDir(), os.Environ())
+	if err != nil || !s.InTerminal || !s.OutTerminal {
+		t.Error(err, s.InTerminal, s.OutTerminal)
 	}
 	fmt.Printf("left with %d\n", code)
 	os.Exit(0) // without the words of a test

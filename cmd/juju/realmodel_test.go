@@ -80,7 +80,7 @@ func newRealUser(t *testing.T) *realUser {
 	})
 	r.info = client.Info{Addresses: []string{l.Addr().String()}, CACert: ca.Cert,
 		Tag: entity.UserTag(statetest.Admin), Password: statetest.Password}
-	r.session.connect = func(ctx context.Context) (io.Closer, error) { return r.connect(ctx) }
+	r.session.Connect = func(ctx context.Context) (io.Closer, error) { return r.connect(ctx) }
 	return r
 }
 

@@ -97,7 +97,7 @@ followed by a line that says what to do next. Standard output has only results.
 
 // related returns the commands that the help of a command refers to under "See also".
 func related(cmd *cobra.Command) []string {
-	names := cmd.Annotations[seeAlsoKey]
+	names := cmd.Annotations["see also"]
 	if names == "" {
 		return nil
 	}

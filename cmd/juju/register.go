@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
-func registerCommand(s *session) *cobra.Command {
+func registerCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register [STRING]",
 		Short: "Register as a new user of a controller",
@@ -27,10 +28,10 @@ arguments of a command. The password is kept in $JUJU_DATA, where only you can r
 it; juju logout forgets it.`,
 		Example: `  juju register MIIB5AQDYm9iMBEWDzEyNy4wLjAuMToxNzA3MAQg
   juju register`,
-		Annotations: seeAlso("add-user", "login", "unregister"),
+		Annotations: cli.SeeAlso("add-user", "login", "unregister"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("unrecognized args: %q", args[1:])
+				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			return register(cmd.Context(), s, args)
 		},
@@ -38,9 +39,9 @@ it; juju logout forgets it.`,
 	return cmd
 }
 
-func register(ctx context.Context, s *session, args []string) error {
+func register(ctx context.Context, s *cli.Session, args []string) error {
 	if len(args) == 0 {
-		token, err := s.askSecret(ctx, "Registration string: ")
+		token, err := s.AskSecret(ctx, "Registration string: ")
 		if err != nil {
 			return err
 		}
@@ -50,7 +51,7 @@ func register(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	st, err := s.store()
+	st, err := s.Store()
 	if err != nil {
 		return err
 	}
@@ -65,11 +66,11 @@ func register(ctx context.Context, s *session, args []string) error {
 				"Forget it first: juju unregister %s; or use another JUJU_DATA", name)
 		}
 	}
-	password, err := s.newPassword(ctx, "Enter a new password: ", "Confirm password: ")
+	password, err := s.NewPassword(ctx, "Enter a new password: ", "Confirm password: ")
 	if err != nil {
 		return err
 	}
-	name, err := s.controllerNameFor(ctx, contents, r.Controller)
+	name, err := controllerNameFor(ctx, s, contents, r.Controller)
 	if err != nil {
 		return err
 	}
@@ -77,17 +78,17 @@ func register(ctx context.Context, s *session, args []string) error {
 		Models: map[string]string{}}
 	info := client.Info{Addresses: r.Addresses, CACert: ctrl.CACert, Tag: entity.UserTag(r.User), Password: password}
 	if err := client.Register(ctx, info, r.Key); errors.Is(err, entity.Unauthorized) {
-		return withHint(err, fmt.Sprintf("The string may have been used already, or replaced; "+
+		return cli.WithHint(err, fmt.Sprintf("The string may have been used already, or replaced; "+
 			"ask for a new one: juju change-user-password %s --reset", r.User))
 	} else if err != nil {
 		return err
 	}
-	s.note("Initial password successfully set for %s.", r.User)
-	return s.enter(ctx, st, target{name: name, ctrl: ctrl})
+	s.Note("Initial password successfully set for %s.", r.User)
+	return enter(ctx, s, st, cli.Target{Name: name, Controller: ctrl})
 }
 
 // controllerNameFor asks for an unused name for a controller.
-func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, suggested string) (string, error) {
+func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, suggested string) (string, error) {
 	_, taken := c.Controllers[suggested]
 	if taken || !controllerName.MatchString(suggested) {
 		suggested = ""
@@ -96,7 +97,7 @@ func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, sugg
 	if suggested != "" {
 		prompt = fmt.Sprintf("Enter a name for this controller [%s]: ", suggested)
 	}
-	name, err := s.ask(ctx, prompt)
+	name, err := s.Ask(ctx, prompt)
 	if err != nil {
 		return "", err
 	}
@@ -114,8 +115,8 @@ func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, sugg
 }
 
 // enter logs in for the first time, stores the controller, and lists its models.
-func (s *session) enter(ctx context.Context, st *store.Store, t target) error {
-	conn, err := s.dial(ctx, st, t, "")
+func enter(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target) error {
+	conn, err := dial(ctx, s, st, t, "")
 	if err != nil {
 		return err
 	}
@@ -124,37 +125,37 @@ func (s *session) enter(ctx context.Context, st *store.Store, t target) error {
 	if err != nil {
 		return err
 	}
-	t.ctrl.UUID = conn.ControllerUUID()
-	t.ctrl.Models = map[string]string{}
+	t.Controller.UUID = conn.ControllerUUID()
+	t.Controller.Models = map[string]string{}
 	var names []string
 	for _, m := range models {
-		t.ctrl.Models[m.Owner+"/"+m.Name] = m.UUID
-		names = append(names, t.ctrl.Unqualify(m.Owner+"/"+m.Name))
+		t.Controller.Models[m.Owner+"/"+m.Name] = m.UUID
+		names = append(names, t.Controller.Unqualify(m.Owner+"/"+m.Name))
 	}
 	if len(names) == 1 {
-		t.ctrl.Model = t.ctrl.Qualify(names[0])
+		t.Controller.Model = t.Controller.Qualify(names[0])
 	}
 	err = st.Update(ctx, func(c *store.Contents) error {
-		c.Controllers[t.name] = t.ctrl
-		c.Current = t.name
+		c.Controllers[t.Name] = t.Controller
+		c.Current = t.Name
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.note("\nWelcome, %s. You are now logged into %q.", t.ctrl.User, t.name)
+	s.Note("\nWelcome, %s. You are now logged into %q.", t.Controller.User, t.Name)
 	slices.Sort(names)
 	switch len(names) {
 	case 0:
-		s.note("\nThere are no models available. You can add models with\n" +
+		s.Note("\nThere are no models available. You can add models with\n" +
 			"\"juju add-model\", or you can ask an administrator or owner\n" +
 			"of a model to grant access to that model with \"juju grant\".")
 	case 1:
-		s.note("\nCurrent model set to %q.", names[0])
+		s.Note("\nCurrent model set to %q.", names[0])
 	default:
-		s.note("\nThere are %d models available. Use \"juju switch\" to select\none of them:", len(names))
+		s.Note("\nThere are %d models available. Use \"juju switch\" to select\none of them:", len(names))
 		for _, name := range names {
-			s.note("  - juju switch %s", name)
+			s.Note("  - juju switch %s", name)
 		}
 	}
 	return nil

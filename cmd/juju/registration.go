@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -21,12 +22,12 @@ type registration struct {
 }
 
 // token encodes the registration of a user.
-func (t target) token(user string, key []byte) (string, error) {
-	block, _ := pem.Decode([]byte(t.ctrl.CACert))
+func token(t cli.Target, user string, key []byte) (string, error) {
+	block, _ := pem.Decode([]byte(t.Controller.CACert))
 	if block == nil {
-		return "", fmt.Errorf("cannot create a registration string for controller %q: its CA certificate is not PEM", t.name)
+		return "", fmt.Errorf("cannot create a registration string for controller %q: its CA certificate is not PEM", t.Name)
 	}
-	text, err := asn1.Marshal(registration{user, t.ctrl.Addresses, key, t.name, block.Bytes})
+	text, err := asn1.Marshal(registration{user, t.Controller.Addresses, key, t.Name, block.Bytes})
 	if err != nil {
 		return "", fmt.Errorf("cannot create a registration string: %w", err)
 	}
@@ -44,8 +45,9 @@ func readToken(token string) (r registration, err error) {
 	}
 	if err != nil {
 		// Details of the failure would not help.
-		return r, usageError{entity.WithHint(errors.New("cannot read the registration string: it is incomplete or invalid"),
-			"Copy the whole string that add-user printed; or ask for a new one: juju change-user-password USER --reset")}
+		return r, cli.Usage(entity.WithHint(errors.New("cannot read the registration string: it is incomplete or invalid"),
+			"Copy the whole string that add-user printed; or ask for a new one: juju change-user-password USER --reset"))
+
 	}
 	return r, nil
 }

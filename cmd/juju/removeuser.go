@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"juju/cmd/juju/cli"
+
 	"github.com/spf13/cobra"
 )
 
-func removeUserCommand(s *session) *cobra.Command {
+func removeUserCommand(s *cli.Session) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "remove-user NAME",
@@ -20,33 +22,33 @@ owns stay; superusers can administer them.
 The last superuser who can log in cannot be removed.`,
 		Example: `  juju remove-user bob
   juju remove-user bob -y`,
-		Annotations: seeAlso("disable-user", "add-user"),
+		Annotations: cli.SeeAlso("disable-user", "add-user"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneUser(args); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withController(ctx, s, func(t target, api usersAPI) error {
+			return cli.WithController(ctx, s, func(t cli.Target, api usersAPI) error {
 				if !yes {
-					if err := confirmRemoval(ctx, s, args[0], t.name); err != nil {
+					if err := confirmRemoval(ctx, s, args[0], t.Name); err != nil {
 						return err
 					}
 				}
 				if err := api.RemoveUser(ctx, args[0]); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(s.stdout, "User %q removed\n", args[0])
+				_, err := fmt.Fprintf(s.Stdout, "User %q removed\n", args[0])
 				return err
 			})
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
-func confirmRemoval(ctx context.Context, s *session, user, controller string) error {
-	answer, err := s.ask(ctx,
+func confirmRemoval(ctx context.Context, s *cli.Session, user, controller string) error {
+	answer, err := s.Ask(ctx,
 		fmt.Sprintf("WARNING! This command will permanently archive the user %q on the %q\ncontroller.\n\n"+
 			"This action is irreversible. If you wish to temporarily disable the\n"+
 			"user please use the `juju disable-user` command. See\n"+

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"juju/charm"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -18,9 +19,9 @@ import (
 type repository string
 
 // repository returns the repository that a flag names or, if it is "", the environment.
-func (s *session) repository(flag string) repository {
+func repositoryOf(s *cli.Session, flag string) repository {
 	if flag == "" {
-		flag = s.getenv("JUJU_REPOSITORY")
+		flag = s.Getenv("JUJU_REPOSITORY")
 	}
 	return repository(flag)
 }

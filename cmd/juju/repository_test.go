@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"juju/cmd/juju/cli"
 )
 
 // A charm's URL names one in the local repository, or one of the model.
@@ -23,7 +25,7 @@ func TestCharmsByURL(t *testing.T) {
 	write(t, filepath.Join(repo, "jammy", "README"), "no charm")
 	write(t, filepath.Join(repo, "README"), "no series")
 	repack(t, filepath.Join(dir, "web"))
-	text, err := readFile(filepath.Join(dir, "web.zip"), 1<<20)
+	text, err := cli.ReadFile(filepath.Join(dir, "web.zip"), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func resolvedCommand(s *session) *cobra.Command {
-	r := &resolved{session: s, machines: retryProvisioning{session: s}}
+func resolvedCommand(s *cli.Session) *cobra.Command {
+	r := &resolved{Session: s, machines: retryProvisioning{Session: s}}
 	cmd := &cobra.Command{
 		Use:     "resolved UNIT... | MACHINE...",
 		Aliases: []string{"resolve"},
@@ -28,14 +29,14 @@ could not start an instance, with --constraints in place of their own if you giv
   juju resolved --all
   juju resolved 14
   juju resolved 14 --constraints "mem=2G cpu-power=400"`,
-		Annotations: seeAlso("retry-provisioning", "status", "debug-log", "model-config", "destroy-unit"),
+		Annotations: cli.SeeAlso("retry-provisioning", "status", "debug-log", "model-config", "destroy-unit"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
 	cmd.Flags().BoolVar(&r.noRetry, "no-retry", false, "skip the hook instead of running it again")
 	cmd.Flags().BoolVarP(&r.retry, "retry", "r", false, "run the hook again (the default)")
 	cmd.Flags().BoolVar(&r.all, "all", false, "resolve every unit whose hook has failed")
 	r.machines.flags(cmd)
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -46,7 +47,7 @@ type resolvedAPI interface {
 }
 
 type resolved struct {
-	*session
+	*cli.Session
 	noRetry, retry, all bool
 	machines            retryProvisioning // for the arguments that are machines
 }
@@ -56,29 +57,29 @@ func (r *resolved) run(cmd *cobra.Command, args []string) error {
 	if slices.ContainsFunc(args, entity.IsValidMachine) {
 		switch {
 		case r.all:
-			return usagef("--all takes no machines")
+			return cli.Usagef("--all takes no machines")
 		case r.noRetry || r.retry:
-			return usagef("--retry and --no-retry are for units")
+			return cli.Usagef("--retry and --no-retry are for units")
 		case slices.ContainsFunc(args, entity.IsValidUnit):
-			return usagef("cannot resolve units and machines at once")
+			return cli.Usagef("cannot resolve units and machines at once")
 		}
 		return r.machines.run(cmd, args)
 	}
 	if cmd.Flags().Changed(retryConstraints) {
-		return usagef("--constraints is for machines")
+		return cli.Usagef("--constraints is for machines")
 	}
 	if r.noRetry && r.retry {
-		return usagef("--retry and --no-retry are mutually exclusive")
+		return cli.Usagef("--retry and --no-retry are mutually exclusive")
 	}
 	if r.all && len(args) > 0 {
-		return usagef("--all takes no units")
+		return cli.Usagef("--all takes no units")
 	}
 	if !r.all {
-		if err := units(args); err != nil {
+		if err := cli.CheckUnits(args); err != nil {
 			return err
 		}
 	}
-	return withModel(ctx, r.session, func(api resolvedAPI) error { return r.resolve(ctx, api, args) })
+	return cli.WithModel(ctx, r.Session, func(api resolvedAPI) error { return r.resolve(ctx, api, args) })
 }
 
 func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string) error {
@@ -92,7 +93,7 @@ func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string)
 	}
 	if r.all {
 		if errs, err = api.ResolveAll(ctx, !r.noRetry); err == nil && len(errs) == 0 {
-			r.note("No unit is in error.")
+			r.Note("No unit is in error.")
 		}
 	} else {
 		errs, err = api.Resolve(ctx, !r.noRetry, names...)
@@ -104,7 +105,7 @@ func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string)
 	if len(errs) == 1 {
 		return errs[0]
 	}
-	return bulk("units", "resolved", errs)
+	return cli.Bulk("units", "resolved", errs)
 }
 
 // noteUpgrades names the resolved units, by default all, that run a hook of a charm that is to be
@@ -112,7 +113,7 @@ func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string)
 func (r *resolved) noteUpgrades(m *entity.ModelStatus, names []string) {
 	for _, t := range entities(m) {
 		if t.kind == "unit" && t.upgrading && t.failed() != nil && (len(names) == 0 || slices.Contains(names, t.name)) {
-			r.note("Unit %s runs the failed hook of its old charm again, and is upgraded when that succeeds.\n%s", t.name,
+			r.Note("Unit %s runs the failed hook of its old charm again, and is upgraded when that succeeds.\n%s", t.name,
 				upgradeAtOnce(t.of))
 		}
 	}

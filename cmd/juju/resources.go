@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func resourcesCommand(s *session) *cobra.Command {
-	var output output
+func resourcesCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	var details bool
 	cmd := &cobra.Command{
 		Use:     "resources SERVICE|UNIT",
@@ -24,21 +25,21 @@ a unit has and the one that it will get.`,
 		Example: `  juju resources web
   juju resources web --details
   juju resources web/0 --format yaml`,
-		Annotations: seeAlso("attach-resource", "deploy", "status"),
+		Annotations: cli.SeeAlso("attach-resource", "deploy", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usagef("missing application or unit name")
+				return cli.Usagef("missing application or unit name")
 			case len(args) > 1:
-				return usagef("unrecognized args: %q", args[1:])
+				return cli.Usagef("unrecognized args: %q", args[1:])
 			case !entity.IsValidUnit(args[0]) && !entity.IsValidService(args[0]):
-				return usagef("%q is neither a service nor a unit", args[0])
+				return cli.Usagef("%q is neither a service nor a unit", args[0])
 			}
-			if err := checkListFormat(output.format); err != nil {
+			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api resourcesAPI) error {
+			return cli.WithModel(ctx, s, func(api resourcesAPI) error {
 				service, unit := args[0], ""
 				if entity.IsValidUnit(args[0]) {
 					service, unit = entity.UnitService(args[0]), args[0]
@@ -51,17 +52,17 @@ a unit has and the one that it will get.`,
 					return entity.WithHint(entity.Errorf(entity.NotFound, "unit %q not found", unit),
 						"See what there is: juju status")
 				}
-				if len(of.Resources) == 0 && output.format == "tabular" {
-					s.note("No resources to display.")
+				if len(of.Resources) == 0 && output.Format == "tabular" {
+					s.Note("No resources to display.")
 					return nil
 				}
-				return s.writeList(output, shownResources(service, unit, details, of), resourceRows(unit, details, of))
+				return s.WriteList(output, shownResources(service, unit, details, of), resourceRows(unit, details, of))
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&details, "details", false, "show what each unit has, and what it will get")
-	output.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
+	output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
 	return cmd
 }
 

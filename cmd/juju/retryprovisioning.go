@@ -5,11 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/constraints"
 )
 
-func retryProvisioningCommand(s *session) *cobra.Command {
-	r := &retryProvisioning{session: s}
+func retryProvisioningCommand(s *cli.Session) *cobra.Command {
+	r := &retryProvisioning{Session: s}
 	cmd := &cobra.Command{
 		Use:   "retry-provisioning MACHINE...",
 		Short: "Retry machines that failed to start",
@@ -23,12 +24,12 @@ Its units, and machines added later, are not affected.`,
 		Example: `  juju retry-provisioning 3
   juju retry-provisioning 3 4 --constraints "mem=2G cores=2"
   juju retry-provisioning --all`,
-		Annotations: seeAlso("resolved", "status", "add-machine", "destroy-machine"),
+		Annotations: cli.SeeAlso("resolved", "status", "add-machine", "destroy-machine"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
 	cmd.Flags().BoolVar(&r.all, "all", false, "retry every machine that failed to start")
 	r.flags(cmd)
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -41,7 +42,7 @@ type retryProvisioningAPI interface {
 
 // retryProvisioning is what retry-provisioning does, and resolved with machines.
 type retryProvisioning struct {
-	*session
+	*cli.Session
 	all         bool
 	constraints string
 }
@@ -56,10 +57,10 @@ func (r *retryProvisioning) flags(cmd *cobra.Command) {
 
 func (r *retryProvisioning) run(cmd *cobra.Command, args []string) error {
 	if r.all && len(args) > 0 {
-		return usagef("--all takes no machines")
+		return cli.Usagef("--all takes no machines")
 	}
 	if !r.all {
-		if err := machines(args); err != nil {
+		if err := cli.CheckMachines(args); err != nil {
 			return err
 		}
 	}
@@ -67,12 +68,12 @@ func (r *retryProvisioning) run(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed(retryConstraints) {
 		asked, err := constraints.Parse(r.constraints)
 		if err != nil {
-			return usageError{err}
+			return cli.Usage(err)
 		}
 		replaced = &asked
 	}
 	ctx := cmd.Context()
-	return withModel(ctx, r.session, func(api retryProvisioningAPI) error { return r.retry(ctx, api, replaced, args) })
+	return cli.WithModel(ctx, r.Session, func(api retryProvisioningAPI) error { return r.retry(ctx, api, replaced, args) })
 }
 
 func (r *retryProvisioning) retry(ctx context.Context, api retryProvisioningAPI, replaced *constraints.Value,
@@ -81,7 +82,7 @@ func (r *retryProvisioning) retry(ctx context.Context, api retryProvisioningAPI,
 	var warnings []string
 	if r.all {
 		if errs, warnings, err = api.RetryAllProvisioning(ctx, replaced); err == nil && len(errs) == 0 {
-			r.note("No machine is in error.")
+			r.Note("No machine is in error.")
 		}
 	} else {
 		errs, warnings, err = api.RetryProvisioning(ctx, replaced, ids...)
@@ -89,9 +90,9 @@ func (r *retryProvisioning) retry(ctx context.Context, api retryProvisioningAPI,
 	if err != nil {
 		return err
 	}
-	r.warn(warnings...)
+	r.Warn(warnings...)
 	if len(errs) == 1 {
 		return errs[0]
 	}
-	return bulk("machines", "retried", errs)
+	return cli.Bulk("machines", "retried", errs)
 }

@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 )
 
-func revokeCommand(s *session) *cobra.Command {
+func revokeCommand(s *cli.Session) *cobra.Command {
 	return accessCommand(s, &cobra.Command{
 		Use:   "revoke USER LEVEL [MODEL...]",
 		Short: "Revoke access from a user",
@@ -18,6 +19,6 @@ who can log in keeps that level.
 		Example: `  juju revoke bob write staging
   juju revoke bob read staging prod
   juju revoke bob login`,
-		Annotations: seeAlso("grant", "users", "disable-user"),
+		Annotations: cli.SeeAlso("grant", "users", "disable-user"),
 	}, client.Revoke)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/cmd/juju/cli"
 	"juju/state/entity/flagerror"
 )
 
@@ -24,7 +25,7 @@ var groups = []*cobra.Group{
 }
 
 // newRoot returns the root command with all others.
-func newRoot(s *session) *cobra.Command {
+func newRoot(s *cli.Session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "juju",
 		Short: "Run services: say which, how many and how they relate",
@@ -47,22 +48,22 @@ own services, relations and machines.`,
 			}
 			return unknownCommand(cmd, args[0])
 		},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return withHelp(cmd, s.begin()) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.WithHelp(cmd, s.Begin()) },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return withHelp(cmd, unknownFlag(cmd, usageError{flagerror.Plain(err)}))
+		return cli.WithHelp(cmd, unknownFlag(cmd, cli.Usage(flagerror.Plain(err))))
 	})
 	f := root.PersistentFlags()
-	f.BoolVarP(&s.quiet, "quiet", "q", false, "print only results and errors")
-	f.BoolVarP(&s.verbose, "verbose", "v", false, "print more")
+	f.BoolVarP(&s.Quiet, "quiet", "q", false, "print only results and errors")
+	f.BoolVarP(&s.Verbose, "verbose", "v", false, "print more")
 	f.BoolP("help", "h", false, "show the help of the command")
 	root.Flags().Bool("version", false, "print the version of this program")
 	root.Version = agent.Version
 	root.SetVersionTemplate("{{.Version}}\n")
-	f.BoolVar(&s.debug, "debug", false, "log to standard error what the command does")
-	f.BoolVar(&s.showLog, "show-log", false, "log to standard error, with less detail than --debug")
-	f.StringVar(&s.logging, "logging-config", "", "the log level of each module, as MODULE=LEVEL;MODULE=LEVEL")
+	f.BoolVar(&s.Debug, "debug", false, "log to standard error what the command does")
+	f.BoolVar(&s.ShowLog, "show-log", false, "log to standard error, with less detail than --debug")
+	f.StringVar(&s.Logging, "logging-config", "", "the log level of each module, as MODULE=LEVEL;MODULE=LEVEL")
 	root.AddGroup(groups...)
 	for _, group := range []struct {
 		id       string
@@ -122,7 +123,7 @@ func hintUsage(cmd *cobra.Command) {
 	if run == nil {
 		return
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return withHelp(cmd, run(cmd, args)) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return cli.WithHelp(cmd, run(cmd, args)) }
 }
 
 // helpCommand prints the help of the command that its arguments name, by its name or an alias.

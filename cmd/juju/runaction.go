@@ -12,11 +12,12 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func runActionCommand(s *session) *cobra.Command {
-	r := &runAction{session: s, wait: noWait}
+func runActionCommand(s *cli.Session) *cobra.Command {
+	r := &runAction{Session: s, wait: noWait}
 	cmd := &cobra.Command{
 		Use:   "run-action UNIT... ACTION [KEY=VALUE...]",
 		Short: "Have units run an action",
@@ -34,7 +35,7 @@ In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a comman
 		Example: `  juju run-action store/0 backup
   juju run-action store/0 store/1 backup level=9 target.dir=/srv --wait
   juju run-action store/leader backup --params backup.yaml --wait=10m`,
-		Annotations: seeAlso("actions", "show-action", "show-task", "operations", "cancel-task", "run"),
+		Annotations: cli.SeeAlso("actions", "show-action", "show-task", "operations", "cancel-task", "run"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -42,33 +43,33 @@ In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a comman
 	f.Lookup("wait").NoOptDefVal = forEver.String()
 	f.StringVar(&r.params, "params", "", "a YAML file with the parameters")
 	f.BoolVar(&r.strings, "string-args", false, "take the values of parameters as they are, as text")
-	r.output.flags(cmd, "yaml", "yaml", "json")
-	s.modelFlag(cmd)
+	r.output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type runAction struct {
-	*session
+	*cli.Session
 	wait    waitTime
 	params  string
 	strings bool
-	output  output
+	output  cli.Output
 }
 
 var actionName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)
 
 // parse takes the arguments apart.
 func (r *runAction) parse(args []string) (units []string, action string, pairs []string, err error) {
-	for len(args) > 0 && isUnitTarget(args[0]) {
+	for len(args) > 0 && cli.IsUnitTarget(args[0]) {
 		units, args = append(units, args[0]), args[1:]
 	}
 	switch {
 	case len(units) == 0 && len(args) == 0:
-		return nil, "", nil, usagef("no unit specified")
+		return nil, "", nil, cli.Usagef("no unit specified")
 	case len(args) == 0:
-		return nil, "", nil, usagef("no action specified")
+		return nil, "", nil, cli.Usagef("no action specified")
 	case !actionName.MatchString(args[0]), len(units) == 0:
-		return nil, "", nil, usagef("invalid unit or action name %q", args[0])
+		return nil, "", nil, cli.Usagef("invalid unit or action name %q", args[0])
 	}
 	return units, args[0], args[1:], nil
 }
@@ -82,10 +83,10 @@ func (r *runAction) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(r.output.format, "yaml"); err != nil {
+	if err := cli.CheckFormat(r.output.Format, "yaml"); err != nil {
 		return err
 	}
-	return withModel(ctx, r.session, func(api tasksAPI) error {
+	return cli.WithModel(ctx, r.Session, func(api tasksAPI) error {
 		operation, tasks, err := api.EnqueueActions(ctx, action, values, units...)
 		if err != nil {
 			return err
@@ -106,18 +107,18 @@ func (r *runAction) report(
 			value["unit-"+strings.ReplaceAll(task.Task.Receiver, "/", "-")] = map[string]any{
 				"id": task.Task.ID, "unit": task.Task.Receiver}
 		} else if len(tasks) > 1 {
-			r.warn(fmt.Sprintf("%s: %v", units[i], task.Err))
+			r.Warn(fmt.Sprintf("%s: %v", units[i], task.Err))
 		}
 	}
 	if len(errs) == 1 && errs[0] != nil {
 		return errs[0]
 	}
-	failure := bulk("actions", "queued", errs)
+	failure := cli.Bulk("actions", "queued", errs)
 	if operation == "" {
 		return failure
 	}
 	if r.wait.waits() {
-		o, err := r.awaitOperation(ctx, api, operation, r.wait.duration())
+		o, err := awaitOperation(ctx, r.Session, api, operation, r.wait.duration())
 		for _, task := range o.Tasks {
 			value["unit-"+strings.ReplaceAll(task.Receiver, "/", "-")] = taskValue(task)
 		}
@@ -130,9 +131,9 @@ func (r *runAction) report(
 	} else if len(tasks) == 1 {
 		value = map[string]any{"Action queued with id": tasks[0].Task.ID}
 	}
-	text, err := encode(r.output.format, value)
+	text, err := cli.Encode(r.output.Format, value)
 	if err == nil {
-		err = r.write(r.output, text)
+		err = r.Write(r.output, text)
 	}
 	if failure != nil {
 		return failure
@@ -165,7 +166,7 @@ const maxParamsFile = 5 << 20
 func (r *runAction) values(pairs []string) (map[string]any, error) {
 	values := map[string]any{}
 	if r.params != "" {
-		text, err := readFile(r.params, maxParamsFile)
+		text, err := cli.ReadFile(r.params, maxParamsFile)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the parameters: %w", err)
 		}
@@ -185,11 +186,11 @@ func (r *runAction) values(pairs []string) (map[string]any, error) {
 		path, text, ok := strings.Cut(pair, "=")
 		keys := strings.Split(path, ".")
 		if !ok {
-			return nil, usagef("argument %q must be of the form key.key.key...=value", pair)
+			return nil, cli.Usagef("argument %q must be of the form key.key.key...=value", pair)
 		}
 		for _, key := range keys {
 			if !actionName.MatchString(key) {
-				return nil, usagef("key %q must start and end with lowercase alphanumeric, "+
+				return nil, cli.Usagef("key %q must start and end with lowercase alphanumeric, "+
 					"and contain only lowercase alphanumeric and hyphens", key)
 			}
 		}
@@ -197,7 +198,7 @@ func (r *runAction) values(pairs []string) (map[string]any, error) {
 		if !r.strings {
 			var err error
 			if value, err = charm.ParseValue([]byte(text)); err != nil {
-				return nil, usagef("cannot read the value of %q: %w", path, err)
+				return nil, cli.Usagef("cannot read the value of %q: %w", path, err)
 			}
 		}
 		setPath(values, keys, value)

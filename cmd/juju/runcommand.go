@@ -14,12 +14,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
-func runCommand(s *session) *cobra.Command {
-	r := &runOnUnits{session: s}
+func runCommand(s *cli.Session) *cobra.Command {
+	r := &runOnUnits{Session: s}
 	cmd := &cobra.Command{
 		Use:     "run --unit UNIT|--application SERVICE|--machine MACHINE|--all COMMAND",
 		Aliases: []string{"exec"},
@@ -47,7 +48,7 @@ charm: juju run-action.`,
   juju run --machine 0,1 uptime
   juju run --all 'df -h'
   juju run --unit web/0 -- ls -a`,
-		Annotations: seeAlso("run-action", "ssh", "operations", "show-task"),
+		Annotations: cli.SeeAlso("run-action", "ssh", "operations", "show-task"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
 	f := cmd.Flags()
@@ -61,55 +62,55 @@ charm: juju run-action.`,
 	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks of the machine")
 	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions of this group")
 	f.BoolVar(&r.background, "background", false, "print the id of each task, and do not wait")
-	r.output.flags(cmd, "default", "default", "yaml", "json")
-	s.modelFlag(cmd)
+	r.output.Flags(cmd, "default", "default", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type runOnUnits struct {
-	*session
+	*cli.Session
 	units, services, machines []string
 	older                     []string // services, by the older flag
 	all, parallel, background bool
 	timeout                   time.Duration
 	group                     string
-	output                    output
+	output                    cli.Output
 }
 
 func (r *runOnUnits) check(args []string) error {
 	switch {
 	case len(args) == 0:
-		return usagef("no commands specified")
+		return cli.Usagef("no commands specified")
 	case r.all && len(r.machines) > 0:
-		return usagef("You cannot specify --all and individual machines")
+		return cli.Usagef("You cannot specify --all and individual machines")
 	case r.all && len(r.services) > 0:
-		return usagef("You cannot specify --all and individual applications")
+		return cli.Usagef("You cannot specify --all and individual applications")
 	case r.all && len(r.units) > 0:
-		return usagef("You cannot specify --all and individual units")
+		return cli.Usagef("You cannot specify --all and individual units")
 	case !r.all && len(r.machines)+len(r.services)+len(r.units) == 0:
-		return usagef("You must specify a target, either through --all, --machine, --service or --unit")
+		return cli.Usagef("You must specify a target, either through --all, --machine, --service or --unit")
 	case r.timeout <= 0:
-		return usagef("--timeout must be positive")
+		return cli.Usagef("--timeout must be positive")
 	}
 	for _, unit := range r.units {
-		if !isUnitTarget(unit) {
-			return usageError{entity.InvalidUnit(unit)}
+		if !cli.IsUnitTarget(unit) {
+			return cli.Usage(entity.InvalidUnit(unit))
 		}
 	}
 	for _, machine := range r.machines {
 		if !entity.IsValidMachine(machine) {
-			return usageError{entity.InvalidMachine(machine)}
+			return cli.Usage(entity.InvalidMachine(machine))
 		}
 	}
 	if len(r.services) > 0 {
-		if err := services(r.services); err != nil {
+		if err := cli.CheckServices(r.services); err != nil {
 			return err
 		}
 	}
-	if r.output.format == "default" {
+	if r.output.Format == "default" {
 		return nil
 	}
-	return checkFormat(r.output.format, "default")
+	return cli.CheckFormat(r.output.Format, "default")
 }
 
 // ownFlags refuses words of a command that are flags of juju run, except --help: Juju takes them as
@@ -124,7 +125,7 @@ func ownFlags(flags *pflag.FlagSet, words []string) error {
 			flag = flags.ShorthandLookup(name[1:])
 		}
 		if flag != nil && flag.Name != "help" {
-			return entity.WithHint(usagef("%s comes after the command", name),
+			return entity.WithHint(cli.Usagef("%s comes after the command", name),
 				"If it is an option of juju, put it before the command. If it is the command's, put -- before the command.")
 		}
 	}
@@ -150,7 +151,7 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 	if r.group != "" {
 		request.Group = &r.group
 	}
-	return withModel(ctx, r.session, func(api tasksAPI) error {
+	return cli.WithModel(ctx, r.Session, func(api tasksAPI) error {
 		operation, tasks, err := api.RunCommand(ctx, request)
 		if err != nil {
 			return err
@@ -160,10 +161,10 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 			errs = append(errs, task.Err)
 		}
 		if len(tasks) == 0 {
-			r.note("There are no units or machines to run it.")
+			r.Note("There are no units or machines to run it.")
 			return nil
 		}
-		failure := bulk("commands", "queued", errs)
+		failure := cli.Bulk("commands", "queued", errs)
 		if len(errs) == 1 {
 			failure = errs[0]
 		}
@@ -187,25 +188,25 @@ func (r *runOnUnits) results(
 	if r.background {
 		for _, task := range tasks {
 			if task.Err == nil {
-				fmt.Fprintf(r.stdout, "%s\n", inLine([]any{"Task " + task.Task.ID + " queued on " + receiverKind(task.Task) + " " + task.Task.Receiver})...)
+				fmt.Fprintf(r.Stdout, "%s\n", cli.InLine([]any{"Task " + task.Task.ID + " queued on " + receiverKind(task.Task) + " " + task.Task.Receiver})...)
 			}
 		}
 		return nil
 	}
 	// The agent ends a command after the timeout, and says so a little later. Commands on one machine
 	// run one after the other.
-	o, err := r.awaitProgress(ctx, api, operation, r.timeout+agentGrace)
+	o, err := awaitProgress(ctx, r.Session, api, operation, r.timeout+agentGrace)
 	late := errors.Is(err, errStillRunning)
 	if err != nil && !late {
 		return err
 	}
-	if len(o.Tasks) == 1 && len(tasks) == 1 && r.output.format == "default" {
+	if len(o.Tasks) == 1 && len(tasks) == 1 && r.output.Format == "default" {
 		if late {
 			return stillRunning(err, o)
 		}
 		return r.single(o.Tasks[0])
 	}
-	format := r.output.format
+	format := r.output.Format
 	if format == "default" {
 		format = "yaml"
 	}
@@ -215,9 +216,9 @@ func (r *runOnUnits) results(
 			list = append(list, commandValue(task))
 		}
 	}
-	text, err2 := encode(format, list)
+	text, err2 := cli.Encode(format, list)
 	if err2 == nil {
-		err2 = r.write(r.output, text)
+		err2 = r.Write(r.output, text)
 	}
 	if late {
 		return stillRunning(err, o)
@@ -229,18 +230,18 @@ func (r *runOnUnits) results(
 func (r *runOnUnits) single(task entity.Task) error {
 	results := jsonMap(task.Results)
 	stdout, stderr := streamOf(results, "stdout"), streamOf(results, "stderr")
-	if r.outTerminal || r.output.path != "" {
-		if err := r.write(r.output, stdout); err != nil {
+	if r.OutTerminal || r.output.Path != "" {
+		if err := r.Write(r.output, stdout); err != nil {
 			return err
 		}
-	} else if _, err := r.stdout.Raw().Write(stdout); err != nil { // a file or a pipe gets what the command wrote
+	} else if _, err := r.Stdout.Raw().Write(stdout); err != nil { // a file or a pipe gets what the command wrote
 		return err
 	}
-	if _, err := r.stderr.Write(bytes.ToValidUTF8(stderr, []byte("\uFFFD"))); err != nil {
+	if _, err := r.Stderr.Write(bytes.ToValidUTF8(stderr, []byte("\uFFFD"))); err != nil {
 		return err
 	}
 	if code := returnCode(task); task.Status == entity.TaskCompleted && code != 0 {
-		return exitError(code)
+		return cli.ExitError(code)
 	}
 	if task.Status != entity.TaskCompleted {
 		return entity.WithHint(fmt.Errorf("%s", display.Line(cmp.Or(task.Message, string(task.Status)))),

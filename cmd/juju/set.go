@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func setCommand(s *session) *cobra.Command {
-	c := &set{session: s}
+func setCommand(s *cli.Session) *cobra.Command {
+	c := &set{Session: s}
 	cmd := &cobra.Command{
 		Use:     "set SERVICE KEY=VALUE...",
 		Aliases: []string{"set-config"},
@@ -23,12 +24,12 @@ with settings below the service's name.`,
   juju set web motd=@motd.txt
   juju set web --config web.yaml
   juju set web --to-default title port`,
-		Annotations: seeAlso("get", "unset", "config"),
+		Annotations: cli.SeeAlso("get", "unset", "config"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.file, "config", "", "a YAML file of settings")
 	cmd.Flags().BoolVar(&c.toDefault, "to-default", false, "reset the named settings to the charm's defaults")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -38,43 +39,43 @@ type setAPI interface {
 }
 
 type set struct {
-	*session
+	*cli.Session
 	file      string
 	toDefault bool
 }
 
 func (c *set) run(ctx context.Context, args []string) error {
-	if err := services(args[:min(1, len(args))]); err != nil {
+	if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 		return err
 	}
 	service, rest := args[0], args[1:]
 	switch {
 	case c.toDefault && c.file != "":
-		return usagef("cannot specify --config with --to-default")
+		return cli.Usagef("cannot specify --config with --to-default")
 	case c.toDefault:
 		if err := optionNames(rest); err != nil {
 			return err
 		}
-		return withModel(ctx, c.session, func(api setAPI) error { return unsetOptions(ctx, api, service, rest) })
+		return cli.WithModel(ctx, c.Session, func(api setAPI) error { return unsetOptions(ctx, api, service, rest) })
 	case c.file != "" && len(rest) > 0:
-		return usagef("cannot specify --config when using key=value arguments")
+		return cli.Usagef("cannot specify --config when using key=value arguments")
 	case c.file == "" && len(rest) == 0:
-		return usagef("no settings specified")
+		return cli.Usagef("no settings specified")
 	}
-	values, err := settings(rest)
+	values, err := cli.ParseSettings(rest)
 	if err != nil {
 		return err
 	}
 	file := ""
 	if c.file != "" {
-		if file, err = readOptionFile(c.file); err != nil {
+		if file, err = cli.ReadOptionFile(c.file); err != nil {
 			return err
 		}
 		if strings.TrimSpace(file) == "" {
 			return errors.New("the option file is empty")
 		}
 	}
-	return withModel(ctx, c.session, func(api setAPI) error { return setOptions(ctx, api, service, values, file) })
+	return cli.WithModel(ctx, c.Session, func(api setAPI) error { return setOptions(ctx, api, service, values, file) })
 }
 
 func setOptions(ctx context.Context, api setAPI, service string, values map[string]string, file string) error {
@@ -88,7 +89,7 @@ func unsetOptions(ctx context.Context, api setAPI, service string, keys []string
 // optionHint adds a hint to the error of an unknown option.
 func optionHint(err error, service string) error {
 	if err != nil && strings.Contains(err.Error(), "option") {
-		return withHint(err, "To list the options: juju get "+service)
+		return cli.WithHint(err, "To list the options: juju get "+service)
 	}
 	return err
 }
@@ -96,11 +97,11 @@ func optionHint(err error, service string) error {
 // optionNames checks that the arguments are names of options.
 func optionNames(args []string) error {
 	if len(args) == 0 {
-		return usagef("no options specified")
+		return cli.Usagef("no options specified")
 	}
 	for _, arg := range args {
 		if strings.Contains(arg, "=") || arg == "" {
-			return entity.WithHint(usagef("invalid option name %q", arg), "Give only names, without values: title port")
+			return entity.WithHint(cli.Usagef("invalid option name %q", arg), "Give only names, without values: title port")
 		}
 	}
 	return nil

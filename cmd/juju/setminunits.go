@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func setMinUnitsCommand(s *session) *cobra.Command {
+func setMinUnitsCommand(s *cli.Session) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "set-min-units SERVICE N",
@@ -19,33 +20,33 @@ destroyed; units that are being destroyed do not count. With 0, the service no l
 keeps a minimum; its units stay.`,
 		Example: `  juju set-min-units web 3
   juju set-min-units web 0`,
-		Annotations: seeAlso("add-unit", "destroy-unit"),
+		Annotations: cli.SeeAlso("add-unit", "destroy-unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := services(args[:min(1, len(args))]); err != nil {
+			if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 				return err
 			}
 			switch {
 			case len(args) == 1:
-				return usagef("no number of units specified")
+				return cli.Usagef("no number of units specified")
 			case len(args) > 2:
-				return usagef("unrecognized args: %q", args[2:])
+				return cli.Usagef("unrecognized args: %q", args[2:])
 			}
 			n, err := strconv.Atoi(args[1])
 			switch {
 			case err != nil:
-				return entity.WithHint(usagef("invalid number of units %q", args[1]),
+				return entity.WithHint(cli.Usagef("invalid number of units %q", args[1]),
 					"Give 0 or a positive whole number: juju set-min-units SERVICE 2")
 			case n < 0:
-				return usagef("cannot set a negative minimum number of units")
+				return cli.Usagef("cannot set a negative minimum number of units")
 			}
-			if err := checkMany("units", n, force); err != nil {
+			if err := cli.CheckMany("units", n, force); err != nil {
 				return err
 			}
-			return withModel(cmd.Context(), s, func(api minUnitsAPI) error { return api.SetMinUnits(cmd.Context(), args[0], n) })
+			return cli.WithModel(cmd.Context(), s, func(api minUnitsAPI) error { return api.SetMinUnits(cmd.Context(), args[0], n) })
 		},
 	}
-	manyFlag(cmd, &force, "units")
-	s.modelFlag(cmd)
+	cli.ManyFlag(cmd, &force, "units")
+	s.ModelFlag(cmd)
 	return cmd
 }
 

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func showModelCommand(s *session) *cobra.Command {
-	m := &showModel{session: s}
+func showModelCommand(s *cli.Session) *cobra.Command {
+	m := &showModel{Session: s}
 	cmd := &cobra.Command{
 		Use:   "show-model [MODEL]",
 		Short: "Show a model",
@@ -19,18 +20,18 @@ MODEL, show the selected model.`,
 		Example: `  juju show-model
   juju show-model staging
   juju show-model prod:staging --format json`,
-		Annotations: seeAlso("models", "model-config", "status"),
+		Annotations: cli.SeeAlso("models", "model-config", "status"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
 	}
-	m.output.flags(cmd, "yaml", "yaml", "json")
-	s.controllerFlag(cmd)
-	s.modelFlag(cmd)
+	m.output.Flags(cmd, "yaml", "yaml", "json")
+	s.ControllerFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type showModel struct {
-	*session
-	output output
+	*cli.Session
+	output cli.Output
 }
 
 // The YAML and JSON forms of one model.
@@ -63,25 +64,25 @@ type (
 
 func (m *showModel) run(ctx context.Context, args []string) error {
 	if len(args) > 1 {
-		return usagef("unrecognized args: %q", args[1:])
+		return cli.Usagef("unrecognized args: %q", args[1:])
 	}
-	if err := checkFormat(m.output.format); err != nil {
+	if err := cli.CheckFormat(m.output.Format); err != nil {
 		return err
 	}
-	name, err := m.splitModel(append(args, m.session.model)[0])
+	name, err := m.SplitModel(append(args, m.Session.Model)[0])
 	if err != nil {
 		return err
 	}
-	if env := m.getenv("JUJU_MODEL"); name == "" && env != "" {
+	if env := m.Getenv("JUJU_MODEL"); name == "" && env != "" {
 		name = env[strings.Index(env, ":")+1:]
 	}
-	return withController(ctx, m.session, func(t target, api describeModelsAPI) error {
+	return cli.WithController(ctx, m.Session, func(t cli.Target, api describeModelsAPI) error {
 		if name == "" {
-			if name, err = m.selectedModel(t); err != nil {
+			if name, err = m.SelectedModel(t); err != nil {
 				return err
 			}
 		}
-		model, err := m.findModel(ctx, t, api, name)
+		model, err := m.FindModel(ctx, t, api, name)
 		if err != nil {
 			return err
 		}
@@ -89,20 +90,20 @@ func (m *showModel) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		text, err := encode(m.output.format,
-			map[string]modelDetails{t.ctrl.Unqualify(model.Owner + "/" + model.Name): showInfo(t, info)})
+		text, err := cli.Encode(m.output.Format,
+			map[string]modelDetails{t.Controller.Unqualify(model.Owner + "/" + model.Name): showInfo(t, info)})
 		if err != nil {
 			return err
 		}
-		return m.write(m.output, text)
+		return m.Write(m.output, text)
 	})
 }
 
-func showInfo(t target, info entity.ModelInfo) modelDetails {
+func showInfo(t cli.Target, info entity.ModelInfo) modelDetails {
 	owner := info.OwnerTag.ID
 	d := modelDetails{
 		Name: owner + "/" + info.Name, ShortName: info.Name, UUID: info.UUID, Type: info.Type,
-		ControllerUUID: info.ControllerUUID, ControllerName: t.name, IsController: info.IsController, Owner: owner,
+		ControllerUUID: info.ControllerUUID, ControllerName: t.Name, IsController: info.IsController, Owner: owner,
 		Cloud: info.ProviderType, Life: info.Life, Status: showStatus(info.Status), AgentVersion: info.AgentVersion,
 		Users: map[string]modelUser{}, Machines: map[string]modelMachine{},
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/statusfmt"
 	"juju/state/entity"
 )
 
-func showStatusLogCommand(s *session) *cobra.Command {
-	c := &showStatusLog{session: s}
+func showStatusLogCommand(s *cli.Session) *cobra.Command {
+	c := &showStatusLog{Session: s}
 	cmd := &cobra.Command{
 		Use:     "show-status-log UNIT|MACHINE",
 		Aliases: []string{"status-history"},
@@ -29,7 +30,7 @@ those from the cloud (machine).`,
   juju show-status-log web/0 --type workload -n 100
   juju show-status-log 3 --days 2
   juju show-status-log web/0 --from-date 2026-11-21 --utc`,
-		Annotations: seeAlso("status", "debug-log"),
+		Annotations: cli.SeeAlso("status", "debug-log"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	f := cmd.Flags()
@@ -39,8 +40,8 @@ those from the cloud (machine).`,
 	f.StringVar(&c.from, "from-date", "", "show the statuses since this date, as in 2026-11-21, instead of --lines")
 	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
 	f.BoolVar(&c.updates, "include-status-updates", false, "include the statuses of update-status hooks")
-	c.output.flags(cmd, "tabular", "tabular", "yaml", "json")
-	s.modelFlag(cmd)
+	c.output.Flags(cmd, "tabular", "tabular", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -50,11 +51,11 @@ type statusHistoryAPI interface {
 }
 
 type showStatusLog struct {
-	*session
+	*cli.Session
 	kind, from   string
 	size, days   int
 	utc, updates bool
-	output       output
+	output       cli.Output
 }
 
 // updateStatus is the agent's message while it runs the update-status hook, every few minutes.
@@ -69,11 +70,11 @@ func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(c.output.format, "tabular"); err != nil {
+	if err := cli.CheckFormat(c.output.Format, "tabular"); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	return withModel(ctx, c.session, func(api statusHistoryAPI) error {
+	return cli.WithModel(ctx, c.Session, func(api statusHistoryAPI) error {
 		past, err := api.StatusHistory(ctx, kind, tag, query)
 		if err != nil {
 			return err
@@ -86,15 +87,15 @@ func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
 func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.HistoryKind, err error) {
 	switch {
 	case len(args) == 0:
-		return tag, kind, usagef("no unit or machine specified")
+		return tag, kind, cli.Usagef("no unit or machine specified")
 	case len(args) > 1:
-		return tag, kind, usagef("unrecognized args: %q", args[1:])
+		return tag, kind, cli.Usagef("unrecognized args: %q", args[1:])
 	case entity.IsValidUnit(args[0]):
 		tag, kind = entity.UnitTag(args[0]), entity.HistoryUnit
 	case entity.IsValidMachine(args[0]):
 		tag, kind = entity.MachineTag(args[0]), entity.HistoryMachine
 	default:
-		return tag, kind, withHint(usagef("%q is neither a unit nor a machine", args[0]),
+		return tag, kind, cli.WithHint(cli.Usagef("%q is neither a unit nor a machine", args[0]),
 			"A unit is named by its service and a number: web/0")
 	}
 	if c.kind == "" {
@@ -111,10 +112,10 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 			return tag, kind, nil
 		}
 	default:
-		return tag, kind, withHint(usagef("unexpected status type %q", c.kind),
+		return tag, kind, cli.WithHint(cli.Usagef("unexpected status type %q", c.kind),
 			"Valid types: "+strings.Join(historyKinds(), ", "))
 	}
-	return tag, kind, usagef("%s %s has no status of type %q", tag.Kind, tag.ID, c.kind)
+	return tag, kind, cli.Usagef("%s %s has no status of type %q", tag.Kind, tag.ID, c.kind)
 }
 
 func historyKinds() (words []string) {
@@ -133,7 +134,7 @@ func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQue
 		}
 	}
 	if ways > 1 {
-		return q, usagef("-n, --days and --from-date are mutually exclusive")
+		return q, cli.Usagef("-n, --days and --from-date are mutually exclusive")
 	}
 	if !c.updates {
 		q.Exclude = []string{updateStatus}
@@ -141,7 +142,7 @@ func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQue
 	switch {
 	case given("days"):
 		if c.days < 1 {
-			return q, usagef("--days must be a positive integer")
+			return q, cli.Usagef("--days must be a positive integer")
 		}
 		q.Ago = time.Duration(c.days) * 24 * time.Hour
 	case given("from-date"):
@@ -150,10 +151,10 @@ func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQue
 			location = time.UTC
 		}
 		if q.From, err = time.ParseInLocation("2006-01-02", c.from, location); err != nil {
-			return q, usagef("%q is not a date, as 2026-11-21", c.from)
+			return q, cli.Usagef("%q is not a date, as 2026-11-21", c.from)
 		}
 	case c.size < 1:
-		return q, usagef("-n must be a positive integer")
+		return q, cli.Usagef("-n must be a positive integer")
 	default:
 		q.Size = c.size
 	}
@@ -170,37 +171,37 @@ type shownStatus struct {
 }
 
 func (c *showStatusLog) show(past []entity.PastStatus) error {
-	if len(past) == 0 && c.output.format == "tabular" {
-		c.note("no status history available")
+	if len(past) == 0 && c.output.Format == "tabular" {
+		c.Note("no status history available")
 		return nil
 	}
 	location := time.Local
 	if c.utc {
 		location = time.UTC
 	}
-	if c.output.format == "tabular" {
+	if c.output.Format == "tabular" {
 		var text bytes.Buffer
 		color, width := false, 0
-		if c.outTerminal && c.output.path == "" {
-			color, width = c.getenv("NO_COLOR") == "", c.width()
+		if c.OutTerminal && c.output.Path == "" {
+			color, width = c.Getenv("NO_COLOR") == "", c.Width()
 		}
 		if err := statusfmt.History(&text, past,
 			statusfmt.Options{Location: location, Color: color, Width: width}); err != nil {
 			return err
 		}
 		if color {
-			return c.writeStyled(c.output, text.Bytes())
+			return c.WriteStyled(c.output, text.Bytes())
 		}
-		return c.write(c.output, text.Bytes())
+		return c.Write(c.output, text.Bytes())
 	}
 	shown := make([]shownStatus, len(past))
 	for i, p := range past {
 		shown[i] = shownStatus{p.Since.In(location).Format(time.RFC3339), string(p.Kind), string(p.Status.Status),
 			p.Message, p.Cause()}
 	}
-	text, err := encode(c.output.format, shown)
+	text, err := cli.Encode(c.output.Format, shown)
 	if err != nil {
 		return err
 	}
-	return c.write(c.output, text)
+	return c.Write(c.output, text)
 }

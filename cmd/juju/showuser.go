@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 
+	"juju/cmd/juju/cli"
+
 	"github.com/spf13/cobra"
 )
 
-func showUserCommand(s *session) *cobra.Command {
-	var output output
+func showUserCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	var exact bool
 	cmd := &cobra.Command{
 		Use:   "show-user [NAME]",
@@ -15,34 +17,34 @@ func showUserCommand(s *session) *cobra.Command {
 		Long:  "Show a user of a controller: by default, the user that you are logged in as.",
 		Example: `  juju show-user
   juju show-user bob --format json`,
-		Annotations: seeAlso("users", "whoami"),
+		Annotations: cli.SeeAlso("users", "whoami"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := atMostOneUser(args); err != nil {
 				return err
 			}
-			if err := checkFormat(output.format); err != nil {
+			if err := cli.CheckFormat(output.Format); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withController(ctx, s, func(t target, api usersAPI) error {
-				return showUser(ctx, s, api, append(args, t.ctrl.User)[0], exact, output)
+			return cli.WithController(ctx, s, func(t cli.Target, api usersAPI) error {
+				return showUser(ctx, s, api, append(args, t.Controller.User)[0], exact, output)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&exact, "exact-time", false, "show exact times")
-	output.flags(cmd, "yaml", "yaml", "json")
-	s.controllerFlag(cmd)
+	output.Flags(cmd, "yaml", "yaml", "json")
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
-func showUser(ctx context.Context, s *session, api usersAPI, name string, exact bool, o output) error {
+func showUser(ctx context.Context, s *cli.Session, api usersAPI, name string, exact bool, o cli.Output) error {
 	info, err := api.User(ctx, name)
 	if err != nil {
 		return err
 	}
-	text, err := encode(o.format, times{exact, s.now()}.user(info))
+	text, err := cli.Encode(o.Format, times{exact, s.Now()}.user(info))
 	if err != nil {
 		return err
 	}
-	return s.write(o, text)
+	return s.Write(o, text)
 }

@@ -13,10 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func sshCommand(s *session) *cobra.Command {
+func sshCommand(s *cli.Session) *cobra.Command {
 	var c sshOptions
 	cmd := &cobra.Command{
 		Use:   "ssh [USER@]TARGET [COMMAND...]",
@@ -45,13 +46,13 @@ own keys: juju writes none into it. It can also have a host key of your
   juju ssh web/0 sudo juju-run "'config-get title'"
   juju ssh web/leader -- ls -l
   juju ssh root@web/0 -L 8080:localhost:80`,
-		Annotations: seeAlso("scp", "add-ssh-key", "charm-history", "debug-log", "status"),
+		Annotations: cli.SeeAlso("scp", "add-ssh-key", "charm-history", "debug-log", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no target name specified")
+				return cli.Usagef("no target name specified")
 			}
 			c.ptySet = cmd.Flags().Changed("pty")
-			return s.onMachines(cmd.Context(), args[:1], func(status *entity.ModelStatus, api sshAPI) (replacement, error) {
+			return onMachines(cmd.Context(), s, args[:1], func(status *entity.ModelStatus, api sshAPI) (cli.Replacement, error) {
 				return c.command(cmd.Context(), s, api, status, args)
 			})
 		},
@@ -59,7 +60,7 @@ own keys: juju writes none into it. It can also have a host key of your
 	cmd.Flags().SetInterspersed(false) // the rest is the command's
 	cmd.Flags().BoolVar(&c.noChecks, "no-host-key-checks", false, "do not check that it is the machine (not on cloud local)")
 	cmd.Flags().BoolVar(&c.pty, "pty", false, "give the command a terminal (default: if you have one; not on cloud local)")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -74,8 +75,8 @@ type sshOptions struct {
 }
 
 // command returns what to run in place of this program.
-func (c sshOptions) command(ctx context.Context, s *session, api sshAPI, status *entity.ModelStatus,
-	args []string) (replacement, error) {
+func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, status *entity.ModelStatus,
+	args []string) (cli.Replacement, error) {
 	target, words := args[0], args[1:]
 	_, named, isNamed := strings.Cut(target, "@")
 	if !isNamed {
@@ -83,45 +84,45 @@ func (c sshOptions) command(ctx context.Context, s *session, api sshAPI, status 
 	}
 	machine, _, err := instanceOf(status, named)
 	if err != nil {
-		return replacement{}, err
+		return cli.Replacement{}, err
 	}
 	unit, err := leading(status, named)
 	if err != nil {
-		return replacement{}, err
+		return cli.Replacement{}, err
 	}
 	if entity.IsValidMachine(unit) {
 		unit = ""
 	}
 	if !isRemote(status) {
-		dirs, err := s.machineDirs(status, args[:1])
+		dirs, err := machineDirs(s, status, args[:1])
 		if err != nil {
-			return replacement{}, err
+			return cli.Replacement{}, err
 		}
 		tools := filepath.Join(dirs[target], "tools", entity.MachineTag(machine).String())
-		r := replacement{dir: dirs[target], env: map[string]string{"PATH": tools + ":" + s.getenv("PATH")}}
+		r := cli.Replacement{Dir: dirs[target], Env: map[string]string{"PATH": tools + ":" + s.Getenv("PATH")}}
 		if unit != "" {
-			r.env[sessionsUnit] = unit
+			r.Env[sessionsUnit] = unit
 		}
 		switch {
 		case len(words) == 0:
 		case words[0] == "--":
 			words = words[1:]
 		case strings.HasPrefix(words[0], "-"):
-			return replacement{}, entity.WithHint(usagef("cannot use %s of ssh: the machines of the local cloud are directories of this host", words[0]),
+			return cli.Replacement{}, entity.WithHint(cli.Usagef("cannot use %s of ssh: the machines of the local cloud are directories of this host", words[0]),
 				"Ports that units listen on are ports of this host. If %s begins the command, put -- before it.", words[0])
 		}
-		r.argv = []string{cmp.Or(s.getenv("SHELL"), "/bin/sh")}
+		r.Argv = []string{cmp.Or(s.Getenv("SHELL"), "/bin/sh")}
 		if len(words) > 0 {
-			r.argv = []string{"/bin/sh", "-c", strings.Join(words, " ")}
+			r.Argv = []string{"/bin/sh", "-c", strings.Join(words, " ")}
 		}
 		return r, nil
 	}
-	found, options, err := s.remotes(ctx, api, status, args[:1], !c.noChecks)
+	found, options, err := remotes(ctx, s, api, status, args[:1], !c.noChecks)
 	if err != nil {
-		return replacement{}, err
+		return cli.Replacement{}, err
 	}
 	if !c.ptySet {
-		c.pty = s.inTerminal && s.outTerminal
+		c.pty = s.InTerminal && s.OutTerminal
 	}
 	terminal := "-T"
 	if c.pty {
@@ -130,7 +131,7 @@ func (c sshOptions) command(ctx context.Context, s *session, api sshAPI, status 
 	if unit != "" {
 		words = withUnit(words, unit)
 	}
-	return replacement{argv: slices.Concat([]string{"ssh"}, options, []string{terminal, found[target].String()}, words)}, nil
+	return cli.Replacement{Argv: slices.Concat([]string{"ssh"}, options, []string{terminal, found[target].String()}, words)}, nil
 }
 
 // sessionsUnit is the variable by which juju-run knows the unit of a session.
@@ -172,7 +173,7 @@ func withUnit(words []string, unit string) []string {
 	return slices.Insert(slices.Clone(words), n, "export "+sessionsUnit+"="+unit+";")
 }
 
-func scpCommand(s *session) *cobra.Command {
+func scpCommand(s *cli.Session) *cobra.Command {
 	recursive, noChecks := false, false
 	cmd := &cobra.Command{
 		Use:   "scp SOURCE... DESTINATION",
@@ -185,10 +186,10 @@ user: ubuntu, or the user of add-machine ssh:USER@HOST, unless it is written
 USER@TARGET:PATH.`,
 		Example: `  juju scp web/0:agents/unit-web-0/log web.log
   juju scp -r ./site 0:tmp`,
-		Annotations: seeAlso("ssh", "add-ssh-key"),
+		Annotations: cli.SeeAlso("ssh", "add-ssh-key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usagef("at least two arguments required")
+				return cli.Usagef("at least two arguments required")
 			}
 			var targets []string
 			for _, arg := range args {
@@ -197,31 +198,31 @@ USER@TARGET:PATH.`,
 				}
 			}
 			if len(targets) == 0 {
-				return usagef("neither source nor destination is on a machine; write TARGET:PATH")
+				return cli.Usagef("neither source nor destination is on a machine; write TARGET:PATH")
 			}
-			return s.onMachines(cmd.Context(), targets, func(status *entity.ModelStatus, api sshAPI) (replacement, error) {
+			return onMachines(cmd.Context(), s, targets, func(status *entity.ModelStatus, api sshAPI) (cli.Replacement, error) {
 				if isRemote(status) {
-					found, options, err := s.remotes(cmd.Context(), api, status, targets, !noChecks)
+					found, options, err := remotes(cmd.Context(), s, api, status, targets, !noChecks)
 					if err != nil {
-						return replacement{}, err
+						return cli.Replacement{}, err
 					}
 					copies := append([]string{"scp"}, options...)
 					if recursive {
 						copies = append(copies, "-r")
 					}
-					return replacement{argv: copyArgs(append(copies, "--"), args, func(target, path string) string {
+					return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, func(target, path string) string {
 						return found[target].path(path)
 					})}, nil
 				}
-				dirs, err := s.machineDirs(status, targets)
+				dirs, err := machineDirs(s, status, targets)
 				if err != nil {
-					return replacement{}, err
+					return cli.Replacement{}, err
 				}
 				copies := []string{"cp"}
 				if recursive {
 					copies = append(copies, "-R")
 				}
-				return replacement{argv: copyArgs(append(copies, "--"), args, func(target, path string) string {
+				return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, func(target, path string) string {
 					if filepath.IsAbs(path) {
 						return path
 					}
@@ -232,7 +233,7 @@ USER@TARGET:PATH.`,
 	}
 	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "copy directories with all that is in them")
 	cmd.Flags().BoolVar(&noChecks, "no-host-key-checks", false, "do not check that it is the machine (not on cloud local)")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -253,18 +254,18 @@ func isRemote(status *entity.ModelStatus) bool {
 }
 
 // onMachines runs a program in place of this one, which choose returns from the state of the model.
-func (s *session) onMachines(ctx context.Context, targets []string,
-	choose func(*entity.ModelStatus, sshAPI) (replacement, error)) error {
+func onMachines(ctx context.Context, s *cli.Session, targets []string,
+	choose func(*entity.ModelStatus, sshAPI) (cli.Replacement, error)) error {
 	for _, target := range targets {
 		if _, name, named := strings.Cut(target, "@"); named && isTarget(name) {
 			continue
 		}
 		if !isTarget(target) {
-			return entity.WithHint(usagef("%q is not a machine or unit", target), "To see what there is: juju status")
+			return entity.WithHint(cli.Usagef("%q is not a machine or unit", target), "To see what there is: juju status")
 		}
 	}
-	var r replacement
-	err := withModel(ctx, s, func(api sshAPI) error {
+	var r cli.Replacement
+	err := cli.WithModel(ctx, s, func(api sshAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err
@@ -275,7 +276,7 @@ func (s *session) onMachines(ctx context.Context, targets []string,
 	if err != nil {
 		return err
 	}
-	return s.exec(r)
+	return s.Exec(r)
 }
 
 // remotePath splits TARGET:PATH; ok is false for a path of this host.
@@ -287,18 +288,18 @@ func remotePath(arg string) (target, path string, ok bool) {
 	return target, path, ok && isTarget(target)
 }
 
-func isTarget(name string) bool { return entity.IsValidMachine(name) || isUnitTarget(name) }
+func isTarget(name string) bool { return entity.IsValidMachine(name) || cli.IsUnitTarget(name) }
 
 // machineDirs returns the directories of the machines that targets name, by target. The model must
 // be on the local cloud of this host.
-func (s *session) machineDirs(status *entity.ModelStatus, targets []string) (map[string]string, error) {
+func machineDirs(s *cli.Session, status *entity.ModelStatus, targets []string) (map[string]string, error) {
 	dirs := map[string]string{}
 	for _, target := range targets {
 		_, name, named := strings.Cut(target, "@")
 		if named {
-			return nil, usagef("cannot be another user on %s: the machines of the local cloud have no users of their own", name)
+			return nil, cli.Usagef("cannot be another user on %s: the machines of the local cloud have no users of their own", name)
 		}
-		dir, err := s.localMachine(status, target)
+		dir, err := localMachine(s, status, target)
 		if err != nil {
 			return nil, err
 		}
@@ -313,8 +314,8 @@ type remoteProgram func(options []string, what string, args ...string) []string
 
 // unitPlace returns the name of a unit, which can be given as SERVICE/leader, the directory of its
 // machine, and how that is reached by SSH: nil on the local cloud.
-func (s *session) unitPlace(ctx context.Context, target string) (unit, dir string, remote remoteProgram, err error) {
-	err = withModel(ctx, s, func(api sshAPI) error {
+func unitPlace(ctx context.Context, s *cli.Session, target string) (unit, dir string, remote remoteProgram, err error) {
+	err = cli.WithModel(ctx, s, func(api sshAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err
@@ -323,10 +324,10 @@ func (s *session) unitPlace(ctx context.Context, target string) (unit, dir strin
 			return err
 		}
 		if !isRemote(status) {
-			dir, err = s.localMachine(status, unit)
+			dir, err = localMachine(s, status, unit)
 			return err
 		}
-		found, options, err := s.remotes(ctx, api, status, []string{unit}, true)
+		found, options, err := remotes(ctx, s, api, status, []string{unit}, true)
 		if err != nil {
 			return err
 		}
@@ -374,19 +375,19 @@ func onMachineAsRoot(machine string, words []string) string {
 
 // localMachine returns the directory of a target's machine. The model must be on the local
 // cloud of this host.
-func (s *session) localMachine(status *entity.ModelStatus, target string) (string, error) {
+func localMachine(s *cli.Session, status *entity.ModelStatus, target string) (string, error) {
 	machine, instance, err := instanceOf(status, target)
 	if err != nil {
 		return "", err
 	}
-	st, t, err := s.readModelTarget()
+	st, t, err := s.ReadModelTarget()
 	if err != nil {
 		return "", err
 	}
-	dir := Of(t.ctrl.Cloud).MachineDir(Dir(st, t.ctrl.Cloud, t.name), t.ctrl.Models[t.model], instance)
+	dir := Of(t.Controller.Cloud).MachineDir(Dir(st, t.Controller.Cloud, t.Name), t.Controller.Models[t.Model], instance)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s is not on this host", machine),
-			"Run the command on the host of controller %q, as the user who runs it.", t.name)
+			"Run the command on the host of controller %q, as the user who runs it.", t.Name)
 	} else if err != nil {
 		return "", fmt.Errorf("cannot reach machine %s: %w", machine, err)
 	}

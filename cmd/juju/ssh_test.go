@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/state/entity"
@@ -22,11 +23,11 @@ func withMachine(t *testing.T, u *user) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := u.session.target(contents)
+	target, err := u.session.Target(contents)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := local.MachineDir(Dir(st, "local", target.name), target.ctrl.Models[target.model], "local-3-ab")
+	dir := local.MachineDir(Dir(st, "local", target.Name), target.Controller.Models[target.Model], "local-3-ab")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +46,8 @@ func TestSSH(t *testing.T) {
 	u.env["PATH"] = "/bin"
 	var got []string
 	var env map[string]string
-	u.session.exec = func(r replacement) error {
-		got, env = append([]string{r.dir}, r.argv...), r.env
+	u.session.Exec = func(r cli.Replacement) error {
+		got, env = append([]string{r.Dir}, r.Argv...), r.Env
 		return nil
 	}
 	for line, want := range map[string][]string{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
@@ -23,7 +24,7 @@ type sshKeysAPI interface {
 // keysNote says, in the help of the commands about keys, which machines take them.
 const keysNote = `The machines of the local cloud have no users of their own, and take no keys.`
 
-func sshKeysCommand(s *session) *cobra.Command {
+func sshKeysCommand(s *cli.Session) *cobra.Command {
 	full := false
 	cmd := &cobra.Command{
 		Use:     "ssh-keys",
@@ -35,38 +36,38 @@ their fingerprints and comments, or the whole keys.
 ` + keysNote,
 		Example: `  juju ssh-keys
   juju ssh-keys --full`,
-		Annotations: seeAlso("add-ssh-key", "remove-ssh-key", "ssh"),
+		Annotations: cli.SeeAlso("add-ssh-key", "remove-ssh-key", "ssh"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
-			return withModel(cmd.Context(), s, func(api sshKeysAPI) error {
+			return cli.WithModel(cmd.Context(), s, func(api sshKeysAPI) error {
 				keys, err := api.SSHKeys(cmd.Context(), full)
 				if err != nil {
 					return err
 				}
 				if len(keys) == 0 {
-					s.note("No keys to display.")
+					s.Note("No keys to display.")
 					return nil
 				}
 				status, err := api.Status(cmd.Context())
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(s.stdout, "Keys used in model: %s\n", display.Line(status.Model.Name))
+				fmt.Fprintf(s.Stdout, "Keys used in model: %s\n", display.Line(status.Model.Name))
 				for _, key := range keys {
-					fmt.Fprintln(s.stdout, display.Line(key))
+					fmt.Fprintln(s.Stdout, display.Line(key))
 				}
 				return nil
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "print whole keys instead of fingerprints")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func addSSHKeyCommand(s *session) *cobra.Command {
+func addSSHKeyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "add-ssh-key KEY...",
 		Aliases: []string{"add-ssh-keys"},
@@ -76,24 +77,24 @@ user ubuntu, who may become root there. A key is a line as in a file id_*.pub: q
 
 ` + keysNote,
 		Example:     `  juju add-ssh-key "$(cat ~/.ssh/id_ed25519.pub)"`,
-		Annotations: seeAlso("ssh-keys", "remove-ssh-key", "import-ssh-key", "ssh"),
+		Annotations: cli.SeeAlso("ssh-keys", "remove-ssh-key", "import-ssh-key", "ssh"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no ssh key specified")
+				return cli.Usagef("no ssh key specified")
 			}
 			for _, arg := range args {
 				if _, err := sshkey.Parse(arg); err != nil {
-					return entity.WithHint(usageError{err}, "A key is one argument: juju add-ssh-key \"$(cat ~/.ssh/id_ed25519.pub)\"")
+					return entity.WithHint(cli.Usage(err), "A key is one argument: juju add-ssh-key \"$(cat ~/.ssh/id_ed25519.pub)\"")
 				}
 			}
-			return s.addKeys(cmd.Context(), args)
+			return addKeys(cmd.Context(), s, args)
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func importSSHKeyCommand(s *session) *cobra.Command {
+func importSSHKeyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "import-ssh-key FILE...",
 		Aliases: []string{"import-ssh-keys"},
@@ -103,10 +104,10 @@ as id_*.pub and authorized_keys do. Keys of Launchpad and GitHub users are not f
 save them in a file first, as with curl -s https://github.com/NAME.keys >NAME.keys`,
 		Example: `  juju import-ssh-key ~/.ssh/id_ed25519.pub
   juju import-ssh-key alice.keys bob.keys`,
-		Annotations: seeAlso("add-ssh-key", "ssh-keys", "remove-ssh-key"),
+		Annotations: cli.SeeAlso("add-ssh-key", "ssh-keys", "remove-ssh-key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no file specified")
+				return cli.Usagef("no file specified")
 			}
 			var keys []string
 			for _, arg := range args {
@@ -116,10 +117,10 @@ save them in a file first, as with curl -s https://github.com/NAME.keys >NAME.ke
 				}
 				keys = append(keys, from...)
 			}
-			return s.addKeys(cmd.Context(), keys)
+			return addKeys(cmd.Context(), s, keys)
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -129,10 +130,10 @@ const maxKeyFile = 1 << 20
 // readKeys reads the keys of a file that the user names.
 func readKeys(name string) ([]string, error) {
 	if strings.HasPrefix(name, "lp:") || strings.HasPrefix(name, "gh:") {
-		return nil, entity.WithHint(usagef("cannot import keys of %s: keys of other sites are not fetched", name),
+		return nil, entity.WithHint(cli.Usagef("cannot import keys of %s: keys of other sites are not fetched", name),
 			"Save them in a file: curl -s https://github.com/NAME.keys >FILE")
 	}
-	text, err := readWhole(name, maxKeyFile)
+	text, err := cli.ReadWhole(name, maxKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot import keys: %w", err)
 	}
@@ -150,7 +151,7 @@ func readKeys(name string) ([]string, error) {
 	return keys, nil
 }
 
-func removeSSHKeyCommand(s *session) *cobra.Command {
+func removeSSHKeyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "remove-ssh-key ID...",
 		Aliases: []string{"remove-ssh-keys", "delete-ssh-key", "delete-ssh-keys"},
@@ -159,12 +160,12 @@ func removeSSHKeyCommand(s *session) *cobra.Command {
 or ssh-keygen -l shows it, or its whole comment. Those who are logged in stay so.`,
 		Example: `  juju remove-ssh-key 45:7f:33:2c:10:4e:6c:14:e3:a1:a4:c8:b2:e1:34:b4
   juju remove-ssh-key alice@laptop`,
-		Annotations: seeAlso("ssh-keys", "add-ssh-key", "import-ssh-key"),
+		Annotations: cli.SeeAlso("ssh-keys", "add-ssh-key", "import-ssh-key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no ssh key id specified")
+				return cli.Usagef("no ssh key id specified")
 			}
-			return withModel(cmd.Context(), s, func(api sshKeysAPI) error {
+			return cli.WithModel(cmd.Context(), s, func(api sshKeysAPI) error {
 				errs, err := api.RemoveSSHKeys(cmd.Context(), args)
 				if err != nil {
 					return err
@@ -173,12 +174,12 @@ or ssh-keygen -l shows it, or its whole comment. Those who are logged in stay so
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func (s *session) addKeys(ctx context.Context, keys []string) error {
-	return withModel(ctx, s, func(api sshKeysAPI) error {
+func addKeys(ctx context.Context, s *cli.Session, keys []string) error {
+	return cli.WithModel(ctx, s, func(api sshKeysAPI) error {
 		errs, err := api.AddSSHKeys(ctx, keys)
 		if err != nil {
 			return err

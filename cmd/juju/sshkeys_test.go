@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
@@ -86,8 +87,8 @@ func TestSSHToOtherClouds(t *testing.T) {
 	st := u.store()
 	dir := sshDir(st, "prod")
 	var got []string
-	u.session.exec = func(r replacement) error {
-		got = r.argv
+	u.session.Exec = func(r cli.Replacement) error {
+		got = r.Argv
 		return nil
 	}
 	runs := func(line, want, known string) {
@@ -197,7 +198,7 @@ func TestKeysOfTheCreator(t *testing.T) {
 	st := u.store()
 	comments := func(given string) string {
 		t.Helper()
-		config, err := u.session.withKeys(st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: given})
+		config, err := withKeys(u.session, st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: given})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,10 +223,10 @@ func TestKeysOfTheCreator(t *testing.T) {
 			t.Errorf("%q is %v (%v)", name, info.Mode(), err)
 		}
 	}
-	if config, err := u.session.withKeys(st, "local", "prod", nil); err != nil || len(config) != 0 {
+	if config, err := withKeys(u.session, st, "local", "prod", nil); err != nil || len(config) != 0 {
 		t.Errorf("on cloud local: %v, %v", config, err)
 	}
-	if _, err := u.session.withKeys(st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
+	if _, err := withKeys(u.session, st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
 		t.Error("what is no key is taken")
 	}
 	u.types("unregister", "prod", "-y")

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"juju/agent/host/atomicfile"
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/provider/cloudinit"
 	"juju/provider/manual"
@@ -77,9 +78,9 @@ func clientKey(st *store.Store, controller string) (string, error) {
 var ownKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
 // sshKeys are the user's keys, and the hosts that the user knows, where OpenSSH has them.
-func (s *session) sshKeys() manual.Keys {
-	dir := filepath.Join(s.getenv("HOME"), ".ssh")
-	k := manual.Keys{Agent: s.getenv("SSH_AUTH_SOCK"), KnownHosts: []string{filepath.Join(dir, "known_hosts"),
+func sshKeys(s *cli.Session) manual.Keys {
+	dir := filepath.Join(s.Getenv("HOME"), ".ssh")
+	k := manual.Keys{Agent: s.Getenv("SSH_AUTH_SOCK"), KnownHosts: []string{filepath.Join(dir, "known_hosts"),
 		filepath.Join(dir, "known_hosts2"), "/etc/ssh/ssh_known_hosts"}}
 	for _, name := range ownKeys {
 		k.Defaults = append(k.Defaults, filepath.Join(dir, name))
@@ -89,10 +90,10 @@ func (s *session) sshKeys() manual.Keys {
 
 // authorizedKeys returns given, the keys that a new model is to have, with this client's key and the
 // user's own.
-func (s *session) authorizedKeys(st *store.Store, controller, given string) (string, error) {
+func authorizedKeys(s *cli.Session, st *store.Store, controller, given string) (string, error) {
 	all, err := sshkey.ParseAll(given)
 	if err != nil {
-		return "", usageError{fmt.Errorf("%s: %w", modelconfig.AuthorizedKeys, err)}
+		return "", cli.Usage(fmt.Errorf("%s: %w", modelconfig.AuthorizedKeys, err))
 	}
 	line, err := clientKey(st, controller)
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *session) authorizedKeys(st *store.Store, controller, given string) (str
 	}
 	text := line
 	for _, name := range ownKeys {
-		if own, err := os.ReadFile(filepath.Join(s.getenv("HOME"), ".ssh", name+".pub")); err == nil {
+		if own, err := os.ReadFile(filepath.Join(s.Getenv("HOME"), ".ssh", name+".pub")); err == nil {
 			text += "\n" + string(own)
 		}
 	}
@@ -120,11 +121,11 @@ func (s *session) authorizedKeys(st *store.Store, controller, given string) (str
 
 // withKeys returns the settings of a new model with the SSH keys of its creator, if the machines of the
 // controller's cloud take keys and this client created the controller.
-func (s *session) withKeys(st *store.Store, cloud, controller string, config map[string]string) (map[string]string, error) {
+func withKeys(s *cli.Session, st *store.Store, cloud, controller string, config map[string]string) (map[string]string, error) {
 	if !Of(cloud).TakesKeys() {
 		return config, nil
 	}
-	keys, err := s.authorizedKeys(st, controller, config[modelconfig.AuthorizedKeys])
+	keys, err := authorizedKeys(s, st, controller, config[modelconfig.AuthorizedKeys])
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func lentHost(m entity.MachineStatus) (remote, error) {
 // remotes returns the machines of targets, by target, and the options with which ssh and scp reach
 // them. check says that they must have the keys that their agents have reported; a host that a user has
 // added can also have a key that this user knows.
-func (s *session) remotes(ctx context.Context, api sshAPI, status *entity.ModelStatus, targets []string,
+func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.ModelStatus, targets []string,
 	check bool) (map[string]remote, []string, error) {
 	found := map[string]remote{}
 	var known strings.Builder
@@ -246,7 +247,7 @@ func (s *session) remotes(ctx context.Context, api sshAPI, status *entity.ModelS
 		}
 		keys, err := api.HostKeys(ctx, entity.MachineTag(machine))
 		if err != nil && !(r.lent && errors.Is(err, entity.NotFound)) {
-			return nil, nil, alsoHint(fmt.Errorf("cannot tell whether %s is machine %s: %w", r.Name, machine, err),
+			return nil, nil, cli.AlsoHint(fmt.Errorf("cannot tell whether %s is machine %s: %w", r.Name, machine, err),
 				"To connect without that: --no-host-key-checks")
 		}
 		for _, line := range keys {
@@ -257,16 +258,16 @@ func (s *session) remotes(ctx context.Context, api sshAPI, status *entity.ModelS
 			fmt.Fprintf(&known, "%s %s\n", r.KnownAs(), key.Line)
 		}
 	}
-	st, t, err := s.readModelTarget()
+	st, t, err := s.ReadModelTarget()
 	if err != nil {
 		return nil, nil, err
 	}
 	options := []string{"-o", "PasswordAuthentication=no", "-o", "ServerAliveInterval=30"}
-	own := s.sshKeys()
+	own := sshKeys(s)
 	if check {
 		// One file for each set of machines, since several commands may run at once.
-		file := filepath.Join(sshDir(st, t.name), "known_hosts-"+strings.NewReplacer("/", "-", "@", "-").Replace(
-			strings.Join(append([]string{t.ctrl.Models[t.model]}, targets...), "-")))
+		file := filepath.Join(sshDir(st, t.Name), "known_hosts-"+strings.NewReplacer("/", "-", "@", "-").Replace(
+			strings.Join(append([]string{t.Controller.Models[t.Model]}, targets...), "-")))
 		err := os.MkdirAll(filepath.Dir(file), 0o700)
 		if err == nil {
 			err = atomicfile.WriteFile(file, []byte(known.String()), 0o600)
@@ -285,7 +286,7 @@ func (s *session) remotes(ctx context.Context, api sshAPI, status *entity.ModelS
 	} else {
 		options = append(options, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
 	}
-	if key := filepath.Join(sshDir(st, t.name), clientKeyName); ours && isFile(key) {
+	if key := filepath.Join(sshDir(st, t.Name), clientKeyName); ours && isFile(key) {
 		options = append(options, "-i", key)
 	}
 	for _, key := range own.Defaults { // which ssh does not try if another one is named

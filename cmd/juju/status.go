@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/statusfmt"
 	"juju/state/entity"
 )
 
-func statusCommand(s *session) *cobra.Command {
-	c := &status{session: s}
+func statusCommand(s *cli.Session) *cobra.Command {
+	c := &status{Session: s}
 	cmd := &cobra.Command{
 		Use:     "status [PATTERN...]",
 		Aliases: []string{"stat", "show-status"},
@@ -34,11 +35,11 @@ with one line for each unit; summary, with counts.`,
   juju status error
   juju status --format yaml
   juju status --watch 2s --relations`,
-		Annotations: seeAlso("explain", "wait-for", "show-status-log", "debug-log"),
+		Annotations: cli.SeeAlso("explain", "wait-for", "show-status-log", "debug-log"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	c.output.flags(cmd, "tabular", statusfmt.Formats...)
+	c.output.Flags(cmd, "tabular", statusfmt.Formats...)
 	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
 	f.BoolVar(&c.relations, "relations", false, "also show relations, in the tabular format")
 	f.BoolVar(&c.relations, "integrations", false, "")
@@ -49,7 +50,7 @@ with one line for each unit; summary, with counts.`,
 	f.DurationVar(&c.watch, "watch", 0, "repeat at this interval, until interrupted")
 	f.IntVar(&c.retries, "retry-count", 3, "how often to retry when the controller does not answer")
 	f.DurationVar(&c.retryDelay, "retry-delay", 100*time.Millisecond, "how long to wait before each retry")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -59,8 +60,8 @@ type modelStatusAPI interface {
 }
 
 type status struct {
-	*session
-	output         output
+	*cli.Session
+	output         cli.Output
 	utc, relations bool
 	storage        bool
 	stored         []entity.StorageStatus // as last read, if it is to be shown
@@ -71,32 +72,32 @@ type status struct {
 }
 
 func (c *status) run(ctx context.Context, patterns []string) error {
-	format, err := statusfmt.Find(c.output.format)
+	format, err := statusfmt.Find(c.output.Format)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	switch {
 	case c.color && c.noColor:
-		return usagef("--color and --no-color are mutually exclusive")
+		return cli.Usagef("--color and --no-color are mutually exclusive")
 	case c.watch < 0 || c.watch > 0 && c.watch < 100*time.Millisecond:
-		return usagef("cannot watch at an interval of %v: the shortest is 100ms", c.watch)
-	case c.watch > 0 && c.output.path != "":
-		return usagef("cannot specify --output with --watch")
+		return cli.Usagef("cannot watch at an interval of %v: the shortest is 100ms", c.watch)
+	case c.watch > 0 && c.output.Path != "":
+		return cli.Usagef("cannot specify --output with --watch")
 	case c.retries < 0:
-		return usagef("--retry-count must be a positive integer")
+		return cli.Usagef("--retry-count must be a positive integer")
 	case c.retryDelay < 0:
-		return usagef("--retry-delay must not be negative")
+		return cli.Usagef("--retry-delay must not be negative")
 	}
-	tabular := c.output.format == "tabular"
+	tabular := c.output.Format == "tabular"
 	if c.storage && !tabular {
-		c.note("ignoring --storage: it applies only to the tabular format")
+		c.Note("ignoring --storage: it applies only to the tabular format")
 		c.storage = false
 	}
 	if c.relations && !tabular {
-		c.note("ignoring --relations: it applies only to the tabular format")
+		c.Note("ignoring --relations: it applies only to the tabular format")
 	}
 	options := statusfmt.Options{Location: time.Local, Relations: c.relations,
-		Color: c.color || c.outTerminal && c.output.path == "" && !c.noColor && c.getenv("NO_COLOR") == ""}
+		Color: c.color || c.OutTerminal && c.output.Path == "" && !c.noColor && c.Getenv("NO_COLOR") == ""}
 	if c.utc {
 		options.Location = time.UTC
 	}
@@ -104,8 +105,8 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 		return err
 	}
 	for {
-		if c.outTerminal && c.output.path == "" {
-			options.Width = c.width()
+		if c.OutTerminal && c.output.Path == "" {
+			options.Width = c.Width()
 		}
 		m, err := c.read(ctx, patterns)
 		if err == nil {
@@ -127,8 +128,8 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 
 // controllerName returns the user's name for the controller.
 func (c *status) controllerName() (string, error) {
-	_, t, err := c.readModelTarget()
-	return t.name, err
+	_, t, err := c.ReadModelTarget()
+	return t.Name, err
 }
 
 // read reads the status, and retries when the controller does not answer. It does not retry
@@ -136,7 +137,7 @@ func (c *status) controllerName() (string, error) {
 func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelStatus, err error) {
 	for try := 0; ; try++ {
 		reached := false
-		err = withModel(ctx, c.session, func(api modelStatusAPI) error {
+		err = cli.WithModel(ctx, c.Session, func(api modelStatusAPI) error {
 			reached = true
 			if m, err = api.Status(ctx, patterns...); err == nil && c.storage {
 				c.stored, err = api.Storage(ctx)
@@ -156,8 +157,8 @@ func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelSt
 
 func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statusfmt.Options, chosen bool) error {
 	var text bytes.Buffer
-	if c.watch > 0 && c.outTerminal {
-		fmt.Fprint(c.stdout.Raw(), "\x1b[H\x1b[2J") // clear the screen
+	if c.watch > 0 && c.OutTerminal {
+		fmt.Fprint(c.Stdout.Raw(), "\x1b[H\x1b[2J") // clear the screen
 	}
 	if err := format(&text, m, o); err != nil {
 		return err
@@ -165,23 +166,23 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 	if len(c.stored) > 0 {
 		rows := storageRows(c.stored)
 		rows[0][0] = "Storage Unit"
-		fmt.Fprintf(&text, "\n%s", table(rows))
+		fmt.Fprintf(&text, "\n%s", cli.Table(rows))
 	}
-	write := c.write
+	write := c.Write
 	if o.Color {
-		write = c.writeStyled
+		write = c.WriteStyled
 	}
 	if err := write(c.output, text.Bytes()); err != nil {
 		return err
 	}
-	if c.watch > 0 && !c.outTerminal {
-		fmt.Fprintln(c.stdout)
+	if c.watch > 0 && !c.OutTerminal {
+		fmt.Fprintln(c.Stdout)
 	}
-	if statusfmt.IsEmpty(m) && c.output.format == "tabular" {
+	if statusfmt.IsEmpty(m) && c.output.Format == "tabular" {
 		if chosen {
-			c.note("\nNothing in model %q matches.", o.Controller+":"+m.Model.Name)
+			c.Note("\nNothing in model %q matches.", o.Controller+":"+m.Model.Name)
 		} else {
-			c.note("\nModel %q is empty.", o.Controller+":"+m.Model.Name)
+			c.Note("\nModel %q is empty.", o.Controller+":"+m.Model.Name)
 		}
 	}
 	return nil

@@ -73,11 +73,11 @@ func TestStatus(t *testing.T) {
 		t.Helper()
 		u.types(append([]string{"status"}, args...)...)
 		if strings.Contains(u.out.String(), "\x1b[32m") != want {
-			t.Errorf("%q on a terminal (%v): %q", args, u.session.outTerminal, u.out.String())
+			t.Errorf("%q on a terminal (%v): %q", args, u.session.OutTerminal, u.out.String())
 		}
 	}
 	colored(true, "--color")
-	u.session.outTerminal = true
+	u.session.OutTerminal = true
 	colored(true)
 	colored(false, "--no-color")
 	u.env["NO_COLOR"] = "1"
@@ -101,12 +101,12 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	if widest() < 200 {
 		t.Errorf("piped, it is broken:\n%s", u.out.String())
 	}
-	u.session.outTerminal, u.env["NO_COLOR"] = true, "1"
+	u.session.OutTerminal, u.env["NO_COLOR"] = true, "1"
 	u.types("status")
 	if n := widest(); n > 80 {
 		t.Errorf("on a terminal of 80 columns a line has %d:\n%s", n, u.out.String())
 	}
-	u.session.width = func() int { return 132 }
+	u.session.Width = func() int { return 132 }
 	u.types("status")
 	if n := widest(); n > 132 || n < 100 {
 		t.Errorf("on a terminal of 132 columns a line has %d:\n%s", n, u.out.String())
@@ -143,14 +143,14 @@ func testStatusRetries(t *testing.T) {
 		t.Errorf("it waited for %v", passed)
 	}
 	// A controller that can't be reached is not retried again.
-	u.session.connect = func(context.Context) (io.Closer, error) {
+	u.session.Connect = func(context.Context) (io.Closer, error) {
 		u.fake.note("connect")
 		return nil, entity.Errorf(entity.Unavailable, "cannot reach controller")
 	}
 	u.types("status")
 	u.asked("connect")
 	u.sees(1, "", "ERROR cannot reach controller\n")
-	u.session.connect = func(context.Context) (io.Closer, error) {
+	u.session.Connect = func(context.Context) (io.Closer, error) {
 		u.fake.opened++
 		return u.fake, nil
 	}
@@ -173,7 +173,7 @@ func testStatusWatch(t *testing.T) {
 		"- web/0:  (agent:idle, workload:active)\n\n", "")
 
 	// Each status replaces the one before.
-	u.session.outTerminal = true
+	u.session.OutTerminal = true
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(3*time.Second, cancel)
 	u.typesUntil(ctx, "status", "--watch", "2s", "--format", "short", "--no-color")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -30,8 +31,8 @@ type storageAPI interface {
 	RemoveStoragePool(ctx context.Context, name string) error
 }
 
-func storageCommand(s *session) *cobra.Command {
-	var output output
+func storageCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:     "storage",
 		Aliases: []string{"list-storage"},
@@ -40,30 +41,30 @@ func storageCommand(s *session) *cobra.Command {
 without a unit was detached, and can be attached to another unit.`,
 		Example: `  juju storage
   juju storage --format yaml`,
-		Annotations: seeAlso("show-storage", "attach-storage", "storage-pools", "status"),
+		Annotations: cli.SeeAlso("show-storage", "attach-storage", "storage-pools", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
-			if err := checkListFormat(output.format); err != nil {
+			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error {
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
 				all, err := api.Storage(ctx)
 				if err != nil {
 					return err
 				}
-				if len(all) == 0 && output.format == "tabular" {
-					s.note("No storage to display.")
+				if len(all) == 0 && output.Format == "tabular" {
+					s.Note("No storage to display.")
 					return nil
 				}
-				return s.writeList(output, shownStorage(s, all), storageRows(all))
+				return s.WriteList(output, shownStorage(s, all), storageRows(all))
 			})
 		},
 	}
-	output.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
+	output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -106,7 +107,7 @@ type (
 	}
 )
 
-func shownStorage(s *session, all []entity.StorageStatus) storageDocument {
+func shownStorage(s *cli.Session, all []entity.StorageStatus) storageDocument {
 	shown := storageDocument{Storage: map[string]storageEntry{}}
 	for _, one := range all {
 		entry := storageEntry{Kind: entity.StorageKind, Pool: one.Pool, Size: one.Size, Life: one.Life.String(),
@@ -124,50 +125,50 @@ func shownStorage(s *session, all []entity.StorageStatus) storageDocument {
 	return shown
 }
 
-func showStorageCommand(s *session) *cobra.Command {
-	var output output
+func showStorageCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "show-storage STORAGE...",
 		Short: "Show storage",
 		Long:  "Show storage instances, with the units that have them and the paths where it is there.",
 		Example: `  juju show-storage data/0
   juju show-storage data/0 logs/1 --format json`,
-		Annotations: seeAlso("storage", "attach-storage", "explain"),
+		Annotations: cli.SeeAlso("storage", "attach-storage", "explain"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := storageIDs(args)
+			ids, err := cli.ParseStorageIDs(args)
 			if err == nil && len(ids) == 0 {
-				err = usagef("must specify storage id(s)")
+				err = cli.Usagef("must specify storage id(s)")
 			}
 			if err != nil {
 				return err
 			}
-			if err := checkFormat(output.format); err != nil {
+			if err := cli.CheckFormat(output.Format); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error {
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
 				all, errs, err := api.ShowStorage(ctx, ids...)
 				if err = errors.Join(append([]error{err}, errs...)...); err != nil {
 					return err
 				}
-				text, err := encode(output.format, shownStorage(s, all).Storage)
+				text, err := cli.Encode(output.Format, shownStorage(s, all).Storage)
 				if err != nil {
 					return err
 				}
-				return s.write(output, text)
+				return s.Write(output, text)
 			})
 		},
 	}
-	output.flags(cmd, "yaml", "yaml", "json")
-	s.modelFlag(cmd)
+	output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 // someStorageIDs is storageIDs for a command that needs at least one.
 func someStorageIDs(cmd *cobra.Command, values []string) ([]string, error) {
-	ids, err := storageIDs(values)
+	ids, err := cli.ParseStorageIDs(values)
 	if err == nil && len(ids) == 0 {
-		err = usagef("%s requires at least one storage ID", cmd.Name())
+		err = cli.Usagef("%s requires at least one storage ID", cmd.Name())
 	}
 	return ids, err
 }
@@ -178,8 +179,8 @@ type shownPool struct {
 	Attributes map[string]string `json:"attrs,omitempty" yaml:"attrs,omitempty"`
 }
 
-func storagePoolsCommand(s *session) *cobra.Command {
-	var output output
+func storagePoolsCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	var names, providers []string
 	cmd := &cobra.Command{
 		Use:     "storage-pools",
@@ -190,16 +191,16 @@ default one: its storage outlives machines. Storage from rootfs is on the disk o
 machine, and goes with it.`,
 		Example: `  juju storage-pools
   juju storage-pools --provider rootfs --format yaml`,
-		Annotations: seeAlso("storage", "deploy", "add-storage", "create-storage-pool"),
+		Annotations: cli.SeeAlso("storage", "deploy", "add-storage", "create-storage-pool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
-			if err := checkListFormat(output.format); err != nil {
+			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error {
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
 				pools, err := api.StoragePools(ctx, names, providers)
 				if err != nil {
 					return err
@@ -210,30 +211,30 @@ machine, and goes with it.`,
 					rows = append(rows, []string{p.Name, p.Provider, attributesText(p.Attributes)})
 					shown[p.Name] = shownPool{p.Provider, p.Attributes}
 				}
-				if len(pools) == 0 && output.format == "tabular" {
-					s.note("No storage pools to display.")
+				if len(pools) == 0 && output.Format == "tabular" {
+					s.Note("No storage pools to display.")
 					return nil
 				}
-				return s.writeList(output, shown, rows)
+				return s.WriteList(output, shown, rows)
 			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&names, "name", nil, "only the pools with these `names`")
 	cmd.Flags().StringSliceVar(&providers, "provider", nil, "only the pools of these `providers`")
-	output.flags(cmd, "tabular", listFormats...)
-	s.modelFlag(cmd)
+	output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 // each reports the outcomes of a bulk call, one line for each storage instance.
-func (s *session) eachStorage(ids []string, errs []error, done, failed string) error {
+func eachStorage(s *cli.Session, ids []string, errs []error, done, failed string) error {
 	var all []error
 	for i, err := range errs {
 		if i >= len(ids) {
 			break
 		}
 		if err == nil {
-			s.note(done, ids[i])
+			s.Note(done, ids[i])
 			continue
 		}
 		all = append(all, fmt.Errorf(failed+": %w", ids[i], err))

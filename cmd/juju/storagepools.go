@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func createStoragePoolCommand(s *session) *cobra.Command {
+func createStoragePoolCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create-storage-pool NAME PROVIDER [KEY=VALUE...]",
 		Short: "Add a storage pool",
@@ -21,72 +22,72 @@ Pools of the provider local have the attribute storage-dir: the directory, on th
 the controller, in which the storage is made. Without it, that is a directory of the
 controller's own.`,
 		Example:     `  juju create-storage-pool fast local storage-dir=/mnt/ssd`,
-		Annotations: seeAlso("storage-pools", "update-storage-pool", "remove-storage-pool", "add-storage"),
+		Annotations: cli.SeeAlso("storage-pools", "update-storage-pool", "remove-storage-pool", "add-storage"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usagef("pool creation requires names, provider type and optional attributes for configuration")
+				return cli.Usagef("pool creation requires names, provider type and optional attributes for configuration")
 			}
 			if strings.Contains(args[0]+args[1], "=") {
-				return usagef("pool creation requires names and provider type before optional attributes for configuration")
+				return cli.Usagef("pool creation requires names and provider type before optional attributes for configuration")
 			}
 			attributes, err := poolAttributes(args[2:])
 			if err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error {
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
 				return api.CreateStoragePool(ctx, entity.StoragePool{Name: args[0], Provider: args[1], Attributes: attributes})
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func updateStoragePoolCommand(s *session) *cobra.Command {
+func updateStoragePoolCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update-storage-pool NAME KEY=VALUE...",
 		Short: "Replace the attributes of a storage pool",
 		Long: `Replace the attributes of a storage pool that was added with juju create-storage-pool.
 Storage that exists stays as it was made.`,
 		Example:     `  juju update-storage-pool fast storage-dir=/mnt/other`,
-		Annotations: seeAlso("storage-pools", "create-storage-pool", "remove-storage-pool"),
+		Annotations: cli.SeeAlso("storage-pools", "create-storage-pool", "remove-storage-pool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usagef("pool update requires name and configuration attributes")
+				return cli.Usagef("pool update requires name and configuration attributes")
 			}
 			attributes, err := poolAttributes(args[1:])
 			if err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error { return api.UpdateStoragePool(ctx, args[0], attributes) })
+			return cli.WithModel(ctx, s, func(api storageAPI) error { return api.UpdateStoragePool(ctx, args[0], attributes) })
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func removeStoragePoolCommand(s *session) *cobra.Command {
+func removeStoragePoolCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove-storage-pool NAME",
 		Short: "Remove a storage pool",
 		Long: `Remove a storage pool that was added with juju create-storage-pool. A pool from which
 there is storage, or from which the units of a service get some, is refused.`,
 		Example:     `  juju remove-storage-pool fast`,
-		Annotations: seeAlso("storage-pools", "create-storage-pool", "remove-storage"),
+		Annotations: cli.SeeAlso("storage-pools", "create-storage-pool", "remove-storage"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usagef("pool removal requires storage pool name")
+				return cli.Usagef("pool removal requires storage pool name")
 			case len(args) > 1:
-				return usagef("unrecognized args: %q", args[1:])
+				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api storageAPI) error { return api.RemoveStoragePool(ctx, args[0]) })
+			return cli.WithModel(ctx, s, func(api storageAPI) error { return api.RemoveStoragePool(ctx, args[0]) })
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -96,10 +97,10 @@ func poolAttributes(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usagef("expected \"key=value\", got %q", pair)
+			return nil, cli.Usagef("expected \"key=value\", got %q", pair)
 		}
 		if _, twice := attributes[key]; twice {
-			return nil, usagef("key %q specified more than once", key)
+			return nil, cli.Usagef("key %q specified more than once", key)
 		}
 		attributes[key] = value
 	}

@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
-func switchCommand(s *session) *cobra.Command {
+func switchCommand(s *cli.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL]",
 		Aliases: []string{"env"},
@@ -25,16 +26,16 @@ controller, and selects the model that was last selected there.`,
   juju switch staging
   juju switch prod:
   juju switch prod:staging`,
-		Annotations: seeAlso("models", "whoami"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return s.switchTo(cmd.Context(), args) },
+		Annotations: cli.SeeAlso("models", "whoami"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return switchTo(cmd.Context(), s, args) },
 	}
 }
 
-func (s *session) switchTo(ctx context.Context, args []string) error {
+func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 	if len(args) > 1 {
-		return usagef("unrecognized args: %q", args[1:])
+		return cli.Usagef("unrecognized args: %q", args[1:])
 	}
-	st, err := s.store()
+	st, err := s.Store()
 	if err != nil {
 		return err
 	}
@@ -48,20 +49,20 @@ func (s *session) switchTo(ctx context.Context, args []string) error {
 			return entity.WithHint(errors.New("no currently specified model"),
 				"Select one: juju switch MODEL, or juju switch CONTROLLER:")
 		}
-		_, err := fmt.Fprintln(s.stdout, current)
+		_, err := fmt.Fprintln(s.Stdout, current)
 		return err
 	}
 	before := selected(contents)
-	t, err := s.meant(ctx, contents, args[0])
+	t, err := meant(ctx, s, contents, args[0])
 	if err != nil {
 		return err
 	}
 	err = st.Update(ctx, func(c *store.Contents) error {
-		ctrl, ok := c.Controllers[t.name]
+		ctrl, ok := c.Controllers[t.Name]
 		if !ok {
-			return entity.Errorf(entity.NotFound, "controller %q not found", t.name)
+			return entity.Errorf(entity.NotFound, "controller %q not found", t.Name)
 		}
-		c.Current, ctrl.Model = t.name, t.model
+		c.Current, ctrl.Model = t.Name, t.Model
 		contents = c
 		return nil
 	})
@@ -70,13 +71,13 @@ func (s *session) switchTo(ctx context.Context, args []string) error {
 	}
 	after := selected(contents)
 	if before == after {
-		s.note("%s (no change)", after)
+		s.Note("%s (no change)", after)
 		return nil
 	}
 	if before == "" {
 		before = "(nothing)"
 	}
-	s.note("%s -> %s", before, after)
+	s.Note("%s -> %s", before, after)
 	return nil
 }
 
@@ -94,14 +95,14 @@ func selected(c *store.Contents) string {
 
 // meant returns what the argument of switch names: a known model of the selected controller,
 // else a controller, else a model that the controller must be asked about.
-func (s *session) meant(ctx context.Context, c *store.Contents, arg string) (target, error) {
+func meant(ctx context.Context, s *cli.Session, c *store.Contents, arg string) (cli.Target, error) {
 	controller, model, named := strings.Cut(arg, ":")
 	if named && model == "" {
 		name, ctrl, err := c.Controller(controller)
 		if err != nil {
-			return target{}, err
+			return cli.Target{}, err
 		}
-		return target{name, ctrl, ctrl.Model}, nil
+		return cli.Target{name, ctrl, ctrl.Model}, nil
 	}
 	if !named {
 		controller, model = c.Current, arg
@@ -110,21 +111,21 @@ func (s *session) meant(ctx context.Context, c *store.Contents, arg string) (tar
 			_, isModel = ctrl.Models[ctrl.Qualify(model)]
 		}
 		if other, ok := c.Controllers[arg]; ok && !isModel {
-			return target{arg, other, other.Model}, nil
+			return cli.Target{arg, other, other.Model}, nil
 		}
 	}
 	name, ctrl, err := c.Controller(controller)
 	if err != nil {
-		return target{}, err
+		return cli.Target{}, err
 	}
-	t := target{name, ctrl, ctrl.Qualify(model)}
-	if _, known := ctrl.Models[t.model]; known {
+	t := cli.Target{name, ctrl, ctrl.Qualify(model)}
+	if _, known := ctrl.Models[t.Model]; known {
 		return t, nil
 	}
-	api, err := s.connectController(ctx, t)
+	api, err := s.ConnectController(ctx, t)
 	if err != nil {
 		return t, err
 	}
-	_, err = s.findModel(ctx, t, api.(modelsAPI), model)
+	_, err = s.FindModel(ctx, t, api.(cli.ModelsAPI), model)
 	return t, errors.Join(err, api.Close())
 }

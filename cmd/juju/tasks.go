@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -19,17 +20,17 @@ func (w waitTime) duration() time.Duration { return time.Duration(w) }
 func taskID(what string, args []string) (string, error) {
 	switch {
 	case len(args) == 0:
-		return "", usagef("no %s ID specified", what)
+		return "", cli.Usagef("no %s ID specified", what)
 	case len(args) > 1:
-		return "", usagef("unrecognized args: %q", args[1:])
+		return "", cli.Usagef("unrecognized args: %q", args[1:])
 	case !entity.IsValidTask(args[0]):
-		return "", entity.WithHint(usagef("%s ID %q not valid", what, args[0]), "An ID is a number: juju operations")
+		return "", entity.WithHint(cli.Usagef("%s ID %q not valid", what, args[0]), "An ID is a number: juju operations")
 	}
 	return args[0], nil
 }
 
-func showTaskCommand(s *session) *cobra.Command {
-	wait, output := noWait, output{}
+func showTaskCommand(s *cli.Session) *cobra.Command {
+	wait, output := noWait, cli.Output{}
 	cmd := &cobra.Command{
 		Use:   "show-task ID",
 		Short: "Show a task and its results",
@@ -38,18 +39,18 @@ what it has logged and its results. With --wait or --watch, wait until it is ove
 		Example: `  juju show-task 12
   juju show-task 12 --watch
   juju show-task 12 --wait=1m --format json`,
-		Annotations: seeAlso("run-action", "run", "operations", "cancel-task"),
+		Annotations: cli.SeeAlso("run-action", "run", "operations", "cancel-task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := taskID("task", args)
 			if err != nil {
 				return err
 			}
-			return s.showTask(cmd.Context(), wait, output, func(context.Context, tasksAPI) (string, error) { return id, nil })
+			return showTask(cmd.Context(), s, wait, output, func(context.Context, tasksAPI) (string, error) { return id, nil })
 		},
 	}
 	taskFlags(cmd, &wait, &output)
 	watchFlag(cmd, &wait)
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -59,7 +60,7 @@ func watchFlag(cmd *cobra.Command, wait *waitTime) {
 	cmd.Flags().BoolVar(&watch, "watch", false, "wait until it is over, however long that is")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if watch && cmd.Flags().Changed("wait") {
-			return withHelp(cmd, usagef("specify either --watch or --wait but not both"))
+			return cli.WithHelp(cmd, cli.Usagef("specify either --watch or --wait but not both"))
 		}
 		if watch {
 			*wait = forEver
@@ -68,14 +69,14 @@ func watchFlag(cmd *cobra.Command, wait *waitTime) {
 	}
 }
 
-func taskFlags(cmd *cobra.Command, wait *waitTime, output *output) {
+func taskFlags(cmd *cobra.Command, wait *waitTime, output *cli.Output) {
 	cmd.Flags().Var(wait, "wait", "how long to wait for it to be over: -1s for not at all, 0 for ever")
 	cmd.Flags().Lookup("wait").NoOptDefVal = forEver.String()
-	output.flags(cmd, "yaml", "yaml", "json")
+	output.Flags(cmd, "yaml", "yaml", "json")
 }
 
-func showActionOutputCommand(s *session) *cobra.Command {
-	wait, output := noWait, output{}
+func showActionOutputCommand(s *cli.Session) *cobra.Command {
+	wait, output := noWait, cli.Output{}
 	cmd := &cobra.Command{
 		Use:   "show-action-output ID",
 		Short: "Show the results of an action",
@@ -83,22 +84,22 @@ func showActionOutputCommand(s *session) *cobra.Command {
 so. With --wait, wait until it is over. The newer name is show-task.`,
 		Example: `  juju show-action-output 12
   juju show-action-output 12 --wait 10s`,
-		Annotations: seeAlso("show-task", "run-action"),
+		Annotations: cli.SeeAlso("show-task", "run-action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usagef("no action ID specified")
+				return cli.Usagef("no action ID specified")
 			case len(args) > 1:
-				return usagef("unrecognized args: %q", args[1:])
+				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
-			return s.showTask(cmd.Context(), wait, output, func(ctx context.Context, api tasksAPI) (string, error) {
+			return showTask(cmd.Context(), s, wait, output, func(ctx context.Context, api tasksAPI) (string, error) {
 				return findTask(ctx, api, args[0])
 			})
 		},
 	}
 	taskFlags(cmd, &wait, &output)
 	cmd.Flags().Lookup("wait").NoOptDefVal = "" // as in Juju 2, the time is the next argument
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -120,38 +121,38 @@ func findTask(ctx context.Context, api tasksAPI, prefix string) (string, error) 
 }
 
 // showTask prints a task, once it is over if the user waits for that.
-func (s *session) showTask(
-	ctx context.Context, wait waitTime, output output, find func(context.Context, tasksAPI) (string, error),
+func showTask(
+	ctx context.Context, s *cli.Session, wait waitTime, output cli.Output, find func(context.Context, tasksAPI) (string, error),
 ) error {
-	if err := checkFormat(output.format, "yaml"); err != nil {
+	if err := cli.CheckFormat(output.Format, "yaml"); err != nil {
 		return err
 	}
-	return withModel(ctx, s, func(api tasksAPI) error {
+	return cli.WithModel(ctx, s, func(api tasksAPI) error {
 		id, err := find(ctx, api)
 		if err != nil {
 			return err
 		}
-		task, err := s.awaitTask(ctx, api, id, wait)
+		task, err := awaitTask(ctx, s, api, id, wait)
 		if err != nil {
 			return err
 		}
-		text, err := encode(output.format, taskValue(task))
+		text, err := cli.Encode(output.Format, taskValue(task))
 		if err != nil {
 			return err
 		}
-		return s.write(output, text)
+		return s.Write(output, text)
 	})
 }
 
 // awaitTask returns a task, once it is over or the time is.
-func (s *session) awaitTask(ctx context.Context, api tasksAPI, id string, wait waitTime) (entity.Task, error) {
+func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, wait waitTime) (entity.Task, error) {
 	if wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, wait.duration())
 		defer cancel()
 	}
 	if wait.waits() {
-		s.waitsFor("The task goes on. To look: juju show-task %s; to cancel it: juju cancel-task %[1]s", id)
+		s.WaitsFor("The task goes on. To look: juju show-task %s; to cancel it: juju cancel-task %[1]s", id)
 	}
 	gap := minGap
 	for {
@@ -169,8 +170,8 @@ func (s *session) awaitTask(ctx context.Context, api tasksAPI, id string, wait w
 	}
 }
 
-func cancelTaskCommand(s *session) *cobra.Command {
-	var output output
+func cancelTaskCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:     "cancel-task ID...",
 		Aliases: []string{"cancel-action"},
@@ -179,29 +180,29 @@ func cancelTaskCommand(s *session) *cobra.Command {
 processes, and is then aborted; what it has set as results stays. One that is over stays
 as it is.`,
 		Example:     `  juju cancel-task 12 13`,
-		Annotations: seeAlso("operations", "show-task"),
+		Annotations: cli.SeeAlso("operations", "show-task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no task IDs specified")
+				return cli.Usagef("no task IDs specified")
 			}
 			for _, arg := range args {
 				if _, err := taskID("task", []string{arg}); err != nil {
 					return err
 				}
 			}
-			if err := checkFormat(output.format, "yaml"); err != nil {
+			if err := cli.CheckFormat(output.Format, "yaml"); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api tasksAPI) error { return s.cancelTasks(ctx, api, args, output) })
+			return cli.WithModel(ctx, s, func(api tasksAPI) error { return cancelTasks(ctx, s, api, args, output) })
 		},
 	}
-	output.flags(cmd, "yaml", "yaml", "json")
-	s.modelFlag(cmd)
+	output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func (s *session) cancelTasks(ctx context.Context, api tasksAPI, ids []string, output output) error {
+func cancelTasks(ctx context.Context, s *cli.Session, api tasksAPI, ids []string, output cli.Output) error {
 	tasks, err := api.CancelTasks(ctx, ids...)
 	if err != nil {
 		return err
@@ -216,9 +217,9 @@ func (s *session) cancelTasks(ctx context.Context, api tasksAPI, ids []string, o
 		}
 	}
 	if len(value) > 0 {
-		text, err := encode(output.format, value)
+		text, err := cli.Encode(output.Format, value)
 		if err == nil {
-			err = s.write(output, text)
+			err = s.Write(output, text)
 		}
 		if err != nil {
 			return err
@@ -227,7 +228,7 @@ func (s *session) cancelTasks(ctx context.Context, api tasksAPI, ids []string, o
 	if len(errs) == 1 {
 		return errs[0]
 	}
-	return bulk("tasks", "cancelled", errs)
+	return cli.Bulk("tasks", "cancelled", errs)
 }
 
 // noTask adds to the error that there is no such task what the user may have meant.
@@ -243,8 +244,8 @@ func noTask(ctx context.Context, api tasksAPI, id string, err error) error {
 	return entity.WithHint(err, "%s is an operation. To cancel its tasks: juju cancel-task %s", id, strings.Join(ids, " "))
 }
 
-func showActionStatusCommand(s *session) *cobra.Command {
-	var output output
+func showActionStatusCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "show-action-status [ID]",
 		Short: "List actions with their status",
@@ -252,12 +253,12 @@ func showActionStatusCommand(s *session) *cobra.Command {
 The newer name is operations.`,
 		Example: `  juju show-action-status
   juju show-action-status 12`,
-		Annotations: seeAlso("operations", "show-task"),
+		Annotations: cli.SeeAlso("operations", "show-task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("unrecognized args: %q", args[1:])
+				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
-			if err := checkFormat(output.format, "yaml"); err != nil {
+			if err := cli.CheckFormat(output.Format, "yaml"); err != nil {
 				return err
 			}
 			prefix := ""
@@ -265,15 +266,15 @@ The newer name is operations.`,
 				prefix = args[0]
 			}
 			ctx := cmd.Context()
-			return withModel(ctx, s, func(api tasksAPI) error { return s.actionStatus(ctx, api, prefix, output) })
+			return cli.WithModel(ctx, s, func(api tasksAPI) error { return actionStatus(ctx, s, api, prefix, output) })
 		},
 	}
-	output.flags(cmd, "yaml", "yaml", "json")
-	s.modelFlag(cmd)
+	output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
 	return cmd
 }
 
-func (s *session) actionStatus(ctx context.Context, api tasksAPI, prefix string, output output) error {
+func actionStatus(ctx context.Context, s *cli.Session, api tasksAPI, prefix string, output cli.Output) error {
 	ids, err := api.FindTasks(ctx, prefix)
 	if err != nil {
 		return err
@@ -297,9 +298,9 @@ func (s *session) actionStatus(ctx context.Context, api tasksAPI, prefix string,
 		list = append(list, map[string]any{"id": task.ID, "action": task.Name, receiverKind(task): task.Receiver,
 			"status": fmt.Sprint(task.Status), "completed at": completed})
 	}
-	text, err := encode(output.format, map[string]any{"actions": list})
+	text, err := cli.Encode(output.Format, map[string]any{"actions": list})
 	if err != nil {
 		return err
 	}
-	return s.write(output, text)
+	return s.Write(output, text)
 }

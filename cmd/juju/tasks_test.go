@@ -148,7 +148,7 @@ func TestRun(t *testing.T) {
 	u.fake.tasks = []entity.Task{task}
 	u.types("run", "--unit", "web/0", "x")
 	u.sees(3, "\x1b[1mx\n", "y\n")
-	u.session.outTerminal = true
+	u.session.OutTerminal = true
 	u.types("run", "--unit", "web/0", "x")
 	u.sees(3, "\\x1b[1mx\n", "y\n")
 	u.types("run", "--unit", "web/0", "--format", "yaml", "x")

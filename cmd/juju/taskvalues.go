@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -61,8 +62,8 @@ func jsonMap(text json.RawMessage) (m map[string]any) {
 
 // awaitOperation waits until all tasks of an operation are over, and returns it. When the bound is
 // over, which is 0 for none, it returns it as it is then, with errStillRunning.
-func (s *session) awaitOperation(
-	ctx context.Context, api tasksAPI, id string, bound time.Duration,
+func awaitOperation(
+	ctx context.Context, s *cli.Session, api tasksAPI, id string, bound time.Duration,
 ) (o entity.Operation, err error) {
 	if bound > 0 {
 		var cancel context.CancelFunc
@@ -71,7 +72,7 @@ func (s *session) awaitOperation(
 	}
 	changes := watchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
 		0)
-	s.waitsFor("The tasks go on. To look: juju show-operation %s; to cancel one: juju cancel-task TASK", id)
+	s.WaitsFor("The tasks go on. To look: juju show-operation %s; to cancel one: juju cancel-task TASK", id)
 	for {
 		now, err := api.Operation(ctx, id)
 		switch {
@@ -92,15 +93,15 @@ func (s *session) awaitOperation(
 
 // awaitProgress waits until an operation is over, or until none of its tasks has begun or ended for
 // as long as bound says.
-func (s *session) awaitProgress(
-	ctx context.Context, api tasksAPI, id string, bound time.Duration,
+func awaitProgress(
+	ctx context.Context, s *cli.Session, api tasksAPI, id string, bound time.Duration,
 ) (o entity.Operation, err error) {
 	if o, err = api.Operation(ctx, id); err != nil {
 		return o, err
 	}
 	for {
 		before := o
-		if o, err = s.awaitOperation(ctx, api, id, bound); !errors.Is(err, errStillRunning) || sameStatuses(before, o) {
+		if o, err = awaitOperation(ctx, s, api, id, bound); !errors.Is(err, errStillRunning) || sameStatuses(before, o) {
 			return o, err
 		}
 	}
@@ -134,8 +135,8 @@ func failedTasks(tasks []entity.Task) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if more := len(lines) - maxErrors; more > 0 {
-		lines = append(lines[:maxErrors], fmt.Sprintf("and %d more", more))
+	if more := len(lines) - cli.MaxErrors; more > 0 {
+		lines = append(lines[:cli.MaxErrors], fmt.Sprintf("and %d more", more))
 	}
 	text := "the following tasks failed:"
 	if len(ids) == 1 {

@@ -1,15 +1,19 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func unexposeCommand(s *session) *cobra.Command {
+	"juju/cmd/juju/cli"
+)
+
+func unexposeCommand(s *cli.Session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "unexpose SERVICE",
 		Short: "Close a service's ports to the world",
 		Long: `Stop letting the world reach the ports that the units of a service open. Units can still
 reach each other's ports.`,
 		Example:     `  juju unexpose web`,
-		Annotations: seeAlso("expose"),
+		Annotations: cli.SeeAlso("expose"),
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
 		return api.Unexpose(cmd.Context(), service)
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"juju/charm/spelling"
+	"juju/cmd/juju/cli"
 )
 
 // An absence is a set of commands, of any version of Juju, that this program does not have.
@@ -97,16 +98,16 @@ func unknownCommand(root *cobra.Command, name string) error {
 			continue
 		}
 		if a.use != "" {
-			return withHint(usagef("juju %s does not exist here; use %s", name, a.use), "To list all commands: juju help")
+			return cli.WithHint(cli.Usagef("juju %s does not exist here; use %s", name, a.use), "To list all commands: juju help")
 		}
-		return withHint(usagef("juju %s is not implemented", name),
+		return cli.WithHint(cli.Usagef("juju %s is not implemented", name),
 			strings.TrimSpace(a.why+"\nTo list all commands: juju help"))
 	}
 	hint := "To list all commands: juju help"
 	if like := spelling.Near(name, commandNames(root)); len(like) > 0 {
-		hint = "Did you mean: " + oneOf(like) + "\n" + hint
+		hint = "Did you mean: " + cli.OneOf(like) + "\n" + hint
 	}
-	return withHint(usagef("unrecognized command: juju %s", name), hint)
+	return cli.WithHint(cli.Usagef("unrecognized command: juju %s", name), hint)
 }
 
 // commandNames returns the names and aliases of all commands.
@@ -177,7 +178,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	}
 	for _, a := range absentFlags {
 		if slices.Contains(strings.Fields(a.names), name) && (a.commands == "" || slices.Contains(strings.Fields(a.commands), cmd.Name())) {
-			return usagef("juju %s has no flag --%s: %s", cmd.CalledAs(), name, a.why)
+			return cli.Usagef("juju %s has no flag --%s: %s", cmd.CalledAs(), name, a.why)
 		}
 	}
 	var flags []string
@@ -195,6 +196,6 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	for i := range like {
 		like[i] = "--" + like[i]
 	}
-	return withHint(err, "Did you mean: "+oneOf(like)+fmt.Sprintf("\nFor usage: %s help %s", cmd.Root().Name(),
+	return cli.WithHint(err, "Did you mean: "+cli.OneOf(like)+fmt.Sprintf("\nFor usage: %s help %s", cmd.Root().Name(),
 		cmd.Name()))
 }

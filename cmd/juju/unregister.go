@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
-func unregisterCommand(s *session) *cobra.Command {
+func unregisterCommand(s *cli.Session) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "unregister CONTROLLER",
@@ -21,13 +22,13 @@ func unregisterCommand(s *session) *cobra.Command {
 controller itself is not affected.`,
 		Example: `  juju unregister prod
   juju unregister prod -y`,
-		Annotations: seeAlso("register", "logout", "destroy-environment"),
+		Annotations: cli.SeeAlso("register", "logout", "destroy-environment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no controller specified")
+				return cli.Usagef("no controller specified")
 			}
 			if len(args) > 1 {
-				return usagef("unrecognized args: %q", args[1:])
+				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			return unregister(cmd.Context(), s, args[0], yes)
 		},
@@ -36,8 +37,8 @@ controller itself is not affected.`,
 	return cmd
 }
 
-func unregister(ctx context.Context, s *session, name string, yes bool) error {
-	st, err := s.store()
+func unregister(ctx context.Context, s *cli.Session, name string, yes bool) error {
+	st, err := s.Store()
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func unregister(ctx context.Context, s *session, name string, yes bool) error {
 			"To destroy it with everything in it: juju destroy-environment %s", name)
 	}
 	if !yes {
-		answer, err := s.ask(ctx, fmt.Sprintf("This command will remove connection information for controller %q.\n"+
+		answer, err := s.Ask(ctx, fmt.Sprintf("This command will remove connection information for controller %q.\n"+
 			"Doing so will prevent you from accessing this controller until\nyou register it again.\n\nContinue [y/N]? ", name))
 		if err != nil {
 			return err

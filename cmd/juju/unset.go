@@ -1,27 +1,31 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func unsetCommand(s *session) *cobra.Command {
+	"juju/cmd/juju/cli"
+)
+
+func unsetCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unset SERVICE KEY...",
 		Short: "Reset settings of a service to their defaults",
 		Long: `Reset settings of a service to the charm's defaults, or to no value if the charm has no
 default.`,
 		Example:     `  juju unset web title port`,
-		Annotations: seeAlso("set", "get", "config"),
+		Annotations: cli.SeeAlso("set", "get", "config"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := services(args[:min(1, len(args))]); err != nil {
+			if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 				return err
 			}
 			if err := optionNames(args[1:]); err != nil {
 				return err
 			}
-			return withModel(cmd.Context(), s, func(api setAPI) error {
+			return cli.WithModel(cmd.Context(), s, func(api setAPI) error {
 				return unsetOptions(cmd.Context(), api, args[0], args[1:])
 			})
 		},
 	}
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }

@@ -10,11 +10,12 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func upgradeCharmCommand(s *session) *cobra.Command {
-	u := &upgradeCharm{session: s}
+func upgradeCharmCommand(s *cli.Session) *cobra.Command {
+	u := &upgradeCharm{Session: s}
 	cmd := &cobra.Command{
 		Use:     "upgrade-charm SERVICE",
 		Aliases: []string{"refresh"},
@@ -42,7 +43,7 @@ that exists stays as it is.`,
   juju upgrade-charm web --path ./charms/web --force-units
   juju upgrade-charm web --revision 0
   juju upgrade-charm store --switch ./charms/faststore --config cache=yes`,
-		Annotations: seeAlso("deploy", "attach-resource", "config", "resolved", "status"),
+		Annotations: cli.SeeAlso("deploy", "attach-resource", "config", "resolved", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			u.changed = cmd.Flags().Changed
 			return u.run(cmd.Context(), args)
@@ -60,7 +61,7 @@ that exists stays as it is.`,
 	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's series")
 	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series")
 	u.wait.flag(cmd, "until all units run the new charm")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
@@ -77,7 +78,7 @@ type setCharmAPI interface {
 }
 
 type upgradeCharm struct {
-	*session
+	*cli.Session
 	path, to, repo                 string
 	revision                       int
 	config, resources, storage     []string
@@ -87,22 +88,22 @@ type upgradeCharm struct {
 }
 
 func (u *upgradeCharm) run(ctx context.Context, args []string) error {
-	if err := oneService(args); err != nil {
+	if err := cli.CheckService(args); err != nil {
 		return err
 	}
 	for _, pair := range [][2]string{{"switch", "revision"}, {"path", "revision"}, {"switch", "path"}} {
 		if u.changed(pair[0]) && u.changed(pair[1]) {
-			return usagef("--%s and --%s are mutually exclusive", pair[0], pair[1])
+			return cli.Usagef("--%s and --%s are mutually exclusive", pair[0], pair[1])
 		}
 	}
 	request := client.SetCharmArgs{Service: args[0], ForceUnits: u.forceUnits || u.force,
 		ForceSeries: u.forceSeries || u.force}
 	var err error
-	if request.Config, err = settings(u.config); err != nil {
+	if request.Config, err = cli.ParseSettings(u.config); err != nil {
 		return err
 	}
 	if request.Storage, err = entity.ParseStorage(u.storage, true); err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	files, err := openResources(u.resources)
 	if err != nil {
@@ -112,15 +113,15 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 	// Read a charm from its path before there is a connection.
 	var source *charmSource
 	if path := u.charmPath(); path != "" {
-		p := u.quickly("Reading charm %s", path)
+		p := u.Quickly("Reading charm %s", path)
 		source, err = readCharm(ctx, path)
-		p.done()
+		p.Done()
 		if err != nil {
 			return err
 		}
 		defer source.close()
 	}
-	return withModel(ctx, u.session, func(api upgradeCharmAPI) error { return u.upgrade(ctx, api, source, request, files) })
+	return cli.WithModel(ctx, u.Session, func(api upgradeCharmAPI) error { return u.upgrade(ctx, api, source, request, files) })
 }
 
 // charmPath returns the path that the flags name, or "".
@@ -179,31 +180,31 @@ func (u *upgradeCharm) upgrade(
 	if err := checkUpgrade(source, now, request); err != nil {
 		return fmt.Errorf("cannot upgrade service %q to charm %q: %w", now.Name, source.charm.Meta.Name, err)
 	}
-	p := u.progress("Upgrading service %q to charm %q", now.Name, source.charm.Meta.Name)
-	defer p.done()
+	p := u.Progress("Upgrading service %q to charm %q", now.Name, source.charm.Meta.Name)
+	defer p.Done()
 	if !same {
-		if request.CharmURL, err = source.upload(ctx, u.session, api, now.Series); err != nil {
+		if request.CharmURL, err = source.upload(ctx, u.Session, api, now.Series); err != nil {
 			return err
 		}
 	}
-	if request.Resources, err = files.upload(ctx, u.session, api, now.Name, request.CharmURL); err != nil {
+	if request.Resources, err = files.upload(ctx, u.Session, api, now.Name, request.CharmURL); err != nil {
 		return err
 	}
 	warnings, err := api.SetCharm(ctx, request)
-	p.done()
+	p.Done()
 	if err != nil {
 		return err
 	}
-	u.warn(slices.Concat(source.mended, warnings)...)
+	u.Warn(slices.Concat(source.mended, warnings)...)
 	if same {
-		u.note("Service %q has charm %s already; its units follow.", now.Name, now.CharmURL)
+		u.Note("Service %q has charm %s already; its units follow.", now.Name, now.CharmURL)
 	} else {
-		u.note("Service %q is upgraded from charm %s to %s; its units follow.", now.Name, now.CharmURL, request.CharmURL)
+		u.Note("Service %q is upgraded from charm %s to %s; its units follow.", now.Name, now.CharmURL, request.CharmURL)
 	}
 	if !request.ForceUnits && !same {
 		u.noteFailed(status, now.Name)
 	}
-	return u.wait.run(ctx, u.session, api, until{names: []string{now.Name}, upgraded: true})
+	return u.wait.run(ctx, u.Session, api, until{names: []string{now.Name}, upgraded: true})
 }
 
 // noteFailed names the units whose failed hooks hold up the upgrade of a service.
@@ -215,7 +216,7 @@ func (u *upgradeCharm) noteFailed(m *entity.ModelStatus, service string) {
 		}
 	}
 	if len(failed) > 0 {
-		u.note("In error, and upgraded when juju resolved has the old charm's hook succeed: %s\n%s", some(failed),
+		u.Note("In error, and upgraded when juju resolved has the old charm's hook succeed: %s\n%s", some(failed),
 			upgradeAtOnce(service))
 	}
 }
@@ -241,7 +242,7 @@ func checkUpgrade(source *charmSource, now entity.ServiceStatus, request client.
 
 // find reads the charm that the flags name by other means than a path.
 func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.URL) (*charmSource, error) {
-	repo := u.repository(u.repo)
+	repo := repositoryOf(u.Session, u.repo)
 	want := old
 	want.Revision = -1
 	switch {
@@ -251,18 +252,18 @@ func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.
 	case u.to != "":
 		var err error
 		if want, err = charm.ParseURL(u.to); err != nil {
-			return nil, usageError{fmt.Errorf("cannot upgrade to charm %q: %w", u.to, err)}
+			return nil, cli.Usage(fmt.Errorf("cannot upgrade to charm %q: %w", u.to, err))
 		}
 		if repo == "" && want.Schema == "local" && want.Series != "" && want.Revision >= 0 {
 			return modelCharm(ctx, api, u.to)
 		}
 	}
 	if repo == "" && u.to != "" {
-		return nil, entity.WithHint(usagef("cannot upgrade to charm %q: there is no charm store", u.to),
+		return nil, entity.WithHint(cli.Usagef("cannot upgrade to charm %q: there is no charm store", u.to),
 			"Give the charm's directory or archive, --switch ./CHARM, or the local repository that has it: --repository DIR")
 	}
 	if repo == "" {
-		return nil, usagef("upgrading a local charm requires either --path or --switch")
+		return nil, cli.Usagef("upgrading a local charm requires either --path or --switch")
 	}
 	return repo.find(ctx, want, old.Series)
 }

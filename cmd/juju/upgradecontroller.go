@@ -12,12 +12,13 @@ import (
 
 	"juju/agent"
 	"juju/apiserver/client"
+	"juju/cmd/juju/cli"
 	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
 
-func upgradeControllerCommand(s *session) *cobra.Command {
-	u := &upgrade{session: s}
+func upgradeControllerCommand(s *cli.Session) *cobra.Command {
+	u := &upgrade{Session: s}
 	cmd := &cobra.Command{
 		Use:   "upgrade-controller",
 		Short: "Upgrade a controller to the version of this program",
@@ -34,12 +35,12 @@ supported, since the controller's store may have changed.`,
 		Example: `  juju upgrade-controller --dry-run
   juju upgrade-controller
   juju upgrade-controller -c prod`,
-		Annotations: seeAlso("upgrade-model", "status", "version"),
+		Annotations: cli.SeeAlso("upgrade-model", "status", "version"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
-			_, t, err := s.readTarget()
+			_, t, err := s.ReadTarget()
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ supported, since the controller's store may have changed.`,
 		},
 	}
 	u.flags(cmd)
-	s.controllerFlag(cmd)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
@@ -65,7 +66,7 @@ type uploadProgramsAPI interface {
 }
 
 type upgrade struct {
-	*session
+	*cli.Session
 	version string
 	dryRun  bool
 }
@@ -78,11 +79,11 @@ func (u *upgrade) flags(cmd *cobra.Command) {
 }
 
 // noUpgrade tells the user that there is nothing to do, which is no error.
-func (u *upgrade) noUpgrade() { u.note("no upgrades available") }
+func (u *upgrade) noUpgrade() { u.Note("no upgrades available") }
 
 // wouldUpgrade says what a dry run would have done.
 func (u *upgrade) wouldUpgrade(version, command string) {
-	u.note("best version:\n    %s\nupgrade to this version by running\n    juju %s", version, command)
+	u.Note("best version:\n    %s\nupgrade to this version by running\n    juju %s", version, command)
 }
 
 // upgradeBound is how long a controller may take to come back with other programs. It may have to
@@ -90,10 +91,10 @@ func (u *upgrade) wouldUpgrade(version, command string) {
 const upgradeBound = 10 * time.Minute
 
 // controller upgrades a controller.
-func (u *upgrade) controller(ctx context.Context, t target) error {
+func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	if u.version != "" && u.version != agent.Version {
 		if _, err := entity.CompareVersions(u.version, u.version); err != nil {
-			return usageError{err}
+			return cli.Usage(err)
 		}
 		return entity.WithHint(entity.Errorf(entity.NotFound, "no matching agent versions available"),
 			"A controller is upgraded with the programs of the juju that asks for it, and this is juju %s.", agent.Version)
@@ -105,7 +106,7 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 	defer func() { api.Close() }()
 	now, err := api.ControllerPrograms(ctx)
 	if errors.Is(err, entity.Unauthorized) {
-		err = entity.WithHint(fmt.Errorf("cannot upgrade controller %q: %w", t.name, err), "Only a superuser of the controller can.")
+		err = entity.WithHint(fmt.Errorf("cannot upgrade controller %q: %w", t.Name, err), "Only a superuser of the controller can.")
 	}
 	if err != nil {
 		return err
@@ -114,12 +115,12 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 		return err
 	} else if order < 0 {
 		return entity.WithHint(entity.Errorf(entity.Invalid,
-			"cannot upgrade controller %q to %s: its version is %s, and a downgrade is not supported", t.name, agent.Version,
+			"cannot upgrade controller %q to %s: its version is %s, and a downgrade is not supported", t.Name, agent.Version,
 			now.Version), "Install juju %s here", now.Version)
 	}
-	p := u.quickly("Packing the programs")
+	p := u.Quickly("Packing the programs")
 	archive, want, err := packPrograms()
-	p.done()
+	p.Done()
 	if err != nil {
 		return err
 	}
@@ -140,12 +141,12 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 		u.wouldUpgrade(want.Version, "upgrade-controller")
 		return nil
 	}
-	p = u.progress("Upgrading controller %q from %s to %s", t.name, now.Build(), want.Build())
-	defer p.done()
-	u.model = t.name + ":" + own.Owner + "/" + own.Name
-	if err := withModel(ctx, u.session, func(at uploadProgramsAPI) error {
-		p := u.quickly("Uploading %s", sized("the programs", archive))
-		defer p.done()
+	p = u.Progress("Upgrading controller %q from %s to %s", t.Name, now.Build(), want.Build())
+	defer p.Done()
+	u.Model = t.Name + ":" + own.Owner + "/" + own.Name
+	if err := cli.WithModel(ctx, u.Session, func(at uploadProgramsAPI) error {
+		p := u.Quickly("Uploading %s", cli.Sized("the programs", archive))
+		defer p.Done()
 		return at.UploadPrograms(ctx, archive, want)
 	}); err != nil {
 		return err
@@ -154,19 +155,19 @@ func (u *upgrade) controller(ctx context.Context, t target) error {
 		return err
 	}
 	api.Close() // the controller waits for that
-	u.waitsFor("Controller %q goes on with the upgrade, and goes back by itself if it fails. "+
-		"To look: juju upgrade-controller --dry-run -c %[1]s", t.name)
+	u.WaitsFor("Controller %q goes on with the upgrade, and goes back by itself if it fails. "+
+		"To look: juju upgrade-controller --dry-run -c %[1]s", t.Name)
 	if err := u.follow(ctx, t, want); err != nil {
 		return err
 	}
-	p.done()
-	u.note("Controller %q is upgraded to %s. To upgrade the agents of a model: juju upgrade-model -m MODEL", t.name,
+	p.Done()
+	u.Note("Controller %q is upgraded to %s. To upgrade the agents of a model: juju upgrade-model -m MODEL", t.Name,
 		want.Build())
 	return nil
 }
 
-func (u *upgrade) connectUpgrade(ctx context.Context, t target) (upgradeAPI, error) {
-	conn, err := u.connectController(ctx, t)
+func (u *upgrade) connectUpgrade(ctx context.Context, t cli.Target) (upgradeAPI, error) {
+	conn, err := u.ConnectController(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -175,23 +176,23 @@ func (u *upgrade) connectUpgrade(ctx context.Context, t target) (upgradeAPI, err
 
 // ownModel returns the controller's own model, whoever owns it: it is the user's who has bootstrapped,
 // and any superuser may upgrade the controller.
-func (u *upgrade) ownModel(ctx context.Context, t target, api describeModelsAPI) (client.Model, error) {
+func (u *upgrade) ownModel(ctx context.Context, t cli.Target, api describeModelsAPI) (client.Model, error) {
 	models, err := api.ModelSummaries(ctx)
 	if err != nil {
 		return client.Model{}, err
 	}
 	for _, m := range models {
 		if m.IsController {
-			return u.findModel(ctx, t, api, m.OwnerTag.ID+"/"+m.Name)
+			return u.FindModel(ctx, t, api, m.OwnerTag.ID+"/"+m.Name)
 		}
 	}
-	return client.Model{}, entity.Errorf(entity.NotFound, "controller %q does not list its own model", t.name)
+	return client.Model{}, entity.Errorf(entity.NotFound, "controller %q does not list its own model", t.Name)
 }
 
 // follow waits until the controller runs other programs, or has gone back to those from before.
-func (u *upgrade) follow(ctx context.Context, t target, want entity.Programs) error {
+func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Programs) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, upgradeBound,
-		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.name, upgradeBound))
+		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.Name, upgradeBound))
 	defer cancel()
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		now, err := u.programs(ctx, t)
@@ -203,7 +204,7 @@ func (u *upgrade) follow(ctx context.Context, t target, want entity.Programs) er
 		case err == nil && now.Programs.Same(want):
 			return nil
 		case err == nil && now.Failed != nil && now.Failed.Programs.Same(want):
-			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.name, want.Version, now.Failed.Error),
+			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.Name, want.Version, now.Failed.Error),
 				"It runs %s again, as before.", now.Version)
 		}
 		select {
@@ -213,7 +214,7 @@ func (u *upgrade) follow(ctx context.Context, t target, want entity.Programs) er
 	}
 }
 
-func (u *upgrade) programs(ctx context.Context, t target) (now entity.ControllerPrograms, err error) {
+func (u *upgrade) programs(ctx context.Context, t cli.Target) (now entity.ControllerPrograms, err error) {
 	api, err := u.connectUpgrade(ctx, t)
 	if err != nil {
 		return now, err
@@ -249,8 +250,8 @@ func packPrograms() (*os.File, entity.Programs, error) {
 	return file, want, nil
 }
 
-func upgradeModelCommand(s *session) *cobra.Command {
-	u := &upgrade{session: s}
+func upgradeModelCommand(s *cli.Session) *cobra.Command {
+	u := &upgrade{Session: s}
 	cmd := &cobra.Command{
 		Use:     "upgrade-model",
 		Aliases: []string{"upgrade-juju"},
@@ -268,21 +269,21 @@ upgraded or can't be. Agents of both versions work together meanwhile.`,
 		Example: `  juju upgrade-model --dry-run
   juju upgrade-model
   juju upgrade-model -m prod:web`,
-		Annotations: seeAlso("upgrade-controller", "status", "version"),
+		Annotations: cli.SeeAlso("upgrade-controller", "status", "version"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
 			return u.run(cmd.Context())
 		},
 	}
 	u.flags(cmd)
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 func (u *upgrade) run(ctx context.Context) error {
-	_, t, err := u.readModelTarget()
+	_, t, err := u.ReadModelTarget()
 	if err != nil {
 		return err
 	}
@@ -291,7 +292,7 @@ func (u *upgrade) run(ctx context.Context) error {
 		return err
 	}
 	defer api.Close()
-	model, err := u.findModel(ctx, t, api, t.model)
+	model, err := u.FindModel(ctx, t, api, t.Model)
 	if err != nil {
 		return err
 	}
@@ -305,7 +306,7 @@ func (u *upgrade) run(ctx context.Context) error {
 	case errors.Is(err, entity.AlreadyExists):
 		u.noUpgrade()
 		if order, err := entity.CompareVersions(agent.Version, to.Version); err == nil && order > 0 {
-			u.note("The controller has %s, and this is juju %s. To upgrade it first: juju upgrade-controller", to.Version,
+			u.Note("The controller has %s, and this is juju %s. To upgrade it first: juju upgrade-controller", to.Version,
 				agent.Version)
 		}
 		return nil
@@ -315,7 +316,7 @@ func (u *upgrade) run(ctx context.Context) error {
 		u.wouldUpgrade(to.Version, "upgrade-model")
 		return nil
 	}
-	u.note("started upgrade to %s", to.Build())
-	u.note("The agents of model %q follow; to see them: juju status --format yaml", model.Name)
+	u.Note("started upgrade to %s", to.Build())
+	u.Note("The agents of model %q follow; to see them: juju status --format yaml", model.Name)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 )
@@ -15,7 +16,7 @@ import (
 // A user types commands and sees the outcome of the last.
 type user struct {
 	t        *testing.T
-	session  *session
+	session  *cli.Session
 	env      map[string]string
 	fake     *fakeModel
 	ctrl     *fakeController
@@ -27,16 +28,16 @@ type user struct {
 func newUser(t *testing.T) *user {
 	t.Helper()
 	u := &user{t: t, fake: &fakeModel{}, ctrl: &fakeController{}, env: map[string]string{"JUJU_DATA": t.TempDir()}}
-	u.session = &session{
-		stdin: strings.NewReader(""), stdout: display.NewWriter(&u.out), stderr: display.NewWriter(&u.err),
-		width:  func() int { return 80 },
-		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second, lookPause: time.Hour,
+	u.session = &cli.Session{
+		Stdin: strings.NewReader(""), Stdout: display.NewWriter(&u.out), Stderr: display.NewWriter(&u.err),
+		Width:  func() int { return 80 },
+		Getenv: func(key string) string { return u.env[key] }, Now: time.Now, ReachBound: time.Second, LookPause: time.Hour,
 	}
-	u.session.connect = func(context.Context) (io.Closer, error) {
+	u.session.Connect = func(context.Context) (io.Closer, error) {
 		u.fake.opened++
 		return u.fake, nil
 	}
-	u.session.connectController = func(context.Context, target) (io.Closer, error) { return u.ctrl, nil }
+	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return u.ctrl, nil }
 	u.note(func(c *store.Contents) {
 		c.Current = "prod"
 		c.Controllers["prod"] = &store.Controller{UUID: "u", Cloud: "elsewhere", User: "admin", Model: "admin/default",
@@ -47,7 +48,7 @@ func newUser(t *testing.T) *user {
 
 func (u *user) store() *store.Store {
 	u.t.Helper()
-	st, err := u.session.store()
+	st, err := u.session.Store()
 	if err != nil {
 		u.t.Fatal(err)
 	}
@@ -75,12 +76,12 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 	u.fake.mu.Lock()
 	u.fake.calls = nil
 	u.fake.mu.Unlock()
-	*u.session = session{stdin: u.session.stdin, stdout: u.session.stdout, stderr: u.session.stderr,
-		width:       u.session.width,
-		outTerminal: u.session.outTerminal, errTerminal: u.session.errTerminal,
-		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, lookPause: u.session.lookPause, connect: u.session.connect,
-		exec:              u.session.exec,
-		connectController: u.session.connectController}
+	*u.session = cli.Session{Stdin: u.session.Stdin, Stdout: u.session.Stdout, Stderr: u.session.Stderr,
+		Width:       u.session.Width,
+		OutTerminal: u.session.OutTerminal, ErrTerminal: u.session.ErrTerminal,
+		Getenv: u.session.Getenv, Now: u.session.Now, ReachBound: u.session.ReachBound, LookPause: u.session.LookPause, Connect: u.session.Connect,
+		Exec:              u.session.Exec,
+		ConnectController: u.session.ConnectController}
 	u.code = run(ctx, u.session, args)
 	if again := doubled(u.err.String()); again != "" {
 		u.t.Errorf("%q says %q twice:\n%s", args, again, u.err.String())

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 
 	"github.com/spf13/cobra"
 )
 
-func usersCommand(s *session) *cobra.Command {
-	u := &users{session: s}
+func usersCommand(s *cli.Session) *cobra.Command {
+	u := &users{Session: s}
 	cmd := &cobra.Command{
 		Use:     "users [MODEL]",
 		Aliases: []string{"list-users"},
@@ -22,26 +23,26 @@ sees its other users.`,
 		Example: `  juju users
   juju users --all -c prod
   juju users staging --format yaml`,
-		Annotations: seeAlso("show-user", "add-user", "grant"),
+		Annotations: cli.SeeAlso("show-user", "add-user", "grant"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&u.all, "all", false, "include disabled users")
 	cmd.Flags().BoolVar(&u.exact, "exact-time", false, "show exact times")
-	u.output.flags(cmd, "tabular", listFormats...)
-	s.controllerFlag(cmd)
+	u.output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
 type listUsersAPI interface {
-	modelsAPI
+	cli.ModelsAPI
 	Users(ctx context.Context, disabled bool) ([]entity.UserInfo, error)
 	ModelUsers(ctx context.Context, uuid string) ([]entity.ModelUser, error)
 }
 
 type users struct {
-	*session
+	*cli.Session
 	all, exact bool
-	output     output
+	output     cli.Output
 }
 
 // A shownModelUser is the YAML and JSON form of a model's user, under their name.
@@ -53,19 +54,19 @@ type shownModelUser struct {
 
 func (u *users) run(ctx context.Context, args []string) error {
 	if len(args) > 1 {
-		return usagef("unrecognized args: %q", args[1:])
+		return cli.Usagef("unrecognized args: %q", args[1:])
 	}
-	if err := checkListFormat(u.output.format); err != nil {
+	if err := cli.CheckListFormat(u.output.Format); err != nil {
 		return err
 	}
 	model := ""
 	if len(args) > 0 {
 		var err error
-		if model, err = u.splitModel(args[0]); err != nil {
+		if model, err = u.SplitModel(args[0]); err != nil {
 			return err
 		}
 	}
-	return withController(ctx, u.session, func(t target, api listUsersAPI) error {
+	return cli.WithController(ctx, u.Session, func(t cli.Target, api listUsersAPI) error {
 		if model == "" {
 			return u.ofController(ctx, t, api)
 		}
@@ -74,19 +75,19 @@ func (u *users) run(ctx context.Context, args []string) error {
 }
 
 // star marks the user who is logged in.
-func star(t target, name string) string {
-	if strings.EqualFold(name, t.ctrl.User) {
+func star(t cli.Target, name string) string {
+	if strings.EqualFold(name, t.Controller.User) {
 		return name + "*"
 	}
 	return name
 }
 
-func (u *users) ofController(ctx context.Context, t target, api listUsersAPI) error {
+func (u *users) ofController(ctx context.Context, t cli.Target, api listUsersAPI) error {
 	all, err := api.Users(ctx, u.all)
 	if err != nil {
 		return err
 	}
-	times := times{u.exact, u.now()}
+	times := times{u.exact, u.Now()}
 	shown := make([]shownUser, 0, len(all))
 	rows := [][]string{{"Name", "Display name", "Access", "Date created", "Last connection"}}
 	for _, info := range all {
@@ -97,14 +98,14 @@ func (u *users) ofController(ctx context.Context, t target, api listUsersAPI) er
 		}
 		rows = append(rows, []string{star(t, one.Name), one.DisplayName, one.Access, one.DateCreated, one.LastConnection})
 	}
-	if u.output.format == "tabular" {
-		return u.write(u.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.name, table(rows)))
+	if u.output.Format == "tabular" {
+		return u.Write(u.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.Name, cli.Table(rows)))
 	}
-	return u.writeList(u.output, shown, nil)
+	return u.WriteList(u.output, shown, nil)
 }
 
-func (u *users) ofModel(ctx context.Context, t target, api listUsersAPI, name string) error {
-	model, err := u.findModel(ctx, t, api, name)
+func (u *users) ofModel(ctx context.Context, t cli.Target, api listUsersAPI, name string) error {
+	model, err := u.FindModel(ctx, t, api, name)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (u *users) ofModel(ctx context.Context, t target, api listUsersAPI, name st
 	if err != nil {
 		return err
 	}
-	times := times{u.exact, u.now()}
+	times := times{u.exact, u.Now()}
 	shown := map[string]shownModelUser{}
 	rows := [][]string{{"Name", "Display name", "Access", "Last connection"}}
 	for _, info := range all {
@@ -120,5 +121,5 @@ func (u *users) ofModel(ctx context.Context, t target, api listUsersAPI, name st
 		shown[info.UserName] = shownModelUser{info.DisplayName, info.Access, last}
 		rows = append(rows, []string{star(t, info.UserName), info.DisplayName, info.Access, last})
 	}
-	return u.writeList(u.output, shown, rows)
+	return u.WriteList(u.output, shown, rows)
 }

@@ -84,7 +84,7 @@ func atController(t *testing.T) *user {
 	u := newUser(t)
 	u.ctrl.add("admin", "default")
 	u.ctrl.add("eve", "shared")
-	u.session.now = func() time.Time { return someTime }
+	u.session.Now = func() time.Time { return someTime }
 	return u
 }
 
@@ -137,7 +137,7 @@ func TestUserCommandCalls(t *testing.T) {
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			u := atController(t)
-			u.session.stdin = strings.NewReader(test.stdin)
+			u.session.Stdin = strings.NewReader(test.stdin)
 			u.types(strings.Fields(test.line)...)
 			u.sees(0, test.stdout, test.stderr)
 			if got := strings.Join(u.ctrl.calls, "\n"); got != test.asked {
@@ -225,7 +225,7 @@ func TestInvalidPasswords(t *testing.T) {
 		"a\nb\n": "passwords do not match",
 	} {
 		u := atController(t)
-		u.session.stdin = strings.NewReader(stdin)
+		u.session.Stdin = strings.NewReader(stdin)
 		u.types("change-user-password", "-q")
 		if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR "+want+"\n") || len(u.ctrl.calls) > 0 {
 			t.Errorf("%q: %d %q %q", stdin, u.code, u.err.String(), u.ctrl.calls)
@@ -239,13 +239,13 @@ func TestInvalidPasswords(t *testing.T) {
 func TestRemoveUserAsks(t *testing.T) {
 	u := atController(t)
 	for _, answer := range []string{"", "n\n", "yesterday\n"} {
-		u.session.stdin = strings.NewReader(answer)
+		u.session.Stdin = strings.NewReader(answer)
 		u.types("remove-user", "bob")
 		if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR user deletion aborted\n") || len(u.ctrl.calls) > 0 {
 			t.Errorf("%q: %d %q", answer, u.code, u.err.String())
 		}
 	}
-	u.session.stdin = strings.NewReader("Y\n")
+	u.session.Stdin = strings.NewReader("Y\n")
 	u.types("remove-user", "bob")
 	if u.code != 0 || len(u.ctrl.calls) != 1 {
 		t.Errorf("%d %q %q", u.code, u.err.String(), u.ctrl.calls)
@@ -261,7 +261,7 @@ func TestLogout(t *testing.T) {
 		!strings.Contains(u.err.String(), "juju change-user-password") {
 		t.Errorf("%d %s", u.code, u.err.String())
 	}
-	u.session.stdin = strings.NewReader("mine\nmine\n")
+	u.session.Stdin = strings.NewReader("mine\nmine\n")
 	u.types("change-user-password", "-q")
 	u.types("logout")
 	u.sees(0, "", "Logged out. You are no longer logged into any controllers.\n")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -22,17 +23,17 @@ type usersAPI interface {
 // oneUser checks that the only argument is the name of a user.
 func oneUser(args []string) error {
 	if len(args) == 0 {
-		return usagef("no username supplied")
+		return cli.Usagef("no username supplied")
 	}
 	return atMostOneUser(args)
 }
 
 func atMostOneUser(args []string) error {
 	if len(args) > 1 {
-		return usagef("unrecognized args: %q", args[1:])
+		return cli.Usagef("unrecognized args: %q", args[1:])
 	}
 	if len(args) == 1 && !entity.IsValidUser(args[0]) {
-		return usageError{entity.InvalidUser(args[0])}
+		return cli.Usage(entity.InvalidUser(args[0]))
 	}
 	return nil
 }

@@ -6,48 +6,49 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/cmd/juju/cli"
 )
 
-func versionCommand(s *session) *cobra.Command {
-	v := &version{session: s}
+func versionCommand(s *cli.Session) *cobra.Command {
+	v := &version{Session: s}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
 		Long:  "Print the version of this program. status shows the version of a controller.",
 		Example: `  juju version
   juju version --all`,
-		Annotations: seeAlso("status"),
+		Annotations: cli.SeeAlso("status"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
 			return v.run()
 		},
 	}
 	cmd.Flags().BoolVar(&v.all, "all", false, "also print what it was built from")
-	v.output.flags(cmd, "yaml", "yaml", "json")
+	v.output.Flags(cmd, "yaml", "yaml", "json")
 	return cmd
 }
 
 type version struct {
-	*session
+	*cli.Session
 	all    bool
-	output output
+	output cli.Output
 }
 
 func (v *version) run() error {
-	if err := checkFormat(v.output.format); err != nil {
+	if err := cli.CheckFormat(v.output.Format); err != nil {
 		return err
 	}
-	if !v.all && !v.output.isChosen() {
-		return v.write(v.output, []byte(agent.Version+"\n"))
+	if !v.all && !v.output.IsChosen() {
+		return v.Write(v.output, []byte(agent.Version+"\n"))
 	}
 	if !v.all {
-		text, err := encode(v.output.format, agent.Version)
+		text, err := cli.Encode(v.output.Format, agent.Version)
 		if err != nil {
 			return err
 		}
-		return v.write(v.output, text)
+		return v.Write(v.output, text)
 	}
 	info := struct {
 		Version  string `yaml:"version" json:"version"`
@@ -55,9 +56,9 @@ func (v *version) run() error {
 		Compiler string `yaml:"compiler" json:"compiler"`
 		Commit   string `yaml:"git-commit,omitempty" json:"git-commit,omitempty"`
 	}{agent.Version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version(), agent.BuiltFrom()}
-	text, err := encode(v.output.format, info)
+	text, err := cli.Encode(v.output.Format, info)
 	if err != nil {
 		return err
 	}
-	return v.write(v.output, text)
+	return v.Write(v.output, text)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
@@ -101,22 +102,22 @@ func (w *waitFlag) flag(cmd *cobra.Command, what string) {
 }
 
 // run waits if the flag was given.
-func (w *waitFlag) run(ctx context.Context, s *session, api statusAPI, u until) error {
+func (w *waitFlag) run(ctx context.Context, s *cli.Session, api statusAPI, u until) error {
 	if w.bound == 0 {
 		return nil
 	}
-	return s.wait(ctx, api, u, w.bound)
+	return waitUntil(ctx, s, api, u, w.bound)
 }
 
 // wait waits until the model meets the condition. It fails after the bound, and at once when
 // waiting can't help: when a hook has failed, which a user has to resolve. It reconnects when
 // the connection is lost.
-func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.Duration) error {
+func waitUntil(ctx context.Context, s *cli.Session, api statusAPI, u until, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	s.waitsFor("%s", u.goesOn())
-	var p *progress
-	defer func() { p.done() }()
+	s.WaitsFor("%s", u.goesOn())
+	var p *cli.Progress
+	defer func() { p.Done() }()
 	var own io.Closer // replaces a lost connection
 	defer func() {
 		if own != nil {
@@ -147,7 +148,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 			return err
 		default:
 			waiting = "the controller's answer"
-			again, err := s.connect(bounded)
+			again, err := s.Connect(bounded)
 			if err != nil && bounded.Err() == nil {
 				return err
 			}
@@ -160,9 +161,9 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 			}
 		}
 		if p == nil {
-			p = s.progress("Waiting for %s", waiting)
+			p = s.Progress("Waiting for %s", waiting)
 		} else {
-			p.say("Waiting for %s", waiting)
+			p.Say("Waiting for %s", waiting)
 		}
 		changes.next(bounded)
 		if ctx.Err() != nil {
@@ -202,7 +203,7 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 				continue
 			}
 			if t.kind == "unit" {
-				err = alsoHint(err, "To skip every hook that fails: juju destroy-unit --lenient %s; to run none, and leave behind "+
+				err = cli.AlsoHint(err, "To skip every hook that fails: juju destroy-unit --lenient %s; to run none, and leave behind "+
 					"what they would remove: juju destroy-unit --force %[1]s", t.name)
 			}
 			return "", err

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
@@ -270,8 +271,8 @@ func TestWaitReconnects(t *testing.T) { synctest.Test(t, testWaitReconnects) }
 func testWaitReconnects(t *testing.T) {
 	u := newUser(t)
 	lost := entity.Errorf(entity.Unavailable, "the connection to the controller is lost")
-	connect := u.session.connect
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+	connect := u.session.Connect
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		u.fake.err = lost
 		if u.fake.opened == 2 {
 			u.fake.err = nil
@@ -287,7 +288,7 @@ func testWaitReconnects(t *testing.T) {
 	}
 
 	// But it times out all the same.
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		u.fake.err = lost
 		return connect(ctx)
 	}
@@ -297,7 +298,7 @@ func testWaitReconnects(t *testing.T) {
 
 	// It fails if there is no controller to connect to.
 	gone := entity.Errorf(entity.NotFound, "controller is gone")
-	u.session.connect = func(ctx context.Context) (io.Closer, error) {
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		if u.fake.opened > 0 && u.fake.err != nil {
 			return nil, gone
 		}
@@ -322,8 +323,8 @@ func TestWaitForKinds(t *testing.T) {
 	u.types("wait-for", "unit") // a service of that name
 	u.sees(0, "", "")
 	u.types("wait-for", "model", "other")
-	if u.code != 0 || u.session.model != "other" {
-		t.Errorf("exit code %d; it waited in %q", u.code, u.session.model)
+	if u.code != 0 || u.session.Model != "other" {
+		t.Errorf("exit code %d; it waited in %q", u.code, u.session.Model)
 	}
 }
 
@@ -373,41 +374,41 @@ func TestProgress(t *testing.T) { synctest.Test(t, testProgress) }
 
 func testProgress(t *testing.T) {
 	u := newUser(t)
-	p := u.session.progress("Doing %d", 1)
-	p.say("Doing %d", 2)
+	p := u.session.Progress("Doing %d", 1)
+	p.Say("Doing %d", 2)
 	time.Sleep(3 * time.Second)
-	p.say("Doing 3")
-	p.say("Doing 4")
+	p.Say("Doing 3")
+	p.Say("Doing 4")
 	time.Sleep(10 * time.Second)
-	p.done()
-	p.done()
+	p.Done()
+	p.Done()
 	if got, want := u.err.String(), "Doing 1\nDoing 2\nDoing 4\n"; got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}
 
 	// What is quick says nothing, unless it takes more than a second; a part is shown in place of the whole.
 	u.err.Reset()
-	p = u.session.quickly("Packing 1")
+	p = u.session.Quickly("Packing 1")
 	time.Sleep(900 * time.Millisecond)
-	p.done()
-	p = u.session.progress("Deploying")
-	part := u.session.quickly("Packing 2")
-	p.say("Deploying on")
+	p.Done()
+	p = u.session.Progress("Deploying")
+	part := u.session.Quickly("Packing 2")
+	p.Say("Deploying on")
 	time.Sleep(3 * time.Second)
-	part.done()
+	part.Done()
 	time.Sleep(time.Second)
-	p.done()
+	p.Done()
 	if got, want := u.err.String(), "Deploying\nPacking 2\nDeploying on\n"; got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}
 
 	u.err.Reset()
-	u.session.errTerminal = true
-	u.session.width = func() int { return 20 }
-	p = u.session.progress("Doing\n%s", "something long")
+	u.session.ErrTerminal = true
+	u.session.Width = func() int { return 20 }
+	p = u.session.Progress("Doing\n%s", "something long")
 	time.Sleep(1100 * time.Millisecond)
-	p.say("Short")
-	p.done()
+	p.Say("Short")
+	p.Done()
 	frames := strings.Split(u.err.String(), "\r")
 	want := []string{"", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (1s)\x1b[K",
 		"Short (1s)\x1b[K", "\x1b[K"}
@@ -416,11 +417,11 @@ func testProgress(t *testing.T) {
 	}
 
 	u.err.Reset()
-	u.session.quiet = true
-	p = u.session.progress("Doing")
+	u.session.Quiet = true
+	p = u.session.Progress("Doing")
 	time.Sleep(5 * time.Second)
-	p.done()
-	(*progress)(nil).done()
+	p.Done()
+	(*cli.Progress)(nil).Done()
 	if u.err.Len() > 0 {
 		t.Errorf("it says %q although it is to be quiet", u.err.String())
 	}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func waitForCommand(s *session) *cobra.Command {
-	w := &waitFor{session: s}
+func waitForCommand(s *cli.Session) *cobra.Command {
+	w := &waitFor{Session: s}
 	cmd := &cobra.Command{
 		Use:   "wait-for [NAME...]",
 		Short: "Wait until services, units or machines have settled",
@@ -33,18 +34,18 @@ juju resolved.`,
   juju wait-for web store --timeout 2m
   juju wait-for web --status blocked
   juju wait-for web/1 --gone`,
-		Annotations: seeAlso("status", "explain"),
+		Annotations: cli.SeeAlso("status", "explain"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&w.status, "status", "", "the status to wait for, instead of active")
 	cmd.Flags().BoolVar(&w.gone, "gone", false, "wait until they are gone")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultWait, "how long to wait")
-	s.modelFlag(cmd)
+	s.ModelFlag(cmd)
 	return cmd
 }
 
 type waitFor struct {
-	*session
+	*cli.Session
 	status  string
 	gone    bool
 	timeout time.Duration
@@ -63,15 +64,15 @@ func (w *waitFor) run(ctx context.Context, args []string) error {
 		u.names = append(u.names, arg)
 	}
 	if len(args) == 2 && args[0] == "model" {
-		w.model, u.names = args[1], nil
+		w.Model, u.names = args[1], nil
 	}
 	switch {
 	case w.gone && w.status != "":
-		return usagef("--gone and --status are mutually exclusive")
+		return cli.Usagef("--gone and --status are mutually exclusive")
 	case w.gone && len(u.names) == 0:
-		return usagef("--gone needs at least one name")
+		return cli.Usagef("--gone needs at least one name")
 	case w.timeout <= 0:
-		return usagef("--timeout must be positive")
+		return cli.Usagef("--timeout must be positive")
 	}
-	return withModel(ctx, w.session, func(api statusAPI) error { return w.wait(ctx, api, u, w.timeout) })
+	return cli.WithModel(ctx, w.Session, func(api statusAPI) error { return waitUntil(ctx, w.Session, api, u, w.timeout) })
 }

@@ -5,29 +5,30 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
-func whoamiCommand(s *session) *cobra.Command {
-	var output output
+func whoamiCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:         "whoami",
 		Short:       "Show the selected controller and model, and your user",
 		Long:        "Show the selected controller and model, and the user that you are logged in as.",
 		Example:     `  juju whoami`,
-		Annotations: seeAlso("switch", "login", "models"),
+		Annotations: cli.SeeAlso("switch", "login", "models"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unrecognized args: %q", args)
+				return cli.Usagef("unrecognized args: %q", args)
 			}
-			if err := checkListFormat(output.format); err != nil {
+			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
 			return whoami(s, output)
 		},
 	}
-	output.flags(cmd, "tabular", listFormats...)
-	s.controllerFlag(cmd)
+	output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
@@ -38,8 +39,8 @@ type shownAccount struct {
 	User       string `yaml:"user" json:"user"`
 }
 
-func whoami(s *session, o output) error {
-	st, err := s.store()
+func whoami(s *cli.Session, o cli.Output) error {
+	st, err := s.Store()
 	if err != nil {
 		return err
 	}
@@ -47,21 +48,21 @@ func whoami(s *session, o output) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.controllerTarget(contents)
-	if errors.Is(err, entity.NotFound) && contents.Current == "" && s.controller == "" {
-		return withHint(errors.New("there is no current controller"),
+	t, err := s.ControllerTarget(contents)
+	if errors.Is(err, entity.NotFound) && contents.Current == "" && s.Controller == "" {
+		return cli.WithHint(errors.New("there is no current controller"),
 			"Create one: juju bootstrap; or register with one: juju register")
 	}
 	if err != nil {
 		return err
 	}
-	if t.ctrl.User == "" {
-		return notLoggedIn(t)
+	if t.Controller.User == "" {
+		return cli.NotLoggedIn(t)
 	}
-	shown := shownAccount{t.name, t.ctrl.Unqualify(t.ctrl.Model), t.ctrl.User}
+	shown := shownAccount{t.Name, t.Controller.Unqualify(t.Controller.Model), t.Controller.User}
 	model := shown.Model
 	if model == "" {
 		model = "<no-current-model>"
 	}
-	return s.writeList(o, shown, [][]string{{"Controller:", shown.Controller}, {"Model:", model}, {"User:", shown.User}})
+	return s.WriteList(o, shown, [][]string{{"Controller:", shown.Controller}, {"Model:", model}, {"User:", shown.User}})
 }

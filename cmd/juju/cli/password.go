@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -12,16 +12,16 @@ import (
 	"golang.org/x/term"
 )
 
-// ask prompts for a line, and echoes it on a terminal.
-func (s *session) ask(ctx context.Context, prompt string) (string, error) {
-	return s.answer(ctx, prompt, func() (string, error) { return s.readLine() })
+// Ask prompts for a line, and echoes it on a terminal.
+func (s *Session) Ask(ctx context.Context, prompt string) (string, error) {
+	return s.answer(ctx, prompt, func() (string, error) { return s.ReadLine() })
 }
 
-// askSecret prompts for a line without echo.
-func (s *session) askSecret(ctx context.Context, prompt string) (string, error) {
-	f, ok := s.stdin.(*os.File)
+// AskSecret prompts for a line without echo.
+func (s *Session) AskSecret(ctx context.Context, prompt string) (string, error) {
+	f, ok := s.Stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return s.ask(ctx, prompt)
+		return s.Ask(ctx, prompt)
 	}
 	before, err := term.GetState(int(f.Fd()))
 	if err != nil {
@@ -36,9 +36,9 @@ func (s *session) askSecret(ctx context.Context, prompt string) (string, error) 
 }
 
 // answer prints a prompt and returns what read returns, unless ctx ends first.
-func (s *session) answer(ctx context.Context, prompt string, read func() (string, error)) (string, error) {
-	fmt.Fprint(s.stderr, prompt)
-	defer fmt.Fprintln(s.stderr)
+func (s *Session) answer(ctx context.Context, prompt string, read func() (string, error)) (string, error) {
+	fmt.Fprint(s.Stderr, prompt)
+	defer fmt.Fprintln(s.Stderr)
 	type answer struct {
 		text string
 		err  error
@@ -56,10 +56,10 @@ func (s *session) answer(ctx context.Context, prompt string, read func() (string
 	}
 }
 
-// readLine reads one line. At the end of input it returns an empty line.
-func (s *session) readLine() (string, error) {
+// ReadLine reads one line. At the end of input it returns an empty line.
+func (s *Session) ReadLine() (string, error) {
 	if s.lines == nil {
-		s.lines = bufio.NewReader(s.stdin)
+		s.lines = bufio.NewReader(s.Stdin)
 	}
 	line, err := s.lines.ReadString('\n')
 	if errors.Is(err, io.EOF) {
@@ -68,16 +68,16 @@ func (s *session) readLine() (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// newPassword asks for a new password, twice.
-func (s *session) newPassword(ctx context.Context, prompt, again string) (string, error) {
-	password, err := s.askSecret(ctx, prompt)
+// NewPassword asks for a new password, twice.
+func (s *Session) NewPassword(ctx context.Context, prompt, again string) (string, error) {
+	password, err := s.AskSecret(ctx, prompt)
 	if err != nil {
 		return "", err
 	}
 	if password == "" {
 		return "", errors.New("you must specify a non-empty password")
 	}
-	repeated, err := s.askSecret(ctx, again)
+	repeated, err := s.AskSecret(ctx, again)
 	if err != nil {
 		return "", err
 	}

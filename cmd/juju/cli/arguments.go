@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -13,76 +13,76 @@ import (
 	"juju/state/entity"
 )
 
-// services checks that arguments are names of services.
-func services(args []string) error {
+// CheckServices checks that arguments are names of services.
+func CheckServices(args []string) error {
 	if len(args) == 0 {
-		return usagef("no service specified")
+		return Usagef("no service specified")
 	}
 	for _, arg := range args {
 		if !entity.IsValidService(arg) {
-			return usageError{entity.InvalidService(arg)}
+			return Usage(entity.InvalidService(arg))
 		}
 	}
 	return nil
 }
 
-// oneService checks that there is one argument, the name of a service.
-func oneService(args []string) error {
+// CheckService checks that there is one argument, the name of a service.
+func CheckService(args []string) error {
 	if len(args) > 1 {
-		return usagef("unrecognized args: %q", args[1:])
+		return Usagef("unrecognized args: %q", args[1:])
 	}
-	return services(args)
+	return CheckServices(args)
 }
 
-// units checks that arguments are names of units.
-func units(args []string) error {
+// CheckUnits checks that arguments are names of units.
+func CheckUnits(args []string) error {
 	if len(args) == 0 {
-		return usagef("no units specified")
+		return Usagef("no units specified")
 	}
 	for _, arg := range args {
 		if !entity.IsValidUnit(arg) {
-			return usageError{entity.InvalidUnit(arg)}
+			return Usage(entity.InvalidUnit(arg))
 		}
 	}
 	return nil
 }
 
-// machines checks that arguments are ids of machines.
-func machines(args []string) error {
+// CheckMachines checks that arguments are ids of machines.
+func CheckMachines(args []string) error {
 	if len(args) == 0 {
-		return usagef("no machines specified")
+		return Usagef("no machines specified")
 	}
 	for _, arg := range args {
 		if !entity.IsValidMachine(arg) {
-			return usageError{entity.InvalidMachine(arg)}
+			return Usage(entity.InvalidMachine(arg))
 		}
 	}
 	return nil
 }
 
-// placement is a machine's id, a type of container with or without its host, or a placement
+// Placement is a machine's id, a type of container with or without its host, or a placement
 // that a cloud interprets.
-var placement = regexp.MustCompile(`^([a-z]+:)?[0-9]+(/[a-z]+/[0-9]+)*$|^[a-z]+$|^[a-z-]+=[^\s,]+$`)
+var Placement = regexp.MustCompile(`^([a-z]+:)?[0-9]+(/[a-z]+/[0-9]+)*$|^[a-z]+$|^[a-z-]+=[^\s,]+$`)
 
-// badContainer refuses a placement in a container on something that is no machine.
-func badContainer(text string) error {
+// CheckContainer refuses a placement in a container on something that is no machine.
+func CheckContainer(text string) error {
 	scope, directive, ok := strings.Cut(text, ":")
 	if ok && entity.IsContainerType(scope) && !entity.IsValidMachine(directive) {
-		return usagef("invalid value %q for %q scope: expected machine-id", directive, scope)
+		return Usagef("invalid value %q for %q scope: expected machine-id", directive, scope)
 	}
 	return nil
 }
 
-// placements reads the values of --to, each of which can hold several, separated by commas.
-func placements(values []string) ([]string, error) {
+// ParsePlacements reads the values of --to, each of which can hold several, separated by commas.
+func ParsePlacements(values []string) ([]string, error) {
 	var all []string
 	for _, value := range values {
 		for _, one := range strings.Split(value, ",") {
-			if err := badContainer(one); err != nil {
+			if err := CheckContainer(one); err != nil {
 				return nil, err
 			}
-			if !placement.MatchString(one) {
-				return nil, entity.WithHint(usagef("invalid --to parameter %q", one),
+			if !Placement.MatchString(one) {
+				return nil, entity.WithHint(Usagef("invalid --to parameter %q", one),
 					"Name a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
 			}
 			all = append(all, one)
@@ -91,16 +91,16 @@ func placements(values []string) ([]string, error) {
 	return all, nil
 }
 
-// maxOptionFile is the maximum size of a file of settings, or of a file with one value.
-const maxOptionFile = 5 << 20
+// MaxOptionFile is the maximum size of a file of settings, or of a file with one value.
+const MaxOptionFile = 5 << 20
 
-// readOptionFile reads a file of settings, or a file with one value.
-func readOptionFile(path string) (string, error) {
-	text, err := readFile(path, maxOptionFile)
+// ReadOptionFile reads a file of settings, or a file with one value.
+func ReadOptionFile(path string) (string, error) {
+	text, err := ReadFile(path, MaxOptionFile)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("cannot read option file: %w", err)
-	case len(text) > maxOptionFile:
+	case len(text) > MaxOptionFile:
 		return "", fmt.Errorf("size of option file is larger than 5M: %s", path)
 	case !utf8.Valid(text):
 		return "", fmt.Errorf("option file %s is not UTF-8", path)
@@ -108,37 +108,38 @@ func readOptionFile(path string) (string, error) {
 	return string(text), nil
 }
 
-// settings reads KEY=VALUE pairs. If a key is repeated, the last value counts. A value that
+// ParseSettings reads KEY=VALUE pairs. If a key is repeated, the last value counts. A value that
 // begins with @ names a file with the value.
-func settings(pairs []string) (map[string]string, error) {
+func ParseSettings(pairs []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usageError{entity.WithHint(fmt.Errorf("expected \"key=value\", got %q", pair),
-				"To reset an option: juju unset SERVICE KEY")}
+			return nil, Usage(entity.WithHint(fmt.Errorf("expected \"key=value\", got %q", pair),
+				"To reset an option: juju unset SERVICE KEY"))
+
 		}
 		if path, ok := strings.CutPrefix(value, "@"); ok {
 			var err error
-			if value, err = readOptionFile(path); err != nil {
+			if value, err = ReadOptionFile(path); err != nil {
 				return nil, err
 			}
 		} else if !utf8.ValidString(value) {
-			return nil, usagef("value for option %q contains non-UTF-8 sequences", key)
+			return nil, Usagef("value for option %q contains non-UTF-8 sequences", key)
 		}
 		values[key] = value
 	}
 	return values, nil
 }
 
-// maxErrors is how many different errors bulk shows.
-const maxErrors = 10
+// MaxErrors is how many different errors bulk shows.
+const MaxErrors = 10
 
-// bulk combines the outcomes of a bulk call into one error, in Juju's words: "no units were
+// Bulk combines the outcomes of a bulk call into one error, in Juju's words: "no units were
 // destroyed: …" or "some units were not destroyed: …". errs has an entry for each entity, nil
 // for success. An error that several have is there once, with their number. The result has the
 // kind of the errors, if they have one in common.
-func bulk(entities, done string, errs []error) error {
+func Bulk(entities, done string, errs []error) error {
 	var failed []error
 	for _, err := range errs {
 		if err != nil {
@@ -162,15 +163,15 @@ func bulk(entities, done string, errs []error) error {
 			hints = append(hints, hint)
 		}
 	}
-	more := len(texts) - maxErrors
+	more := len(texts) - MaxErrors
 	for i, text := range texts {
 		if n := times[text]; n > 1 {
 			texts[i] = fmt.Sprintf("%s (%d times)", text, n)
 		}
 	}
 	if more > 0 {
-		texts = append(texts[:maxErrors], fmt.Sprintf("and %d more", more))
-		hints = hints[:min(len(hints), maxErrors)]
+		texts = append(texts[:MaxErrors], fmt.Sprintf("and %d more", more))
+		hints = hints[:min(len(hints), MaxErrors)]
 	}
 	text := fmt.Sprintf("some %s were not %s: ", entities, done)
 	if len(failed) == len(errs) {
@@ -186,31 +187,31 @@ func bulk(entities, done string, errs []error) error {
 	return err
 }
 
-// checkMany returns an error if a command is to add too many units or machines.
-func checkMany(what string, n int, force bool) error {
+// CheckMany returns an error if a command is to add too many units or machines.
+func CheckMany(what string, n int, force bool) error {
 	if force {
 		return nil
 	}
 	return entity.CheckAtOnce(what, n)
 }
 
-// manyFlag adds the flag that lifts the bound of entity.MaxAtOnce.
-func manyFlag(cmd *cobra.Command, force *bool, what string) {
+// ManyFlag adds the flag that lifts the bound of entity.MaxAtOnce.
+func ManyFlag(cmd *cobra.Command, force *bool, what string) {
 	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", entity.MaxAtOnce, what))
 }
 
-// isUnitTarget reports whether a unit can be named so: "store/0", "store/leader".
-func isUnitTarget(arg string) bool {
+// IsUnitTarget reports whether a unit can be named so: "store/0", "store/leader".
+func IsUnitTarget(arg string) bool {
 	service, leader := strings.CutSuffix(arg, "/leader")
 	return entity.IsValidUnit(arg) || leader && entity.IsValidService(service)
 }
 
-// storageIDs reads ids of storage, each of which can hold several, separated by commas.
-func storageIDs(values []string) (ids []string, err error) {
+// ParseStorageIDs reads ids of storage, each of which can hold several, separated by commas.
+func ParseStorageIDs(values []string) (ids []string, err error) {
 	for _, value := range values {
 		for id := range strings.SplitSeq(value, ",") {
 			if !entity.IsValidStorage(id) {
-				return nil, entity.WithHint(usagef("storage id %q not valid", id),
+				return nil, entity.WithHint(Usagef("storage id %q not valid", id),
 					"It is the name of a store and a number, such as data/0: see juju storage")
 			}
 			ids = append(ids, id)
@@ -218,3 +219,7 @@ func storageIDs(values []string) (ids []string, err error) {
 	}
 	return ids, nil
 }
+
+// UnitsAtOnce is how many units a request of these commands adds, so that users see how far a long command
+// is, and can end it.
+const UnitsAtOnce = 20

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// openFile opens a file that the user names. It refuses anything but a regular file, because a
+// OpenFile opens a file that the user names. It refuses anything but a regular file, because a
 // pipe might never have data and a device never end. It checks the open file, not the path,
 // which might change meanwhile. A pipe from the shell, as in --config <(program), is accepted,
 // because the program at its other end writes to it.
-func openFile(path string) (*os.File, error) {
+func OpenFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is a socket, not a file")}
@@ -53,9 +53,9 @@ func notFile(path string, mode fs.FileMode) error {
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is %s, not a file", what)}
 }
 
-// readFile reads a file that the user names, up to one byte more than max.
-func readFile(path string, max int64) ([]byte, error) {
-	f, err := openFile(path)
+// ReadFile reads a file that the user names, up to one byte more than max.
+func ReadFile(path string, max int64) ([]byte, error) {
+	f, err := OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func readFile(path string, max int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, max+1))
 }
 
-// readWhole reads a file that the user names; one that is larger than max is an error.
-func readWhole(path string, max int64) ([]byte, error) {
-	text, err := readFile(path, max)
+// ReadWhole reads a file that the user names; one that is larger than max is an error.
+func ReadWhole(path string, max int64) ([]byte, error) {
+	text, err := ReadFile(path, max)
 	if err == nil && int64(len(text)) > max {
 		return nil, fmt.Errorf("%s is larger than %d bytes", path, max)
 	}

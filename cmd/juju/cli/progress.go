@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"juju/state/entity"
 )
 
-// A progress shows during a long wait what the command is waiting for. On a terminal it is one
+// A Progress shows during a long wait what the command is waiting for. On a terminal it is one
 // line with the elapsed time, which is erased at the end; otherwise it is a line whenever the
 // text changes, with a minimum interval.
-type progress struct {
-	s     *session
+type Progress struct {
+	s     *Session
 	begun time.Time
 	quick bool // it usually takes less than progressWait
 
@@ -23,7 +23,7 @@ type progress struct {
 	shown string // the text of the last line
 	at    time.Time
 
-	outer *progress // of which this one is a part: it is not shown meanwhile
+	outer *Progress // of which this one is a part: it is not shown meanwhile
 	part  bool      // a part of this one is shown
 
 	stop  chan struct{}
@@ -36,27 +36,27 @@ const (
 	progressGap  = 2 * time.Second        // between two lines, without a terminal
 )
 
-// progress shows a text until done is called.
-func (s *session) progress(format string, args ...any) *progress {
+// Progress shows a text until done is called.
+func (s *Session) Progress(format string, args ...any) *Progress {
 	return s.startProgress(false, format, args...)
 }
 
-// quickly is progress for what usually takes less than a second: without a terminal it says nothing before.
-func (s *session) quickly(format string, args ...any) *progress {
+// Quickly is progress for what usually takes less than a second: without a terminal it says nothing before.
+func (s *Session) Quickly(format string, args ...any) *Progress {
 	return s.startProgress(true, format, args...)
 }
 
-func (s *session) startProgress(quick bool, format string, args ...any) *progress {
-	p := &progress{s: s, begun: s.now(), stop: make(chan struct{}), quick: quick, outer: s.current}
+func (s *Session) startProgress(quick bool, format string, args ...any) *Progress {
+	p := &Progress{s: s, begun: s.Now(), stop: make(chan struct{}), quick: quick, outer: s.current}
 	p.outer.hide(true)
 	s.current = p
-	p.say(format, args...)
+	p.Say(format, args...)
 	p.ended.Go(p.run)
 	return p
 }
 
-// sized adds to the words for a file its size, if that takes time to send.
-func sized(what string, f *os.File) string {
+// Sized adds to the words for a file its size, if that takes time to send.
+func Sized(what string, f *os.File) string {
 	const large = 1 << 20
 	if info, err := f.Stat(); err == nil && info.Size() >= large {
 		return fmt.Sprintf("%s (%s)", what, entity.MiB(uint64(info.Size())/large))
@@ -65,7 +65,7 @@ func sized(what string, f *os.File) string {
 }
 
 // hide ends or begins the time in which the progress is shown.
-func (p *progress) hide(part bool) {
+func (p *Progress) hide(part bool) {
 	if p == nil {
 		return
 	}
@@ -74,16 +74,16 @@ func (p *progress) hide(part bool) {
 	p.part = part
 }
 
-// say changes the text.
-func (p *progress) say(format string, args ...any) {
+// Say changes the text.
+func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text = display.Line(fmt.Sprintf(format, args...))
 	p.show()
 }
 
-// done ends the progress. It can be called twice, and on nil.
-func (p *progress) done() {
+// Done ends the progress. It can be called twice, and on nil.
+func (p *Progress) Done() {
 	if p == nil {
 		return
 	}
@@ -96,12 +96,12 @@ func (p *progress) done() {
 	p.ended.Wait()
 	p.s.current = p.outer
 	p.outer.hide(false)
-	if p.s.errTerminal && !p.s.quiet {
-		fmt.Fprint(p.s.stderr.Raw(), "\r\x1b[K")
+	if p.s.ErrTerminal && !p.s.Quiet {
+		fmt.Fprint(p.s.Stderr.Raw(), "\r\x1b[K")
 	}
 }
 
-func (p *progress) run() {
+func (p *Progress) run() {
 	tick := time.NewTicker(progressTick)
 	defer tick.Stop()
 	for {
@@ -116,25 +116,25 @@ func (p *progress) run() {
 	}
 }
 
-func (p *progress) show() {
-	now := p.s.now()
+func (p *Progress) show() {
+	now := p.s.Now()
 	switch {
-	case p.s.quiet || p.part:
-	case p.s.errTerminal:
+	case p.s.Quiet || p.part:
+	case p.s.ErrTerminal:
 		p.draw(now)
 	case p.quick && p.shown == "" && now.Sub(p.begun) < progressWait:
 	case p.text != p.shown && (p.shown == "" || now.Sub(p.at) >= progressGap):
 		p.shown, p.at = p.text, now
-		fmt.Fprintln(p.s.stderr, p.text)
+		fmt.Fprintln(p.s.Stderr, p.text)
 	}
 }
 
 // draw redraws the line. It never fills the last column, which would make some terminals wrap.
-func (p *progress) draw(now time.Time) {
+func (p *Progress) draw(now time.Time) {
 	passed := fmt.Sprintf(" (%ds)", int(now.Sub(p.begun).Seconds()))
 	text := p.text
-	if room := p.s.width() - len(passed) - 1; display.Width(text) > room {
+	if room := p.s.Width() - len(passed) - 1; display.Width(text) > room {
 		text = display.Cut(text, room-1) + "…"
 	}
-	fmt.Fprintf(p.s.stderr.Raw(), "\r%s%s\x1b[K", text, passed)
+	fmt.Fprintf(p.s.Stderr.Raw(), "\r%s%s\x1b[K", text, passed)
 }

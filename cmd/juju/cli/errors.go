@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"juju/state/entity"
+)
+
+// An ExitError is the exit code of a command that has run elsewhere. It needs no words.
+type ExitError int
+
+func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// A usageError is an invalid command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// Usage says that an error is one of the command line.
+func Usage(err error) error { return usageError{err} }
+
+// Usagef returns an error of the command line.
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func IsUsage(err error) bool {
+	var usage usageError
+	return errors.As(err, &usage)
+}
+
+// WithHint adds a hint to an error that has none.
+func WithHint(err error, hint string) error {
+	if err == nil || entity.Hint(err) != "" {
+		return err
+	}
+	return entity.WithHint(err, "%s", hint)
+}
+
+// AlsoHint adds a line to the hint of an error.
+func AlsoHint(err error, format string, args ...any) error {
+	hint := fmt.Sprintf(format, args...)
+	if first := entity.Hint(err); first != "" {
+		hint = first + "\n" + hint
+	}
+	return entity.WithHint(err, "%s", hint)
+}

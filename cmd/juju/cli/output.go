@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"juju/cmd/juju/display"
+	"juju/cmd/juju/statusfmt"
+	"juju/state/entity"
+)
+
+// An Output is the destination and format of a command's result.
+type Output struct {
+	Format string
+	Path   string // "" for standard output
+	flag   *pflag.Flag
+}
+
+// IsChosen reports whether the user gave --format.
+func (o Output) IsChosen() bool { return o.flag != nil && o.flag.Changed }
+
+func (o *Output) Flags(cmd *cobra.Command, format string, formats ...string) {
+	if len(formats) > 0 {
+		cmd.Flags().StringVar(&o.Format, "format", format, "the output format: "+OneOf(formats))
+		o.flag = cmd.Flags().Lookup("format")
+	}
+	cmd.Flags().StringVarP(&o.Path, "output", "o", "", "a file to write the output to")
+}
+
+// Write prints a result.
+func (s *Session) Write(o Output, text []byte) error {
+	if o.Path == "" {
+		_, err := s.Stdout.Write(text)
+		return err
+	}
+	// The file may be shown on a terminal later.
+	if err := os.WriteFile(o.Path, []byte(display.Text(string(text))), 0o644); err != nil {
+		return fmt.Errorf("cannot write the result: %w", err)
+	}
+	return nil
+}
+
+// WriteStyled prints a result with colors, in which text from elsewhere is escaped already.
+func (s *Session) WriteStyled(o Output, text []byte) error {
+	if o.Path == "" {
+		_, err := s.Stdout.Raw().Write(text)
+		return err
+	}
+	return s.Write(o, text)
+}
+
+// CheckFormat checks that a format is yaml, json or one of the command's own.
+func CheckFormat(format string, own ...string) error {
+	formats := append(own, "yaml", "json")
+	if !slices.Contains(formats, format) {
+		return Usage(entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s",
+			strings.Join(formats, ", ")))
+
+	}
+	return nil
+}
+
+func Encode(format string, v any) ([]byte, error) {
+	if format == "json" {
+		return display.JSON(v)
+	}
+	return display.YAML(v, 4)
+}
+
+// ListFormats are the formats of commands that print lists.
+var ListFormats = []string{"tabular", "yaml", "json"}
+
+func CheckListFormat(format string) error {
+	for _, f := range ListFormats {
+		if f == format {
+			return nil
+		}
+	}
+	return Usage(entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s",
+		strings.Join(ListFormats, ", ")))
+
+}
+
+// WriteList prints a list: value as YAML or JSON, or the rows as a table, of which the first
+// is the header.
+func (s *Session) WriteList(o Output, value any, rows [][]string) error {
+	if o.Format != "tabular" {
+		text, err := Encode(o.Format, value)
+		if err != nil {
+			return err
+		}
+		return s.Write(o, text)
+	}
+	return s.Write(o, Table(rows))
+}
+
+// Table aligns rows in columns.
+func Table(rows [][]string) []byte {
+	var b bytes.Buffer
+	_ = statusfmt.Rows(&b, rows) // a buffer does not fail
+	return b.Bytes()
+}
+
+// OneOf writes "a, b or c".
+func OneOf(words []string) string {
+	text := ""
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += w
+	}
+	return text
+}
+
+// InLine escapes the arguments of a format, so that the text stays on one line.
+func InLine(args []any) []any {
+	shown := slices.Clone(args)
+	for i, arg := range shown {
+		switch arg := arg.(type) {
+		case string:
+			shown[i] = display.Line(arg)
+		case error:
+			shown[i] = display.Line(arg.Error())
+		case fmt.Stringer:
+			shown[i] = display.Line(arg.String())
+		}
+	}
+	return shown
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/cmd/juju/display"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// A Target is the controller, and the model if any, that a command works with.
+type Target struct {
+	Name       string // of the controller
+	Controller *store.Controller
+	Model      string // qualified name, "" for the controller itself
+}
+
+// Target returns the controller and model to work with: given by -m, else by JUJU_MODEL, else
+// the model selected on the controller of JUJU_CONTROLLER, else the model selected on the
+// selected controller.
+func (s *Session) Target(c *store.Contents) (Target, error) {
+	spec := s.Model
+	if spec == "" {
+		spec = s.Getenv("JUJU_MODEL")
+	}
+	name, model, named := strings.Cut(spec, ":")
+	if !named {
+		name, model = s.Getenv("JUJU_CONTROLLER"), spec
+	}
+	name, ctrl, err := c.Controller(name)
+	if err != nil {
+		return Target{}, err
+	}
+	t := Target{name, ctrl, ctrl.Qualify(model)}
+	if ctrl.User == "" {
+		return t, NotLoggedIn(t)
+	}
+	if t.Model == "" {
+		t.Model, err = s.SelectedModel(t)
+	}
+	return t, err
+}
+
+// SelectedModel returns the qualified name of the model selected on a controller.
+func (s *Session) SelectedModel(t Target) (string, error) {
+	if t.Controller.User == "" {
+		return "", NotLoggedIn(t)
+	}
+	if t.Controller.Model == "" {
+		return "", entity.WithHint(entity.Errorf(entity.NotFound, "no model is selected on controller %q", t.Name),
+			"Select one: juju switch MODEL; or choose one with -m MODEL or JUJU_MODEL")
+	}
+	return t.Controller.Model, nil
+}
+
+func NoModel(t Target) error {
+	var known []string
+	for _, model := range slices.Sorted(maps.Keys(t.Controller.Models)) {
+		known = append(known, display.Line(t.Controller.Unqualify(model)))
+	}
+	err := entity.Errorf(entity.NotFound, "model %q not found", t.Name+":"+t.Controller.Unqualify(t.Model))
+	if len(known) == 0 {
+		return entity.WithHint(err,
+			"You have access to no model. Create one: juju add-model NAME; or ask an administrator for access to one.")
+	}
+	return entity.WithHint(err, "Available models: %s", strings.Join(known, ", "))
+}
+
+// NotLoggedIn is the error for a known controller that the user has logged out of.
+func NotLoggedIn(t Target) error {
+	return entity.WithHint(entity.Errorf(entity.Unauthorized, "you are logged out of controller %q", t.Name),
+		"Log in: juju login -c %s -u USER", t.Name)
+}
+
+// ControllerTarget returns the controller to work with: given by -c, else by JUJU_CONTROLLER
+// or JUJU_MODEL, else the selected one.
+func (s *Session) ControllerTarget(c *store.Contents) (Target, error) {
+	name := s.Controller
+	if name == "" {
+		name = s.Getenv("JUJU_CONTROLLER")
+	}
+	if of, _, named := strings.Cut(s.Getenv("JUJU_MODEL"), ":"); named && name == "" {
+		name = of
+	}
+	name, ctrl, err := c.Controller(name)
+	return Target{Name: name, Controller: ctrl}, err
+}
+
+// ReadTarget returns the store and the controller to work with.
+func (s *Session) ReadTarget() (*store.Store, Target, error) {
+	st, err := s.Store()
+	if err != nil {
+		return nil, Target{}, err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return nil, Target{}, err
+	}
+	t, err := s.ControllerTarget(contents)
+	return st, t, err
+}
+
+// ReadModelTarget is readTarget for the selected model.
+func (s *Session) ReadModelTarget() (*store.Store, Target, error) {
+	st, err := s.Store()
+	if err != nil {
+		return nil, Target{}, err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return nil, Target{}, err
+	}
+	t, err := s.Target(contents)
+	return st, t, err
+}
+
+// SplitModel splits CONTROLLER:MODEL, where CONTROLLER: is optional.
+func (s *Session) SplitModel(arg string) (model string, err error) {
+	name, model, named := strings.Cut(arg, ":")
+	if !named {
+		return arg, nil
+	}
+	if s.Controller != "" && s.Controller != name {
+		return "", Usagef("--controller %s does not match %q", s.Controller, arg)
+	}
+	s.Controller = name
+	return model, nil
+}
+
+// NoteModels stores the list of a controller's models, and unselects a model that is gone. It
+// also applies change, if not nil.
+func (s *Session) NoteModels(ctx context.Context, t Target, models []client.Model,
+	change func(*store.Controller)) error {
+	st, err := s.Store()
+	if err != nil {
+		return err
+	}
+	t.Controller.Models = map[string]string{}
+	for _, m := range models {
+		t.Controller.Models[m.Owner+"/"+m.Name] = m.UUID
+	}
+	return st.Update(ctx, func(c *store.Contents) error {
+		ctrl, ok := c.Controllers[t.Name]
+		if !ok {
+			return nil // it was destroyed meanwhile
+		}
+		ctrl.Models = t.Controller.Models
+		if change != nil {
+			change(ctrl)
+		}
+		if _, ok := ctrl.Models[ctrl.Model]; !ok {
+			ctrl.Model = ""
+		}
+		return nil
+	})
+}
+
+// FindModel asks the controller for the model with this name, and stores the list of models.
+// The error is NotFound if there is none.
+func (s *Session) FindModel(ctx context.Context, t Target, api ModelsAPI, name string) (client.Model, error) {
+	models, err := api.Models(ctx)
+	if err != nil {
+		return client.Model{}, err
+	}
+	if err := s.NoteModels(ctx, t, models, nil); err != nil {
+		return client.Model{}, err
+	}
+	qualified := t.Controller.Qualify(name)
+	for _, m := range models {
+		if m.Owner+"/"+m.Name == qualified {
+			return m, nil
+		}
+	}
+	t.Model = qualified
+	return client.Model{}, NoModel(t)
+}
+
+// ModelFlag adds the flag -m to a command.
+func (s *Session) ModelFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.Model, "model", "m", "", "the model to work in, as MODEL or CONTROLLER:MODEL")
+	cmd.Flags().StringVarP(&s.Model, "environment", "e", "", "older name of --model")
+	cmd.Flags().Lookup("environment").Hidden = true
+}
+
+// ControllerFlag adds the flag -c to a command.
+func (s *Session) ControllerFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.Controller, "controller", "c", "", "the controller to work with")
+}
+
+// CheckModelName checks that the only argument is the name of a model.
+func CheckModelName(args []string) error {
+	if len(args) == 0 {
+		return Usagef("no model specified")
+	}
+	if len(args) > 1 {
+		return Usagef("unrecognized args: %q", args[1:])
+	}
+	return nil
+}
