@@ -47,6 +47,14 @@ func refusedWith(t *testing.T, err error, kind entity.Kind, text string) {
 	}
 }
 
+// recorded returns how many imports the model has recorded that have neither ended nor been refused.
+func recorded(w *world) int {
+	w.Helper()
+	all, err := w.st.Dump(w.Context())
+	w.ok(err)
+	return len(all["imports"])
+}
+
 // givenUp returns how many filesystems the cloud was asked to release or destroy.
 func givenUp(cloud *dummytest.Cloud) (n int) {
 	for _, op := range cloud.Ops() {
@@ -106,7 +114,8 @@ func TestStorageIsListedWithoutTheCloud(t *testing.T) {
 	}
 }
 
-// What cannot be imported is refused, and neither the model nor the cloud has changed.
+// What cannot be imported is refused, and neither the model nor the cloud has changed. If the cloud has not
+// answered, a record stays, since the cloud may count the filesystem as the model's.
 func TestImportsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	w, cloud, _ := releasedWorld(t)
@@ -134,9 +143,15 @@ func TestImportsThatAreRefused(t *testing.T) {
 			{Kind: kind, Pool: "dummy", ProviderID: "fs-data-0", StorageName: "data"}}}, &got))
 		refusedWith(t, params.FromError(got.Results[0].Error), entity.NotSupported, "only filesystems can be imported")
 	}
+	if n := recorded(w); n != 0 {
+		t.Errorf("%d refused imports are recorded", n)
+	}
 	cloud.Fail("ImportFilesystem", 1, errors.New("its host is away"))
 	_, err := admin.ImportFilesystem(t.Context(), "dummy", "fs-data-0", "data")
 	refusedWith(t, err, entity.Unavailable, "cannot ask the cloud for the filesystem: its host is away")
+	if n := recorded(w); n != 1 {
+		t.Errorf("%d imports that the cloud has not answered are recorded, want 1", n)
+	}
 	if now := storedIDs(w); !slices.Equal(now, before) || givenUp(cloud) != ended {
 		t.Errorf("there is storage %q, before %q; %d filesystems are given up, before %d", now, before, givenUp(cloud), ended)
 	}
@@ -163,6 +178,9 @@ func TestAnImportThatIsNotRecorded(t *testing.T) {
 	w.ok(w.st.Destroy(ctx, entity.Destruction{Release: true}))
 	goOn()
 	refusedWith(t, <-imported, entity.NotAlive, "is no longer alive")
+	if n := recorded(w); n != 0 {
+		t.Errorf("%d imports are recorded after they were given up", n)
+	}
 	another, err := cloud.Open(ctx, provider.Config{Controller: "c", Model: "another"})
 	w.ok(err)
 	_, err = another.ImportFilesystem(ctx, provider.ImportParams{ID: "fs-data-0", Storage: "data/0"})

@@ -193,12 +193,31 @@ func (c *caller) importStorage(ctx context.Context, pool, filesystem, store stri
 		return err
 	})
 	if err != nil {
-		return "", err
+		return "", c.endImport(context.WithoutCancel(ctx), id, filesystem, err)
 	}
 	if err := c.model.Pools().Import(ctx, id, pool, f); err != nil {
 		return id, c.giveBack(context.WithoutCancel(ctx), id, f.ID, err)
 	}
 	return id, nil
+}
+
+// endImport removes the record of an import that the cloud has refused with an error, which it returns. A cloud
+// that has not answered may have taken in the filesystem all the same, so that record stays. An earlier import
+// may have succeeded too, unless the filesystem does not exist or is another's.
+func (c *caller) endImport(ctx context.Context, id, filesystem string, why error) error {
+	var err error
+	switch entity.KindOf(why) {
+	case entity.Unavailable:
+	case entity.NotFound, entity.InUse:
+		err = c.model.Pools().EndImport(ctx, filesystem, "")
+	default:
+		err = c.model.Pools().EndImport(ctx, filesystem, id)
+	}
+	if err != nil {
+		logger.Warningf("%s: model %s: cannot remove the record of the import of filesystem %s: %v", c.conn, c.model.Name(),
+			filesystem, err)
+	}
+	return why
 }
 
 // importing is what the cloud is asked for an import, in errors.
@@ -215,6 +234,9 @@ func (c *caller) giveBack(ctx context.Context, id, filesystem string, why error)
 		err = c.server.askCloudOf(ctx, c.model.UUID(), importing, func(ctx context.Context, cloud Cloud) error {
 			return cloud.ReleaseFilesystem(ctx, filesystem)
 		})
+		if err == nil {
+			err = c.model.Pools().EndImport(ctx, filesystem, "")
+		}
 	}
 	if err != nil {
 		logger.Warningf("%s: model %s: filesystem %s is not released: %v", c.conn, c.model.Name(), filesystem, err)

@@ -114,6 +114,9 @@ var damages = []damage{
 	{collection: "tasks", id: "unit-riak-0#9", insert: bson.M{"number": 9, "operation": "1", "unit": "riak/0",
 		"status": "pending"},
 		finding: "sequence task: its next number is 2, and 8 is taken"},
+	{collection: "imports", id: "a:b", insert: bson.M{"storage": "data/7", "pool": "fast", "began": time.Unix(0, 0)},
+		finding: "imports a:b: its import was cut off, and the cloud may count it as the model's, but it is no storage; " +
+			"repeat the import: juju import-filesystem fast a:b data", stays: true},
 	{collection: "operations", id: "1", finding: "tasks unit-riak-0#2: its operation does not exist: operations 1"},
 	{collection: "machines", id: "3", finding: "units wordpress/0: its machine does not exist: machines 3"},
 	{collection: "machines", id: "3", change: set("life", 2),

@@ -41,6 +41,7 @@ var modelFields = map[string][]string{
 	uploadsC:          {"sha256", "stored"},
 	storageC:          {"life", "strength", "deadline", "machine"},
 	attachmentsC:      {"life", "strength", "deadline", "unit", "storage"},
+	importsC:          {"storage", "pool", "began"},
 	cleanupsC:         {"kind", "arg"},
 	sequenceC:         {"counter"},
 	operationsC:       {"_id"},
@@ -84,6 +85,7 @@ var modelRules = slices.Concat(
 		{of: sequenceC, ids: sequences, judge: judgeSequence},
 		{of: servicesC, judge: judgeMinUnits},
 		{of: minUnitsC, judge: judgeMinUnits},
+		{of: importsC, judge: judgeImport},
 		{of: tasksC, judge: judgeTask},
 		{of: operationsC, judge: judgeOperation},
 	})

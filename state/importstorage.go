@@ -2,16 +2,33 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/mongo"
 )
 
-// BeginImport checks that a storage instance can have a filesystem, as far as the records say, and returns the
-// id that a new one for a store is to have, and the pool. The errors are entity.Invalid, entity.NotFound if
-// there is no such pool, entity.InUse if the filesystem is another instance's, and entity.NotAlive.
+// An importDoc is the import of a filesystem that has begun: the cloud may count the filesystem as the model's,
+// and no storage instance has it yet.
+type importDoc struct {
+	ID      string    `bson:"_id"` // the filesystem's
+	Storage string    `bson:"storage"`
+	Pool    string    `bson:"pool"`
+	Began   time.Time `bson:"began"`
+}
+
+// importTime is longer than an import takes unless it is cut off.
+const importTime = 2 * time.Minute
+
+// BeginImport checks that a new storage instance can have a filesystem, as far as the model's documents say, and
+// records the import, which Import or EndImport ends. It returns the id for the instance, and the pool. The
+// errors are entity.Invalid, entity.NotFound if there is no such pool, entity.InUse if the filesystem is another
+// instance's, and entity.NotAlive.
 func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) (string, entity.StoragePool, error) {
 	_, from, err := p.importing(pool, filesystem)
 	if err != nil {
@@ -25,7 +42,55 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 		return "", from, err
 	}
 	n, err := p.st.db.Next(ctx, storageSequence, 1)
-	return store + "/" + strconv.Itoa(n), from, err
+	if err != nil {
+		return "", from, err
+	}
+	doc := importDoc{ID: filesystem, Storage: store + "/" + strconv.Itoa(n), Pool: pool, Began: p.st.now()}
+	return doc.Storage, from, p.st.change(ctx, func(o *ops) error {
+		if _, err := p.st.aliveModel(); err != nil {
+			return err
+		}
+		_, err := p.begun(filesystem)
+		if err == nil {
+			return mongo.ErrNothing // one that was cut off, and is repeated
+		} else if !entity.IsNotFound(err) {
+			return err
+		}
+		o.assertModelAlive()
+		o.Insert(importsC, filesystem, doc)
+		return nil
+	})
+}
+
+func (p Pools) begun(filesystem string) (doc importDoc, err error) {
+	err = p.st.db.Get(importsC, filesystem, &doc, "import of filesystem "+filesystem)
+	return doc, err
+}
+
+// EndImport removes the record of a filesystem's import if it was for a storage instance, or whichever it was for
+// if id is empty: the cloud has not taken in the filesystem, or has given it up again.
+func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
+	return p.st.change(ctx, func(o *ops) error {
+		doc, err := p.begun(filesystem)
+		if entity.IsNotFound(err) || err == nil && id != "" && doc.Storage != id {
+			return mongo.ErrNothing
+		} else if err != nil {
+			return err
+		}
+		o.Remove(importsC, filesystem, bson.D{{"storage", doc.Storage}})
+		return nil
+	})
+}
+
+// judgeImport finds imports that were cut off, and that nobody has repeated.
+func judgeImport(v *view, filesystem string) *check.Wrong {
+	doc := v.Get(importsC, filesystem)
+	if began, _ := doc["began"].(time.Time); doc == nil || v.Now.Sub(began) < importTime {
+		return nil
+	}
+	return &check.Wrong{Where: check.DocID{importsC, filesystem}, What: fmt.Sprintf("its import was cut off, and the cloud "+
+		"may count it as the model's, but it is no storage; repeat the import: juju import-filesystem %s %s %s",
+		doc.Text("pool"), filesystem, entity.StoreOf(doc.Text("storage")))}
 }
 
 // importing reads the model and a pool for an import, and checks that no storage instance has the
@@ -80,6 +145,7 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 		s.doc.Born = s.doc.Since
 		o.Insert(storageC, id, s.doc)
 		o.bear(s)
+		o.Remove(importsC, f.ID, nil)
 		// Of two imports at once the later sees what the earlier has added.
 		o.assertModelAlive()
 		o.Update(modelC, modelC, unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})

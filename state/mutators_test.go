@@ -94,7 +94,6 @@ var readers = map[string]string{
 // in state/mongo).
 var direct = map[string]string{
 	"Controller":   "DropDatabases NoteLogin PruneTransactions ResumeTransactions",
-	"Pools":        "BeginImport", // takes a number
 	"Transactions": "PruneTransactions ResumeTransactions",
 }
 

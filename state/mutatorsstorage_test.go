@@ -57,7 +57,7 @@ type imported struct {
 	id string
 }
 
-// importing takes the number of the storage instance.
+// importing has begun the import of fs-new.
 func importing(store, pool string) func(*scene) imported {
 	return func(s *scene) imported {
 		id, _, err := s.st.Pools().BeginImport(s.ctx, pool, "fs-new", store)
@@ -116,6 +116,13 @@ var storageMutators = []mutator{
 		return p.Update(s.ctx, fast.Name, map[string]string{entity.PoolDir: "/mnt/other"})
 	}, withPool),
 	on("Pools.Remove", "", thePools, func(s *scene, p state.Pools) error { return p.Remove(s.ctx, fast.Name) }, withPool),
+	on("Pools.BeginImport", "", thePools, func(s *scene, p state.Pools) error {
+		_, _, err := p.BeginImport(s.ctx, fast.Name, "fs-new", "data")
+		return err
+	}, withPool),
+	on("Pools.EndImport", "", importing("data", "dummy"), func(s *scene, i imported) error {
+		return i.EndImport(s.ctx, "fs-new", i.id)
+	}),
 	on("Pools.Import", "", importing("data", fast.Name), importsOld("fs-old", fast.Name), withPool),
 	on("Pools.Import", "after another", importing("data", "dummy"), importsOld("fs-old", "dummy"), func(s *scene) {
 		s.ok(importsOld("fs-older", "dummy")(s, importing("data", "dummy")(s)))

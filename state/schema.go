@@ -35,6 +35,7 @@ const (
 	uploadsC     = "uploads"     // a random id: the file of a resource that no service uses yet
 	storageC     = "storage"     // "data/0": a storage instance
 	attachmentsC = "attachments" // "unit-mysql-0#data/0": storage that a unit has
+	importsC     = "imports"     // the cloud's id of a filesystem: its import, which has begun
 	poolsC       = "pools"       // a name: a storage pool that users have made
 	cleanupsC    = "cleanups"    // a random id: work left to do
 	blocksC      = "blocks"      // a type: what users are blocked from, and why

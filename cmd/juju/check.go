@@ -28,9 +28,10 @@ func checkCommand(s *cli.Session) *cobra.Command {
 		Short: "Check the controller's data for inconsistencies, and repair them",
 		Long: `Check the controller's data for inconsistencies: wrong counts, references to things
 that do not exist, transactions that never completed, databases and archives that
-nothing uses; and storage that is recorded as attached to a machine which, as the cloud
-says, does not have it. Without --model, check all that you administer: the
-controller's own data and every model.
+nothing uses; imports of filesystems that were cut off and not repeated; and storage
+that is recorded as attached to a machine which, as the cloud says, does not have it.
+Without --model, check all that you administer: the controller's own data and every
+model.
 
 Each line says what is wrong, where, and what --repair would do about it. The exit
 code is 1 if there are problems that were not repaired. Others can keep working during
