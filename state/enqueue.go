@@ -225,6 +225,9 @@ func (e *enqueueing) unit(ctx context.Context, o *ops, name string) (*Unit, erro
 	u, err := e.st.Unit(ctx, name)
 	if err == nil && u.doc.Life != entity.Alive { // a Dying one would put off its last hooks for each new task
 		err = entity.Errorf(entity.NotAlive, "unit %q is not alive", name)
+		if u.doc.Life == entity.Dying {
+			err = entity.WithHint(err, "Until it is removed, work on it with: juju ssh %s, where juju-run works too", name)
+		}
 	}
 	if err == nil {
 		e.units[name] = u

@@ -227,19 +227,23 @@ func TestOnlyAliveUnitsGetTasks(t *testing.T) {
 		u := w.started("busy/0")
 		w.claims("busy/0", 1)
 		first := w.enqueues(task)
-		refused := func(task state.NewTask) {
+		refused := func(task state.NewTask, hint string) {
 			t.Helper()
 			_, _, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{task})
 			w.ok(err)
 			w.refused(errs[0], entity.NotAlive, `unit "busy/0" is not alive`)
+			if got := entity.Hint(errs[0]); got != hint {
+				t.Errorf("got hint %q, want %q", got, hint)
+			}
 		}
+		const hint = "Until it is removed, work on it with: juju ssh busy/0, where juju-run works too"
 		w.st.Before(func() { w.ok(u.Destroy(w.ctx, entity.Destruction{})) })
-		refused(task)
-		refused(state.NewTask{Receiver: "busy/leader", Name: task.Name, Params: task.Params})
+		refused(task, hint)
+		refused(state.NewTask{Receiver: "busy/leader", Name: task.Name, Params: task.Params}, hint)
 		_, err := u.BeginTask(w.ctx, first)
 		w.ok(err)
 		w.ok(u.EnsureDead(w.ctx))
-		refused(task)
+		refused(task, "")
 	}
 }
 
