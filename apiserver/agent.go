@@ -28,13 +28,13 @@ func (c *caller) setFailures(_ context.Context, agent entity.Tag, failures []ent
 			}
 		}
 	}
-	c.server.presence.setFailures(c.model.UUID(), agent, failures)
+	c.server.presence.SetFailures(c.model.UUID(), agent, failures)
 	return nil
 }
 
 // setFirewallError records why the agent of a machine can't close ports of its host; "" if it can.
 func (c *caller) setFirewallError(_ context.Context, machine entity.Tag, text string) error {
-	c.server.presence.setFirewallError(c.model.UUID(), machine, entity.Cut(text, maxFailureText))
+	c.server.presence.SetFirewallError(c.model.UUID(), machine, entity.Cut(text, maxFailureText))
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (c *caller) setInstanceStatus(ctx context.Context, machine entity.Tag, stat
 // loseInstance refuses while the machine's agent is connected: its instance is there,
 // whatever the cloud says.
 func (c *caller) loseInstance(ctx context.Context, machine entity.Tag, missed entity.Instance) error {
-	if c.server.presence.connected(c.model.UUID(), machine) {
+	if c.server.presence.Connected(c.model.UUID(), machine) {
 		return entity.Errorf(entity.InUse, "the agent of machine %s is connected", machine.ID)
 	}
 	m, err := c.model.Machine(ctx, machine.ID)
@@ -146,7 +146,7 @@ func (c *caller) removeMachine(ctx context.Context, machine entity.Tag) error {
 		return err
 	}
 	if entity.IsManualInstance(m.InstanceID()) && m.Life() == entity.Dead &&
-		c.server.presence.connected(c.model.UUID(), machine) {
+		c.server.presence.Connected(c.model.UUID(), machine) {
 		return entity.Errorf(entity.InUse, "the agent of machine %s is connected", machine.ID)
 	}
 	return m.Remove(ctx)
@@ -215,7 +215,7 @@ var firstSince = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // watchMachineAgents fires when the agent of one of the model's machines is no longer connected.
 func (c *caller) watchMachineAgents(ctx context.Context) (<-chan struct{}, error) {
-	return c.server.presence.watchDepartures(ctx, c.model.UUID()), nil
+	return c.server.presence.WatchDepartures(ctx, c.model.UUID()), nil
 }
 
 // agentModelConfig returns the model's settings, none of which is a secret.

@@ -337,7 +337,7 @@ func unenforced(ctx context.Context, c *caller) (w warnings) {
 	if err == nil && config[modelconfig.FirewallMode].Value == modelconfig.FirewallNone {
 		err = entity.Errorf(entity.NotSupported, "the model's firewall-mode is none")
 	} else if err == nil {
-		hosts = c.server.presence.firewallErrors(c.model.UUID())
+		hosts = c.server.presence.FirewallErrors(c.model.UUID())
 		err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error { return cloud.CheckFirewall(ctx) })
 	}
 	switch {
@@ -377,11 +377,11 @@ func applicationResolveUnitErrors(ctx context.Context, c *caller, p params.Units
 		if err != nil {
 			return params.ErrorResults{}, err
 		}
-		eachUnit(status, func(u entity.UnitStatus) {
+		for _, u := range status.AllUnits() {
 			if u.Workload.Status == entity.StatusError {
 				units = append(units, params.Entity{Tag: params.TagOf(entity.UnitTag(u.Name))})
 			}
-		})
+		}
 	}
 	return outcomes(c, "ResolveUnitErrors", units, func(e params.Entity) error {
 		if err := isKind(e.Tag, entity.KindUnit); err != nil {
@@ -393,20 +393,6 @@ func applicationResolveUnitErrors(ctx context.Context, c *caller, p params.Units
 		}
 		return u.Resolve(ctx, p.Retry)
 	}), nil
-}
-
-// eachUnit visits every unit of a status, subordinates after their principals.
-func eachUnit(status *entity.ModelStatus, visit func(entity.UnitStatus)) {
-	var walk func([]entity.UnitStatus)
-	walk = func(units []entity.UnitStatus) {
-		for _, u := range units {
-			visit(u)
-			walk(u.Subordinates)
-		}
-	}
-	for _, s := range status.Services {
-		walk(s.Units)
-	}
 }
 
 func applicationApplicationsInfo(

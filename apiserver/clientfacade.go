@@ -20,7 +20,7 @@ func clientFullStatus(ctx context.Context, c *caller, p params.StatusParams) (*p
 	status.Model.Version = cmp.Or(wanted.Version, c.server.config.Version)
 	// Lost agents are marked before the patterns are matched, so that patterns can match
 	// them.
-	c.server.presence.mark(status, wanted)
+	c.server.presence.Mark(status, wanted)
 	if err := state.MatchStatus(status, p.Patterns); err != nil {
 		return nil, err
 	}
@@ -34,5 +34,5 @@ func statusWatch(ctx context.Context, c *caller, _ none) (stream, error) {
 	if err != nil {
 		return stream{}, err
 	}
-	return notify(c.server.presence.watch(ctx, c.model.UUID(), changes), nil)
+	return notify(c.server.presence.Watch(ctx, c.model.UUID(), changes), nil)
 }

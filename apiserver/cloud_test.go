@@ -337,7 +337,7 @@ func TestWarningsOfHosts(t *testing.T) {
 	cloud.SetFirewall(true)
 	say(m1, "")
 	check("one can", "all ports of machine 0"+all+"the host has no command nft")
-	gone := w.server.presence.watchDepartures(ctx, w.st.UUID())
+	gone := w.server.presence.WatchDepartures(ctx, w.st.UUID())
 	<-gone
 	m0.Close()
 	<-gone

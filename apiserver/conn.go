@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/params"
+	"juju/apiserver/presence"
 	"juju/charm"
 	"juju/state"
 	"juju/state/controller"
@@ -33,7 +34,7 @@ type conn struct {
 	cancel context.CancelCauseFunc
 
 	session  atomic.Pointer[session] // nil before the login
-	line     line
+	line     presence.Line
 	password sync.RWMutex // held for writing while the user's password is changed here
 	watches  watches
 	silent   *time.Timer    // ends the connection if there is no login
@@ -90,11 +91,11 @@ func (c *conn) serve(ctx context.Context) {
 		}
 	})
 	defer c.silent.Stop()
-	ping := c.server.pinging(c.ctx, c.ws, c.line.ping)
+	ping := c.server.pinging(c.ctx, c.ws, c.line.Ping)
 	defer ping.Stop()
 
 	alive := func(string) error {
-		c.line.heard()
+		c.line.Heard()
 		return c.ws.SetReadDeadline(time.Now().Add(limits.Silence))
 	}
 	c.ws.SetPongHandler(alive)
@@ -346,7 +347,7 @@ func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time
 	ready := make(chan struct{})
 	timer = time.AfterFunc(every(), func() {
 		<-ready
-		note(time.Now())
+		note(s.config.now())
 		// A failure shows as silence soon enough.
 		_ = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.limits.WriteTime))
 		if ctx.Err() == nil {

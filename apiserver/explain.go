@@ -39,8 +39,8 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 			return params.ExplainResults{}, err
 		}
 		for _, tag := range agents {
-			if _, _, away := c.server.presence.missing(c.model.UUID(), tag); away ||
-				len(c.server.presence.failures(c.model.UUID(), tag)) > 0 {
+			if _, _, away := c.server.presence.Missing(c.model.UUID(), tag); away ||
+				len(c.server.presence.Failures(c.model.UUID(), tag)) > 0 {
 				tags = append(tags, tag)
 			}
 		}
@@ -119,7 +119,7 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 	told := map[entity.Tag]bool{}
 	var reasons []entity.Reason
 	fails := func(of string, depth int, agent entity.Tag) {
-		for _, t := range p.failures(model, agent) {
+		for _, t := range p.Failures(model, agent) {
 			reasons = append(reasons, failing(of, depth, " of "+nameOf(agent), t))
 			reasons[len(reasons)-1].By = agent.String()
 		}
@@ -137,7 +137,7 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 			continue
 		}
 		// An agent that has never started is not away.
-		if since, silent, away := p.missing(model, agent); away && !r.Starting {
+		if since, silent, away := p.Missing(model, agent); away && !r.Starting {
 			word := "has been away"
 			if silent {
 				word = "has not answered"
@@ -151,7 +151,7 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 		reasons = append(reasons, r)
 		if !told[agent] {
 			fails(r.Of, r.Depth+1, agent)
-			told[agent] = len(p.failures(model, agent)) > 0
+			told[agent] = len(p.Failures(model, agent)) > 0
 		}
 	}
 	agents, err := c.model.Agents().Started(ctx, tag)
@@ -163,7 +163,7 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 		if told[agent] {
 			continue
 		}
-		since, silent, isAway := p.missing(model, agent)
+		since, silent, isAway := p.Missing(model, agent)
 		switch {
 		case !isAway:
 			fails(agent.String(), 0, agent)
@@ -185,17 +185,6 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 	}
 	e.Reasons = reasons
 	return nil
-}
-
-// missing returns since when an agent has been away, if that is long enough to be reported.
-// silent says that the agent is connected but does not answer.
-func (p *presence) missing(model string, tag entity.Tag) (since time.Time, silent, missing bool) {
-	since, silent = p.away(model, tag)
-	bound := lostAfter
-	if silent {
-		bound = answerTime
-	}
-	return since, silent, !since.IsZero() && p.now().Sub(since) > bound
 }
 
 // nameOf returns the name that users have for the entity of an agent.

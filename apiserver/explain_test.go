@@ -4,12 +4,14 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"juju/apiserver/client"
+	"juju/apiserver/presence"
 	"juju/state"
 	"juju/state/entity"
 )
@@ -33,7 +35,10 @@ func TestForceHint(t *testing.T) {
 func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 	t.Parallel()
 	began := time.Now().Add(-3 * time.Minute)
+	var clock atomic.Int64 // of the server, ahead of the host's
+	clock.Store(int64(-time.Hour))
 	w := newWorld(t, func(c *Config) {
+		c.now = func() time.Time { return time.Now().Add(time.Duration(clock.Load())) }
 		c.Limits = DefaultLimits()
 		c.Limits.PingEvery = 20 * time.Millisecond
 		c.Failures = func(model string) []entity.WorkerFailure {
@@ -43,10 +48,7 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 			return []entity.WorkerFailure{{Worker: "provisioner", Error: "no more addresses", Since: began}}
 		}
 	}).populate()
-	// Agents that have not connected yet have been awaited for an hour.
-	w.server.presence.mu.Lock()
-	w.server.presence.since = time.Now().Add(-time.Hour)
-	w.server.presence.mu.Unlock()
+	clock.Store(0) // agents that have not connected yet have been awaited for an hour
 	ctx, admin := t.Context(), w.dial(w.adminInfo(w.st.UUID()))
 	explained := func(words ...string) (text string) {
 		all, _, err := admin.Explain(ctx, words...)
@@ -86,17 +88,18 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 	u1 := client.AgentFacade{Caller: w.dial(w.info(entity.UnitTag("mysql/1")))}
 	// It does not read, and so does not answer pings, like a stopped process.
 	w.raw(w.modelPath()).login(entity.UnitTag("mysql/0"), w.passwords[entity.UnitTag("mysql/0")], "")
-	for silent, end := false, time.Now().Add(30*time.Second); !silent; runtime.Gosched() {
-		if _, silent = w.server.presence.away(w.st.UUID(), entity.UnitTag("mysql/0")); time.Now().After(end) {
+	silentNow := func(unit string) bool {
+		_, silent, missing := w.server.presence.Missing(w.st.UUID(), entity.UnitTag(unit))
+		return silent && missing
+	}
+	for end := time.Now().Add(30 * time.Second); !silentNow("mysql/0") || silentNow("mysql/1"); runtime.Gosched() {
+		if !silentNow("mysql/0") {
+			clock.Add(int64(presence.AnswerTime + time.Second)) // of a ping that was sent before
+		}
+		if time.Now().After(end) {
 			t.Fatal("an unanswered ping is not noticed")
 		}
 	}
-	want(explained("mysql/0"), "unit mysql/0\n")
-	w.server.presence.mu.Lock()
-	for _, conn := range w.server.presence.agents[presenceKey{w.st.UUID(), entity.UnitTag("mysql/0")}].conns {
-		conn.asked.Store(time.Now().Add(-answerTime - time.Second).UnixNano())
-	}
-	w.server.presence.mu.Unlock()
 	const silent = " the agent of unit mysql/0 does not answer\n" +
 		" → on its machine, ps ax | grep unit-mysql-0 finds its process: kill -CONT lets it go on if it is stopped, kill -KILL has another started\n"
 	want(explained("mysql/0"), "unit mysql/0\n"+silent)

@@ -64,7 +64,7 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 		}
 	}
 	if id.roles&(machineAgent|unitAgent) != 0 {
-		leave = append(leave, s.presence.arrive(conn.uuid, id.tag, &conn.line, programsOf(p)))
+		leave = append(leave, s.presence.Arrive(conn.uuid, id.tag, &conn.line, programsOf(p)))
 	}
 	if model != nil {
 		leave = append(leave, s.ending.join(s, model, id, conn.cancel))

@@ -116,21 +116,14 @@ func modelInfo(
 		Status: params.StatusOf(status.Model.Status), CloudTag: params.CloudTag(status.Model.Cloud),
 		SecretBackends: []struct{}{}, SLA: params.ModelSLAInfo{Level: "unsupported"},
 	}
-	var walk func([]entity.MachineStatus)
-	walk = func(machines []entity.MachineStatus) {
-		for _, m := range machines {
-			info.Machines = append(info.Machines, entity.ModelMachine{
-				ID: m.ID, InstanceID: m.InstanceID, Status: string(m.Status.Status), Message: m.Status.Message,
-				HasVote: m.Manager, WantsVote: m.Manager,
-			})
-			walk(m.Containers)
-		}
+	for _, m := range status.AllMachines() {
+		info.Machines = append(info.Machines, entity.ModelMachine{
+			ID: m.ID, InstanceID: m.InstanceID, Status: string(m.Status.Status), Message: m.Status.Message,
+			HasVote: m.Manager, WantsVote: m.Manager,
+		})
 	}
-	walk(status.Machines)
-	units := 0
-	eachUnit(status, func(entity.UnitStatus) { units++ })
 	return info, []entity.ModelEntityCount{
-		{Entity: "machines", Count: int64(len(info.Machines))}, {Entity: "units", Count: int64(units)},
+		{Entity: "machines", Count: int64(len(info.Machines))}, {Entity: "units", Count: int64(len(status.AllUnits()))},
 	}, nil
 }
 

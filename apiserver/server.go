@@ -15,6 +15,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/apiserver/logs"
+	"juju/apiserver/presence"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -39,6 +40,7 @@ type Config struct {
 	ManualHosts ManualHosts     // nil if the controller can't be reached from other hosts
 	// Cloud opens the cloud of a model; nil to ask no cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)
+	now   func() time.Time // time.Now if nil
 	// Failures returns which of the controller's own workers for a model keep failing, or
 	// with "" which of those for all models. It may be nil.
 	Failures func(model string) []entity.WorkerFailure
@@ -65,7 +67,7 @@ type Server struct {
 	door            *door
 	members         members
 	failures        failures
-	presence        *presence
+	presence        *presence.Recorder
 	ending          endings
 	budget          *budget
 	answers         answers
@@ -95,7 +97,10 @@ func New(ctx context.Context, config Config) (*Server, error) {
 			ofAgent: config.Limits.AgentConns, maxWatches: config.Limits.MemberWatches},
 		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
 	}
-	s.presence = newPresence(time.Now)
+	if config.now == nil {
+		config.now = time.Now
+	}
+	s.presence = presence.New(config.now)
 	s.budget = newBudget(&s.limits)
 	s.uploads = newUploads(&s.limits)
 	models, err := s.controller.Models(ctx)

@@ -227,7 +227,7 @@ func (c *caller) agentPrograms(ctx context.Context, _ entity.Tag) (entity.Progra
 
 // setUpgradeError records why an agent can't run the programs that it should; "" if it can.
 func (c *caller) setUpgradeError(_ context.Context, agent entity.Tag, text string) error {
-	c.server.presence.setUpgradeError(c.model.UUID(), agent, entity.Cut(text, maxFailureText))
+	c.server.presence.SetUpgradeError(c.model.UUID(), agent, entity.Cut(text, maxFailureText))
 	return nil
 }
 

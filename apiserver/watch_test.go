@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"juju/apiserver/client"
 	"juju/apiserver/params"
+	"juju/apiserver/presence"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -270,8 +272,11 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 // A user of a model can watch its status. An event comes at once, and then one for each
 // change: of a document, or of which agents are lost. Otherwise none comes.
 func TestWatchStatus(t *testing.T) {
+	var clock atomic.Int64 // of the server, ahead of the host's
 	t.Parallel()
-	w := newWorld(t).populate()
+	w := newWorld(t, func(c *Config) {
+		c.now = func() time.Time { return time.Now().Add(time.Duration(clock.Load())) }
+	}).populate()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	u0 := entity.UnitTag("mysql/0")
@@ -301,10 +306,7 @@ func TestWatchStatus(t *testing.T) {
 			return nil
 		}},
 		{"lost agents", func() error {
-			p := w.server.presence
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.since = p.since.Add(-lostAfter)
+			clock.Store(int64(presence.LostAfter))
 			return nil
 		}},
 	} {

@@ -26,6 +26,21 @@ func (m *ModelStatus) AllMachines() (all []MachineStatus) {
 	return all
 }
 
+// AllUnits returns every unit, subordinates after their principals.
+func (m *ModelStatus) AllUnits() (all []UnitStatus) {
+	var add func([]UnitStatus)
+	add = func(units []UnitStatus) {
+		for _, one := range units {
+			all = append(all, one)
+			add(one.Subordinates)
+		}
+	}
+	for _, s := range m.Services {
+		add(s.Units)
+	}
+	return all
+}
+
 // A ModelHeader is the first line of status, about the model itself.
 type ModelHeader struct {
 	Name       string `json:"name"`

@@ -1,4 +1,4 @@
-package apiserver
+package presence
 
 import (
 	"cmp"
@@ -13,26 +13,26 @@ import (
 	"juju/state/entity"
 )
 
-// presence knows which agents are connected. It is in memory only. After a restart of the
-// controller agents have lostAfter to come back, and count as present until then.
-type presence struct {
+// A Recorder records which agents are connected. It is in memory only. After a restart of the
+// controller agents have LostAfter to come back, and count as present until then.
+type Recorder struct {
 	now func() time.Time
 
 	mu     sync.Mutex
 	since  time.Time // when this process started
-	agents map[presenceKey]*presenceEntry
+	agents map[key]*entry
 	gone   int // number of agents that are not connected
 	// departures are signalled when a machine's agent of the model is no longer connected.
 	departures map[chan struct{}]string // model
 }
 
-type presenceKey struct {
+type key struct {
 	model string
 	tag   entity.Tag
 }
 
-type presenceEntry struct {
-	conns    []*line
+type entry struct {
+	conns    []*Line
 	left     time.Time              // when the last connection ended
 	failures []entity.WorkerFailure // what the agent says of its workers
 	programs entity.Programs        // that the agent last came with
@@ -40,45 +40,46 @@ type presenceEntry struct {
 	firewall string                 // why it can't close ports of its host
 }
 
-// A line is a connection of an agent.
-type line struct {
+// A Line is a connection of an agent.
+type Line struct {
 	// asked is when the ping was sent that is not answered yet, in Unix nanoseconds; 0 if all
 	// are answered. A stopped process keeps its connection, but does not answer.
 	asked atomic.Int64
 }
 
-// ping records that a ping was sent.
-func (l *line) ping(now time.Time) { l.asked.CompareAndSwap(0, now.UnixNano()) }
+// Ping records that a ping was sent.
+func (l *Line) Ping(now time.Time) { l.asked.CompareAndSwap(0, now.UnixNano()) }
 
-// heard records that it was answered.
-func (l *line) heard() { l.asked.Store(0) }
+// Heard records that it was answered.
+func (l *Line) Heard() { l.asked.Store(0) }
 
 const (
-	// lostAfter is how long an agent can be away before users see it: longer than it takes to
+	// LostAfter is how long an agent can be away before users see it: longer than it takes to
 	// restart an agent, or thousands.
-	lostAfter = 30 * time.Second
-	// answerTime is how long a ping can be unanswered before an explanation says so.
-	answerTime = 10 * time.Second
-	// presenceTick is how often a watch looks for agents that are lost or have come back.
-	presenceTick = time.Second
+	LostAfter = 30 * time.Second
+	// AnswerTime is how long a ping can be unanswered before an explanation says so.
+	AnswerTime = 10 * time.Second
+	// tick is how often a watch looks for agents that are lost or have come back.
+	tick = time.Second
 	// goneKept is how many absent agents are kept. Beyond that the oldest are forgotten: all
 	// that is known of them is that they were not connected lately.
 	goneKept = 1000
 )
 
-func newPresence(now func() time.Time) *presence {
-	return &presence{now: now, since: now(), agents: map[presenceKey]*presenceEntry{},
+// New returns a Recorder that no agent has connected to yet.
+func New(now func() time.Time) *Recorder {
+	return &Recorder{now: now, since: now(), agents: map[key]*entry{},
 		departures: map[chan struct{}]string{}}
 }
 
-// arrive records a connection of an agent; leave records its end.
-func (p *presence) arrive(model string, tag entity.Tag, conn *line, programs entity.Programs) (leave func()) {
-	key := presenceKey{model, tag}
+// Arrive records a connection of an agent; leave records its end.
+func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, programs entity.Programs) (leave func()) {
+	key := key{model, tag}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.agents[key]
 	if e == nil {
-		e = &presenceEntry{}
+		e = &entry{}
 		p.agents[key] = e
 	} else if len(e.conns) == 0 {
 		p.gone--
@@ -87,7 +88,7 @@ func (p *presence) arrive(model string, tag entity.Tag, conn *line, programs ent
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		e.conns = slices.DeleteFunc(e.conns, func(other *line) bool { return other == conn })
+		e.conns = slices.DeleteFunc(e.conns, func(other *Line) bool { return other == conn })
 		if len(e.conns) > 0 {
 			return
 		}
@@ -102,7 +103,7 @@ func (p *presence) arrive(model string, tag entity.Tag, conn *line, programs ent
 }
 
 // signal tells those who wait for departures from a model. The caller holds p.mu.
-func (p *presence) signal(model string) {
+func (p *Recorder) signal(model string) {
 	for signals, of := range p.departures {
 		if of != model {
 			continue
@@ -114,9 +115,9 @@ func (p *presence) signal(model string) {
 	}
 }
 
-// watchDepartures returns a channel that fires at first, and whenever the agent of one of the model's
+// WatchDepartures returns a channel that fires at first, and whenever the agent of one of the model's
 // machines is no longer connected. It ends with ctx.
-func (p *presence) watchDepartures(ctx context.Context, model string) <-chan struct{} {
+func (p *Recorder) WatchDepartures(ctx context.Context, model string) <-chan struct{} {
 	signals := make(chan struct{}, 1)
 	signals <- struct{}{}
 	p.mu.Lock()
@@ -131,53 +132,53 @@ func (p *presence) watchDepartures(ctx context.Context, model string) <-chan str
 	return signals
 }
 
-// connected reports whether an agent is connected now.
-func (p *presence) connected(model string, tag entity.Tag) bool {
+// Connected reports whether an agent is connected now.
+func (p *Recorder) Connected(model string, tag entity.Tag) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.agents[presenceKey{model, tag}]
+	e := p.agents[key{model, tag}]
 	return e != nil && len(e.conns) > 0
 }
 
-// setFailures records what a connected agent reports about its workers.
-func (p *presence) setFailures(model string, tag entity.Tag, failures []entity.WorkerFailure) {
+// SetFailures records what a connected agent reports about its workers.
+func (p *Recorder) SetFailures(model string, tag entity.Tag, failures []entity.WorkerFailure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.agents[presenceKey{model, tag}]; e != nil && len(e.conns) > 0 {
+	if e := p.agents[key{model, tag}]; e != nil && len(e.conns) > 0 {
 		e.failures = failures
 	}
 }
 
-// failures returns what an agent reports about its workers.
-func (p *presence) failures(model string, tag entity.Tag) []entity.WorkerFailure {
+// Failures returns what an agent reports about its workers.
+func (p *Recorder) Failures(model string, tag entity.Tag) []entity.WorkerFailure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.agents[presenceKey{model, tag}]; e != nil {
+	if e := p.agents[key{model, tag}]; e != nil {
 		return e.failures
 	}
 	return nil
 }
 
-// setUpgradeError records why a connected agent can't run the programs that it should.
-func (p *presence) setUpgradeError(model string, tag entity.Tag, text string) {
+// SetUpgradeError records why a connected agent can't run the programs that it should.
+func (p *Recorder) SetUpgradeError(model string, tag entity.Tag, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.agents[presenceKey{model, tag}]; e != nil && len(e.conns) > 0 {
+	if e := p.agents[key{model, tag}]; e != nil && len(e.conns) > 0 {
 		e.upgrade = text
 	}
 }
 
-// setFirewallError records why a connected agent can't close ports of its host; "" if it can.
-func (p *presence) setFirewallError(model string, tag entity.Tag, text string) {
+// SetFirewallError records why a connected agent can't close ports of its host; "" if it can.
+func (p *Recorder) SetFirewallError(model string, tag entity.Tag, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.agents[presenceKey{model, tag}]; e != nil && len(e.conns) > 0 {
+	if e := p.agents[key{model, tag}]; e != nil && len(e.conns) > 0 {
 		e.firewall = text
 	}
 }
 
-// firewallErrors returns why connected agents of a model's machines can't close ports, by machine.
-func (p *presence) firewallErrors(model string) map[string]string {
+// FirewallErrors returns why connected agents of a model's machines can't close ports, by machine.
+func (p *Recorder) FirewallErrors(model string) map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	texts := map[string]string{}
@@ -190,20 +191,20 @@ func (p *presence) firewallErrors(model string) map[string]string {
 }
 
 // programs returns those that an agent last came with, and why it can't run others.
-func (p *presence) programs(model string, tag entity.Tag) (entity.Programs, string) {
+func (p *Recorder) programs(model string, tag entity.Tag) (entity.Programs, string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.agents[presenceKey{model, tag}]; e != nil {
+	if e := p.agents[key{model, tag}]; e != nil {
 		return e.programs, e.upgrade
 	}
 	return entity.Programs{}, ""
 }
 
-// forget drops agents that have been absent for longer than lostAfter: no entry means the
+// forget drops agents that have been absent for longer than LostAfter: no entry means the
 // same.
-func (p *presence) forget() {
+func (p *Recorder) forget() {
 	for key, e := range p.agents {
-		if len(e.conns) == 0 && p.now().Sub(e.left) > lostAfter {
+		if len(e.conns) == 0 && p.now().Sub(e.left) > LostAfter {
 			delete(p.agents, key)
 			p.gone--
 		}
@@ -212,10 +213,10 @@ func (p *presence) forget() {
 
 // away returns since when an agent has been away; the zero time if it is here. silent says
 // that it is connected but does not answer.
-func (p *presence) away(model string, tag entity.Tag) (since time.Time, silent bool) {
+func (p *Recorder) away(model string, tag entity.Tag) (since time.Time, silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.agents[presenceKey{model, tag}]
+	e := p.agents[key{model, tag}]
 	if e == nil {
 		return p.since, false
 	}
@@ -234,10 +235,21 @@ func (p *presence) away(model string, tag entity.Tag) (since time.Time, silent b
 	return since, true
 }
 
-// lost returns since when an agent has been away, if for longer than lostAfter.
-func (p *presence) lost(model string, tag entity.Tag) (since time.Time, lost bool) {
+// lost returns since when an agent has been away, if for longer than LostAfter.
+func (p *Recorder) lost(model string, tag entity.Tag) (since time.Time, lost bool) {
 	since, _ = p.away(model, tag)
-	return since, !since.IsZero() && p.now().Sub(since) > lostAfter
+	return since, !since.IsZero() && p.now().Sub(since) > LostAfter
+}
+
+// Missing returns since when an agent has been away, if that is long enough to be reported.
+// silent says that the agent is connected but does not answer.
+func (p *Recorder) Missing(model string, tag entity.Tag) (since time.Time, silent, missing bool) {
+	since, silent = p.away(model, tag)
+	bound := LostAfter
+	if silent {
+		bound = AnswerTime
+	}
+	return since, silent, !since.IsZero() && p.now().Sub(since) > bound
 }
 
 // A presentAgent is what a status shows of an agent that is present, and is not in the database.
@@ -248,7 +260,7 @@ type presentAgent struct {
 
 // present returns the agents of a model that are not lost. The zero tag is among them
 // while agents that have not connected to this process yet count as present.
-func (p *presence) present(model string) map[entity.Tag]presentAgent {
+func (p *Recorder) present(model string) map[entity.Tag]presentAgent {
 	tags := []entity.Tag{{}}
 	p.mu.Lock()
 	for key := range p.agents {
@@ -267,17 +279,17 @@ func (p *presence) present(model string) map[entity.Tag]presentAgent {
 	return present
 }
 
-// watch returns a channel that passes on the events of changes, and also fires when an
+// Watch returns a channel that passes on the events of changes, and also fires when an
 // agent of the model is lost or comes back, or runs other programs. It ends with ctx or with changes.
 //
 // Whether an agent is lost is not in the database, and follows from time alone when it
-// stops answering. So watch compares every presenceTick, in memory.
-func (p *presence) watch(ctx context.Context, model string, changes <-chan struct{}) <-chan struct{} {
+// stops answering. So watch compares every tick, in memory.
+func (p *Recorder) Watch(ctx context.Context, model string, changes <-chan struct{}) <-chan struct{} {
 	out := make(chan struct{})
 	before := p.present(model)
 	go func() {
 		defer close(out)
-		tick := time.NewTicker(presenceTick)
+		tick := time.NewTicker(tick)
 		defer tick.Stop()
 		var send chan<- struct{}
 		for {
@@ -313,9 +325,9 @@ func halted(machines []entity.MachineStatus) map[string]string {
 	return halted
 }
 
-// mark marks lost agents in a status, and says which programs each agent runs and whether it is to run
+// Mark marks lost agents in a status, and says which programs each agent runs and whether it is to run
 // those that are wanted instead. This is done here, so that all clients show the same.
-func (p *presence) mark(status *entity.ModelStatus, wanted entity.Programs) {
+func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Programs) {
 	model := status.Model.UUID
 	halted := halted(status.AllMachines())
 	lost := func(tag entity.Tag, machine string) (since time.Time, message string, lost bool) {
@@ -365,7 +377,7 @@ func (p *presence) mark(status *entity.ModelStatus, wanted entity.Programs) {
 
 // markPrograms says which version an agent runs. If its status is the word for all is well, and has no
 // message, it says that the agent has yet to be upgraded, or why it can't be.
-func (p *presence) markPrograms(
+func (p *Recorder) markPrograms(
 	model string, tag entity.Tag, wanted entity.Programs, version, commit *string, status *entity.Status, well entity.StatusWord,
 ) {
 	runs, failed := p.programs(model, tag)

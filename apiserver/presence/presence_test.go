@@ -1,4 +1,4 @@
-package apiserver
+package presence
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 )
 
 // here returns a new connection.
-func here() *line { return new(line) }
+func here() *Line { return new(Line) }
 
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	p := newPresence(func() time.Time { return now })
+	p := New(func() time.Time { return now })
 	started := entity.Status{Status: entity.StatusStarted}
 	idle, active := entity.Status{Status: entity.StatusIdle}, entity.Status{Status: entity.StatusActive}
 	words := func() (out string) {
@@ -31,11 +31,13 @@ func TestPresence(t *testing.T) {
 				{Name: "a/1", Agent: entity.Status{Status: entity.StatusAllocating}, Workload: active},
 			}}},
 		}
-		p.mark(status, entity.Programs{})
+		p.Mark(status, entity.Programs{})
 		for _, m := range status.Machines {
 			out += string(m.Status.Status) + " "
 		}
-		eachUnit(status, func(u entity.UnitStatus) { out += string(u.Agent.Status) + "/" + string(u.Workload.Status) + " " })
+		for _, u := range status.AllUnits() {
+			out += string(u.Agent.Status) + "/" + string(u.Workload.Status) + " "
+		}
 		return out
 	}
 	const well = "started pending started idle/active idle/error allocating/active "
@@ -46,45 +48,49 @@ func TestPresence(t *testing.T) {
 		}
 	}
 	check("just started, no agent is back yet", well)
-	leaveM := p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
-	leaveA := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
-	again := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{}) // the new connection begins before the old one ends
-	p.arrive("other", entity.UnitTag("s/0"), here(), entity.Programs{})
-	now = now.Add(lostAfter + 1)
+	leaveM := p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
+	leaveA := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+	again := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{}) // the new connection begins before the old one ends
+	p.Arrive("other", entity.UnitTag("s/0"), here(), entity.Programs{})
+	now = now.Add(LostAfter + 1)
 	check("the subordinate never came back", "started pending started idle/active lost/error allocating/active ")
-	p.arrive("m", entity.UnitTag("s/0"), here(), entity.Programs{})
+	p.Arrive("m", entity.UnitTag("s/0"), here(), entity.Programs{})
 	leaveA()
 	leaveM()
 	check("left just now, but for a/0's second connection", well)
-	now = now.Add(lostAfter + 1)
+	now = now.Add(LostAfter + 1)
 	check("the machine's agent stays away", "down pending started idle/active idle/error allocating/active ")
 	again()
-	now = now.Add(lostAfter + 1)
+	now = now.Add(LostAfter + 1)
 	check("and the unit's", "down pending started lost/unknown idle/error allocating/active ")
-	if since, lost := p.lost("m", entity.UnitTag("a/0")); !lost || !since.Equal(now.Add(-lostAfter-1)) {
+	if since, lost := p.lost("m", entity.UnitTag("a/0")); !lost || !since.Equal(now.Add(-LostAfter-1)) {
 		t.Errorf("a/0 is lost %v since %v", lost, since)
 	}
-	p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+	p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
 	check("it is back", "down pending started idle/active idle/error allocating/active ")
 
 	// A stopped process keeps its connection, and does not answer pings.
 	conn := here()
-	p.arrive("m", entity.MachineTag("0"), conn, entity.Programs{})
-	conn.ping(now)
-	now = now.Add(answerTime + 1)
+	p.Arrive("m", entity.MachineTag("0"), conn, entity.Programs{})
+	conn.Ping(now)
+	now = now.Add(AnswerTime)
+	if _, silent, missing := p.Missing("m", entity.MachineTag("0")); !silent || missing {
+		t.Errorf("a ping is not answered at once: %v %v", silent, missing)
+	}
+	now = now.Add(1)
 	check("a ping is unanswered", "started pending started idle/active idle/error allocating/active ")
-	if since, silent, missing := p.missing("m", entity.MachineTag("0")); !silent || !missing ||
-		!since.Equal(now.Add(-answerTime-1)) {
+	if since, silent, missing := p.Missing("m", entity.MachineTag("0")); !silent || !missing ||
+		!since.Equal(now.Add(-AnswerTime-1)) {
 		t.Errorf("the machine's agent is silent: %v %v, since %v", silent, missing, since)
 	}
-	conn.ping(now) // makes no difference
-	now = now.Add(lostAfter)
+	conn.Ping(now) // makes no difference
+	now = now.Add(LostAfter)
 	check("and for longer", "down pending started idle/active idle/error allocating/active ")
-	conn.heard()
+	conn.Heard()
 	check("it goes on", well)
 
 	for i := range 5 * goneKept {
-		p.arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)), here(), entity.Programs{})()
+		p.Arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)), here(), entity.Programs{})()
 		now = now.Add(time.Second)
 	}
 	if n := len(p.agents); n > goneKept+10 || p.gone > goneKept {
@@ -92,7 +98,7 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// Agents on an instance that does not run are lost at once, not after lostAfter. Those that are
+// Agents on an instance that does not run are lost at once, not after LostAfter. Those that are
 // connected are there, whatever the cloud says.
 func TestAgentsOfAHaltedInstanceAreLostAtOnce(t *testing.T) {
 	t.Parallel()
@@ -101,7 +107,7 @@ func TestAgentsOfAHaltedInstanceAreLostAtOnce(t *testing.T) {
 		entity.StatusStopped: "down: instance i-0 is stopped lost: instance i-0 is stopped unknown",
 		entity.StatusMissing: "down: instance i-0 is missing lost: instance i-0 is missing unknown",
 	} {
-		p := newPresence(time.Now)
+		p := New(time.Now)
 		said := func() string {
 			status := &entity.ModelStatus{
 				Model: entity.ModelHeader{UUID: "m"},
@@ -110,7 +116,7 @@ func TestAgentsOfAHaltedInstanceAreLostAtOnce(t *testing.T) {
 				Services: []entity.ServiceStatus{{Units: []entity.UnitStatus{{Name: "a/0", Machine: "0",
 					Agent: entity.Status{Status: entity.StatusIdle}, Workload: entity.Status{Status: entity.StatusActive}}}}},
 			}
-			p.mark(status, entity.Programs{})
+			p.Mark(status, entity.Programs{})
 			u := status.Services[0].Units[0]
 			text := ""
 			for _, s := range []entity.Status{status.Machines[0].Status, u.Agent} {
@@ -122,8 +128,8 @@ func TestAgentsOfAHaltedInstanceAreLostAtOnce(t *testing.T) {
 			}
 			return text + string(u.Workload.Status)
 		}
-		leaveMachine := p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
-		leaveUnit := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		leaveMachine := p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
+		leaveUnit := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
 		if got, want := said(), "started idle active"; got != want {
 			t.Errorf("%s, connected: %s, want %s", word, got, want)
 		}
@@ -142,13 +148,13 @@ func TestPresenceWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		p := newPresence(time.Now)
-		leave := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		p := New(time.Now)
+		leave := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
 		changes := make(chan struct{})
-		events := p.watch(ctx, "m", changes)
+		events := p.Watch(ctx, "m", changes)
 		expect := func(what string, want bool) {
 			t.Helper()
-			time.Sleep(2 * presenceTick)
+			time.Sleep(2 * tick)
 			synctest.Wait()
 			fired := false
 			select {
@@ -162,20 +168,20 @@ func TestPresenceWatch(t *testing.T) {
 		expect("nothing has changed", false)
 		changes <- struct{}{}
 		expect("a document has changed", true)
-		time.Sleep(lostAfter)
+		time.Sleep(LostAfter)
 		expect("agents that have not come are lost", true)
 		leave()
 		expect("an agent has left just now", false)
-		time.Sleep(lostAfter)
+		time.Sleep(LostAfter)
 		expect("it is lost", true)
-		leave = p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		leave = p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
 		expect("it is back", true)
-		p.arrive("m", entity.UnitTag("never/0"), here(), entity.Programs{})
+		p.Arrive("m", entity.UnitTag("never/0"), here(), entity.Programs{})
 		expect("so is one that counted as lost", true)
-		p.arrive("other", entity.UnitTag("a/0"), here(), entity.Programs{})
+		p.Arrive("other", entity.UnitTag("a/0"), here(), entity.Programs{})
 		leave()
-		p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
-		time.Sleep(lostAfter)
+		p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		time.Sleep(LostAfter)
 		expect("another model's agent has come, and one has only reconnected", false)
 		close(changes)
 		if _, open := <-events; open {
@@ -187,10 +193,10 @@ func TestPresenceWatch(t *testing.T) {
 // Those who watch the agents of a model's machines learn that one is gone, once for many that go
 // together, and nothing of units or other models.
 func TestDepartures(t *testing.T) {
-	p := newPresence(time.Now)
+	p := New(time.Now)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	gone := p.watchDepartures(ctx, "m")
+	gone := p.WatchDepartures(ctx, "m")
 	signalled := func(want bool, when string) {
 		t.Helper()
 		select {
@@ -205,9 +211,9 @@ func TestDepartures(t *testing.T) {
 		}
 	}
 	signalled(true, "at first")
-	first, second := p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{}), p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
-	other := p.arrive("m", entity.MachineTag("1"), here(), entity.Programs{})
-	unit, elsewhere := p.arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{}), p.arrive("n", entity.MachineTag("0"), here(), entity.Programs{})
+	first, second := p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{}), p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
+	other := p.Arrive("m", entity.MachineTag("1"), here(), entity.Programs{})
+	unit, elsewhere := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{}), p.Arrive("n", entity.MachineTag("0"), here(), entity.Programs{})
 	first()
 	unit()
 	elsewhere()
@@ -220,7 +226,7 @@ func TestDepartures(t *testing.T) {
 	if _, open := <-gone; open {
 		t.Error("a signal at the end")
 	}
-	p.arrive("m", entity.MachineTag("0"), here(), entity.Programs{})()
+	p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{})()
 	if len(p.departures) > 0 {
 		t.Error("a watch is left")
 	}
