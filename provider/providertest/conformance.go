@@ -44,35 +44,35 @@ var cases = []struct {
 	name, sentence string
 	test           func(*testing.T, *world)
 }{
-	{"StartedIsListed", "A started instance has an id, an address and hardware, and is listed with its tags; another " +
-		"controller process sees the same.", testStartedIsListed},
-	{"RepeatedStartIsOneInstance", "A start that is repeated with the same nonce returns the instance that is there.",
+	{"StartedIsListed", "A started instance has an id, an address and hardware, and is listed with its tags, also in other " +
+		"controller processes.", testStartedIsListed},
+	{"RepeatedStartIsOneInstance", "Repeating a start with the same nonce returns the existing instance.",
 		testRepeatedStart},
-	{"AnotherNonceIsAnotherInstance", "With another nonce it makes another instance, and either can be stopped alone.",
+	{"AnotherNonceIsAnotherInstance", "A start with another nonce makes another instance, and either can be stopped alone.",
 		testAnotherNonce},
-	{"ManyAtOnce", "Instances start and stop concurrently, each with an address of its own.", testManyAtOnce},
-	{"StopTwiceAndUnknown", "A stop ends the agent; stopping what is not there is no error.", testStop},
-	{"StopLeavesTheOthers", "A stop leaves the other instances alone, whatever their names.", testStopLeavesTheOthers},
+	{"ManyAtOnce", "Instances start and stop concurrently, each with its own address.", testManyAtOnce},
+	{"StopTwiceAndUnknown", "Stopping an instance ends its agent; stopping one that does not exist is not an error.", testStop},
+	{"StopLeavesTheOthers", "Stopping an instance leaves the others alone, whatever their names.", testStopLeavesTheOthers},
 	{"StartAfterStop", "After a stop, the same machine and nonce can start again.", testStartAfterStop},
 	{"ModelsApart", "A model neither sees nor stops the instances of another.", testModelsApart},
-	{"Refusals", "Another controller's or model's machine, a bad placement and contradicting constraints are refused " +
-		"for good, and leave nothing.", testRefusals},
-	{"Series", "The series that the cloud lists are accepted, and others refused, with those it has in the error.",
+	{"Refusals", "Machines of another controller or model, bad placements and contradictory constraints are rejected " +
+		"permanently; nothing is created.", testRefusals},
+	{"Series", "The series that the cloud lists are accepted; others are rejected with an error that lists them.",
 		testSeries},
-	{"Constraints", "Each constraint has the effect of the table below, before a machine is recorded and when it starts.",
+	{"Constraints", "Each constraint has the effect in the table below, both before a machine is recorded and when it starts.",
 		testConstraints},
-	{"Zones", "An instance is in the zone that its start names, and is listed with it; a placement leaves one zone to " +
+	{"Zones", "An instance is in the zone that its start names, and is listed with it; a placement leaves a single zone to " +
 		"choose.", testZones},
-	{"Containers", "A container is an instance of its own in its machine's zone; without that machine it does not start.",
+	{"Containers", "A container is a separate instance in its machine's zone; without that machine it does not start.",
 		testContainers},
-	{"CancelledStartLeavesNothing", "A start that is given up leaves nothing, and can be made later.", testCancelledStart},
-	{"Storage", "A filesystem is made once, attached and detached as often as asked, and destroyed; what is not there " +
-		"counts as gone, and whether it is attached is seen.", testStorage},
-	{"Import", "A released filesystem becomes another model's, with its data, as often as asked; one that is in use, is " +
-		"another's or does not exist is refused.", testImport},
-	{"Firewall", "Only the ports that are open reach an instance from outside, by the rules of its model, which go with it.",
+	{"CancelledStartLeavesNothing", "A cancelled start leaves nothing, and can be repeated later.", testCancelledStart},
+	{"Storage", "A filesystem is created once, can be attached and detached repeatedly, and is destroyed; one that does " +
+		"not exist counts as destroyed, and its attachments can be queried.", testStorage},
+	{"Import", "Another model can import a released filesystem with its data, repeatedly; one that is in use, belongs to " +
+		"another model or does not exist is rejected.", testImport},
+	{"Firewall", "Only open ports of an instance can be reached from outside, by its model's rules, which are removed with it.",
 		testFirewall},
-	{"DestroyModel", "Destroying a model stops its instances and no others, as often as asked.", testDestroy},
+	{"DestroyModel", "Destroying a model stops its instances and no others, and can be repeated.", testDestroy},
 	{"DestroyController", "Destroying a controller stops the instances of all its models.", testDestroyController},
 }
 

@@ -12,9 +12,9 @@ import (
 	"juju/state/constraints"
 )
 
-var update = flag.Bool("update", false, "write doc/providers.md anew")
+var update = flag.Bool("update", false, "regenerate doc/providers.md")
 
-// The page on providers says what the suite tests, and what the clouds say of themselves.
+// The page on providers has what the suite tests, and the clouds' own profiles.
 func TestProvidersPage(t *testing.T) {
 	const path = "../../doc/providers.md"
 	want := page(Local, LXD, Dummy)
@@ -26,7 +26,7 @@ func TestProvidersPage(t *testing.T) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil || string(text) != want {
-		t.Fatalf("%s is not what the suite tests (%v); go test ./provider/providertest -run %s -update writes it anew",
+		t.Fatalf("%s is out of date (%v); to regenerate it: go test ./provider/providertest -run %s -update",
 			path, err, t.Name())
 	}
 }
@@ -57,12 +57,12 @@ func TestProfilesAreComplete(t *testing.T) {
 
 const pageHead = `# Providers
 
-What each cloud does, for operators who choose one and for engineers who write one. This page is made by the tests that
-every cloud must pass (` + "`provider/providertest`, `make docs`" + `): the first two tables are what they check, the column of
-` + "`lxd`" + ` on a real LXD. ` + "`dummy`" + ` is the cloud of our own tests. Hosts that users add (` + "`juju add-machine ssh:HOST`" + `)
-belong to no cloud: none starts or stops them, and they are as they are. The host's agent closes the ports that units
-there have opened and no one has exposed, with nftables, and no others; it passes the same tests of the rules as a cloud
-(` + "`provider/nftables`" + `). Without the command ` + "`nft`" + ` they stay open, and ` + "`juju expose`" + ` names the host.
+What each cloud does, for operators who choose one and engineers who write one. This page is generated from the
+conformance tests that every cloud must pass (` + "`provider/providertest`, `make docs`" + `): the first two tables are what they
+check; ` + "`lxd`" + ` is tested on a real LXD. ` + "`dummy`" + ` is a cloud for tests. Manual machines (` + "`juju add-machine ssh:HOST`" + `)
+belong to no cloud: nothing starts or stops them, and they are used as they are. With nftables, the host's agent closes
+the ports that units there have opened and no one has exposed, and no others; it passes the same firewall tests as a
+cloud (` + "`provider/nftables`" + `). Without the command ` + "`nft`" + ` they stay open, and ` + "`juju expose`" + ` names the host.
 
 ## What every cloud does
 
@@ -105,7 +105,7 @@ func page(clouds ...Profile) string {
 			return fmt.Sprintf("%s; if %s: %s", c.Effect, c.If, c.Otherwise)
 		})
 	}
-	b.WriteString("\n## What else differs\n\nThis is said by their authors; the tests above check it only in part.\n\n")
+	b.WriteString("\n## Other differences\n\nThis table is written by hand; the tests above check it only in part.\n\n")
 	head("")
 	for _, r := range []struct {
 		what string
@@ -115,7 +115,7 @@ func page(clouds ...Profile) string {
 		{"series", func(s Said) string { return s.Series }},
 		{"placements (zones)", func(s Said) string { return s.Placement }},
 		{"storage", func(s Said) string { return s.Storage }},
-		{"ports that are not opened", func(s Said) string { return s.Ports }},
+		{"unopened ports", func(s Said) string { return s.Ports }},
 		{"containers on machines", func(s Said) string { return s.Containers }},
 	} {
 		row(r.what, func(p Profile) string { return r.said(p.Said) })

@@ -9,30 +9,30 @@ type Effect string
 
 // The effects of constraints.
 const (
-	Limit         Effect = "the machine gets so much and no more; refused if the host has less"
-	Checked       Effect = "refused if the host has less; limits nothing"
-	Chosen        Effect = "one that the cloud has; others are refused"
-	ChosenAtStart Effect = "one that the cloud knows; others are refused when the machine starts"
-	Given         Effect = "the machine has so much"
+	Limit         Effect = "the machine gets exactly this much; rejected if the host has less"
+	Checked       Effect = "rejected if the host has less; limits nothing"
+	Chosen        Effect = "must be one that the cloud has; others are rejected"
+	ChosenAtStart Effect = "must be one that the cloud has; others are rejected when the machine starts"
+	Given         Effect = "the machine has this much"
 	Ignored       Effect = "ignored, with a warning"
-	Unlimited     Effect = "limits nothing, with a warning; refused if the host has less"
+	Unlimited     Effect = "limits nothing, with a warning; rejected if the host has less"
 	NoEffect      Effect = "accepted, without effect"
 )
 
-// A Constraint says what a constraint does on a cloud. A cloud that depends on how it is set up
-// does otherwise in a case that If names.
+// A Constraint says what a constraint does on a cloud. If the cloud's setup matters, Otherwise is the effect in
+// the case that If describes.
 type Constraint struct {
 	Effect    Effect
 	Otherwise Effect
 	If        string
 }
 
-// A Profile is what a cloud says of itself, as far as it can without running. It is a column of
-// doc/providers.md, and Run checks it; what is in Said is prose that Run can't check.
+// A Profile describes a cloud, as far as possible without running it. It is a column of doc/providers.md, and Run
+// checks it, except Said, which is prose.
 type Profile struct {
 	Cloud       string // its name, and that of its own storage pool
 	Constraints map[string]Constraint
-	// OtherPlacement and OtherSeries are some that the cloud refuses.
+	// OtherPlacement and OtherSeries are examples that the cloud rejects.
 	OtherPlacement, OtherSeries string
 	Skips                       map[string]string // reasons, by the names of cases
 	Said                        Said
@@ -72,15 +72,15 @@ var Local = Profile{
 			constraints.Zones),
 	),
 	OtherPlacement: "zone=a", OtherSeries: "xenial",
-	Skips: map[string]string{"Containers": "they are refused",
-		"Firewall": "the machines are the host itself; `juju expose` warns of it"},
+	Skips: map[string]string{"Containers": "they are rejected",
+		"Firewall": "the machines are the host itself; `juju expose` warns about it"},
 	Said: Said{
 		Machine:    "a directory, a process and a loopback address of this host",
-		Series:     "the host's; with `--force` a charm of another runs on it, with a warning",
+		Series:     "the host's; with `--force`, charms for other series run on it, with a warning",
 		Placement:  "none",
-		Storage:    "directories; their size is not limited",
-		Ports:      "any port of the machine's address can be used; loopback reaches no other host",
-		Containers: "refused",
+		Storage:    "directories, without a size limit",
+		Ports:      "open; but a loopback address can't be reached from other hosts",
+		Containers: "rejected",
 	},
 }
 
@@ -94,19 +94,19 @@ var LXD = Profile{
 		of(Ignored, constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower,
 			constraints.ImageID, constraints.InstanceRole, constraints.Spaces, constraints.Tags),
 		map[string]Constraint{
-			constraints.RootDisk: {Limit, Unlimited, "the storage pool is a directory"},
-			constraints.Zones:    {Chosen, Ignored, "LXD is no cluster"},
+			constraints.RootDisk: {Limit, Unlimited, "the storage pool is of type dir"},
+			constraints.Zones:    {Chosen, Ignored, "LXD is not a cluster"},
 		},
 	),
 	OtherPlacement: "zone=nowhere", OtherSeries: "xenial",
 	Said: Said{
-		Machine:   "a system container with an address of LXD's network",
-		Series:    "those that have an image: an alias of LXD's, or one of the configured image server",
+		Machine:   "a system container with an address on LXD's network",
+		Series:    "those with an image: an alias in LXD, or one on the configured image server",
 		Placement: "`zone=MEMBER`, on a cluster",
-		Storage:   "volumes of LXD's storage pool; a pool that is a directory does not limit their size",
-		Ports: "closed to the LXD host and beyond; open to what is on the same network, and from the machine's start until " +
-			"its rules are set. LXD must manage the network; else all are open, and `juju expose` warns of it",
-		Containers: "an instance beside the machine's, on the same member",
+		Storage:   "volumes in LXD's storage pool; a pool of type dir does not limit their size",
+		Ports: "closed to the LXD host and beyond; open on the same network, and from the machine's start until its rules are " +
+			"set. LXD must manage the network; otherwise all are open, and `juju expose` warns about it",
+		Containers: "an instance next to the machine's, on the same member",
 	},
 }
 
@@ -123,11 +123,11 @@ var Dummy = Profile{
 	),
 	OtherPlacement: "under-the-desk", OtherSeries: "xenial",
 	Said: Said{
-		Machine:    "agents in the process of the test, or none",
-		Series:     "those that a test sets, or any",
+		Machine:    "agents in the test process, or none",
+		Series:     "those set by a test, or any",
 		Placement:  "`valid`, and `zone=ZONE` if a test sets zones",
 		Storage:    "names without data",
-		Ports:      "the rules are only kept",
-		Containers: "an instance beside the machine's",
+		Ports:      "rules are recorded, without effect",
+		Containers: "an instance next to the machine's",
 	},
 }
