@@ -9,6 +9,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/state/entity"
 )
 
@@ -55,7 +56,7 @@ type accessAPI interface {
 func noteGrant(ctx context.Context, s *cli.Session, api accessAPI, uuids []string, user string) {
 	for _, uuid := range uuids {
 		if info, err := api.ModelInfo(ctx, uuid); err == nil {
-			if note := Of(info.ProviderType).GrantNote(user); note != "" {
+			if note := clouds.Of(info.ProviderType).GrantNote(user); note != "" {
 				fmt.Fprint(s.Stderr, note)
 				return
 			}

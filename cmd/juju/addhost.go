@@ -11,6 +11,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/provider/manual"
 	"juju/state/entity"
 )
@@ -50,7 +51,7 @@ func (a *addMachine) reachable() error {
 	if err != nil {
 		return err
 	}
-	if !Of(t.Controller.Cloud).TakesHosts() {
+	if !clouds.Of(t.Controller.Cloud).TakesHosts() {
 		return entity.NoHosts()
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/params"
+	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -74,7 +75,7 @@ func TestStoreUnavailable(t *testing.T) {
 	})
 	u.session.ReachBound = time.Minute
 	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
-		conn, err := dialModel(ctx, u.session)
+		conn, err := connect.Model(ctx, u.session)
 		if err == nil {
 			t.Error("logged in")
 			return conn, nil

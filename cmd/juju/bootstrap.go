@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -96,7 +98,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	at := Homes[params.Cloud]
+	at := clouds.Homes[params.Cloud]
 	st, err := b.Store()
 	if err != nil {
 		return err
@@ -113,10 +115,10 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	if err := at.Prepare(ctx, &params); err != nil {
 		return err
 	}
-	if err := checkPrograms(); err != nil {
+	if err := clouds.CheckPrograms(); err != nil {
 		return err
 	}
-	dir := Dir(st, params.Cloud, params.Name)
+	dir := clouds.Dir(st, params.Cloud, params.Name)
 	unlock, err := claim(ctx, at, dir, params)
 	if err != nil {
 		return err
@@ -126,7 +128,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	err = b.make(ctx, st, at, params, p)
 	p.Done()
 	if err == nil {
-		b.Note("Controller %q is up; model %q is selected.", params.Name, defaultModel)
+		b.Note("Controller %q is up; model %q is selected.", params.Name, clouds.DefaultModel)
 		return nil
 	}
 	if b.keepBroken {
@@ -149,8 +151,8 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 }
 
 // params returns the parameters of bootstrap from its arguments and flags.
-func (b *bootstrap) params(args []string) (p BootstrapParams, err error) {
-	p = BootstrapParams{Cloud: Default, User: adminUser}
+func (b *bootstrap) params(args []string) (p clouds.BootstrapParams, err error) {
+	p = clouds.BootstrapParams{Cloud: clouds.Default, User: clouds.AdminUser}
 	if len(args) > 2 {
 		return p, cli.Usagef("unrecognized args: %q", args[2:])
 	}
@@ -161,11 +163,11 @@ func (b *bootstrap) params(args []string) (p BootstrapParams, err error) {
 	if len(args) > 1 {
 		p.Name = args[1]
 	}
-	if _, ok := Homes[p.Cloud]; !ok {
+	if _, ok := clouds.Homes[p.Cloud]; !ok {
 		return p, entity.WithHint(entity.Errorf(entity.NotFound, "cloud %q not found", p.Cloud),
-			"Valid clouds: %s; to give the controller a name: juju bootstrap %s NAME", Names(), Default)
+			"Valid clouds: %s; to give the controller a name: juju bootstrap %s NAME", clouds.Names(), clouds.Default)
 	}
-	if err := checkControllerName(p.Name); err != nil {
+	if err := clouds.CheckName(p.Name); err != nil {
 		return p, cli.Usage(err)
 	}
 	if p.Config, err = modelSettings(b.config); err != nil {
@@ -219,7 +221,7 @@ func mongoURL(given string) (string, error) {
 // claim creates and locks the controller's directory, which must not exist, or have nothing but
 // storage that another controller has released. So two bootstraps of one name, or a bootstrap and
 // a destroy-environment, cannot overlap.
-func claim(ctx context.Context, at Home, dir string, p BootstrapParams) (unlock func(), err error) {
+func claim(ctx context.Context, at clouds.Home, dir string, p clouds.BootstrapParams) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
 	}
@@ -262,8 +264,8 @@ const lockedBound = 200 * time.Millisecond
 
 // make creates the controller, records it in the store, and returns when it accepts
 // connections.
-func (b *bootstrap) make(ctx context.Context, st *store.Store, at Home, params BootstrapParams, p *cli.Progress) error {
-	dir := Dir(st, params.Cloud, params.Name)
+func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, params clouds.BootstrapParams, p *cli.Progress) error {
+	dir := clouds.Dir(st, params.Cloud, params.Name)
 	var err error
 	if params.Config, err = withKeys(b.Session, st, params.Cloud, params.Name, params.Config); err != nil {
 		return err
@@ -277,7 +279,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at Home, params B
 	for name, uuid := range made.Models {
 		ctrl.Models[ctrl.Qualify(name)] = uuid
 	}
-	ctrl.Model = ctrl.Qualify(defaultModel)
+	ctrl.Model = ctrl.Qualify(clouds.DefaultModel)
 	// Record it before it runs: if this command is killed now, the next one finds the
 	// controller and starts it.
 	err = st.Update(ctx, func(c *store.Contents) error {
@@ -298,7 +300,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at Home, params B
 		return err
 	}
 	p.Say("Logging in to controller %q", params.Name)
-	conn, err := dial(ctx, b.Session, st, cli.Target{params.Name, ctrl, ctrl.Model}, ctrl.Models[ctrl.Model])
+	conn, err := connect.Dial(ctx, b.Session, st, cli.Target{params.Name, ctrl, ctrl.Model}, ctrl.Models[ctrl.Model])
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/state/entity"
@@ -61,7 +62,7 @@ func TestBootstrapRefusals(t *testing.T) {
 	u.types("bootstrap", "local", "prod")
 	u.sees(1, "", "ERROR controller \"prod\" already exists\n"+
 		"Choose another name: juju bootstrap local NAME; or destroy the existing one: juju destroy-environment prod\n")
-	dir := Dir(u.store(), "local", "half")
+	dir := clouds.Dir(u.store(), "local", "half")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestFailedBootstrap(t *testing.T) {
 	u.left(true)
 
 	u.types("bootstrap", "-q", "--keep-broken")
-	dir := Dir(u.store(), "local", "local")
+	dir := clouds.Dir(u.store(), "local", "local")
 	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+"; to remove it: juju "+
 		"destroy-environment local\n")
 	if !isDir(dir) {
@@ -153,7 +154,7 @@ func TestBootstrapParams(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	dir := Dir(u.store(), "local", "mine")
+	dir := clouds.Dir(u.store(), "local", "mine")
 	if len(lines) != 4 || lines[0] != "bootstrap --dir "+dir || lines[1] == lines[3] ||
 		!strings.HasPrefix(lines[1],
 			`{"name":"mine","cloud":"local","series":"`+local.HostSeries()+`","user":"admin","password":"`) ||
@@ -227,12 +228,12 @@ func TestOnlyItsOwnStorageIsNamed(t *testing.T) {
 	}
 	imported := filepath.Join(local.Released(dir), "earlier", "data-1")
 	write(t, filepath.Join(imported, "file"), "x")
-	write(t, filepath.Join(dir, earlierName), "earlier/data-0\nearlier/data-1")
+	write(t, filepath.Join(dir, "earlier"), "earlier/data-0\nearlier/data-1")
 	write(t, filepath.Join(dir, "storage", "own", "file"), "x")
 	if err := os.Symlink(imported, filepath.Join(dir, "storage", "own", "disk-2")); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := localCloud{}.Destroy(t.Context(), dir, "", false)
+	kept, err := clouds.Homes["local"].Destroy(t.Context(), dir, "", false)
 	want := []string{imported, filepath.Join(local.Released(dir), "own", "data-0")}
 	if err != nil || !slices.Equal(kept, want) {
 		t.Errorf("kept are %q (%v), want %q", kept, err, want)
@@ -275,7 +276,7 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, input, _ := strings.Cut(string(text), "===\n")
-			var params BootstrapParams
+			var params clouds.BootstrapParams
 			if err := json.Unmarshal([]byte(input), &params); err != nil {
 				t.Fatal(err)
 			}
@@ -302,7 +303,7 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 func TestConcurrentBootstraps(t *testing.T) {
 	u := newcomer(t)
 	programsOnPath(t)
-	dir := Dir(u.store(), "local", "local")
+	dir := clouds.Dir(u.store(), "local", "local")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -356,13 +357,18 @@ func TestBootstrapOnLXDRefusals(t *testing.T) {
 // What an interrupted bootstrap on LXD has left on this host is found and removed.
 func TestInterruptedBootstrapOnLXD(t *testing.T) {
 	u := newcomer(t)
-	if err := os.MkdirAll(Dir(u.store(), "lxd", "half"), 0o700); err != nil {
+	if err := os.MkdirAll(clouds.Dir(u.store(), "lxd", "half"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(Dir(u.store(), "lxd", "half"), "lxd.json.tmp"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(clouds.Dir(u.store(), "lxd", "half"), "lxd.json.tmp"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	u.types("destroy-environment", "half", "-y", "-q")
 	u.sees(0, "", "")
 	u.left(true)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

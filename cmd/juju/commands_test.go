@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/juju/loggo"
+
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/provider/local"
@@ -494,23 +496,23 @@ func TestDebugFlag(t *testing.T) {
 	if u.code != 0 {
 		t.Errorf("exit code %d", u.code)
 	}
-	logger.Debugf("seen")
+	loggo.GetLogger("juju.cmd").Debugf("seen")
 	if !strings.HasSuffix(u.err.String(), "DEBUG juju.cmd seen\n") {
 		t.Errorf("logged %q", u.err.String())
 	}
 	u.types("status", "--show-log")
-	logger.Debugf("not seen")
-	logger.Infof("seen")
+	loggo.GetLogger("juju.cmd").Debugf("not seen")
+	loggo.GetLogger("juju.cmd").Infof("seen")
 	if !strings.HasSuffix(u.err.String(), " INFO juju.cmd seen\n") || strings.Contains(u.err.String(), "not") {
 		t.Errorf("logged %q", u.err.String())
 	}
 	u.types("status", "--logging-config", "juju.cmd=TRACE")
-	logger.Tracef("seen")
+	loggo.GetLogger("juju.cmd").Tracef("seen")
 	if !strings.HasSuffix(u.err.String(), " TRACE juju.cmd seen\n") {
 		t.Errorf("logged %q", u.err.String())
 	}
 	u.types("status")
-	logger.Infof("not seen")
+	loggo.GetLogger("juju.cmd").Infof("not seen")
 	if strings.Contains(u.err.String(), "seen") {
 		t.Errorf("logged %q", u.err.String())
 	}

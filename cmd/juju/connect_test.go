@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"juju/agent/host/process"
+	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/state/entity"
@@ -82,7 +84,7 @@ func TestModelFlag(t *testing.T) {
 func TestBeforeBootstrap(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) { delete(c.Controllers, "prod") })
-	real := func(ctx context.Context) (io.Closer, error) { return dialModel(ctx, u.session) }
+	real := func(ctx context.Context) (io.Closer, error) { return connect.Model(ctx, u.session) }
 	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
 		u.session.Connect = real
 		u.types(strings.Fields(line)...)
@@ -131,7 +133,7 @@ func containerOf(t *testing.T, u *user, status func() string) *store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(Dir(st, "lxd", "prod"), "lxd.json"),
+	write(t, filepath.Join(clouds.Dir(st, "lxd", "prod"), "lxd.json"),
 		fmt.Sprintf(`{"controller-uuid":"11111111-2222","lxd":{"endpoint":%q}}`, socket))
 	return st
 }
@@ -144,10 +146,10 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 	for status, want := range map[string][]string{
 		"Stopped": {"its container juju-1-2222-controller is stopped", "lxc start juju-1-2222-controller"},
 		"Running": {"lxc list"},
-		"":        {"LXD has no container juju-1-2222-controller any more", lostController, "destroy-environment prod"},
+		"":        {"LXD has no container juju-1-2222-controller any more", "doc/lost-controller.md", "destroy-environment prod"},
 	} {
 		said.Store(status)
-		err := ControllerOf(st, "prod", &store.Controller{Cloud: "lxd"}).Unreachable(errors.New("no answer"))
+		err := clouds.ControllerOf(st, "prod", &store.Controller{Cloud: "lxd"}).Unreachable(errors.New("no answer"))
 		text := err.Error() + entity.Hint(err)
 		for _, part := range append(want, "no answer") {
 			if !strings.Contains(text, part) {
@@ -155,7 +157,7 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 			}
 		}
 	}
-	if _, err := os.Stat("../../" + lostController); err != nil {
+	if _, err := os.Stat("../../doc/lost-controller.md"); err != nil {
 		t.Error(err)
 	}
 }
@@ -198,7 +200,7 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 			})
 			u.session.ReachBound, u.session.LookPause = test.bound, 10*time.Millisecond
 			u.session.Connect = func(ctx context.Context) (io.Closer, error) {
-				_, err := dialModel(ctx, u.session)
+				_, err := connect.Model(ctx, u.session)
 				return nil, err
 			}
 			u.types("expose", "web")
@@ -213,8 +215,8 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 
 // So do they when the directory of a local controller is gone.
 func TestTheDirectoryOfAControllerIsGone(t *testing.T) {
-	err := Of("local").Controller(At{Dir: t.TempDir(), Name: "l"}).Unreachable(errors.New("no answer"))
-	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are gone") || !strings.Contains(text, lostController) {
+	err := clouds.Of("local").Controller(clouds.At{Dir: t.TempDir(), Name: "l"}).Unreachable(errors.New("no answer"))
+	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are gone") || !strings.Contains(text, "doc/lost-controller.md") {
 		t.Error(text)
 	}
 }
@@ -232,7 +234,7 @@ func TestUnreachable(t *testing.T) {
 	})
 	u.session.ReachBound = 300 * time.Millisecond
 	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
-		conn, err := dialModel(ctx, u.session)
+		conn, err := connect.Model(ctx, u.session)
 		if err == nil {
 			t.Error("connected, although no one listens")
 			return conn, nil
@@ -268,8 +270,8 @@ func TestControllerGone(t *testing.T) {
 	st := u.store()
 	ctrl := &store.Controller{UUID: "u", Cloud: "local", Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t),
 		User: "admin"}
-	err := ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
-	dir := Dir(st, "local", "mine")
+	err := clouds.ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
+	dir := clouds.Dir(st, "local", "mine")
 	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want ||
 		entity.Hint(err) != "To forget it: juju destroy-environment mine" {
 		t.Errorf("%v (%s), want %s", err, entity.Hint(err), want)
@@ -282,7 +284,7 @@ func TestControllerGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	programsOnPath(t)
-	err = ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
+	err = clouds.ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
 	if err == nil || !strings.Contains(err.Error(), "it was destroyed") ||
 		!strings.Contains(entity.Hint(err), "juju destroy-environment mine") {
 		t.Errorf("%v (%s)", err, entity.Hint(err))

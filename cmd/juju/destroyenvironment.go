@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
@@ -105,12 +106,12 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 		return err
 	}
 	name := args[0]
-	cloud, err := HomeOf(st, contents, name)
+	cloud, err := clouds.HomeOf(st, contents, name)
 	if err != nil {
 		return err
 	}
-	dir := Dir(st, cloud, name)
-	outside, err := Homes[cloud].OutsideStorage(dir)
+	dir := clouds.Dir(st, cloud, name)
+	outside, err := clouds.Homes[cloud].OutsideStorage(dir)
 	if err != nil {
 		return fmt.Errorf("cannot find the controller's storage: %w", err)
 	}
@@ -254,9 +255,9 @@ func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destr
 	if ctrl, ok := contents.Controllers[name]; ok {
 		id = ctrl.UUID
 	}
-	dir := Dir(st, cloud, name)
-	if isDir(dir) {
-		if kept, err = Homes[cloud].Destroy(ctx, dir, id, destroyStorage); err != nil {
+	dir := clouds.Dir(st, cloud, name)
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		if kept, err = clouds.Homes[cloud].Destroy(ctx, dir, id, destroyStorage); err != nil {
 			return nil, err
 		}
 	}

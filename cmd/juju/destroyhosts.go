@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/provider/cloudinit"
 	"juju/state/entity"
@@ -45,7 +46,7 @@ type lentHosts struct {
 // findHosts asks a controller for the hosts that have its agents.
 func findHosts(ctx context.Context, s *cli.Session, name string, ctrl *store.Controller) (*lentHosts, error) {
 	h := &lentHosts{s, name, map[string][]entity.MachineStatus{}}
-	if ctrl == nil || !Of(ctrl.Cloud).TakesHosts() {
+	if ctrl == nil || !clouds.Of(ctrl.Cloud).TakesHosts() {
 		return h, nil
 	}
 	return h, eachModel(ctx, s, name, ctrl, h.find)

@@ -13,6 +13,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
@@ -110,7 +111,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		hosts := &lentHosts{d.Session, t.Name, map[string][]entity.MachineStatus{}}
 		var unknown error
 		var kept []entity.StorageStatus
-		if how.Strength == entity.Force && Of(t.Controller.Cloud).TakesHosts() { // else such machines are destroyed first
+		if how.Strength == entity.Force && clouds.Of(t.Controller.Cloud).TakesHosts() { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
 			unknown = inModel(ctx, d.Session, t.Name, qualified, func(api statusAPI) error { return hosts.find(ctx, qualified, api) })
 		}

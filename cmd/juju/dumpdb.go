@@ -8,6 +8,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/connect"
 )
 
 func dumpDBCommand(s *cli.Session) *cobra.Command {
@@ -53,7 +54,7 @@ func (d *dumpDB) run(ctx context.Context, args []string) error {
 
 // dump asks the controller for the documents of the target model.
 func (d *dumpDB) dump(ctx context.Context) (map[string][]any, error) {
-	model, err := dialModel(ctx, d.Session)
+	model, err := connect.Model(ctx, d.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -90,5 +91,5 @@ func dialController(ctx context.Context, s *cli.Session) (*client.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dial(ctx, s, st, t, "")
+	return connect.Dial(ctx, s, st, t, "")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/connect"
 	"juju/state/entity"
 )
 
@@ -59,7 +60,7 @@ func login(ctx context.Context, s *cli.Session, user string) error {
 			`Run "juju logout" first before attempting to log in as a different user.`)
 	}
 	if t.Controller.User != "" {
-		conn, err := dial(ctx, s, st, t, "")
+		conn, err := connect.Dial(ctx, s, st, t, "")
 		if err == nil {
 			s.Note("Welcome, %s. You are already logged into %q.", t.Controller.User, t.Name)
 			return conn.Close()

@@ -12,6 +12,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/connect"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
@@ -28,7 +29,7 @@ func main() {
 func newSession() *cli.Session {
 	s := cli.NewSession()
 	s.Connect = func(ctx context.Context) (io.Closer, error) {
-		conn, err := dialModel(ctx, s)
+		conn, err := connect.Model(ctx, s)
 		if err != nil {
 			return nil, err // and not a nil *client.Conn
 		}
@@ -39,7 +40,7 @@ func newSession() *cli.Session {
 		if err != nil {
 			return nil, err
 		}
-		conn, err := dial(ctx, s, st, t, "")
+		conn, err := connect.Dial(ctx, s, st, t, "")
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -90,7 +92,7 @@ func register(ctx context.Context, s *cli.Session, args []string) error {
 // controllerNameFor asks for an unused name for a controller.
 func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, suggested string) (string, error) {
 	_, taken := c.Controllers[suggested]
-	if taken || !controllerName.MatchString(suggested) {
+	if taken || clouds.CheckName(suggested) != nil {
 		suggested = ""
 	}
 	prompt := "Enter a name for this controller: "
@@ -104,7 +106,7 @@ func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, s
 	if name = strings.TrimSpace(name); name == "" {
 		name = suggested
 	}
-	if err := checkControllerName(name); err != nil {
+	if err := clouds.CheckName(name); err != nil {
 		return "", err
 	}
 	if _, taken := c.Controllers[name]; taken {
@@ -116,7 +118,7 @@ func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, s
 
 // enter logs in for the first time, stores the controller, and lists its models.
 func enter(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target) error {
-	conn, err := dial(ctx, s, st, t, "")
+	conn, err := connect.Dial(ctx, s, st, t, "")
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"juju/agent"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/state/entity/flagerror"
 )
 
@@ -105,7 +106,7 @@ own services, relations and machines.`,
 			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(keeperCommand())
+	root.AddCommand(clouds.KeeperCommand())
 	help := helpCommand(root)
 	help.GroupID = "looking"
 	root.SetHelpCommand(help)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/state/entity"
 )
 
@@ -250,7 +251,7 @@ func copyArgs(argv, args []string, at func(target, path string) string) []string
 
 // isRemote reports whether the machines of a model are reached by SSH.
 func isRemote(status *entity.ModelStatus) bool {
-	return status.Model.Cloud != "" && Of(status.Model.Cloud).HasSSH()
+	return status.Model.Cloud != "" && clouds.Of(status.Model.Cloud).HasSSH()
 }
 
 // onMachines runs a program in place of this one, which choose returns from the state of the model.
@@ -384,7 +385,7 @@ func localMachine(s *cli.Session, status *entity.ModelStatus, target string) (st
 	if err != nil {
 		return "", err
 	}
-	dir := Of(t.Controller.Cloud).MachineDir(Dir(st, t.Controller.Cloud, t.Name), t.Controller.Models[t.Model], instance)
+	dir := clouds.Of(t.Controller.Cloud).MachineDir(clouds.Dir(st, t.Controller.Cloud, t.Name), t.Controller.Models[t.Model], instance)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s is not on this host", machine),
 			"Run the command on the host of controller %q, as the user who runs it.", t.Name)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
 	"juju/state/entity"
@@ -27,7 +28,7 @@ func withMachine(t *testing.T, u *user) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := local.MachineDir(Dir(st, "local", target.Name), target.Controller.Models[target.Model], "local-3-ab")
+	dir := local.MachineDir(clouds.Dir(st, "local", target.Name), target.Controller.Models[target.Model], "local-3-ab")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"juju/agent/host/atomicfile"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/provider/cloudinit"
 	"juju/provider/manual"
@@ -122,7 +123,7 @@ func authorizedKeys(s *cli.Session, st *store.Store, controller, given string) (
 // withKeys returns the settings of a new model with the SSH keys of its creator, if the machines of the
 // controller's cloud take keys and this client created the controller.
 func withKeys(s *cli.Session, st *store.Store, cloud, controller string, config map[string]string) (map[string]string, error) {
-	if !Of(cloud).TakesKeys() {
+	if !clouds.Of(cloud).TakesKeys() {
 		return config, nil
 	}
 	keys, err := authorizedKeys(s, st, controller, config[modelconfig.AuthorizedKeys])

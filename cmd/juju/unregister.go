@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -50,7 +51,7 @@ func unregister(ctx context.Context, s *cli.Session, name string, yes bool) erro
 	if err != nil {
 		return err
 	}
-	if _, ok := Homes[ctrl.Cloud]; ok {
+	if _, ok := clouds.Homes[ctrl.Cloud]; ok {
 		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q runs from here, and would be lost", name),
 			"To destroy it with everything in it: juju destroy-environment %s", name)
 	}

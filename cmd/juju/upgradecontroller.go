@@ -13,6 +13,8 @@ import (
 	"juju/agent"
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/connect"
 	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
@@ -194,7 +196,7 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Programs
 	ctx, cancel := context.WithTimeoutCause(ctx, upgradeBound,
 		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.Name, upgradeBound))
 	defer cancel()
-	for pause := minPause; ; pause = min(2*pause, maxPause) {
+	for pause := connect.MinPause; ; pause = min(2*pause, connect.MaxPause) {
 		now, err := u.programs(ctx, t)
 		switch {
 		case ctx.Err() != nil:
@@ -227,10 +229,10 @@ func (u *upgrade) programs(ctx context.Context, t cli.Target) (now entity.Contro
 // removes. Their version is this program's; the controller checks that.
 func packPrograms() (*os.File, entity.Programs, error) {
 	want := entity.Programs{Version: agent.Version, Commit: agent.BuiltFrom()}
-	if err := checkPrograms(); err != nil {
+	if err := clouds.CheckPrograms(); err != nil {
 		return nil, want, err
 	}
-	dir, err := programsDir()
+	dir, err := clouds.ProgramsDir()
 	if err != nil {
 		return nil, want, err
 	}

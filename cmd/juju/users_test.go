@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -89,7 +90,7 @@ func atController(t *testing.T) *user {
 }
 
 // bobsShell is the note when bob gets write access.
-var bobsShell = Of("local").GrantNote("bob")
+var bobsShell = clouds.Of("local").GrantNote("bob")
 
 func TestUserCommandCalls(t *testing.T) {
 	for _, test := range []struct {

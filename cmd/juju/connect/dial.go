@@ -1,4 +1,6 @@
-package main
+// Package connect connects commands to controllers and models: it starts or awaits a controller that is not up, and says
+// why one does not answer.
+package connect
 
 import (
 	"context"
@@ -11,14 +13,15 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
 var logger = loggo.GetLogger("juju.cmd")
 
-// dialModel connects to the target model.
-func dialModel(ctx context.Context, s *cli.Session) (*client.Conn, error) {
+// Model connects to the target model.
+func Model(ctx context.Context, s *cli.Session) (*client.Conn, error) {
 	st, t, err := s.ReadModelTarget()
 	if err != nil {
 		return nil, err
@@ -32,7 +35,7 @@ func dialModel(ctx context.Context, s *cli.Session) (*client.Conn, error) {
 			return nil, cli.NoModel(t)
 		}
 	}
-	conn, err := dial(ctx, s, st, t, uuid)
+	conn, err := Dial(ctx, s, st, t, uuid)
 	if errors.Is(err, entity.NotFound) {
 		// It was destroyed since this client listed the models, and perhaps created again.
 		if err := refreshModels(ctx, s, st, t); err != nil {
@@ -43,7 +46,7 @@ func dialModel(ctx context.Context, s *cli.Session) (*client.Conn, error) {
 			return nil, cli.NoModel(t)
 		}
 		if now != uuid {
-			return dial(ctx, s, st, t, now)
+			return Dial(ctx, s, st, t, now)
 		}
 	}
 	return conn, err
@@ -51,7 +54,7 @@ func dialModel(ctx context.Context, s *cli.Session) (*client.Conn, error) {
 
 // refreshModels stores the controller's list of models.
 func refreshModels(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target) error {
-	conn, err := dial(ctx, s, st, t, "")
+	conn, err := Dial(ctx, s, st, t, "")
 	if err != nil {
 		return err
 	}
@@ -65,20 +68,20 @@ func refreshModels(ctx context.Context, s *cli.Session, st *store.Store, t cli.T
 
 // The pauses between attempts to reach a controller: from minPause, doubling up to maxPause.
 const (
-	minPause = 50 * time.Millisecond
-	maxPause = time.Second
+	MinPause = 50 * time.Millisecond
+	MaxPause = time.Second
 )
 
-// dial connects to a model, or to the controller itself if model is "". It starts a
+// Dial connects to a model, or to the controller itself if model is "". It starts a
 // controller that nothing keeps running, and retries within a bound while a controller is starting. It gives up sooner
 // if the cloud says that the controller is stopped or gone.
-func dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, model string) (*client.Conn, error) {
+func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, model string) (*client.Conn, error) {
 	if t.Controller.User == "" {
 		return nil, cli.NotLoggedIn(t)
 	}
 	info := client.Info{Addresses: t.Controller.Addresses, CACert: t.Controller.CACert, Model: model,
 		Tag: entity.UserTag(t.Controller.User), Password: t.Controller.Password}
-	ctrl := ControllerOf(st, t.Name, t.Controller)
+	ctrl := clouds.ControllerOf(st, t.Name, t.Controller)
 	s.Lost = ctrl.Lost
 	var p *cli.Progress
 	defer func() { p.Done() }()
@@ -104,7 +107,7 @@ func dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 		return nil
 	}
 	end := s.Now().Add(s.ReachBound)
-	for pause := minPause; ; pause = min(2*pause, maxPause) {
+	for pause := MinPause; ; pause = min(2*pause, MaxPause) {
 		// On every attempt, since the controller may have stopped meanwhile.
 		if kept, err := ctrl.IsKept(); err != nil {
 			return nil, err
@@ -182,7 +185,7 @@ func attempt(ctx context.Context, info client.Info, look <-chan time.Time, slow 
 }
 
 // waitingText returns what to say while the controller can't be reached: what it answers, or how it ended.
-func waitingText(s *cli.Session, t cli.Target, ctrl Controller, why error) string {
+func waitingText(s *cli.Session, t cli.Target, ctrl clouds.Controller, why error) string {
 	text := fmt.Sprintf("Waiting up to %v for controller %q", s.ReachBound, t.Name)
 	if !errors.Is(why, client.ErrNoAnswer) {
 		return fmt.Sprintf("%s: it answers: %v", text, why)
@@ -194,7 +197,7 @@ func waitingText(s *cli.Session, t cli.Target, ctrl Controller, why error) strin
 }
 
 // unreachable adds to the error of a controller that did not answer what to do about it.
-func unreachable(t cli.Target, ctrl Controller, why error) error {
+func unreachable(t cli.Target, ctrl clouds.Controller, why error) error {
 	return ctrl.Unreachable(entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.Name, why))
 }
 

@@ -1,4 +1,4 @@
-package main
+package clouds
 
 import (
 	"context"
@@ -114,7 +114,8 @@ func HomeOf(st *store.Store, contents *store.Contents, name string) (cloud strin
 	}
 	if controllerName.MatchString(name) {
 		for _, cloud := range slices.Sorted(maps.Keys(Homes)) {
-			if dir := Dir(st, cloud, name); isDir(dir) && !Homes[cloud].IsFree(dir) {
+			dir := Dir(st, cloud, name)
+			if info, err := os.Stat(dir); err == nil && info.IsDir() && !Homes[cloud].IsFree(dir) {
 				return cloud, nil
 			}
 		}
@@ -138,8 +139,8 @@ func lost(why error, name, what string) error {
 
 var controllerName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
 
-// checkControllerName refuses what can't be the name of a controller: a directory is called after it.
-func checkControllerName(name string) error {
+// CheckName refuses what can't be the name of a controller: a directory is called after it.
+func CheckName(name string) error {
 	switch {
 	case !controllerName.MatchString(name):
 		return fmt.Errorf("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", name)
@@ -147,9 +148,4 @@ func checkControllerName(name string) error {
 		return fmt.Errorf("the name of a controller has %d characters, and can have %d at most", len(name), entity.MaxName)
 	}
 	return nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

@@ -1,4 +1,4 @@
-package main
+package clouds
 
 import (
 	"bytes"
@@ -148,7 +148,7 @@ func (lxdCloud) Create(
 	if err != nil {
 		return nil, err
 	}
-	programs, err := programsDir()
+	programs, err := ProgramsDir()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package clouds
 
 import (
 	"path/filepath"
@@ -11,9 +11,9 @@ import (
 	"juju/provider/local"
 )
 
-// keeperCommand is the process that keeps a local controller running. bootstrap starts it, as
+// KeeperCommand is the process that keeps a local controller running. bootstrap starts it, as
 // does any command that finds it gone.
-func keeperCommand() *cobra.Command {
+func KeeperCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:    "keeper --dir DIR",

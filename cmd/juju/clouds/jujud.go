@@ -1,4 +1,4 @@
-package main
+package clouds
 
 import (
 	"bufio"
@@ -48,8 +48,8 @@ type (
 )
 
 const (
-	adminUser    = "admin"
-	defaultModel = "default"
+	AdminUser    = "admin"
+	DefaultModel = "default"
 )
 
 // makeBound is how long jujud may take to create a controller.
@@ -87,7 +87,7 @@ func readBootstrapped(text []byte) (*Bootstrapped, error) {
 	if err := json.Unmarshal(text, &made); err != nil {
 		return nil, fmt.Errorf("cannot read jujud's description of the new controller: %w", err)
 	}
-	if made.Controller == "" || len(made.Addresses) == 0 || made.Models[defaultModel] == "" {
+	if made.Controller == "" || len(made.Addresses) == 0 || made.Models[DefaultModel] == "" {
 		return nil, fmt.Errorf("cannot use jujud's description of the new controller: %s", bytes.TrimSpace(text))
 	}
 	return &made, nil

@@ -1,4 +1,4 @@
-package main
+package clouds
 
 import (
 	"fmt"
@@ -35,8 +35,8 @@ func program(name string) (string, error) {
 	return path, nil
 }
 
-// programsDir returns the directory of jujud, and of the programs of agents beside it.
-func programsDir() (string, error) {
+// ProgramsDir returns the directory of jujud, and of the programs of agents beside it.
+func ProgramsDir() (string, error) {
 	jujud, err := program("jujud")
 	if err == nil {
 		jujud, err = filepath.EvalSymlinks(jujud)
@@ -44,10 +44,10 @@ func programsDir() (string, error) {
 	return filepath.Dir(jujud), err
 }
 
-// checkPrograms checks, before bootstrap creates anything, that the programs of a local
+// CheckPrograms checks, before bootstrap creates anything, that the programs of a local
 // controller exist. Those of the agents must be beside jujud.
-func checkPrograms() error {
-	dir, err := programsDir()
+func CheckPrograms() error {
+	dir, err := ProgramsDir()
 	if err != nil {
 		return err
 	}
