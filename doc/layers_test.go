@@ -198,8 +198,14 @@ func misnamed(all []listed, inPrograms map[string]bool) []string {
 
 func TestTestSupportIsNamedSo(t *testing.T) {
 	all := goList(t, "./...")
+	programs := []string{"-deps"}
+	for _, p := range all {
+		if p.Name == "main" && strings.HasPrefix(p.ImportPath, module+"/cmd/") {
+			programs = append(programs, p.ImportPath)
+		}
+	}
 	inPrograms := map[string]bool{}
-	for _, p := range goList(t, "-deps", "./cmd/...") {
+	for _, p := range goList(t, programs...) {
 		inPrograms[p.ImportPath] = true
 	}
 	for _, w := range misnamed(all, inPrograms) {

@@ -9,6 +9,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/provider/manual"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -60,13 +61,13 @@ installed elsewhere stays.`,
 		"the constraints of the machines, as KEY=VALUE, separated by spaces")
 	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
 	cmd.Flags().StringVar(&a.privateKey, "private-key", "", "the file of the key to use with ssh:")
-	a.wait.flag(cmd, "until the machines are started")
+	a.wait.Add(cmd, "until the machines are started")
 	s.ModelFlag(cmd)
 	return cmd
 }
 
 type addMachineAPI interface {
-	statusAPI
+	wait.StatusAPI
 	addHostAPI
 }
 
@@ -83,7 +84,7 @@ type addMachine struct {
 	constraints, series string
 	privateKey          string
 	force               bool
-	wait                waitFlag
+	wait                wait.Flag
 }
 
 func (a *addMachine) run(ctx context.Context, args []string) error {
@@ -115,7 +116,7 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return a.wait.run(ctx, a.Session, api, until{names: added})
+		return a.wait.Run(ctx, a.Session, api, wait.Condition{Names: added})
 	})
 }
 

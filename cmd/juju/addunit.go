@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 
 	"github.com/spf13/cobra"
 )
@@ -42,7 +43,7 @@ unit storage that no unit has, instead of new one.`,
 	cli.ManyFlag(cmd, &a.force, "units")
 	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `places` of the units, separated by commas")
 	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
-	a.wait.flag(cmd, "until the new units are active")
+	a.wait.Add(cmd, "until the new units are active")
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -58,7 +59,7 @@ type addUnit struct {
 	to     []string
 	attach []string
 	force  bool
-	wait   waitFlag
+	wait   wait.Flag
 }
 
 func (a *addUnit) run(ctx context.Context, args []string) error {
@@ -79,14 +80,14 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return cli.WithModel(ctx, a.Session, func(api interface {
-		statusAPI
+		wait.StatusAPI
 		addUnitAPI
 	}) error {
 		added, err := a.add(ctx, api, args[0], to)
 		if err != nil {
 			return err
 		}
-		return a.wait.run(ctx, a.Session, api, until{names: added})
+		return a.wait.Run(ctx, a.Session, api, wait.Condition{Names: added})
 	})
 }
 

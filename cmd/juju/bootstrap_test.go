@@ -16,6 +16,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
+	"juju/cmd/juju/wait/waittest"
 	"juju/provider/local"
 	"juju/state/entity"
 )
@@ -205,11 +206,11 @@ func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 	ctrl := &store.Controller{UUID: "u", User: "admin", Cloud: "local"}
 	u.ctrl.add("admin", "shop")
 	check := func() error { return d.checkModels(t.Context(), "prod", ctrl) }
-	u.fake.statuses = []*entity.ModelStatus{seen("")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("")}
 	if err := check(); err != nil {
 		t.Errorf("of an empty model: %v", err)
 	}
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=active web/1=active 0=started")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=active web/1=active 0=started")}
 	const want = `cannot destroy controller "prod": it has models in use: admin/shop (services: 1, units: 2, machines: 1)`
 	if err := check(); err == nil || err.Error() != want || !strings.Contains(entity.Hint(err), "--destroy-all-models prod") {
 		t.Errorf("of a model in use: %v", err)

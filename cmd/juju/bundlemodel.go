@@ -8,13 +8,14 @@ import (
 	"juju/apiserver/client"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/wait"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
 
 // A readBundleAPI reads what bundles say about a model.
 type readBundleAPI interface {
-	statusAPI
+	wait.StatusAPI
 	getAPI
 	charmArchiveAPI
 	ServiceConstraints(ctx context.Context, service string) (constraints.Value, error)

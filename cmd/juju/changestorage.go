@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -85,7 +86,7 @@ have a store of that name, and room for another instance.`,
 }
 
 func detachStorageCommand(s *cli.Session) *cobra.Command {
-	var flags destroyFlags
+	var flags wait.DestroyFlags
 	cmd := &cobra.Command{
 		Use:   "detach-storage STORAGE...",
 		Short: "Detach storage from its unit",
@@ -103,7 +104,7 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
 			if err != nil {
 				return err
 			}
-			how, err := flags.read(cmd)
+			how, err := flags.Read(cmd)
 			if err != nil {
 				return err
 			}
@@ -117,7 +118,7 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
 			})
 		},
 	}
-	flags.forceFlags(cmd, "detach it after --timeout, whatever the unit does")
+	flags.AddForce(cmd, "detach it after --timeout, whatever the unit does")
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -175,7 +176,7 @@ func noteKept(s *cli.Session, all []entity.StorageStatus) {
 }
 
 func removeStorageCommand(s *cli.Session) *cobra.Command {
-	var flags destroyFlags
+	var flags wait.DestroyFlags
 	var keep bool
 	cmd := &cobra.Command{
 		Use:   "remove-storage STORAGE...",
@@ -195,7 +196,7 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 			if err != nil {
 				return err
 			}
-			how, err := flags.read(cmd)
+			how, err := flags.Read(cmd)
 			if err != nil {
 				return err
 			}
@@ -226,7 +227,7 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 			})
 		},
 	}
-	flags.forceFlags(cmd, "also remove storage that a unit has; detach it after --timeout, whatever the unit does")
+	flags.AddForce(cmd, "also remove storage that a unit has; detach it after --timeout, whatever the unit does")
 	cmd.Flags().BoolVar(&keep, "no-destroy", false, "keep the data")
 	s.ModelFlag(cmd)
 	return cmd

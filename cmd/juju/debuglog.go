@@ -13,6 +13,7 @@ import (
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -58,7 +59,7 @@ match one of them; with several flags, it must match them all.`,
 var logLevels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
 
 type debugLogAPI interface {
-	statusAPI
+	wait.StatusAPI
 	DebugLog(ctx context.Context, q client.LogQuery, line func(entity.LogMessage) error) error
 }
 
@@ -138,7 +139,7 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 
 // noteAbsent notes, once, which entities in --include and --exclude are not in the model. It
 // is no error, since the log also has the lines of entities that are gone.
-func (d *debugLog) noteAbsent(ctx context.Context, api statusAPI) error {
+func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 	patterns := slices.Concat(d.query.IncludeEntity, d.query.ExcludeEntity)
 	if len(patterns) == 0 || d.noted {
 		return nil
@@ -149,12 +150,12 @@ func (d *debugLog) noteAbsent(ctx context.Context, api statusAPI) error {
 	}
 	d.noted = true
 	for _, pattern := range patterns {
-		there := slices.ContainsFunc(entities(m), func(t waited) bool {
-			switch t.kind {
+		there := slices.ContainsFunc(wait.Entities(m), func(t wait.Entity) bool {
+			switch t.Kind {
 			case "unit":
-				return entity.MatchTag(pattern, entity.UnitTag(t.name).String())
+				return entity.MatchTag(pattern, entity.UnitTag(t.Name).String())
 			case "machine":
-				return entity.MatchTag(pattern, entity.MachineTag(t.name).String())
+				return entity.MatchTag(pattern, entity.MachineTag(t.Name).String())
 			}
 			return false
 		})

@@ -13,6 +13,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -102,13 +103,13 @@ B, and "existing" that machines with the same number are the same.`,
 	f.BoolVar(&d.trust, "trust", false, "deploy charms that want the cloud's credential, which they do not get yet")
 	f.BoolVar(&d.dryRun, "dry-run", false, "with a bundle: only list the changes")
 	d.bundleFlags.add(f)
-	d.wait.flag(cmd, "until the service is active")
+	d.wait.Add(cmd, "until the service is active")
 	s.ModelFlag(cmd)
 	return cmd
 }
 
 type deployAPI interface {
-	statusAPI
+	wait.StatusAPI
 	resourcesAPI
 	addUnitAPI
 	uploadCharmAPI
@@ -133,7 +134,7 @@ type deploy struct {
 	dryRun      bool
 	bundleFlags bundleFlags
 	changed     func(flag string) bool
-	wait        waitFlag
+	wait        wait.Flag
 }
 
 func (d *deploy) run(ctx context.Context, args []string) error {
@@ -240,7 +241,7 @@ func (d *deploy) service(
 		if err := d.deploy(ctx, api, source, request, files); err != nil {
 			return err
 		}
-		return d.wait.run(ctx, d.Session, api, until{names: []string{request.Service}})
+		return d.wait.Run(ctx, d.Session, api, wait.Condition{Names: []string{request.Service}})
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -56,7 +57,7 @@ func (d *deploy) bundle(ctx context.Context, args []string) error {
 		if err := plan.run(ctx, d.dryRun); err != nil || d.dryRun {
 			return err
 		}
-		return d.wait.run(ctx, d.Session, api, until{names: slices.Sorted(maps.Keys(b.Services))})
+		return d.wait.Run(ctx, d.Session, api, wait.Condition{Names: slices.Sorted(maps.Keys(b.Services))})
 	})
 }
 

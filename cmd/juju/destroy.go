@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -26,61 +27,61 @@ type destroyCommand struct {
 
 type destroyAPI interface {
 	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
-	endAPI
-	statusAPI
+	wait.EndAPI
+	wait.StatusAPI
 	DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.DestroyInfo, error)
 	DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.DestroyInfo, error)
 }
 
 // command returns the command.
 func (d destroyCommand) command(s *cli.Session) *cobra.Command {
-	var wait waitFlag
-	var flags destroyFlags
+	var awaits wait.Flag
+	var flags wait.DestroyFlags
 	cmd := &d.Command
 	name := cmd.Name()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := d.check(args); err != nil {
 			return err
 		}
-		how, err := flags.read(cmd)
+		how, err := flags.Read(cmd)
 		if err != nil {
 			return err
 		}
 		ctx := cmd.Context()
 		return cli.WithModel(ctx, s, func(api destroyAPI) error {
-			awaited := gone(name, args)
-			waits := wait.bound > 0 || how.Strength == entity.Force
+			awaited := wait.Gone(name, args)
+			waits := awaits.Bound > 0 || how.Strength == entity.Force
 			if waits && (!d.machines || how.Machines) {
 				status, err := api.Status(ctx)
 				if err != nil {
 					return err
 				}
-				awaited.takes(status)
+				awaited.Takes(status)
 			}
 			errs, info, err := d.destroy(api, ctx, how, args...)
 			if err != nil {
 				return err
 			}
-			awaited.leaves(info.MachinesLeft)
-			noteStorage(s, info)
-			flags.noteLeft(s, name, info.MachinesLeft)
+			awaited.Leaves(info.MachinesLeft)
+			wait.NoteStorage(s, info)
+			flags.NoteLeft(s, name, info.MachinesLeft)
 			if err := d.outcome(errs); err != nil {
 				return err
 			}
-			if err := end(ctx, s, api, how, args...); err != nil {
+			if err := wait.End(ctx, s, api, how, args...); err != nil {
 				return err
 			}
-			if wait.bound == 0 && waits && len(awaited.also) > 0 {
-				return waitUntil(ctx, s, api, awaited, how.Timeout+cloudTime)
+			if awaits.Bound == 0 && waits && len(awaited.Also) > 0 {
+				return wait.Until(ctx, s, api, awaited, how.Timeout+wait.CloudTime)
 			}
-			return wait.run(ctx, s, api, awaited)
+			return awaits.Run(ctx, s, api, awaited)
 		})
 	}
-	wait.flag(cmd, "until they are gone")
-	flags.flags(cmd)
+	awaits.Add(cmd, "until they are gone")
+	flags.Add(cmd)
 	if d.machines {
-		flags.machinesFlag(cmd)
-		flags.storageFlag(cmd)
+		flags.AddMachines(cmd)
+		flags.AddStorage(cmd)
 	}
 	s.ModelFlag(cmd)
 	return cmd

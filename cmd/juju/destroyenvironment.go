@@ -19,6 +19,7 @@ import (
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -179,14 +180,14 @@ func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl 
 	if ctrl == nil {
 		return nil // a bootstrap has left it
 	}
-	err := eachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api statusAPI) error {
+	err := eachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api wait.StatusAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err
 		}
 		units, machines := 0, 0
-		for _, t := range entities(status) {
-			if t.kind == "unit" {
+		for _, t := range wait.Entities(status) {
+			if t.Kind == "unit" {
 				units++
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
+	"juju/cmd/juju/wait"
 	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
@@ -30,7 +31,7 @@ const asksAboutHosts = "Its agents are removed from these hosts of yours: %s.\n"
 
 // A hostsAPI has the agents of hosts leave them.
 type hostsAPI interface {
-	statusAPI
+	wait.StatusAPI
 	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 }
 
@@ -53,7 +54,7 @@ func findHosts(ctx context.Context, s *cli.Session, name string, ctrl *store.Con
 }
 
 // find asks a model for its hosts.
-func (h *lentHosts) find(ctx context.Context, model string, api statusAPI) error {
+func (h *lentHosts) find(ctx context.Context, model string, api wait.StatusAPI) error {
 	status, err := api.Status(ctx)
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func leaveModel(ctx context.Context, api hostsAPI, agents map[string]*leaving) e
 			agents[ids[i]].why = one
 		}
 	}
-	changes := watchChanges(ctx, api.WatchStatus, 0)
+	changes := wait.WatchChanges(ctx, api.WatchStatus, 0)
 	for {
 		status, err := api.Status(ctx)
 		if err != nil {
@@ -200,7 +201,7 @@ func leaveModel(ctx context.Context, api hostsAPI, agents map[string]*leaving) e
 		if !waits {
 			return nil
 		}
-		changes.next(ctx)
+		changes.Next(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -15,6 +15,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -49,7 +50,7 @@ the controller again; the command names its host, and says what removes it there
 			if err := cli.CheckModelName(args); err != nil {
 				return err
 			}
-			how, err := d.destroy.read(cmd)
+			how, err := d.destroy.Read(cmd)
 			if err != nil {
 				return err
 			}
@@ -62,7 +63,7 @@ the controller again; the command names its host, and says what removes it there
 	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().Bool("no-prompt", false, "")
 	cmd.Flags().Lookup("no-prompt").Hidden = true
-	d.destroy.storageFlag(cmd)
+	d.destroy.AddStorage(cmd)
 	cmd.Flags().Lookup("destroy-storage").Usage = "destroy the model's storage"
 	cmd.Flags().BoolVar(&d.release, "release-storage", false, "keep the data of the model's storage, which juju forgets")
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
@@ -70,8 +71,8 @@ the controller again; the command names its host, and says what removes it there
 			d.yes = true
 		}
 	}
-	d.wait.flag(cmd, "until it is gone")
-	d.destroy.flags(cmd)
+	d.wait.Add(cmd, "until it is gone")
+	d.destroy.Add(cmd)
 	s.ControllerFlag(cmd)
 	return cmd
 }
@@ -82,8 +83,8 @@ type destroyModel struct {
 	*cli.Session
 	yes     bool
 	release bool
-	wait    waitFlag
-	destroy destroyFlags
+	wait    wait.Flag
+	destroy wait.DestroyFlags
 }
 
 // A destroyModelAPI destroys models and lists what they left in the cloud.
@@ -113,7 +114,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		var kept []entity.StorageStatus
 		if how.Strength == entity.Force && clouds.Of(t.Controller.Cloud).TakesHosts() { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
-			unknown = inModel(ctx, d.Session, t.Name, qualified, func(api statusAPI) error { return hosts.find(ctx, qualified, api) })
+			unknown = inModel(ctx, d.Session, t.Name, qualified, func(api wait.StatusAPI) error { return hosts.find(ctx, qualified, api) })
 		}
 		if err := d.confirm(ctx, api, model, hosts.names()); err != nil {
 			return err
@@ -132,7 +133,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 				"the controller; to remove it at once, run there as root: %s", model.Name, unknown, uninstallCommand("*"))
 		}
 		hosts.noteAway()
-		bound := d.wait.bound
+		bound := d.wait.Bound
 		if how.Strength == entity.Force {
 			bound = max(bound, how.Timeout+removalTime)
 		}
@@ -200,8 +201,8 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 			own.Close()
 		}
 	}()
-	watch := func() *changes {
-		return watchChanges(bounded, func(ctx context.Context) (<-chan struct{}, error) {
+	watch := func() *wait.Changes {
+		return wait.WatchChanges(bounded, func(ctx context.Context) (<-chan struct{}, error) {
 			return api.WatchModel(ctx, model.UUID)
 		}, 0)
 	}
@@ -234,7 +235,7 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 				changes = watch()
 			}
 		}
-		changes.next(bounded)
+		changes.Next(bounded)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -276,7 +277,7 @@ type obstacles struct {
 
 type obstaclesAPI interface {
 	io.Closer
-	explainAPI
+	wait.ExplainAPI
 }
 
 // note tells of those that are new. A model that can't be asked, or is gone, has none.
@@ -299,7 +300,7 @@ func (o *obstacles) note(ctx context.Context) {
 		return
 	}
 	for _, e := range all {
-		for _, r := range causesOf(e) {
+		for _, r := range wait.CausesOf(e) {
 			if r.By != entity.ByUser || r.Hint == "" || o.told[r.Of+r.Text] {
 				continue
 			}

@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
 func destroyRelationCommand(s *cli.Session) *cobra.Command {
-	var wait waitFlag
-	var flags destroyFlags
+	var awaits wait.Flag
+	var flags wait.DestroyFlags
 	cmd := &cobra.Command{
 		Use:     "destroy-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT] | ID",
 		Aliases: []string{"remove-relation"},
@@ -28,7 +29,7 @@ relation's number, which status shows in its yaml and json formats.`,
 			if err != nil {
 				return err
 			}
-			how, err := flags.read(cmd)
+			how, err := flags.Read(cmd)
 			if err != nil {
 				return err
 			}
@@ -37,24 +38,24 @@ relation's number, which status shows in its yaml and json formats.`,
 				if err := destroy(ctx, api, how); err != nil {
 					return err
 				}
-				if err := end(ctx, s, api, how, relationName(args)); err != nil {
+				if err := wait.End(ctx, s, api, how, wait.RelationName(args)); err != nil {
 					return err
 				}
-				u := gone("destroy-relation", nil)
-				u.relation = args
-				return wait.run(ctx, s, api, u)
+				u := wait.Gone("destroy-relation", nil)
+				u.Relation = args
+				return awaits.Run(ctx, s, api, u)
 			})
 		},
 	}
-	wait.flag(cmd, "until it is gone")
-	flags.flags(cmd)
+	awaits.Add(cmd, "until it is gone")
+	flags.Add(cmd)
 	s.ModelFlag(cmd)
 	return cmd
 }
 
 type destroyRelationAPI interface {
-	statusAPI
-	endAPI
+	wait.StatusAPI
+	wait.EndAPI
 	DestroyRelation(ctx context.Context, how entity.Destruction, endpoints ...string) error
 	DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"juju/cmd/juju/wait/waittest"
 	"juju/state/entity"
 )
 
@@ -186,7 +187,7 @@ func TestDestroyModelSaysWhatWaitsForAUser(t *testing.T) {
 // Who upgrades a charm, or resolves a unit, hears that a failed hook holds up the upgrade.
 func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
 	u := newUser(t)
-	m := seen("web/0=error web/1=active web/2=error")
+	m := waittest.Model("web/0=error web/1=active web/2=error")
 	m.Services[0].CharmURL, m.Services[0].Series, u.fake.uploaded = "local:jammy/webpage-3", "jammy", emptyZip(t)
 	m.Services[0].Units[0].CharmURL = "local:jammy/webpage-2"
 	u.fake.statuses = []*entity.ModelStatus{m}

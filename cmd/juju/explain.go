@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,12 +10,9 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
-
-type explainAPI interface {
-	Explain(ctx context.Context, words ...string) (all []entity.Explanation, more int, err error)
-}
 
 func explainCommand(s *cli.Session) *cobra.Command {
 	var out cli.Output
@@ -42,7 +38,7 @@ Without arguments, explain every entity that is waiting for something.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return cli.WithModel(ctx, s, func(api explainAPI) error {
+			return cli.WithModel(ctx, s, func(api wait.ExplainAPI) error {
 				all, more, err := api.Explain(ctx, args...)
 				if err != nil {
 					return err
@@ -82,12 +78,12 @@ func explanations(all []entity.Explanation, now time.Time) string {
 	said := map[string]bool{} // causes
 	var held []string         // what waits for nothing else
 	for _, e := range all {
-		if causes := causesOf(e); len(causes) > 0 && len(e.Refusals)+len(e.Leftovers) == 0 &&
+		if causes := wait.CausesOf(e); len(causes) > 0 && len(e.Refusals)+len(e.Leftovers) == 0 &&
 			!slices.ContainsFunc(causes, func(c entity.Reason) bool { return !said[c.Of+c.Text] }) {
 			held = append(held, display.Line(e.Name))
 			continue
 		}
-		for _, c := range causesOf(e) {
+		for _, c := range wait.CausesOf(e) {
 			said[c.Of+c.Text] = true
 		}
 		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, since(", for %v", e.Since))
@@ -124,14 +120,4 @@ func explanations(all []entity.Explanation, now time.Time) string {
 		fmt.Fprintf(&b, "The same holds up: %s\n", strings.Join(held, ", "))
 	}
 	return b.String()
-}
-
-// causesOf returns the reasons of an explanation that say who must act.
-func causesOf(e entity.Explanation) (causes []entity.Reason) {
-	for i, r := range e.Reasons {
-		if r.By != "" && (i+1 == len(e.Reasons) || e.Reasons[i+1].Depth <= r.Depth) {
-			causes = append(causes, r)
-		}
-	}
-	return causes
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -111,10 +112,10 @@ func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string)
 // noteUpgrades names the resolved units, by default all, that run a hook of a charm that is to be
 // upgraded. m is from before.
 func (r *resolved) noteUpgrades(m *entity.ModelStatus, names []string) {
-	for _, t := range entities(m) {
-		if t.kind == "unit" && t.upgrading && t.failed() != nil && (len(names) == 0 || slices.Contains(names, t.name)) {
-			r.Note("Unit %s runs the failed hook of its old charm again, and is upgraded when that succeeds.\n%s", t.name,
-				upgradeAtOnce(t.of))
+	for _, t := range wait.Entities(m) {
+		if t.Kind == "unit" && t.Upgrading && t.Failed() != nil && (len(names) == 0 || slices.Contains(names, t.Name)) {
+			r.Note("Unit %s runs the failed hook of its old charm again, and is upgraded when that succeeds.\n%s", t.Name,
+				wait.UpgradeAtOnce(t.Of))
 		}
 	}
 }

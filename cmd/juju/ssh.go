@@ -15,6 +15,7 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -66,7 +67,7 @@ own keys: juju writes none into it. It can also have a host key of your
 }
 
 type sshAPI interface {
-	statusAPI
+	wait.StatusAPI
 	HostKeys(ctx context.Context, machine entity.Tag) ([]string, error)
 }
 
@@ -357,9 +358,9 @@ func leading(status *entity.ModelStatus, target string) (string, error) {
 	if !known {
 		return "", entity.Errorf(entity.NotFound, "service %q not found", service)
 	}
-	for _, t := range entities(status) {
-		if t.leads && t.of == service {
-			return t.name, nil
+	for _, t := range wait.Entities(status) {
+		if t.Leads && t.Of == service {
+			return t.Name, nil
 		}
 	}
 	return "", entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
@@ -403,9 +404,9 @@ func instanceOf(status *entity.ModelStatus, target string) (machine, instance st
 	machine = target
 	if entity.IsValidUnit(target) {
 		machine = ""
-		for _, t := range entities(status) {
-			if t.kind == "unit" && t.name == target {
-				machine = t.machine
+		for _, t := range wait.Entities(status) {
+			if t.Kind == "unit" && t.Name == target {
+				machine = t.Machine
 			}
 		}
 		if machine == "" {

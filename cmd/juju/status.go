@@ -11,6 +11,7 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/statusfmt"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -55,7 +56,7 @@ with one line for each unit; summary, with counts.`,
 }
 
 type modelStatusAPI interface {
-	statusAPI
+	wait.StatusAPI
 	storageListAPI
 }
 

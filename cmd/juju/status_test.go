@@ -9,13 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"juju/cmd/juju/wait/waittest"
 	"juju/state/entity"
 )
 
 // Machines are listed and shown without the services.
 func TestMachines(t *testing.T) {
 	u := newUser(t)
-	m := seen("web/0=active web=active 0=started 1=started")
+	m := waittest.Model("web/0=active web=active 0=started 1=started")
 	m.Machines[0].Hardware, m.Machines[0].InstanceID = "arch=amd64 cores=2 availability-zone=east", "inst-0"
 	m.Machines[0].Containers = []entity.MachineStatus{{ID: "0/lxd/0", InstanceID: "inst-1"}}
 	u.fake.statuses = []*entity.ModelStatus{m}
@@ -47,7 +48,7 @@ func TestMachines(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	u := newUser(t)
-	m := seen("web/0=active web=active 0=started")
+	m := waittest.Model("web/0=active web=active 0=started")
 	m.At = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("status", "--utc")
@@ -88,7 +89,7 @@ func TestStatus(t *testing.T) {
 // On a terminal, lines fit its width; other output is not wrapped.
 func TestStatusFitsTheTerminal(t *testing.T) {
 	u := newUser(t)
-	m := seen("web/0=blocked web=active")
+	m := waittest.Model("web/0=blocked web=active")
 	m.Services[0].Units[0].Workload.Message = strings.Repeat("no database is related. ", 10)
 	u.fake.statuses = []*entity.ModelStatus{m}
 	widest := func() (n int) {
@@ -165,7 +166,7 @@ func TestStatusWatch(t *testing.T) { synctest.Test(t, testStatusWatch) }
 
 func testStatusWatch(t *testing.T) {
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=active")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting"), waittest.Model("web/0=active")}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(5*time.Second, cancel)
 	u.typesUntil(ctx, "status", "--watch", "2s", "--format", "short")

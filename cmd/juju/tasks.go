@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -145,24 +146,24 @@ func showTask(
 }
 
 // awaitTask returns a task, once it is over or the time is.
-func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, wait waitTime) (entity.Task, error) {
-	if wait > 0 {
+func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, limit waitTime) (entity.Task, error) {
+	if limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, wait.duration())
+		ctx, cancel = context.WithTimeout(ctx, limit.duration())
 		defer cancel()
 	}
-	if wait.waits() {
+	if limit.waits() {
 		s.WaitsFor("The task goes on. To look: juju show-task %s; to cancel it: juju cancel-task %[1]s", id)
 	}
-	gap := minGap
+	gap := wait.MinGap
 	for {
 		task, err := api.Task(ctx, id)
-		if err != nil || !wait.waits() || task.Status.IsOver() {
+		if err != nil || !limit.waits() || task.Status.IsOver() {
 			return task, err
 		}
 		// A task knows nothing of its operation, so it is read again and again.
-		if gap = min(2*gap, maxGap); !sleep(ctx, gap) {
-			if wait > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if gap = min(2*gap, wait.MaxGap); !wait.Sleep(ctx, gap) {
+			if limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return task, nil
 			}
 			return task, context.Cause(ctx)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -70,7 +71,7 @@ func awaitOperation(
 		ctx, cancel = context.WithTimeoutCause(ctx, bound, errStillRunning)
 		defer cancel()
 	}
-	changes := watchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
+	changes := wait.WatchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
 		0)
 	s.WaitsFor("The tasks go on. To look: juju show-operation %s; to cancel one: juju cancel-task TASK", id)
 	for {
@@ -84,7 +85,7 @@ func awaitOperation(
 		if err == nil && entity.OperationStatus(o.Tasks).IsOver() {
 			return o, nil
 		}
-		changes.next(ctx)
+		changes.Next(ctx)
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
 		}

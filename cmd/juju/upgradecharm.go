@@ -11,6 +11,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -60,13 +61,13 @@ that exists stays as it is.`,
 	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units at once whose hook has failed")
 	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's series")
 	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series")
-	u.wait.flag(cmd, "until all units run the new charm")
+	u.wait.Add(cmd, "until all units run the new charm")
 	s.ModelFlag(cmd)
 	return cmd
 }
 
 type upgradeCharmAPI interface {
-	statusAPI
+	wait.StatusAPI
 	resourcesAPI
 	charmArchiveAPI
 	uploadCharmAPI
@@ -84,7 +85,7 @@ type upgradeCharm struct {
 	config, resources, storage     []string
 	forceUnits, forceSeries, force bool
 	changed                        func(flag string) bool
-	wait                           waitFlag
+	wait                           wait.Flag
 }
 
 func (u *upgradeCharm) run(ctx context.Context, args []string) error {
@@ -204,27 +205,21 @@ func (u *upgradeCharm) upgrade(
 	if !request.ForceUnits && !same {
 		u.noteFailed(status, now.Name)
 	}
-	return u.wait.run(ctx, u.Session, api, until{names: []string{now.Name}, upgraded: true})
+	return u.wait.Run(ctx, u.Session, api, wait.Condition{Names: []string{now.Name}, Upgraded: true})
 }
 
 // noteFailed names the units whose failed hooks hold up the upgrade of a service.
 func (u *upgradeCharm) noteFailed(m *entity.ModelStatus, service string) {
 	var failed []string
-	for _, t := range entities(m) {
-		if t.kind == "unit" && t.of == service && t.failed() != nil {
-			failed = append(failed, t.name)
+	for _, t := range wait.Entities(m) {
+		if t.Kind == "unit" && t.Of == service && t.Failed() != nil {
+			failed = append(failed, t.Name)
 		}
 	}
 	if len(failed) > 0 {
-		u.Note("In error, and upgraded when juju resolved has the old charm's hook succeed: %s\n%s", some(failed),
-			upgradeAtOnce(service))
+		u.Note("In error, and upgraded when juju resolved has the old charm's hook succeed: %s\n%s", wait.Some(failed),
+			wait.UpgradeAtOnce(service))
 	}
-}
-
-// upgradeAtOnce says what upgrades units in error.
-func upgradeAtOnce(service string) string {
-	return fmt.Sprintf("To upgrade units in error at once: juju upgrade-charm %s --force-units, with the same --path, --switch "+
-		"or --revision; the failed hook then runs from the new charm", service)
 }
 
 // checkUpgrade refuses before the upload what the controller would refuse after it, as far as the

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -11,166 +10,17 @@ import (
 	"time"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait/waittest"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
-
-// seen makes a model from words like "web/0=active", "web=blocked", "2=started",
-// "web/1=waiting:executing" (of a unit, with its agent's status) and "web/2=active!" (Dying).
-func seen(words string) *entity.ModelStatus {
-	m := &entity.ModelStatus{Model: entity.ModelHeader{Name: "default"}}
-	byName := map[string]int{}
-	service := func(name string) *entity.ServiceStatus {
-		i, ok := byName[name]
-		if !ok {
-			i = len(m.Services)
-			byName[name] = i
-			m.Services = append(m.Services, entity.ServiceStatus{Name: name, Status: entity.Status{Status: entity.StatusActive}})
-		}
-		return &m.Services[i]
-	}
-	for _, word := range strings.Fields(words) {
-		name, status, _ := strings.Cut(word, "=")
-		life := entity.Alive
-		if s, ok := strings.CutSuffix(status, "!"); ok {
-			status, life = s, entity.Dying
-		}
-		workload, agent, busy := strings.Cut(status, ":")
-		said := entity.Status{Status: entity.StatusWord(workload)}
-		switch {
-		case entity.IsValidMachine(name):
-			m.Machines = append(m.Machines, entity.MachineStatus{ID: name, Life: life, Status: said})
-		case entity.IsValidUnit(name):
-			u := entity.UnitStatus{Name: name, Life: life, Workload: said, Agent: entity.Status{Status: entity.StatusIdle}}
-			if said.Status == entity.StatusError {
-				u.Workload.Message = `hook failed: "start"`
-			}
-			if agent == "resolved" {
-				u.Resolved = entity.ResolvedRetry
-			} else if busy {
-				u.Agent = entity.Status{Status: entity.StatusWord(agent), Message: "running start hook"}
-			}
-			s := service(entity.UnitService(name))
-			s.Units = append(s.Units, u)
-		default:
-			s := service(name)
-			s.Life, s.Status = life, said
-		}
-	}
-	return m
-}
-
-// What a wait waits for, in different states of a model.
-func TestWaitsFor(t *testing.T) {
-	for _, test := range []struct {
-		until   until
-		model   string
-		waiting string // "" when it is over
-		fails   string
-	}{
-		{until{}, "", "", ""},
-		{until{}, "web/0=active web=active 0=started", "", ""},
-		{until{}, "web/0=waiting web=waiting 0=pending", "web/0 (waiting), web (waiting), 0 (pending)", ""},
-		{until{}, "web/0=active:executing", "web/0 (running start hook)", ""},
-		// A charm that never sets a status is as good as one that is active.
-		{until{}, "web/0=unknown web=unknown", "", ""},
-		{until{}, "web/0=unknown:allocating web=unknown", "web/0 (running start hook)", ""},
-		{until{status: "blocked", names: []string{"web"}}, "web/0=unknown web=unknown", "web/0 (unknown), web (unknown)", ""},
-		{until{status: "blocked", names: []string{"web"}}, "web/0=blocked web=blocked", "", ""},
-		// A lost unit runs no hook: its status stays as it is shown.
-		{until{status: "unknown", names: []string{"web/0"}}, "web/0=unknown:lost", "", ""},
-		{until{names: []string{"web/0"}}, "web/0=unknown:lost", "web/0 (running start hook)", ""},
-		// Other entities don't matter.
-		{until{names: []string{"web"}}, "web/0=active store/0=waiting store=waiting 0=pending", "", ""},
-		{until{names: []string{"web"}}, "web/0=active web/1=waiting", "web/1 (waiting)", ""},
-		{until{names: []string{"web/0"}}, "web/0=active web/1=waiting", "", ""},
-		{until{names: []string{"web/*"}}, "web/0=active web/1=waiting", "web/1 (waiting)", ""},
-		{until{names: []string{"3"}}, "3=pending", "3 (pending)", ""},
-		{until{names: []string{"3"}}, "3=started", "", ""},
-		{until{names: []string{"web", "x"}}, "web/0=waiting", "", `"x" not found`},
-		{until{}, "web/0=waiting web/1=waiting web/2=waiting web/3=waiting web/4=waiting",
-			"web/0 (waiting), web/1 (waiting), web/2 (waiting) and 2 more", ""},
-		// A failed hook ends the wait.
-		{until{}, "web/0=error web=error", "", `unit web/0 is in error: hook failed: "start"`},
-		// A resolved hook is about to be retried or skipped.
-		{until{names: []string{"web/0"}}, "web/0=error:resolved", `web/0 (error: hook failed: "start")`, ""},
-		{until{names: []string{"web/0"}, status: "error"}, "web/0=error:resolved", `web/0 (error: hook failed: "start")`, ""},
-		{until{gone: true, names: []string{"web/0"}}, "web/0=error:resolved!", `web/0 (dying, error: hook failed: "start")`,
-			""},
-		{until{names: []string{"store"}}, "web/0=error web=error store/0=waiting", "store/0 (waiting)", ""},
-		{until{status: "error"}, "web/0=error web=error", "", ""},
-		{until{}, "0=error", "", "machine 0 is in error: "},
-		{until{names: []string{"web"}}, "web/0=active! web=active!", "", "service web is being destroyed"},
-		{until{names: []string{"web"}}, "web/0=active! web/1=active", "", ""},
-		// An upgrade is over when hooks are, whatever the charm says.
-		{until{upgraded: true, names: []string{"web"}}, "web/0=maintenance web/1=active web=maintenance", "", ""},
-		{until{upgraded: true, names: []string{"web"}}, "web/0=maintenance:executing web=active", "web/0 (running start hook)", ""},
-		// Waiting until entities are gone.
-		{until{gone: true, names: []string{"web"}}, "", "", ""},
-		{until{gone: true, names: []string{"web"}}, "store/0=active", "", ""},
-		{until{gone: true, names: []string{"web"}}, "web/0=active! web=active!", "web/0 (dying, active), web (dying, active)",
-			""},
-		{until{gone: true, names: []string{"web"}}, "web/0=active web=active!", "web/0 (active), web (dying, active)", ""},
-		{until{gone: true, names: []string{"web"}}, "web/0=error web=error!", "",
-			`unit web/0 is in error: hook failed: "start"`},
-		{until{gone: true, names: []string{"web/0", "1"}}, "web/0=active:executing! 1=started!",
-			"web/0 (dying, running start hook), 1 (dying, started)", ""},
-		{until{gone: true, names: []string{"web"}}, "web=active", "", "service web is not being destroyed"},
-		{until{gone: true, names: []string{"web/0"}}, "web/0=error!", "", `unit web/0 is in error: hook failed: "start"`},
-	} {
-		waiting, err := test.until.waitsFor(seen(test.model))
-		if waiting != test.waiting || fmt.Sprint(err) != test.fails && (err != nil || test.fails != "") {
-			t.Errorf("%+v in %q: waits for %q, %v; want %q, %v", test.until, test.model, waiting, err, test.waiting, test.fails)
-		}
-	}
-}
-
-// A destruction that waits waits for all that goes with what it destroys.
-func TestWaitsForWhatGoesAlong(t *testing.T) {
-	on := func(words, machine string) *entity.ModelStatus {
-		m := seen(words)
-		for i := range m.Services {
-			for j := range m.Services[i].Units {
-				m.Services[i].Units[j].Machine = machine
-			}
-		}
-		return m
-	}
-	const service, machine = "web", "0"
-	for _, test := range []struct {
-		name             string
-		before, after    string
-		left             entity.MachinesLeft
-		waiting, machine string
-	}{
-		{service, "web/0=active web=active 0=started", "0=started", entity.MachinesLeft{}, "0 (started)", "0"},
-		{service, "web/0=active web=active 0=started", "0=started!", entity.MachinesLeft{}, "0 (dying, started)", "0"},
-		{service, "web/0=active web=active 0=started", "", entity.MachinesLeft{}, "", "0"},
-		// A user added it, or something else is on it.
-		{service, "web/0=active web=active 0=started", "0=started", entity.MachinesLeft{Machines: []string{"0"}}, "", "0"},
-		{service, "web/0=active web=active 0=started", "0=started", entity.MachinesLeft{Uncounted: true}, "", "0"},
-		{service, "web/0=active web=active 0=started", "0=started db/0=active", entity.MachinesLeft{}, "", "0"},
-		{service, "web/0=active web=active 0=started", "0=started 0/lxd/1=started", entity.MachinesLeft{}, "", "0"},
-		{machine, "web/0=active 0=started 0/lxd/0=started 1=started", "0/lxd/0=started! 1=started!", entity.MachinesLeft{},
-			"0/lxd/0 (dying, started)", "0/lxd/0"},
-		{machine, "web/0=active 0=started 0/lxd/0=started", "web/0=active! 1=started", entity.MachinesLeft{},
-			"web/0 (dying, active)", "0/lxd/0"},
-	} {
-		u := gone("destroy-"+test.name, []string{test.name})
-		u.takes(on(test.before, test.machine))
-		u.leaves(test.left)
-		if waiting, err := u.waitsFor(on(test.after, test.machine)); waiting != test.waiting || err != nil {
-			t.Errorf("after %q, %q waits for %q, %v; want %q", test.before, test.after, waiting, err, test.waiting)
-		}
-	}
-}
 
 func TestWait(t *testing.T) { synctest.Test(t, testWait) }
 
 func testWait(t *testing.T) {
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting:allocating"), seen("web/0=waiting:executing"),
-		seen("web/0=active")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting:allocating"), waittest.Model("web/0=waiting:executing"),
+		waittest.Model("web/0=active")}
 	u.types("wait-for", "web")
 	u.sees(0, "", "Waiting for web/0 (running start hook)\n")
 	u.asked("Status", "Status", "Status")
@@ -181,7 +31,7 @@ func testWait(t *testing.T) {
 	u.asked("Status")
 
 	// A wait times out.
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=blocked")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=blocked")}
 	begun := time.Now()
 	u.types("wait-for", "web", "--timeout", "30s", "-q")
 	u.sees(1, "", "ERROR gave up after 30s: still waiting for web/0 (blocked)\n"+
@@ -191,13 +41,13 @@ func testWait(t *testing.T) {
 	}
 	u.asked("Status", "Status") // and again when the watch has begun, then nothing changes
 
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=error")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting"), waittest.Model("web/0=error")}
 	u.types("wait-for", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
 		"To see why: juju debug-log --replay --no-tail -i unit-web-0; then, to go on: juju resolved web/0\n")
 
 	// It can be interrupted.
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting")}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Second, cancel)
 	u.typesUntil(ctx, "wait-for", "-q")
@@ -208,7 +58,7 @@ func testWait(t *testing.T) {
 	u.typesUntil(ctx, "wait-for", "web", "--status", "blocked", "-q")
 	u.sees(1, "", "ERROR interrupted\nThe controller goes on, and nothing is undone. "+
 		"To look: juju status; to wait again: juju wait-for web --status blocked\n")
-	m := seen("web/0=waiting")
+	m := waittest.Model("web/0=waiting")
 	m.Services[0].Units[0].Life = entity.Dying
 	u.fake.statuses = []*entity.ModelStatus{m}
 	ctx, cancel = context.WithCancel(t.Context())
@@ -229,7 +79,7 @@ func TestWaitReadsWhenTheModelChanges(t *testing.T) {
 
 func testWaitReadsWhenTheModelChanges(t *testing.T) {
 	u := newUser(t)
-	quiet, active := seen("web/0=waiting"), seen("web/0=active")
+	quiet, active := waittest.Model("web/0=waiting"), waittest.Model("web/0=active")
 	u.fake.statuses = []*entity.ModelStatus{quiet}
 	begun := time.Now()
 	time.AfterFunc(20*time.Second, func() { u.fake.change(active) })
@@ -279,7 +129,7 @@ func testWaitReconnects(t *testing.T) {
 		}
 		return connect(ctx)
 	}
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=active")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting"), waittest.Model("web/0=active")}
 	u.types("wait-for", "web")
 	u.sees(0, "", "Waiting for the controller's answer\n")
 	u.asked("Status", "Status", "Status", "Status")
@@ -313,13 +163,13 @@ func testWaitReconnects(t *testing.T) {
 // The words that Juju requires before a name are accepted.
 func TestWaitForKinds(t *testing.T) {
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=active unit/0=waiting")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=active unit/0=waiting")}
 	for _, line := range []string{"wait-for application web", "wait-for unit web/0", "wait-for service web unit web/0",
 		"wait-for web"} {
 		u.types(strings.Fields(line)...)
 		u.sees(0, "", "")
 	}
-	u.fake.statuses = []*entity.ModelStatus{seen("unit/0=active")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("unit/0=active")}
 	u.types("wait-for", "unit") // a service of that name
 	u.sees(0, "", "")
 	u.types("wait-for", "model", "other")
@@ -348,7 +198,7 @@ func testWaitFlag(t *testing.T) {
 	} {
 		u := newUser(t)
 		for _, s := range test.statuses {
-			u.fake.statuses = append(u.fake.statuses, seen(s))
+			u.fake.statuses = append(u.fake.statuses, waittest.Model(s))
 		}
 		u.types(strings.Fields(test.line)...)
 		if polls := strings.Count(strings.Join(u.fake.calls, "\n"), "Status"); u.code != 0 || polls != test.polls {
@@ -362,7 +212,7 @@ func testWaitFlag(t *testing.T) {
 	u.sees(1, "", "ERROR no units were destroyed: no\n")
 	u.asked("DestroyUnits [web/0]")
 	u = newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting")}
 	u.types("add-unit", "web", "--wait=3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\n"+
 		"To see its status: juju status; its log: juju debug-log --no-tail\n")
@@ -433,7 +283,7 @@ func TestWaitSaysWhy(t *testing.T) { synctest.Test(t, testWaitSaysWhy) }
 func testWaitSaysWhy(t *testing.T) {
 	// The charm's message is included.
 	u := newUser(t)
-	m := seen("web/0=blocked web=blocked")
+	m := waittest.Model("web/0=blocked web=blocked")
 	m.Services[0].Units[0].Workload.Message = "no database"
 	m.Services[0].Status.Message = "no database"
 	u.fake.statuses = []*entity.ModelStatus{m}
@@ -459,7 +309,7 @@ func testWaitSaysWhy(t *testing.T) {
 	}
 
 	// A unit whose machine is in error never starts.
-	m = seen("web/0=waiting:allocating web=waiting 3=error 4=error")
+	m = waittest.Model("web/0=waiting:allocating web=waiting 3=error 4=error")
 	m.Machines[0].Status.Message = "cannot start an instance: no more addresses"
 	m.Services[0].Units[0].Machine, m.Services[0].Units[0].Agent.Message = "3", ""
 	m.Services[0].Units[0].Workload.Message = "waiting for machine"
@@ -483,16 +333,16 @@ func testWaitSaysWhy(t *testing.T) {
 
 	// A lenient destruction skips failed hooks.
 	leniently := func() *entity.ModelStatus {
-		m := seen("web/0=error! web=error!")
+		m := waittest.Model("web/0=error! web=error!")
 		m.Services[0].Units[0].Strength = entity.Lenient
 		return m
 	}
 	u = newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{leniently(), leniently(), seen("")}
+	u.fake.statuses = []*entity.ModelStatus{leniently(), leniently(), waittest.Model("")}
 	u.types("destroy-service", "web", "--lenient", "--wait", "-q")
 	u.sees(0, "", "")
 	u = newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{leniently(), leniently(), seen("")}
+	u.fake.statuses = []*entity.ModelStatus{leniently(), leniently(), waittest.Model("")}
 	u.types("wait-for", "web", "--gone", "-q") // another command has begun it
 	u.sees(0, "", "")
 	for line, hint := range map[string]string{
@@ -512,7 +362,7 @@ func testWaitSaysWhy(t *testing.T) {
 		}
 	}
 	u = newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!")}
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=error! web=error!")}
 	u.types("destroy-service", "web", "--wait", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
 		"To see why: juju debug-log --replay --no-tail -i unit-web-0; then, to go on: juju resolved web/0\n"+
@@ -556,10 +406,10 @@ func TestWaitWithHookRetry(t *testing.T) {
 	u := newUser(t)
 	u.fake.modelConfig = modelconfig.New(map[string]string{modelconfig.RetryHooks: "true"}, "jammy")
 	synctest.Test(t, func(t *testing.T) {
-		u.fake.statuses = []*entity.ModelStatus{seen("web/0=error"), seen("web/0=error"), seen("web/0=active")}
+		u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=error"), waittest.Model("web/0=error"), waittest.Model("web/0=active")}
 		u.types("wait-for", "web", "-q")
 		u.sees(0, "", "")
-		u.fake.statuses = []*entity.ModelStatus{seen("web/0=error 1=error"), seen("web/0=active")}
+		u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=error 1=error"), waittest.Model("web/0=active")}
 		u.types("wait-for", "-q")
 		if u.code != 1 || !strings.Contains(u.err.String(), "machine 1 is in error") {
 			t.Errorf("exit code %d, said %q", u.code, u.err.String())

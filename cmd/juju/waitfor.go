@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -39,7 +40,7 @@ juju resolved.`,
 	}
 	cmd.Flags().StringVar(&w.status, "status", "", "the status to wait for, instead of active")
 	cmd.Flags().BoolVar(&w.gone, "gone", false, "wait until they are gone")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultWait, "how long to wait")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", wait.DefaultWait, "how long to wait")
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -55,24 +56,24 @@ type waitFor struct {
 var waitKinds = []string{"service", "application", "unit", "machine", "model"}
 
 func (w *waitFor) run(ctx context.Context, args []string) error {
-	u := until{status: entity.StatusWord(w.status), gone: w.gone}
+	u := wait.Condition{Status: entity.StatusWord(w.status), Gone: w.gone}
 	for i, arg := range args {
 		// The last word is always a name.
 		if i < len(args)-1 && slices.Contains(waitKinds, arg) {
 			continue
 		}
-		u.names = append(u.names, arg)
+		u.Names = append(u.Names, arg)
 	}
 	if len(args) == 2 && args[0] == "model" {
-		w.Model, u.names = args[1], nil
+		w.Model, u.Names = args[1], nil
 	}
 	switch {
 	case w.gone && w.status != "":
 		return cli.Usagef("--gone and --status are mutually exclusive")
-	case w.gone && len(u.names) == 0:
+	case w.gone && len(u.Names) == 0:
 		return cli.Usagef("--gone needs at least one name")
 	case w.timeout <= 0:
 		return cli.Usagef("--timeout must be positive")
 	}
-	return cli.WithModel(ctx, w.Session, func(api statusAPI) error { return waitUntil(ctx, w.Session, api, u, w.timeout) })
+	return cli.WithModel(ctx, w.Session, func(api wait.StatusAPI) error { return wait.Until(ctx, w.Session, api, u, w.timeout) })
 }

@@ -1,4 +1,4 @@
-package main
+package wait
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 // The least time between two reads of a model that a command waits for. It doubles with each
 // read, from minGap up to maxGap.
 const (
-	minGap = 100 * time.Millisecond
-	maxGap = 500 * time.Millisecond
+	MinGap = 100 * time.Millisecond
+	MaxGap = 500 * time.Millisecond
 )
 
 type watchStatusAPI interface {
@@ -22,10 +22,10 @@ type watchStatusAPI interface {
 // A watchFunc begins a watch, whose first event comes at once.
 type watchFunc func(ctx context.Context) (<-chan struct{}, error)
 
-// changes tells a command that waits when to read the model again. On a quiet model
+// Changes tells a command that waits when to read the model again. On a quiet model
 // that is when its status changes; on a busy one, changes merge, and the model is read
 // no more often than if it were polled.
-type changes struct {
+type Changes struct {
 	ctx    context.Context // of the watch
 	watch  watchFunc
 	reread time.Duration // also return from next after this time; 0 for never
@@ -34,17 +34,17 @@ type changes struct {
 	gap    time.Duration
 }
 
-// watchChanges returns the changes that a watch reports until ctx ends.
-func watchChanges(ctx context.Context, watch watchFunc, reread time.Duration) *changes {
-	return &changes{ctx: ctx, watch: watch, reread: reread}
+// WatchChanges returns the changes that a watch reports until ctx ends.
+func WatchChanges(ctx context.Context, watch watchFunc, reread time.Duration) *Changes {
+	return &Changes{ctx: ctx, watch: watch, reread: reread}
 }
 
-// next returns when the model may have changed since the caller last read it, or when
+// Next returns when the model may have changed since the caller last read it, or when
 // ctx ends. It also returns when the watch has failed or ended: the caller's next read
 // then tells why, and the next call begins another watch.
-func (c *changes) next(ctx context.Context) {
-	c.gap = min(max(minGap, 2*c.gap), maxGap)
-	if !sleep(ctx, c.gap) {
+func (c *Changes) Next(ctx context.Context) {
+	c.gap = min(max(MinGap, 2*c.gap), MaxGap)
+	if !Sleep(ctx, c.gap) {
 		return
 	}
 	if c.events == nil {
@@ -74,8 +74,8 @@ func (c *changes) next(ctx context.Context) {
 	}
 }
 
-// sleep waits for a time; it returns false at once when ctx ends.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits for a time; it returns false at once when ctx ends.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -84,8 +84,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A statusAPI is what waiting for a model calls.
-type statusAPI interface {
+// A StatusAPI is what waiting for a model calls.
+type StatusAPI interface {
 	watchStatusAPI
 	Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
 	ModelConfig(ctx context.Context) (modelconfig.Config, error)

@@ -1,4 +1,4 @@
-package main
+package wait
 
 import (
 	"context"
@@ -14,39 +14,39 @@ import (
 	"juju/state/entity"
 )
 
-// destroyFlags are the flags of every destroy command.
-type destroyFlags struct {
+// DestroyFlags are the flags of every destroy command.
+type DestroyFlags struct {
 	force, lenient, noWait bool
 	timeout                time.Duration
 	machines               bool // --destroy-machines
 	storage                bool // --destroy-storage
 }
 
-func (f *destroyFlags) flags(cmd *cobra.Command) {
+func (f *DestroyFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "skip failed hooks")
-	f.forceFlags(cmd, "run no more hooks, finish without the agents after --timeout, and wait until it is done")
+	f.AddForce(cmd, "run no more hooks, finish without the agents after --timeout, and wait until it is done")
 }
 
-// forceFlags adds --force, with its help, and the flags that go with it.
-func (f *destroyFlags) forceFlags(cmd *cobra.Command, help string) {
+// AddForce adds --force, with its help, and the flags that go with it.
+func (f *DestroyFlags) AddForce(cmd *cobra.Command, help string) {
 	cmd.Flags().BoolVar(&f.force, "force", false, help)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", entity.ForceTimeout, "how long --force waits for the agents")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents: the same as --timeout 0")
 }
 
-// machinesFlag adds the flag --destroy-machines to a command that destroys units.
-func (f *destroyFlags) machinesFlag(cmd *cobra.Command) {
+// AddMachines adds the flag --destroy-machines to a command that destroys units.
+func (f *DestroyFlags) AddMachines(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.machines, "destroy-machines", false,
 		"also destroy the machines created for these units, if nothing is left on them")
 }
 
-// storageFlag adds the flag --destroy-storage to a command that destroys units.
-func (f *destroyFlags) storageFlag(cmd *cobra.Command) {
+// AddStorage adds the flag --destroy-storage to a command that destroys units.
+func (f *DestroyFlags) AddStorage(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.storage, "destroy-storage", false, "also destroy the storage that these units have")
 }
 
-// noteStorage says what becomes of storage, in Juju's words.
-func noteStorage(s *cli.Session, info entity.DestroyInfo) {
+// NoteStorage says what becomes of storage, in Juju's words.
+func NoteStorage(s *cli.Session, info entity.DestroyInfo) {
 	for _, id := range info.DestroyedStorage {
 		s.Note("- will remove storage %s", id)
 	}
@@ -55,8 +55,8 @@ func noteStorage(s *cli.Session, info entity.DestroyInfo) {
 	}
 }
 
-// noteLeft names the machines that are left without units.
-func (f *destroyFlags) noteLeft(s *cli.Session, command string, left entity.MachinesLeft) {
+// NoteLeft names the machines that are left without units.
+func (f *DestroyFlags) NoteLeft(s *cli.Session, command string, left entity.MachinesLeft) {
 	ids := slices.Compact(slices.SortedFunc(slices.Values(left.Machines), entity.CompareNatural))
 	with := fmt.Sprintf("; next time: juju %s --destroy-machines", command)
 	if f.machines {
@@ -74,14 +74,14 @@ func (f *destroyFlags) noteLeft(s *cli.Session, command string, left entity.Mach
 	}
 }
 
-// read returns the destruction that the flags describe.
-func (f *destroyFlags) read(cmd *cobra.Command) (entity.Destruction, error) {
+// Read returns the destruction that the flags describe.
+func (f *DestroyFlags) Read(cmd *cobra.Command) (entity.Destruction, error) {
 	how, err := f.strength(cmd)
 	how.Machines, how.Storage = f.machines, f.storage
 	return how, err
 }
 
-func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) {
+func (f *DestroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) {
 	changed := cmd.Flags().Changed
 	switch {
 	case f.force && f.lenient:
@@ -106,31 +106,31 @@ func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 	return entity.Destruction{}, nil
 }
 
-// gone is the condition that a destroy command with --wait waits for.
-func gone(command string, names []string) until {
-	return until{names: names, gone: true, command: command}
+// Gone is the condition that a destroy command with --wait waits for.
+func Gone(command string, names []string) Condition {
+	return Condition{Names: names, Gone: true, command: command}
 }
 
-// An endAPI is what end calls.
-type endAPI interface {
-	explainAPI
+// An EndAPI is what end calls.
+type EndAPI interface {
+	ExplainAPI
 	watchStatusAPI
 }
 
-// cloudTime is how long after the timeout the cloud may take to stop an instance.
-const cloudTime = 90 * time.Second
+// CloudTime is how long after the timeout the cloud may take to stop an instance.
+const CloudTime = 90 * time.Second
 
 // explainEvery is how often end reads an explanation again while the model's status does not
 // change. An explanation also depends on time, on the workers of agents and on the units in
 // relations, which the watch of the status does not cover.
 const explainEvery = 5 * time.Second
 
-// end waits, after a destruction with force, until the named entities are gone. It returns an
+// End waits, after a destruction with force, until the named entities are gone. It returns an
 // error for what they left outside the controller's reach. Names are as for explain.
 //
 // It waits for the timeout and cloudTime, and for cloudTime again whenever the number of
 // reasons reaches a new minimum, because containers are stopped one after another.
-func end(ctx context.Context, s *cli.Session, api endAPI, how entity.Destruction, names ...string) error {
+func End(ctx context.Context, s *cli.Session, api EndAPI, how entity.Destruction, names ...string) error {
 	if how.Strength != entity.Force {
 		return nil
 	}
@@ -138,10 +138,10 @@ func end(ctx context.Context, s *cli.Session, api endAPI, how entity.Destruction
 	defer func() { p.Done() }()
 	var left []error
 	begin := time.Now()
-	end := begin.Add(how.Timeout + cloudTime)
+	end := begin.Add(how.Timeout + CloudTime)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	changes := watchChanges(watching, api.WatchStatus, explainEvery)
+	changes := WatchChanges(watching, api.WatchStatus, explainEvery)
 	for _, name := range names {
 		waiting, fewest := name, -1 // unknown yet
 		s.WaitsFor("The controller goes on to destroy %s. To look: juju explain %[1]s", name)
@@ -166,7 +166,7 @@ func end(ctx context.Context, s *cli.Session, api endAPI, how entity.Destruction
 				if reasons > 0 {
 					waiting = name + ": " + e.Reasons[reasons-1].Text
 				}
-				if more := time.Now().Add(cloudTime); reasons < fewest && more.After(end) {
+				if more := time.Now().Add(CloudTime); reasons < fewest && more.After(end) {
 					end = more
 				}
 				if fewest < 0 || reasons < fewest {
@@ -179,7 +179,7 @@ func end(ctx context.Context, s *cli.Session, api endAPI, how entity.Destruction
 				p.Say("Waiting for %s", waiting)
 			}
 			bounded, cancel = context.WithDeadline(ctx, end)
-			changes.next(bounded)
+			changes.Next(bounded)
 			cancel()
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -194,7 +194,7 @@ func end(ctx context.Context, s *cli.Session, api endAPI, how entity.Destruction
 	return errors.Join(left...)
 }
 
-func explained(ctx context.Context, api explainAPI, name string) (entity.Explanation, error) {
+func explained(ctx context.Context, api ExplainAPI, name string) (entity.Explanation, error) {
 	all, _, err := api.Explain(ctx, strings.Fields(name)...)
 	if err != nil {
 		return entity.Explanation{}, err
@@ -213,4 +213,18 @@ func leftOver(e entity.Explanation) (all []error) {
 		all = append(all, entity.WithHint(err, "%s", r.How))
 	}
 	return all
+}
+
+type ExplainAPI interface {
+	Explain(ctx context.Context, words ...string) (all []entity.Explanation, more int, err error)
+}
+
+// CausesOf returns the reasons of an explanation that say who must act.
+func CausesOf(e entity.Explanation) (causes []entity.Reason) {
+	for i, r := range e.Reasons {
+		if r.By != "" && (i+1 == len(e.Reasons) || e.Reasons[i+1].Depth <= r.Depth) {
+			causes = append(causes, r)
+		}
+	}
+	return causes
 }
