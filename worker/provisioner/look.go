@@ -230,9 +230,11 @@ func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bo
 	return nil
 }
 
-// stop stops instances, within a time limit.
-func (p *provisioner) stop(ctx context.Context, ids ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, stopBound)
-	defer cancel()
-	return ofCloud(p.Environ.StopInstances(ctx, ids...))
+// stop stops an instance in its turn, within a time limit.
+func (p *provisioner) stop(ctx context.Context, id string) error {
+	return p.stops.do(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, stopBound)
+		defer cancel()
+		return ofCloud(p.Environ.StopInstances(ctx, id))
+	})
 }

@@ -57,12 +57,6 @@ func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <
 // left means that it failed because the machine's instance can't be stopped. The error is NotFound
 // when the machine is gone.
 func (p *provisioner) try(ctx context.Context, t *tender) (left bool, err error) {
-	select {
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case p.slots <- struct{}{}:
-	}
-	defer func() { <-p.slots }()
 	left, err = p.step(ctx, t)
 	if errors.Is(err, errUnwanted) {
 		// Its life has changed. If that is not so, the next step comes after a pause.
@@ -245,7 +239,6 @@ func (p *provisioner) start(ctx context.Context, t *tender, m entity.MachineInfo
 		return err
 	}
 	params.Parent = parent
-	t.halfMade = true
 	instance, err := p.startInstance(ctx, t, m.Life, params)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -261,8 +254,10 @@ func (p *provisioner) start(ctx context.Context, t *tender, m entity.MachineInfo
 			Addresses: instance.Addresses, Hardware: hardware(instance)})
 	}
 	if errors.Is(err, errUnwanted) || errors.Is(err, errNoHost) || isGoing(err) {
-		if err := p.stopLeft(ctx, t); err != nil {
-			return err
+		if t.halfMade {
+			if err := p.stopLeft(ctx, t); err != nil {
+				return err
+			}
 		}
 		if errors.Is(err, errNoHost) {
 			return err
@@ -315,13 +310,25 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 // startInstance tries again while that can help and the machine's life has not changed;
 // otherwise it returns errUnwanted. On a full disk it tries until there is room, however
 // often that is. The machine's status says why, first of all why the first attempt failed: what a later one
-// meets may only follow from that. All attempts use one nonce, so they make at most one instance.
+// meets may only follow from that. All attempts use one nonce, so they make at most one instance. Each waits
+// for its turn among the machines to be started, so that one that never succeeds does not hold up the others.
 func (p *provisioner) startInstance(ctx context.Context, t *tender, life entity.Life,
 	params provider.StartParams) (provider.Instance, error) {
 	var first error
 	for attempt := 1; ; attempt++ {
-		instance, err := p.startInZone(ctx, params)
-		err = ofCloud(err)
+		var instance provider.Instance
+		err := p.starts.do(ctx, func() (err error) {
+			// Its life may have changed while it waited.
+			if m, err := p.machine(ctx, t.id); isGoing(err) || err == nil && m.Life != life {
+				return errUnwanted
+			}
+			t.halfMade = true
+			instance, err = p.startInZone(ctx, params)
+			return ofCloud(err)
+		})
+		if errors.Is(err, errUnwanted) || ctx.Err() != nil {
+			return instance, err
+		}
 		if err == nil { // before its agent is let in, and says that it has started
 			p.says(ctx, t, nil)
 		}
@@ -339,9 +346,6 @@ func (p *provisioner) startInstance(ctx context.Context, t *tender, life entity.
 		logger.Warningf("cannot start an instance for machine %s at attempt %d: %v", t.id, attempt, err)
 		p.says(ctx, t, err)
 		pause(ctx, p.Pause, nil)
-		if m, err := p.machine(ctx, t.id); isGoing(err) || err == nil && m.Life != life {
-			return instance, errUnwanted
-		}
 	}
 }
 

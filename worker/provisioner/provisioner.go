@@ -34,7 +34,7 @@ type Config struct {
 	// nil where none do.
 	Tools func(context.Context) (map[string]provider.Tools, error)
 
-	Parallel int           // how many instances are started or stopped at once; default 16
+	Parallel int           // how many instances are started at once, and how many are stopped; default 16
 	Attempts int           // how often a start that fails with a retryable error is tried; default 10
 	Pause    time.Duration // between those attempts; default 10 s
 	Retry    time.Duration // until a machine that failed is tried again; default 30 s
@@ -56,7 +56,8 @@ func New(config Config) worker.Func {
 		ctx, cancel := context.WithCancel(ctx)
 		p := &provisioner{
 			Config:   config,
-			slots:    make(chan struct{}, config.Parallel),
+			starts:   make(slots, config.Parallel),
+			stops:    make(slots, config.Parallel),
 			done:     make(chan tended),
 			busy:     map[string]*tending{},
 			looked:   make(chan looked),
@@ -82,9 +83,12 @@ func New(config Config) worker.Func {
 // machine, and one that looks at the cloud.
 type provisioner struct {
 	Config
-	slots chan struct{}
-	done  chan tended
-	busy  map[string]*tending // machines that have a goroutine
+	// A start may take minutes, or wait for room on a disk that only a stop can make: they don't wait for
+	// each other.
+	starts, stops slots
+
+	done chan tended
+	busy map[string]*tending // machines that have a goroutine
 
 	model atomic.Pointer[modelconfig.Config] // the model's settings when the loop last read them
 
@@ -101,6 +105,19 @@ type provisioner struct {
 	kept      map[string]bool     // strays that the harvest mode keeps, already logged
 
 	zones zones
+}
+
+// slots bound how much is done at once. What has waited longest is next.
+type slots chan struct{}
+
+func (s slots) do(ctx context.Context, what func() error) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case s <- struct{}{}:
+	}
+	defer func() { <-s }()
+	return what()
 }
 
 // tending is a machine's goroutine, as the loop sees it.

@@ -412,6 +412,47 @@ func TestStartsAreParallelWithinABound(t *testing.T) {
 	})
 }
 
+// However long a start takes, or waits for room: what is to go goes, and other starts have their turns.
+func TestAStartHoldsUpNoOtherMachine(t *testing.T) {
+	going := entity.MachineInfo{ID: "2", Life: entity.Dying, InstanceID: "i-9"}
+	dead := going
+	dead.Life = entity.Dead
+	one := func(c *Config) { c.Parallel = 1 }
+	t.Run("a full disk", func(t *testing.T) {
+		model, cloud := newModel(pending("1"), going), &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "2"}}}
+		cloud.onStart = func(_ context.Context, p provider.StartParams) error {
+			if p.MachineID == "1" {
+				return fmt.Errorf("cannot start a process: %w", syscall.ENOSPC)
+			}
+			return nil
+		}
+		story(t, model, cloud, one, func(t *testing.T) {
+			expect(t, model, "1 alive pending", "2 dying i-9")
+			model.set(dead)
+			expect(t, model, "1 alive pending")
+			model.set(pending("3"))
+			expect(t, model, "1 alive pending", "3 alive i-1 pending")
+		})
+	})
+	t.Run("a slow start", func(t *testing.T) {
+		model, cloud := newModel(pending("1"), going), &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "2"}}}
+		cloud.onStart = func(context.Context, provider.StartParams) error { time.Sleep(15 * time.Minute); return nil }
+		story(t, model, cloud, one, func(t *testing.T) {
+			expect(t, model, "1 alive pending", "2 dying i-9")
+			model.set(dead)
+			expect(t, model, "1 alive pending")
+			model.set(pending("3"))
+			expect(t, model, "1 alive pending", "3 alive pending")
+			model.set(entity.MachineInfo{ID: "3", Life: entity.Dying}) // while it waits for its turn
+			after(15 * time.Minute)
+			expect(t, model, "1 alive i-1 pending")
+			if want := []string{"start 1", "stop i-9"}; !slices.Equal(cloud.log, want) {
+				t.Errorf("the cloud saw %q, want %q", cloud.log, want)
+			}
+		})
+	})
+}
+
 func TestEndsWithItsContext(t *testing.T) {
 	model, cloud := newModel(pending("1"), pending("2")), &fakeCloud{}
 	cloud.onStart = func(ctx context.Context, p provider.StartParams) error {
