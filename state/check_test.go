@@ -320,7 +320,7 @@ func (w *world) checkClean() {
 
 // Check would remove a cleanup of a kind that it does not know.
 func TestCheckKnowsEveryCleanupKind(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "cleanup.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "life_cleanup.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,12 +333,12 @@ func TestCheckKnowsEveryCleanupKind(t *testing.T) {
 		n++
 		if kind, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil ||
 			!slices.Contains(state.CleanupKinds, kind) {
-			t.Errorf("cleanupKinds in checklife.go lacks %s (%v)", kind, err)
+			t.Errorf("cleanupKinds in check_life.go lacks %s (%v)", kind, err)
 		}
 		return true
 	})
 	if n < 5 {
-		t.Errorf("cleanup.go has only %d kinds", n)
+		t.Errorf("life_cleanup.go has only %d kinds", n)
 	}
 }
 

@@ -8,7 +8,17 @@
 // that it asserts and the changes that it makes.
 //
 // The tables of package state/lifecycle say which entity may move from which life to which,
-// when, and who moves it. move.go and remove.go ask lifecycle.Plan for a step and turn that
-// into operations. Work that one transaction can't hold, because it has no bound, is left to
-// cleanups: documents written in the transaction that causes them.
+// when, and who moves it. The files life_*.go turn that into operations. Read them in this order:
+//
+//   - life_entities.go: what the tables call an entity, and how its references are found;
+//   - life_destruction.go: what a destruction asks for, and what of it a document records;
+//   - life_move.go: a step, planned by lifecycle.Plan, as one transaction;
+//   - life_remove.go: the end of that step, with what the entity owns and refers to;
+//   - life_cascade.go: what a destruction does to others, in the transaction or left to a cleanup, because it
+//     has no bound;
+//   - life_cleanup.go: how the cleaner does the work of cleanups, and machine_emptied.go, unit_life.go and the
+//     other *_life.go for what differs by kind;
+//   - life_force.go and life_leftovers.go: forced removal, and what it leaves outside state.
+//
+// The other files are grouped by what they are about: machine_placement.go is about machines.
 package state

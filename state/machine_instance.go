@@ -51,7 +51,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 
 // LoseInstance removes a machine's instance, because the cloud does not have it any more.
 // The machine is pending again, agents on the old instance are not let in, and nothing is
-// recorded any more of what was on it: see lostinstance.go. It does nothing if the machine
+// recorded any more of what was on it: see machine_lostinstance.go. It does nothing if the machine
 // is gone, Dead, or has another instance than missed. Managers and manual
 // machines, whose instances no cloud has, are refused.
 func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {

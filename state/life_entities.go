@@ -19,7 +19,7 @@ type referrer interface {
 }
 
 // A living entity is one that the lifecycle tables move from life to life: the model, a
-// machine, unit, service, relation or storage. What all of them share is in move.go and remove.go;
+// machine, unit, service, relation or storage. What all of them share is in life_move.go and life_remove.go;
 // the methods here are what differs.
 type living interface {
 	referrer
