@@ -15,6 +15,9 @@
 // When an instance can't be started, its machine gets the status error, which the user sees.
 // The other machines go on.
 //
+// Starts have their turns, and stops theirs; a start that waits, and an instance that the cloud is slow to
+// stop, hold up no other machine and no look at the cloud.
+//
 // The model's setting provisioner-harvest-mode can forbid stopping the instances of destroyed
 // machines, and the instances that belong to no machine. What a failed start leaves is always
 // stopped.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"juju/provider"
@@ -53,8 +55,23 @@ func (v view) stray(in provider.Instance) bool {
 
 // looked is the result of a look.
 type looked struct {
-	machines []string      // to attend to
+	machines []string                   // to attend to
+	lost     map[string]entity.Instance // machines whose instance is lost
+	strays   map[string]stray           // instances to stop
+	err      error
 	next     time.Duration // until the next look
+}
+
+// A stray is an instance that belongs to no machine.
+type stray struct {
+	machine  string // that it was started for
+	leftover bool   // it is recorded as such
+}
+
+// A stopped stray, or one that can't be stopped.
+type stopped struct {
+	instance string
+	err      error
 }
 
 // missing is an instance that the cloud did not list, since when, and whether that is recorded.
@@ -93,8 +110,7 @@ func (p *provisioner) lookNow(ctx context.Context) {
 		v, err := p.view(ctx)
 		if err != nil {
 			p.wait = min(max(2*p.wait, p.Retry), longestWait)
-			p.failed(ctx, fmt.Errorf("cannot look at what the cloud has: %w", err), p.wait)
-			p.looked <- looked{next: p.wait}
+			p.looked <- looked{err: fmt.Errorf("cannot look at what the cloud has: %w", err), next: p.wait}
 			return
 		}
 		p.wait = 0
@@ -102,10 +118,10 @@ func (p *provisioner) lookNow(ctx context.Context) {
 	}()
 }
 
-// look records what the cloud reports of the instances, stops stray ones, deletes leftovers that are gone,
-// and clears the instances of machines that have lost them. What fails is left to the next look.
+// look records what the cloud reports of the instances, deletes leftovers that are gone, and finds stray
+// instances and lost ones. What the cloud may be slow at is left to others, what fails to the next look.
 func (p *provisioner) look(ctx context.Context, v view) looked {
-	result := looked{next: p.Look}
+	result := looked{next: p.Look, lost: map[string]entity.Instance{}, strays: map[string]stray{}}
 	var errs []error
 	there := map[string]bool{}
 	leftovers, err := p.leftovers(ctx) // includes those of machines that were removed while the cloud answered
@@ -114,15 +130,9 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 	}
 	for _, in := range v.instances {
 		there[in.ID] = true
-		if !v.stray(in) || !p.harvests(in, leftovers[in.ID]) {
-			continue
+		if v.stray(in) && p.harvests(in, leftovers[in.ID]) {
+			result.strays[in.ID] = stray{in.MachineID, leftovers[in.ID]}
 		}
-		logger.Infof("stopping stray instance %s of machine %s", in.ID, in.MachineID)
-		if err := p.stop(ctx, in.ID); err != nil {
-			errs = append(errs, fmt.Errorf("cannot stop stray instance %s: %w", in.ID, err))
-			continue
-		}
-		there[in.ID] = false
 	}
 	if err := p.forget(ctx, v.leftovers, there); err != nil {
 		errs = append(errs, fmt.Errorf("cannot forget what destructions have left: %w", err))
@@ -135,8 +145,11 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 			// What the machine waits for may be gone without an event.
 			result.machines = append(result.machines, id)
 		case m.InstanceID == "" || m.IsManual() || there[m.InstanceID]:
-		case p.lost(ctx, m, missed):
-			result.machines = append(result.machines, id)
+		default:
+			in := p.miss(ctx, m)
+			if missed[id] = in; time.Since(in.since) >= p.Sure {
+				result.lost[id] = in.Instance
+			}
 		}
 	}
 	if p.missed = missed; len(missed) > 0 {
@@ -145,21 +158,63 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 	if poll := p.observe(ctx, v); poll > 0 {
 		result.next = min(result.next, poll)
 	}
-	p.failed(ctx, errors.Join(errs...), result.next)
+	result.err = errors.Join(errs...)
 	return result
 }
 
-// failed reports what has failed in a look, if anything has, and when the next one is.
-func (p *provisioner) failed(ctx context.Context, err error, next time.Duration) {
-	if err != nil && ctx.Err() == nil {
-		logger.Errorf("%v; again in %v", err, next)
+// hasLooked starts what a look has found to be done, and notes what has failed in it.
+func (p *provisioner) hasLooked(ctx context.Context, l looked) {
+	if p.failed = l.err; l.err == nil {
+		maps.DeleteFunc(p.stuck, func(id string, _ error) bool { _, ok := l.strays[id]; return !ok && !p.stopping[id] })
+	} else if ctx.Err() == nil {
+		logger.Errorf("%v; again in %v", l.err, l.next)
 	}
-	worker.Report(ctx, err)
+	p.report(ctx)
+	for id, in := range l.strays {
+		if !p.stopping[id] {
+			p.stopping[id] = true
+			go func() { p.stopped <- stopped{id, p.stopStray(ctx, id, in)} }()
+		}
+	}
+	for id, in := range l.lost {
+		p.attend(ctx, &tender{id: id, lost: in}, false)
+	}
 }
 
-// lost clears the machine's instance if it has been missing long enough, and reports whether it
-// did. Otherwise it notes the instance as missing, and records that.
-func (p *provisioner) lost(ctx context.Context, m entity.MachineInfo, missed map[string]missing) bool {
+// stopStray stops an instance that belongs to no machine.
+func (p *provisioner) stopStray(ctx context.Context, id string, in stray) error {
+	logger.Infof("stopping stray instance %s of machine %s", id, in.machine)
+	err := p.stop(ctx, id)
+	if err == nil && in.leftover {
+		err = p.API.DropLeftovers(ctx, id)
+	}
+	return err
+}
+
+// hasStopped notes that a stray is stopped, or can't be, which is left to the next look.
+func (p *provisioner) hasStopped(ctx context.Context, s stopped) {
+	delete(p.stopping, s.instance)
+	delete(p.stuck, s.instance)
+	if s.err != nil {
+		p.stuck[s.instance] = fmt.Errorf("cannot stop stray instance %s: %w", s.instance, s.err)
+		if ctx.Err() == nil {
+			logger.Errorf("%v", p.stuck[s.instance])
+		}
+	}
+	p.report(ctx)
+}
+
+// report reports what has failed in the last look and in stopping what it has found, if anything has.
+func (p *provisioner) report(ctx context.Context) {
+	errs := []error{p.failed}
+	for _, id := range slices.Sorted(maps.Keys(p.stuck)) {
+		errs = append(errs, p.stuck[id])
+	}
+	worker.Report(ctx, errors.Join(errs...))
+}
+
+// miss notes the machine's instance as missing, and records that.
+func (p *provisioner) miss(ctx context.Context, m entity.MachineInfo) missing {
 	in := missing{Instance: entity.Instance{ID: m.InstanceID, Nonce: m.Nonce}, since: time.Now()}
 	if before, ok := p.missed[m.ID]; ok && before.ID == in.ID && before.Nonce == in.Nonce {
 		in.since, in.recorded = before.since, before.recorded
@@ -170,23 +225,7 @@ func (p *provisioner) lost(ctx context.Context, m entity.MachineInfo, missed map
 			logger.Errorf("cannot record that the instance of machine %s is missing: %v", m.ID, err)
 		}
 	}
-	missed[m.ID] = in
-	if time.Since(in.since) < p.Sure {
-		return false
-	}
-	if err := p.API.LoseInstance(ctx, entity.MachineTag(m.ID), in.Instance); err != nil {
-		if ctx.Err() == nil {
-			logger.Warningf("the cloud has no instance %s any more, but machine %s keeps it: %v", in.ID, m.ID, err)
-		}
-		return false
-	}
-	logger.Warningf("machine %s has lost its instance %s, and gets another", m.ID, in.ID)
-	// The instance may still run; its successor must not meet it.
-	if err := p.stop(ctx, in.ID); err != nil {
-		logger.Errorf("cannot stop what is left of instance %s: %v", in.ID, err)
-	}
-	delete(missed, m.ID)
-	return true
+	return in
 }
 
 // harvests reports whether the model's settings allow stopping an instance that belongs to no

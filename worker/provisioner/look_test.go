@@ -407,3 +407,89 @@ func TestUnitsGoWhileAnInstanceStarts(t *testing.T) {
 		t.Errorf("instances left: %s", got)
 	}
 }
+
+// slowStops is a cloud that does not answer when an instance that is held is stopped.
+type slowStops struct {
+	Environ
+	mu   sync.Mutex
+	held map[string]bool
+	log  []string // what was to be stopped
+}
+
+func (s *slowStops) StopInstances(ctx context.Context, ids ...string) error {
+	s.mu.Lock()
+	s.log = append(s.log, ids...)
+	held := slices.ContainsFunc(ids, func(id string) bool { return s.held[id] })
+	s.mu.Unlock()
+	if held {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Environ.StopInstances(ctx, ids...)
+}
+
+// asked returns how often an instance was to be stopped.
+func (s *slowStops) asked(id string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, asked := range s.log {
+		if asked == id {
+			n++
+		}
+	}
+	return n
+}
+
+// However long the cloud takes to stop strays: what it reports is recorded, losses are noticed, and other strays stopped.
+func TestAStrayThatHangsHoldsUpNothing(t *testing.T) {
+	model := newModel(pending("1"))
+	cloud := &fakeCloud{instances: []provider.Instance{{ID: "stuck-1", MachineID: "7"}, {ID: "stuck-2", MachineID: "8"}}}
+	slow := &slowStops{held: map[string]bool{"stuck-1": true, "stuck-2": true}}
+	story(t, model, cloud, func(c *Config) { slow.Environ = c.Environ; c.Environ = slow }, func(t *testing.T) {
+		expect(t, model, "1 alive i-1 pending")
+		cloud.mu.Lock()
+		cloud.instances[2].Addresses = []string{"10.0.0.1"}
+		cloud.instances = append(cloud.instances, provider.Instance{ID: "stray", MachineID: "9"})
+		cloud.mu.Unlock()
+		after(30 * time.Second)
+		model.mu.Lock()
+		if want := "1: 10.0.0.1"; !slices.Contains(model.observed, want) {
+			t.Errorf("recorded are %q, want %q", model.observed, want)
+		}
+		model.mu.Unlock()
+		cloud.lose("i-1")
+		model.agents <- struct{}{}
+		after(time.Minute)
+		expect(t, model, "1 alive i-2 pending")
+		if got := cloud.ids(); got != "stuck-1 stuck-2 i-2" {
+			t.Errorf("instances %q", got)
+		}
+		if n := slow.asked("stuck-1"); n != 1 {
+			t.Errorf("an instance is being stopped %d times at once", n)
+		}
+		after(10 * time.Minute)
+		if n := slow.asked("stuck-1"); n < 2 {
+			t.Error("what could not be stopped is not stopped again")
+		}
+	})
+}
+
+// What is left of a lost instance goes before its successor comes, and holds up no other machine.
+func TestWhatIsLeftOfALostInstanceHoldsUpNoOtherMachine(t *testing.T) {
+	one := entity.MachineInfo{ID: "1", InstanceID: "lost-1", Status: entity.StatusStarted}
+	two := entity.MachineInfo{ID: "2", InstanceID: "lost-2", Status: entity.StatusStarted}
+	model, cloud := newModel(one, two), &fakeCloud{}
+	slow := &slowStops{held: map[string]bool{"lost-1": true, "lost-2": true}}
+	story(t, model, cloud, func(c *Config) { slow.Environ = c.Environ; c.Environ = slow }, func(t *testing.T) {
+		synctest.Wait()
+		slow.mu.Lock()
+		slow.held["lost-2"] = false
+		slow.mu.Unlock()
+		after(time.Minute)
+		expect(t, model, "1 alive pending", "2 alive i-1 pending")
+		model.events <- []string{"1", "2"} // of the losses
+		expect(t, model, "1 alive pending", "2 alive i-1 pending")
+		after(5 * time.Minute)
+		expect(t, model, "1 alive i-2 pending", "2 alive i-1 pending")
+	})
+}

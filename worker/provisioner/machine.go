@@ -20,23 +20,26 @@ const manualPause = time.Second
 // A tender is the goroutine of one machine.
 type tender struct {
 	id       string
-	halfMade bool   // an instance may be there that is not recorded
-	cause    string // why the last start failed; "" if the machine is to be started
-	cleanups int    // that failed in a row
-	hint     string // what the cloud advises about that
-	said     string // what the machine's status says it waits for; "" for nothing
+	lost     entity.Instance // that the cloud does not have any more; "" for none
+	halfMade bool            // an instance may be there that is not recorded
+	cause    string          // why the last start failed; "" if the machine is to be started
+	cleanups int             // that failed in a row
+	hint     string          // what the cloud advises about that
+	said     string          // what the machine's status says it waits for; "" for nothing
 }
 
 // tend does what one machine's life requires, and tries again until that succeeds. It reports
 // whether the machine was removed while its instance could not be stopped.
-func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <-chan struct{}) (stray bool) {
-	t := &tender{id: id, halfMade: halfMade}
+func (p *provisioner) tend(ctx context.Context, t *tender, wake <-chan struct{}) (stray bool) {
+	if t.lost.ID != "" && !p.lose(ctx, t) {
+		return false
+	}
 	for ctx.Err() == nil {
 		left, err := p.try(ctx, t)
 		if errors.Is(err, entity.NotFound) {
 			if t.halfMade { // no one else knows that it is not a stray, which the harvest mode may keep
 				if err := p.stopLeft(ctx, t); err != nil && ctx.Err() == nil {
-					logger.Errorf("machine %s is gone: %v", id, err)
+					logger.Errorf("machine %s is gone: %v", t.id, err)
 				}
 			}
 			return stray || left // left: the machine was removed while its instance was being stopped
@@ -46,11 +49,27 @@ func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <
 		}
 		if !errors.Is(err, errNoHost) {
 			stray = left
-			logger.Errorf("machine %s: %v; again in %v", id, err, p.Retry)
+			logger.Errorf("machine %s: %v; again in %v", t.id, err, p.Retry)
 		}
 		pause(ctx, p.Retry, wake)
 	}
 	return false
+}
+
+// lose clears the machine's instance, and reports whether it did; if not, that is left to the next look.
+func (p *provisioner) lose(ctx context.Context, t *tender) bool {
+	if err := p.API.LoseInstance(ctx, entity.MachineTag(t.id), t.lost); err != nil {
+		if ctx.Err() == nil {
+			logger.Warningf("the cloud has no instance %s any more, but machine %s keeps it: %v", t.lost.ID, t.id, err)
+		}
+		return false
+	}
+	logger.Warningf("machine %s has lost its instance %s, and gets another", t.id, t.lost.ID)
+	// The instance may still run; its successor must not meet it.
+	if err := p.stop(ctx, t.lost.ID); err != nil && ctx.Err() == nil {
+		logger.Errorf("cannot stop what is left of instance %s: %v", t.lost.ID, err)
+	}
+	return true
 }
 
 // try takes the machine as far as it can, and reads it again if it wants no instance any more.
@@ -82,7 +101,7 @@ func (p *provisioner) step(ctx context.Context, t *tender) (left bool, err error
 			modelconfig.HarvestMode, p.harvest())
 	case m.Life == entity.Dead && m.InstanceID != "":
 		if err := p.stop(ctx, m.InstanceID); err != nil {
-			return true, errors.Join(fmt.Errorf("cannot stop instance %s: %w", m.InstanceID, err), p.report(ctx, tag, err))
+			return true, errors.Join(fmt.Errorf("cannot stop instance %s: %w", m.InstanceID, err), p.reportStuck(ctx, tag, err))
 		}
 	case m.InstanceID != "":
 		return false, nil
@@ -123,8 +142,8 @@ func (p *provisioner) removeManual(ctx context.Context, tag entity.Tag) error {
 	}
 }
 
-// report records why the cloud does not stop the machine's instance, with its advice.
-func (p *provisioner) report(ctx context.Context, tag entity.Tag, why error) error {
+// reportStuck records why the cloud does not stop the machine's instance, with its advice.
+func (p *provisioner) reportStuck(ctx context.Context, tag entity.Tag, why error) error {
 	if ctx.Err() != nil {
 		return nil // no one is to blame
 	}

@@ -62,6 +62,9 @@ func New(config Config) worker.Func {
 			busy:     map[string]*tending{},
 			looked:   make(chan looked),
 			homeless: make(chan struct{}, 1),
+			stopping: map[string]bool{},
+			stopped:  make(chan stopped),
+			stuck:    map[string]error{},
 			missed:   map[string]missing{},
 			kept:     map[string]bool{},
 			zones:    zones{starts: map[string]zoneStart{}},
@@ -74,13 +77,16 @@ func New(config Config) worker.Func {
 			if p.looking {
 				<-p.looked
 			}
+			for range p.stopping {
+				<-p.stopped
+			}
 		}()
 		return p.loop(ctx)
 	}
 }
 
 // A provisioner's loop owns its fields. Slow work runs in goroutines: at most one for each
-// machine, and one that looks at the cloud.
+// machine, one for each stray, and one that looks at the cloud.
 type provisioner struct {
 	Config
 	// A start may take minutes, or wait for room on a disk that only a stop can make: they don't wait for
@@ -93,10 +99,16 @@ type provisioner struct {
 	model atomic.Pointer[modelconfig.Config] // the model's settings when the loop last read them
 
 	looked  chan looked
-	looking bool // a look is running
-	soon    bool // it must be followed by another
-	missed  map[string]missing
-	// The next four belong to the look that runs.
+	looking bool  // a look is running
+	soon    bool  // it must be followed by another
+	failed  error // of the last
+
+	stopping map[string]bool // strays that are being stopped
+	stopped  chan stopped
+	stuck    map[string]error // strays that could not be stopped the last time
+
+	// The next five belong to the look that runs.
+	missed    map[string]missing
 	observed  map[string]observed // what is recorded of the machines' instances
 	unsettled []string            // machines that the last look was followed by another for
 	poll      time.Duration       // which was so much later; 0 if it was not
@@ -199,9 +211,12 @@ func (p *provisioner) loop(ctx context.Context) error {
 			}
 		case l := <-p.looked:
 			p.looking, ids = false, l.machines
+			p.hasLooked(ctx, l)
 			if next = time.After(l.next); p.soon {
 				p.lookNow(ctx)
 			}
+		case s := <-p.stopped:
+			p.hasStopped(ctx, s)
 		case <-p.homeless:
 			if !first {
 				p.lookNow(ctx)
@@ -210,7 +225,7 @@ func (p *provisioner) loop(ctx context.Context) error {
 			p.lookNow(ctx)
 		}
 		for _, id := range ids {
-			p.attend(ctx, id, halfMade[id], news)
+			p.attend(ctx, &tender{id: id, halfMade: halfMade[id]}, news)
 		}
 	}
 }
@@ -229,17 +244,17 @@ func (p *provisioner) harvest() string { return (*p.model.Load())[modelconfig.Ha
 
 // attend starts a goroutine for a machine. If there is one, it is told to look again, and with
 // news also to cut its pause short.
-func (p *provisioner) attend(ctx context.Context, id string, halfMade, news bool) {
-	if t := p.busy[id]; t != nil {
-		t.again = true
+func (p *provisioner) attend(ctx context.Context, t *tender, news bool) {
+	if busy := p.busy[t.id]; busy != nil {
+		busy.again = true
 		if news {
-			t.wakeUp()
+			busy.wakeUp()
 		}
 		return
 	}
-	t := &tending{wake: make(chan struct{}, 1)}
-	p.busy[id] = t
-	go func() { p.done <- tended{id, p.tend(ctx, id, halfMade, t.wake)} }()
+	busy := &tending{wake: make(chan struct{}, 1)}
+	p.busy[t.id] = busy
+	go func() { p.done <- tended{t.id, p.tend(ctx, t, busy.wake)} }()
 }
 
 // wakeUp cuts the pause of a machine's goroutine short, or its next one.
