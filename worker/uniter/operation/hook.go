@@ -162,8 +162,9 @@ func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook 
 	params.Storage = remote.Unit.Storage
 	params.Relations = map[int]hooks.Relation{}
 	for _, rel := range remote.Relations {
+		// A relation is recorded before the unit enters it, which may be refused.
 		told, known := s.Relations[rel.ID]
-		if rel.InScope || known {
+		if rel.InScope || known && !told.CreatedPending {
 			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Remote: rel.Remote,
 				Members: members(hook, rel.ID, told)}
 		}
