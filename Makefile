@@ -17,7 +17,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
 .PHONY: help build charms demo demo-down test test-charms test-jujulib test-lxd test-lxd-cluster lxd-down race lint check docs bench \
-	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz
+	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz soak-mutants
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' Makefile
@@ -155,3 +155,12 @@ soak-fuzz: ## … each fuzzer runs for FUZZTIME, 10 minutes by default
 	while read -r dir name; do \
 		$(GO) test -vet=off -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x -timeout 0 $$dir </dev/null || exit 1; \
 	done
+
+# What a package's tests notice is measured by package: PKG='./worker/deployer', SEED=2 for another sample, and
+# BY=./worker/uniter if the tests of that package count too.
+PKG  ?=
+SEED ?= 1
+BY   ?=
+soak-mutants: ## … mutants of the packages in PKG, of which the packages' tests must notice nine in ten
+	@test -n "$(PKG)" || { echo "make soak-mutants: say which packages: make soak-mutants PKG=./worker/deployer"; exit 1; }
+	$(GO) run ./doc/mutants -seed $(SEED) -by "$(BY)" $(PKG)
