@@ -86,6 +86,9 @@ func New(ctx context.Context, config Config) (*Server, error) {
 				"agents; raise the limit of its user (ulimit -Hn)", files, config.Limits.Members)
 		}
 	}
+	if config.now == nil {
+		config.now = time.Now
+	}
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
 		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
@@ -96,9 +99,6 @@ func New(ctx context.Context, config Config) (*Server, error) {
 		members: members{max: config.Limits.Members, reserved: config.Limits.Reserved, ofUser: config.Limits.UserConns,
 			ofAgent: config.Limits.AgentConns, maxWatches: config.Limits.MemberWatches},
 		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
-	}
-	if config.now == nil {
-		config.now = time.Now
 	}
 	s.presence = presence.New(config.now)
 	s.budget = newBudget(&s.limits)
