@@ -6,40 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"juju/apiserver/facades"
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 )
 
-// roles are what a caller is on one connection. A route says which of them may use it. The
-// three roles of users include each other; those of agents do not.
-type roles uint8
-
-const (
-	stranger        roles = 1 << iota // before the login
-	reader                            // a user with "read" at a model, or with "login" at the controller
-	writer                            // a user with "write" at a model, or with "add-model" at the controller
-	admin                             // a user with "admin" at a model, or with "superuser" at the controller
-	machineAgent                      // the agent of a machine of this model
-	unitAgent                         // the agent of a unit of this model
-	controllerAgent                   // the agent of a machine that runs the controller, at any model
-)
-
-const loggedIn = reader | writer | admin | machineAgent | unitAgent | controllerAgent
-
-// userRoles are the roles that come with each level of access.
-var userRoles = map[string]roles{
-	controller.AccessRead: reader, controller.AccessWrite: reader | writer, controller.AccessAdmin: reader | writer | admin,
-	controller.AccessLogin: reader, controller.AccessAddModel: reader | writer, controller.AccessSuperuser: reader | writer | admin,
-}
-
-// An identity is who has logged in.
+// An identity is the outcome of a login.
 type identity struct {
-	tag              entity.Tag
-	roles            roles
-	controllerAccess string // a user's
-	modelAccess      string // a user's at a model
-	password         string // a stamp of the login's password
+	facades.Identity
+	password string // a stamp of the login's password
 	// For an agent: since is before its password was looked up. home is where that was done,
 	// nil for the model.
 	since time.Time
@@ -50,58 +25,6 @@ type identity struct {
 func wrong() error {
 	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
 }
-
-func denied() error { return entity.Errorf(entity.Unauthorized, "permission denied") }
-
-// lacks denies what is for others. It tells a user what access that takes, and who can grant it; one without any learns
-// nothing. model is nil at the controller.
-func lacks(id identity, model *state.State, who roles) error {
-	if id.tag.Kind != entity.KindUser || id.roles == 0 {
-		return denied()
-	}
-	for i, role := range []roles{reader, writer, admin} {
-		switch {
-		case who&role == 0:
-		case model == nil:
-			return lacksController(id, controllerLevels[i])
-		default:
-			return lacksModel(id.tag, model.Name(), id.modelAccess, modelLevels[i])
-		}
-	}
-	return denied()
-}
-
-func lacksController(id identity, level string) error {
-	return entity.WithHint(denied(),
-		"This needs %q access to the controller; %s has %q. A superuser can grant it: juju grant %[2]s %[1]s", level, id.tag.ID, id.controllerAccess)
-}
-
-// lacksModel is lacks for a model that a user names. One without any access to it does not learn whether it exists.
-func lacksModel(user entity.Tag, model, has, level string) error {
-	if has == "" {
-		return entity.WithHint(denied(), "This needs %q access to model %q, if there is one; %s has none", level, model, user.ID)
-	}
-	return entity.WithHint(denied(), "This needs %q access to model %q; %s has %q. An administrator of the model can grant it: "+
-		"juju grant %[3]s %[1]s %[2]s",
-		level, model, user.ID, has)
-}
-
-// lacksModelAdmin denies a user what only the admins of a model may do.
-func (c *caller) lacksModelAdmin(ctx context.Context, uuid, has string) error {
-	name := uuid
-	if has != "" {
-		if st, err := c.server.controller.Model(ctx, uuid); err == nil {
-			name = st.Name()
-		}
-	}
-	return lacksModel(c.tag, name, has, controller.AccessAdmin)
-}
-
-// The levels of access that give the roles reader, writer and admin.
-var (
-	modelLevels      = []string{controller.AccessRead, controller.AccessWrite, controller.AccessAdmin}
-	controllerLevels = []string{controller.AccessLogin, controller.AccessAddModel, controller.AccessSuperuser}
-)
 
 // A credential comes with a login or an HTTP request.
 type credential struct {
@@ -149,8 +72,8 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 		}
 	}
 	id, err := s.identify(ctx, entity.UserTag(user.Name), model)
-	if err == nil && (id.roles == 0 || id.password != user.Stamp()) {
-		err = denied()
+	if err == nil && (id.Roles == 0 || id.password != user.Stamp()) {
+		err = facades.Denied()
 	}
 	return id, st, err
 }
@@ -169,19 +92,15 @@ func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (i
 	if err != nil {
 		return identity{}, err
 	}
-	id := identity{tag: user, controllerAccess: rights.Controller, modelAccess: rights.Model, password: rights.Password}
-	if id.roles = userRoles[rights.Model]; model == "" {
-		id.roles = userRoles[rights.Controller]
-	}
-	return id, nil
+	return identity{Identity: facades.IdentityOf(user, model, rights), password: rights.Password}, nil
 }
 
 // identifyBy is identify for a user who has logged in before. A user whose password has
 // changed since has no roles.
 func (s *Server) identifyBy(ctx context.Context, then identity, model string) (identity, error) {
-	now, err := s.identify(ctx, then.tag, model)
+	now, err := s.identify(ctx, then.Tag, model)
 	if err == nil && now.password != then.password {
-		now.roles = 0
+		now.Roles = 0
 	}
 	return now, err
 }
@@ -191,7 +110,7 @@ func (s *Server) identifyBy(ctx context.Context, then identity, model string) (i
 // can't be looked up has no roles. It returns before ctx ends only if the store can no
 // longer be followed.
 func (s *Server) followRights(
-	ctx context.Context, user entity.Tag, model string, look func() (identity, error), now func(roles),
+	ctx context.Context, user entity.Tag, model string, look func() (identity, error), now func(facades.Roles),
 ) {
 	for range s.controller.WatchRights(ctx, user.ID, model) {
 		id, err := look()
@@ -205,7 +124,7 @@ func (s *Server) followRights(
 		if err != nil && ctx.Err() == nil {
 			logger.Errorf("%s at %q: cannot look up what they may do: %v", user, model, err)
 		}
-		now(id.roles)
+		now(id.Roles)
 	}
 }
 
@@ -222,18 +141,18 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	if err != nil {
 		return identity{}, nil, err
 	}
-	id := identity{tag: cred.tag, roles: unitAgent, since: time.Now(), password: state.AgentStamp(cred.password)}
+	id := identity{Identity: facades.Identity{Tag: cred.tag, Roles: facades.UnitAgent}, since: time.Now(), password: state.AgentStamp(cred.password)}
 	if cred.tag.Kind == entity.KindMachine {
-		id.roles = machineAgent
+		id.Roles = facades.MachineAgent
 	}
 	err = st.Agents().Check(ctx, cred.tag, cred.password, cred.nonce)
-	if id.roles != machineAgent {
+	if id.Roles != facades.MachineAgent {
 		return id, st, err
 	}
 	if model == s.controllerModel.UUID() {
 		if err == nil {
-			if id.roles, err = s.managerRoles(ctx, cred.tag); err == nil {
-				id.roles |= machineAgent
+			if id.Roles, err = s.managerRoles(ctx, cred.tag); err == nil {
+				id.Roles |= facades.MachineAgent
 			}
 		}
 		return id, st, err
@@ -250,7 +169,7 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	if managerErr != nil || manager == 0 {
 		return identity{}, nil, unlessAway(managerErr, err)
 	}
-	id.roles, id.home = manager, s.controllerModel
+	id.Roles, id.home = manager, s.controllerModel
 	return id, st, nil
 }
 
@@ -265,12 +184,12 @@ func unlessAway(why, err error) error {
 
 // managerRoles returns the roles of a machine of the controller's model besides that of a
 // machine.
-func (s *Server) managerRoles(ctx context.Context, machine entity.Tag) (roles, error) {
+func (s *Server) managerRoles(ctx context.Context, machine entity.Tag) (facades.Roles, error) {
 	m, err := s.controllerModel.Machine(ctx, machine.ID)
 	if err != nil || !m.IsManager() {
 		return 0, err
 	}
-	return controllerAgent, nil
+	return facades.ControllerAgent, nil
 }
 
 // slots limit how many callers do something at the same time.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -148,8 +149,8 @@ var mayCall = map[string]string{
 }
 
 // callersOf returns the callers that mayCall has for a method, and the key that they are under.
-func callersOf(r route) (key, callers string) {
-	for _, key := range []string{r.facade + "." + r.method, r.facade + ".*"} {
+func callersOf(r facades.Route) (key, callers string) {
+	for _, key := range []string{r.Facade + "." + r.Method, r.Facade + ".*"} {
 		if callers, ok := mayCall[key]; ok {
 			return key, callers
 		}
@@ -164,16 +165,16 @@ var aboutNothing = []string{"Firewaller.Exposure", "Firewaller.WatchExposure", "
 	"StorageProvisioner.DropFilesystem", "StorageProvisioner.StorageWork", "StorageProvisioner.WatchStorage"}
 
 // aboutService reports whether an agents' method is about a service.
-func aboutService(r route) bool { return r.facade == "ApplicationScaler" }
+func aboutService(r facades.Route) bool { return r.Facade == "ApplicationScaler" }
 
 // aboutStorage reports whether an agents' method is about storage.
-func aboutStorage(r route) bool { return r.facade == "StorageProvisioner" }
+func aboutStorage(r facades.Route) bool { return r.Facade == "StorageProvisioner" }
 
 // aboutMachine reports whether an agents' method is about a machine.
-func aboutMachine(r route) bool {
-	return r.facade == "Machiner" || r.facade == "MachineActions" || r.facade == "Agent" || r.facade == "Provisioner" ||
-		r.facade == "HostFirewaller" ||
-		r.facade == "Deployer" && (r.method == "DeployedUnits" || r.method == "WatchDeployed")
+func aboutMachine(r facades.Route) bool {
+	return r.Facade == "Machiner" || r.Facade == "MachineActions" || r.Facade == "Agent" || r.Facade == "Provisioner" ||
+		r.Facade == "HostFirewaller" ||
+		r.Facade == "Deployer" && (r.Method == "DeployedUnits" || r.Method == "WatchDeployed")
 }
 
 // refused reports whether an error says that the caller must not make the call.
@@ -191,11 +192,13 @@ func TestAccessToMethods(t *testing.T) {
 		c.Limits = DefaultLimits()
 		c.Limits.Logins = 100 // the stranger tries Login among other methods
 	}).populate()
-	w.server.config.DestroyController = func(context.Context) error { destroyed++; return nil }
+	w.server.backend.DestroyController = func(context.Context) error { destroyed++; return nil }
 	// A new password would end the connections of callers to come.
 	for _, facade := range []string{"Deployer", "Provisioner"} {
-		w.server.table.byKey[routeKey{facade, 1, "NewPassword"}].handler = do(
-			func(context.Context, *caller, params.Entity) (none, error) { return none{}, nil })
+		w.server.table.Route(facade, 1, "NewPassword").Handler = facades.Do(
+			func(context.Context, *facades.Caller, params.Entity) (facades.None, error) {
+				return facades.None{}, nil
+			})
 	}
 	u, err := w.st.Unit(t.Context(), "mysql/0")
 	if err != nil {
@@ -244,13 +247,13 @@ func TestAccessToMethods(t *testing.T) {
 
 	seen := map[string]bool{}
 	for _, r := range routes() {
-		name := r.facade + "." + r.method
+		name := r.Facade + "." + r.Method
 		key, _ := callersOf(r)
 		if key == "" {
 			t.Errorf("mayCall does not say who may call %s", name)
 		}
 		seen[key] = true
-		if r.who&(machineAgent|unitAgent|controllerAgent) != 0 && r.own == nil && r.who&loggedIn != loggedIn {
+		if r.Who&(facades.MachineAgent|facades.UnitAgent|facades.ControllerAgent) != 0 && r.Own == nil && r.Who&facades.LoggedIn != facades.LoggedIn {
 			t.Errorf("%s is for agents and has no ownCheck", name)
 		}
 	}
@@ -266,11 +269,11 @@ func TestAccessToMethods(t *testing.T) {
 	}
 	for _, caller := range callers {
 		for _, r := range routes() {
-			name := r.facade + "." + r.method
+			name := r.Facade + "." + r.Method
 			_, callers := callersOf(r)
 			allowed := slices.Contains(strings.Fields(callers), caller.name)
 			conn := caller.conn
-			if r.at == atController {
+			if r.At == facades.AtController {
 				if other := atTheController[caller.name]; other != nil {
 					conn = other
 				}
@@ -288,13 +291,13 @@ func TestAccessToMethods(t *testing.T) {
 			switch {
 			case name == "Controller.DestroyController":
 				args = params.DestroyControllerArgs{DestroyModels: true}
-			case r.who&(machineAgent|unitAgent|controllerAgent) == 0 || r.who&loggedIn == loggedIn:
+			case r.Who&(facades.MachineAgent|facades.UnitAgent|facades.ControllerAgent) == 0 || r.Who&facades.LoggedIn == facades.LoggedIn:
 				args = struct{}{} // methods for users or for everyone
 			}
 			if name == "Admin.Login" && caller.name != "stranger" && caller.name != "wrong" {
 				continue // they have
 			}
-			err := conn.call(r.facade, r.version, r.method, args).Err()
+			err := conn.call(r.Facade, r.Version, r.Method, args).Err()
 			if name == "Admin.Login" || name == "Admin.Register" && allowed {
 				if !errors.Is(err, entity.Unauthorized) {
 					t.Errorf("%s: a login without a credential: %v", caller.name, err)
@@ -309,8 +312,8 @@ func TestAccessToMethods(t *testing.T) {
 				t.Errorf("%s calls %s and gets %v", caller.name, name, err)
 			}
 			// An agent must name itself.
-			if allowed && r.own != nil && !slices.Contains(aboutNothing, name) {
-				if err := conn.call(r.facade, r.version, r.method, struct{}{}).Err(); !refused(err) {
+			if allowed && r.Own != nil && !slices.Contains(aboutNothing, name) {
+				if err := conn.call(r.Facade, r.Version, r.Method, struct{}{}).Err(); !refused(err) {
 					t.Errorf("%s calls %s without a tag: %v", caller.name, name, err)
 				}
 			}

@@ -7,14 +7,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/controller"
@@ -36,7 +39,7 @@ type fuzzWorld struct {
 type fuzzAgent struct {
 	tag     entity.Tag
 	conn    *rawConn
-	methods []*route
+	methods []*facades.Route
 }
 
 func newFuzzWorld(t testing.TB) *fuzzWorld {
@@ -83,15 +86,15 @@ func (w *fuzzWorld) fresh() {
 	w.agents = append(w.agents, &fuzzAgent{tag: entity.MachineTag("0"),
 		conn: w.rawMemory(w.modelPath()).login(entity.MachineTag("0"), w.manager, "controller")})
 	for i, a := range w.agents {
-		as := unitAgent
+		as := facades.UnitAgent
 		if a.tag.Kind == entity.KindMachine {
-			as = machineAgent
+			as = facades.MachineAgent
 		}
 		if i == len(w.agents)-1 {
-			as = controllerAgent
+			as = facades.ControllerAgent
 		}
-		for j := range w.server.table.routes {
-			if r := &w.server.table.routes[j]; r.own != nil && r.who&as != 0 {
+		for j := range allRoutes {
+			if r := &allRoutes[j]; r.Own != nil && r.Who&as != 0 {
 				a.methods = append(a.methods, r)
 			}
 		}
@@ -141,10 +144,10 @@ var ends = []string{"EnsureDead", "RemoveMachine", "RemoveUnit", "DestroyUnit", 
 	"NewPassword", "EnsureStorageDead", "RemoveStorage", "RemoveAttachment"}
 
 // say makes one call. It returns false if the call has cost the agent its connection.
-func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
+func (w *fuzzWorld) say(a *fuzzAgent, r *facades.Route, raw []byte) bool {
 	w.Helper()
-	name := r.facade + "." + r.method
-	if r.method == "BlockUntilLeadershipReleased" {
+	name := r.Facade + "." + r.Method
+	if r.Method == "BlockUntilLeadershipReleased" {
 		for _, unit := range []string{"mysql/0", "mysql/1"} {
 			if u, err := w.st.Unit(w.Context(), unit); err == nil {
 				_ = u.ReleaseLeadership(w.Context())
@@ -152,8 +155,8 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 		}
 	}
 	a.conn.id++
-	frame := fmt.Appendf(nil, `{"request-id":%d,"type":%q,"version":%d,"request":%q,"params":%s}`, a.conn.id, r.facade,
-		r.version, r.method, raw)
+	frame := fmt.Appendf(nil, `{"request-id":%d,"type":%q,"version":%d,"request":%q,"params":%s}`, a.conn.id, r.Facade,
+		r.Version, r.Method, raw)
 	if err := a.conn.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
 		return false
 	}
@@ -186,40 +189,46 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 }
 
 // foreign reports whether a request is about an entity that is not the agent's.
-func (w *fuzzWorld) foreign(a *fuzzAgent, r *route, raw []byte) bool {
-	p, err := r.handler.decode(raw)
+func (w *fuzzWorld) foreign(a *fuzzAgent, r *facades.Route, raw []byte) bool {
+	p, err := r.Handler.Decode(raw)
 	if err != nil {
 		return true // not a request of this method
 	}
-	subject := subjectOf(p)
-	same := func(check ownCheck) bool { return isOwn(r, check) }
-	switch {
-	case same(everything):
+	var subject entity.Tag
+	if tag := reflect.ValueOf(p).FieldByName("Tag"); tag.IsValid() {
+		subject = tag.Interface().(params.Tag).Tag
+	}
+	switch own := ownCheck(r); {
+	case own == "everything":
 		return false
 	case subject.IsZero():
 		return true
-	case same(self):
+	case own == "self":
 		return subject != a.tag
-	case same(deployed), same(deployedOrGone):
+	case own == "deployed", own == "deployedOrGone":
 		u, err := w.st.Unit(w.Context(), subject.ID)
 		if err != nil {
-			return same(deployed)
+			return own == "deployed"
 		}
 		return u.Deployer() != a.tag
-	case same(machines):
+	case own == "machines":
 		return subject.Kind != entity.KindMachine
-	case same(services):
+	case own == "services":
 		return subject.Kind != entity.KindService
-	case same(storages):
+	case own == "storages":
 		return subject.Kind != entity.KindStorage
 	}
-	w.Fatalf("%s.%s: this test does not know its ownCheck", r.facade, r.method)
+	w.Fatalf("%s.%s: this test does not know its ownCheck", r.Facade, r.Method)
 	return true
 }
 
-// isOwn reports whether a check is that of the method.
-func isOwn(r *route, check ownCheck) bool {
-	return reflect.ValueOf(r.own).Pointer() == reflect.ValueOf(check).Pointer()
+// allRoutes are the routes that the worlds ask for.
+var allRoutes = routes()
+
+// ownCheck returns the name of the check that keeps agents of a method to their own entities.
+func ownCheck(r *facades.Route) string {
+	name := runtime.FuncForPC(reflect.ValueOf(r.Own).Pointer()).Name()
+	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
 // answers makes every query about the model. None may fail, or find anything wrong.
@@ -301,7 +310,7 @@ func TestRandomRequestsOfAgents(t *testing.T) {
 	for _, r := range routes() {
 		// Otherwise the code behind the checks would not be tested. Ends need a whole life before
 		// them, and take nothing but a tag. No charm here has a resource.
-		if name := r.facade + "." + r.method; r.own != nil && !slices.Contains(ends, r.method) && w.taken[name] == 0 &&
+		if name := r.Facade + "." + r.Method; r.Own != nil && !slices.Contains(ends, r.Method) && w.taken[name] == 0 &&
 			name != "Uniter.Resource" && calls >= 100_000 {
 			t.Errorf("%s was never taken", name)
 		}
@@ -312,7 +321,7 @@ func TestRandomRequestsOfAgents(t *testing.T) {
 func FuzzAgentMethods(f *testing.F) {
 	g := &garbage{rand.New(rand.NewPCG(1, 1))}
 	for i, r := range routes() {
-		if slices.Contains([]string{"CommitHook", "SetUnitStatus", "SetInstanceStatus", "SetProvisioned"}, r.method) {
+		if slices.Contains([]string{"CommitHook", "SetUnitStatus", "SetInstanceStatus", "SetProvisioned"}, r.Method) {
 			f.Add(uint(i), g.request(&r, entity.UnitTag("mysql/0")))
 			f.Add(uint(i), g.request(&r, entity.MachineTag("0")))
 		}
@@ -326,7 +335,7 @@ func FuzzAgentMethods(f *testing.F) {
 		defer func() { w.TB = f }()
 		w.root = w.dial(w.adminInfo(""))
 		w.fresh()
-		asked := &w.server.table.routes[int(n%uint(len(w.server.table.routes)))]
+		asked := &allRoutes[int(n%uint(len(allRoutes)))]
 		for _, a := range w.agents {
 			if slices.Contains(a.methods, asked) {
 				w.say(a, asked, raw)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"juju/apiserver/facades"
 	"juju/provider"
 	"juju/provider/dummytest"
 	"juju/state"
@@ -163,7 +164,7 @@ func TestCheckGoesOnWithoutTheCloud(t *testing.T) {
 	var away atomic.Bool
 	w, _, environ := storedWorld(t, func(c *Config) {
 		open := c.Cloud
-		c.Cloud = func(ctx context.Context, model string) (Cloud, error) {
+		c.Cloud = func(ctx context.Context, model string) (facades.Cloud, error) {
 			if away.Load() {
 				return nil, errors.New("no route to host")
 			}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -238,8 +239,8 @@ func BenchmarkStatus(b *testing.B) {
 					Status: entity.Status{Status: entity.StatusStarted, Since: time.Now()},
 				})
 			}
-			w.server.table.byKey[routeKey{"Client", 7, "FullStatus"}].handler = do(
-				func(context.Context, *caller, none) (*params.FullStatus, error) {
+			w.server.table.Route("Client", 7, "FullStatus").Handler = facades.Do(
+				func(context.Context, *facades.Caller, facades.None) (*params.FullStatus, error) {
 					return params.FullStatusOf(status), nil
 				})
 			c := w.dial(w.adminInfo(w.st.UUID()))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/entity"
@@ -128,13 +129,13 @@ func TestBlocks(t *testing.T) {
 			}
 		}
 		for _, r := range routes() {
-			name := r.facade + "." + r.method
-			if r.effect == 0 {
+			name := r.Facade + "." + r.Method
+			if r.Effect == 0 {
 				t.Errorf("%s has no effect", name)
 			}
-			users := r.who&(reader|writer|admin) != 0 && r.who&loggedIn != loggedIn
+			users := r.Who&(facades.Reader|facades.Writer|facades.Admin) != 0 && r.Who&facades.LoggedIn != facades.LoggedIn
 			if !users {
-				if r.effect != free {
+				if r.Effect != facades.Free {
 					t.Errorf("%s is for agents, but its effect is not free", name)
 				}
 				continue
@@ -145,20 +146,20 @@ func TestBlocks(t *testing.T) {
 				continue
 			}
 			seen[name] = true
-			if first == "-" && r.who&reader == 0 && r.effect != reads && !strings.Contains(name, "Block") {
+			if first == "-" && r.Who&facades.Reader == 0 && r.Effect != facades.Reads && !strings.Contains(name, "Block") {
 				t.Errorf("%s is for writers, and no block refuses it", name)
 			}
 			conn := model
-			if r.at == atController {
+			if r.At == facades.AtController {
 				conn = controller
 			}
-			if (r.effect == named) != (first == "named") {
-				t.Errorf("%s names models: %v, and forUsers says %s", name, r.effect == named, first)
+			if (r.Effect == facades.Named) != (first == "named") {
+				t.Errorf("%s names models: %v, and forUsers says %s", name, r.Effect == facades.Named, first)
 			}
-			if r.effect == free {
+			if r.Effect == facades.Free {
 				continue // it would switch the blocks
 			}
-			err := conn.call(r.facade, r.version, r.method, struct{}{}).Err()
+			err := conn.call(r.Facade, r.Version, r.Method, struct{}{}).Err()
 			lowest, barred := widest[first]
 			want := barred && i >= lowest
 			if got := errors.Is(err, entity.OperationBlocked); got != want {

@@ -2,19 +2,18 @@ package apiserver
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/provider"
 	"juju/provider/dummytest"
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
-	"juju/state/modelconfig"
 	"juju/state/statetest"
 )
 
@@ -22,7 +21,7 @@ import (
 type dummyCloud struct{ provider.Environ }
 
 func (c dummyCloud) Precheck(
-	ctx context.Context, series string, constraints constraints.Value, at Place,
+	ctx context.Context, series string, constraints constraints.Value, at facades.Place,
 ) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
 		Placement: at.Placement, Container: at.Container})
@@ -49,7 +48,7 @@ func attachmentOf(a entity.Attached) provider.AttachmentParams {
 // onCloud makes a server ask a cloud.
 func onCloud(cloud *dummytest.Cloud) func(*Config) {
 	return func(c *Config) {
-		c.Cloud = func(ctx context.Context, model string) (Cloud, error) {
+		c.Cloud = func(ctx context.Context, model string) (facades.Cloud, error) {
 			environ, err := cloud.Open(ctx, provider.Config{Controller: "c", Model: model})
 			return dummyCloud{environ}, err
 		}
@@ -342,55 +341,4 @@ func TestWarningsOfHosts(t *testing.T) {
 	m0.Close()
 	<-gone
 	check("the other is gone")
-}
-
-func TestChoiceOfSeries(t *testing.T) {
-	byController := modelconfig.Value{Value: "bookworm", Source: modelconfig.FromController}
-	byModel := modelconfig.Value{Value: "jammy", Source: modelconfig.FromModel}
-	host, upgraded := []string{"bookworm"}, []string{"trixie"}
-	for _, c := range []struct {
-		name   string
-		choice seriesChoice
-		want   string // or a part of the error
-		hint   string
-	}{
-		{"no one says anything", seriesChoice{cloud: host, model: byController}, "bookworm", ""},
-		{"any cloud", seriesChoice{model: byModel}, "jammy", ""},
-		{"the user", seriesChoice{asked: "bookworm", cloud: host, model: byController}, "bookworm", ""},
-		{"the user, anything", seriesChoice{asked: "xenial", model: byController}, "xenial", ""},
-		{"the user, in vain", seriesChoice{asked: "xenial", cloud: host, model: byController},
-			`series "xenial" is not available: the cloud has bookworm`, "Omit --series for bookworm."},
-		{"the user insists", seriesChoice{asked: "xenial", force: true, cloud: host, model: byController}, "bookworm", ""},
-		{"the user insists, and gets it", seriesChoice{asked: "xenial", force: true, model: byController}, "xenial", ""},
-		{"a charm by force", seriesChoice{force: true, charm: []string{"xenial"}, cloud: host, model: byController}, "bookworm", ""},
-		{"a charm of several", seriesChoice{charm: []string{"xenial", "bookworm"}, cloud: host, model: byController},
-			"bookworm", ""},
-		{"a charm of several, any cloud", seriesChoice{charm: []string{"xenial", "jammy"}, model: byModel}, "jammy", ""},
-		{"a charm of others, any cloud", seriesChoice{charm: []string{"xenial", "bionic"}, model: byModel}, "xenial", ""},
-		{"a charm of others", seriesChoice{charm: []string{"xenial", "bionic"}, cloud: host, model: byController},
-			"the charm's series xenial, bionic are not available: the cloud has bookworm",
-			"To run the charm on bookworm all the same: --series bookworm --force"},
-		{"the host is upgraded", seriesChoice{cloud: upgraded, model: byController}, "trixie", ""},
-		{"the host is upgraded, and the charm is too",
-			seriesChoice{charm: []string{"bookworm", "trixie"}, cloud: upgraded, model: byController}, "trixie", ""},
-		{"the model's is not there", seriesChoice{cloud: host, model: byModel},
-			`the model's default-series "jammy" is not available: the cloud has bookworm`,
-			"Change it: juju model-config default-series=bookworm"},
-	} {
-		series, warning, err := c.choice.choose()
-		got := series
-		if err != nil {
-			got = err.Error()
-			if !errors.Is(err, entity.Invalid) {
-				t.Errorf("%s: error %v is not Invalid", c.name, err)
-			}
-		}
-		if got != c.want || entity.Hint(err) != c.hint {
-			t.Errorf("%s: got %q, hint %q, want %q, hint %q", c.name, got, entity.Hint(err), c.want, c.hint)
-		}
-		if insists := err == nil && (c.choice.asked != "" && series != c.choice.asked ||
-			c.choice.force && len(c.choice.charm) > 0 && !slices.Contains(c.choice.charm, series)); (warning != "") != insists {
-			t.Errorf("%s: warning %q", c.name, warning)
-		}
-	}
 }

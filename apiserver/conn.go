@@ -13,9 +13,9 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
-	"juju/charm"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -183,11 +183,11 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 			err = h.grow(ctx, min(h.left(), c.server.answers.expected(c.uuid, r)))
 		}
 		if err == nil {
-			c.work(ctx, who, r, req)
+			c.work(ctx, who, r, req, h)
 			return
 		}
 		c.answer(req.RequestID, req.Type+"."+req.Request, nil, err, c.barrier(ctx, err), h)
-		if who.roles == 0 {
+		if who.Roles == 0 {
 			c.cancel(errRevoked)
 		}
 	})
@@ -205,26 +205,26 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 // dispatch finds the caller of a request and the route that it names. What a user may do is
 // looked up for each request: it may have changed since the login, and the change must not
 // wait until the user leaves. The roles of an agent don't change.
-func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *hold) (*caller, *route, error) {
-	who := &caller{server: c.server, conn: c, request: req.RequestID, id: req.ID, hold: h}
-	who.roles = stranger
+func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *hold) (*facades.Caller, *facades.Route, error) {
+	who := &facades.Caller{Backend: c.server.backend, Request: &request{c, req.RequestID, req.ID, h}}
+	who.Roles = facades.Stranger
 	if s != nil {
-		who.identity, who.model = s.identity, s.model
+		who.Identity, who.Model = s.Identity, s.model
 	}
-	if who.tag.Kind == entity.KindUser {
+	if who.Tag.Kind == entity.KindUser {
 		now, err := c.now(ctx)
 		if err != nil {
 			return who, nil, err
 		}
-		who.identity = now
+		who.Identity = now.Identity
 	}
-	at := atController
+	at := facades.AtController
 	if c.uuid != "" {
-		at = atModel
+		at = facades.AtModel
 	}
-	r, err := c.server.table.find(req, at, who.roles)
-	if errors.Is(err, entity.Unauthorized) && who.tag.Kind == entity.KindUser {
-		err = lacks(who.identity, who.model, r.who)
+	r, err := c.server.table.Find(req, at, who.Roles)
+	if errors.Is(err, entity.Unauthorized) && who.Tag.Kind == entity.KindUser {
+		err = facades.Lacks(who.Identity, who.Model, r.Who)
 	}
 	return who, r, err
 }
@@ -241,7 +241,7 @@ func (c *conn) now(ctx context.Context) (identity, error) {
 // follow ends the watches that the user has lost the right to, and the connection when the
 // user has no rights left.
 func (c *conn) follow(user entity.Tag) {
-	c.server.followRights(c.ctx, user, c.uuid, func() (identity, error) { return c.now(c.ctx) }, func(now roles) {
+	c.server.followRights(c.ctx, user, c.uuid, func() (identity, error) { return c.now(c.ctx) }, func(now facades.Roles) {
 		if now == 0 {
 			c.cancel(errRevoked)
 		}
@@ -251,7 +251,7 @@ func (c *conn) follow(user entity.Tag) {
 }
 
 // work runs a request and sends its outcome.
-func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Request) {
+func (c *conn) work(ctx context.Context, who *facades.Caller, r *facades.Route, req *params.Request, h *hold) {
 	call := func() (result any, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -259,7 +259,7 @@ func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Requ
 				err = errors.New("panic")
 			}
 		}()
-		return r.call(ctx, who, req.Params)
+		return r.Call(ctx, who, req.Params)
 	}
 	for try := 1; ; try++ {
 		result, err := call()
@@ -271,11 +271,11 @@ func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Requ
 			ctx = controller.Began(ctx) // its events only say what to read, and pass the barrier themselves
 		}
 		barrier := c.barrier(ctx, err)
-		if errors.Is(barrier, entity.StoreUnsure) && r.effect == reads && !watches && try < rereads {
+		if errors.Is(barrier, entity.StoreUnsure) && r.Effect == facades.Reads && !watches && try < rereads {
 			ctx = controller.Began(ctx)
 			continue
 		}
-		size := c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier, who.hold)
+		size := c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier, h)
 		c.server.answers.note(c.uuid, r, size)
 		return
 	}
@@ -311,7 +311,7 @@ func (c *conn) answer(request uint64, doing string, result any, err, barrier err
 		}
 	}
 	if err != nil {
-		if frame, err = params.EncodeFailure(request, c.server.wireError(c.String()+": "+doing, err)); err != nil {
+		if frame, err = params.EncodeFailure(request, facades.WireError(c.String()+": "+doing, err)); err != nil {
 			c.cancel(err)
 			return 0
 		}
@@ -382,33 +382,7 @@ func (c *conn) closeSocket() {
 func (c *conn) String() string {
 	who := "stranger"
 	if s := c.session.Load(); s != nil {
-		who = s.tag.String()
+		who = s.Tag.String()
 	}
 	return who + "@" + c.remote
-}
-
-// wireError returns the error for the client. It logs an internal error, with what was being
-// done, and hides it from the client.
-func (s *Server) wireError(doing string, err error) *params.Error {
-	switch kind := entity.KindOf(err); {
-	case kind == entity.Damaged:
-		logger.Errorf("%s: %v", doing, err)
-	case kind != "":
-	case errors.Is(err, charm.ErrInvalid):
-		err = entity.Errorf(entity.Invalid, "%w", err)
-	case errors.Is(err, context.DeadlineExceeded):
-		err = entity.Errorf(entity.Unavailable, "the controller took too long; try again")
-	case errors.Is(err, context.Canceled):
-		err = entity.Errorf(entity.Unavailable, "the request was given up")
-	case entity.IsDiskFull(err):
-		// The store ends the process at once; this answer can be faster.
-		logger.Errorf("%s: %v", doing, err)
-		err = diskFull("")
-	default:
-		logger.Errorf("%s: %v", doing, err)
-	}
-	if help := charm.Help(err); help != "" && entity.Hint(err) == "" {
-		err = entity.WithHint(err, "%s", help)
-	}
-	return params.ToError(err)
 }

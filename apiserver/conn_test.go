@@ -20,18 +20,19 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
 
 // with adds routes for a test, for users at the model.
-func (w *world) with(methods map[string]handler) {
+func (w *world) with(methods map[string]facades.Handler) {
 	all := routes()
 	for name, h := range methods {
-		all = append(all, route{"Test", 1, name, atModel, reader, reads, nil, h})
+		all = append(all, facades.Route{"Test", 1, name, facades.AtModel, facades.Reader, facades.Reads, nil, h})
 	}
-	w.server.table = newTable(all)
+	w.server.table = facades.NewTable(all)
 }
 
 func (w *world) admin() *rawConn {
@@ -92,16 +93,16 @@ func TestOnlyTLS(t *testing.T) {
 func TestErrorsOnTheWire(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.with(map[string]handler{
-		"Panic":    act(func(context.Context, *caller, none) error { panic("hunter2") }),
-		"Internal": act(func(context.Context, *caller, none) error { return errors.New("mongo: hunter2") }),
-		"Full": act(func(context.Context, *caller, none) error {
+	w.with(map[string]facades.Handler{
+		"Panic":    facades.Act(func(context.Context, *facades.Caller, facades.None) error { panic("hunter2") }),
+		"Internal": facades.Act(func(context.Context, *facades.Caller, facades.None) error { return errors.New("mongo: hunter2") }),
+		"Full": facades.Act(func(context.Context, *facades.Caller, facades.None) error {
 			return fmt.Errorf("cannot run a transaction: write 000004.log: %w", syscall.ENOSPC)
 		}),
-		"Hint": act(func(context.Context, *caller, none) error {
+		"Hint": facades.Act(func(context.Context, *facades.Caller, facades.None) error {
 			return entity.WithHint(entity.Errorf(entity.InUse, "machine 0 is busy"), "run 'juju status'")
 		}),
-		"Slow": act(func(ctx context.Context, _ *caller, _ none) error { return context.DeadlineExceeded }),
+		"Slow": facades.Act(func(ctx context.Context, _ *facades.Caller, _ facades.None) error { return context.DeadlineExceeded }),
 	})
 	r := w.admin()
 	for method, want := range map[string]params.Error{
@@ -234,7 +235,7 @@ func TestConcurrentRequests(t *testing.T) {
 	var now, peak atomic.Int32
 	full, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	w.with(map[string]handler{"Block": act(func(ctx context.Context, _ *caller, _ none) error {
+	w.with(map[string]facades.Handler{"Block": facades.Act(func(ctx context.Context, _ *facades.Caller, _ facades.None) error {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for old := peak.Load(); n > old && !peak.CompareAndSwap(old, n); old = peak.Load() {
@@ -320,8 +321,8 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	gone := make(chan struct{})
 	end := sync.OnceFunc(func() { close(gone) })
 	big := strings.Repeat("x", 1<<20)
-	w.with(map[string]handler{"Big": do(func(ctx context.Context, c *caller, _ none) (string, error) {
-		context.AfterFunc(c.conn.ctx, end)
+	w.with(map[string]facades.Handler{"Big": facades.Do(func(ctx context.Context, c *facades.Caller, _ facades.None) (string, error) {
+		context.AfterFunc(c.Request.(*request).ctx, end)
 		return big, nil
 	})})
 	r := w.rawMemory(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")

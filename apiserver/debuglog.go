@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -36,7 +37,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return nil // the upgrader has answered
 	}
-	ctx, done, end := s.streaming(r, ws, v, reader)
+	ctx, done, end := s.streaming(r, ws, v, facades.Reader)
 	defer done()
 	h := s.hold(v.model.UUID(), v.identity, end)
 	defer h.close()
@@ -72,7 +73,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	if errors.Is(err, entity.Unavailable) {
 		code, why = websocket.CloseTryAgainLater, err.Error()
 	} else if err != nil {
-		logger.Debugf("%s@%s: debug-log: %v", v.tag, r.RemoteAddr, err)
+		logger.Debugf("%s@%s: debug-log: %v", v.Tag, r.RemoteAddr, err)
 		code, why = websocket.CloseInternalServerErr, params.Internal
 	}
 	_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
@@ -170,11 +171,11 @@ func (s *Server) receiveRecord(
 		return err
 	}
 	err = s.config.Logs.Append(v.model.UUID(), entity.LogMessage{
-		Entity: v.tag.String(), Timestamp: record.Time, Severity: record.Level,
+		Entity: v.Tag.String(), Timestamp: record.Time, Severity: record.Level,
 		Module: record.Module, Location: record.Location, Message: record.Message,
 	})
 	if err != nil {
-		logger.Warningf("%s@%s: %v", v.tag, from, err)
+		logger.Warningf("%s@%s: %v", v.Tag, from, err)
 	}
 	return err
 }
@@ -193,7 +194,7 @@ func closeStream(ctx context.Context, ws *websocket.Conn) {
 // client leaves or has none of the roles any more, or when the server stops. done ends it and
 // closes the socket; end ends it for a reason.
 func (s *Server) streaming(
-	r *http.Request, ws *websocket.Conn, v *visitor, who roles,
+	r *http.Request, ws *websocket.Conn, v *visitor, who facades.Roles,
 ) (ctx context.Context, done func(), end context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
 	leave := s.ending.join(s, v.model, v.identity, cancel)
@@ -218,7 +219,7 @@ func (s *Server) streaming(
 		defer close(following)
 		model := r.PathValue("uuid")
 		look := func() (identity, error) { return s.identifyBy(ctx, v.identity, model) }
-		s.followRights(ctx, v.tag, model, look, func(now roles) {
+		s.followRights(ctx, v.Tag, model, look, func(now facades.Roles) {
 			if now&who == 0 {
 				cancel(errRevoked)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/controller"
@@ -27,10 +28,10 @@ func (w *world) life() entity.Life {
 func TestDestroyModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.with(map[string]handler{
-		"Work": act(func(ctx context.Context, c *caller, _ none) error {
+	w.with(map[string]facades.Handler{
+		"Work": facades.Act(func(ctx context.Context, c *facades.Caller, _ facades.None) error {
 			for {
-				if _, err := c.model.Status(ctx); err != nil {
+				if _, err := c.Model.Status(ctx); err != nil {
 					return err // and no panic
 				}
 			}

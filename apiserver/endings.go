@@ -50,8 +50,8 @@ const changedKept = 10 * time.Minute
 func (e *endings) join(s *Server, model *state.State, id identity, end context.CancelCauseFunc) (leave func()) {
 	t := &tie{end: end, since: id.since}
 	home := model
-	if id.tag.Kind != entity.KindUser {
-		t.agent, t.password = id.tag, id.password
+	if id.Tag.Kind != entity.KindUser {
+		t.agent, t.password = id.Tag, id.password
 		if id.home != nil {
 			home = id.home
 		}

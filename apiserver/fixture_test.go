@@ -13,6 +13,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/state"
 	"juju/state/controller"
@@ -76,7 +77,8 @@ func newWorld(t testing.TB, adjust ...func(*Config)) *world {
 	}
 	t.Cleanup(func() { w.logs.Close() })
 	config := Config{
-		Controller: w.controller, TLS: pki().config, Logs: w.logs, Version: "1.2.3", TempDir: t.TempDir(), Series: "jammy",
+		Config: facades.Config{Controller: w.controller, Version: "1.2.3", Series: "jammy"},
+		TLS:    pki().config, Logs: w.logs, TempDir: t.TempDir(),
 		Addresses: func() []string { return []string{w.address} },
 	}
 	for _, f := range adjust {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -16,16 +17,16 @@ import (
 // garbage makes requests. Some have the types that a method takes, others anything.
 type garbage struct{ *rand.Rand }
 
-func (g *garbage) request(r *route, self entity.Tag) []byte {
-	zero, err := r.handler.decode(nil)
+func (g *garbage) request(r *facades.Route, self entity.Tag) []byte {
+	zero, err := r.Handler.Decode(nil)
 	if err != nil {
 		panic(err)
 	}
 	odd := []float64{0, 0.02, 0.1, 0.4}[g.IntN(4)] // the share of values that are not valid
-	if slices.Contains(ends, r.method) && g.IntN(30) > 0 {
+	if slices.Contains(ends, r.Method) && g.IntN(30) > 0 {
 		self, odd = entity.UnitTag("mysql/1"), 0.5
 	}
-	if isOwn(r, storages) && g.IntN(10) > 0 {
+	if ownCheck(r) == "storages" && g.IntN(10) > 0 {
 		self = entity.StorageTag(g.storage())
 	}
 	var b strings.Builder
@@ -41,7 +42,7 @@ func (g *garbage) value(b *strings.Builder, t reflect.Type, name string, self en
 	}
 	sane := g.Float64() > odd
 	switch {
-	case t == reflect.TypeFor[none]():
+	case t == reflect.TypeFor[facades.None]():
 		b.WriteString(g.any())
 	case t == reflect.TypeFor[params.Tag]():
 		tag := params.TagOf(self).String()

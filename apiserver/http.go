@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/controller"
@@ -19,9 +20,24 @@ import (
 type endpoint struct {
 	method string
 	path   string // below /model/UUID
-	who    roles
-	effect effect
-	serve  func(s *Server, c *visitor, w http.ResponseWriter, r *http.Request) error
+	who    facades.Roles
+	effect facades.Effect
+	serve  func(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error
+}
+
+// endpoints lists what is found at a model beside its API.
+func endpoints() []endpoint {
+	all := []endpoint{
+		{"GET", "/log", facades.Reader, facades.Reads, serveDebugLog},
+		{"GET", "/logsink", facades.MachineAgent | facades.UnitAgent | facades.ControllerAgent, facades.Free, serveLogSink},
+	}
+	for _, e := range facades.Endpoints() {
+		all = append(all, endpoint{e.Method, e.Path, e.Who, e.Effect,
+			func(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
+				return e.Serve(&facades.Visitor{v.Identity, s.backend, v.model, &transfer{s, v, w, r}}, w, r)
+			}})
+	}
+	return all
 }
 
 // A visitor is the authenticated sender of an HTTP request.
@@ -83,10 +99,10 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 			leave()
 		}
 		defer func() { v.leave() }()
-		if v.roles&e.who == 0 {
-			return lacks(v.identity, v.model, e.who)
+		if v.Roles&e.who == 0 {
+			return facades.Lacks(v.Identity, v.model, e.who)
 		}
-		if err := e.effect.allowedAt(r.Context(), v.model); err != nil {
+		if err := e.effect.AllowedAt(r.Context(), v.model); err != nil {
 			return err
 		}
 		return e.serve(s, v, w, r)
@@ -108,7 +124,7 @@ func (s *Server) goOn(v *visitor, serve func()) {
 		defer leave()
 		defer func() {
 			if p := recover(); p != nil {
-				logger.Criticalf("%s: panic: %v\n%s", v.tag, p, debug.Stack())
+				logger.Criticalf("%s: panic: %v\n%s", v.Tag, p, debug.Stack())
 			}
 		}()
 		serve()
@@ -117,13 +133,13 @@ func (s *Server) goOn(v *visitor, serve func()) {
 
 // still returns an error unless the visitor still has one of the roles. Long requests check
 // at their end.
-func (s *Server) still(r *http.Request, v *visitor, who roles) error {
-	if v.tag.Kind != entity.KindUser {
+func (s *Server) still(r *http.Request, v *visitor, who facades.Roles) error {
+	if v.Tag.Kind != entity.KindUser {
 		return nil
 	}
 	now, err := s.identifyBy(r.Context(), v.identity, r.PathValue("uuid"))
-	if err == nil && now.roles&who == 0 {
-		err = lacks(now, v.model, who)
+	if err == nil && now.Roles&who == 0 {
+		err = facades.Lacks(now.Identity, v.model, who)
 	}
 	return err
 }
@@ -163,7 +179,7 @@ var httpStatus = map[entity.Kind]int{
 
 // writeError answers with an error, in the form that clients of Juju's charms endpoint know.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	e := s.wireError(r.Method+" "+r.URL.Path, err)
+	e := facades.WireError(r.Method+" "+r.URL.Path, err)
 	status, ok := httpStatus[entity.Kind(e.Code)]
 	if !ok {
 		status = http.StatusInternalServerError
@@ -182,7 +198,7 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	barrier := s.barrier(r.Context())
 	if errors.Is(barrier, entity.StoreAway) {
-		e := s.wireError(r.Method+" "+r.URL.Path, barrier)
+		e := facades.WireError(r.Method+" "+r.URL.Path, barrier)
 		status, v = http.StatusServiceUnavailable,
 			params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info}
 		barrier = nil // that depends on nothing

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/provider"
 	"juju/provider/dummytest"
@@ -93,7 +94,7 @@ func TestImportFilesystem(t *testing.T) {
 func TestStorageIsListedWithoutTheCloud(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) {
-		c.Cloud = func(context.Context, string) (Cloud, error) { return nil, errors.New("no route to host") }
+		c.Cloud = func(context.Context, string) (facades.Cloud, error) { return nil, errors.New("no route to host") }
 	})
 	ctx := t.Context()
 	url := statetest.Charm(t, w.st, `{name: disk, summary: s, description: d, storage: {data: {type: filesystem}}}`)

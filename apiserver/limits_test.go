@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -121,12 +122,12 @@ func TestLimitsOfAgentsRequests(t *testing.T) {
 // Every text, list and time in every request has a limit.
 func TestEveryRequestHasLimits(t *testing.T) {
 	for _, r := range routes() {
-		zero, err := r.handler.decode(nil)
+		zero, err := r.Handler.Decode(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := r.facade + "." + r.method
-		if reflect.TypeOf(zero) == reflect.TypeFor[none]() {
+		name := r.Facade + "." + r.Method
+		if reflect.TypeOf(zero) == reflect.TypeFor[facades.None]() {
 			continue
 		}
 		fillings := 0

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -19,7 +21,7 @@ func (s *Server) failed(g *guest, remote, attempt string, err error) {
 }
 
 // adminLogin logs in. It can be done once for each connection.
-func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.LoginResult, error) {
+func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.LoginResult, error) {
 	s, conn := c.server, c.conn
 	if conn.session.Load() != nil {
 		return params.LoginResult{}, entity.Errorf(entity.Invalid, "already logged in")
@@ -39,18 +41,18 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 			left()
 		}
 	}()
-	at := atController
+	at := facades.AtController
 	result := params.LoginResult{
 		ControllerTag: params.TagOf(entity.Tag{Kind: entity.KindController, ID: s.controller.UUID()}),
 		ServerVersion: s.config.Version,
 		Servers:       [][]params.HostPort{},
 	}
 	if model != nil {
-		at = atModel
+		at = facades.AtModel
 		tag := params.TagOf(entity.ModelTag(model.UUID()))
 		result.ModelTag = &tag
 	}
-	result.Facades = s.table.facades(at, id.roles)
+	result.Facades = s.table.Facades(at, id.Roles)
 	if s.config.Addresses != nil {
 		for _, address := range s.config.Addresses() {
 			if hp, ok := hostPort(address); ok {
@@ -58,13 +60,13 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 			}
 		}
 	}
-	if id.tag.Kind == entity.KindUser {
+	if id.Tag.Kind == entity.KindUser {
 		if result.UserInfo, err = userLogin(ctx, s, id, conn.uuid); err != nil {
 			return params.LoginResult{}, err
 		}
 	}
-	if id.roles&(machineAgent|unitAgent) != 0 {
-		leave = append(leave, s.presence.Arrive(conn.uuid, id.tag, &conn.line, programsOf(p)))
+	if id.Roles&(facades.MachineAgent|facades.UnitAgent) != 0 {
+		leave = append(leave, s.presence.Arrive(conn.uuid, id.Tag, &conn.line, programsOf(p)))
 	}
 	if model != nil {
 		leave = append(leave, s.ending.join(s, model, id, conn.cancel))
@@ -75,8 +77,8 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 		}
 	}})
 	conn.guest.admit()
-	if id.tag.Kind == entity.KindUser {
-		conn.requests.Go(func() { conn.follow(id.tag) })
+	if id.Tag.Kind == entity.KindUser {
+		conn.requests.Go(func() { conn.follow(id.Tag) })
 	}
 	logger.Debugf("%s: logged in", conn)
 	return result, nil
@@ -84,32 +86,32 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 
 // userLogin describes a user who logs in, and records the login.
 func userLogin(ctx context.Context, s *Server, id identity, model string) (*params.AuthUserInfo, error) {
-	user, err := s.controller.User(ctx, id.tag.ID)
+	user, err := s.controller.User(ctx, id.Tag.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.controller.NoteLogin(ctx, id.tag.ID, model); err != nil {
+	if err := s.controller.NoteLogin(ctx, id.Tag.ID, model); err != nil {
 		return nil, err
 	}
 	return &params.AuthUserInfo{
-		DisplayName: user.DisplayName, Identity: params.TagOf(id.tag).String(), LastConnection: params.TimeOf(user.LastLogin),
-		ControllerAccess: id.controllerAccess, ModelAccess: id.modelAccess,
+		DisplayName: user.DisplayName, Identity: params.TagOf(id.Tag).String(), LastConnection: params.TimeOf(user.LastLogin),
+		ControllerAccess: id.ControllerAccess, ModelAccess: id.ModelAccess,
 	}, nil
 }
 
 // adminRegister sets the password of a user who was given a key for that. It allows as few
 // wrong guesses as a login.
-func adminRegister(ctx context.Context, c *caller, p params.RegisterRequest) error {
-	release, err := c.server.hashTurn(ctx, c.conn.guest, p.User.ID)
+func adminRegister(ctx context.Context, r *request, p params.RegisterRequest) (struct{}, error) {
+	release, err := r.HashTurn(ctx, p.User.ID)
 	if err != nil {
-		return err
+		return struct{}{}, err
 	}
 	defer release()
-	err = c.server.controller.RegisterUser(ctx, p.User.ID, p.Key, p.Password)
+	err = r.server.controller.RegisterUser(ctx, p.User.ID, p.Key, p.Password)
 	if err != nil {
-		c.server.failed(c.conn.guest, c.conn.remote, entity.Named(p.User.String())+" cannot register", err)
+		r.server.failed(r.guest, r.remote, entity.Named(p.User.String())+" cannot register", err)
 	}
-	return err
+	return struct{}{}, err
 }
 
 // hostPort returns the wire's form of an address; false if it is not valid.
@@ -139,12 +141,25 @@ func hostPort(address string) (params.HostPort, bool) {
 }
 
 // adminRedirectInfo is called by clients whose model may have moved.
-func adminRedirectInfo(context.Context, *caller, none) (params.RedirectInfoResult, error) {
+func adminRedirectInfo(context.Context, *request, facades.None) (params.RedirectInfoResult, error) {
 	return params.RedirectInfoResult{}, entity.Errorf(entity.NotSupported, "not redirected")
 }
 
-// pingerPing does nothing: any frame shows that the client is there.
-func pingerPing(context.Context, *caller, none) error { return nil }
+// pingerPing does nothing, and stands for Stop too: any frame shows that the client is there, and
+// the server does not rely on pings by clients.
+func pingerPing(context.Context, *request, facades.None) (struct{}, error) { return struct{}{}, nil }
 
-// pingerStop does nothing: the server does not rely on pings by clients.
-func pingerStop(context.Context, *caller, none) error { return nil }
+// shaPattern is a SHA-256, or the beginning of one, or nothing.
+var shaPattern = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
+
+// commitPattern is what agent.BuiltFrom returns.
+var commitPattern = regexp.MustCompile(`^([0-9a-f]{1,64}(-dirty)?)?$`)
+
+// programsOf returns the programs that an agent reports with its login, if they can be.
+func programsOf(p params.LoginRequest) entity.Programs {
+	_, err := entity.CompareVersions(p.ClientVersion, p.ClientVersion)
+	if err != nil || !shaPattern.MatchString(p.SHA256) || !commitPattern.MatchString(p.Commit) {
+		return entity.Programs{}
+	}
+	return entity.Programs{Version: p.ClientVersion, SHA256: p.SHA256, Commit: p.Commit}
+}

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"sync"
 
+	"juju/apiserver/facades"
 	"juju/state/controller"
 	"juju/state/entity"
 )
@@ -39,11 +40,11 @@ func (k memberKind) String() string {
 
 func kindOf(id identity) memberKind {
 	switch {
-	case id.controllerAccess == controller.AccessSuperuser:
+	case id.ControllerAccess == controller.AccessSuperuser:
 		return superusers
-	case id.tag.Kind == entity.KindUser:
+	case id.Tag.Kind == entity.KindUser:
 		return otherUsers
-	case id.tag.Kind == entity.KindMachine:
+	case id.Tag.Kind == entity.KindMachine:
 		return machineAgents
 	}
 	return unitAgents
@@ -68,20 +69,20 @@ type member struct {
 
 // memberOf returns as what an identity counts at a model ("" for the controller's own path).
 func memberOf(model string, id identity) member {
-	if id.tag.Kind == entity.KindUser {
+	if id.Tag.Kind == entity.KindUser {
 		model = ""
 	}
-	return member{model, id.tag}
+	return member{model, id.Tag}
 }
 
 // enter counts a connection until leave is called. It returns Unavailable if there are too
 // many.
 func (m *members) enter(model string, id identity) (leave func(), err error) {
-	if id.roles&controllerAgent != 0 {
+	if id.Roles&facades.ControllerAgent != 0 {
 		return func() {}, nil
 	}
 	who, limit := memberOf(model, id), m.ofAgent
-	if id.tag.Kind == entity.KindUser {
+	if id.Tag.Kind == entity.KindUser {
 		limit = m.ofUser
 	}
 	kind := kindOf(id)
@@ -90,7 +91,7 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 	switch {
 	case m.of[who] >= limit:
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
-			"%s has %d connections to the controller, which is all it may have", id.tag, limit),
+			"%s has %d connections to the controller, which is all it may have", id.Tag, limit),
 			"Close some of them, and try again.")
 	case m.full(kind):
 		return nil, entity.Errorf(entity.Unavailable, "the controller has all the connections it can have for %s; try again",
@@ -107,7 +108,7 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 // watch counts a watch until leave is called. It returns Unavailable if its user or agent has too
 // many, on all of its connections together.
 func (m *members) watch(model string, id identity) (leave func(), err error) {
-	if id.roles&controllerAgent != 0 {
+	if id.Roles&facades.ControllerAgent != 0 {
 		return func() {}, nil
 	}
 	who := memberOf(model, id)
@@ -115,7 +116,7 @@ func (m *members) watch(model string, id identity) (leave func(), err error) {
 	defer m.mu.Unlock()
 	if m.watches[who] >= m.maxWatches {
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
-			"%s has %d watchers on its connections to the controller, which is all it may have", id.tag, m.maxWatches),
+			"%s has %d watchers on its connections to the controller, which is all it may have", id.Tag, m.maxWatches),
 			"Stop some of them, and try again.")
 	}
 	return m.count(&m.watches, who, func() {}), nil

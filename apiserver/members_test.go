@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"juju/apiserver/facades"
 	"juju/state/controller"
 	"juju/state/entity"
 )
@@ -31,7 +32,7 @@ func TestReservedConnections(t *testing.T) {
 		var err error
 		units := 0
 		for n, i := 1, 0; n > 0; i++ {
-			n, err = enter(identity{tag: entity.UnitTag(fmt.Sprint("evil/", i))})
+			n, err = enter(identity{Identity: facades.Identity{Tag: entity.UnitTag(fmt.Sprint("evil/", i))}})
 			units += n
 		}
 		if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "for the agents of units; try again") {
@@ -40,12 +41,12 @@ func TestReservedConnections(t *testing.T) {
 		if units > l.Members-3*l.Reserved {
 			t.Errorf("%d files: units have %d of %d connections", files, units, l.Members)
 		}
-		for _, id := range []identity{
-			{tag: entity.MachineTag("0")}, {tag: entity.UserTag("bob"), controllerAccess: controller.AccessLogin},
-			{tag: entity.UserTag("admin"), controllerAccess: controller.AccessSuperuser},
+		for _, id := range []facades.Identity{
+			{Tag: entity.MachineTag("0")}, {Tag: entity.UserTag("bob"), ControllerAccess: controller.AccessLogin},
+			{Tag: entity.UserTag("admin"), ControllerAccess: controller.AccessSuperuser},
 		} {
-			if n, _ := enter(id); n < min(l.Reserved, 8) {
-				t.Errorf("%d files: %s has %d connections", files, id.tag, n)
+			if n, _ := enter(identity{Identity: id}); n < min(l.Reserved, 8) {
+				t.Errorf("%d files: %s has %d connections", files, id.Tag, n)
 			}
 		}
 	}

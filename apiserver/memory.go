@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"reflect"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/facades"
 	"juju/state/entity"
 )
 
@@ -81,7 +81,7 @@ func (b *budget) open(who member, end func(error)) *hold {
 
 // hold returns a hold for a request of one who has logged in. The controller's own workers have no limits.
 func (s *Server) hold(model string, id identity, end func(error)) *hold {
-	if id.roles&controllerAgent != 0 {
+	if id.Roles&facades.ControllerAgent != 0 {
 		return nil
 	}
 	return s.budget.open(memberOf(model, id), end)
@@ -89,7 +89,7 @@ func (s *Server) hold(model string, id identity, end func(error)) *hold {
 
 // frameOf returns how large a request of one who has logged in can be.
 func (s *Server) frameOf(id identity) int64 {
-	if id.roles&(machineAgent|unitAgent) != 0 && id.roles&controllerAgent == 0 {
+	if id.Roles&(facades.MachineAgent|facades.UnitAgent) != 0 && id.Roles&facades.ControllerAgent == 0 {
 		return s.limits.AgentFrame
 	}
 	return s.limits.Frame
@@ -361,18 +361,18 @@ type answers struct {
 
 type answerKey struct {
 	model string
-	route *route
+	route *facades.Route
 }
 
 // expected returns what the result of a request probably takes, and its frame.
-func (a *answers) expected(model string, r *route) int64 {
+func (a *answers) expected(model string, r *facades.Route) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return copies * a.sizes[answerKey{model, r}]
 }
 
 // note records the size of an answer. A smaller one than before counts for little.
-func (a *answers) note(model string, r *route, size int64) {
+func (a *answers) note(model string, r *facades.Route, size int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := answerKey{model, r}
@@ -387,33 +387,6 @@ func (a *answers) note(model string, r *route, size int64) {
 		a.sizes = map[answerKey]int64{}
 	}
 	a.sizes[key] = size
-}
-
-// sizeOf returns about what a value takes in memory.
-func sizeOf(v reflect.Value, depth int) int64 {
-	if depth > maxNesting || !v.IsValid() {
-		return 0
-	}
-	size := int64(v.Type().Size())
-	switch v.Kind() {
-	case reflect.String:
-		size += int64(v.Len())
-	case reflect.Pointer, reflect.Interface:
-		size += sizeOf(v.Elem(), depth+1)
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			size += sizeOf(v.Index(i), depth+1)
-		}
-	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			size += sizeOf(entries.Key(), depth+1) + sizeOf(entries.Value(), depth+1)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			size += sizeOf(v.Field(i), depth+1)
-		}
-	}
-	return size
 }
 
 // memory returns how much the process may use: its own limit, or that of the host.

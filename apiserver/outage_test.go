@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -58,7 +59,7 @@ func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)
 		ok(err)
 		w := &world{TB: t, controller: ctrl, st: st, logs: store, passwords: map[entity.Tag]string{},
 			charms: map[string]string{}}
-		w.server, err = New(ctx, Config{Controller: ctrl, TLS: config, Logs: store, Version: "1", TempDir: dir})
+		w.server, err = New(ctx, Config{Config: facades.Config{Controller: ctrl, Version: "1"}, TLS: config, Logs: store, TempDir: dir})
 		ok(err)
 		serving, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)

@@ -10,12 +10,6 @@ import (
 // programs of agents. They have no login yet, and the programs are no secret.
 const ProgramsPath = "/tools/"
 
-// Programs is the archive of agents' programs that the server hands to new machines.
-type Programs struct {
-	Path   string // of the file
-	SHA256 string // in hex
-}
-
 // servePrograms answers a download of the programs. Downloads have a limit of their own, since
 // anyone can ask; more are told to try again, as the script of new machines does.
 func (s *Server) servePrograms(w http.ResponseWriter, r *http.Request) {

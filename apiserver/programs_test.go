@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"juju/apiserver/facades"
 )
 
 // A new machine, which has no login, downloads the programs of agents by their hash, and nothing
@@ -25,7 +27,7 @@ func TestProgramsAreDownloaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, func(c *Config) {
-		c.Programs = &Programs{Path: path, SHA256: "abcdef"}
+		c.Programs = &facades.Programs{Path: path, SHA256: "abcdef"}
 		c.Upgrades = &fakeUpgrades{t: t, kept: map[string]string{"fedcba": before}}
 		c.Limits = DefaultLimits()
 		c.Limits.Downloads, c.Limits.DownloadWait = 1, time.Millisecond

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -80,9 +81,9 @@ func TestCancelRequestAndWatch(t *testing.T) {
 		defer onServer.watches.mu.Unlock()
 		return onServer.watches.open
 	}
-	w.server.table.byKey[routeKey{"Uniter", 1, "Unit"}].handler = act(func(_ context.Context, c *caller,
+	w.server.table.Route("Uniter", 1, "Unit").Handler = facades.Act(func(_ context.Context, c *facades.Caller,
 		_ params.Entity) error {
-		onServer = c.conn
+		onServer = c.Request.(*request).conn
 		asked <- struct{}{}
 		<-release
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/juju/loggo"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/apiserver/presence"
 	"juju/state"
@@ -25,28 +26,15 @@ var logger = loggo.GetLogger("juju.apiserver")
 
 // A Config configures a server.
 type Config struct {
-	Controller  *controller.Controller
-	TLS         *tls.Config     // see TLSConfig
-	Logs        *logs.Store     // for agents' logs
-	Version     string          // of this program, for clients to compare with theirs
-	Commit      string          // that it was built from, for people; "" if that is not known
-	Addresses   func() []string // "host:port" at which clients reach the API, the best first
-	TempDir     string          // for uploads in progress, and nothing else; os.TempDir if empty
-	Limits      Limits          // DefaultLimits if zero
-	Dashboard   http.Handler    // for all paths that are not the API's; may be nil
-	Series      string          // of new models' machines, if the user names none
-	Programs    *Programs       // what new machines download; nil for none
-	Upgrades    Upgrades        // nil if the controller's programs can't be replaced
-	ManualHosts ManualHosts     // nil if the controller can't be reached from other hosts
-	// Cloud opens the cloud of a model; nil to ask no cloud.
-	Cloud func(ctx context.Context, model string) (Cloud, error)
-	now   func() time.Time // time.Now if nil
-	// Failures returns which of the controller's own workers for a model keep failing, or
-	// with "" which of those for all models. It may be nil.
-	Failures func(model string) []entity.WorkerFailure
-	// DestroyController begins the end of the controller and all its models. It must not wait
-	// for that, since the reply has yet to be sent. It may be nil.
-	DestroyController func(context.Context) error
+	facades.Config
+	TLS       *tls.Config     // see TLSConfig
+	Logs      *logs.Store     // for agents' logs
+	Addresses func() []string // "host:port" at which clients reach the API, the best first
+	TempDir   string          // for uploads in progress, and nothing else; os.TempDir if empty
+	Limits    Limits          // DefaultLimits if zero
+	Dashboard http.Handler    // for all paths that are not the API's; may be nil
+
+	now func() time.Time // time.Now if nil
 }
 
 // A Server serves the API of one controller until the context of Serve ends.
@@ -55,19 +43,19 @@ type Server struct {
 	controller      *controller.Controller
 	controllerModel *state.State
 	limits          Limits
-	table           *table
+	table           *facades.Table
 	barrier         func(context.Context) error
 	handler         http.Handler
 	memory          *memoryListener
 	agentLogins     slots
 	downloads       slots  // of programs
 	hashing         *queue // of users' passwords
-	importing       slots  // one: see storageImport
 	uploads         *uploads
 	door            *door
 	members         members
 	failures        failures
 	presence        *presence.Recorder
+	backend         *facades.Backend // of the methods
 	ending          endings
 	budget          *budget
 	answers         answers
@@ -91,11 +79,10 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
-		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
+		table: facades.NewTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
 		agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
-		importing: make(slots, 1),
-		hashing:   newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
-		door:      newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
+		hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
+		door:    newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
 		members: members{max: config.Limits.Members, reserved: config.Limits.Reserved, ofUser: config.Limits.UserConns,
 			ofAgent: config.Limits.AgentConns, maxWatches: config.Limits.MemberWatches},
 		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
@@ -119,6 +106,13 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	}
 	if err := sweepUploads(config.TempDir); err != nil {
 		return nil, fmt.Errorf("cannot serve the API: %w", err)
+	}
+	importing := make(slots, 1)
+	s.backend = &facades.Backend{
+		Config: config.Config, ControllerModel: s.controllerModel, Presence: s.presence,
+		Limits: facades.Limits{CloudTime: s.limits.CloudTime, Charm: s.limits.Charm, Resource: s.limits.Resource,
+			Programs: s.limits.Programs},
+		ImportTurn: func(ctx context.Context) (func(), error) { return importing.take(ctx, s.limits.CloudTime) },
 	}
 	s.handler = s.mux()
 	return s, nil

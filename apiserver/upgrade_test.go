@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/state/entity"
 )
 
@@ -43,7 +44,7 @@ func (f *fakeUpgrades) Switch(_ context.Context, to entity.Programs, replied <-c
 func upgradeWorld(t *testing.T) (*world, *fakeUpgrades) {
 	f := &fakeUpgrades{t: t, installed: map[entity.Programs]string{}}
 	w := newWorld(t, func(c *Config) {
-		c.Upgrades, c.Programs = f, &Programs{Path: filepath.Join(t.TempDir(), "none"), SHA256: runs.SHA256}
+		c.Upgrades, c.Programs = f, &facades.Programs{Path: filepath.Join(t.TempDir(), "none"), SHA256: runs.SHA256}
 		c.Commit = "c0ffee"
 		c.Limits = DefaultLimits()
 		c.Limits.Programs = 100

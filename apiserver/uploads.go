@@ -9,11 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
-	"juju/charm"
 	"juju/state/entity"
 )
 
@@ -130,48 +131,16 @@ func (u *upload) close() {
 func diskError(err error) error {
 	if entity.IsDiskFull(err) {
 		logger.Errorf("cannot take an upload: %v", err)
-		return diskFull("cannot take the upload: ")
+		return facades.DiskFull("cannot take the upload: ")
 	}
 	return fmt.Errorf("cannot take the upload: %w", err)
-}
-
-// diskFull returns the error for a client when the controller's disk is full. what begins its
-// text.
-func diskFull(what string) error {
-	return entity.WithHint(entity.Errorf(entity.Unavailable, "%sthe controller's disk is full", what),
-		"Make room on the controller's disk, and try again")
-}
-
-// serveCharmUpload receives the archive of a charm and answers with the URL given to it. The
-// archive is checked on disk, because it may be large.
-func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	if schema := query.Get("schema"); schema != "" && schema != "local" {
-		return entity.Errorf(entity.NotSupported, "cannot upload a charm with schema %q: only local charms are supported",
-			schema)
-	}
-	series := query.Get("series")
-	if series != "" && !charm.IsValidSeries(series) {
-		return entity.InvalidSeries(series)
-	}
-	u, done, err := s.receive(v, w, r, s.limits.Charm, "charm archive")
-	if err != nil {
-		return err
-	}
-	defer done()
-	url, err := v.model.Charms().Add(r.Context(), u.file.Name(), series)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, r, http.StatusOK, params.CharmsResponse{CharmURL: url})
-	return nil
 }
 
 // receive receives a file of at most limit bytes; what names it in errors. done must be called
 // when the file is read. It ends when the client leaves.
 func (s *Server) receive(
 	v *visitor, w http.ResponseWriter, r *http.Request, limit int64, what string,
-) (u *upload, done func(), err error) {
+) (file *os.File, done func(), err error) {
 	if r.ContentLength > limit {
 		return nil, nil, entity.TooLarge(what, limit)
 	}
@@ -186,7 +155,7 @@ func (s *Server) receive(
 			endAll()
 		}
 	}()
-	end, err := s.uploads.begin(v.tag)
+	end, err := s.uploads.begin(v.Tag)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -197,7 +166,8 @@ func (s *Server) receive(
 		!errors.Is(err, http.ErrNotSupported) {
 		return nil, nil, err
 	}
-	if u, err = s.uploads.open(s.config.TempDir); err != nil {
+	u, err := s.uploads.open(s.config.TempDir)
+	if err != nil {
 		return nil, nil, err
 	}
 	ends = append(ends, u.close)
@@ -212,7 +182,7 @@ func (s *Server) receive(
 		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it took longer than %s",
 			s.limits.UploadTime)
 	case err != nil:
-		logger.Debugf("%s@%s: an upload was cut short: %v", v.tag, r.RemoteAddr, err)
+		logger.Debugf("%s@%s: an upload was cut short: %v", v.Tag, r.RemoteAddr, err)
 		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it was cut short")
 	}
 	if _, err = u.file.Seek(0, io.SeekStart); err != nil {
@@ -225,5 +195,26 @@ func (s *Server) receive(
 		return nil, nil, err
 	}
 	ends = append(ends, end)
-	return u, endAll, s.still(r, v, writer)
+	return u.file, endAll, s.still(r, v, facades.Writer)
+}
+
+// send answers with a file, and its SHA-256 in a header; what names it in the log.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, v *visitor, file io.Reader, sum, what string) error {
+	if err := s.barrier(r.Context()); err != nil {
+		return fmt.Errorf("cannot pass the barrier: %w", err)
+	}
+	control := http.NewResponseController(w)
+	if err := control.SetWriteDeadline(time.Now().Add(s.limits.UploadTime)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	w.Header().Set(params.SHA256Header, sum)
+	if sized, ok := file.(interface{ Size() int64 }); ok {
+		w.Header().Set("Content-Length", strconv.FormatInt(sized.Size(), 10))
+	}
+	if _, err := io.Copy(w, file); err != nil {
+		logger.Warningf("%s@%s: cannot send %s: %v", v.Tag, r.RemoteAddr, what, err)
+		panic(http.ErrAbortHandler) // a partial file must not look complete
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -90,7 +91,7 @@ func TestAccessLevels(t *testing.T) {
 	for i, level := range levels {
 		w.ok(level.rise())
 		for _, r := range routes() {
-			name := r.facade + "." + r.method
+			name := r.Facade + "." + r.Method
 			needed, _, said := strings.Cut(forUsers[name], " ")
 			if !said {
 				continue // TestBlocks reports missing methods
@@ -99,10 +100,10 @@ func TestAccessLevels(t *testing.T) {
 				t.Fatalf("forUsers has %q of %s", needed, name)
 			}
 			conn := model
-			if r.at == atController {
+			if r.At == facades.AtController {
 				conn = controller
 			}
-			err := conn.call(r.facade, r.version, r.method, struct{}{}).Err()
+			err := conn.call(r.Facade, r.Version, r.Method, struct{}{}).Err()
 			if got, want := !refused(err), i >= rank[needed]; got != want {
 				t.Errorf("with %s and %s, %s: allowed %v, want %v (%v)", level.model, level.controller, name, got, want, err)
 			}
@@ -331,13 +332,15 @@ func TestLostRightsEndWatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.addUser("bob")
-	begin := func(ch <-chan []string) handler {
-		return watch(func(context.Context, *caller, none) (stream, error) { return names(ch, nil) })
+	begin := func(ch <-chan []string) facades.Handler {
+		return facades.Watch(func(context.Context, *facades.Caller, facades.None) (facades.Stream, error) {
+			return facades.Names(ch, nil)
+		})
 	}
 	ch := make(chan []string)
-	w.server.table = newTable(append(routes(),
-		route{"Test", 1, "WatchAsReader", atModel, reader, reads, nil, begin(ch)},
-		route{"Test", 1, "WatchAsWriter", atModel, writer, changes, nil, begin(make(chan []string))}))
+	w.server.table = facades.NewTable(append(routes(),
+		facades.Route{"Test", 1, "WatchAsReader", facades.AtModel, facades.Reader, facades.Reads, nil, begin(ch)},
+		facades.Route{"Test", 1, "WatchAsWriter", facades.AtModel, facades.Writer, facades.Changes, nil, begin(make(chan []string))}))
 	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "write", ""))
 	c := w.user("bob", w.modelPath())
 	var kept, lost params.WatcherID

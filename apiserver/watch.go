@@ -3,22 +3,15 @@ package apiserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"strconv"
 	"sync"
 	"time"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
-
-// A stream is a channel of state with a function that encodes its values. Events merge in
-// the watch behind it until the client asks for one: a client that does not ask costs nothing.
-type stream struct {
-	ch    reflect.Value // the channel
-	event func(reflect.Value) params.Event
-}
 
 // watches are the watches of a connection. Thousands of clients wait for several watches each,
 // so a connection has one goroutine that waits for all of them, and only records requests.
@@ -34,8 +27,8 @@ type watches struct {
 
 type openWatch struct {
 	id      string
-	who     roles // roles that may have the watch
-	stream  stream
+	who     facades.Roles // roles that may have the watch
+	stream  facades.Stream
 	stop    context.CancelCauseFunc
 	request uint64 // the Next that waits for an event, or 0
 }
@@ -48,7 +41,7 @@ func errStopped() error { return entity.Errorf(entity.Stopped, "watcher has been
 var errLater = errors.New("later")
 
 // begin begins a watch, which lasts until it is stopped or the connection ends.
-func (w *watches) begin(who roles, open func(context.Context) (stream, error)) (params.WatcherID, error) {
+func (w *watches) begin(who facades.Roles, open func(context.Context) (facades.Stream, error)) (params.WatcherID, error) {
 	leave, err := w.conn.server.members.watch(w.conn.uuid, w.conn.session.Load().identity)
 	if err != nil {
 		return params.WatcherID{}, err
@@ -104,7 +97,7 @@ func (w *watches) end(id string) bool {
 }
 
 // endWithout ends the watches that need other roles.
-func (w *watches) endWithout(as roles) {
+func (w *watches) endWithout(as facades.Roles) {
 	w.mu.Lock()
 	var ids []string
 	for id, ow := range w.open {
@@ -125,7 +118,7 @@ func (w *watches) next(id string, request uint64) error {
 	defer w.mu.Unlock()
 	ow := w.open[id]
 	switch {
-	case ow == nil || !ow.stream.ch.IsValid():
+	case ow == nil || !ow.stream.Ch.IsValid():
 		return entity.Errorf(entity.NotFound, "unknown watcher id")
 	case ow.request != 0:
 		return entity.Errorf(entity.Invalid, "watcher %s is already waited for", id)
@@ -154,7 +147,7 @@ func (w *watches) wait() {
 		for _, ow := range w.open {
 			if ow.request != 0 {
 				waited = append(waited, ow)
-				cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: ow.stream.ch})
+				cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: ow.stream.Ch})
 			}
 		}
 		w.mu.Unlock()
@@ -175,7 +168,7 @@ func (w *watches) wait() {
 		ow.request = 0
 		w.mu.Unlock()
 		if request != 0 { // else it was stopped meanwhile
-			w.conn.answer(request, "Watcher.Next", ow.stream.event(value), nil, w.barrier(), nil)
+			w.conn.answer(request, "Watcher.Next", ow.stream.Event(value), nil, w.barrier(), nil)
 		}
 	}
 }
@@ -199,49 +192,16 @@ func (w *watches) barrier() error {
 // awayPause is how often to try whether the store is back.
 const awayPause = time.Second
 
-// watch returns the handler of a method that begins a watch.
-func watch[P any](f func(ctx context.Context, c *caller, p P) (stream, error)) handler {
-	return do(func(_ context.Context, c *caller, p P) (params.WatcherID, error) {
-		return c.conn.watches.begin(c.who, func(ctx context.Context) (stream, error) { return f(ctx, c, p) })
-	})
-}
-
-// streamOf returns the stream of a channel of state of any type.
-func streamOf(ch any) (stream, error) {
-	switch ch := ch.(type) {
-	case <-chan struct{}:
-		return notify(ch, nil)
-	case <-chan []string:
-		return names(ch, nil)
-	case <-chan entity.RelationUnitsChange:
-		return events(ch, nil, func(c entity.RelationUnitsChange) params.Event { return params.Event{RelationUnits: &c} })
-	}
-	panic(fmt.Sprintf("no event stands for what comes from a %T", ch))
-}
-
-// events returns the stream of a channel of state.
-func events[T any](ch <-chan T, err error, event func(T) params.Event) (stream, error) {
-	return stream{reflect.ValueOf(ch), func(v reflect.Value) params.Event { return event(v.Interface().(T)) }}, err
-}
-
-func notify(ch <-chan struct{}, err error) (stream, error) {
-	return events(ch, err, func(struct{}) params.Event { return params.Event{} })
-}
-
-func names(ch <-chan []string, err error) (stream, error) {
-	return events(ch, err, func(ids []string) params.Event { return params.Event{Names: ids} })
-}
-
 // watcherNext answers with the next event of the watch that the request names.
-func watcherNext(_ context.Context, c *caller, _ none) (params.Event, error) {
-	return params.Event{}, c.conn.watches.next(c.id, c.request)
+func watcherNext(_ context.Context, r *request, _ facades.None) (params.Event, error) {
+	return params.Event{}, r.watches.next(r.watcher, r.id)
 }
 
 // watcherStop stops the watch that the request names. A waiting Next is answered with
 // entity.Stopped.
-func watcherStop(_ context.Context, c *caller, _ none) error {
-	if !c.conn.watches.end(c.id) {
-		return entity.Errorf(entity.NotFound, "unknown watcher id")
+func watcherStop(_ context.Context, r *request, _ facades.None) (struct{}, error) {
+	if !r.watches.end(r.watcher) {
+		return struct{}{}, entity.Errorf(entity.NotFound, "unknown watcher id")
 	}
-	return nil
+	return struct{}{}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
 	"juju/state/entity"
@@ -72,18 +73,18 @@ func TestNextAndStop(t *testing.T) {
 	w := newWorld(t)
 	events := make(chan struct{})
 	ended := make(chan struct{})
-	w.with(map[string]handler{
-		"Watch": watch(func(ctx context.Context, _ *caller, _ none) (stream, error) {
+	w.with(map[string]facades.Handler{
+		"Watch": facades.Watch(func(ctx context.Context, _ *facades.Caller, _ facades.None) (facades.Stream, error) {
 			context.AfterFunc(ctx, func() { close(ended) })
-			return notify(events, nil)
+			return facades.Notify(events, nil)
 		}),
-		"WatchNothing": watch(func(context.Context, *caller, none) (stream, error) {
-			return stream{}, entity.Errorf(entity.NotFound, "nothing to watch")
+		"WatchNothing": facades.Watch(func(context.Context, *facades.Caller, facades.None) (facades.Stream, error) {
+			return facades.Stream{}, entity.Errorf(entity.NotFound, "nothing to watch")
 		}),
-		"WatchThatEnds": watch(func(context.Context, *caller, none) (stream, error) {
+		"WatchThatEnds": facades.Watch(func(context.Context, *facades.Caller, facades.None) (facades.Stream, error) {
 			ch := make(chan []string)
 			close(ch)
-			return names(ch, nil)
+			return facades.Names(ch, nil)
 		}),
 	})
 	r, other := w.admin(), w.admin()

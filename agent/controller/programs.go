@@ -10,6 +10,7 @@ import (
 
 	"juju/agent/programs"
 	"juju/apiserver"
+	"juju/apiserver/facades"
 	"juju/provider"
 	"juju/provider/cloudinit"
 	"juju/state"
@@ -24,14 +25,14 @@ const archiveName = "agents.tar.gz"
 // packPrograms finds or makes the archive of programs that machines download, if they may have to.
 func (c *running) packPrograms() error {
 	if own := programs.Own(); own != "" && exists(c.upgrades.Archive(own)) {
-		c.programs = &apiserver.Programs{Path: c.upgrades.Archive(own), SHA256: own}
+		c.programs = &facades.Programs{Path: c.upgrades.Archive(own), SHA256: own}
 	} else if c.conf.Cloud == lxdCloud {
 		path := filepath.Join(c.own, archiveName)
 		sum, err := writeOwnArchive(path)
 		if err != nil {
 			return fmt.Errorf("cannot make the archive for new machines: %w", err)
 		}
-		c.programs = &apiserver.Programs{Path: path, SHA256: sum}
+		c.programs = &facades.Programs{Path: path, SHA256: sum}
 	}
 	return nil
 }
@@ -78,12 +79,12 @@ func (c *running) tools(st *state.State) func(context.Context) (map[string]provi
 // manualHosts makes hosts that users have added into machines.
 type manualHosts struct{ c *running }
 
-// HasPrograms implements apiserver.ManualHosts.
+// HasPrograms implements facades.ManualHosts.
 func (h manualHosts) HasPrograms(arch string) bool {
 	return arch == runtime.GOARCH && h.c.hasTools()
 }
 
-// Script implements apiserver.ManualHosts.
+// Script implements facades.ManualHosts.
 func (h manualHosts) Script(ctx context.Context, st *state.State, m entity.MachineInfo, password string) (string, error) {
 	tools, err := h.c.tools(st)(ctx)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"juju/agent/host/process"
 	"juju/agent/programs"
 	"juju/apiserver"
+	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/provider"
 	"juju/provider/local"
@@ -99,7 +100,7 @@ type running struct {
 	failures failures
 	upgrades programs.Dir
 	restart  context.CancelCauseFunc // with errUpgraded or process.ErrRemoved
-	programs *apiserver.Programs     // what machines download; nil if they share this host's
+	programs *facades.Programs       // what machines download; nil if they share this host's
 
 	store  *mongo.Store
 	ctrl   *controller.Controller
@@ -181,17 +182,19 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	if err != nil {
 		return err
 	}
-	var manual apiserver.ManualHosts
+	var manual facades.ManualHosts
 	if c.hasTools() {
 		manual = manualHosts{c}
 	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{
-		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version, Commit: agent.BuiltFrom(),
-		Addresses: c.conf.addresses, Programs: c.programs, Upgrades: &upgrades{running: c}, ManualHosts: manual,
-		TempDir: c.own, Series: c.conf.Series, Failures: c.failures.list,
-		Cloud: func(ctx context.Context, model string) (apiserver.Cloud, error) {
-			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
-			return cloud{environ}, err
+		TLS: tls, Logs: c.logs, Addresses: c.conf.addresses, TempDir: c.own,
+		Config: facades.Config{
+			Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
+			Programs: c.programs, Upgrades: &upgrades{running: c}, ManualHosts: manual, Failures: c.failures.list,
+			Cloud: func(ctx context.Context, model string) (facades.Cloud, error) {
+				environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
+				return cloud{environ}, err
+			},
 		},
 	})
 	return err
@@ -200,23 +203,23 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 // A cloud is a model's cloud as the API server uses it.
 type cloud struct{ provider.Environ }
 
-// Precheck implements apiserver.Cloud.
-func (c cloud) Precheck(ctx context.Context, series string, constraints constraints.Value, at apiserver.Place) error {
+// Precheck implements facades.Cloud.
+func (c cloud) Precheck(ctx context.Context, series string, constraints constraints.Value, at facades.Place) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
 		Placement: at.Placement, Container: at.Container})
 }
 
-// IsAttached implements apiserver.Cloud.
+// IsAttached implements facades.Cloud.
 func (c cloud) IsAttached(ctx context.Context, a entity.Attached) (bool, error) {
 	return c.IsFilesystemAttached(ctx, attachmentOf(a))
 }
 
-// Detach implements apiserver.Cloud.
+// Detach implements facades.Cloud.
 func (c cloud) Detach(ctx context.Context, a entity.Attached) error {
 	return c.DetachFilesystem(ctx, attachmentOf(a))
 }
 
-// Import implements apiserver.Cloud.
+// Import implements facades.Cloud.
 func (c cloud) Import(
 	ctx context.Context, filesystem, storage string, pool entity.StoragePool,
 ) (entity.Filesystem, error) {

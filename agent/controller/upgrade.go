@@ -145,17 +145,17 @@ func (c *running) goBack(ctx context.Context, err error) error {
 	return errors.Join(err, backErr)
 }
 
-// upgrades implements apiserver.Upgrades.
+// upgrades implements facades.Upgrades.
 type upgrades struct {
 	*running
 	mu   sync.Mutex // one installation at a time
 	hash string     // of the own programs, once it is known
 }
 
-// Archive implements apiserver.Upgrades.
+// Archive implements facades.Upgrades.
 func (u *upgrades) Archive(sha256 string) string { return u.archive(sha256) }
 
-// Running implements apiserver.Upgrades. The first call may have to read all programs.
+// Running implements facades.Upgrades. The first call may have to read all programs.
 func (u *upgrades) Running(context.Context) (entity.ControllerPrograms, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -198,7 +198,7 @@ func (u *upgrades) pack(use func(path string) error) (err error) {
 	return use(path)
 }
 
-// Install implements apiserver.Upgrades.
+// Install implements facades.Upgrades.
 func (u *upgrades) Install(ctx context.Context, file string, want entity.Programs) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -217,7 +217,7 @@ func (u *upgrades) install(ctx context.Context, file string, want entity.Program
 	return u.running.upgrades.Keep(f, want.SHA256)
 }
 
-// Switch implements apiserver.Upgrades.
+// Switch implements facades.Upgrades.
 func (u *upgrades) Switch(ctx context.Context, to entity.Programs, replied <-chan struct{}) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

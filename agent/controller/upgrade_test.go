@@ -13,7 +13,7 @@ import (
 
 	"juju/agent/programs"
 	"juju/agent/programs/programstest"
-	"juju/apiserver"
+	"juju/apiserver/facades"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -177,7 +177,7 @@ func TestNewMachinesHaveTheProgramsOfTheirModel(t *testing.T) {
 		all = append(all, p)
 		// The controller is upgraded to them, and works.
 		s.ok(c.upgrades.Switch(t.Context(), before, p))
-		c.programs = &apiserver.Programs{Path: c.upgrades.Archive(p.SHA256), SHA256: p.SHA256}
+		c.programs = &facades.Programs{Path: c.upgrades.Archive(p.SHA256), SHA256: p.SHA256}
 		s.ok(c.confirm(t.Context()))
 		before = p
 		if text == "1" {

@@ -1,4 +1,4 @@
-// Code generated from apiserver/agentroutes.go by go generate; DO NOT EDIT.
+// Code generated from apiserver/facades/agentroutes.go by go generate; DO NOT EDIT.
 
 package client
 
@@ -14,14 +14,14 @@ import (
 // AgentFacade makes the requests of facade Agent.
 type AgentFacade struct{ Caller }
 
-// Programs calls caller.agentPrograms.
+// Programs calls Caller.agentPrograms.
 func (f AgentFacade) Programs(ctx context.Context, tag entity.Tag) (entity.Programs, error) {
 	var result entity.Programs
 	err := call(ctx, f, "Agent", "Programs", params.Entity{Tag: params.TagOf(tag)}, &result)
 	return result, err
 }
 
-// SetFailures calls caller.setFailures.
+// SetFailures calls Caller.setFailures.
 func (f AgentFacade) SetFailures(ctx context.Context, tag entity.Tag, failures []entity.WorkerFailure) error {
 	return call(ctx, f, "Agent", "SetFailures", struct {
 		Tag      params.Tag             `json:"tag"`
@@ -29,7 +29,7 @@ func (f AgentFacade) SetFailures(ctx context.Context, tag entity.Tag, failures [
 	}{params.TagOf(tag), fitted(failures)}, nil)
 }
 
-// SetUpgradeError calls caller.setUpgradeError.
+// SetUpgradeError calls Caller.setUpgradeError.
 func (f AgentFacade) SetUpgradeError(ctx context.Context, tag entity.Tag, error string) error {
 	return call(ctx, f, "Agent", "SetUpgradeError", struct {
 		Tag   params.Tag `json:"tag"`
@@ -57,7 +57,7 @@ func (f MachinerFacade) Machine(ctx context.Context, tag entity.Tag) (entity.Mac
 	return result, err
 }
 
-// ModelConfig calls caller.agentModelConfig.
+// ModelConfig calls Caller.agentModelConfig.
 func (f MachinerFacade) ModelConfig(ctx context.Context, tag entity.Tag) (modelconfig.Config, error) {
 	var reply struct {
 		Config params.ModelConfig `json:"config"`
@@ -66,7 +66,7 @@ func (f MachinerFacade) ModelConfig(ctx context.Context, tag entity.Tag) (modelc
 	return modelconfig.Config(reply.Config), err
 }
 
-// SetHostKeys calls caller.setHostKeys.
+// SetHostKeys calls Caller.setHostKeys.
 func (f MachinerFacade) SetHostKeys(ctx context.Context, tag entity.Tag, keys []string) error {
 	return call(ctx, f, "Machiner", "SetHostKeys", struct {
 		Tag  params.Tag `json:"tag"`
@@ -74,7 +74,7 @@ func (f MachinerFacade) SetHostKeys(ctx context.Context, tag entity.Tag, keys []
 	}{params.TagOf(tag), keys}, nil)
 }
 
-// SetMachineAddresses calls caller.setMachineAddresses.
+// SetMachineAddresses calls Caller.setMachineAddresses.
 func (f MachinerFacade) SetMachineAddresses(ctx context.Context, tag entity.Tag, addresses []string) error {
 	return call(ctx, f, "Machiner", "SetMachineAddresses", struct {
 		Tag       params.Tag `json:"tag"`
@@ -82,7 +82,7 @@ func (f MachinerFacade) SetMachineAddresses(ctx context.Context, tag entity.Tag,
 	}{params.TagOf(tag), addresses}, nil)
 }
 
-// SetMachineHardware calls caller.setMachineHardware.
+// SetMachineHardware calls Caller.setMachineHardware.
 func (f MachinerFacade) SetMachineHardware(ctx context.Context, tag entity.Tag, hardware entity.Hardware) error {
 	return call(ctx, f, "Machiner", "SetMachineHardware", struct {
 		Tag      params.Tag      `json:"tag"`
@@ -90,7 +90,7 @@ func (f MachinerFacade) SetMachineHardware(ctx context.Context, tag entity.Tag, 
 	}{params.TagOf(tag), hardware}, nil)
 }
 
-// SetMachineStatus calls caller.setMachineStatus.
+// SetMachineStatus calls Caller.setMachineStatus.
 func (f MachinerFacade) SetMachineStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "Machiner", "SetMachineStatus", struct {
 		Tag    params.Tag    `json:"tag"`
@@ -153,7 +153,7 @@ func (f DeployerFacade) DeployedUnits(ctx context.Context, tag entity.Tag) ([]en
 	return reply.Units, err
 }
 
-// NewPassword calls caller.newPassword.
+// NewPassword calls Caller.newPassword.
 func (f DeployerFacade) NewPassword(ctx context.Context, tag entity.Tag) (string, error) {
 	var reply struct {
 		Password string `json:"password"`
@@ -196,7 +196,7 @@ func (f ProvisionerFacade) EnsureDead(ctx context.Context, tag entity.Tag) error
 	return call(ctx, f, "Provisioner", "EnsureDead", params.Entity{Tag: params.TagOf(tag)}, nil)
 }
 
-// LoseInstance calls caller.loseInstance.
+// LoseInstance calls Caller.loseInstance.
 func (f ProvisionerFacade) LoseInstance(ctx context.Context, tag entity.Tag, instance entity.Instance) error {
 	return call(ctx, f, "Provisioner", "LoseInstance", struct {
 		Tag      params.Tag      `json:"tag"`
@@ -224,7 +224,7 @@ func (f ProvisionerFacade) ModelConfig(ctx context.Context) (modelconfig.Config,
 	return modelconfig.Config(reply.Config), err
 }
 
-// NewPassword calls caller.newPassword.
+// NewPassword calls Caller.newPassword.
 func (f ProvisionerFacade) NewPassword(ctx context.Context, tag entity.Tag) (string, error) {
 	var reply struct {
 		Password string `json:"password"`
@@ -233,12 +233,12 @@ func (f ProvisionerFacade) NewPassword(ctx context.Context, tag entity.Tag) (str
 	return reply.Password, err
 }
 
-// RemoveMachine calls caller.removeMachine.
+// RemoveMachine calls Caller.removeMachine.
 func (f ProvisionerFacade) RemoveMachine(ctx context.Context, tag entity.Tag) error {
 	return call(ctx, f, "Provisioner", "RemoveMachine", params.Entity{Tag: params.TagOf(tag)}, nil)
 }
 
-// Observe calls caller.observe.
+// Observe calls Caller.observe.
 func (f ProvisionerFacade) Observe(ctx context.Context, tag entity.Tag, instance entity.Instance, status string) error {
 	return call(ctx, f, "Provisioner", "Observe", struct {
 		Tag      params.Tag      `json:"tag"`
@@ -256,7 +256,7 @@ func (f ProvisionerFacade) Leftovers(ctx context.Context) ([]entity.Leftover, er
 	return reply.Leftovers, err
 }
 
-// SetInstanceStatus calls caller.setInstanceStatus.
+// SetInstanceStatus calls Caller.setInstanceStatus.
 func (f ProvisionerFacade) SetInstanceStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "Provisioner", "SetInstanceStatus", struct {
 		Tag    params.Tag    `json:"tag"`
@@ -264,7 +264,7 @@ func (f ProvisionerFacade) SetInstanceStatus(ctx context.Context, tag entity.Tag
 	}{params.TagOf(tag), status.Fitted()}, nil)
 }
 
-// SetMachineStatus calls caller.setMachineStatus.
+// SetMachineStatus calls Caller.setMachineStatus.
 func (f ProvisionerFacade) SetMachineStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "Provisioner", "SetMachineStatus", struct {
 		Tag    params.Tag    `json:"tag"`
@@ -280,7 +280,7 @@ func (f ProvisionerFacade) SetProvisioned(ctx context.Context, tag entity.Tag, i
 	}{params.TagOf(tag), instance}, nil)
 }
 
-// WatchAgents calls caller.watchMachineAgents.
+// WatchAgents calls Caller.watchMachineAgents.
 func (f ProvisionerFacade) WatchAgents(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, f, "Provisioner", "WatchAgents", nil)
 }
@@ -345,7 +345,7 @@ func (f StorageProvisionerFacade) SetFilesystem(
 	}{params.TagOf(tag), filesystem}, nil)
 }
 
-// SetStorageStatus calls caller.setStorageStatus.
+// SetStorageStatus calls Caller.setStorageStatus.
 func (f StorageProvisionerFacade) SetStorageStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "StorageProvisioner", "SetStorageStatus", struct {
 		Tag    params.Tag    `json:"tag"`
@@ -392,7 +392,7 @@ func (f HostFirewallerFacade) Exposure(ctx context.Context, tag entity.Tag) (ent
 	return result, err
 }
 
-// SetFirewallError calls caller.setFirewallError.
+// SetFirewallError calls Caller.setFirewallError.
 func (f HostFirewallerFacade) SetFirewallError(ctx context.Context, tag entity.Tag, error string) error {
 	return call(ctx, f, "HostFirewaller", "SetFirewallError", struct {
 		Tag   params.Tag `json:"tag"`
@@ -562,7 +562,7 @@ func (f UniterFacade) LogTask(ctx context.Context, tag entity.Tag, id string, me
 	}{params.TagOf(tag), id, message}, nil)
 }
 
-// ModelConfig calls caller.agentModelConfig.
+// ModelConfig calls Caller.agentModelConfig.
 func (f UniterFacade) ModelConfig(ctx context.Context, tag entity.Tag) (modelconfig.Config, error) {
 	var reply struct {
 		Config params.ModelConfig `json:"config"`
@@ -629,7 +629,7 @@ func (f UniterFacade) ServiceStatus(ctx context.Context, tag entity.Tag) (entity
 	return result, err
 }
 
-// SetAgentStatus calls caller.setAgentStatus.
+// SetAgentStatus calls Caller.setAgentStatus.
 func (f UniterFacade) SetAgentStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "Uniter", "SetAgentStatus", struct {
 		Tag    params.Tag    `json:"tag"`
@@ -656,7 +656,7 @@ func (f UniterFacade) SetLeaderSettings(
 	}{params.TagOf(tag), epoch, settings}, nil)
 }
 
-// SetServiceStatus calls caller.setServiceStatus.
+// SetServiceStatus calls Caller.setServiceStatus.
 func (f UniterFacade) SetServiceStatus(ctx context.Context, tag entity.Tag, epoch int64, status entity.Status) error {
 	return call(ctx, f, "Uniter", "SetServiceStatus", struct {
 		Tag    params.Tag    `json:"tag"`
@@ -665,7 +665,7 @@ func (f UniterFacade) SetServiceStatus(ctx context.Context, tag entity.Tag, epoc
 	}{params.TagOf(tag), epoch, status.Fitted()}, nil)
 }
 
-// SetUnitStatus calls caller.setUnitStatus.
+// SetUnitStatus calls Caller.setUnitStatus.
 func (f UniterFacade) SetUnitStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "Uniter", "SetUnitStatus", struct {
 		Tag    params.Tag    `json:"tag"`

@@ -10,6 +10,7 @@ import (
 
 	"juju/apiserver"
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/state"
 	"juju/state/controller"
@@ -63,7 +64,7 @@ func newRealUser(t *testing.T) *realUser {
 		t.Fatal(err)
 	}
 	server, err := apiserver.New(t.Context(), apiserver.Config{
-		Controller: ctrl, TLS: config, Logs: store, Version: "1.2.3", TempDir: t.TempDir(), Series: "jammy",
+		Config: facades.Config{Controller: ctrl, Version: "1.2.3", Series: "jammy"}, TLS: config, Logs: store, TempDir: t.TempDir(),
 		Addresses: func() []string { return []string{l.Addr().String()} },
 	})
 	if err != nil {

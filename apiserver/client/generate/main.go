@@ -1,5 +1,5 @@
 // Generate writes the part of package client that agents use: for each facade in
-// apiserver's table agentFacades a type, and for each of its methods a method. The Go
+// the table agentFacades of apiserver/facades a type, and for each of its methods a method. The Go
 // methods that the table names give the arguments and results.
 package main
 
@@ -39,7 +39,7 @@ func generate() ([]byte, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo |
 			packages.NeedImports | packages.NeedExportFile,
-	}, "juju/apiserver")
+	}, "juju/apiserver/facades")
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func generate() ([]byte, error) {
 		return nil, err
 	}
 	var file bytes.Buffer
-	fmt.Fprintln(&file, "// Code generated from apiserver/agentroutes.go by go generate; DO NOT EDIT.\n\npackage client\n\nimport (")
+	fmt.Fprintln(&file, "// Code generated from apiserver/facades/agentroutes.go by go generate; DO NOT EDIT.\n\npackage client\n\nimport (")
 	for _, ours := range []bool{false, true} {
 		for _, path := range slices.Sorted(func(yield func(string) bool) {
 			for path := range g.imports {

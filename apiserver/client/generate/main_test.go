@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	_ "juju/apiserver" // so that no result is cached from before it, or state, was changed
+	_ "juju/apiserver/facades" // so that no result is cached from before it, or state, was changed
 )
 
 func TestFacadesAreFresh(t *testing.T) {
@@ -18,6 +18,6 @@ func TestFacadesAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s does not fit apiserver/agentroutes.go; go generate ./apiserver/client writes it anew", output)
+		t.Errorf("%s does not fit apiserver/facades/agentroutes.go; go generate ./apiserver/client writes it anew", output)
 	}
 }

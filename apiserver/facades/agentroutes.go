@@ -1,0 +1,143 @@
+package facades
+
+import "juju/state"
+
+// agentFacades lists every method for agents. The routes come from it, and so do the
+// methods of package client: go generate ./apiserver/client writes those.
+//
+// All facades have version 1 and are found at models, and no block bars their methods. A
+// method calls one of state's, or one of the caller's if it does more than that.
+func agentFacades() []agentFacade {
+	return []agentFacade{
+		{"Agent", MachineAgent | UnitAgent, []agentRoute{
+			{"Programs", self, calls((*Caller).agentPrograms, "tag")},
+			{"SetFailures", self, calls((*Caller).setFailures, "tag", "failures")},
+			{"SetUpgradeError", self, calls((*Caller).setUpgradeError, "tag", "error")},
+			{"WatchPrograms", self, calls(state.Watches.Programs, "tag")},
+		}},
+
+		// For the agent of a machine: the machine.
+		{"Machiner", MachineAgent, []agentRoute{
+			{"EnsureDead", self, calls((*state.Machine).EnsureDead).orGone()},
+			{"Machine", self, calls((*state.Machine).Info)},
+			{"ModelConfig", self, calls((*Caller).agentModelConfig, "tag").returns("config")},
+			{"SetHostKeys", self, calls((*Caller).setHostKeys, "tag", "keys")},
+			{"SetMachineAddresses", self, calls((*Caller).setMachineAddresses, "tag", "addresses")},
+			{"SetMachineHardware", self, calls((*Caller).setMachineHardware, "tag", "hardware")},
+			{"SetMachineStatus", self, calls((*Caller).setMachineStatus, "tag", "status")},
+			{"WatchMachine", self, calls(state.Watches.Machine, "tag")},
+		}},
+
+		// For the agent of a machine: the commands that users run there.
+		{"MachineActions", MachineAgent, []agentRoute{
+			{"BeginTask", self, calls((*state.Machine).BeginTask, "id")},
+			{"FinishTask", self, calls((*state.Machine).FinishTask, "id", "outcome")},
+			{"Tasks", self, calls((*state.Machine).Tasks).returns("tasks")},
+			{"WatchTasks", self, calls(state.Watches.MachineTasks, "tag")},
+		}},
+
+		// For agents that deploy units: the units that they deploy.
+		{"Deployer", MachineAgent | UnitAgent, []agentRoute{
+			{"DeployedUnits", self, calls(state.Agents.Deployed, "tag").returns("units")},
+			{"NewPassword", deployed, calls((*Caller).newPassword, "tag").returns("password")},
+			{"RemoveUnit", deployedOrGone, calls((*state.Unit).Remove).orGone()},
+			{"WatchDeployed", self, calls(state.Watches.Deployed, "tag")},
+		}},
+
+		// For the controller: the machines of any model.
+		{"Provisioner", ControllerAgent, []agentRoute{
+			{"DistributionGroup", machines, calls((*state.Machine).DistributionGroup).returns("machines")},
+			{"DropLeftovers", everything, calls(state.Provisioning.DropLeftovers, "id")},
+			{"EnsureDead", machines, calls((*state.Machine).EnsureDead).orGone()},
+			{"LoseInstance", machines, calls((*Caller).loseInstance, "tag", "instance").orGone()},
+			{"Machines", everything, calls(state.Provisioning.MachineInfos, "ids").returns("machines")},
+			{"ModelConfig", everything, calls(state.Settings.Config).returns("config")},
+			{"NewPassword", machines, calls((*Caller).newPassword, "tag").returns("password")},
+			{"RemoveMachine", machines, calls((*Caller).removeMachine, "tag").orGone()},
+			{"Observe", machines, calls((*Caller).observe, "tag", "instance", "status").orGone()},
+			{"Leftovers", everything, calls(state.Provisioning.Leftovers).returns("leftovers")},
+			{"SetInstanceStatus", machines, calls((*Caller).setInstanceStatus, "tag", "status").orGone()},
+			{"SetMachineStatus", machines, calls((*Caller).setMachineStatus, "tag", "status")},
+			{"SetProvisioned", machines, calls((*state.Machine).SetProvisioned, "instance")},
+			{"WatchAgents", everything, calls((*Caller).watchMachineAgents)},
+			{"WatchForModelConfigChanges", everything, calls(state.Watches.ModelConfig)},
+			{"WatchMachines", everything, calls(state.Watches.Machines)},
+		}},
+
+		// For the controller: the storage of any model.
+		{"StorageProvisioner", ControllerAgent, []agentRoute{
+			{"DropFilesystem", everything, calls(state.Provisioning.DropFilesystem, "filesystem")},
+			{"EnsureStorageDead", storages, calls((*state.Storage).EnsureDead).orGone()},
+			{"RemoveAttachment", storages, calls((*state.Storage).RemoveAttachment, "unit").orGone()},
+			{"RemoveStorage", storages, calls((*state.Storage).Remove).orGone()},
+			{"SetAttached", storages, calls((*state.Storage).SetAttached, "unit", "instance", "location")},
+			{"SetFilesystem", storages, calls((*state.Storage).SetFilesystem, "filesystem")},
+			{"SetStorageStatus", storages, calls((*Caller).setStorageStatus, "tag", "status").orGone()},
+			{"StorageWork", everything, calls(state.Provisioning.StorageWork).returns("work")},
+			{"WatchStorage", everything, calls(state.Provisioning.WatchStorage)},
+		}},
+
+		// For the controller: the open ports of any model.
+		{"Firewaller", ControllerAgent, []agentRoute{
+			{"Exposure", everything, calls(state.Provisioning.Exposure)},
+			{"WatchExposure", everything, calls(state.Provisioning.WatchExposure)},
+		}},
+
+		// For the agent of a manual machine: the open ports of the machine.
+		{"HostFirewaller", MachineAgent, []agentRoute{
+			{"Exposure", self, calls((*state.Machine).Exposure)},
+			{"SetFirewallError", self, calls((*Caller).setFirewallError, "tag", "error")},
+			{"WatchExposure", self, calls(state.Watches.HostExposure, "tag")},
+		}},
+
+		// For the controller: the services of any model that keep a number of units.
+		{"ApplicationScaler", ControllerAgent, []agentRoute{
+			{"EnsureMinUnits", services, calls(state.MinUnits.EnsureMinUnits, "tag")},
+			{"WatchMinUnits", everything, calls(state.MinUnits.WatchMinUnits)},
+		}},
+
+		// For the agent of a unit: whether the unit leads its service.
+		{"LeadershipService", UnitAgent, []agentRoute{
+			{"BlockUntilLeadershipReleased", self, calls((*state.Unit).BlockUntilLeadershipReleased)},
+			{"ClaimLeadership", self, calls((*state.Unit).ClaimLeadership, "duration").returns("epoch")},
+			{"ReleaseLeadership", self, calls((*state.Unit).ReleaseLeadership).orGone()},
+		}},
+
+		// For the agent of a unit: the unit, and what it shares with its relations.
+		{"Uniter", UnitAgent, []agentRoute{
+			{"BeginTask", self, calls((*state.Unit).BeginTask, "id")},
+			{"CharmState", self, calls((*state.Unit).CharmState).returns("state")},
+			{"ClearResolved", self, calls((*state.Unit).ClearResolved)},
+			{"CommitHook", self, calls((*state.Unit).CommitHook, "changes")},
+			{"Config", self, calls((*state.Unit).Config).returns("config")},
+			{"DestroySubordinates", self, calls((*state.Unit).DestroySubordinates)},
+			{"DestroyUnit", self, calls((*state.Unit).DestroySelf)},
+			{"EnsureDead", self, calls((*state.Unit).EnsureDead).orGone()},
+			{"DetachStorage", self, calls((*state.Unit).DetachStorage, "storage").orGone()},
+			{"EnterScope", self, calls((*state.Unit).EnterScope, "relation")},
+			{"FinishTask", self, calls((*state.Unit).FinishTask, "id", "outcome")},
+			{"GoalState", self, calls((*state.Unit).GoalState)},
+			{"LeaderSettings", self, calls((*state.Unit).LeaderSettings).returns("settings")},
+			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},
+			{"LogTask", self, calls((*state.Unit).LogTask, "id", "message")},
+			{"ModelConfig", self, calls((*Caller).agentModelConfig, "tag").returns("config")},
+			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},
+			{"RelationSettings", self, calls((*state.Unit).RelationSettings, "relation", "remote").returns("settings")},
+			{"Relations", self, calls((*state.Unit).Relations).returns("relations")},
+			{"RequestReboot", self, calls((*state.Unit).RequestReboot, "boot")},
+			{"Resource", self, calls((*state.Unit).Resource, "name")},
+			{"ServiceStatus", self, calls((*state.Unit).ServiceStatus)},
+			{"SetAgentStatus", self, calls((*Caller).setAgentStatus, "tag", "status")},
+			{"SetCharm", self, calls((*state.Unit).SetCharm, "url")},
+			{"SetLeaderSettings", self, calls((*state.Unit).SetLeaderSettings, "epoch", "settings")},
+			{"SetServiceStatus", self, calls((*Caller).setServiceStatus, "tag", "epoch", "status")},
+			{"SetUnitStatus", self, calls((*Caller).setUnitStatus, "tag", "status")},
+			{"SetWorkloadVersion", self, calls((*state.Unit).SetWorkloadVersion, "version")},
+			{"Unit", self, calls((*state.Unit).Info)},
+			{"UnitStatus", self, calls((*state.Unit).Status)},
+			{"WatchRelationUnits", self, calls(state.Watches.RelationUnits, "tag", "relation")},
+			{"WatchRelations", self, calls(state.Watches.Relations, "tag")},
+			{"WatchUnit", self, calls(state.Watches.Unit, "tag")},
+		}},
+	}
+}

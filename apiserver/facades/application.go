@@ -1,0 +1,418 @@
+package facades
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"juju/apiserver/params"
+	"juju/charm"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/modelconfig"
+)
+
+// each calls do for each element of a list and collects the outcomes. A failure does not
+// stop it.
+func each[P, R any](
+	c *Caller, doing string, list []P, one func(P) R, failed func(*params.Error) R, do func(P) error,
+) []R {
+	results := make([]R, 0, len(list))
+	for _, p := range list {
+		if err := do(p); err != nil {
+			results = append(results, failed(c.wireError(doing, err)))
+			continue
+		}
+		results = append(results, one(p))
+	}
+	return results
+}
+
+// outcomes is each for methods without results.
+func outcomes[P any](c *Caller, doing string, list []P, do func(P) error) params.ErrorResults {
+	return params.ErrorResults{Results: each(c, doing, list,
+		func(P) params.ErrorResult { return params.ErrorResult{} },
+		func(e *params.Error) params.ErrorResult { return params.ErrorResult{Error: e} }, do)}
+}
+
+// noHub refuses charms that are not local.
+func noHub(url string) error {
+	u, err := charm.ParseURL(url)
+	if err != nil {
+		return entity.Errorf(entity.Invalid, "%w", err)
+	}
+	if u.Schema != "local" {
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot add charm %q: only local charms are supported",
+			url),
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+	}
+	return nil
+}
+
+func applicationDeploy(ctx context.Context, c *Caller, p params.ApplicationsDeploy) (params.DeployResults, error) {
+	results := make([]params.DeployResult, 0, len(p.Applications))
+	for _, a := range p.Applications {
+		warnings, err := deploy(ctx, c, a)
+		result := params.DeployResult{Warnings: warnings.log(c)}
+		if err != nil {
+			result.Error = c.wireError("Deploy", err)
+		}
+		results = append(results, result)
+	}
+	return params.DeployResults{Results: results}, nil
+}
+
+func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warnings, err error) {
+	if len(a.Devices) > 0 {
+		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: devices are not supported yet",
+			a.ApplicationName)
+	}
+	if err := noHub(a.CharmURL); err != nil {
+		return nil, err
+	}
+	ch, err := c.Model.Charms().Get(ctx, a.CharmURL)
+	if err != nil {
+		return nil, err
+	}
+	config, _, err := settings(ch.Config, a.ApplicationName, a.Config, a.ConfigYAML)
+	if err != nil {
+		return nil, err
+	}
+	args := state.AddServiceParams{
+		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
+		Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: c.placements(a.Placement), Force: a.Force,
+		Storage: a.Storage, Resources: a.Resources,
+	}
+	if args.Attach, err = storageTags(a.AttachStorage); err != nil {
+		return nil, err
+	}
+	if args.Series, w, err = checkDeploy(ctx, c, a, ch.Meta.Series); err != nil {
+		return w, err
+	}
+	vain, err := c.Model.Charms().Warnings(ctx, a.CharmURL)
+	if err != nil {
+		return w, err
+	}
+	for _, what := range vain {
+		w.add("charm %q: %s", ch.Meta.Name, what)
+	}
+	if _, err = c.Model.AddService(ctx, args); err == nil {
+		err = warnOfResources(ctx, c, &w, a.ApplicationName)
+	}
+	return w, err
+}
+
+func (c *Caller) placements(list []*params.Placement) (out []string) {
+	for _, p := range list {
+		out = append(out, c.placementText(p))
+	}
+	return out
+}
+
+// settings merges settings that users give one by one over those of a file, which may hold
+// the settings of several services. A null in the file resets its option.
+func settings(
+	options *charm.Config, service string, words map[string]string, file string,
+) (values map[string]string, reset []string, err error) {
+	values = map[string]string{}
+	if file != "" {
+		typed, err := options.ParseSettingsYAML([]byte(file), service)
+		if err != nil {
+			return nil, nil, err
+		}
+		for key, v := range typed {
+			switch v := v.(type) {
+			case nil:
+				reset = append(reset, key)
+			case float64:
+				values[key] = strconv.FormatFloat(v, 'g', -1, 64)
+			default:
+				values[key] = fmt.Sprint(v)
+			}
+		}
+	}
+	for key, v := range words {
+		values[key] = v
+	}
+	return values, reset, nil
+}
+
+func applicationAddUnits(
+	ctx context.Context, c *Caller, p params.AddApplicationUnits,
+) (params.AddApplicationUnitsResults, error) {
+	attach, err := storageTags(p.AttachStorage)
+	if err != nil {
+		return params.AddApplicationUnitsResults{}, err
+	}
+	svc, err := c.Model.Service(ctx, p.ApplicationName)
+	if err != nil {
+		return params.AddApplicationUnitsResults{}, err
+	}
+	if err := entity.CheckAtOnce("units", p.NumUnits); err != nil {
+		return params.AddApplicationUnitsResults{}, err
+	}
+	// State refuses units of a subordinate service, and says why.
+	var warnings warnings
+	if !svc.IsSubordinate() {
+		constraints, err := svc.Constraints(ctx)
+		if err != nil {
+			return params.AddApplicationUnitsResults{}, err
+		}
+		if warnings, err = checkUnits(ctx, c, p, svc.Series(), constraints); err != nil {
+			return params.AddApplicationUnitsResults{}, err
+		}
+	}
+	units, err := svc.AddUnits(ctx, p.NumUnits, c.placements(p.Placement), attach...)
+	return params.AddApplicationUnitsResults{Units: units, Warnings: warnings.log(c)}, err
+}
+
+func applicationDestroyUnit(
+	ctx context.Context, c *Caller, p params.DestroyUnitsParams,
+) (params.DestroyUnitResults, error) {
+	var info params.DestroyUnitInfo // of the one that was destroyed last
+	return params.DestroyUnitResults{Results: each(c, "DestroyUnit", p.Units,
+		func(params.DestroyUnitParams) params.DestroyUnitResult {
+			told := info
+			return params.DestroyUnitResult{Info: &told}
+		},
+		func(e *params.Error) params.DestroyUnitResult { return params.DestroyUnitResult{Error: e} },
+		func(one params.DestroyUnitParams) error {
+			how, err := one.Destruction.Read()
+			if err != nil {
+				return err
+			}
+			how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
+			info = params.DestroyUnitInfo{}
+			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
+				return err
+			}
+			u, err := c.Model.Unit(ctx, one.UnitTag.ID)
+			if errors.Is(err, entity.NotFound) {
+				return entity.Errorf(entity.NotFound, "unit %q does not exist", one.UnitTag.ID)
+			}
+			if err != nil {
+				return err
+			}
+			info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
+				return s.Unit == one.UnitTag.ID
+			})
+			if err != nil || one.DryRun {
+				return err
+			}
+			if err := u.Destroy(ctx, how); err != nil {
+				return err
+			}
+			left, err := u.MachineLeft(ctx, how)
+			if err != nil {
+				return err
+			}
+			if left != "" {
+				info.MachinesLeft.Machines = []string{left}
+			}
+			return nil
+		})}, nil
+}
+
+func applicationDestroyApplication(
+	ctx context.Context, c *Caller, p params.DestroyApplicationsParams,
+) (params.DestroyApplicationResults, error) {
+	var info params.DestroyApplicationInfo // of the one that was destroyed last
+	return params.DestroyApplicationResults{Results: each(c, "DestroyApplication", p.Applications,
+		func(params.DestroyApplicationParams) params.DestroyApplicationResult {
+			told := info
+			return params.DestroyApplicationResult{Info: &told}
+		},
+		func(e *params.Error) params.DestroyApplicationResult {
+			return params.DestroyApplicationResult{Error: e}
+		},
+		func(one params.DestroyApplicationParams) error {
+			how, err := one.Destruction.Read()
+			if err != nil {
+				return err
+			}
+			how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
+			info = params.DestroyApplicationInfo{}
+			if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
+				return err
+			}
+			svc, err := c.Model.Service(ctx, one.ApplicationTag.ID)
+			if err != nil {
+				return err
+			}
+			info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
+				return s.Unit != "" && entity.UnitService(s.Unit) == one.ApplicationTag.ID
+			})
+			if err != nil || one.DryRun {
+				return err
+			}
+			info.MachinesLeft.Machines, info.Uncounted, err = svc.MachinesLeft(ctx, how)
+			if err != nil {
+				return err
+			}
+			return svc.Destroy(ctx, how)
+		})}, nil
+}
+
+// storageWith returns what becomes of the attached storage that matches when the units that have
+// it are destroyed this way.
+func storageWith(
+	ctx context.Context, c *Caller, how entity.Destruction, match func(entity.StorageStatus) bool,
+) (with params.DestroyedWith, err error) {
+	all, err := c.Model.StorageStatus(ctx)
+	for _, s := range all {
+		e := params.Entity{Tag: params.TagOf(entity.StorageTag(s.ID))}
+		switch {
+		case !match(s):
+		case s.Persistent && !how.Storage:
+			with.DetachedStorage = append(with.DetachedStorage, e)
+		default:
+			with.DestroyedStorage = append(with.DestroyedStorage, e)
+		}
+	}
+	return with, err
+}
+
+// isKind refuses tags of another kind.
+func isKind(tag params.Tag, kind entity.TagKind) error {
+	if tag.Kind != kind {
+		return entity.Errorf(entity.Invalid, "%q is not a valid %s tag", tag.String(), kind)
+	}
+	return nil
+}
+
+func applicationAddRelation(ctx context.Context, c *Caller, p params.AddRelation) (params.AddRelationResults, error) {
+	if len(p.ViaCIDRs) > 0 {
+		return params.AddRelationResults{},
+			entity.Errorf(entity.NotSupported, "relations across models are not supported yet")
+	}
+	if len(p.Endpoints) != 2 {
+		return params.AddRelationResults{}, entity.Errorf(entity.Invalid, "a relation must involve two services")
+	}
+	r, err := c.Model.AddRelation(ctx, p.Endpoints...)
+	if err != nil {
+		return params.AddRelationResults{}, err
+	}
+	result := params.AddRelationResults{Endpoints: map[string]params.CharmRelation{}}
+	for _, e := range r.Endpoints() {
+		result.Endpoints[e.Service] = params.CharmRelation{Name: e.Name, Role: e.Role, Interface: e.Interface, Scope: e.Scope}
+	}
+	return result, nil
+}
+
+func applicationDestroyRelation(ctx context.Context, c *Caller, p params.DestroyRelation) error {
+	how, err := p.Destruction.Read()
+	if err != nil {
+		return err
+	}
+	var r *state.Relation
+	if len(p.Endpoints) > 0 {
+		r, err = c.Model.Relation(ctx, p.Endpoints...)
+	} else {
+		r, err = c.Model.RelationByID(ctx, p.RelationID)
+	}
+	if err != nil {
+		return err
+	}
+	return r.Destroy(ctx, how)
+}
+
+func applicationExpose(ctx context.Context, c *Caller, p params.ApplicationExpose) (params.ExposeResult, error) {
+	if len(p.ExposedEndpoints) > 0 {
+		return params.ExposeResult{}, entity.Errorf(entity.NotSupported, "a service is exposed as a whole: single endpoints are not supported yet")
+	}
+	if err := setExposed(ctx, c, p.ApplicationName, true); err != nil {
+		return params.ExposeResult{}, err
+	}
+	return params.ExposeResult{Warnings: unenforced(ctx, c).log(c)}, nil
+}
+
+// unenforced warns if the model's ports, or those of a manual machine, are open to everyone already.
+func unenforced(ctx context.Context, c *Caller) (w warnings) {
+	const all = "can be reached, whether their services are exposed or not"
+	config, err := c.Model.Settings().Config(ctx)
+	var hosts map[string]string
+	if err == nil && config[modelconfig.FirewallMode].Value == modelconfig.FirewallNone {
+		err = entity.Errorf(entity.NotSupported, "the model's firewall-mode is none")
+	} else if err == nil {
+		hosts = c.Presence.FirewallErrors(c.Model.UUID())
+		err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error { return cloud.CheckFirewall(ctx) })
+	}
+	switch {
+	case errors.Is(err, entity.NotSupported):
+		w.add("all ports "+all+": %v", err)
+	case err != nil:
+		logger.Debugf("cannot find out whether ports are closed: %v", err)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(hosts), entity.CompareNatural) {
+		w.add("all ports of machine %s "+all+": %s", id, hosts[id])
+	}
+	return w
+}
+
+func applicationUnexpose(ctx context.Context, c *Caller, p params.ApplicationUnexpose) error {
+	if len(p.ExposedEndpoints) > 0 {
+		return entity.Errorf(entity.NotSupported, "a service is exposed as a whole: single endpoints are not supported yet")
+	}
+	return setExposed(ctx, c, p.ApplicationName, false)
+}
+
+func setExposed(ctx context.Context, c *Caller, name string, exposed bool) error {
+	svc, err := c.Model.Service(ctx, name)
+	if err != nil {
+		return err
+	}
+	return svc.SetExposed(ctx, exposed)
+}
+
+func applicationResolveUnitErrors(ctx context.Context, c *Caller, p params.UnitsResolved) (params.ErrorResults, error) {
+	units := p.Tags.Entities
+	if p.All {
+		if len(units) > 0 {
+			return params.ErrorResults{}, entity.Errorf(entity.Invalid, "cannot resolve all units and some by name")
+		}
+		status, err := c.Model.Status(ctx)
+		if err != nil {
+			return params.ErrorResults{}, err
+		}
+		for _, u := range status.AllUnits() {
+			if u.Workload.Status == entity.StatusError {
+				units = append(units, params.Entity{Tag: params.TagOf(entity.UnitTag(u.Name))})
+			}
+		}
+	}
+	return outcomes(c, "ResolveUnitErrors", units, func(e params.Entity) error {
+		if err := isKind(e.Tag, entity.KindUnit); err != nil {
+			return err
+		}
+		u, err := c.Model.Unit(ctx, e.Tag.ID)
+		if err != nil {
+			return err
+		}
+		return u.Resolve(ctx, p.Retry)
+	}), nil
+}
+
+func applicationApplicationsInfo(
+	ctx context.Context, c *Caller, p params.Entities,
+) (params.ApplicationInfoResults, error) {
+	results := make([]params.ApplicationInfoResult, 0, len(p.Entities))
+	for _, e := range p.Entities {
+		svc, err := c.Model.Service(ctx, e.Tag.ID)
+		if kindErr := isKind(e.Tag, entity.KindService); kindErr != nil {
+			err = kindErr
+		}
+		if err != nil {
+			results = append(results, params.ApplicationInfoResult{Error: c.wireError("ApplicationsInfo", err)})
+			continue
+		}
+		base := entity.BaseOf(svc.Series())
+		results = append(results, params.ApplicationInfoResult{Result: &params.ApplicationResult{
+			Tag: e.Tag, Charm: svc.CharmURL(), Base: &base, Principal: !svc.IsSubordinate(),
+			Exposed: svc.IsExposed(), Life: svc.Life().String(),
+		}})
+	}
+	return params.ApplicationInfoResults{Results: results}, nil
+}

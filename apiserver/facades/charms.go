@@ -1,0 +1,102 @@
+package facades
+
+import (
+	"context"
+	"net/http"
+
+	"juju/apiserver/params"
+	"juju/charm"
+	"juju/state/entity"
+)
+
+// charmsAddCharm lets Juju's clients have the controller fetch a charm from a hub. Here
+// charms are uploaded, so there is nothing to fetch.
+func charmsAddCharm(_ context.Context, _ *Caller, p params.AddCharmWithOrigin) (params.CharmOriginResult, error) {
+	if err := noHub(p.URL); err != nil {
+		return params.CharmOriginResult{}, err
+	}
+	return params.CharmOriginResult{}, entity.Errorf(entity.Invalid, "a local charm is added by uploading it")
+}
+
+func charmsCharmInfo(ctx context.Context, c *Caller, p params.CharmURL) (params.Charm, error) {
+	u, err := charm.ParseURL(p.URL)
+	if err != nil {
+		return params.Charm{}, err
+	}
+	ch, err := c.Model.Charms().Get(ctx, p.URL)
+	if err != nil {
+		return params.Charm{}, err
+	}
+	info := params.Charm{
+		URL: p.URL, Revision: u.Revision, Config: map[string]params.CharmOption{},
+		Meta: &params.CharmMeta{
+			Name: ch.Meta.Name, Summary: ch.Meta.Summary, Description: ch.Meta.Description, Subordinate: ch.Meta.Subordinate,
+			Provides: charmRelations(ch.Meta.Provides), Requires: charmRelations(ch.Meta.Requires),
+			Peers:      charmRelations(ch.Meta.Peers),
+			Categories: ch.Meta.Categories, Tags: ch.Meta.Tags, Series: ch.Meta.Series,
+		},
+	}
+	for name, option := range ch.Config.Options {
+		info.Config[name] = params.CharmOption{Type: string(option.Type), Description: option.Description,
+			Default: option.Default}
+	}
+	if ch.Actions != nil && len(ch.Actions.Specs) > 0 {
+		specs, err := c.charmActions(ctx, p.URL)
+		if err != nil {
+			return info, err
+		}
+		info.Actions = &params.CharmActions{Specs: specs}
+	}
+	return info, nil
+}
+
+func charmRelations(relations map[string]charm.Relation) map[string]params.CharmRelation {
+	out := make(map[string]params.CharmRelation, len(relations))
+	for name, r := range relations {
+		out[name] = params.CharmRelation{
+			Name: r.Name, Role: string(r.Role), Interface: r.Interface, Optional: r.Optional, Limit: r.Limit,
+			Scope: string(r.Scope),
+		}
+	}
+	return out
+}
+
+// serveCharm sends the archive of a charm, and its SHA-256 in a header.
+func serveCharm(v *Visitor, w http.ResponseWriter, r *http.Request) error {
+	url := r.URL.Query().Get("url")
+	if url == "" {
+		return entity.Errorf(entity.Invalid, "expected url=CharmURL query argument")
+	}
+	archive, sum, err := v.Model.Charms().Archive(r.Context(), url)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	w.Header().Set("Content-Type", "application/zip")
+	return v.Send(archive, sum, "charm "+url)
+}
+
+// serveCharmUpload receives the archive of a charm and answers with the URL given to it. The
+// archive is checked on disk, because it may be large.
+func serveCharmUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	if schema := query.Get("schema"); schema != "" && schema != "local" {
+		return entity.Errorf(entity.NotSupported, "cannot upload a charm with schema %q: only local charms are supported",
+			schema)
+	}
+	series := query.Get("series")
+	if series != "" && !charm.IsValidSeries(series) {
+		return entity.InvalidSeries(series)
+	}
+	file, done, err := v.Receive(v.Limits.Charm, "charm archive")
+	if err != nil {
+		return err
+	}
+	defer done()
+	url, err := v.Model.Charms().Add(r.Context(), file.Name(), series)
+	if err != nil {
+		return err
+	}
+	v.Reply(params.CharmsResponse{CharmURL: url})
+	return nil
+}

@@ -1,0 +1,364 @@
+package facades
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"juju/apiserver/params"
+	"juju/state/constraints"
+	"juju/state/entity"
+	"juju/state/modelconfig"
+)
+
+// A Cloud says which machines a model can have. It is asked before anything is written, so
+// that users learn at once what can't be started.
+type Cloud interface {
+	// Series returns the series that machines can have, the preferred one first; none if any
+	// will do.
+	Series(ctx context.Context) ([]string, error)
+	// ConstraintRules says, among other things, which constraints have no effect.
+	ConstraintRules(ctx context.Context) (constraints.Rules, error)
+	// Precheck returns an Invalid error if there can be no such machine, or no such container on
+	// one. The series may be "" for any.
+	Precheck(ctx context.Context, series string, constraints constraints.Value, at Place) error
+	// CheckFirewall returns a NotSupported error if the cloud does not close ports of its machines.
+	CheckFirewall(ctx context.Context) error
+	// IsAttached reports whether an instance has storage that is recorded as attached. The error is
+	// NotProvisioned if there is no such instance.
+	IsAttached(ctx context.Context, a entity.Attached) (bool, error)
+	// Detach takes storage from an instance, if it has it.
+	Detach(ctx context.Context, a entity.Attached) error
+	// Import makes a filesystem the model's that no model has, for a storage instance of a pool. It can be
+	// repeated, also for another instance.
+	Import(ctx context.Context, filesystem, storage string, pool entity.StoragePool) (entity.Filesystem, error)
+	// ReleaseFilesystem gives up a filesystem, and keeps its data.
+	ReleaseFilesystem(ctx context.Context, id string) error
+	// ImportID returns the id by which Import takes a filesystem of the model that is released; "" if it goes
+	// with its instance.
+	ImportID(id string) string
+}
+
+// askCloud calls ask with the cloud of the caller's model, or of the controller's own model if
+// the caller is at the controller. Some tests have a server without a cloud, and ask nothing.
+func (c *Caller) askCloud(ctx context.Context, ask func(context.Context, Cloud) error) error {
+	model := c.Model
+	if model == nil {
+		model = c.ControllerModel
+	}
+	return c.askCloudOf(ctx, model.UUID(), "what machines it has", ask)
+}
+
+// askCloudOf calls ask with the cloud of a model.
+func (b *Backend) askCloudOf(
+	ctx context.Context, model, what string, ask func(context.Context, Cloud) error,
+) error {
+	if b.Cloud == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.Limits.CloudTime)
+	defer cancel()
+	cloud, err := b.Cloud(ctx, model)
+	if err == nil {
+		err = ask(ctx, cloud)
+	}
+	switch {
+	case err == nil || entity.KindOf(err) != "":
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return entity.WithHint(entity.Errorf(entity.Unavailable, "the cloud has not answered for %v",
+			b.Limits.CloudTime),
+			"Nothing was changed; try again when the cloud answers.")
+	}
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot ask the cloud %s: %w", what, err),
+		"Nothing was changed; try again when the cloud answers.")
+}
+
+// warnings are for users: what they asked for is done, but not entirely as they asked.
+type warnings []string
+
+func (w *warnings) add(format string, args ...any) { *w = append(*w, fmt.Sprintf(format, args...)) }
+
+// log also writes the warnings to the controller's log, for others to find.
+func (w warnings) log(c *Caller) warnings {
+	for _, text := range w {
+		logger.Warningf("%s: model %s: %s", c.Request, c.Model.Name(), text)
+	}
+	return w
+}
+
+// ignored warns of constraints that the cloud accepts but ignores.
+func (w *warnings) ignored(ctx context.Context, c *Caller, cloud Cloud, constraints constraints.Value) error {
+	rules, err := cloud.ConstraintRules(ctx)
+	if err != nil {
+		return err
+	}
+	keys, err := rules.Check(constraints)
+	if err == nil && len(keys) > 0 {
+		w.add("unsupported constraints: %s: cloud %q ignores them", strings.Join(keys, ", "), c.Controller.Cloud())
+	}
+	return err
+}
+
+// A seriesChoice is what the series of new machines is chosen from.
+type seriesChoice struct {
+	asked string   // by the user; "" for none
+	force bool     // the user wants asked even if the cloud or charm does not have it
+	charm []string // supported by the charm; none for any
+	cloud []string // available in the cloud, the preferred one first; none for any
+	model modelconfig.Value
+}
+
+// choose returns the series that new machines will have. A user who forces a series that the
+// cloud does not have gets the cloud's preferred one, and a warning.
+func (s seriesChoice) choose() (series, warning string, err error) {
+	has := func(series string) bool { return len(s.cloud) == 0 || slices.Contains(s.cloud, series) }
+	lacks := func(what string) error {
+		return entity.Errorf(entity.Invalid, "%s not available: the cloud has %s", what, strings.Join(s.cloud, ", "))
+	}
+	switch {
+	case s.asked != "" && has(s.asked):
+		return s.asked, "", nil
+	case s.asked != "" && s.force:
+		return s.cloud[0], fmt.Sprintf("series %q is not available: hooks run on %q", s.asked, s.cloud[0]), nil
+	case s.asked != "":
+		return "", "", entity.WithHint(lacks(fmt.Sprintf("series %q is", s.asked)), "Omit --series for %s.", s.cloud[0])
+	case len(s.charm) > 0:
+		if slices.Contains(s.charm, s.model.Value) && has(s.model.Value) {
+			return s.model.Value, "", nil
+		}
+		// The cloud's order of preference wins over the charm's: the first is the host's.
+		for _, series := range s.cloud {
+			if slices.Contains(s.charm, series) {
+				return series, "", nil
+			}
+		}
+		if len(s.cloud) == 0 {
+			return s.charm[0], "", nil
+		}
+		if s.force { // as of a bundle
+			return s.cloud[0], fmt.Sprintf("the charm's series %s are not available: hooks run on %q", strings.Join(s.charm, ", "), s.cloud[0]), nil
+		}
+		return "", "", entity.WithHint(lacks("the charm's series "+strings.Join(s.charm, ", ")+" are"),
+			"To run the charm on %s all the same: --series %[1]s --force", s.cloud[0])
+	case has(s.model.Value):
+		return s.model.Value, "", nil
+	case s.model.Source == modelconfig.FromModel:
+		return "", "", entity.WithHint(lacks(fmt.Sprintf("the model's default-series %q is", s.model.Value)),
+			"Change it: juju model-config default-series=%s", s.cloud[0])
+	}
+	return s.cloud[0], "", nil // the controller's default was not asked for
+}
+
+// series chooses the series of new machines.
+func (w *warnings) series(
+	ctx context.Context, c *Caller, cloud Cloud, asked string, force bool, charm []string,
+) (string, error) {
+	config, err := c.Model.Settings().Config(ctx)
+	if err != nil {
+		return "", err
+	}
+	choice := seriesChoice{asked: asked, force: force, charm: charm, model: config[modelconfig.DefaultSeries]}
+	if choice.cloud, err = cloud.Series(ctx); err != nil {
+		return "", err
+	}
+	series, warning, err := choice.choose()
+	if warning != "" {
+		w.add("%s", warning)
+	}
+	return series, err
+}
+
+// overModel merges own over the model's, as state does for new machines.
+func overModel(ctx context.Context, c *Caller, own constraints.Value) (constraints.Value, error) {
+	text, err := c.Model.Settings().Constraints(ctx)
+	if err != nil {
+		return constraints.Value{}, err
+	}
+	model, err := constraints.Parse(text)
+	return constraints.Merge(model, own), err
+}
+
+// A Place is where a new machine is to be, as the user has asked for it.
+type Place struct {
+	Placement string // for the cloud to interpret; "" for anywhere
+	Container string // the type of a container; "" for a machine
+}
+
+// placementText returns a placement as users write it. On the wire the scope of one that is for the
+// cloud may be the model.
+func (c *Caller) placementText(p *params.Placement) string {
+	if c.isForCloud(p) {
+		return p.Directive
+	}
+	return p.String()
+}
+
+func (c *Caller) isForCloud(p *params.Placement) bool {
+	return p != nil && (p.Scope == c.Model.UUID() || p.Scope == c.Model.Name())
+}
+
+// newPlaces returns the places of the new machines and containers for n units, each place once. The
+// units for which there is no placement may be anywhere.
+func (c *Caller) newPlaces(n int, placements []*params.Placement) (all []Place) {
+	if len(placements) < n {
+		all = append(all, Place{})
+	}
+	for _, p := range placements[:min(n, len(placements))] {
+		at := Place{}
+		switch text := c.placementText(p); {
+		case c.isForCloud(p): // even a number: the cloud refuses what it doesn't know
+			at.Placement = text
+		case entity.IsValidMachine(text):
+			continue
+		case entity.IsContainerType(p.Scope):
+			at.Container = p.Scope
+		case text != "new":
+			at.Placement = text
+		}
+		if !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// precheck asks the cloud about machines with these constraints at each of the places.
+func precheck(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, places []Place) error {
+	for _, at := range places {
+		if err := cloud.Precheck(ctx, series, constraints, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNumUnits refuses a number of units that is less than least, or too large.
+func checkNumUnits(n, least int) error {
+	if n < least {
+		return entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
+	}
+	return entity.CheckAtOnce("units", n)
+}
+
+// checkDeploy asks the cloud whether a service can have machines, and returns their series.
+// charm is the series that the charm names.
+func checkDeploy(
+	ctx context.Context, c *Caller, a params.ApplicationDeploy, charm []string,
+) (series string, w warnings, err error) {
+	if err := checkNumUnits(a.NumUnits, 0); err != nil { // a subordinate service begins with none
+		return "", nil, err
+	}
+	if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
+		series = a.CharmOrigin.Base.Series()
+	}
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		if series, err = w.series(ctx, c, cloud, series, a.Force, charm); err != nil {
+			return err
+		}
+		constraints, err := overModel(ctx, c, a.Constraints)
+		if err != nil {
+			return err
+		}
+		places := c.newPlaces(a.NumUnits, a.Placement)
+		if !slices.Contains(places, Place{}) {
+			places = append([]Place{{}}, places...) // of units that are added later
+		}
+		if err := precheck(ctx, cloud, series, constraints, places); err != nil {
+			return err
+		}
+		return w.ignored(ctx, c, cloud, a.Constraints)
+	})
+	if err != nil {
+		return "", w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	}
+	return series, w, nil
+}
+
+// applicationCheckDeploy returns the errors of the cloud that Deploy would return, and the
+// series that the service would have, before the client uploads the charm.
+func applicationCheckDeploy(ctx context.Context, c *Caller, p params.CheckDeploy) (params.CheckDeployResult, error) {
+	series, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
+	return params.CheckDeployResult{Series: series, Warnings: w}, err
+}
+
+// checkUnits asks the cloud whether a service can have more machines.
+func checkUnits(
+	ctx context.Context, c *Caller, p params.AddApplicationUnits, series, demands string,
+) (w warnings, err error) {
+	if err := checkNumUnits(p.NumUnits, 1); err != nil {
+		return nil, err
+	}
+	doing := fmt.Sprintf("add a unit to service %q", p.ApplicationName)
+	places := c.newPlaces(p.NumUnits, p.Placement)
+	if len(places) == 0 {
+		return nil, nil // all units go to existing machines
+	}
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		own, err := constraints.Parse(demands)
+		if err != nil {
+			return err
+		}
+		all, err := overModel(ctx, c, own)
+		if err != nil {
+			return err
+		}
+		have, err := cloud.Series(ctx)
+		if err != nil {
+			return err
+		}
+		// The service keeps its series, even if the host has another one since an upgrade.
+		if len(have) > 0 && !slices.Contains(have, series) {
+			w.add("service %q has series %q, which is not available any more: hooks run on %q", p.ApplicationName, series,
+				have[0])
+			series = ""
+		}
+		return precheck(ctx, cloud, series, all, places)
+	})
+	if err != nil {
+		return w, fmt.Errorf("cannot %s: %w", doing, err)
+	}
+	return w, nil
+}
+
+// checkMachine asks the cloud whether there can be such a machine, and returns its series.
+func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at Place) (series string, w warnings,
+	err error) {
+	if p.Base != nil {
+		series = p.Base.Series()
+	}
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		if series, err = w.series(ctx, c, cloud, series, false, nil); err != nil {
+			return err
+		}
+		constraints, err := overModel(ctx, c, p.Constraints)
+		if err != nil {
+			return err
+		}
+		if err := cloud.Precheck(ctx, series, constraints, at); err != nil {
+			return err
+		}
+		return w.ignored(ctx, c, cloud, p.Constraints)
+	})
+	if err != nil {
+		return "", w, fmt.Errorf("cannot add a machine: %w", err)
+	}
+	return series, w, nil
+}
+
+// checkConstraints asks the cloud whether machines can have the constraints judged. The
+// warnings are about the constraints given, which the user has set.
+func checkConstraints(ctx context.Context, c *Caller, judged, given constraints.Value) (w warnings, err error) {
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		if err := cloud.Precheck(ctx, "", judged, Place{}); err != nil {
+			return err
+		}
+		return w.ignored(ctx, c, cloud, given)
+	})
+	if err != nil {
+		return w, fmt.Errorf("cannot set constraints: %w", err)
+	}
+	return w, nil
+}

@@ -1,0 +1,104 @@
+package facades
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/charm"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// serviceCharm reads a service and its charm.
+func serviceCharm(ctx context.Context, c *Caller, name string) (*state.Service, *charm.Charm, error) {
+	svc, err := c.Model.Service(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	ch, err := c.Model.Charms().Get(ctx, svc.CharmURL())
+	return svc, ch, err
+}
+
+// configSettings returns every option of a service's charm with its value and where that
+// comes from.
+func configSettings(ctx context.Context, svc *state.Service, ch *charm.Charm) (map[string]params.ConfigSetting, error) {
+	set, err := svc.ConfigSettings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]params.ConfigSetting, len(ch.Config.Options))
+	for name, option := range ch.Config.Options {
+		setting := entity.ConfigSetting{
+			Description: option.Description, Type: string(option.Type),
+			Value: option.Default, Default: option.Default, Source: entity.SourceDefault,
+		}
+		if option.Default == nil {
+			setting.Source = entity.SourceUnset
+		}
+		if value, ok := set[name]; ok && value != nil {
+			setting.Value, setting.Source = value, entity.SourceUser
+		}
+		all[name] = params.ConfigSetting{ConfigSetting: setting}
+	}
+	return all, nil
+}
+
+func applicationGet(ctx context.Context, c *Caller, p params.ApplicationGet) (params.ApplicationGetResults, error) {
+	svc, ch, err := serviceCharm(ctx, c, p.ApplicationName)
+	if err != nil {
+		return params.ApplicationGetResults{}, err
+	}
+	config, err := configSettings(ctx, svc, ch)
+	if err != nil {
+		return params.ApplicationGetResults{}, err
+	}
+	result := params.ApplicationGetResults{
+		Application: svc.Name(), Charm: ch.Meta.Name, Config: config, Base: entity.BaseOf(svc.Series()),
+		Storage: svc.StorageConstraints(),
+	}
+	if !svc.IsSubordinate() {
+		result.Constraints, err = serviceConstraints(ctx, svc)
+	}
+	return result, err
+}
+
+func applicationCharmConfig(
+	ctx context.Context, c *Caller, p params.ApplicationGetArgs,
+) (params.ApplicationGetConfigResults, error) {
+	results := make([]params.ConfigResult, 0, len(p.Args))
+	for _, arg := range p.Args {
+		got, err := applicationGet(ctx, c, arg)
+		result := params.ConfigResult{Config: got.Config}
+		if err != nil {
+			result = params.ConfigResult{Error: c.wireError("CharmConfig", err)}
+		}
+		results = append(results, result)
+	}
+	return params.ApplicationGetConfigResults{Results: results}, nil
+}
+
+func applicationSetConfigs(ctx context.Context, c *Caller, p params.ConfigSetArgs) (params.ErrorResults, error) {
+	return outcomes(c, "SetConfigs", p.Args, func(arg params.ConfigSet) error {
+		svc, ch, err := serviceCharm(ctx, c, arg.ApplicationName)
+		if err != nil {
+			return err
+		}
+		values, reset, err := settings(ch.Config, arg.ApplicationName, arg.Config, arg.ConfigYAML)
+		if err != nil {
+			return err
+		}
+		return svc.SetConfig(ctx, values, reset)
+	}), nil
+}
+
+func applicationUnset(
+	ctx context.Context, c *Caller, p params.ApplicationConfigUnsetArgs,
+) (params.ErrorResults, error) {
+	return outcomes(c, "UnsetApplicationsConfig", p.Args, func(arg params.ApplicationUnset) error {
+		svc, err := c.Model.Service(ctx, arg.ApplicationName)
+		if err != nil {
+			return err
+		}
+		return svc.SetConfig(ctx, nil, arg.Options)
+	}), nil
+}

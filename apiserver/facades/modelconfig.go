@@ -1,0 +1,109 @@
+package facades
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+	"juju/state/modelconfig"
+)
+
+func modelConfigModelGet(ctx context.Context, c *Caller, _ None) (params.ModelConfigResults, error) {
+	config, err := c.Model.Settings().Config(ctx)
+	if err != nil {
+		return params.ModelConfigResults{}, err
+	}
+	version, err := c.agentVersion(ctx)
+	if err != nil {
+		return params.ModelConfigResults{}, err
+	}
+	config[modelconfig.AgentVersion.Key] = modelconfig.Value{Value: version, Source: modelconfig.FromModel}
+	return params.ModelConfigResults{Config: params.ModelConfig(config)}, nil
+}
+
+func modelConfigModelSet(ctx context.Context, c *Caller, p params.ModelSet) error {
+	if err := fixedSettings(ctx, c, p.Config); err != nil {
+		return err
+	}
+	config, err := modelConfigOf(ctx, c, p.Config)
+	if err != nil {
+		return fmt.Errorf("cannot change model config: %w", err)
+	}
+	return c.Model.Settings().SetConfig(ctx, config, nil)
+}
+
+func modelConfigModelUnset(ctx context.Context, c *Caller, p params.ModelUnset) error {
+	if slices.Contains(p.Keys, modelconfig.AgentVersion.Key) {
+		return fixedVersion()
+	}
+	return c.Model.Settings().SetConfig(ctx, nil, p.Keys)
+}
+
+// agentVersion returns the version that the model's agents are to run: the controller's, until there is
+// another record.
+func (c *Caller) agentVersion(ctx context.Context) (string, error) {
+	p, err := c.Model.Settings().Programs(ctx)
+	return cmp.Or(p.Version, c.Version), err
+}
+
+func fixedVersion() error {
+	return entity.WithHint(entity.Errorf(entity.Invalid, "agent-version cannot be changed"),
+		"To upgrade the model's agents: juju upgrade-juju")
+}
+
+// fixedSettings refuses, with Juju's errors, the settings that Juju lists but that can't be
+// changed. It takes out a version that is the model's already, as in the settings that were shown.
+func fixedSettings(ctx context.Context, c *Caller, given map[string]any) error {
+	if version, ok := given[modelconfig.AgentVersion.Key]; ok {
+		now, err := c.agentVersion(ctx)
+		if err != nil {
+			return err
+		}
+		if version != now {
+			return fixedVersion()
+		}
+		delete(given, modelconfig.AgentVersion.Key)
+	}
+	fixed := map[string]string{"name": c.Model.Name(), "uuid": c.Model.UUID(), "type": c.Controller.Cloud()}
+	for _, key := range slices.Sorted(maps.Keys(fixed)) {
+		if value, ok := given[key]; ok {
+			return entity.Errorf(entity.Invalid, "cannot change %s from %#v to %#v", key, fixed[key], value)
+		}
+	}
+	return nil
+}
+
+// modelConfigOf reads settings from a request, and checks with the cloud that it has the
+// default series.
+func modelConfigOf(ctx context.Context, c *Caller, given map[string]any) (map[string]string, error) {
+	words := make(map[string]string, len(given))
+	for key, value := range given {
+		switch value.(type) {
+		case string, bool, float64:
+			words[key] = fmt.Sprint(value)
+		default:
+			return nil, entity.Errorf(entity.Invalid, "%s: cannot use a value of type %T", key, value)
+		}
+	}
+	config, err := modelconfig.Parse(words)
+	if err != nil {
+		return nil, err
+	}
+	series, ok := config[modelconfig.DefaultSeries]
+	if !ok {
+		return config, nil
+	}
+	return config, c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		have, err := cloud.Series(ctx)
+		if err == nil && len(have) > 0 && !slices.Contains(have, series) {
+			err = entity.Errorf(entity.Invalid, "default-series %q is not available: the cloud has %s", series,
+				strings.Join(have, ", "))
+		}
+		return err
+	})
+}

@@ -1,0 +1,204 @@
+package facades
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"juju/apiserver/params"
+	"juju/charm"
+	"juju/state"
+	"juju/state/entity"
+)
+
+func resourcesListResources(ctx context.Context, c *Caller, p params.Entities) (params.ResourcesResults, error) {
+	var result params.ResourcesResult // of the last one
+	return params.ResourcesResults{Results: each(c, "ListResources", p.Entities,
+		func(params.Entity) params.ResourcesResult { return result },
+		func(e *params.Error) params.ResourcesResult { return params.ResourcesResult{Error: e} },
+		func(e params.Entity) error {
+			if err := isKind(e.Tag, entity.KindService); err != nil {
+				return err
+			}
+			s, err := c.Model.Service(ctx, e.Tag.ID)
+			if err != nil {
+				return err
+			}
+			of, err := s.Resources(ctx)
+			result = resourcesOf(s.Name(), of)
+			return err
+		})}, nil
+}
+
+func resourcesOf(service string, of entity.ResourcesOf) params.ResourcesResult {
+	result := params.ResourcesResult{Resources: []params.Resource{}, CharmStoreResources: []params.CharmResource{}}
+	for _, r := range of.Resources {
+		result.Resources = append(result.Resources, params.ResourceOf(service, r))
+	}
+	for unit, files := range of.Units {
+		has := params.UnitResources{Entity: params.Entity{Tag: params.TagOf(entity.UnitTag(unit))},
+			Resources: []params.Resource{}, DownloadProgress: map[string]int64{}}
+		for _, r := range of.Resources {
+			if file, ok := files[r.Name]; ok {
+				r.File = &file
+				has.Resources = append(has.Resources, params.ResourceOf(service, r))
+			}
+		}
+		result.UnitResources = append(result.UnitResources, has)
+	}
+	slices.SortFunc(result.UnitResources, func(a, b params.UnitResources) int {
+		return entity.CompareNatural(a.Tag.ID, b.Tag.ID)
+	})
+	return result
+}
+
+func resourcesAddPending(
+	ctx context.Context, c *Caller, p params.AddPendingResources,
+) (params.AddPendingResourcesResult, error) {
+	var result params.AddPendingResourcesResult
+	if err := isKind(p.Tag, entity.KindService); err != nil {
+		return result, err
+	}
+	if !entity.IsValidService(p.Tag.ID) {
+		return result, entity.InvalidService(p.Tag.ID)
+	}
+	names := make([]string, len(p.Resources))
+	for i, r := range p.Resources {
+		if !charm.IsValidResource(r.Name) {
+			return result, entity.Errorf(entity.Invalid, "invalid resource name %q", r.Name)
+		}
+		names[i] = r.Name
+	}
+	var err error
+	result.PendingIDs, err = c.Model.Resources().AddPending(ctx, p.Tag.ID, names)
+	return result, err
+}
+
+// warnOfResources names the resources of a service that no one has uploaded.
+func warnOfResources(ctx context.Context, c *Caller, w *warnings, service string) error {
+	s, err := c.Model.Service(ctx, service)
+	if err != nil {
+		return err
+	}
+	missing, err := s.MissingResources(ctx)
+	for _, name := range missing {
+		w.add("resource %q was not uploaded: hooks that ask for it fail until juju attach-resource %s %s=FILE", name,
+			service, name)
+	}
+	return err
+}
+
+// serveResourceUpload receives the file of a resource: for a pending id, or else for a service
+// that exists, which has it at once.
+func serveResourceUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
+	service, name := r.PathValue("service"), r.PathValue("resource")
+	id := r.URL.Query().Get("pendingid")
+	if id == "" {
+		svc, err := v.Model.Service(r.Context(), service)
+		if err == nil {
+			_, err = svc.Resource(r.Context(), name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	content, done, err := v.Receive(v.Limits.Resource, "file")
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, resources := r.Context(), v.Model.Resources()
+	to := state.Upload{Service: service, Resource: name, ID: id, User: v.Tag.ID, SHA384: r.Header.Get(params.SHA384Header)}
+	if id == "" {
+		ids, err := resources.AddPending(ctx, service, []string{name})
+		if err != nil {
+			return err
+		}
+		to.ID = ids[0]
+	}
+	if err := resources.Store(ctx, to, content); err != nil {
+		return err
+	}
+	stored := params.Resource{ID: service + "/" + name, Application: service, PendingID: id}
+	stored.Name = name
+	if id == "" {
+		svc, err := v.Model.Service(ctx, service)
+		if err == nil {
+			err = svc.SetResources(ctx, map[string]string{name: to.ID})
+		}
+		if err != nil {
+			return err
+		}
+		r, err := svc.Resource(ctx, name)
+		if err != nil {
+			return err
+		}
+		stored = params.ResourceOf(service, r)
+	}
+	v.Reply(params.ResourceUploadResult{Resource: stored})
+	return nil
+}
+
+// serveResource sends the file of a service's resource to a user.
+func serveResource(v *Visitor, w http.ResponseWriter, r *http.Request) error {
+	service, name := r.PathValue("service"), r.PathValue("resource")
+	svc, err := v.Model.Service(r.Context(), service)
+	if err != nil {
+		return err
+	}
+	resource, err := svc.Resource(r.Context(), name)
+	if err == nil && resource.File == nil {
+		err = notUploaded(service, name)
+	}
+	if err != nil {
+		return err
+	}
+	return v.sendResource(w, *resource.File)
+}
+
+func notUploaded(service, name string) error {
+	return entity.WithHint(entity.Errorf(entity.NotFound, "resource %q was not uploaded", name),
+		"To upload it: juju attach-resource %s %s=FILE", service, name)
+}
+
+// serveUnitResource sends the file of a resource to the agent of a unit, and records that the
+// unit has it.
+func serveUnitResource(v *Visitor, w http.ResponseWriter, r *http.Request) error {
+	tag, err := params.ParseTag(r.PathValue("unit"))
+	if err != nil {
+		return err
+	}
+	if tag != v.Tag {
+		return notAbout(v.Tag, "itself", tag)
+	}
+	ctx, name := r.Context(), r.PathValue("resource")
+	u, err := v.Model.Unit(ctx, tag.ID)
+	if err != nil {
+		return err
+	}
+	resource, err := u.Resource(ctx, name)
+	if err == nil && resource.File == nil {
+		err = notUploaded(entity.UnitService(tag.ID), name)
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.sendResource(w, *resource.File); err != nil {
+		return err
+	}
+	if err := u.SetFetched(ctx, name, *resource.File); err != nil {
+		logger.Warningf("cannot record that %s has resource %q: %v", tag, name, err)
+	}
+	return nil
+}
+
+func (v *Visitor) sendResource(w http.ResponseWriter, file entity.ResourceFile) error {
+	content, err := v.Model.Resources().Open(file)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set(params.SHA384Header, file.SHA384)
+	return v.Send(content, file.SHA256, "a resource")
+}

@@ -1,0 +1,304 @@
+package facades
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+func storageStorageDetails(
+	ctx context.Context, c *Caller, p params.Entities,
+) (params.StorageDetailsResults, error) {
+	var result params.StorageDetails // of the last one
+	return params.StorageDetailsResults{Results: each(c, "StorageDetails", p.Entities,
+		func(params.Entity) params.StorageDetailsResult {
+			one := result
+			return params.StorageDetailsResult{Result: &one}
+		},
+		func(e *params.Error) params.StorageDetailsResult { return params.StorageDetailsResult{Error: e} },
+		func(e params.Entity) error {
+			if err := isKind(e.Tag, entity.KindStorage); err != nil {
+				return err
+			}
+			all, err := c.Model.StorageStatus(ctx, e.Tag.ID)
+			if err == nil {
+				err = c.importIDs(ctx, all)
+			}
+			if err != nil {
+				return err
+			}
+			result = params.StorageDetailsOf(all[0])
+			return nil
+		})}, nil
+}
+
+func storageListStorageDetails(
+	ctx context.Context, c *Caller, p params.StorageFilters,
+) (params.StorageDetailsListResults, error) {
+	var results params.StorageDetailsListResults
+	for range p.Filters {
+		all, err := c.Model.StorageStatus(ctx)
+		if err == nil {
+			err = c.importIDs(ctx, all)
+		}
+		if err != nil {
+			return results, err
+		}
+		list := make([]params.StorageDetails, len(all))
+		for i, s := range all {
+			list[i] = params.StorageDetailsOf(s)
+		}
+		results.Results = append(results.Results, params.StorageDetailsListResult{Result: list})
+	}
+	return results, nil
+}
+
+func storageAddToUnit(ctx context.Context, c *Caller, p params.StoragesAddParams) (params.AddStorageResults, error) {
+	var tags []params.Tag // of the last one
+	return params.AddStorageResults{Results: each(c, "AddToUnit", p.Storages,
+		func(params.StorageAddParams) params.AddStorageResult {
+			return params.AddStorageResult{Result: &params.AddStorageDetails{StorageTags: tags}}
+		},
+		func(e *params.Error) params.AddStorageResult { return params.AddStorageResult{Error: e} },
+		func(one params.StorageAddParams) error {
+			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
+				return err
+			}
+			u, err := c.Model.Unit(ctx, one.UnitTag.ID)
+			if err != nil {
+				return err
+			}
+			one.Constraints.Count = max(one.Constraints.Count, 1)
+			ids, err := u.AddStorage(ctx, one.StorageName, one.Constraints)
+			tags = nil
+			for _, id := range ids {
+				tags = append(tags, params.TagOf(entity.StorageTag(id)))
+			}
+			return err
+		})}, nil
+}
+
+func storageAttach(ctx context.Context, c *Caller, p params.StorageAttachmentIDs) (params.ErrorResults, error) {
+	return outcomes(c, "Attach", p.IDs, func(one params.StorageAttachmentID) error {
+		if err := isKind(one.StorageTag, entity.KindStorage); err != nil {
+			return err
+		}
+		if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
+			return err
+		}
+		u, err := c.Model.Unit(ctx, one.UnitTag.ID)
+		if err != nil {
+			return err
+		}
+		return u.AttachStorage(ctx, one.StorageTag.ID)
+	}), nil
+}
+
+func storageDetachStorage(
+	ctx context.Context, c *Caller, p params.StorageDetachmentParams,
+) (params.ErrorResults, error) {
+	how, err := params.Destruction{Force: p.Force != nil && *p.Force, MaxWait: p.MaxWait}.Read()
+	if err != nil {
+		return params.ErrorResults{}, err
+	}
+	return outcomes(c, "DetachStorage", p.StorageIDs.IDs, func(one params.StorageAttachmentID) error {
+		if err := isKind(one.StorageTag, entity.KindStorage); err != nil {
+			return err
+		}
+		s, err := c.Model.Storage(ctx, one.StorageTag.ID)
+		if err != nil {
+			return err
+		}
+		return s.Detach(ctx, how)
+	}), nil
+}
+
+func storageRemove(ctx context.Context, c *Caller, p params.RemoveStorage) (params.ErrorResults, error) {
+	return outcomes(c, "Remove", p.Storage, func(one params.RemoveStorageInstance) error {
+		if err := isKind(one.Tag, entity.KindStorage); err != nil {
+			return err
+		}
+		force := one.DestroyAttachments || one.Force != nil && *one.Force
+		how, err := params.Destruction{Force: force, MaxWait: one.MaxWait}.Read()
+		if err != nil {
+			return err
+		}
+		s, err := c.Model.Storage(ctx, one.Tag.ID)
+		if err != nil {
+			return err
+		}
+		return s.Destroy(ctx, how, !one.DestroyStorage)
+	}), nil
+}
+
+// importIDs completes storage with the ids by which other models can import it. It asks the cloud only for
+// names, and only if some can be.
+func (c *Caller) importIDs(ctx context.Context, all []entity.StorageStatus) error {
+	lasts := func(s entity.StorageStatus) bool { return s.Persistent && s.Filesystem != "" }
+	if !slices.ContainsFunc(all, lasts) {
+		return nil
+	}
+	return c.askCloud(ctx, func(_ context.Context, cloud Cloud) error {
+		for i, s := range all {
+			if lasts(s) {
+				all[i].ImportID = cloud.ImportID(s.Filesystem)
+			}
+		}
+		return nil
+	})
+}
+
+func storageImport(
+	ctx context.Context, c *Caller, p params.BulkImportStorageParams,
+) (params.ImportStorageResults, error) {
+	var id string // of the last one
+	return params.ImportStorageResults{Results: each(c, "Import", p.Storage,
+		func(params.ImportStorageParams) params.ImportStorageResult {
+			return params.ImportStorageResult{Result: &params.ImportStorageDetails{
+				StorageTag: params.TagOf(entity.StorageTag(id))}}
+		},
+		func(e *params.Error) params.ImportStorageResult { return params.ImportStorageResult{Error: e} },
+		func(one params.ImportStorageParams) error {
+			if one.Kind != params.FilesystemKind {
+				return entity.Errorf(entity.NotSupported, "storage kind %d not supported: only filesystems can be imported",
+					one.Kind)
+			}
+			var err error
+			if id, err = c.importStorage(ctx, one.Pool, one.ProviderID, one.StorageName); err != nil {
+				return fmt.Errorf("cannot import storage %q: %w", one.StorageName, err)
+			}
+			return nil
+		})}, nil
+}
+
+// importStorage has the cloud take in a filesystem, and then records it. If the controller ends in between, the
+// same import again takes it in again. Imports take turns: one that fails gives up the filesystem, which
+// must not be what another one has just recorded.
+func (c *Caller) importStorage(ctx context.Context, pool, filesystem, store string) (id string, err error) {
+	done, err := c.ImportTurn(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	id, from, err := c.Model.Pools().BeginImport(ctx, pool, filesystem, store)
+	if err != nil {
+		return "", err
+	}
+	var f entity.Filesystem
+	err = c.askCloudOf(ctx, c.Model.UUID(), importing, func(ctx context.Context, cloud Cloud) (err error) {
+		f, err = cloud.Import(ctx, filesystem, id, from)
+		return err
+	})
+	if err != nil {
+		return "", c.endImport(context.WithoutCancel(ctx), id, filesystem, err)
+	}
+	if err := c.Model.Pools().Import(ctx, id, pool, f); err != nil {
+		return id, c.giveBack(context.WithoutCancel(ctx), id, f.ID, err)
+	}
+	return id, nil
+}
+
+// endImport removes the record of an import that the cloud has refused with an error, which it returns. A cloud
+// that has not answered may have taken in the filesystem all the same, so that record stays. An earlier import
+// may have succeeded too, unless the filesystem does not exist or is another's.
+func (c *Caller) endImport(ctx context.Context, id, filesystem string, why error) error {
+	var err error
+	switch entity.KindOf(why) {
+	case entity.Unavailable:
+	case entity.NotFound, entity.InUse:
+		err = c.Model.Pools().EndImport(ctx, filesystem, "")
+	default:
+		err = c.Model.Pools().EndImport(ctx, filesystem, id)
+	}
+	if err != nil {
+		logger.Warningf("%s: model %s: cannot remove the record of the import of filesystem %s: %v", c.Request, c.Model.Name(),
+			filesystem, err)
+	}
+	return why
+}
+
+// importing is what the cloud is asked for an import, in errors.
+const importing = "for the filesystem"
+
+// giveBack releases a filesystem that could not be recorded, for a reason that it returns; unless it is
+// recorded after all.
+func (c *Caller) giveBack(ctx context.Context, id, filesystem string, why error) error {
+	_, err := c.Model.Storage(ctx, id)
+	switch {
+	case err == nil:
+		return nil
+	case entity.IsNotFound(err):
+		err = c.askCloudOf(ctx, c.Model.UUID(), importing, func(ctx context.Context, cloud Cloud) error {
+			return cloud.ReleaseFilesystem(ctx, filesystem)
+		})
+		if err == nil {
+			err = c.Model.Pools().EndImport(ctx, filesystem, "")
+		}
+	}
+	if err != nil {
+		logger.Warningf("%s: model %s: filesystem %s is not released: %v", c.Request, c.Model.Name(), filesystem, err)
+	}
+	return why
+}
+
+func storageListPools(
+	ctx context.Context, c *Caller, p params.StoragePoolFilters,
+) (params.StoragePoolsResults, error) {
+	all, err := c.Model.Pools().All(ctx)
+	if err != nil {
+		return params.StoragePoolsResults{}, err
+	}
+	if len(p.Filters) == 0 {
+		p.Filters = []params.StoragePoolFilter{{}}
+	}
+	var results params.StoragePoolsResults
+	for _, f := range p.Filters {
+		pools := []params.StoragePool{}
+		for _, pool := range all {
+			if len(f.Names) > 0 && !slices.Contains(f.Names, pool.Name) ||
+				len(f.Providers) > 0 && !slices.Contains(f.Providers, pool.Provider) {
+				continue
+			}
+			pools = append(pools, params.StoragePoolOf(pool))
+		}
+		if err := c.keep(ctx, pools); err != nil {
+			return params.StoragePoolsResults{}, err
+		}
+		results.Results = append(results.Results, params.StoragePoolsResult{Pools: pools})
+	}
+	return results, nil
+}
+
+func storageCreatePool(ctx context.Context, c *Caller, p params.StoragePoolArgs) (params.ErrorResults, error) {
+	return outcomes(c, "CreatePool", p.Pools, func(pool params.StoragePool) error {
+		return c.Model.Pools().Create(ctx, pool.Read())
+	}), nil
+}
+
+func storageUpdatePool(ctx context.Context, c *Caller, p params.StoragePoolArgs) (params.ErrorResults, error) {
+	return outcomes(c, "UpdatePool", p.Pools, func(pool params.StoragePool) error {
+		return c.Model.Pools().Update(ctx, pool.Name, pool.Read().Attributes)
+	}), nil
+}
+
+func storageRemovePool(
+	ctx context.Context, c *Caller, p params.StoragePoolDeleteArgs,
+) (params.ErrorResults, error) {
+	return outcomes(c, "RemovePool", p.Pools, func(pool params.StoragePoolDeleteArg) error {
+		return c.Model.Pools().Remove(ctx, pool.Name)
+	}), nil
+}
+
+// storageTags returns the ids in tags of storage instances.
+func storageTags(tags []params.Tag) (ids []string, err error) {
+	for _, tag := range tags {
+		if err := isKind(tag, entity.KindStorage); err != nil {
+			return nil, err
+		}
+		ids = append(ids, tag.ID)
+	}
+	return ids, nil
+}

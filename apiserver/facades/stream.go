@@ -1,0 +1,52 @@
+package facades
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// A Stream is a channel of state with a function that encodes its values. Events merge in
+// the watch behind it until the client asks for one: a client that does not ask costs nothing.
+type Stream struct {
+	Ch    reflect.Value // the channel
+	Event func(reflect.Value) params.Event
+}
+
+// Watch returns the handler of a method that begins a watch.
+func Watch[P any](f func(ctx context.Context, c *Caller, p P) (Stream, error)) Handler {
+	return Do(func(_ context.Context, c *Caller, p P) (params.WatcherID, error) {
+		return c.Request.Watch(c.who, func(ctx context.Context) (Stream, error) { return f(ctx, c, p) })
+	})
+}
+
+// streamOf returns the stream of a channel of state of any type.
+func streamOf(ch any) (Stream, error) {
+	switch ch := ch.(type) {
+	case <-chan struct{}:
+		return Notify(ch, nil)
+	case <-chan []string:
+		return Names(ch, nil)
+	case <-chan entity.RelationUnitsChange:
+		return events(ch, nil, func(c entity.RelationUnitsChange) params.Event { return params.Event{RelationUnits: &c} })
+	}
+	panic(fmt.Sprintf("no event stands for what comes from a %T", ch))
+}
+
+// events returns the stream of a channel of state.
+func events[T any](ch <-chan T, err error, event func(T) params.Event) (Stream, error) {
+	return Stream{reflect.ValueOf(ch), func(v reflect.Value) params.Event { return event(v.Interface().(T)) }}, err
+}
+
+// Notify returns the stream of a channel that says only that something has changed.
+func Notify(ch <-chan struct{}, err error) (Stream, error) {
+	return events(ch, err, func(struct{}) params.Event { return params.Event{} })
+}
+
+// Names returns the stream of a channel that names what has changed.
+func Names(ch <-chan []string, err error) (Stream, error) {
+	return events(ch, err, func(ids []string) params.Event { return params.Event{Names: ids} })
+}

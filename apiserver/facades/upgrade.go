@@ -1,0 +1,237 @@
+package facades
+
+import (
+	"context"
+	"net/http"
+
+	"juju/apiserver/params"
+	"juju/state/controller"
+	"juju/state/entity"
+)
+
+// Upgrades replaces the controller's own programs.
+type Upgrades interface {
+	// Running returns the programs that the controller runs.
+	Running(ctx context.Context) (entity.ControllerPrograms, error)
+	// Install checks the archive in a file, and keeps it and its programs. The error is entity.Invalid
+	// if they are not the programs that are wanted, or don't run.
+	Install(ctx context.Context, file string, want entity.Programs) error
+	// Archive returns the file with the archive of programs that has this hash, "" if there is none.
+	Archive(sha256 string) string
+	// Switch makes the controller end, when replied is closed, and begin again with programs that were
+	// installed.
+	Switch(ctx context.Context, to entity.Programs, replied <-chan struct{}) error
+}
+
+// Programs is the archive of agents' programs that the server hands to new machines.
+type Programs struct {
+	Path   string // of the file
+	SHA256 string // in hex
+}
+
+// upgrades returns what replaces the controller's programs.
+func (b *Backend) upgrades() (Upgrades, error) {
+	if b.Upgrades == nil {
+		return nil, entity.Errorf(entity.NotSupported, "this controller can't be upgraded")
+	}
+	return b.Upgrades, nil
+}
+
+// serveProgramsUpload receives an archive of programs for the controller. It is found at the
+// controller's own model only.
+func serveProgramsUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
+	switch {
+	case v.ControllerAccess != controller.AccessSuperuser:
+		return lacksController(v.Identity, controller.AccessSuperuser)
+	case v.Model.UUID() != v.ControllerModel.UUID():
+		return entity.WithHint(Denied(), "Programs are uploaded to the controller's own model")
+	}
+	upgrades, err := v.upgrades()
+	if err != nil {
+		return err
+	}
+	want := entity.Programs{Version: r.URL.Query().Get("binaryVersion"), SHA256: r.URL.Query().Get("sha256")}
+	if err := refuseDowngrade(r.Context(), upgrades, want.Version); err != nil {
+		return err
+	}
+	file, done, err := v.Receive(v.Limits.Programs, "archive of programs")
+	if err != nil {
+		return err
+	}
+	defer done()
+	logger.Infof("%s@%s uploads the programs of version %s", v.Tag, r.RemoteAddr, want.Version)
+	if err := upgrades.Install(r.Context(), file.Name(), want); err != nil {
+		return err
+	}
+	v.Reply(params.CharmsResponse{})
+	return nil
+}
+
+// refuseDowngrade returns an error if a version is older than the controller's.
+func refuseDowngrade(ctx context.Context, upgrades Upgrades, to string) error {
+	running, err := upgrades.Running(ctx)
+	if err != nil {
+		return err
+	}
+	order, err := entity.CompareVersions(to, running.Version)
+	if err == nil && order < 0 {
+		err = entity.Errorf(entity.Invalid,
+			"cannot upgrade the controller to %s: its version is %s, and a downgrade is not supported", to, running.Version)
+	}
+	return err
+}
+
+func modelUpgraderControllerPrograms(ctx context.Context, c *Caller, _ None) (entity.ControllerPrograms, error) {
+	upgrades, err := c.upgrades()
+	if err != nil {
+		return entity.ControllerPrograms{}, err
+	}
+	return upgrades.Running(ctx)
+}
+
+// modelUpgraderUpgradeModel makes the agents of a model run what the controller runs or, for the
+// controller's own model, the controller run programs that were uploaded.
+func modelUpgraderUpgradeModel(
+	ctx context.Context, c *Caller, p params.UpgradeModelParams,
+) (params.UpgradeModelResult, error) {
+	upgrades, err := c.upgrades()
+	if err != nil {
+		return params.UpgradeModelResult{}, err
+	}
+	if err := isKind(p.ModelTag, entity.KindModel); err != nil {
+		return params.UpgradeModelResult{}, err
+	}
+	if p.ModelTag.ID == c.ControllerModel.UUID() {
+		if c.ControllerAccess != controller.AccessSuperuser {
+			return params.UpgradeModelResult{}, lacksController(c.Identity, controller.AccessSuperuser)
+		}
+		return upgradeController(ctx, c, upgrades, p)
+	}
+	row, err := modelOfAdmin(ctx, c, p.ModelTag.ID)
+	if err != nil {
+		return params.UpgradeModelResult{}, err
+	}
+	return upgradeModel(ctx, c, row, p)
+}
+
+func upgradeController(
+	ctx context.Context, c *Caller, upgrades Upgrades, p params.UpgradeModelParams,
+) (params.UpgradeModelResult, error) {
+	result := params.UpgradeModelResult{ChosenVersion: p.TargetVersion}
+	if err := refuseDowngrade(ctx, upgrades, p.TargetVersion); err != nil {
+		return result, err
+	}
+	if err := Changes.AllowedAt(ctx, c.ControllerModel); err != nil || p.DryRun {
+		return result, err
+	}
+	if err := c.recordPrograms(ctx); err != nil {
+		return result, err
+	}
+	logger.Infof("%s upgrades the controller to version %s", c.Request, p.TargetVersion)
+	return result, upgrades.Switch(ctx, entity.Programs{Version: p.TargetVersion, SHA256: p.SHA256}, c.Request.Done())
+}
+
+// recordPrograms records for all models, before the controller is upgraded, which programs their
+// agents run until they are upgraded too.
+func (b *Backend) recordPrograms(ctx context.Context) error {
+	rows, err := b.Controller.Models(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.IsRemoving() || row.UUID == b.ControllerModel.UUID() {
+			continue
+		}
+		st, err := b.Controller.Model(ctx, row.UUID)
+		if err != nil {
+			return err
+		}
+		recorded, err := st.Settings().Programs(ctx)
+		if err == nil && recorded.Version == "" {
+			err = st.Settings().SetPrograms(ctx, b.offered())
+		}
+		if err != nil && entity.KindOf(err) != entity.NotAlive && !entity.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// offered returns the programs that agents can have of this controller.
+func (b *Backend) offered() entity.Programs {
+	p := entity.Programs{Version: b.Version, Commit: b.Commit}
+	if b.Programs != nil {
+		p.SHA256 = b.Programs.SHA256
+	}
+	return p
+}
+
+func upgradeModel(
+	ctx context.Context, c *Caller, row controller.ModelRow, p params.UpgradeModelParams,
+) (params.UpgradeModelResult, error) {
+	offered := c.offered()
+	result := params.UpgradeModelResult{ChosenVersion: offered.Version, Commit: offered.Commit}
+	st, err := c.Controller.Model(ctx, row.UUID)
+	if err != nil {
+		return result, err
+	}
+	if err := Changes.AllowedAt(ctx, st); err != nil {
+		return result, err
+	}
+	now, err := st.Settings().Programs(ctx)
+	if err != nil {
+		return result, err
+	}
+	if now.Version == "" {
+		now = offered
+	}
+	if p.TargetVersion != "" {
+		if err := checkTarget(p.TargetVersion, now.Version, offered.Version); err != nil {
+			return result, err
+		}
+	}
+	if now.Same(offered) {
+		result.Error = params.ToError(entity.Errorf(entity.AlreadyExists, "no upgrades available"))
+		return result, nil
+	}
+	if p.DryRun {
+		return result, nil
+	}
+	logger.Infof("%s upgrades model %q to version %s", c.Request, row.Name, offered.Build())
+	return result, st.Settings().SetPrograms(ctx, offered)
+}
+
+// checkTarget returns an error if a model of version now can't be upgraded to a version, because the
+// controller has another.
+func checkTarget(to, now, controller string) error {
+	above, err := entity.CompareVersions(to, controller)
+	if err != nil {
+		return err
+	}
+	if above > 0 {
+		return entity.WithHint(entity.Errorf(entity.Invalid,
+			"a hosted model cannot have a higher version than the server model: %s > %s", to, controller),
+			"Upgrade the controller first: juju upgrade-controller")
+	}
+	if order, err := entity.CompareVersions(to, now); err != nil {
+		return err
+	} else if order < 0 {
+		return entity.Errorf(entity.Invalid, "cannot upgrade the model to %s: its version is %s, and a downgrade is not supported",
+			to, now)
+	}
+	if above < 0 {
+		return entity.Errorf(entity.NotFound, "no matching agent versions available: the controller has %s", controller)
+	}
+	return nil
+}
+
+// agentPrograms returns the programs that an agent is to run; none if it does not matter.
+func (c *Caller) agentPrograms(ctx context.Context, _ entity.Tag) (entity.Programs, error) {
+	return c.Model.Settings().Programs(ctx)
+}
+
+// setUpgradeError records why an agent can't run the programs that it should; "" if it can.
+func (c *Caller) setUpgradeError(_ context.Context, agent entity.Tag, text string) error {
+	c.Presence.SetUpgradeError(c.Model.UUID(), agent, entity.Cut(text, maxFailureText))
+	return nil
+}
