@@ -1,6 +1,7 @@
 package facades
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -45,41 +46,33 @@ func (c *Caller) newPassword(ctx context.Context, agent entity.Tag) (string, err
 	return password, c.Model.Agents().SetPassword(ctx, agent, password)
 }
 
-func (c *Caller) setMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error {
-	if err := entity.CheckAddresses(addresses); err != nil {
-		return err
+// pass has an entity set what an agent reports, unless that is invalid.
+func pass[E any](
+	ctx context.Context, invalid error, find func(context.Context, string) (E, error), tag entity.Tag, set func(E) error,
+) error {
+	if invalid != nil {
+		return invalid
 	}
-	m, err := c.Model.Machine(ctx, machine.ID)
+	e, err := find(ctx, tag.ID)
 	if err != nil {
 		return err
 	}
-	return m.SetAddresses(ctx, addresses)
+	return set(e)
+}
+
+func (c *Caller) setMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error {
+	return pass(ctx, entity.CheckAddresses(addresses), c.Model.Machine, machine,
+		func(m *state.Machine) error { return m.SetAddresses(ctx, addresses) })
 }
 
 func (c *Caller) setMachineHardware(ctx context.Context, machine entity.Tag, hardware entity.Hardware) error {
-	if err := hardware.Check(); err != nil {
-		return err
-	}
-	m, err := c.Model.Machine(ctx, machine.ID)
-	if err != nil {
-		return err
-	}
-	return m.SetHardware(ctx, hardware)
+	return pass(ctx, hardware.Check(), c.Model.Machine, machine,
+		func(m *state.Machine) error { return m.SetHardware(ctx, hardware) })
 }
 
 func (c *Caller) observe(ctx context.Context, machine entity.Tag, in entity.Instance, status string) error {
-	err := in.Check()
-	if err == nil {
-		err = entity.LimitStatusWord.CheckText(status)
-	}
-	if err != nil {
-		return err
-	}
-	m, err := c.Model.Machine(ctx, machine.ID)
-	if err != nil {
-		return err
-	}
-	return m.Observe(ctx, in, status)
+	invalid := cmp.Or(in.Check(), entity.LimitStatusWord.CheckText(status))
+	return pass(ctx, invalid, c.Model.Machine, machine, func(m *state.Machine) error { return m.Observe(ctx, in, status) })
 }
 
 // maxHostKeys is how many keys a machine's SSH server can have.
@@ -97,32 +90,17 @@ func (c *Caller) setHostKeys(ctx context.Context, machine entity.Tag, keys []str
 		}
 		plain = append(plain, key.Line)
 	}
-	m, err := c.Model.Machine(ctx, machine.ID)
-	if err != nil {
-		return err
-	}
-	return m.SetHostKeys(ctx, plain)
+	return pass(ctx, nil, c.Model.Machine, machine, func(m *state.Machine) error { return m.SetHostKeys(ctx, plain) })
 }
 
 func (c *Caller) setMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
-	status, err := reported(status, entity.MachineWords)
-	if err != nil {
-		return err
-	}
-	m, err := c.Model.Machine(ctx, machine.ID)
-	if err != nil {
-		return err
-	}
-	return m.SetStatus(ctx, status)
+	status, invalid := reported(status, entity.MachineWords)
+	return pass(ctx, invalid, c.Model.Machine, machine, func(m *state.Machine) error { return m.SetStatus(ctx, status) })
 }
 
 func (c *Caller) setInstanceStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
 	status.Since = time.Time{} // now, by the controller's clock
-	m, err := c.Model.Machine(ctx, machine.ID)
-	if err != nil {
-		return err
-	}
-	return m.SetInstanceStatus(ctx, status)
+	return pass(ctx, nil, c.Model.Machine, machine, func(m *state.Machine) error { return m.SetInstanceStatus(ctx, status) })
 }
 
 // loseInstance refuses while the machine's agent is connected: its instance is there,
@@ -131,11 +109,7 @@ func (c *Caller) loseInstance(ctx context.Context, machine entity.Tag, missed en
 	if c.Presence.Connected(c.Model.UUID(), machine) {
 		return entity.Errorf(entity.InUse, "the agent of machine %s is connected", machine.ID)
 	}
-	m, err := c.Model.Machine(ctx, machine.ID)
-	if err != nil {
-		return err
-	}
-	return m.LoseInstance(ctx, missed)
+	return pass(ctx, nil, c.Model.Machine, machine, func(m *state.Machine) error { return m.LoseInstance(ctx, missed) })
 }
 
 // removeMachine refuses to remove a manual machine while its agent is connected. No cloud ends the
@@ -154,50 +128,23 @@ func (c *Caller) removeMachine(ctx context.Context, machine entity.Tag) error {
 
 func (c *Caller) setStorageStatus(ctx context.Context, storage entity.Tag, status entity.Status) error {
 	status.Since = time.Time{} // now, by the controller's clock
-	if err := status.CheckWord(entity.StorageWords); err != nil {
-		return err
-	}
-	s, err := c.Model.Storage(ctx, storage.ID)
-	if err != nil {
-		return err
-	}
-	return s.SetStatus(ctx, status)
+	return pass(ctx, status.CheckWord(entity.StorageWords), c.Model.Storage, storage,
+		func(s *state.Storage) error { return s.SetStatus(ctx, status) })
 }
 
 func (c *Caller) setUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
-	status, err := reported(status, entity.UnitWords)
-	if err != nil {
-		return err
-	}
-	u, err := c.Model.Unit(ctx, unit.ID)
-	if err != nil {
-		return err
-	}
-	return u.SetStatus(ctx, status)
+	status, invalid := reported(status, entity.UnitWords)
+	return pass(ctx, invalid, c.Model.Unit, unit, func(u *state.Unit) error { return u.SetStatus(ctx, status) })
 }
 
 func (c *Caller) setServiceStatus(ctx context.Context, unit entity.Tag, epoch int64, status entity.Status) error {
-	status, err := reported(status, entity.WorkloadWords)
-	if err != nil {
-		return err
-	}
-	u, err := c.Model.Unit(ctx, unit.ID)
-	if err != nil {
-		return err
-	}
-	return u.SetServiceStatus(ctx, epoch, status)
+	status, invalid := reported(status, entity.WorkloadWords)
+	return pass(ctx, invalid, c.Model.Unit, unit, func(u *state.Unit) error { return u.SetServiceStatus(ctx, epoch, status) })
 }
 
 func (c *Caller) setAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
-	status, err := reported(status, entity.AgentWords)
-	if err != nil {
-		return err
-	}
-	u, err := c.Model.Unit(ctx, unit.ID)
-	if err != nil {
-		return err
-	}
-	return u.SetAgentStatus(ctx, status)
+	status, invalid := reported(status, entity.AgentWords)
+	return pass(ctx, invalid, c.Model.Unit, unit, func(u *state.Unit) error { return u.SetAgentStatus(ctx, status) })
 }
 
 // reported checks the status that an agent reports, which must be one of words. Its time is
