@@ -15,18 +15,16 @@ import (
 	"juju/state/modelconfig"
 )
 
-// each calls do for each element of a list and collects the outcomes. A failure does not
-// stop it.
-func each[P, R any](
-	c *Caller, doing string, list []P, one func(P) R, failed func(*params.Error) R, do func(P) error,
-) []R {
+// each calls do for each element of a list and collects the results. A failure, of which failed makes
+// the result, does not stop it.
+func each[P, R any](c *Caller, doing string, list []P, failed func(*params.Error) R, do func(P) (R, error)) []R {
 	results := make([]R, 0, len(list))
 	for _, p := range list {
-		if err := do(p); err != nil {
-			results = append(results, failed(c.wireError(doing, err)))
-			continue
+		r, err := do(p)
+		if err != nil {
+			r = failed(c.wireError(doing, err))
 		}
-		results = append(results, one(p))
+		results = append(results, r)
 	}
 	return results
 }
@@ -34,8 +32,8 @@ func each[P, R any](
 // outcomes is each for methods without results.
 func outcomes[P any](c *Caller, doing string, list []P, do func(P) error) params.ErrorResults {
 	return params.ErrorResults{Results: each(c, doing, list,
-		func(P) params.ErrorResult { return params.ErrorResult{} },
-		func(e *params.Error) params.ErrorResult { return params.ErrorResult{Error: e} }, do)}
+		func(e *params.Error) params.ErrorResult { return params.ErrorResult{Error: e} },
+		func(p P) (params.ErrorResult, error) { return params.ErrorResult{}, do(p) })}
 }
 
 // noHub refuses charms that are not local.
@@ -172,87 +170,77 @@ func applicationAddUnits(
 func applicationDestroyUnit(
 	ctx context.Context, c *Caller, p params.DestroyUnitsParams,
 ) (params.DestroyUnitResults, error) {
-	var info params.DestroyUnitInfo // of the one that was destroyed last
 	return params.DestroyUnitResults{Results: each(c, "DestroyUnit", p.Units,
-		func(params.DestroyUnitParams) params.DestroyUnitResult {
-			told := info
-			return params.DestroyUnitResult{Info: &told}
-		},
 		func(e *params.Error) params.DestroyUnitResult { return params.DestroyUnitResult{Error: e} },
-		func(one params.DestroyUnitParams) error {
+		func(one params.DestroyUnitParams) (r params.DestroyUnitResult, err error) {
 			how, err := one.Destruction.Read()
 			if err != nil {
-				return err
+				return r, err
 			}
 			how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
-			info = params.DestroyUnitInfo{}
+			r.Info = &params.DestroyUnitInfo{}
 			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
-				return err
+				return r, err
 			}
 			u, err := c.Model.Unit(ctx, one.UnitTag.ID)
 			if errors.Is(err, entity.NotFound) {
-				return entity.Errorf(entity.NotFound, "unit %q does not exist", one.UnitTag.ID)
+				return r, entity.Errorf(entity.NotFound, "unit %q does not exist", one.UnitTag.ID)
 			}
 			if err != nil {
-				return err
+				return r, err
 			}
-			info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
+			r.Info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
 				return s.Unit == one.UnitTag.ID
 			})
 			if err != nil || one.DryRun {
-				return err
+				return r, err
 			}
 			if err := u.Destroy(ctx, how); err != nil {
-				return err
+				return r, err
 			}
 			left, err := u.MachineLeft(ctx, how)
 			if err != nil {
-				return err
+				return r, err
 			}
 			if left != "" {
-				info.MachinesLeft.Machines = []string{left}
+				r.Info.MachinesLeft.Machines = []string{left}
 			}
-			return nil
+			return r, nil
 		})}, nil
 }
 
 func applicationDestroyApplication(
 	ctx context.Context, c *Caller, p params.DestroyApplicationsParams,
 ) (params.DestroyApplicationResults, error) {
-	var info params.DestroyApplicationInfo // of the one that was destroyed last
 	return params.DestroyApplicationResults{Results: each(c, "DestroyApplication", p.Applications,
-		func(params.DestroyApplicationParams) params.DestroyApplicationResult {
-			told := info
-			return params.DestroyApplicationResult{Info: &told}
-		},
 		func(e *params.Error) params.DestroyApplicationResult {
 			return params.DestroyApplicationResult{Error: e}
 		},
-		func(one params.DestroyApplicationParams) error {
+		func(one params.DestroyApplicationParams) (r params.DestroyApplicationResult, err error) {
 			how, err := one.Destruction.Read()
 			if err != nil {
-				return err
+				return r, err
 			}
 			how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
-			info = params.DestroyApplicationInfo{}
+			r.Info = &params.DestroyApplicationInfo{}
 			if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
-				return err
+				return r, err
 			}
 			svc, err := c.Model.Service(ctx, one.ApplicationTag.ID)
 			if err != nil {
-				return err
+				return r, err
 			}
-			info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
+			r.Info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
 				return s.Unit != "" && entity.UnitService(s.Unit) == one.ApplicationTag.ID
 			})
 			if err != nil || one.DryRun {
-				return err
+				return r, err
 			}
-			info.MachinesLeft.Machines, info.Uncounted, err = svc.MachinesLeft(ctx, how)
+			r.Info.MachinesLeft.Machines, r.Info.Uncounted, err = svc.MachinesLeft(ctx, how)
 			if err != nil {
-				return err
+				return r, err
 			}
-			return svc.Destroy(ctx, how)
+			return r, svc.Destroy(ctx, how)
 		})}, nil
 }
 

@@ -78,33 +78,30 @@ func orElse(s, otherwise string) string {
 func machineManagerDestroyMachines(
 	ctx context.Context, c *Caller, p params.DestroyMachinesParams,
 ) (params.DestroyMachineResults, error) {
-	var with params.DestroyedWith // of the one that was destroyed last
 	return params.DestroyMachineResults{Results: each(c, "DestroyMachineWithParams", p.MachineTags,
-		func(tag params.Tag) params.DestroyMachineResult {
-			return params.DestroyMachineResult{Info: &params.DestroyMachineInfo{MachineID: tag.ID, DestroyedWith: with}}
-		},
 		func(e *params.Error) params.DestroyMachineResult { return params.DestroyMachineResult{Error: e} },
-		func(tag params.Tag) error {
+		func(tag params.Tag) (r params.DestroyMachineResult, err error) {
 			how, err := p.Destruction.Read()
 			if err != nil {
-				return err
+				return r, err
 			}
 			if p.Keep {
-				return entity.Errorf(entity.NotSupported,
+				return r, entity.Errorf(entity.NotSupported,
 					"cannot keep the instance of a machine that is destroyed: not supported yet")
 			}
 			if err := isKind(tag, entity.KindMachine); err != nil {
-				return err
+				return r, err
 			}
 			m, err := c.Model.Machine(ctx, tag.ID)
 			if err != nil {
-				return err
+				return r, err
 			}
-			with, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool { return s.Machine == tag.ID })
+			r.Info = &params.DestroyMachineInfo{MachineID: tag.ID}
+			r.Info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool { return s.Machine == tag.ID })
 			if err != nil || p.DryRun {
-				return err
+				return r, err
 			}
-			return m.Destroy(ctx, how)
+			return r, m.Destroy(ctx, how)
 		})}, nil
 }
 

@@ -12,21 +12,18 @@ import (
 )
 
 func resourcesListResources(ctx context.Context, c *Caller, p params.Entities) (params.ResourcesResults, error) {
-	var result params.ResourcesResult // of the last one
 	return params.ResourcesResults{Results: each(c, "ListResources", p.Entities,
-		func(params.Entity) params.ResourcesResult { return result },
 		func(e *params.Error) params.ResourcesResult { return params.ResourcesResult{Error: e} },
-		func(e params.Entity) error {
+		func(e params.Entity) (r params.ResourcesResult, err error) {
 			if err := isKind(e.Tag, entity.KindService); err != nil {
-				return err
+				return r, err
 			}
 			s, err := c.Model.Service(ctx, e.Tag.ID)
 			if err != nil {
-				return err
+				return r, err
 			}
 			of, err := s.Resources(ctx)
-			result = resourcesOf(s.Name(), of)
-			return err
+			return resourcesOf(s.Name(), of), err
 		})}, nil
 }
 

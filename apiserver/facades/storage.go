@@ -12,26 +12,22 @@ import (
 func storageStorageDetails(
 	ctx context.Context, c *Caller, p params.Entities,
 ) (params.StorageDetailsResults, error) {
-	var result params.StorageDetails // of the last one
 	return params.StorageDetailsResults{Results: each(c, "StorageDetails", p.Entities,
-		func(params.Entity) params.StorageDetailsResult {
-			one := result
-			return params.StorageDetailsResult{Result: &one}
-		},
 		func(e *params.Error) params.StorageDetailsResult { return params.StorageDetailsResult{Error: e} },
-		func(e params.Entity) error {
+		func(e params.Entity) (r params.StorageDetailsResult, err error) {
 			if err := isKind(e.Tag, entity.KindStorage); err != nil {
-				return err
+				return r, err
 			}
 			all, err := c.Model.StorageStatus(ctx, e.Tag.ID)
 			if err == nil {
 				err = c.importIDs(ctx, all)
 			}
 			if err != nil {
-				return err
+				return r, err
 			}
-			result = params.StorageDetailsOf(all[0])
-			return nil
+			result := params.StorageDetailsOf(all[0])
+			r.Result = &result
+			return r, nil
 		})}, nil
 }
 
@@ -57,27 +53,23 @@ func storageListStorageDetails(
 }
 
 func storageAddToUnit(ctx context.Context, c *Caller, p params.StoragesAddParams) (params.AddStorageResults, error) {
-	var tags []params.Tag // of the last one
 	return params.AddStorageResults{Results: each(c, "AddToUnit", p.Storages,
-		func(params.StorageAddParams) params.AddStorageResult {
-			return params.AddStorageResult{Result: &params.AddStorageDetails{StorageTags: tags}}
-		},
 		func(e *params.Error) params.AddStorageResult { return params.AddStorageResult{Error: e} },
-		func(one params.StorageAddParams) error {
+		func(one params.StorageAddParams) (r params.AddStorageResult, err error) {
 			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
-				return err
+				return r, err
 			}
 			u, err := c.Model.Unit(ctx, one.UnitTag.ID)
 			if err != nil {
-				return err
+				return r, err
 			}
 			one.Constraints.Count = max(one.Constraints.Count, 1)
 			ids, err := u.AddStorage(ctx, one.StorageName, one.Constraints)
-			tags = nil
+			r.Result = &params.AddStorageDetails{}
 			for _, id := range ids {
-				tags = append(tags, params.TagOf(entity.StorageTag(id)))
+				r.Result.StorageTags = append(r.Result.StorageTags, params.TagOf(entity.StorageTag(id)))
 			}
-			return err
+			return r, err
 		})}, nil
 }
 
@@ -154,23 +146,19 @@ func (c *Caller) importIDs(ctx context.Context, all []entity.StorageStatus) erro
 func storageImport(
 	ctx context.Context, c *Caller, p params.BulkImportStorageParams,
 ) (params.ImportStorageResults, error) {
-	var id string // of the last one
 	return params.ImportStorageResults{Results: each(c, "Import", p.Storage,
-		func(params.ImportStorageParams) params.ImportStorageResult {
-			return params.ImportStorageResult{Result: &params.ImportStorageDetails{
-				StorageTag: params.TagOf(entity.StorageTag(id))}}
-		},
 		func(e *params.Error) params.ImportStorageResult { return params.ImportStorageResult{Error: e} },
-		func(one params.ImportStorageParams) error {
+		func(one params.ImportStorageParams) (r params.ImportStorageResult, err error) {
 			if one.Kind != params.FilesystemKind {
-				return entity.Errorf(entity.NotSupported, "storage kind %d not supported: only filesystems can be imported",
+				return r, entity.Errorf(entity.NotSupported, "storage kind %d not supported: only filesystems can be imported",
 					one.Kind)
 			}
-			var err error
-			if id, err = c.importStorage(ctx, one.Pool, one.ProviderID, one.StorageName); err != nil {
-				return fmt.Errorf("cannot import storage %q: %w", one.StorageName, err)
+			id, err := c.importStorage(ctx, one.Pool, one.ProviderID, one.StorageName)
+			if err != nil {
+				return r, fmt.Errorf("cannot import storage %q: %w", one.StorageName, err)
 			}
-			return nil
+			r.Result = &params.ImportStorageDetails{StorageTag: params.TagOf(entity.StorageTag(id))}
+			return r, nil
 		})}, nil
 }
 

@@ -49,14 +49,7 @@ func userManagerAddUser(ctx context.Context, c *Caller, p params.AddUsers) (para
 func addUserResults[P any](
 	c *Caller, doing string, list []P, do func(P) (params.AddUserResult, error),
 ) []params.AddUserResult {
-	var made params.AddUserResult
-	return each(c, doing, list,
-		func(P) params.AddUserResult { return made },
-		func(e *params.Error) params.AddUserResult { return params.AddUserResult{Error: e} },
-		func(p P) (err error) {
-			made, err = do(p)
-			return err
-		})
+	return each(c, doing, list, func(e *params.Error) params.AddUserResult { return params.AddUserResult{Error: e} }, do)
 }
 
 func userManagerResetPassword(ctx context.Context, c *Caller, p params.Entities) (params.AddUserResults, error) {
@@ -126,19 +119,22 @@ func userInfo(u controller.User) *entity.UserInfo {
 	return info
 }
 
+// userAbout returns a user whom the caller may ask about.
+func userAbout(ctx context.Context, c *Caller, e params.Entity) (controller.User, error) {
+	if err := aboutUser(c, e.Tag); err != nil {
+		return controller.User{}, err
+	}
+	return c.Controller.User(ctx, e.Tag.ID)
+}
+
 func userManagerUserInfo(ctx context.Context, c *Caller, p params.UserInfoRequest) (params.UserInfoResults, error) {
 	results := params.UserInfoResults{Results: []params.UserInfoResult{}}
 	if len(p.Entities) > 0 {
-		var user controller.User
 		results.Results = each(c, "UserInfo", p.Entities,
-			func(params.Entity) params.UserInfoResult { return params.UserInfoResult{Result: userInfo(user)} },
 			func(e *params.Error) params.UserInfoResult { return params.UserInfoResult{Error: e} },
-			func(e params.Entity) error {
-				err := aboutUser(c, e.Tag)
-				if err == nil {
-					user, err = c.Controller.User(ctx, e.Tag.ID)
-				}
-				return err
+			func(e params.Entity) (params.UserInfoResult, error) {
+				user, err := userAbout(ctx, c, e)
+				return params.UserInfoResult{Result: userInfo(user)}, err
 			})
 		return results, nil
 	}
@@ -249,16 +245,10 @@ func controllerModifyAccess(
 }
 
 func controllerGetAccess(ctx context.Context, c *Caller, p params.Entities) (params.UserAccessResults, error) {
-	var user controller.User
 	return params.UserAccessResults{Results: each(c, "GetControllerAccess", p.Entities,
-		func(e params.Entity) params.UserAccessResult {
-			return params.UserAccessResult{Result: &params.UserAccess{UserTag: e.Tag, Access: userInfo(user).Access}}
-		},
 		func(e *params.Error) params.UserAccessResult { return params.UserAccessResult{Error: e} },
-		func(e params.Entity) (err error) {
-			if err = aboutUser(c, e.Tag); err == nil {
-				user, err = c.Controller.User(ctx, e.Tag.ID)
-			}
-			return err
+		func(e params.Entity) (params.UserAccessResult, error) {
+			user, err := userAbout(ctx, c, e)
+			return params.UserAccessResult{Result: &params.UserAccess{UserTag: e.Tag, Access: userInfo(user).Access}}, err
 		})}, nil
 }
