@@ -66,13 +66,16 @@ func (p *goPackage) mutants() (all []mutant) {
 		if ast.IsGenerated(f) {
 			continue
 		}
+		counted := map[token.Pos]int{}
 		add := func(from, to token.Pos, what string, edit func(id int) (before, after string)) {
 			at := p.loaded.Fset.Position(from)
-			m := mutant{len(all) + 1, fmt.Sprintf("%s:%d", filepath.Base(file), at.Line), what, file, at.Line}
+			m := mutant{len(all) + 1, fmt.Sprintf("%s:%d", filepath.Base(file), at.Line), what, file,
+				cmp.Or(counted[from], at.Line)}
 			before, after := edit(m.id)
 			p.edits[file] = append(p.edits[file], editOf(p.loaded.Fset, from, to, before, after))
 			all = append(all, m)
 		}
+		p.countCases(f, counted)
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
 				p.inFunc(fn.Body, add)
@@ -80,6 +83,29 @@ func (p *goPackage) mutants() (all []mutant) {
 		}
 	}
 	return all
+}
+
+// countCases notes, for what is in the conditions of a switch, the line of the switch: the line of a case is covered only
+// when the case is taken.
+func (p *goPackage) countCases(f *ast.File, lines map[token.Pos]int) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		s, ok := n.(*ast.SwitchStmt)
+		if !ok {
+			return true
+		}
+		line := p.loaded.Fset.Position(s.Body.Lbrace).Line
+		for _, clause := range s.Body.List {
+			for _, cond := range clause.(*ast.CaseClause).List {
+				ast.Inspect(cond, func(n ast.Node) bool {
+					if n != nil {
+						lines[n.Pos()] = line
+					}
+					return true
+				})
+			}
+		}
+		return true
+	})
 }
 
 func editOf(fset *token.FileSet, from, to token.Pos, before, after string) edit {

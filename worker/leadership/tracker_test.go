@@ -17,13 +17,16 @@ var web0, web1 = entity.UnitTag("web/0"), entity.UnitTag("web/1")
 // A controller has the lease of one service. It keeps a promise from the moment at which it gets
 // the claim.
 type controller struct {
-	mu      sync.Mutex
-	holder  entity.Tag
-	epoch   int64
-	until   time.Time
-	claims  int
-	refuses bool // the unit is not Alive
-	wake    chan struct{}
+	mu       sync.Mutex
+	holder   entity.Tag
+	epoch    int64
+	until    time.Time
+	claims   int
+	blocks   int  // calls that waited for a release
+	blocked  int  // that wait now
+	released int  // calls that gave a leadership back
+	refuses  bool // the unit is not Alive
+	wake     chan struct{}
 	// delay is called before and after each request: it may wait, and fail.
 	delay func(ctx context.Context) error
 }
@@ -65,6 +68,7 @@ func (c *controller) ClaimLeadership(ctx context.Context, unit entity.Tag, d tim
 
 func (c *controller) ReleaseLeadership(ctx context.Context, unit entity.Tag) error {
 	return c.around(ctx, func() error {
+		c.released++
 		if c.holder == unit {
 			c.holder, c.until = entity.Tag{}, time.Time{}
 			close(c.wake)
@@ -75,6 +79,15 @@ func (c *controller) ReleaseLeadership(ctx context.Context, unit entity.Tag) err
 }
 
 func (c *controller) BlockUntilLeadershipReleased(ctx context.Context, _ entity.Tag) error {
+	c.mu.Lock()
+	c.blocks++
+	c.blocked++
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.blocked--
+		c.mu.Unlock()
+	}()
 	for {
 		c.mu.Lock()
 		left, wake := time.Until(c.until), c.wake
@@ -338,4 +351,93 @@ func TestAtMostOneUnitBelievesThatItLeads(t *testing.T) {
 			}
 		})
 	}
+}
+
+func changed(t *testing.T, tracker *Tracker, want bool, when string) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case <-tracker.Changed():
+		if !want {
+			t.Errorf("%s is a change", when)
+		}
+	default:
+		if want {
+			t.Errorf("%s is no change", when)
+		}
+	}
+}
+
+// Each time that a unit begins or ceases to lead is a change, and so is the first answer; a renewal is none.
+func TestChangesOfTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		first, _ := begin(t, c, web0)
+		changed(t, first, true, "the first claim")
+		second, _ := begin(t, c, web1)
+		changed(t, second, true, "the first refusal")
+		time.Sleep(Term)
+		changed(t, first, false, "a renewal")
+		changed(t, second, false, "another refusal")
+		first.Retire()
+		time.Sleep(Term)
+		changed(t, first, true, "the end of a retired leader's term")
+		changed(t, second, true, "its successor's claim")
+		if c.blocked != 0 {
+			t.Errorf("%d units wait for a release", c.blocked)
+		}
+	})
+}
+
+// A unit that is retired while another leads stops waiting for its release.
+func TestARetiredUnitWaitsForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		begin(t, c, web0)
+		synctest.Wait()
+		second, _ := begin(t, c, web1)
+		synctest.Wait()
+		if c.blocked != 1 {
+			t.Errorf("%d units wait for a release, want 1", c.blocked)
+		}
+		second.Retire()
+		synctest.Wait()
+		if c.blocked != 0 {
+			t.Error("the retired unit still waits")
+		}
+	})
+}
+
+// A unit waits for a release only if it was refused, and gives back only a leadership whose term is not over.
+func TestOutagesAreNotRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		tracker, end := begin(t, c, web0)
+		leads(t, tracker, 1)
+		c.delay = func(context.Context) error { return entity.Errorf(entity.Unavailable, "the connection is lost") }
+		time.Sleep(2 * Term)
+		leads(t, tracker, 0)
+		if c.blocks != 0 {
+			t.Errorf("it has waited %d times for a release", c.blocks)
+		}
+		end()
+		c.delay = nil
+		if tracker.Release(t.Context()); c.released != 0 {
+			t.Error("it gives back what it does not have")
+		}
+	})
+}
+
+// At the very end of its term, a unit does not lead any more, whether or not anything has noticed.
+func TestATermEndsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := NewTracker(newController(), web0)
+		if epoch, err := tracker.Lead(t.Context(), halfTerm); epoch != 1 || err != nil {
+			t.Fatalf("epoch %d, %v", epoch, err)
+		}
+		time.Sleep(Term - 1)
+		leads(t, tracker, 1)
+		time.Sleep(1)
+		leads(t, tracker, 0)
+	})
 }
