@@ -9,18 +9,9 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-// An annotationsDoc is what users and their programs note about an entity; Juju does not
-// use it. The document is inserted with the first annotation and removed with the entity.
-// The entity's count "annotations" is 1 from then on, because a removal reads the counts
-// anyway.
-type annotationsDoc struct {
-	Key         string            `bson:"_id"`
-	Annotations map[string]string `bson:"annotations"`
-	Version     int64             `bson:"version"`
-}
 
 // annotationKey returns the key of the machine, unit, service, relation or model with a
 // tag. The error is entity.NotFound if it does not exist.
@@ -28,19 +19,19 @@ func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, err
 	switch tag.Kind {
 	case entity.KindMachine:
 		_, err := st.Machine(ctx, tag.ID)
-		return machineKey(tag.ID), err
+		return modeldb.MachineKey(tag.ID), err
 	case entity.KindUnit:
 		_, err := st.Unit(ctx, tag.ID)
-		return unitKey(tag.ID), err
+		return modeldb.UnitKey(tag.ID), err
 	case entity.KindService:
 		_, err := st.Service(ctx, tag.ID)
-		return serviceKey(tag.ID), err
+		return modeldb.ServiceKey(tag.ID), err
 	case entity.KindRelation:
 		r, err := st.relation(tag.ID)
-		return relationKey(r.doc.ID), err
+		return modeldb.RelationKey(r.doc.ID), err
 	case entity.KindModel:
 		if tag.ID == st.uuid {
-			return modelKey, nil
+			return modeldb.ModelKey, nil
 		}
 		return "", entity.Errorf(entity.NotFound, "model %q not found", tag.ID)
 	}
@@ -48,12 +39,12 @@ func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, err
 		"cannot annotate %s: only machines, units, services, relations and the model can be", tag)
 }
 
-func (st *State) annotations(key string) (doc annotationsDoc, there bool, err error) {
-	err = st.db.Get(annotationsC, key, &doc, "annotations of "+key)
+func (st *State) annotations(key string) (doc modeldb.Annotations, there bool, err error) {
+	err = st.db.Get(modeldb.AnnotationsC, key, &doc, "annotations of "+key)
 	if entity.IsNotFound(err) {
-		return annotationsDoc{Key: key, Annotations: map[string]string{}}, false, nil
+		return modeldb.Annotations{Key: key, Annotations: map[string]string{}}, false, nil
 	}
-	doc.Annotations = unescapeKeys(doc.Annotations)
+	doc.Annotations = modeldb.UnescapeKeys(doc.Annotations)
 	return doc, err == nil, err
 }
 
@@ -101,16 +92,16 @@ func (a Annotations) Set(ctx context.Context, tag entity.Tag, values map[string]
 		}
 		switch {
 		case there:
-			o.Update(annotationsC, key, bson.D{{"version", doc.Version}},
-				bson.D{{"$set", bson.D{{"annotations", escapeKeys(after)}}}, {"$inc", bson.D{{"version", 1}}}})
-		case key == modelKey:
-			o.Assert(modelC, modelC, exists)
-			o.Insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
+			o.Update(modeldb.AnnotationsC, key, bson.D{{"version", doc.Version}},
+				bson.D{{"$set", bson.D{{"annotations", modeldb.EscapeKeys(after)}}}, {"$inc", bson.D{{"version", 1}}}})
+		case key == modeldb.ModelKey:
+			o.Assert(modeldb.ModelC, modeldb.ModelC, exists)
+			o.Insert(modeldb.AnnotationsC, key, modeldb.Annotations{Key: key, Annotations: modeldb.EscapeKeys(after)})
 		default:
 			// The counts are inserted and removed with the entity.
-			o.expect(key, annotationsC, bson.D{{"$exists", false}})
-			o.inc(key, annotationsC, 1)
-			o.Insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
+			o.expect(key, modeldb.AnnotationsC, bson.D{{"$exists", false}})
+			o.inc(key, modeldb.AnnotationsC, 1)
+			o.Insert(modeldb.AnnotationsC, key, modeldb.Annotations{Key: key, Annotations: modeldb.EscapeKeys(after)})
 		}
 		return nil
 	})

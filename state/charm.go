@@ -12,19 +12,8 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
-
-// A charmDoc holds the files of a charm that state reads. The archive is in the
-// controller's database, once for all models that have it: see blobDoc.
-type charmDoc struct {
-	URL      string            `bson:"_id"`
-	Base     string            `bson:"base"` // the URL without the revision
-	Revision int               `bson:"revision"`
-	SHA256   string            `bson:"sha256"`
-	Size     int64             `bson:"size"`
-	Files    map[string]string `bson:"files"` // content by name, see charmFiles; keys escaped
-	Warnings []string          `bson:"warnings,omitempty"`
-}
 
 // charmFiles are the files of a charm that its document holds.
 var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml"}
@@ -58,8 +47,8 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
-	series = orElse(series, model.seriesFor(archive.Meta.Series))
-	doc := charmDoc{Warnings: archive.Warnings(),
+	series = orElse(series, model.SeriesFor(archive.Meta.Series))
+	doc := modeldb.Charm{Warnings: archive.Warnings(),
 		Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err
@@ -73,8 +62,8 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		if _, err := c.st.aliveModel(); err != nil {
 			return err
 		}
-		var same []charmDoc
-		if err := c.st.db.All(charmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
+		var same []modeldb.Charm
+		if err := c.st.db.All(modeldb.CharmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
 			return err
 		}
 		doc.Revision = archive.Revision
@@ -83,7 +72,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		}
 		doc.URL = fmt.Sprintf("%s-%d", doc.Base, doc.Revision)
 		o.assertModelAlive()
-		o.Insert(charmsC, doc.URL, doc)
+		o.Insert(modeldb.CharmsC, doc.URL, doc)
 		return nil
 	})
 	if err != nil {
@@ -95,8 +84,8 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 // Warnings returns what the charm declares and this controller ignores, one line each, as
 // found when the charm was added.
 func (c Charms) Warnings(ctx context.Context, url string) ([]string, error) {
-	var doc charmDoc
-	err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url))
+	var doc modeldb.Charm
+	err := c.st.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url))
 	return doc.Warnings, err
 }
 
@@ -109,7 +98,7 @@ func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
 		} else if err != nil {
 			return nil, entity.Errorf(entity.Invalid, "cannot read %s of the charm: %w", name, err)
 		}
-		files[escapeKey(name)] = string(data)
+		files[modeldb.EscapeKey(name)] = string(data)
 	}
 	return files, nil
 }
@@ -120,11 +109,11 @@ func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
 	if known, ok := c.st.charms.Load(url); ok {
 		return known.(*charm.Charm), nil
 	}
-	var doc charmDoc
-	if err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+	var doc modeldb.Charm
+	if err := c.st.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, err
 	}
-	files := unescapeKeys(doc.Files)
+	files := modeldb.UnescapeKeys(doc.Files)
 	ch := &charm.Charm{Revision: doc.Revision, Config: &charm.Config{Options: map[string]charm.Option{}},
 		Actions: &charm.Actions{Specs: map[string]charm.ActionSpec{}}}
 	var err error
@@ -147,8 +136,8 @@ func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
 
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.
 func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {
-	var doc charmDoc
-	if err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+	var doc modeldb.Charm
+	if err := c.st.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, "", err
 	}
 	archive, err := c.st.host.Archives.Open(doc.SHA256)

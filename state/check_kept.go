@@ -11,6 +11,7 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lease"
 	"juju/state/lifecycle"
 )
@@ -29,22 +30,22 @@ func (v *view) kept(e recorded, want bson.M) {
 		}
 	}
 	if e.kind == lifecycle.Service && e.doc["machines"] == true {
-		want[takesMachines] = 1
+		want[modeldb.TakesMachines] = 1
 	}
 }
 
 // judgeMinUnits finds services with a minimum number of units that lack the document that
 // is watched for it, and documents of services without a minimum.
 func judgeMinUnits(v *view, service string) *check.Wrong {
-	s, watched := v.Get(servicesC, service), v.Get(minUnitsC, service) != nil
+	s, watched := v.Get(modeldb.ServicesC, service), v.Get(modeldb.MinUnitsC, service) != nil
 	keeps := s.Life() == entity.Alive && s.Number("minunits") > 0
-	where := check.DocID{minUnitsC, service}
+	where := check.DocID{modeldb.MinUnitsC, service}
 	switch {
 	case s == nil || keeps == watched:
 		return nil // or for another rule
 	case keeps:
 		return check.Insert(where, "it is missing, so the service's minimum number of units is not kept", "write it",
-			minUnitsDoc{Service: service, Token: "mended"})
+			modeldb.MinUnits{Service: service, Token: "mended"})
 	}
 	return check.Remove(where, "its service has no minimum number of units", "remove it")
 }
@@ -59,10 +60,10 @@ func (st *State) leasesOf(v *view) []string {
 // judgeLease finds leases of services that are gone.
 func (st *State) judgeLease(v *view, id string) *check.Wrong {
 	_, service, _ := strings.Cut(id, "#")
-	if v.Get(servicesC, service) != nil {
+	if v.Get(modeldb.ServicesC, service) != nil {
 		return nil
 	}
-	for _, c := range v.Where(cleanupsC, "kind", cleanupLease) {
+	for _, c := range v.Where(modeldb.CleanupsC, "kind", modeldb.CleanupLease) {
 		if strings.HasPrefix(c.Text("arg"), service+"#") {
 			return nil // the cleanup removes it
 		}
@@ -82,25 +83,25 @@ func (st *State) judgeLease(v *view, id string) *check.Wrong {
 
 // judgeCharm finds charms whose archive is not kept.
 func (st *State) judgeCharm(v *view, url string) *check.Wrong {
-	ch := v.Get(charmsC, url)
+	ch := v.Get(modeldb.CharmsC, url)
 	if ch == nil {
 		return nil
 	}
-	return st.judgeArchive(v, check.DocID{charmsC, url}, "its archive", ch.Text("sha256"),
+	return st.judgeArchive(v, check.DocID{modeldb.CharmsC, url}, "its archive", ch.Text("sha256"),
 		"deploy the charm again from its source")
 }
 
 // judgeResources finds services' resources whose files are not kept.
 func (st *State) judgeResources(v *view, key string) *check.Wrong {
-	doc := v.Get(resourcesC, key)
+	doc := v.Get(modeldb.ResourcesC, key)
 	kind, service := lifecycle.ParseKey(key)
 	if doc == nil || kind != lifecycle.Service {
 		return nil // units only remember what they have fetched
 	}
 	files := doc.Doc("files")
 	for _, field := range slices.Sorted(maps.Keys(files)) {
-		name := unescapeKey(field)
-		if w := st.judgeArchive(v, check.DocID{resourcesC, key}, fmt.Sprintf("the file of resource %q", name),
+		name := modeldb.UnescapeKey(field)
+		if w := st.judgeArchive(v, check.DocID{modeldb.ResourcesC, key}, fmt.Sprintf("the file of resource %q", name),
 			files.Doc(field).Text("sha256"), fmt.Sprintf("juju attach-resource %s %s=FILE", service, name)); w != nil {
 			return w
 		}
@@ -110,11 +111,11 @@ func (st *State) judgeResources(v *view, key string) *check.Wrong {
 
 // judgeUpload finds uploads whose files are not kept.
 func (st *State) judgeUpload(v *view, id string) *check.Wrong {
-	doc := v.Get(uploadsC, id)
+	doc := v.Get(modeldb.UploadsC, id)
 	if doc == nil || doc["stored"] != true {
 		return nil
 	}
-	w := st.judgeArchive(v, check.DocID{uploadsC, id}, "its file", doc.Text("sha256"), "")
+	w := st.judgeArchive(v, check.DocID{modeldb.UploadsC, id}, "its file", doc.Text("sha256"), "")
 	if w != nil && w.Act == nil {
 		return check.Remove(w.Where, w.What, "remove it")
 	}
@@ -143,20 +144,20 @@ func (st *State) judgeArchive(v *view, where check.DocID, what, sum, mend string
 
 // judgeTask finds the tasks of units and machines that are gone that no cleanup will end.
 func judgeTask(v *view, id string) *check.Wrong {
-	task := v.Get(tasksC, id)
+	task := v.Get(modeldb.TasksC, id)
 	receiver := entity.ReceiverTag(task.Text("unit"))
-	if task == nil || entity.TaskStatus(task.Text("status")).IsOver() || v.Get(unitsC, receiver.ID) != nil ||
-		v.Get(machinesC, receiver.ID) != nil || v.hasCleanup(cleanupTasks, receiver.ID) {
+	if task == nil || entity.TaskStatus(task.Text("status")).IsOver() || v.Get(modeldb.UnitsC, receiver.ID) != nil ||
+		v.Get(modeldb.MachinesC, receiver.ID) != nil || v.hasCleanup(modeldb.CleanupTasks, receiver.ID) {
 		return nil
 	}
-	return v.needsCleanup(check.DocID{tasksC, id}, cleanupTasks, receiver.ID,
+	return v.needsCleanup(check.DocID{modeldb.TasksC, id}, modeldb.CleanupTasks, receiver.ID,
 		fmt.Sprintf("its %s is gone, and no cleanup will cancel it", receiver.Kind))
 }
 
 // judgeOperation finds operations without tasks.
 func judgeOperation(v *view, id string) *check.Wrong {
-	if v.Get(operationsC, id) == nil || len(v.Where(tasksC, "operation", id)) > 0 {
+	if v.Get(modeldb.OperationsC, id) == nil || len(v.Where(modeldb.TasksC, "operation", id)) > 0 {
 		return nil
 	}
-	return check.Remove(check.DocID{operationsC, id}, "it has no tasks", "remove it")
+	return check.Remove(check.DocID{modeldb.OperationsC, id}, "it has no tasks", "remove it")
 }

@@ -14,24 +14,25 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
 // cleanupKinds are the kinds of cleanups that this program knows.
-var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupStorage,
-	cleanupLease, cleanupTasks, cleanupArchive, cleanupSettings}
+var cleanupKinds = []string{modeldb.CleanupDestroy, modeldb.CleanupOrphans, modeldb.CleanupForce,
+	modeldb.CleanupEmptied, modeldb.CleanupStorage, modeldb.CleanupLease, modeldb.CleanupTasks, modeldb.CleanupArchive, modeldb.CleanupSettings}
 
 func judgeCleanup(v *view, id string) *check.Wrong {
-	c := v.Get(cleanupsC, id)
+	c := v.Get(modeldb.CleanupsC, id)
 	if c == nil || slices.Contains(cleanupKinds, c.Text("kind")) {
 		return nil
 	}
-	return check.Remove(check.DocID{cleanupsC, id}, fmt.Sprintf("unknown cleanup kind %q", c.Text("kind")), "remove it")
+	return check.Remove(check.DocID{modeldb.CleanupsC, id}, fmt.Sprintf("unknown cleanup kind %q", c.Text("kind")), "remove it")
 }
 
 // lifeRules check each entity against the lifecycle tables.
 func lifeRules() (rules []rule) {
-	for _, collection := range append([]string{modelC}, livingC...) {
+	for _, collection := range append([]string{modeldb.ModelC}, livingC...) {
 		for _, judge := range []func(*view, recorded) *check.Wrong{
 			judgeBlocked, judgeUnreached, judgeUnreferred, judgeForced} {
 			rules = append(rules, rule{of: collection, judge: func(v *view, id string) *check.Wrong {
@@ -39,7 +40,7 @@ func lifeRules() (rules []rule) {
 				if !ok || e.doc.Life() == entity.Alive {
 					return nil
 				}
-				v.Get(countsC, e.key()) // confirm sees a change of the references by it
+				v.Get(modeldb.CountsC, e.key()) // confirm sees a change of the references by it
 				return judge(v, e)
 			}})
 		}
@@ -74,7 +75,7 @@ func judgeBlocked(v *view, e recorded) *check.Wrong {
 // judgeUnreached finds Dying entities with an Alive source and no cleanup to destroy it
 // if its agent is away.
 func judgeUnreached(v *view, e recorded) *check.Wrong {
-	if v.hasCleanup(cleanupDestroy, e.key()) {
+	if v.hasCleanup(modeldb.CleanupDestroy, e.key()) {
 		return nil
 	}
 	for _, ref := range lifecycle.Reached(e.kind, e.doc.Strength(), lifecycle.Cleaner) {
@@ -82,7 +83,7 @@ func judgeUnreached(v *view, e recorded) *check.Wrong {
 			if v.lifeOf(ref, s) != entity.Alive {
 				continue
 			}
-			return v.needsCleanup(e.where(), cleanupDestroy, e.key(),
+			return v.needsCleanup(e.where(), modeldb.CleanupDestroy, e.key(),
 				fmt.Sprintf("it is %v, %s is alive, and no cleanup will destroy it", e.doc.Life(),
 					recorded{kind: ref.From, id: v.named(ref, s)}))
 		}
@@ -92,7 +93,7 @@ func judgeUnreached(v *view, e recorded) *check.Wrong {
 
 // named returns the id of the entity that a source is, or is part of.
 func (v *view) named(ref lifecycle.Ref, s check.Row) string {
-	if ref.In == endpointsC {
+	if ref.In == modeldb.EndpointsC {
 		return s.Text("relation")
 	}
 	return s.Text("_id")
@@ -127,30 +128,30 @@ func judgeForced(v *view, e recorded) *check.Wrong {
 	if e.doc.Strength() != entity.Force || e.kind == lifecycle.Model {
 		return nil
 	}
-	where := check.DocID{cleanupsC, forceID(e.key())}
+	where := check.DocID{modeldb.CleanupsC, modeldb.ForceID(e.key())}
 	if v.Get(where.Collection, where.ID) != nil {
 		return nil
 	}
 	deadline, _ := e.doc["deadline"].(time.Time)
 	return check.Insert(where, fmt.Sprintf("it is missing, so %s will not be removed by force", e), "write it",
-		cleanupDoc{ID: where.ID, Kind: cleanupForce, Arg: e.key(), Strength: entity.Force, Deadline: deadline})
+		modeldb.Cleanup{ID: where.ID, Kind: modeldb.CleanupForce, Arg: e.key(), Strength: entity.Force, Deadline: deadline})
 }
 
 // used returns the sequence and the number that a document's id was made from.
 func used(collection string, r check.Row) (sequence string, number int) {
 	id := r.Text("_id")
 	switch collection {
-	case operationsC:
+	case modeldb.OperationsC:
 		n, _ := strconv.Atoi(id)
-		return taskSequence, n - 1
-	case tasksC:
-		return taskSequence, r.Number("number") - 1
-	case relationsC:
+		return modeldb.TaskSequence, n - 1
+	case modeldb.TasksC:
+		return modeldb.TaskSequence, r.Number("number") - 1
+	case modeldb.RelationsC:
 		return "relation", r.Number("id")
-	case unitsC:
-		return unitSequence(entity.UnitService(id)), entity.UnitNumber(id)
-	case storageC:
-		return storageSequence, entity.UnitNumber(id)
+	case modeldb.UnitsC:
+		return modeldb.UnitSequence(entity.UnitService(id)), entity.UnitNumber(id)
+	case modeldb.StorageC:
+		return modeldb.StorageSequence, entity.UnitNumber(id)
 	}
 	host, last := "", id
 	if i := strings.LastIndexByte(id, '/'); i >= 0 {
@@ -169,7 +170,8 @@ func used(collection string, r check.Row) (sequence string, number int) {
 func (v *view) usedNumbers() map[string]int {
 	return check.Remembered(v.View, "numbers", func() map[string]int {
 		highest := map[string]int{}
-		for _, collection := range []string{machinesC, unitsC, relationsC, operationsC, tasksC, storageC} {
+		for _, collection := range []string{modeldb.MachinesC, modeldb.UnitsC, modeldb.RelationsC, modeldb.OperationsC,
+			modeldb.TasksC, modeldb.StorageC} {
 			for _, r := range v.All(collection) {
 				s, n := used(collection, r)
 				if was, ok := highest[s]; !ok || n > was {
@@ -187,14 +189,14 @@ func sequences(v *view) []string { return slices.Sorted(maps.Keys(v.usedNumbers(
 // advanced before a number is used.
 func judgeSequence(v *view, id string) *check.Wrong {
 	highest, ok := v.usedNumbers()[id]
-	next := v.Get(sequenceC, id).Number("counter")
+	next := v.Get(modeldb.SequenceC, id).Number("counter")
 	if !ok || next > highest {
 		return nil
 	}
-	return &check.Wrong{Where: check.DocID{sequenceC, id},
+	return &check.Wrong{Where: check.DocID{modeldb.SequenceC, id},
 		What:   fmt.Sprintf("its next number is %d, and %d is taken", next, highest),
 		Repair: "continue after it", Act: func(context.Context) error {
-			return v.DB.With(sequenceC, func(c *mgo.Collection) error {
+			return v.DB.With(modeldb.SequenceC, func(c *mgo.Collection) error {
 				_, err := c.UpsertId(id, bson.D{{"$max", bson.D{{"counter", highest + 1}}}})
 				return err
 			})

@@ -11,6 +11,7 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lease"
 	"juju/state/lifecycle"
 	"juju/state/schema"
@@ -19,51 +20,51 @@ import (
 // modelFields are the collections of a model that rules read, and the fields that they
 // read; nil means all. A collection is either here and has rules, or is in unruled.
 var modelFields = map[string][]string{
-	modelC:            {"life"},
-	machinesC:         {"life", "strength", "deadline", "host", "addresses"},
-	unitsC:            {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
-	servicesC:         {"life", "strength", "deadline", "machines", "charm", "minunits"},
-	relationsC:        {"life", "strength", "deadline", "id", "endpoints.service"},
-	endpointsC:        {"life", "strength", "service", "relation"},
-	scopesC:           {"relation", "unit"},
-	deploymentsC:      {"parent", "unit"},
-	settingsC:         {"relation"},
-	constraintsC:      {"_id"},
-	annotationsC:      {"_id"},
-	countsC:           nil,
-	statusesC:         {"status", "message", "data", "since"},
-	leadersC:          {"_id"},
-	minUnitsC:         {"_id"},
-	portsC:            nil,
-	credentialsC:      {"_id"},
-	charmsC:           {"sha256"},
-	resourcesC:        {"files"},
-	uploadsC:          {"sha256", "stored"},
-	storageC:          {"life", "strength", "deadline", "machine"},
-	attachmentsC:      {"life", "strength", "deadline", "unit", "storage"},
-	importsC:          {"storage", "pool", "began"},
-	cleanupsC:         {"kind", "arg"},
-	sequenceC:         {"counter"},
-	operationsC:       {"_id"},
-	tasksC:            {"number", "operation", "unit", "status"},
-	schema.Collection: {"_id"},
+	modeldb.ModelC:       {"life"},
+	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses"},
+	modeldb.UnitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
+	modeldb.ServicesC:    {"life", "strength", "deadline", "machines", "charm", "minunits"},
+	modeldb.RelationsC:   {"life", "strength", "deadline", "id", "endpoints.service"},
+	modeldb.EndpointsC:   {"life", "strength", "service", "relation"},
+	modeldb.ScopesC:      {"relation", "unit"},
+	modeldb.DeploymentsC: {"parent", "unit"},
+	modeldb.SettingsC:    {"relation"},
+	modeldb.ConstraintsC: {"_id"},
+	modeldb.AnnotationsC: {"_id"},
+	modeldb.CountsC:      nil,
+	modeldb.StatusesC:    {"status", "message", "data", "since"},
+	modeldb.LeadersC:     {"_id"},
+	modeldb.MinUnitsC:    {"_id"},
+	modeldb.PortsC:       nil,
+	modeldb.CredentialsC: {"_id"},
+	modeldb.CharmsC:      {"sha256"},
+	modeldb.ResourcesC:   {"files"},
+	modeldb.UploadsC:     {"sha256", "stored"},
+	modeldb.StorageC:     {"life", "strength", "deadline", "machine"},
+	modeldb.AttachmentsC: {"life", "strength", "deadline", "unit", "storage"},
+	modeldb.ImportsC:     {"storage", "pool", "began"},
+	modeldb.CleanupsC:    {"kind", "arg"},
+	modeldb.SequenceC:    {"counter"},
+	modeldb.OperationsC:  {"_id"},
+	modeldb.TasksC:       {"number", "operation", "unit", "status"},
+	schema.Collection:    {"_id"},
 }
 
 // unruled are the collections in which nothing can be wrong, and why.
 var unruled = map[string]string{
-	historyC:   "the past; bounded, and written outside transactions",
-	blocksC:    "each stands alone",
-	poolsC:     "each stands alone: what needs one that is gone is refused",
-	leftoversC: "their entities are gone",
+	modeldb.HistoryC:   "the past; bounded, and written outside transactions",
+	modeldb.BlocksC:    "each stands alone",
+	modeldb.PoolsC:     "each stands alone: what needs one that is gone is refused",
+	modeldb.LeftoversC: "their entities are gone",
 }
 
 // rules returns the rules of a model's database.
 func (st *State) rules() []check.Rule {
 	return append(slices.Concat(check.PointerRules(modelPointers()), asRules(modelRules), asRules([]rule{
-		{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
-		{of: charmsC, judge: st.judgeCharm},
-		{of: resourcesC, judge: st.judgeResources},
-		{of: uploadsC, judge: st.judgeUpload},
+		{of: modeldb.ModelC, ids: func(*view) []string { return []string{modeldb.ModelC} }, judge: st.judgeModel},
+		{of: modeldb.CharmsC, judge: st.judgeCharm},
+		{of: modeldb.ResourcesC, judge: st.judgeResources},
+		{of: modeldb.UploadsC, judge: st.judgeUpload},
 		{of: lease.Collection, ids: st.leasesOf, judge: st.judgeLease},
 	})), st.host.Form.Rule())
 }
@@ -72,26 +73,26 @@ func (st *State) rules() []check.Rule {
 var modelRules = slices.Concat(
 	ownedRules(), ownerRules(), countRules(), lifeRules(),
 	[]rule{
-		{of: deploymentsC, judge: judgeDeployment},
-		{of: relationsC, judge: judgeEnds},
-		{of: endpointsC, judge: judgeEndpoint},
-		{of: scopesC, judge: judgeScope},
-		{of: settingsC, judge: judgeSettings},
-		{of: portsC, judge: judgePorts},
-		{of: portsC, judge: judgeRanges},
-		{of: statusesC, judge: judgeStatus},
-		{of: machinesC, judge: judgeAddresses},
-		{of: cleanupsC, judge: judgeCleanup},
-		{of: sequenceC, ids: sequences, judge: judgeSequence},
-		{of: servicesC, judge: judgeMinUnits},
-		{of: minUnitsC, judge: judgeMinUnits},
-		{of: importsC, judge: judgeImport},
-		{of: tasksC, judge: judgeTask},
-		{of: operationsC, judge: judgeOperation},
+		{of: modeldb.DeploymentsC, judge: judgeDeployment},
+		{of: modeldb.RelationsC, judge: judgeEnds},
+		{of: modeldb.EndpointsC, judge: judgeEndpoint},
+		{of: modeldb.ScopesC, judge: judgeScope},
+		{of: modeldb.SettingsC, judge: judgeSettings},
+		{of: modeldb.PortsC, judge: judgePorts},
+		{of: modeldb.PortsC, judge: judgeRanges},
+		{of: modeldb.StatusesC, judge: judgeStatus},
+		{of: modeldb.MachinesC, judge: judgeAddresses},
+		{of: modeldb.CleanupsC, judge: judgeCleanup},
+		{of: modeldb.SequenceC, ids: sequences, judge: judgeSequence},
+		{of: modeldb.ServicesC, judge: judgeMinUnits},
+		{of: modeldb.MinUnitsC, judge: judgeMinUnits},
+		{of: modeldb.ImportsC, judge: judgeImport},
+		{of: modeldb.TasksC, judge: judgeTask},
+		{of: modeldb.OperationsC, judge: judgeOperation},
 	})
 
 func (st *State) judgeModel(v *view, id string) *check.Wrong {
-	if v.Get(modelC, id) != nil {
+	if v.Get(modeldb.ModelC, id) != nil {
 		return nil
 	}
 	made, err := st.host.Made()
@@ -99,7 +100,7 @@ func (st *State) judgeModel(v *view, id string) *check.Wrong {
 		v.Fail(err)
 		return nil
 	}
-	return check.Insert(check.DocID{modelC, id}, "it is missing, so nothing can be added to the model",
+	return check.Insert(check.DocID{modeldb.ModelC, id}, "it is missing, so nothing can be added to the model",
 		"write it as for a new model", made.doc())
 }
 
@@ -108,22 +109,22 @@ const outOfState = "remove it with everything that it owns"
 // modelPointers are the references of lifecycle.Refs, and those that no life depends on.
 func modelPointers() []check.Pointer {
 	all := []check.Pointer{
-		{tasksC, "its operation", check.Named(operationsC, "operation"), "remove it"},
-		{unitsC, "its charm", check.Named(charmsC, "charm"), ""},
-		{servicesC, "its charm", check.Named(charmsC, "charm"), ""},
-		{endpointsC, "its relation", check.Named(relationsC, "relation"), "remove it"},
-		{deploymentsC, "its unit", check.Named(unitsC, "unit"), "remove it"},
-		{deploymentsC, "its deployer", func(_ *check.View, _ string, r check.Row) []check.DocID {
+		{modeldb.TasksC, "its operation", check.Named(modeldb.OperationsC, "operation"), "remove it"},
+		{modeldb.UnitsC, "its charm", check.Named(modeldb.CharmsC, "charm"), ""},
+		{modeldb.ServicesC, "its charm", check.Named(modeldb.CharmsC, "charm"), ""},
+		{modeldb.EndpointsC, "its relation", check.Named(modeldb.RelationsC, "relation"), "remove it"},
+		{modeldb.DeploymentsC, "its unit", check.Named(modeldb.UnitsC, "unit"), "remove it"},
+		{modeldb.DeploymentsC, "its deployer", func(_ *check.View, _ string, r check.Row) []check.DocID {
 			return []check.DocID{ownerOfTag(r.Text("parent"))}
 		}, "remove it"},
-		{relationsC, "its service", func(_ *check.View, _ string, r check.Row) (all []check.DocID) {
+		{modeldb.RelationsC, "its service", func(_ *check.View, _ string, r check.Row) (all []check.DocID) {
 			for _, end := range r.Docs("endpoints") {
-				all = append(all, check.DocID{servicesC, end.Text("service")})
+				all = append(all, check.DocID{modeldb.ServicesC, end.Text("service")})
 			}
 			return all
 		}, outOfState},
 	}
-	seen := map[string]bool{endpointsC + "service": true} // covered by the relation's endpoints
+	seen := map[string]bool{modeldb.EndpointsC + "service": true} // covered by the relation's endpoints
 	for _, ref := range lifecycle.Refs {
 		if !ref.IsCounted() || seen[ref.In+ref.Field] {
 			continue
@@ -146,11 +147,11 @@ func modelPointers() []check.Pointer {
 // relation finds a relation by its number. A relation that does not exist has no counts
 // either: they are inserted and removed with it.
 func (v *view) relation(number int) check.DocID {
-	v.Get(countsC, relationKey(number))
-	for _, r := range v.Where(relationsC, "id", number) {
-		return check.DocID{relationsC, r.Text("_id")}
+	v.Get(modeldb.CountsC, modeldb.RelationKey(number))
+	for _, r := range v.Where(modeldb.RelationsC, "id", number) {
+		return check.DocID{modeldb.RelationsC, r.Text("_id")}
 	}
-	return check.DocID{relationsC, fmt.Sprintf("(number %d)", number)}
+	return check.DocID{modeldb.RelationsC, fmt.Sprintf("(number %d)", number)}
 }
 
 // ownerOfTag returns the document of a machine's or unit's tag.
@@ -158,11 +159,11 @@ func ownerOfTag(tag string) check.DocID {
 	t, err := entity.ParseTag(tag)
 	switch {
 	case err == nil && t.Kind == entity.KindMachine:
-		return check.DocID{machinesC, t.ID}
+		return check.DocID{modeldb.MachinesC, t.ID}
 	case err == nil && t.Kind == entity.KindUnit:
-		return check.DocID{unitsC, t.ID}
+		return check.DocID{modeldb.UnitsC, t.ID}
 	}
-	return check.DocID{unitsC, tag} // no unit has this name
+	return check.DocID{modeldb.UnitsC, tag} // no unit has this name
 }
 
 // owner returns the entity that an owned document belongs to, by the form of its id;
@@ -179,13 +180,13 @@ func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (check.D
 	case "":
 		return check.DocID{}, false
 	case lifecycle.Model:
-		return check.DocID{modelC, modelC}, true
+		return check.DocID{modeldb.ModelC, modeldb.ModelC}, true
 	case lifecycle.Relation:
 		n, err := strconv.Atoi(name)
 		return v.relation(n), err == nil
 	}
 	if kind == lifecycle.Attachment {
-		name = parseAttachment(name)
+		name = modeldb.ParseAttachment(name)
 	}
 	return check.DocID{lifecycle.RowOf(kind).In, name}, true
 }
@@ -210,7 +211,7 @@ func ownerRules() (rules []rule) {
 			if v.Get(to.Collection, to.ID) != nil {
 				return nil
 			}
-			if n := relationOf(id); collection == settingsC && n >= 0 {
+			if n := relationOf(id); collection == modeldb.SettingsC && n >= 0 {
 				return v.orphanedSettings(where, n)
 			}
 			return check.Remove(where, fmt.Sprintf("its owner does not exist: %v", to), "remove it")
@@ -223,8 +224,8 @@ func ownerRules() (rules []rule) {
 			} // modelPointers covers the other forms
 		}
 	}
-	of(countsC, lifecycle.ByKey, "")
-	of(minUnitsC, lifecycle.ByName, lifecycle.Service)
+	of(modeldb.CountsC, lifecycle.ByKey, "")
+	of(modeldb.MinUnitsC, lifecycle.ByName, lifecycle.Service)
 	return rules
 }
 
@@ -240,25 +241,25 @@ func relationOf(key string) int {
 // orphanedSettings reports the settings of a removed relation unless a cleanup will
 // delete them.
 func (v *view) orphanedSettings(where check.DocID, relation int) *check.Wrong {
-	key := relationKey(relation)
-	if v.hasCleanup(cleanupSettings, key) {
+	key := modeldb.RelationKey(relation)
+	if v.hasCleanup(modeldb.CleanupSettings, key) {
 		return nil
 	}
-	return v.needsCleanup(where, cleanupSettings, key,
+	return v.needsCleanup(where, modeldb.CleanupSettings, key,
 		fmt.Sprintf("relation %d is gone, and no cleanup will delete it", relation))
 }
 
 func (v *view) hasCleanup(kind, arg string) bool {
-	return slices.ContainsFunc(v.Where(cleanupsC, "arg", arg), func(r check.Row) bool { return r.Text("kind") == kind })
+	return slices.ContainsFunc(v.Where(modeldb.CleanupsC, "arg", arg), func(r check.Row) bool { return r.Text("kind") == kind })
 }
 
 // needsCleanup reports something that the cleaner should do and has no cleanup for, and
 // adds the cleanup.
 func (v *view) needsCleanup(where check.DocID, kind, arg, what string) *check.Wrong {
 	id := "check-" + kind + "-" + arg
-	v.Get(cleanupsC, id)
+	v.Get(modeldb.CleanupsC, id)
 	return &check.Wrong{Where: where, What: what, Repair: "leave it to the cleaner", // in another document than where
-		Ops: []txn.Op{{C: cleanupsC, Id: id, Insert: cleanupDoc{ID: id, Kind: kind, Arg: arg}}}}
+		Ops: []txn.Op{{C: modeldb.CleanupsC, Id: id, Insert: modeldb.Cleanup{ID: id, Kind: kind, Arg: arg}}}}
 }
 
 // A recorded entity is an entity as a check reads it.
@@ -272,19 +273,19 @@ type recorded struct {
 func (v *view) entityIn(collection, id string) (e recorded, ok bool) {
 	e = recorded{id: id, doc: v.Get(collection, id)}
 	switch collection {
-	case modelC:
+	case modeldb.ModelC:
 		e.kind = lifecycle.Model
-	case machinesC:
+	case modeldb.MachinesC:
 		e.kind = lifecycle.Machine
-	case servicesC:
+	case modeldb.ServicesC:
 		e.kind = lifecycle.Service
-	case relationsC:
+	case modeldb.RelationsC:
 		e.kind = lifecycle.Relation
-	case storageC:
+	case modeldb.StorageC:
 		e.kind = lifecycle.Storage
-	case attachmentsC:
+	case modeldb.AttachmentsC:
 		e.kind = lifecycle.Attachment
-	case unitsC:
+	case modeldb.UnitsC:
 		if e.kind = lifecycle.Principal; e.doc.Text("principal") != "" {
 			e.kind = lifecycle.Subordinate
 		}
@@ -311,7 +312,7 @@ func (e recorded) name() string {
 	case lifecycle.Relation:
 		return strconv.Itoa(e.doc.Number("id"))
 	case lifecycle.Attachment:
-		return attachmentName(e.doc.Text("unit"), e.doc.Text("storage"))
+		return modeldb.AttachmentName(e.doc.Text("unit"), e.doc.Text("storage"))
 	case lifecycle.Model:
 		return ""
 	}
@@ -329,7 +330,7 @@ func (e recorded) owned(doc lifecycle.Document) []string {
 		return []string{e.key() + doc.Suffix}
 	case lifecycle.ByDeployer:
 		if parent := deployerOf(e.doc); !parent.IsZero() {
-			return []string{deploymentID(parent, e.id)}
+			return []string{modeldb.DeploymentID(parent, e.id)}
 		}
 	}
 	return nil // credentials are optional, and judgeEnds covers endpoints
@@ -340,7 +341,7 @@ func (e recorded) owned(doc lifecycle.Document) []string {
 func (v *view) sources(ref lifecycle.Ref, e recorded) []check.Row {
 	var all []check.Row
 	if ref.IsCounted() {
-		all = v.Where(ref.In, ref.Field, fieldValue(e.kind, e.name()))
+		all = v.Where(ref.In, ref.Field, modeldb.FieldValue(e.kind, e.name()))
 	} else {
 		all = v.All(ref.In)
 	}
@@ -351,7 +352,8 @@ func (v *view) sources(ref lifecycle.Ref, e recorded) []check.Row {
 }
 
 // livingC are the collections of the entities that have counts.
-var livingC = []string{machinesC, unitsC, servicesC, relationsC, storageC, attachmentsC}
+var livingC = []string{modeldb.MachinesC, modeldb.UnitsC, modeldb.ServicesC, modeldb.RelationsC, modeldb.StorageC,
+	modeldb.AttachmentsC}
 
 // countRules count what refers to each entity again.
 func countRules() (rules []rule) {
@@ -374,8 +376,8 @@ func countRules() (rules []rule) {
 
 // judgeCounts finds counts that differ from what was counted.
 func (v *view) judgeCounts(key string, want bson.M) *check.Wrong {
-	has := v.Get(countsC, key)
-	where := check.DocID{countsC, key}
+	has := v.Get(modeldb.CountsC, key)
+	where := check.DocID{modeldb.CountsC, key}
 	if has == nil {
 		return check.Insert(where, "it is missing", "write the right counts", want)
 	}

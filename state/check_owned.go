@@ -9,17 +9,18 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
 func lostStatus(v *view, id string, _ check.Row) any {
-	return newStatusDoc(id, entity.Status{Status: entity.StatusUnknown, Message: "its status was lost"}, v.Now)
+	return modeldb.NewStatus(id, entity.Status{Status: entity.StatusUnknown, Message: "its status was lost"}, v.Now)
 }
 
-func noConstraints(_ *view, id string, _ check.Row) any { return constraintsDoc{id, ""} }
+func noConstraints(_ *view, id string, _ check.Row) any { return modeldb.Constraints{id, ""} }
 
 func noSettings(_ *view, id string, _ check.Row) any {
-	return settingsDoc{ID: id, Settings: map[string]any{}}
+	return modeldb.Settings{ID: id, Settings: map[string]any{}}
 }
 
 // remade makes the documents that every entity of a kind has, by collection, and what the
@@ -28,16 +29,16 @@ var remade = map[string]struct {
 	empty func(v *view, id string, owner check.Row) any
 	mind  string
 }{
-	statusesC:    {lostStatus, ""},
-	constraintsC: {noConstraints, ""},
-	settingsC:    {noSettings, "the charm's defaults apply"},
-	deploymentsC: {func(_ *view, _ string, u check.Row) any {
-		return deploymentDoc{Parent: deployerOf(u).String(), Unit: u.Text("_id")}
+	modeldb.StatusesC:    {lostStatus, ""},
+	modeldb.ConstraintsC: {noConstraints, ""},
+	modeldb.SettingsC:    {noSettings, "the charm's defaults apply"},
+	modeldb.DeploymentsC: {func(_ *view, _ string, u check.Row) any {
+		return modeldb.Deployment{Parent: deployerOf(u).String(), Unit: u.Text("_id")}
 	}, ""},
 }
 
 func deployerOf(r check.Row) entity.Tag {
-	return unitDoc{Principal: r.Text("principal"), Machine: r.Text("machine")}.deployer()
+	return modeldb.Unit{Principal: r.Text("principal"), Machine: r.Text("machine")}.Deployer()
 }
 
 // ownedRules check that the documents exist that each entity always has.
@@ -71,16 +72,16 @@ func ownedRules() (rules []rule) {
 
 // judgeDeployment finds deployments under another deployer than the unit's.
 func judgeDeployment(v *view, id string) *check.Wrong {
-	d := v.Get(deploymentsC, id)
+	d := v.Get(modeldb.DeploymentsC, id)
 	if d == nil {
 		return nil
 	}
-	u := v.Get(unitsC, d.Text("unit"))
+	u := v.Get(modeldb.UnitsC, d.Text("unit"))
 	if u == nil {
 		return nil // for another rule
 	}
 	if is := deployerOf(u).String(); is != d.Text("parent") || id != is+"#"+d.Text("unit") {
-		return check.Remove(check.DocID{deploymentsC, id},
+		return check.Remove(check.DocID{modeldb.DeploymentsC, id},
 			fmt.Sprintf("unit %s is deployed by %q", d.Text("unit"), is), "remove it")
 	}
 	return nil
@@ -89,18 +90,18 @@ func judgeDeployment(v *view, id string) *check.Wrong {
 // judgeEnds finds relations whose endpoint documents are missing, or differ in life or
 // strength.
 func judgeEnds(v *view, key string) *check.Wrong {
-	r := v.Get(relationsC, key)
+	r := v.Get(modeldb.RelationsC, key)
 	if r == nil {
 		return nil
 	}
 	for _, end := range r.Docs("endpoints") {
-		id := endpointID(end.Text("service"), key)
-		e := v.Get(endpointsC, id)
-		where := check.DocID{endpointsC, id}
+		id := modeldb.EndpointID(end.Text("service"), key)
+		e := v.Get(modeldb.EndpointsC, id)
+		where := check.DocID{modeldb.EndpointsC, id}
 		switch {
 		case e == nil:
 			return check.Insert(where, "it is missing", "write it like the relation",
-				endpointDoc{Service: end.Text("service"), Relation: key, Life: r.Life(), Strength: r.Strength()})
+				modeldb.RelationEnd{Service: end.Text("service"), Relation: key, Life: r.Life(), Strength: r.Strength()})
 		case e.Life() != r.Life() || e.Strength() != r.Strength():
 			return check.Update(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.Life(), e.Strength(), r.Life(),
 				r.Strength()),
@@ -112,38 +113,38 @@ func judgeEnds(v *view, key string) *check.Wrong {
 
 // judgeEndpoint finds endpoint documents that their relation does not have.
 func judgeEndpoint(v *view, id string) *check.Wrong {
-	e := v.Get(endpointsC, id)
+	e := v.Get(modeldb.EndpointsC, id)
 	if e == nil {
 		return nil
 	}
-	r := v.Get(relationsC, e.Text("relation"))
+	r := v.Get(modeldb.RelationsC, e.Text("relation"))
 	if r == nil {
 		return nil // for another rule
 	}
 	has := slices.ContainsFunc(r.Docs("endpoints"), func(end check.Row) bool {
 		return end.Text("service") == e.Text("service")
 	})
-	if has && id == endpointID(e.Text("service"), e.Text("relation")) {
+	if has && id == modeldb.EndpointID(e.Text("service"), e.Text("relation")) {
 		return nil
 	}
-	return check.Remove(check.DocID{endpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.Text("relation")),
+	return check.Remove(check.DocID{modeldb.EndpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.Text("relation")),
 		"remove it")
 }
 
 // judgeScope finds scopes whose unit has no settings in the relation.
 func judgeScope(v *view, id string) *check.Wrong {
-	s := v.Get(scopesC, id)
+	s := v.Get(modeldb.ScopesC, id)
 	if s == nil {
 		return nil
 	}
 	n := s.Number("relation")
-	key := relationSettingsKey(n, s.Text("unit"))
-	if v.Get(settingsC, key) != nil {
+	key := modeldb.RelationSettingsKey(n, s.Text("unit"))
+	if v.Get(modeldb.SettingsC, key) != nil {
 		return nil
 	}
-	return check.Insert(check.DocID{settingsC, key}, "it is missing",
+	return check.Insert(check.DocID{modeldb.SettingsC, key}, "it is missing",
 		"write an empty one; what the unit set in the relation is lost",
-		settingsDoc{ID: key, Relation: &n, Container: containerOf(id), Settings: map[string]any{}})
+		modeldb.Settings{ID: key, Relation: &n, Container: containerOf(id), Settings: map[string]any{}})
 }
 
 // containerOf returns the principal in the id of a container relation's scope, "" for
@@ -160,27 +161,27 @@ func containerOf(scope string) string {
 // judgeSettings finds a relation's settings that the cleanup of relation settings would
 // not find.
 func judgeSettings(v *view, id string) *check.Wrong {
-	s, n := v.Get(settingsC, id), relationOf(id)
+	s, n := v.Get(modeldb.SettingsC, id), relationOf(id)
 	if s == nil || n < 0 || s.Number("relation") == n && s["relation"] != nil {
 		return nil
 	}
-	return check.Update(check.DocID{settingsC, id}, "it does not name its relation", "set that from its id",
+	return check.Update(check.DocID{modeldb.SettingsC, id}, "it does not name its relation", "set that from its id",
 		bson.D{{"$set", bson.D{{"relation", n}}}})
 }
 
 // judgePorts finds open ports of units that do not exist, or are on another machine.
 func judgePorts(v *view, machine string) *check.Wrong {
-	p := v.Get(portsC, machine)
+	p := v.Get(modeldb.PortsC, machine)
 	if p == nil {
 		return nil
 	}
 	var gone []string
 	for _, open := range p.Docs("ports") {
 		name := open.Text("unit")
-		u := v.Get(unitsC, name)
+		u := v.Get(modeldb.UnitsC, name)
 		on := u.Text("machine")
 		if principal := u.Text("principal"); principal != "" {
-			on = v.Get(unitsC, principal).Text("machine")
+			on = v.Get(modeldb.UnitsC, principal).Text("machine")
 		}
 		if (u == nil || on != machine) && !slices.Contains(gone, name) {
 			gone = append(gone, name)
@@ -190,7 +191,7 @@ func judgePorts(v *view, machine string) *check.Wrong {
 		return nil
 	}
 	slices.Sort(gone)
-	return check.Update(check.DocID{portsC, machine},
+	return check.Update(check.DocID{modeldb.PortsC, machine},
 		"units that are not on the machine have open ports: "+strings.Join(gone, ", "),
 		"close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"unit", bson.D{{"$in", gone}}}}}}}, {"$inc", bson.D{{"version", 1}}}})

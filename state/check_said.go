@@ -10,6 +10,7 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // What agents report is checked against the limits of package entity when it comes in.
@@ -17,13 +18,13 @@ import (
 
 // judgeStatus finds a status that can't be shown as it is.
 func judgeStatus(v *view, id string) *check.Wrong {
-	s := v.Get(statusesC, id)
+	s := v.Get(modeldb.StatusesC, id)
 	if s == nil {
 		return nil
 	}
 	said := entity.Status{Status: entity.StatusWord(s.Text("status")), Message: s.Text("message")}
 	data, ok := plainRows(s["data"]).(map[string]any)
-	said.Data = unescapeKeys(data)
+	said.Data = modeldb.UnescapeKeys(data)
 	var okSince bool
 	said.Since, okSince = s["since"].(time.Time)
 	if _, okMessage := s["message"].(string); !okMessage || !okSince || !ok && s["data"] != nil {
@@ -37,9 +38,9 @@ func judgeStatus(v *view, id string) *check.Wrong {
 	if mended.Since.IsZero() {
 		mended.Since = v.Now
 	}
-	return check.Update(check.DocID{statusesC, id}, "it is damaged: "+damage, "keep its valid parts",
+	return check.Update(check.DocID{modeldb.StatusesC, id}, "it is damaged: "+damage, "keep its valid parts",
 		bson.D{{"$set", bson.D{{"status", mended.Status}, {"message", mended.Message},
-			{"data", escapeKeys(mended.Data)}, {"since", mended.Since.Truncate(time.Millisecond)}}}})
+			{"data", modeldb.EscapeKeys(mended.Data)}, {"since", mended.Since.Truncate(time.Millisecond)}}}})
 }
 
 // plainRows makes maps of the rows in a value.
@@ -63,11 +64,11 @@ func plainRows(v any) any {
 
 // judgeRanges finds invalid open ports, and ranges that overlap.
 func judgeRanges(v *view, machine string) *check.Wrong {
-	p := v.Get(portsC, machine)
+	p := v.Get(modeldb.PortsC, machine)
 	if p == nil {
 		return nil
 	}
-	where := check.DocID{portsC, machine}
+	where := check.DocID{modeldb.PortsC, machine}
 	table := entity.NewPortTable(nil)
 	var bad []bson.M
 	for _, open := range p.Docs("ports") {
@@ -90,7 +91,7 @@ func judgeRanges(v *view, machine string) *check.Wrong {
 
 // judgeAddresses finds invalid addresses of a machine.
 func judgeAddresses(v *view, id string) *check.Wrong {
-	m := v.Get(machinesC, id)
+	m := v.Get(modeldb.MachinesC, id)
 	if m == nil {
 		return nil
 	}
@@ -110,7 +111,7 @@ func judgeAddresses(v *view, id string) *check.Wrong {
 	if wrong == nil {
 		return nil
 	}
-	return check.Update(check.DocID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(wrong.Error()),
+	return check.Update(check.DocID{modeldb.MachinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(wrong.Error()),
 		"keep the valid ones",
 		bson.D{{"$set", good}})
 }

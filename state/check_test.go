@@ -320,14 +320,14 @@ func (w *world) checkClean() {
 
 // Check would remove a cleanup of a kind that it does not know.
 func TestCheckKnowsEveryCleanupKind(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "life_cleanup.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "internal/modeldb/life.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	ast.Inspect(file, func(node ast.Node) bool {
 		spec, ok := node.(*ast.ValueSpec)
-		if !ok || !strings.HasPrefix(spec.Names[0].Name, "cleanup") {
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Cleanup") {
 			return true
 		}
 		n++
@@ -338,7 +338,7 @@ func TestCheckKnowsEveryCleanupKind(t *testing.T) {
 		return true
 	})
 	if n < 5 {
-		t.Errorf("life_cleanup.go has only %d kinds", n)
+		t.Errorf("life.go has only %d kinds", n)
 	}
 }
 
@@ -350,5 +350,5 @@ func TestEveryCollectionIsChecked(t *testing.T) {
 	for _, d := range damages {
 		damaged = append(damaged, d.collection)
 	}
-	statetest.EveryCollectionIsChecked(t, ruled, because, damaged, 18)
+	statetest.EveryCollectionIsChecked(t, "internal/modeldb/collections.go", ruled, because, damaged, 18)
 }

@@ -8,18 +8,14 @@ import (
 
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
 
-type constraintsDoc struct {
-	Key   string `bson:"_id"`
-	Value string `bson:"value"` // as users write them
-}
-
 // constraints reads the constraints of a key; "" if there are none.
 func (st *State) constraints(key string) (string, error) {
-	var doc constraintsDoc
-	err := st.db.Get(constraintsC, key, &doc, "constraints of "+key)
+	var doc modeldb.Constraints
+	err := st.db.Get(modeldb.ConstraintsC, key, &doc, "constraints of "+key)
 	if entity.IsNotFound(err) {
 		return "", nil
 	}
@@ -30,7 +26,7 @@ func (st *State) constraints(key string) (string, error) {
 // not stored.
 func (o *ops) keepConstraints(key, constraints string) {
 	if constraints != "" {
-		o.Insert(constraintsC, key, constraintsDoc{key, constraints})
+		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, constraints})
 	}
 }
 
@@ -46,9 +42,9 @@ func (st *State) constraintsOps(o *ops, key, constraints string) error {
 	case was == "":
 		o.keepConstraints(key, constraints)
 	case constraints == "":
-		o.Remove(constraintsC, key, bson.D{{"value", was}})
+		o.Remove(modeldb.ConstraintsC, key, bson.D{{"value", was}})
 	default:
-		o.Update(constraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
+		o.Update(modeldb.ConstraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
 	}
 	return nil
 }
@@ -65,7 +61,7 @@ func checkConstraints(text string) (constraints.Value, error) {
 
 // mergeConstraints returns the model's constraints with over laid over them: a key of
 // over replaces the model's, and removes those that conflict with it.
-func (d modelDoc) mergeConstraints(over string) (string, error) {
+func mergeConstraints(d modeldb.Model, over string) (string, error) {
 	top, err := checkConstraints(over)
 	if err != nil {
 		return "", err
@@ -77,17 +73,9 @@ func (d modelDoc) mergeConstraints(over string) (string, error) {
 	return constraints.Merge(base, top).String(), nil
 }
 
-// asRead asserts that the model is Alive and its constraints are those read.
-func (d modelDoc) asRead() bson.D {
-	if d.Constraints == "" {
-		return bson.D{{"life", entity.Alive}, {"constraints", bson.D{{"$exists", false}}}}
-	}
-	return bson.D{{"life", entity.Alive}, {"constraints", d.Constraints}}
-}
-
 // assertModelAs is assertModelAlive for operations that depend on the model's
 // constraints.
-func (o *ops) assertModelAs(d modelDoc) { o.Assert(modelC, modelC, d.asRead()) }
+func (o *ops) assertModelAs(d modeldb.Model) { o.Assert(modeldb.ModelC, modeldb.ModelC, d.AsRead()) }
 
 // Constraints returns the model's constraints, as users write them. They apply to every
 // machine unless a service's or machine's own replace them.
@@ -116,7 +104,7 @@ func (s Settings) SetConstraints(ctx context.Context, constraints string) error 
 		if constraints == "" {
 			change = bson.D{{"$unset", bson.D{{"constraints", 1}}}}
 		}
-		o.Update(modelC, modelC, doc.asRead(), change)
+		o.Update(modeldb.ModelC, modeldb.ModelC, doc.AsRead(), change)
 		return nil
 	})
 	if err != nil {
@@ -141,7 +129,7 @@ func (s *Service) Constraints(ctx context.Context) (string, error) {
 	if err := s.noSubordinate(); err != nil {
 		return "", err
 	}
-	return s.st.constraints(serviceKey(s.doc.Name))
+	return s.st.constraints(modeldb.ServiceKey(s.doc.Name))
 }
 
 // SetConstraints replaces the service's constraints. Existing units, and their machines,
@@ -162,7 +150,7 @@ func (s *Service) SetConstraints(ctx context.Context, constraints string) error 
 		if s.doc.Life != entity.Alive {
 			return entity.Errorf(entity.NotAlive, "cannot set constraints: service %q is not alive", s.doc.Name)
 		}
-		key := serviceKey(s.doc.Name)
+		key := modeldb.ServiceKey(s.doc.Name)
 		was, err := s.st.constraints(key)
 		if err != nil {
 			return err
@@ -170,8 +158,8 @@ func (s *Service) SetConstraints(ctx context.Context, constraints string) error 
 		if was == constraints {
 			return mongo.ErrNothing
 		}
-		o.assertLife(servicesC, s.doc.Name, entity.Alive)
-		o.Update(constraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
+		o.assertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
+		o.Update(modeldb.ConstraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
 		return nil
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/internal/secret"
 	"juju/state/watcher"
 )
@@ -26,14 +27,6 @@ func NewAgentPassword() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// A credentialDoc is the password hash of a machine's or unit's agent. It is inserted
-// with the agent's first password and removed with the entity. No password matches an
-// empty hash.
-type credentialDoc struct {
-	ID   string `bson:"_id"` // a tag
-	Hash string `bson:"hash"`
-}
-
 // Agents is the part of a model's state that concerns its agents.
 type Agents struct{ st *State }
 
@@ -43,8 +36,8 @@ func (st *State) Agents() Agents { return Agents{st} }
 // Check returns nil if password is that of the agent of a machine or unit and, for a
 // machine that has been provisioned, nonce is the machine's.
 func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce string) error {
-	var doc credentialDoc
-	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
+	var doc modeldb.Credential
+	if err := a.st.db.Get(modeldb.CredentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
 		return secret.Refused()
 	} else if err != nil {
 		return err
@@ -76,8 +69,8 @@ func AgentStamp(password string) string { return secret.Stamp(secret.HashRandom(
 // Stamp returns the AgentStamp of the present password of a machine's or unit's agent; ""
 // if it has none.
 func (a Agents) Stamp(ctx context.Context, tag entity.Tag) (string, error) {
-	var doc credentialDoc
-	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
+	var doc modeldb.Credential
+	if err := a.st.db.Get(modeldb.CredentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
 		return "", nil
 	} else if err != nil {
 		return "", err
@@ -88,14 +81,14 @@ func (a Agents) Stamp(ctx context.Context, tag entity.Tag) (string, error) {
 // WatchPasswords sends the ids of agents whose password was set, changed or removed.
 func (a Agents) WatchPasswords(ctx context.Context) (<-chan []string, error) {
 	return watcher.Strings(ctx, a.st.hub, watcher.Listing[string]{
-		Topics: []watcher.Topic{watcher.Collection(credentialsC)},
+		Topics: []watcher.Topic{watcher.Collection(modeldb.CredentialsC)},
 		List: func(ids []string) (map[string]string, error) {
 			var query bson.D
 			if ids != nil {
 				query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 			}
-			var docs []credentialDoc
-			if err := a.st.db.All(credentialsC, query, &docs); err != nil {
+			var docs []modeldb.Credential
+			if err := a.st.db.All(modeldb.CredentialsC, query, &docs); err != nil {
 				return nil, err
 			}
 			stamps := map[string]string{}
@@ -124,15 +117,15 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 // hashOps stores the password hash of a machine's or unit's agent.
 func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	id := tag.String()
-	if n, err := st.db.Count(credentialsC, bson.D{{"_id", id}}); err != nil {
+	if n, err := st.db.Count(modeldb.CredentialsC, bson.D{{"_id", id}}); err != nil {
 		return err
 	} else if n > 0 {
-		o.Update(credentialsC, id, exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
+		o.Update(modeldb.CredentialsC, id, exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
 		return nil
 	}
-	owner := unitsC
+	owner := modeldb.UnitsC
 	if tag.Kind == entity.KindMachine {
-		owner = machinesC
+		owner = modeldb.MachinesC
 	}
 	if n, err := st.db.Count(owner, bson.D{{"_id", tag.ID}}); err != nil {
 		return err
@@ -140,6 +133,6 @@ func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 		return entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
 	}
 	o.Assert(owner, tag.ID, exists)
-	o.Insert(credentialsC, id, credentialDoc{ID: id, Hash: hash})
+	o.Insert(modeldb.CredentialsC, id, modeldb.Credential{ID: id, Hash: hash})
 	return nil
 }

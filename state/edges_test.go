@@ -10,6 +10,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/statetest"
 )
 
@@ -96,8 +97,8 @@ func TestInvalidMachinesAreRefused(t *testing.T) {
 		want string
 	}{
 		{[]string{}, "cannot add a machine: no jobs specified"},
-		{[]string{state.JobHostUnits, state.JobHostUnits}, "cannot add a machine: duplicate job: JobHostUnits"},
-		{[]string{state.JobManageModel, "JobManageEnviron"}, "cannot add a machine: duplicate job: JobManageEnviron"},
+		{[]string{modeldb.JobHostUnits, modeldb.JobHostUnits}, "cannot add a machine: duplicate job: JobHostUnits"},
+		{[]string{modeldb.JobManageModel, "JobManageEnviron"}, "cannot add a machine: duplicate job: JobManageEnviron"},
 		{[]string{"JobDance"}, `cannot add a machine: unknown job "JobDance"`},
 	} {
 		_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: c.jobs})

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
@@ -90,9 +91,9 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 func outsideKey(tag entity.Tag) string {
 	switch tag.Kind {
 	case entity.KindMachine:
-		return machineKey(tag.ID)
+		return modeldb.MachineKey(tag.ID)
 	case entity.KindStorage:
-		return storageKey(tag.ID)
+		return modeldb.StorageKey(tag.ID)
 	}
 	return ""
 }
@@ -116,12 +117,12 @@ func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 		query bson.D
 		tag   func(string) entity.Tag
 	}{
-		{servicesC, going, entity.ServiceTag},
-		{relationsC, going, entity.RelationTag},
-		{unitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
-		{machinesC, going, entity.MachineTag},
-		{storageC, going, entity.StorageTag},
-		{statusesC, bson.D{{"status", bson.D{{"$in", append(unsettled, entity.StatusPending)}}}}, tagOfStatus},
+		{modeldb.ServicesC, going, entity.ServiceTag},
+		{modeldb.RelationsC, going, entity.RelationTag},
+		{modeldb.UnitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
+		{modeldb.MachinesC, going, entity.MachineTag},
+		{modeldb.StorageC, going, entity.StorageTag},
+		{modeldb.StatusesC, bson.D{{"status", bson.D{{"$in", append(unsettled, entity.StatusPending)}}}}, tagOfStatus},
 	} {
 		ids, err := st.ids(c.name, c.query)
 		if err != nil {
@@ -149,20 +150,20 @@ func (st *State) ids(collection string, query bson.D) ([]string, error) {
 
 // unsetMachines returns the ids of the machines without a status.
 func (st *State) unsetMachines() ([]string, error) {
-	machines, err := st.ids(machinesC, nil)
+	machines, err := st.ids(modeldb.MachinesC, nil)
 	if err != nil {
 		return nil, err
 	}
 	keys := make([]string, len(machines))
 	for i, id := range machines {
-		keys[i] = machineKey(id)
+		keys[i] = modeldb.MachineKey(id)
 	}
-	statuses, err := st.ids(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}})
+	statuses, err := st.ids(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}})
 	set := map[string]bool{}
 	for _, key := range statuses {
 		set[key] = true
 	}
-	return slices.DeleteFunc(machines, func(id string) bool { return set[machineKey(id)] }), err
+	return slices.DeleteFunc(machines, func(id string) bool { return set[modeldb.MachineKey(id)] }), err
 }
 
 // tagOfStatus returns the tag of the unit, machine or storage that a status is of.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // unit says what a unit waits for.
@@ -18,7 +19,7 @@ func (x *explainer) unit(u *Unit, depth int) error {
 		return x.unitAgent(u, depth, n > 0)
 	}
 	if u.doc.Life == entity.Dead {
-		by := u.doc.deployer()
+		by := u.doc.Deployer()
 		x.add(entity.Reason{Depth: depth, Of: tag.String(), By: by.String(), Since: u.doc.Since,
 			Text: fmt.Sprintf("unit %q is dead: the agent of %s must remove it", u.doc.Name, nameOf(by))})
 		return nil
@@ -42,11 +43,11 @@ func (x *explainer) unit(u *Unit, depth int) error {
 // unitAgent says what the agent of a unit that is not Dead waits for, or has to do.
 func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	tag := entity.UnitTag(u.doc.Name)
-	shown, err := x.st.statusDoc(workloadKey(u.doc.Name))
+	shown, err := x.st.statusDoc(modeldb.WorkloadKey(u.doc.Name))
 	if err != nil {
 		return err
 	}
-	workload := shown.status()
+	workload := shown.Mended()
 	reason := entity.Reason{Depth: depth, Of: tag.String(), By: tag.String(), Since: u.doc.Since}
 	switch {
 	case workload.Status == entity.StatusError && !(u.doc.Life == entity.Dying && u.doc.Strength > entity.Plain):
@@ -62,7 +63,7 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	case !u.doc.Started:
 		return x.undeployed(u, depth)
 	case u.doc.Life == entity.Alive:
-		if by := u.doc.deployer(); depth == 0 && by.Kind == entity.KindMachine {
+		if by := u.doc.Deployer(); depth == 0 && by.Kind == entity.KindMachine {
 			m, err := x.st.Machine(x.ctx, by.ID)
 			if err != nil {
 				return err
@@ -71,12 +72,12 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 				return err
 			}
 		}
-		agent, err := x.st.status(unitKey(u.doc.Name))
+		agent, err := x.st.status(modeldb.UnitKey(u.doc.Name))
 		if err != nil {
 			return err
 		}
 		if agent.Status != entity.StatusExecuting && agent.Status != entity.StatusFailed {
-			if depth == 0 && !shown.unset { // below another entity, what the unit's agent must do matters more
+			if depth == 0 && !shown.Unset { // below another entity, what the unit's agent must do matters more
 				x.workload(u, workload)
 			}
 			return nil
@@ -84,14 +85,14 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 		reason = working(u, agent, depth)
 	case barred:
 		reason.Text = fmt.Sprintf("the agent of unit %q must leave its relations and see its subordinates gone", u.doc.Name)
-	case u.doc.forced():
+	case u.doc.Forced():
 		reason.Text = fmt.Sprintf("the agent of unit %q must set it dead, without running hooks", u.doc.Name)
 	default:
 		reason.Text = fmt.Sprintf("the agent of unit %q must run its last hooks and set it dead", u.doc.Name)
 	}
 	x.add(reason)
 	if u.doc.Life == entity.Dying && u.doc.Started {
-		agent, err := x.st.status(unitKey(u.doc.Name))
+		agent, err := x.st.status(modeldb.UnitKey(u.doc.Name))
 		if err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func (x *explainer) workload(u *Unit, s entity.Status) {
 // uprooted says what the machine of a Dying unit waits for, if the instance of the unit's
 // agent was lost.
 func (x *explainer) uprooted(u *Unit, depth int) error {
-	by := u.doc.deployer()
+	by := u.doc.Deployer()
 	if u.doc.Life != entity.Dying || by.Kind != entity.KindMachine {
 		return nil
 	}
@@ -169,7 +170,7 @@ func (x *explainer) uprooted(u *Unit, depth int) error {
 // undeployed says why the agent of a unit has not come up yet, or why a Dying unit whose
 // agent never came up is still there.
 func (x *explainer) undeployed(u *Unit, depth int) error {
-	tag, by := entity.UnitTag(u.doc.Name), u.doc.deployer()
+	tag, by := entity.UnitTag(u.doc.Name), u.doc.Deployer()
 	reason := entity.Reason{Depth: depth, Of: tag.String(), By: by.String(), Since: u.doc.Since,
 		Text: fmt.Sprintf("the agent of unit %q has not come up: the agent of %s must start it", u.doc.Name, nameOf(by))}
 	if u.doc.Life == entity.Dying {
@@ -184,7 +185,7 @@ func (x *explainer) undeployed(u *Unit, depth int) error {
 	if err != nil {
 		return err
 	}
-	status, err := x.st.status(machineKey(by.ID))
+	status, err := x.st.status(modeldb.MachineKey(by.ID))
 	if err != nil {
 		return err
 	}
@@ -224,7 +225,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 	default:
 		reason.Text = fmt.Sprintf("machine %s is dead: the provisioner must stop instance %s and remove it", m.doc.ID,
 			m.doc.InstanceID)
-		said, err := x.st.status(instanceKey(m.doc.ID))
+		said, err := x.st.status(modeldb.InstanceKey(m.doc.ID))
 		if err != nil && !entity.IsNotFound(err) {
 			return err
 		}
@@ -240,7 +241,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 // machineStart says why a machine that needs an instance has not started yet.
 func (x *explainer) machineStart(m *Machine, depth int) error {
 	tag := entity.MachineTag(m.doc.ID)
-	status, err := x.st.status(machineKey(m.doc.ID))
+	status, err := x.st.status(modeldb.MachineKey(m.doc.ID))
 	if err != nil {
 		return err
 	}
@@ -249,7 +250,7 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 	case status.Status == entity.StatusError:
 		reason.By, reason.Text = entity.ByUser, fmt.Sprintf("machine %s: %s", m.doc.ID, status.Message)
 		retry := "juju retry-provisioning " + m.doc.ID
-		own, err := x.st.constraints(machineKey(m.doc.ID))
+		own, err := x.st.constraints(modeldb.MachineKey(m.doc.ID))
 		if err != nil {
 			return err
 		}
@@ -280,8 +281,8 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 
 // halted says that a machine cannot act, if the cloud says that its instance does not run.
 func (x *explainer) halted(m *Machine, depth int) error {
-	said, err := x.st.status(instanceKey(m.doc.ID))
-	if entity.IsNotFound(err) || err == nil && (said.Status == "" || said.Status == instanceRuns) {
+	said, err := x.st.status(modeldb.InstanceKey(m.doc.ID))
+	if entity.IsNotFound(err) || err == nil && (said.Status == "" || said.Status == modeldb.InstanceRuns) {
 		return nil
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // unsettled are the statuses, of agents or workloads, that an explanation mentions.
@@ -19,13 +20,13 @@ var unsettled = []entity.StatusWord{entity.StatusError, entity.StatusFailed, ent
 // that wait.
 func (x *explainer) serviceUnits(s *Service, depth int) error {
 	name := s.doc.Name
-	units, err := x.st.ids(unitsC, bson.D{{"service", name},
+	units, err := x.st.ids(modeldb.UnitsC, bson.D{{"service", name},
 		{"$or", []bson.D{{{"life", bson.D{{"$ne", entity.Alive}}}}, {{"started", false}}}}})
 	if err != nil {
 		return err
 	}
-	keys, err := x.st.ids(statusesC, bson.D{
-		{"_id", bson.D{{"$gt", unitKey(name + "/")}, {"$lt", unitKey(name + "0")}}}, // 0 follows / in ASCII
+	keys, err := x.st.ids(modeldb.StatusesC, bson.D{
+		{"_id", bson.D{{"$gt", modeldb.UnitKey(name + "/")}, {"$lt", modeldb.UnitKey(name + "0")}}}, // 0 follows / in ASCII
 		{"status", bson.D{{"$in", unsettled}}}})
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (x *explainer) serviceUnits(s *Service, depth int) error {
 	if len(x.reasons) > shown || s.doc.Subordinate {
 		return nil
 	}
-	n, err := x.st.db.Count(unitsC, bson.D{{"service", name}})
+	n, err := x.st.db.Count(modeldb.UnitsC, bson.D{{"service", name}})
 	if err == nil && n == 0 {
 		x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(name).String(), By: entity.ByUser,
 			Text: fmt.Sprintf("service %q has no units", name), Hint: "juju add-unit " + name})
@@ -74,7 +75,7 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 		units = append(units, bson.DocElem{Name: "service", Value: of.ID})
 	}
 	if of.Kind != entity.KindMachine && of.Kind != entity.KindRelation {
-		ids, err := a.st.ids(unitsC, units)
+		ids, err := a.st.ids(modeldb.UnitsC, units)
 		if err != nil {
 			return nil, err
 		}
@@ -90,18 +91,18 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 	if of.Kind == entity.KindMachine {
 		machines = append(machines, bson.DocElem{Name: "_id", Value: of.ID})
 	}
-	ids, err := a.st.ids(machinesC, machines)
+	ids, err := a.st.ids(modeldb.MachinesC, machines)
 	if err != nil {
 		return nil, err
 	}
 	keys := make([]string, len(ids))
 	for i, id := range ids {
-		keys[i] = machineKey(id)
+		keys[i] = modeldb.MachineKey(id)
 	}
-	started, err := a.st.ids(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}, {"status", entity.StatusStarted}})
+	started, err := a.st.ids(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}, {"status", entity.StatusStarted}})
 	slices.SortFunc(started, entity.CompareNatural)
 	for _, key := range started {
-		all = append(all, entity.MachineTag(strings.TrimPrefix(key, machineKey(""))))
+		all = append(all, entity.MachineTag(strings.TrimPrefix(key, modeldb.MachineKey(""))))
 	}
 	return all, err
 }

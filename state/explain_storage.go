@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // isStorage reports whether a name is that of a storage instance, or of one whose filesystem is
@@ -21,7 +22,7 @@ func (st *State) isStorage(ctx context.Context, name string) bool {
 	if _, err := st.Storage(ctx, name); err == nil {
 		return true
 	}
-	left, err := st.leftoversOf(ctx, storageKey(name))
+	left, err := st.leftoversOf(ctx, modeldb.StorageKey(name))
 	return err == nil && len(left) > 0
 }
 
@@ -90,7 +91,7 @@ func (x *explainer) storage(s *Storage, depth int) error {
 	default:
 		return nil
 	}
-	said, err := x.st.status(storageKey(s.doc.ID))
+	said, err := x.st.status(modeldb.StorageKey(s.doc.ID))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
 	"juju/state/watcher"
@@ -52,7 +53,7 @@ func (st *State) Refusals(collection, id string) ([]mongo.Refusal, error) {
 // Die sets the model Dead, whatever is in it.
 func (st *State) Die(ctx context.Context) error {
 	return st.db.Run(ctx, func(int) ([]txn.Op, error) {
-		return []txn.Op{{C: modelC, Id: modelC, Update: bson.D{{"$set", bson.D{{"life", entity.Dead}}}}}}, nil
+		return []txn.Op{{C: modeldb.ModelC, Id: modeldb.ModelC, Update: bson.D{{"$set", bson.D{{"life", entity.Dead}}}}}}, nil
 	})
 }
 
@@ -96,8 +97,8 @@ func (st *State) LosableTail() (lose func()) {
 // EscapeKey and UnescapeKey convert keys chosen by users and agents to and from
 // their stored form.
 var (
-	EscapeKey   = escapeKey
-	UnescapeKey = unescapeKey
+	EscapeKey   = modeldb.EscapeKey
+	UnescapeKey = modeldb.UnescapeKey
 )
 
 // Counts returns how many documents each collection of the model holds.

@@ -16,6 +16,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/statetest"
 )
 
@@ -290,7 +291,7 @@ func TestDestroyedManagerLosesItsJob(t *testing.T) {
 	w := newWorld(t)
 	var managers []*state.Machine
 	for range 2 {
-		m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel, state.JobHostUnits}})
+		m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{modeldb.JobManageModel, modeldb.JobHostUnits}})
 		w.ok(err)
 		managers = append(managers, w.provisioned(m.ID()))
 	}
@@ -327,7 +328,7 @@ func TestForceSparesANewServiceOfTheSameName(t *testing.T) {
 
 func TestManagersAreNotAssignedUnits(t *testing.T) {
 	w := newWorld(t)
-	manager, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel}})
+	manager, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{modeldb.JobManageModel}})
 	w.ok(err)
 	w.deploy("mysql", statetest.MySQL, 1)
 	if on := w.unit("mysql/0").Machine(); on == manager.ID() {

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lease"
 	"juju/state/mongo"
 	"juju/state/watcher"
@@ -27,21 +28,10 @@ const (
 	MaxLease = 5 * time.Minute
 )
 
-// A leadersDoc says which unit leads a service. It is inserted before the service's first
-// lease, and removed with the service. The service's count "leaders" is 1 while it
-// exists, because a removal reads the counts anyway.
-type leadersDoc struct {
-	Service string `bson:"_id"`
-	Holder  string `bson:"holder"` // a unit, or "" while none leads
-	Epoch   int64  `bson:"epoch"`
-	// Token distinguishes this document from those of earlier services of the name.
-	Token string `bson:"token"`
-}
-
-func (st *State) leaders(service string) (doc leadersDoc, there bool, err error) {
-	err = st.db.Get(leadersC, service, &doc, "leader of "+service)
+func (st *State) leaders(service string) (doc modeldb.Leader, there bool, err error) {
+	err = st.db.Get(modeldb.LeadersC, service, &doc, "leader of "+service)
 	if entity.IsNotFound(err) {
-		return leadersDoc{Service: service}, false, nil
+		return modeldb.Leader{Service: service}, false, nil
 	}
 	return doc, err == nil, err
 }
@@ -159,9 +149,9 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 			return err
 		}
 		// The counts are inserted and removed with the service.
-		o.expect(serviceKey(service), leadersC, bson.D{{"$exists", false}})
-		o.inc(serviceKey(service), leadersC, 1)
-		o.Insert(leadersC, service, leadersDoc{Service: service, Token: token})
+		o.expect(modeldb.ServiceKey(service), modeldb.LeadersC, bson.D{{"$exists", false}})
+		o.inc(modeldb.ServiceKey(service), modeldb.LeadersC, 1)
+		o.Insert(modeldb.LeadersC, service, modeldb.Leader{Service: service, Token: token})
 		return nil
 	})
 }
@@ -183,8 +173,8 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 		case !there || leader.Epoch >= epoch:
 			return refusedLeadership() // another unit has led since the lease was taken
 		}
-		o.assertLife(unitsC, u.doc.Name, entity.Alive)
-		o.Update(leadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
+		o.assertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
+		o.Update(modeldb.LeadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
 			bson.D{{"$set", bson.D{{"holder", u.doc.Name}, {"epoch", epoch}}}})
 		return nil
 	})
@@ -200,7 +190,7 @@ func (u *Unit) leaderOps(ctx context.Context, o *ops, epoch int64) error {
 	if leader.Holder != u.doc.Name || leader.Epoch != epoch {
 		return u.notLeader(ctx)
 	}
-	o.Assert(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
+	o.Assert(modeldb.LeadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
 	return nil
 }
 
@@ -251,7 +241,7 @@ func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
 		if leader.Holder != u.doc.Name || leader.Epoch != epoch {
 			return mongo.ErrNothing
 		}
-		o.Update(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
+		o.Update(modeldb.LeadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
 			bson.D{{"$set", bson.D{{"holder", ""}}}})
 		return nil
 	})
@@ -262,7 +252,7 @@ func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
 // caller.
 func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	st, service := u.st, u.doc.Service
-	sub := st.hub.Subscribe(watcher.Doc(leadersC, service))
+	sub := st.hub.Subscribe(watcher.Doc(modeldb.LeadersC, service))
 	defer sub.Close()
 	holder := ""
 	for {
@@ -272,9 +262,9 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 		}
 		if l.Holder != holder {
 			// Watch before reading: the holder's end is a release too.
-			sub.Drop(watcher.Doc(unitsC, holder))
+			sub.Drop(watcher.Doc(modeldb.UnitsC, holder))
 			holder = l.Holder
-			sub.Add(watcher.Doc(unitsC, holder))
+			sub.Add(watcher.Doc(modeldb.UnitsC, holder))
 		}
 		if free, err := st.isFree(ctx, l); err != nil || free {
 			return err
@@ -300,7 +290,7 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 func (st *State) releaseLeaseOps(o *ops, service string) error {
 	doc, there, err := st.leaders(service)
 	if there {
-		o.cleanup(cleanupLease, service+"#"+doc.Token)
+		o.cleanup(modeldb.CleanupLease, service+"#"+doc.Token)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
 
@@ -15,11 +16,11 @@ import (
 // LeaderSettings returns what the leaders of the unit's service have set for all of its
 // units.
 func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error) {
-	doc, err := u.st.settings(leaderSettingsKey(u.doc.Service))
+	doc, err := u.st.settings(modeldb.LeaderSettingsKey(u.doc.Service))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}
-	return doc.texts(), nil
+	return doc.Texts(), nil
 }
 
 // SetLeaderSettings changes those settings; an empty value deletes its key. epoch is what
@@ -30,8 +31,8 @@ func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings enti
 		if err := u.leaderOps(ctx, o, epoch); err != nil {
 			return err
 		}
-		key := leaderSettingsKey(u.doc.Service)
-		changed, err := u.st.putSettings(o, settingsDoc{ID: key}, emptyDeletes(settings))
+		key := modeldb.LeaderSettingsKey(u.doc.Service)
+		changed, err := u.st.putSettings(o, modeldb.Settings{ID: key}, emptyDeletes(settings))
 		if err == nil && !changed {
 			return mongo.ErrNothing
 		}
@@ -43,7 +44,7 @@ func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings enti
 // from the statuses of its units. epoch is what the unit's claim to lead the service
 // returned. The error is entity.LeadershipRefused if the unit does not lead by this claim.
 func (u *Unit) SetServiceStatus(ctx context.Context, epoch int64, s entity.Status) error {
-	return u.st.setStatus(ctx, serviceKey(u.doc.Service), s, func(o *ops) error { return u.leaderOps(ctx, o, epoch) })
+	return u.st.setStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *ops) error { return u.leaderOps(ctx, o, epoch) })
 }
 
 // ServiceStatus returns the status of the unit's service, and those of its units' workloads.
@@ -68,7 +69,7 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 	for _, each := range units { // in their order, which decides between two of the same word
 		workloads = append(workloads, all.Units[each.doc.Name])
 	}
-	set, err := u.st.status(serviceKey(u.doc.Service))
+	set, err := u.st.status(modeldb.ServiceKey(u.doc.Service))
 	all.Service = shownServiceStatus(set, workloads)
 	return all, err
 }
@@ -77,13 +78,13 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 func (st *State) workloads(units []*Unit) (map[string]entity.Status, error) {
 	keys := make([]string, len(units))
 	for i, u := range units {
-		keys[i] = workloadKey(u.doc.Name)
+		keys[i] = modeldb.WorkloadKey(u.doc.Name)
 	}
-	var docs []statusDoc
-	if err := st.db.All(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+	var docs []modeldb.Status
+	if err := st.db.All(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
 		return nil, err
 	}
-	said := make(map[string]statusDoc, len(docs))
+	said := make(map[string]modeldb.Status, len(docs))
 	for _, doc := range docs {
 		said[doc.ID] = doc
 	}
@@ -91,9 +92,9 @@ func (st *State) workloads(units []*Unit) (map[string]entity.Status, error) {
 	for i, u := range units {
 		doc, ok := said[keys[i]]
 		if !ok {
-			doc = firstStatus(keys[i], birth{u.doc.Born})
+			doc = modeldb.FirstStatus(keys[i], modeldb.Birth{u.doc.Born})
 		}
-		all[u.doc.Name] = doc.status()
+		all[u.doc.Name] = doc.Mended()
 	}
 	return all, nil
 }
@@ -115,7 +116,7 @@ func shownServiceStatus(set entity.Status, workloads []entity.Status) entity.Sta
 // shows for the unit's service.
 func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
 	return u.st.change(ctx, func(o *ops) error {
-		key := serviceKey(u.doc.Service)
+		key := modeldb.ServiceKey(u.doc.Service)
 		was, err := u.st.statusDoc(key)
 		if err != nil {
 			return err
@@ -124,8 +125,8 @@ func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
 			return mongo.ErrNothing
 		}
 		// Not in the service's document, which wakes the agents of all of its units.
-		o.Update(statusesC, key, exists, bson.D{{"$set", bson.D{{"version", version}}}})
-		o.Assert(unitsC, u.doc.Name, exists)
+		o.Update(modeldb.StatusesC, key, exists, bson.D{{"$set", bson.D{{"version", version}}}})
+		o.Assert(modeldb.UnitsC, u.doc.Name, exists)
 		return nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
@@ -73,7 +74,7 @@ func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error)
 
 // cleanupDestroy destroys what refers to a Dying entity. It is not done while a source
 // refuses: the machines of a model refuse while units are on them.
-func (st *State) cleanupDestroy(ctx context.Context, owed cleanupDoc, d destruction) (done bool, err error) {
+func (st *State) cleanupDestroy(ctx context.Context, owed modeldb.Cleanup, d destruction) (done bool, err error) {
 	e, err := st.findKey(ctx, owed.Arg)
 	if entity.IsNotFound(err) {
 		return true, nil
@@ -82,7 +83,7 @@ func (st *State) cleanupDestroy(ctx context.Context, owed cleanupDoc, d destruct
 	}
 	// The cleanup goes with its entity.
 	err = st.destroySources(ctx, e, lifecycle.Cleaner, d, func() (bool, error) {
-		n, err := st.db.Count(cleanupsC, bson.D{{"_id", owed.ID}})
+		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", owed.ID}})
 		return n > 0, err
 	})
 	if errors.Is(err, entity.InUse) {
@@ -94,21 +95,21 @@ func (st *State) cleanupDestroy(ctx context.Context, owed cleanupDoc, d destruct
 // forgetOrphans removes the cleanups that earlier container relations between a new
 // relation's services have left: the subordinates beside a principal are in the new
 // relation now, and go with the principal.
-func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
+func (st *State) forgetOrphans(o *ops, doc modeldb.Relation) error {
 	others, err := st.containerRelations(doc.Endpoints[0].Service, doc.Endpoints[1].Service)
 	if err != nil {
 		return err
 	}
 	for _, r := range others {
-		o.assertLife(relationsC, r.doc.Key, entity.Alive) // otherwise it has left orphans meanwhile
+		o.assertLife(modeldb.RelationsC, r.doc.Key, entity.Alive) // otherwise it has left orphans meanwhile
 	}
-	var owed []cleanupDoc
-	if err := st.db.All(cleanupsC, bson.D{{"kind", cleanupOrphans}}, &owed); err != nil {
+	var owed []modeldb.Cleanup
+	if err := st.db.All(modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupOrphans}}, &owed); err != nil {
 		return err
 	}
 	for _, c := range owed {
 		if sameServices(c.Arg, doc.Key) {
-			o.Remove(cleanupsC, c.ID, nil)
+			o.Remove(modeldb.CleanupsC, c.ID, nil)
 		}
 	}
 	return nil
@@ -116,10 +117,10 @@ func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
 
 // cleanupOrphans destroys the subordinates that an ended container relation has left
 // without another to their principals, unless a new relation has removed the cleanup.
-func (st *State) cleanupOrphans(ctx context.Context, owed cleanupDoc, d destruction) error {
+func (st *State) cleanupOrphans(ctx context.Context, owed modeldb.Cleanup, d destruction) error {
 	still := func(o *ops) (bool, error) {
-		n, err := st.db.Count(cleanupsC, bson.D{{"_id", owed.ID}})
-		o.Assert(cleanupsC, owed.ID, exists)
+		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", owed.ID}})
+		o.Assert(modeldb.CleanupsC, owed.ID, exists)
 		return n > 0, err
 	}
 	names := endpointServices(owed.Arg)

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
@@ -27,7 +28,7 @@ type living interface {
 	name() string  // the entity's key without the prefix
 	docID() string // the document's id
 	tag() entity.Tag
-	life() *lifeDoc
+	life() *modeldb.Living
 	refresh(ctx context.Context) error // entity.NotFound if the entity is gone
 
 	// guards returns the guards that hold for the entity, given its counts. asserts
@@ -86,7 +87,7 @@ func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (li
 	case lifecycle.Storage:
 		return st.Storage(ctx, name)
 	case lifecycle.Attachment:
-		return st.attachment(parseAttachment(name))
+		return st.attachment(modeldb.ParseAttachment(name))
 	case lifecycle.Relation:
 		id, err := strconv.Atoi(name)
 		if err != nil {
@@ -103,20 +104,11 @@ func (st *State) findKey(ctx context.Context, key string) (living, error) {
 	return st.find(ctx, kind, name)
 }
 
-// fieldValue returns the value that a reference's field has for a target.
-func fieldValue(target lifecycle.Kind, name string) any {
-	if target == lifecycle.Relation {
-		id, _ := strconv.Atoi(name)
-		return id
-	}
-	return name
-}
-
 // sourcesQuery matches the documents that refer to a target.
 func sourcesQuery(ref lifecycle.Ref, name string) bson.D {
 	query := bson.D{}
 	if ref.Field != "" {
-		query = append(query, bson.DocElem{Name: ref.Field, Value: fieldValue(ref.To, name)})
+		query = append(query, bson.DocElem{Name: ref.Field, Value: modeldb.FieldValue(ref.To, name)})
 	}
 	if ref.Alive {
 		query = append(query, isAlive...)
@@ -153,13 +145,13 @@ func asLiving[E living](all []E, err error) ([]living, error) {
 }
 
 // scopesOf reads the scopes that refer to a target, in the natural order of their units.
-func (st *State) scopesOf(ref lifecycle.Ref, name string) ([]scopeDoc, error) {
+func (st *State) scopesOf(ref lifecycle.Ref, name string) ([]modeldb.Scope, error) {
 	if ref.From != lifecycle.Scope {
 		return nil, nil
 	}
-	var docs []scopeDoc
-	err := st.db.All(scopesC, sourcesQuery(ref, name), &docs)
-	entity.SortBy(docs, func(d scopeDoc) string { return d.Unit })
+	var docs []modeldb.Scope
+	err := st.db.All(modeldb.ScopesC, sourcesQuery(ref, name), &docs)
+	entity.SortBy(docs, func(d modeldb.Scope) string { return d.Unit })
 	return docs, err
 }
 
@@ -194,12 +186,12 @@ func ownedIDs(e living, doc lifecycle.Document) []string {
 	case lifecycle.ByTag:
 		ids = []string{e.tag().String()}
 	case lifecycle.ByDeployer:
-		if parent := e.(*Unit).doc.deployer(); !parent.IsZero() {
-			ids = []string{deploymentID(parent, e.name())}
+		if parent := e.(*Unit).doc.Deployer(); !parent.IsZero() {
+			ids = []string{modeldb.DeploymentID(parent, e.name())}
 		}
 	case lifecycle.ByService:
 		for _, end := range e.(*Relation).doc.Endpoints {
-			ids = append(ids, endpointID(end.Service, e.docID()))
+			ids = append(ids, modeldb.EndpointID(end.Service, e.docID()))
 		}
 	}
 	for i := range ids {

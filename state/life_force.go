@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
@@ -35,7 +36,7 @@ func (st *State) cleanupForce(ctx context.Context, key string) (done bool, again
 // removeByForce does what agents have not done to remove an entity, in the order they
 // would have: its sources first, in the order of the references table.
 func (st *State) removeByForce(ctx context.Context, e living) (done bool, again time.Duration, err error) {
-	if !e.life().forced() {
+	if !e.life().Forced() {
 		err := st.move(ctx, e, lifecycle.ToDestroy, lifecycle.Cleaner, st.forced())
 		if err != nil {
 			return false, 0, err
@@ -55,7 +56,7 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 			return false, 0, err
 		}
 		err = errors.Join(
-			forEach(ctx, scopes, func(s scopeDoc) error { return st.leaveByForce(ctx, s) }),
+			forEach(ctx, scopes, func(s modeldb.Scope) error { return st.leaveByForce(ctx, s) }),
 			forEach(ctx, sources, func(s living) error {
 				gone, later, err := st.removeByForce(ctx, s)
 				if done = done && gone; later > 0 && (again == 0 || later < again) {
@@ -84,7 +85,7 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 	return err == nil, 0, err
 }
 
-func (st *State) leaveByForce(ctx context.Context, s scopeDoc) error {
+func (st *State) leaveByForce(ctx context.Context, s modeldb.Scope) error {
 	u, err := st.Unit(ctx, s.Unit)
 	if entity.IsNotFound(err) {
 		return nil // a unit leaves its scopes before it is removed
@@ -103,15 +104,15 @@ type outsider interface {
 
 // An outside is what the cloud has for an entity.
 type outside struct {
-	name string      // "" if there is nothing
-	left leftoverDoc // records it
-	said string      // the key under which the cloud says why it is still there
-	done string      // what the cloud is to have done to it: "stopped"
+	name string           // "" if there is nothing
+	left modeldb.Leftover // records it
+	said string           // the key under which the cloud says why it is still there
+	done string           // what the cloud is to have done to it: "stopped"
 }
 
 func (m *Machine) outside() (outside, error) {
 	id := m.doc.InstanceID
-	return outside{id, leftoverDoc{Instance: id}, instanceKey(m.doc.ID), "stopped"}, nil
+	return outside{id, modeldb.Leftover{Instance: id}, modeldb.InstanceKey(m.doc.ID), "stopped"}, nil
 }
 
 // outside returns the filesystem even if it is to be released: until the cloud has done so, it
@@ -119,11 +120,11 @@ func (m *Machine) outside() (outside, error) {
 func (s *Storage) outside() (outside, error) {
 	model, err := s.st.model()
 	id, done := s.doc.Filesystem, "destroyed"
-	left := leftoverDoc{Filesystem: id, Release: s.isReleased(model)}
+	left := modeldb.Leftover{Filesystem: id, Release: s.isReleased(model)}
 	if left.Release {
 		done = "released"
 	}
-	return outside{id, left, storageKey(s.doc.ID), done}, err
+	return outside{id, left, modeldb.StorageKey(s.doc.ID), done}, err
 }
 
 // giveUpOutside removes a Dead entity. If the cloud has not ended what the entity has outside
@@ -162,7 +163,7 @@ func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, agai
 	}
 	logger.Warningf("%s %s is gone, but %s may be left in the cloud: %s", e.tag().Kind, e.name(), out.name, left.Why)
 	err = st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced(), func(o *ops) (bool, error) {
-		o.Insert(leftoversC, left.ID, left)
+		o.Insert(modeldb.LeftoversC, left.ID, left)
 		return true, nil
 	})
 	return err == nil, 0, err

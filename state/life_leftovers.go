@@ -3,25 +3,14 @@ package state
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
-
-type leftoverDoc struct {
-	ID         string    `bson:"_id"`
-	Of         string    `bson:"of"`
-	Instance   string    `bson:"instance"`
-	Filesystem string    `bson:"filesystem,omitempty"`
-	Release    bool      `bson:"release,omitempty"` // the filesystem is to be released, not destroyed
-	Why        string    `bson:"why"`
-	How        string    `bson:"how"`
-	At         time.Time `bson:"at"`
-}
 
 // Leftovers returns the model's leftovers: what forced destruction has left outside
 // state.
@@ -47,14 +36,10 @@ func (p Provisioning) Leftovers(ctx context.Context) ([]entity.Leftover, error) 
 	return all, nil
 }
 
-// isReleased reports whether the filesystem is left to the user, who has said so of the storage or
-// of its model.
-func (d leftoverDoc) isReleased(model modelDoc) bool { return d.Release || model.Released }
-
 // leftovers reads the leftovers that match, in the natural order of what they are of.
-func (st *State) leftovers(query bson.D) (docs []leftoverDoc, err error) {
-	err = st.db.All(leftoversC, query, &docs)
-	entity.SortBy(docs, func(d leftoverDoc) string { return d.Of })
+func (st *State) leftovers(query bson.D) (docs []modeldb.Leftover, err error) {
+	err = st.db.All(modeldb.LeftoversC, query, &docs)
+	entity.SortBy(docs, func(d modeldb.Leftover) string { return d.Of })
 	return docs, err
 }
 
@@ -73,7 +58,7 @@ func (st *State) dropLeftovers(ctx context.Context, query bson.D) error {
 			return mongo.ErrNothing
 		}
 		for _, d := range docs {
-			o.Remove(leftoversC, d.ID, nil)
+			o.Remove(modeldb.LeftoversC, d.ID, nil)
 		}
 		return nil
 	})

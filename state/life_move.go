@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
@@ -73,7 +74,7 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	if err != nil {
 		return err
 	}
-	if l.forced() || goal == lifecycle.ToDestroy && d.strength == entity.Force {
+	if l.Forced() || goal == lifecycle.ToDestroy && d.strength == entity.Force {
 		guards = append(guards, lifecycle.Forced)
 	}
 	step, err := lifecycle.Plan(e.kind(), goal, by, lifecycle.Facts{Life: l.Life, Guards: guards, Holders: left})
@@ -190,7 +191,7 @@ func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) 
 
 // reachLater leaves the sources of an entity's references to the cleaner. The agents of
 // some act by themselves; the cleanup is for agents that are away.
-func (o *ops) reachLater(e living, d destruction) { o.owe(cleanupDestroy, keyOf(e), d.alone()) }
+func (o *ops) reachLater(e living, d destruction) { o.owe(modeldb.CleanupDestroy, keyOf(e), d.alone()) }
 
 // raiseOps applies another destruction to an entity that is Dying or Dead, and passes it
 // on to its sources; nothing if the entity's own is as strong already. A destruction that

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
@@ -33,8 +34,8 @@ func (o *ops) bear(e living) {
 func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 	key, l := keyOf(e), *e.life()
 	o.Remove(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(l), e.asserts()...))
-	if l.forced() {
-		o.Remove(cleanupsC, forceID(key), exists)
+	if l.Forced() {
+		o.Remove(modeldb.CleanupsC, modeldb.ForceID(key), exists)
 	}
 	o.dropCounts(key)
 	for _, doc := range lifecycle.RowOf(e.kind()).Owns {

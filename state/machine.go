@@ -10,66 +10,21 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-// The jobs of machines. A machine with JobManageModel runs a controller.
-const (
-	JobHostUnits   = "JobHostUnits"
-	JobManageModel = "JobManageModel"
-
-	jobManageEnviron = "JobManageEnviron" // JobManageModel's older name
-)
-
-type machineDoc struct {
-	lifeDoc    `bson:",inline"`
-	birth      `bson:",inline"`
-	ID         string   `bson:"_id"`
-	Series     string   `bson:"series"`
-	Jobs       []string `bson:"jobs"`
-	Container  string   `bson:"container,omitempty"` // the container's type; "" if it is not a container
-	Host       string   `bson:"host,omitempty"`      // the machine that the container is on
-	Placement  string   `bson:"placement,omitempty"`
-	InstanceID string   `bson:"instance,omitempty"`
-	Nonce      string   `bson:"nonce,omitempty"`
-	// Addresses are those of the next two: the cloud's first. For a manual machine, those by which
-	// the user added it count as the cloud's.
-	Addresses      []string `bson:"addresses,omitempty"`
-	CloudAddresses []string `bson:"cloudaddresses,omitempty"`
-	HostAddresses  []string `bson:"hostaddresses,omitempty"` // by the machine's agent
-	HostKeys       []string `bson:"hostkeys,omitempty"`      // of its SSH server
-	// LostAddress is the address that units of the machine had when its instance was lost, until it
-	// has another.
-	LostAddress string `bson:"lostaddress,omitempty"`
-	// Hardware is what the machine has, as status shows it, from the next two.
-	Hardware      string          `bson:"hardware,omitempty"`
-	CloudHardware entity.Hardware `bson:"cloudhardware,omitempty"`
-	HostHardware  entity.Hardware `bson:"hosthardware,omitempty"`
-	// Reboot is the boot of the machine in which a unit has last asked for the machine's restart.
-	Reboot string `bson:"reboot,omitempty"`
-	// Retries is how often a user has asked to try again to start the instance.
-	Retries int `bson:"retries,omitempty"`
-	// Clean machines never had a unit. New units are placed on them, unless they are
-	// containers.
-	Clean bool `bson:"clean"`
-	// ForUnits machines were made by deploy or add-unit. No user asked for them by
-	// themselves, so they may go with their units.
-	ForUnits bool `bson:"forunits,omitempty"`
-	// Tasked is set with the machine's first task: when it is removed, its tasks end.
-	Tasked bool `bson:"tasked,omitempty"`
-}
 
 // A Machine is a snapshot of a machine.
 type Machine struct {
 	st        *State
-	doc       machineDoc
+	doc       modeldb.Machine
 	successor string // the manager that keeps the job when this one is destroyed
 }
 
 // Machine reads a machine; the error is entity.NotFound if there is none.
 func (st *State) Machine(ctx context.Context, id string) (*Machine, error) {
 	m := &Machine{st: st}
-	if err := st.db.Get(machinesC, id, &m.doc, "machine "+id); err != nil {
+	if err := st.db.Get(modeldb.MachinesC, id, &m.doc, "machine "+id); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -87,8 +42,8 @@ func (st *State) Machines(ctx context.Context, ids ...string) ([]*Machine, error
 
 // machines reads the machines that match, in natural order.
 func (st *State) machines(query bson.D) ([]*Machine, error) {
-	return readAll(st, machinesC, query, func(d machineDoc) string { return d.ID },
-		func(d machineDoc) *Machine { return &Machine{st: st, doc: d} })
+	return readAll(st, modeldb.MachinesC, query, func(d modeldb.Machine) string { return d.ID },
+		func(d modeldb.Machine) *Machine { return &Machine{st: st, doc: d} })
 }
 
 // ID returns the machine's id.
@@ -101,18 +56,18 @@ func (m *Machine) Life() entity.Life { return m.doc.Life }
 func (m *Machine) Addresses() []string { return slices.Clone(m.doc.Addresses) }
 
 // IsManager reports whether the machine runs a controller.
-func (m *Machine) IsManager() bool { return slices.Contains(m.doc.Jobs, JobManageModel) }
+func (m *Machine) IsManager() bool { return slices.Contains(m.doc.Jobs, modeldb.JobManageModel) }
 
 // InstanceID returns the provider's id of the machine's instance, or "".
 func (m *Machine) InstanceID() string { return m.doc.InstanceID }
 
 // Info returns what the machine's agent and the provisioner need to know of it.
 func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
-	status, err := m.st.status(machineKey(m.doc.ID))
+	status, err := m.st.status(modeldb.MachineKey(m.doc.ID))
 	if err != nil {
 		return entity.MachineInfo{}, err
 	}
-	constraints, err := m.st.constraints(machineKey(m.doc.ID))
+	constraints, err := m.st.constraints(modeldb.MachineKey(m.doc.ID))
 	return m.info(status.Status, constraints), err
 }
 
@@ -129,28 +84,28 @@ func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity
 	}
 	infos := make([]entity.MachineInfo, len(machines))
 	for i, m := range machines {
-		key := machineKey(m.doc.ID)
+		key := modeldb.MachineKey(m.doc.ID)
 		infos[i] = m.info(said[key].Status, constraints[key])
 	}
 	return infos, nil
 }
 
 // besideMachines returns the statuses and constraints of machines by their keys, in two queries.
-func (st *State) besideMachines(machines []*Machine) (said map[string]statusDoc, constraints map[string]string,
+func (st *State) besideMachines(machines []*Machine) (said map[string]modeldb.Status, constraints map[string]string,
 	err error) {
-	said, constraints = map[string]statusDoc{}, map[string]string{}
+	said, constraints = map[string]modeldb.Status{}, map[string]string{}
 	keys := make([]string, len(machines))
 	for i, m := range machines {
-		keys[i] = machineKey(m.doc.ID)
-		said[keys[i]] = firstStatus(keys[i], m.doc.birth)
+		keys[i] = modeldb.MachineKey(m.doc.ID)
+		said[keys[i]] = modeldb.FirstStatus(keys[i], m.doc.Birth)
 	}
 	query := bson.D{{"_id", bson.D{{"$in", keys}}}}
-	var statuses []statusDoc
-	if err := st.db.All(statusesC, query, &statuses); err != nil {
+	var statuses []modeldb.Status
+	if err := st.db.All(modeldb.StatusesC, query, &statuses); err != nil {
 		return nil, nil, err
 	}
-	var docs []constraintsDoc
-	if err := st.db.All(constraintsC, query, &docs); err != nil {
+	var docs []modeldb.Constraints
+	if err := st.db.All(modeldb.ConstraintsC, query, &docs); err != nil {
 		return nil, nil, err
 	}
 	for _, d := range statuses {
@@ -198,14 +153,14 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if err != nil {
 			return err
 		}
-		constraints, err := model.mergeConstraints(p.Constraints)
+		constraints, err := mergeConstraints(model, p.Constraints)
 		if err != nil {
 			return err
 		}
 		if p.Manual.ID != "" {
 			constraints = "" // it is there already
 		}
-		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.defaultSeries()), Jobs: p.Jobs,
+		doc := modeldb.Machine{Living: born, Series: orElse(p.Series, model.DefaultSeries()), Jobs: p.Jobs,
 			Placement: p.Placement, Clean: true, InstanceID: p.Manual.ID, Nonce: p.Manual.Nonce,
 			Addresses: p.Manual.Addresses, CloudAddresses: p.Manual.Addresses, Hardware: p.Hardware.String(),
 			CloudHardware: p.Hardware}
@@ -233,16 +188,16 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 // check refuses invalid parameters, and sets the default job.
 func (p *AddMachineParams) check() error {
 	if p.Jobs == nil {
-		p.Jobs = []string{JobHostUnits}
+		p.Jobs = []string{modeldb.JobHostUnits}
 	}
 	if len(p.Jobs) == 0 {
 		return entity.Errorf(entity.Invalid, "no jobs specified")
 	}
 	p.Jobs = slices.Clone(p.Jobs)
 	for i, job := range p.Jobs {
-		if job == jobManageEnviron {
-			p.Jobs[i] = JobManageModel
-		} else if job != JobHostUnits && job != JobManageModel {
+		if job == modeldb.JobManageEnviron {
+			p.Jobs[i] = modeldb.JobManageModel
+		} else if job != modeldb.JobHostUnits && job != modeldb.JobManageModel {
 			return entity.Errorf(entity.Invalid, "unknown job %q", job)
 		}
 		if slices.Contains(p.Jobs[:i], p.Jobs[i]) {
@@ -272,7 +227,7 @@ func (p *AddMachineParams) checkManual() error {
 		return entity.Errorf(entity.Invalid, "a manual machine is no container, and has no constraints")
 	case p.Placement != "" && !strings.HasPrefix(p.Placement, entity.ManualPlacement):
 		return entity.Errorf(entity.Invalid, "%q is no placement of a manual machine", p.Placement)
-	case slices.Contains(p.Jobs, JobManageModel):
+	case slices.Contains(p.Jobs, modeldb.JobManageModel):
 		return entity.Errorf(entity.Invalid, "a manual machine cannot run a controller")
 	}
 	return in.Check()
@@ -290,19 +245,19 @@ func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) 
 
 // containerOps fills in doc for a container on the named machine or a new one. host and
 // id keep the ids from try to try.
-func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, doc *machineDoc,
+func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, doc *modeldb.Machine,
 	host, id *string) error {
 	if p.Host == "" {
 		if _, err := st.keptMachineID(ctx, host); err != nil {
 			return err
 		}
-		st.addMachineOps(o, machineDoc{lifeDoc: doc.lifeDoc, ID: *host, Series: doc.Series, Jobs: []string{JobHostUnits}}, "")
+		st.addMachineOps(o, modeldb.Machine{Living: doc.Living, ID: *host, Series: doc.Series, Jobs: []string{modeldb.JobHostUnits}}, "")
 	} else {
 		*host = p.Host
 		if err := st.checkHost(ctx, p.Host, p.Container); err != nil {
 			return err
 		}
-		o.Update(machinesC, p.Host, isAlive, bson.D{{"$set", bson.D{{"clean", false}}}})
+		o.Update(modeldb.MachinesC, p.Host, isAlive, bson.D{{"$set", bson.D{{"clean", false}}}})
 	}
 	if *id == "" {
 		n, err := st.db.Next(ctx, "machine"+*host+p.Container+"Container", 1)
@@ -334,19 +289,16 @@ func (st *State) checkHost(ctx context.Context, id, kind string) error {
 	return nil
 }
 
-// machineSequence numbers the machines that are not containers.
-const machineSequence = "machine"
-
 func (st *State) newMachineID(ctx context.Context) (string, error) {
-	n, err := st.db.Next(ctx, machineSequence, 1)
+	n, err := st.db.Next(ctx, modeldb.MachineSequence, 1)
 	return strconv.Itoa(n), err
 }
 
-func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
+func (st *State) addMachineOps(o *ops, doc modeldb.Machine, constraints string) {
 	doc.Born = doc.Since
-	o.Insert(machinesC, doc.ID, doc)
+	o.Insert(modeldb.MachinesC, doc.ID, doc)
 	o.bear(&Machine{st: st, doc: doc})
-	o.keepConstraints(machineKey(doc.ID), constraints)
+	o.keepConstraints(modeldb.MachineKey(doc.ID), constraints)
 }
 
 // ManagerNonce is the nonce, and the instance id, of machine 0 of the controller's model.
@@ -368,7 +320,7 @@ func AddManager(ctx context.Context, st *State, series string) error {
 			return mongo.ErrNothing
 		}
 		o.assertModelAlive()
-		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: "0", Series: series, Jobs: []string{JobManageModel},
+		st.addMachineOps(o, modeldb.Machine{Living: born, ID: "0", Series: series, Jobs: []string{modeldb.JobManageModel},
 			InstanceID: ManagerNonce, Nonce: ManagerNonce}, "")
 		return nil
 	})
@@ -386,14 +338,14 @@ func (m *Machine) SetHostKeys(ctx context.Context, keys []string) error {
 		if slices.Equal(m.doc.HostKeys, keys) {
 			return mongo.ErrNothing
 		}
-		o.Update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"hostkeys", keys}}}})
+		o.Update(modeldb.MachinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"hostkeys", keys}}}})
 		return nil
 	})
 }
 
 // SetStatus replaces the machine's status.
 func (m *Machine) SetStatus(ctx context.Context, s entity.Status) error {
-	return m.st.setStatus(ctx, machineKey(m.doc.ID), s)
+	return m.st.setStatus(ctx, modeldb.MachineKey(m.doc.ID), s)
 }
 
 func orElse(s, otherwise string) string {

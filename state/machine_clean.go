@@ -9,12 +9,13 @@ import (
 
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // A clean is a machine that never had a unit, with all that tells whether a unit may have it.
 type clean struct {
-	doc  machineDoc
-	said statusDoc
+	doc  modeldb.Machine
+	said modeldb.Status
 	own  string // its constraints
 }
 
@@ -27,7 +28,7 @@ func (s *Service) cleanMachines(ctx context.Context, demands string, taken []str
 		return nil, err
 	}
 	machines, err := s.st.machines(bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
-		{"jobs", bson.D{{"$ne", JobManageModel}}},
+		{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}},
 		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}})
 	if err != nil {
 		return nil, err
@@ -38,12 +39,12 @@ func (s *Service) cleanMachines(ctx context.Context, demands string, taken []str
 	}
 	var all []clean
 	for _, m := range machines {
-		key := machineKey(m.doc.ID)
+		key := modeldb.MachineKey(m.doc.ID)
 		has, err := constraints.Parse(own[key])
 		if err != nil {
 			return nil, err
 		}
-		if said[key].Status != entity.StatusError && want.MetBy(m.doc.hardware(), has) {
+		if said[key].Status != entity.StatusError && want.MetBy(m.doc.KnownHardware(), has) {
 			all = append(all, clean{m.doc, said[key], own[key]})
 		}
 	}
@@ -71,7 +72,7 @@ func (s *Service) spread(all []clean, n int) ([]clean, error) {
 	}
 	used := map[string]int{} // how many of these machines are in a zone
 	for _, m := range hosts {
-		used[m.doc.hardware().Zone]++
+		used[m.doc.KnownHardware().Zone]++
 	}
 	rest := slices.Clone(all)
 	for all = nil; len(all) < n; {
@@ -89,25 +90,25 @@ func (s *Service) spread(all []clean, n int) ([]clean, error) {
 }
 
 // zone returns the zone that the machine is in, "" if that is not known.
-func (c clean) zone() string { return c.doc.hardware().Zone }
+func (c clean) zone() string { return c.doc.KnownHardware().Zone }
 
 // asRead returns what a unit with these constraints asserts of the machine, and asserts the rest: that no
 // unit came before it, and that the machine is as it was when it was chosen.
 func (c clean) asRead(o *ops, constraints string) bson.D {
 	assert := bson.D{{"life", entity.Alive}, {"clean", true}}
-	if c.said.unset {
-		o.Assert(statusesC, c.said.ID, txn.DocMissing)
+	if c.said.Unset {
+		o.Assert(modeldb.StatusesC, c.said.ID, txn.DocMissing)
 	} else {
-		o.Assert(statusesC, c.said.ID, bson.D{{"status", bson.D{{"$ne", entity.StatusError}}}})
+		o.Assert(modeldb.StatusesC, c.said.ID, bson.D{{"status", bson.D{{"$ne", entity.StatusError}}}})
 	}
 	if constraints == "" {
 		return assert
 	}
-	key := machineKey(c.doc.ID)
+	key := modeldb.MachineKey(c.doc.ID)
 	if c.own == "" {
-		o.Assert(constraintsC, key, txn.DocMissing)
+		o.Assert(modeldb.ConstraintsC, key, txn.DocMissing)
 	} else {
-		o.Assert(constraintsC, key, bson.D{{"value", c.own}})
+		o.Assert(modeldb.ConstraintsC, key, bson.D{{"value", c.own}})
 	}
 	if c.doc.Hardware != "" { // it goes with the instance
 		assert = append(assert, bson.DocElem{Name: "hardware", Value: c.doc.Hardware})

@@ -7,12 +7,9 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
-
-// takesMachines is the count that a service has while its machines go with its units. It
-// is a count because the removal of a unit reads the counts anyway.
-const takesMachines = "machines"
 
 // isEmptied reports whether the machine was made for units and has none left, and asserts
 // that nothing has been placed on it since. A Dying machine counts too: if several units
@@ -21,7 +18,7 @@ func (m *Machine) isEmptied(o *ops) (bool, error) {
 	if !m.doc.ForUnits {
 		return false, nil
 	}
-	key := machineKey(m.doc.ID)
+	key := modeldb.MachineKey(m.doc.ID)
 	holders, err := m.st.counts(key)
 	if err != nil || holders["units"]+holders["containers"] > 0 {
 		return false, err
@@ -41,7 +38,7 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 		return err
 	}
 	if !u.doc.Machines && !d.machines && !svc.doc.Machines {
-		o.expect(serviceKey(u.doc.Service), takesMachines, bson.D{{"$exists", false}})
+		o.expect(modeldb.ServiceKey(u.doc.Service), modeldb.TakesMachines, bson.D{{"$exists", false}})
 		return nil
 	}
 	if u.doc.Machine == "" {
@@ -50,8 +47,8 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 	if d.strength <= u.doc.Strength {
 		d.strength, d.deadline = u.doc.Strength, u.doc.Deadline
 	}
-	id := cleanupEmptied + "-" + u.doc.Name // unit names are never used twice
-	o.Insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupEmptied, Arg: u.doc.Machine, Strength: d.strength,
+	id := modeldb.CleanupEmptied + "-" + u.doc.Name // unit names are never used twice
+	o.Insert(modeldb.CleanupsC, id, modeldb.Cleanup{ID: id, Kind: modeldb.CleanupEmptied, Arg: u.doc.Machine, Strength: d.strength,
 		Deadline: d.deadline})
 	return nil
 }
@@ -81,7 +78,7 @@ func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string,
 	} else if err != nil {
 		return "", err
 	}
-	holders, err := u.st.counts(machineKey(m.doc.ID))
+	holders, err := u.st.counts(modeldb.MachineKey(m.doc.ID))
 	if err != nil || holders["alive-units"]+holders["containers"] > 0 {
 		return "", err
 	}
@@ -101,7 +98,7 @@ const maxLeft = 100
 // service is destroyed, while its units are there. For a service with more than maxLeft
 // units it returns no names and many is true.
 func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (left []string, many bool, err error) {
-	holders, err := s.st.counts(serviceKey(s.doc.Name))
+	holders, err := s.st.counts(modeldb.ServiceKey(s.doc.Name))
 	if err != nil || s.doc.Subordinate {
 		return nil, false, err
 	}
@@ -125,7 +122,7 @@ func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (lef
 		} else if err != nil {
 			return nil, false, err
 		}
-		holders, err := s.st.counts(machineKey(id))
+		holders, err := s.st.counts(modeldb.MachineKey(id))
 		if err != nil {
 			return nil, false, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
 
@@ -28,7 +29,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 			return entity.Errorf(entity.Invalid, "already set")
 		}
 		if m.doc.Life != entity.Alive {
-			key := machineKey(m.doc.ID)
+			key := modeldb.MachineKey(m.doc.ID)
 			holders, err := m.st.counts(key)
 			if err != nil {
 				return err
@@ -41,7 +42,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 		seen := m.doc
 		seen.CloudAddresses, seen.CloudHardware = in.Addresses, in.Hardware
 		return m.addressOps(o, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}}, seen,
-			append(seen.observed(m.doc), bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}...))
+			append(seen.Observed(m.doc), bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}...))
 	})
 	if err != nil {
 		return fmt.Errorf("cannot set instance data for machine %s: %w", m.doc.ID, err)
@@ -55,8 +56,8 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 // is gone, Dead, or has another instance than missed. Managers and manual
 // machines, whose instances no cloud has, are refused.
 func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {
-	key := machineKey(m.doc.ID)
-	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending,
+	key := modeldb.MachineKey(m.doc.ID)
+	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusPending,
 		Message: fmt.Sprintf("instance %s was lost", missed.ID)}, m.st.now())
 	lost := false
 	err := m.st.change(ctx, func(o *ops) error {
@@ -76,19 +77,19 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		}
 		change := bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}, {"cloudaddresses", 1},
 			{"hostaddresses", 1}, {"hardware", 1}, {"cloudhardware", 1}, {"hosthardware", 1}, {"hostkeys", 1}, {"reboot", 1}}}}
-		if address := m.doc.address(); address != "" {
+		if address := m.doc.Address(); address != "" {
 			change = append(change, bson.DocElem{Name: "$set", Value: bson.D{{"lostaddress", address}}})
 		}
-		o.Update(machinesC, m.doc.ID,
+		o.Update(modeldb.MachinesC, m.doc.ID,
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce},
-				{"jobs", bson.D{{"$ne", JobManageModel}}}},
+				{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}}},
 			change)
 		was, err := m.st.statusDoc(key)
 		if err != nil {
 			return err
 		}
 		o.replaceStatus(was, doc, exists)
-		o.dropStatus(instanceKey(m.doc.ID))
+		o.dropStatus(modeldb.InstanceKey(m.doc.ID))
 		if err := m.st.hashOps(o, entity.MachineTag(m.doc.ID), ""); err != nil {
 			return err
 		}
@@ -117,8 +118,8 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 // other constraints in place of the machine's own unless constraints is nil. The error is
 // entity.Invalid if the machine's status is not error or it has an instance.
 func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraints.Value) error {
-	key := machineKey(m.doc.ID)
-	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending}, m.st.now())
+	key := modeldb.MachineKey(m.doc.ID)
+	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusPending}, m.st.now())
 	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
 			return err
@@ -134,7 +135,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 			return entity.WithHint(entity.Errorf(entity.Invalid, "machine %s is not in error", m.doc.ID),
 				"See what it is doing: juju status")
 		}
-		o.Update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
+		o.Update(modeldb.MachinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$inc", bson.D{{"retries", 1}}}})
 		o.replaceStatus(said, doc, bson.D{{"status", entity.StatusError}})
 		if constraints == nil {
@@ -161,7 +162,7 @@ func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 		if m.doc.InstanceID != "" || m.doc.Life == entity.Dead {
 			continue
 		}
-		if said, err := p.st.status(machineKey(m.doc.ID)); entity.IsNotFound(err) {
+		if said, err := p.st.status(modeldb.MachineKey(m.doc.ID)); entity.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return nil, err
@@ -187,7 +188,7 @@ func (st *State) wanted(ids []string) (map[string]wanted, error) {
 		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 	}
 	var docs []wanted
-	if err := st.db.All(machinesC, query, &docs); err != nil {
+	if err := st.db.All(modeldb.MachinesC, query, &docs); err != nil {
 		return nil, err
 	}
 	all := make(map[string]wanted, len(docs))
@@ -200,22 +201,22 @@ func (st *State) wanted(ids []string) (map[string]wanted, error) {
 // SetInstanceStatus records what the cloud last reported of the machine's instance. The
 // data of an error may hold a "hint": how to remove the instance by hand.
 func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error {
-	key := instanceKey(m.doc.ID)
-	doc := newStatusDoc(key, s, m.st.now())
+	key := modeldb.InstanceKey(m.doc.ID)
+	doc := modeldb.NewStatus(key, s, m.st.now())
 	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
-		o.Assert(machinesC, m.doc.ID, exists)
+		o.Assert(modeldb.MachinesC, m.doc.ID, exists)
 		if _, err := m.st.status(key); entity.IsNotFound(err) {
-			o.Insert(statusesC, key, doc)
+			o.Insert(modeldb.StatusesC, key, doc)
 		} else if err != nil {
 			return err
 		} else {
-			o.Update(statusesC, key, exists, bson.D{{"$set", bson.D{
+			o.Update(modeldb.StatusesC, key, exists, bson.D{{"$set", bson.D{
 				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
 		}
-		o.wakeForce(machineKey(m.doc.ID), m.doc.lifeDoc, s)
+		o.wakeForce(modeldb.MachineKey(m.doc.ID), m.doc.Living, s)
 		return nil
 	})
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/statetest"
 )
 
@@ -67,7 +68,7 @@ func TestLostMachineGetsAnotherInstance(t *testing.T) {
 
 func TestManagerIsNeverLost(t *testing.T) {
 	w := newWorld(t)
-	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel}})
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{modeldb.JobManageModel}})
 	w.ok(err)
 	w.provisioned(m.ID())
 	w.refused(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}), entity.Invalid, "machine 0 runs a controller")

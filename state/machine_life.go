@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
@@ -40,12 +41,12 @@ func (m *Machine) Remove(ctx context.Context) error {
 
 // How machines differ from other living entities.
 
-func (m *Machine) state() *State        { return m.st }
-func (m *Machine) kind() lifecycle.Kind { return lifecycle.Machine }
-func (m *Machine) name() string         { return m.doc.ID }
-func (m *Machine) docID() string        { return m.doc.ID }
-func (m *Machine) tag() entity.Tag      { return entity.MachineTag(m.doc.ID) }
-func (m *Machine) life() *lifeDoc       { return &m.doc.lifeDoc }
+func (m *Machine) state() *State         { return m.st }
+func (m *Machine) kind() lifecycle.Kind  { return lifecycle.Machine }
+func (m *Machine) name() string          { return m.doc.ID }
+func (m *Machine) docID() string         { return m.doc.ID }
+func (m *Machine) tag() entity.Tag       { return entity.MachineTag(m.doc.ID) }
+func (m *Machine) life() *modeldb.Living { return &m.doc.Living }
 
 func (m *Machine) targets(lifecycle.Ref) []string { return unlessEmpty(m.doc.Host) }
 
@@ -99,8 +100,8 @@ func (m *Machine) asserts() bson.D {
 // is removed.
 func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && m.IsManager() {
-		o.Assert(machinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", JobManageModel}})
-		update = bson.D{{"$pull", bson.D{{"jobs", JobManageModel}}}}
+		o.Assert(modeldb.MachinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", modeldb.JobManageModel}})
+		update = bson.D{{"$pull", bson.D{{"jobs", modeldb.JobManageModel}}}}
 	}
 	if t.to == entity.Gone {
 		o.taskedOps(m.doc.ID, m.doc.Tasked)
@@ -113,8 +114,8 @@ func (m *Machine) otherManager() (string, error) {
 	if !m.IsManager() {
 		return "", nil
 	}
-	var docs []machineDoc
-	err := m.st.db.All(machinesC, bson.D{{"jobs", JobManageModel}, {"life", entity.Alive},
+	var docs []modeldb.Machine
+	err := m.st.db.All(modeldb.MachinesC, bson.D{{"jobs", modeldb.JobManageModel}, {"life", entity.Alive},
 		{"_id", bson.D{{"$ne", m.doc.ID}}}}, &docs)
 	if err != nil || len(docs) == 0 {
 		return "", err
@@ -145,14 +146,14 @@ func (m *Machine) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 
 // hostsUnit is the error that names a unit on the machine.
 func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
-	var units []unitDoc
-	if err := m.st.db.All(unitsC, append(bson.D{{"machine", m.doc.ID}}, which...), &units); err != nil {
+	var units []modeldb.Unit
+	if err := m.st.db.All(modeldb.UnitsC, append(bson.D{{"machine", m.doc.ID}}, which...), &units); err != nil {
 		return err
 	}
 	if len(units) == 0 {
 		return tooQuick()
 	}
-	entity.SortBy(units, func(u unitDoc) string { return u.Name })
+	entity.SortBy(units, func(u modeldb.Unit) string { return u.Name })
 	return entity.WithHint(entity.Errorf(entity.InUse, ref.Why, m.doc.ID, units[0].Name),
 		"Destroy the unit first: juju destroy-unit %s", units[0].Name)
 }

@@ -4,6 +4,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // What a machine's instance takes with it when it is lost, besides what the machine's document
@@ -21,14 +22,14 @@ func (m *Machine) lostStorageOps(o *ops) error {
 		return err
 	}
 	for _, a := range attached {
-		o.Update(attachmentsC, a.doc.ID, nil, bson.D{{"$unset", bson.D{{"location", 1}}}})
+		o.Update(modeldb.AttachmentsC, a.doc.ID, nil, bson.D{{"$unset", bson.D{{"location", 1}}}})
 	}
 	onDisk, err := m.st.storages(bson.D{{"machine", m.doc.ID}, {"filesystem", bson.D{{"$exists", true}}}})
 	if err != nil {
 		return err
 	}
 	for _, s := range onDisk {
-		o.Update(storageC, s.doc.ID, nil, bson.D{{"$unset", bson.D{{"filesystem", 1}, {"made", 1}}}})
+		o.Update(modeldb.StorageC, s.doc.ID, nil, bson.D{{"$unset", bson.D{{"filesystem", 1}, {"made", 1}}}})
 	}
 	return nil
 }
@@ -38,7 +39,7 @@ func (m *Machine) lostStorageOps(o *ops) error {
 func (m *Machine) lostPortsOps(o *ops) error {
 	doc, err := m.st.ports(m.doc.ID)
 	if err == nil && len(doc.Ports) > 0 {
-		o.setPorts(doc, []openPort{})
+		o.setPorts(doc, []modeldb.OpenPort{})
 	}
 	return err
 }
@@ -54,13 +55,13 @@ func (m *Machine) lostUnitsOps(o *ops) error {
 		if u.doc.Life == entity.Dead {
 			continue
 		}
-		o.dropStatus(unitKey(u.doc.Name))
-		o.dropStatus(workloadKey(u.doc.Name))
+		o.dropStatus(modeldb.UnitKey(u.doc.Name))
+		o.dropStatus(modeldb.WorkloadKey(u.doc.Name))
 		if err := m.st.hashOps(o, u.tag(), ""); err != nil {
 			return err
 		}
 		if u.doc.Resolved != entity.ResolvedNone {
-			o.Update(unitsC, u.doc.Name, nil, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
+			o.Update(modeldb.UnitsC, u.doc.Name, nil, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
 		}
 	}
 	return nil

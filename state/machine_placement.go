@@ -9,6 +9,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // A place is where a new unit goes: an existing machine, a new one or a new container.
@@ -103,7 +104,7 @@ func (st *State) numberPlaces(ctx context.Context, last, all []place) error {
 		}
 	}
 	if missing > 0 {
-		first, err := st.db.Next(ctx, machineSequence, missing)
+		first, err := st.db.Next(ctx, modeldb.MachineSequence, missing)
 		if err != nil {
 			return err
 		}
@@ -156,8 +157,8 @@ func (st *State) checkPlace(ctx context.Context, p place, service, series string
 }
 
 // placeOps adds the machine or container, or asserts that the machine can take a unit.
-func (st *State) placeOps(ctx context.Context, o *ops, born lifeDoc, p *place, series, constraints string) error {
-	doc := machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits}, Placement: p.placement,
+func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *place, series, constraints string) error {
+	doc := modeldb.Machine{Living: born, ID: p.machine, Series: series, Jobs: []string{modeldb.JobHostUnits}, Placement: p.placement,
 		ForUnits: true}
 	if p.container != "" {
 		what := AddMachineParams{Container: p.container, Host: p.on}
@@ -173,6 +174,6 @@ func (st *State) placeOps(ctx context.Context, o *ops, born lifeDoc, p *place, s
 	if p.clean != nil {
 		assert = p.clean.asRead(o, constraints)
 	}
-	o.Update(machinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
+	o.Update(modeldb.MachinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/statetest"
 )
 
@@ -69,7 +70,7 @@ func TestTheHostOfANewContainerIsNotClean(t *testing.T) {
 
 func TestPlacementsThatAreRefused(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Jobs: []string{state.JobManageModel}})
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Jobs: []string{modeldb.JobManageModel}})
 	w.ok(err)
 	_, err = w.st.AddMachine(w.ctx, manualMachine())
 	w.ok(err)

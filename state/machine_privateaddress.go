@@ -4,6 +4,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // addressSettings are the settings that tell, in a relation, how its other units reach a unit at an address.
@@ -15,14 +16,6 @@ func addressSettings(address string) map[string]string {
 		settings["egress-subnets"] = subnet
 	}
 	return settings
-}
-
-// address returns the address that units of the machine have told others, "" if there is none.
-func (d machineDoc) address() string {
-	if len(d.Addresses) > 0 {
-		return d.Addresses[0]
-	}
-	return d.LostAddress
 }
 
 // hosted returns the units on the machine: its principals, and their subordinates.
@@ -42,7 +35,7 @@ func (m *Machine) hosted() ([]*Unit, error) {
 // moveOps gives the units of the machine its new address in the relations that they are in. Where the
 // charm has set another address, that stays.
 func (m *Machine) moveOps(o *ops, addresses []string) error {
-	was := m.doc.address()
+	was := m.doc.Address()
 	if was == "" || len(addresses) == 0 || addresses[0] == was {
 		return nil
 	}
@@ -54,12 +47,12 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 	for i, u := range units {
 		names[i] = u.doc.Name
 	}
-	var scopes []scopeDoc
-	if err := m.st.db.All(scopesC, bson.D{{"unit", bson.D{{"$in", names}}}}, &scopes); err != nil {
+	var scopes []modeldb.Scope
+	if err := m.st.db.All(modeldb.ScopesC, bson.D{{"unit", bson.D{{"$in", names}}}}, &scopes); err != nil {
 		return err
 	}
 	for _, s := range scopes {
-		key := relationSettingsKey(s.Relation, s.Unit)
+		key := modeldb.RelationSettingsKey(s.Relation, s.Unit)
 		settings, err := m.st.settings(key)
 		if entity.IsNotFound(err) {
 			continue // the scope was left meanwhile
@@ -68,7 +61,7 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 		}
 		if change := moved(settings.Settings, was, addresses[0]); len(change) > 0 {
 			change = append(change, bson.DocElem{Name: "$inc", Value: bson.D{{"version", 1}}})
-			o.Update(settingsC, key, bson.D{{"version", settings.Version}}, change)
+			o.Update(modeldb.SettingsC, key, bson.D{{"version", settings.Version}}, change)
 		}
 	}
 	return nil
@@ -83,7 +76,7 @@ func moved(settings map[string]any, was, now string) (update bson.D) {
 		if settings[key] != value {
 			continue
 		}
-		field := "settings." + escapeKey(key)
+		field := "settings." + modeldb.EscapeKey(key)
 		if next[key] != "" {
 			set = append(set, bson.DocElem{Name: field, Value: next[key]})
 		} else {

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
 
@@ -37,7 +38,7 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 		case m.doc.Reboot == boot:
 			return mongo.ErrNothing
 		}
-		o.Update(machinesC, machine, notDead, bson.D{{"$set", bson.D{{"reboot", boot}}}})
+		o.Update(modeldb.MachinesC, machine, notDead, bson.D{{"$set", bson.D{{"reboot", boot}}}})
 		return nil
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 func manualMachine() state.AddMachineParams {
@@ -62,7 +63,7 @@ func TestManualMachinesThatAreRefused(t *testing.T) {
 		},
 		`"zone=a" is no placement of a manual machine`: func(p *state.AddMachineParams) { p.Placement = "zone=a" },
 		"a manual machine cannot run a controller": func(p *state.AddMachineParams) {
-			p.Jobs = []string{state.JobManageModel}
+			p.Jobs = []string{modeldb.JobManageModel}
 		},
 		`instance id: "manual:a\nb" holds a control character`: func(p *state.AddMachineParams) {
 			p.Manual.ID = "manual:a\nb"

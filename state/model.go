@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/watcher"
 )
@@ -65,7 +66,7 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 	case m.doc.Life == entity.Alive: // that of an Alive one is turning's
 		return nil, nil
 	case d.storage && m.doc.Released:
-		o.Update(modelC, modelC, bson.D{{"life", m.doc.Life}}, bson.D{{"$unset", bson.D{{"released", 1}}}})
+		o.Update(modeldb.ModelC, modeldb.ModelC, bson.D{{"life", m.doc.Life}}, bson.D{{"$unset", bson.D{{"released", 1}}}})
 		return nil, nil
 	case d.storage || m.doc.Released:
 		return nil, nil
@@ -84,7 +85,7 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 		_, id := lifecycle.ParseKey(l.Of)
 		late = append(late, id)
 	}
-	o.Update(modelC, modelC, bson.D{{"life", m.doc.Life}},
+	o.Update(modeldb.ModelC, modeldb.ModelC, bson.D{{"life", m.doc.Life}},
 		bson.D{{"$set", bson.D{{"released", true}}}, {"$unset", bson.D{{"withstorage", 1}}}})
 	return late, err
 }
@@ -102,15 +103,15 @@ func (st *State) EnsureDead(ctx context.Context) error {
 type modelEntity struct {
 	ordinary
 	st  *State
-	doc modelDoc
+	doc modeldb.Model
 }
 
-func (m *modelEntity) state() *State        { return m.st }
-func (m *modelEntity) kind() lifecycle.Kind { return lifecycle.Model }
-func (m *modelEntity) name() string         { return "" }
-func (m *modelEntity) docID() string        { return modelC }
-func (m *modelEntity) tag() entity.Tag      { return entity.ModelTag(m.st.uuid) }
-func (m *modelEntity) life() *lifeDoc       { return &m.doc.lifeDoc }
+func (m *modelEntity) state() *State         { return m.st }
+func (m *modelEntity) kind() lifecycle.Kind  { return lifecycle.Model }
+func (m *modelEntity) name() string          { return "" }
+func (m *modelEntity) docID() string         { return modeldb.ModelC }
+func (m *modelEntity) tag() entity.Tag       { return entity.ModelTag(m.st.uuid) }
+func (m *modelEntity) life() *modeldb.Living { return &m.doc.Living }
 
 func (m *modelEntity) refresh(context.Context) (err error) {
 	m.doc, err = m.st.model()
@@ -144,8 +145,8 @@ func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error 
 
 // End fires when the model may have become Dying, or empty.
 func (w Watches) End(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC), watcher.Collection(machinesC),
-		watcher.Collection(servicesC), watcher.Collection(storageC)), nil
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC), watcher.Collection(modeldb.MachinesC),
+		watcher.Collection(modeldb.ServicesC), watcher.Collection(modeldb.StorageC)), nil
 }
 
 // modelStatus returns the status of the model itself.

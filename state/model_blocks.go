@@ -7,15 +7,9 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-// A blockDoc is a block that is on. Its id is its type, so a model has at most one of
-// each.
-type blockDoc struct {
-	Type    entity.BlockType `bson:"_id"`
-	Message string           `bson:"message"`
-}
 
 // maxBlockMessage bounds the message, because every blocked command returns it.
 const maxBlockMessage = 4 << 10
@@ -28,8 +22,8 @@ func (st *State) Blocks() Blocks { return Blocks{st} }
 
 // All returns the blocks that are on, the narrowest first.
 func (b Blocks) All(ctx context.Context) ([]entity.Block, error) {
-	var docs []blockDoc
-	if err := b.st.db.All(blocksC, nil, &docs); err != nil {
+	var docs []modeldb.Block
+	if err := b.st.db.All(modeldb.BlocksC, nil, &docs); err != nil {
 		return nil, err
 	}
 	var blocks []entity.Block
@@ -65,7 +59,7 @@ func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string
 			return err
 		}
 		o.assertModelAlive()
-		o.Insert(blocksC, string(t), blockDoc{t, message})
+		o.Insert(modeldb.BlocksC, string(t), modeldb.Block{t, message})
 		return nil
 	})
 }
@@ -88,7 +82,7 @@ func (b Blocks) SwitchOff(ctx context.Context, t entity.BlockType) error {
 				"What is disabled: juju disabled-commands")
 		}
 		wasOn = true
-		o.Remove(blocksC, string(t), exists)
+		o.Remove(modeldb.BlocksC, string(t), exists)
 		return nil
 	})
 }
@@ -101,7 +95,7 @@ func checkBlockType(t entity.BlockType) error {
 }
 
 func (st *State) blockIsOn(t entity.BlockType) (bool, error) {
-	n, err := st.db.Count(blocksC, bson.D{{"_id", t}})
+	n, err := st.db.Count(modeldb.BlocksC, bson.D{{"_id", t}})
 	return n > 0, err
 }
 

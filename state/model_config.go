@@ -10,26 +10,11 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/internal/modeldb"
 	"juju/state/modelconfig"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
-
-// config returns all settings of the model.
-func (d modelDoc) config() modelconfig.Config { return modelconfig.New(d.Config, d.Series) }
-
-// defaultSeries returns the default series of machines.
-func (d modelDoc) defaultSeries() string { return d.config()[modelconfig.DefaultSeries].Value }
-
-// seriesFor returns the series for a charm that supports these: the model's default if
-// the charm supports it or names none, else the charm's first.
-func (d modelDoc) seriesFor(charm []string) string {
-	series := d.defaultSeries()
-	if len(charm) > 0 && !slices.Contains(charm, series) {
-		return charm[0]
-	}
-	return series
-}
 
 // ParseModelConfig converts settings that a user gives to their stored form.
 func ParseModelConfig(given map[string]string) (map[string]string, error) {
@@ -59,7 +44,7 @@ func (st *State) Settings() Settings { return Settings{st} }
 // Config returns all settings of the model, with the source of each value.
 func (s Settings) Config(ctx context.Context) (modelconfig.Config, error) {
 	doc, err := s.st.model()
-	return doc.config(), err
+	return doc.Settings(), err
 }
 
 // SetConfig changes settings of the model, all or none. The values in set are as
@@ -94,7 +79,7 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		var sets, unsets bson.D
 		for _, s := range modelconfig.Settings {
 			was, isSet := doc.Config[s.Key]
-			if err := checkFixed(s, doc.config()[s.Key].Value, values, reset); err != nil {
+			if err := checkFixed(s, doc.Settings()[s.Key].Value, values, reset); err != nil {
 				return err
 			}
 			if value, ok := values[s.Key]; ok && (!isSet || value != was) {
@@ -114,7 +99,7 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 			return mongo.ErrNothing
 		}
 		// A key is replaced whatever its value was.
-		o.Update(modelC, modelC, append(bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, alone...), change)
+		o.Update(modeldb.ModelC, modeldb.ModelC, append(bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, alone...), change)
 		return nil
 	})
 	if err != nil {
@@ -189,7 +174,7 @@ func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]ss
 		if isSet {
 			same = was
 		}
-		o.Update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}, {field, same}},
+		o.Update(modeldb.ModelC, modeldb.ModelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}, {field, same}},
 			bson.D{{"$set", bson.D{{field, text}}}})
 		return nil
 	})
@@ -197,5 +182,5 @@ func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]ss
 
 // ModelConfig fires when a setting of the model may have changed.
 func (w Watches) ModelConfig(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC)), nil
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }

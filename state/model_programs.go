@@ -7,28 +7,16 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
-
-// A programsDoc is an entity.Programs. Their commit is left to those who run them.
-type programsDoc struct {
-	Version string `bson:"version"`
-	SHA256  string `bson:"sha256"`
-}
-
-func (d modelDoc) programs() entity.Programs {
-	if d.Programs == nil {
-		return entity.Programs{}
-	}
-	return entity.Programs{Version: d.Programs.Version, SHA256: d.Programs.SHA256}
-}
 
 // Programs returns the programs that the model's agents are to run; none if they run what the
 // controller had when they were started.
 func (s Settings) Programs(ctx context.Context) (entity.Programs, error) {
 	doc, err := s.st.model()
-	return doc.programs(), err
+	return doc.AgentPrograms(), err
 }
 
 // SetPrograms changes the programs that the model's agents are to run. The error is entity.Invalid if
@@ -39,7 +27,7 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 		if err != nil {
 			return err
 		}
-		was := doc.programs()
+		was := doc.AgentPrograms()
 		asserts := bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}
 		switch {
 		case doc.Life == entity.Dead:
@@ -56,7 +44,7 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 		default:
 			asserts = append(asserts, bson.DocElem{"programs", bson.D{{"$exists", false}}})
 		}
-		o.Update(modelC, modelC, asserts, bson.D{{"$set", bson.D{{"programs", programsDoc{to.Version, to.SHA256}}}}})
+		o.Update(modeldb.ModelC, modeldb.ModelC, asserts, bson.D{{"$set", bson.D{{"programs", modeldb.Programs{to.Version, to.SHA256}}}}})
 		return nil
 	})
 	if err != nil {
@@ -67,5 +55,5 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 
 // Programs fires when the programs that agents are to run may have changed.
 func (w Watches) Programs(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC)), nil
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/statetest"
 )
 
@@ -189,7 +190,7 @@ func cloudSaid(id string, word entity.StatusWord) func(*scene) {
 func managers(n int) func(*scene) {
 	return func(s *scene) {
 		for range n {
-			_, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Jobs: []string{state.JobHostUnits, state.JobManageModel}})
+			_, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Jobs: []string{modeldb.JobHostUnits, modeldb.JobManageModel}})
 			s.ok(err)
 		}
 	}

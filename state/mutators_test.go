@@ -62,7 +62,6 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, sto
 var readers = map[string]string{
 	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
-	"Endpoint":     "String",
 	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Tasks",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lease"
 	"juju/state/mongo"
 	"juju/state/schema"
@@ -90,20 +91,20 @@ func Make(ctx context.Context, store *mongo.Store, form schema.Form, p NewModel)
 	db := store.Open(p.UUID)
 	defer db.Close(errors.New("the model is made"))
 	return db.Change(ctx, func(o *mongo.Ops) error {
-		var there modelDoc
-		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
+		var there modeldb.Model
+		if err := db.Get(modeldb.ModelC, modeldb.ModelC, &there, "model"); err == nil {
 			return mongo.ErrNothing
 		} else if !entity.IsNotFound(err) {
 			return err
 		}
-		o.Insert(modelC, modelC, p.doc())
+		o.Insert(modeldb.ModelC, modeldb.ModelC, p.doc())
 		form.Record(o)
 		return nil
 	})
 }
 
-func (p NewModel) doc() modelDoc {
-	return modelDoc{lifeDoc: lifeDoc{Since: p.Created}, ID: modelC, Name: p.Name, UUID: p.UUID, Series: p.Series,
+func (p NewModel) doc() modeldb.Model {
+	return modeldb.Model{Living: modeldb.Living{Since: p.Created}, ID: modeldb.ModelC, Name: p.Name, UUID: p.UUID, Series: p.Series,
 		Cloud: p.Cloud, Config: p.Config}
 }
 
@@ -119,19 +120,19 @@ type Remnant struct {
 func ReadRemnant(store *mongo.Store, uuid string) (r Remnant, err error) {
 	db := store.Open(uuid)
 	defer db.Close(errors.New("the model is being removed"))
-	var doc modelDoc
-	if err := db.Get(modelC, modelC, &doc, "model"); entity.IsNotFound(err) {
+	var doc modeldb.Model
+	if err := db.Get(modeldb.ModelC, modeldb.ModelC, &doc, "model"); entity.IsNotFound(err) {
 		return r, nil
 	} else if err != nil {
 		return r, err
 	}
-	var left []leftoverDoc
-	err = db.All(leftoversC, bson.D{{"filesystem", bson.D{{"$exists", true}}}}, &left)
+	var left []modeldb.Leftover
+	err = db.All(modeldb.LeftoversC, bson.D{{"filesystem", bson.D{{"$exists", true}}}}, &left)
 	for _, l := range left {
-		if !l.isReleased(doc) {
+		if !l.IsReleased(doc) {
 			r.Filesystems = append(r.Filesystems, l.Filesystem)
 		}
 	}
-	r.There, r.Forced = true, doc.forced()
+	r.There, r.Forced = true, doc.Forced()
 	return r, err
 }

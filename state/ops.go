@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
@@ -54,7 +55,7 @@ func (o *ops) assertLife(collection, id string, life entity.Life) {
 }
 
 // assertModelAlive is part of every transaction that adds an entity.
-func (o *ops) assertModelAlive() { o.assertLife(modelC, modelC, entity.Alive) }
+func (o *ops) assertModelAlive() { o.assertLife(modeldb.ModelC, modeldb.ModelC, entity.Alive) }
 
 func (o *ops) count(key string) *countOp {
 	c := o.counts[key]
@@ -116,7 +117,7 @@ func (o *ops) expectStep(key string, step lifecycle.Step, gone map[string]int) {
 func (o *ops) addCounts() {
 	for _, key := range o.order {
 		c := o.counts[key]
-		op := txn.Op{C: countsC, Id: key, Assert: txn.DocExists}
+		op := txn.Op{C: modeldb.CountsC, Id: key, Assert: txn.DocExists}
 		if len(c.assert) > 0 {
 			op.Assert = bson.M(c.assert)
 		}
@@ -143,7 +144,7 @@ func (o *ops) addCounts() {
 // counts reads the counts of an entity; an empty map if it is gone.
 func (st *State) counts(key string) (map[string]int, error) {
 	var doc map[string]any
-	err := st.db.Get(countsC, key, &doc, "counts of "+key)
+	err := st.db.Get(modeldb.CountsC, key, &doc, "counts of "+key)
 	if errors.Is(err, entity.NotFound) {
 		return map[string]int{}, nil
 	}

@@ -5,45 +5,16 @@ import (
 	"slices"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
-// A portsDoc holds the ports that units have open on a machine. It is inserted with the
-// first one, and removed with the machine.
-type portsDoc struct {
-	ID      string     `bson:"_id"` // a machine's id
-	Ports   []openPort `bson:"ports"`
-	Version int64      `bson:"version"`
-
-	missing bool // there is no document yet
-}
-
-// asRead asserts that the document is as it was read.
-func (d portsDoc) asRead() any {
-	if d.missing {
-		return txn.DocMissing
-	}
-	return bson.D{{"version", d.Version}}
-}
-
-type openPort struct {
-	Unit     string `bson:"unit"`
-	From     int    `bson:"from"`
-	To       int    `bson:"to"`
-	Protocol string `bson:"protocol"`
-}
-
-func (p openPort) portRange() entity.PortRange {
-	return entity.PortRange{From: p.From, To: p.To, Protocol: p.Protocol}
-}
-
-func (st *State) ports(machine string) (portsDoc, error) {
-	var doc portsDoc
-	err := st.db.Get(portsC, machine, &doc, "ports of machine "+machine)
+func (st *State) ports(machine string) (modeldb.Ports, error) {
+	var doc modeldb.Ports
+	err := st.db.Get(modeldb.PortsC, machine, &doc, "ports of machine "+machine)
 	if entity.IsNotFound(err) {
-		return portsDoc{ID: machine, missing: true}, nil
+		return modeldb.Ports{ID: machine, Missing: true}, nil
 	}
 	return doc, err
 }
@@ -60,7 +31,7 @@ func (u *Unit) OpenedPorts(ctx context.Context) (map[string][]entity.PortRange, 
 		return nil, err
 	}
 	for _, p := range doc.Ports {
-		open[p.Unit] = append(open[p.Unit], p.portRange())
+		open[p.Unit] = append(open[p.Unit], p.Range())
 	}
 	for _, ranges := range open {
 		slices.SortFunc(ranges, entity.ComparePorts)
@@ -94,19 +65,19 @@ func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.Por
 
 // changedPorts returns the open ports of a machine after a unit has closed and opened
 // some; nil if nothing changes.
-func changedPorts(before []openPort, unit string, opened, closed []entity.PortRange) ([]openPort, error) {
+func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entity.PortRange) ([]modeldb.OpenPort, error) {
 	going := make(map[entity.PortRange]bool, len(closed))
 	for _, r := range closed {
 		going[r] = true
 	}
 	after := slices.DeleteFunc(slices.Clone(before),
-		func(p openPort) bool { return p.Unit == unit && going[p.portRange()] })
+		func(p modeldb.OpenPort) bool { return p.Unit == unit && going[p.Range()] })
 	changed := len(after) < len(before)
 	units := make(map[entity.PortRange]string, len(after)+len(opened)) // the unit that has a range open
 	there := make([]entity.PortRange, len(after))
 	mine := 0
 	for i, p := range after {
-		there[i] = p.portRange()
+		there[i] = p.Range()
 		units[there[i]] = p.Unit
 		if p.Unit == unit {
 			mine++
@@ -128,7 +99,7 @@ func changedPorts(before []openPort, unit string, opened, closed []entity.PortRa
 		}
 		tables[1].Add(r)
 		units[r] = unit
-		after = append(after, openPort{unit, r.From, r.To, r.Protocol})
+		after = append(after, modeldb.OpenPort{unit, r.From, r.To, r.Protocol})
 		mine++
 		changed = true
 	}
@@ -144,12 +115,12 @@ func changedPorts(before []openPort, unit string, opened, closed []entity.PortRa
 	return after, nil
 }
 
-func (o *ops) setPorts(doc portsDoc, ports []openPort) {
-	if doc.missing {
-		o.Insert(portsC, doc.ID, portsDoc{ID: doc.ID, Ports: ports, Version: 1})
+func (o *ops) setPorts(doc modeldb.Ports, ports []modeldb.OpenPort) {
+	if doc.Missing {
+		o.Insert(modeldb.PortsC, doc.ID, modeldb.Ports{ID: doc.ID, Ports: ports, Version: 1})
 		return
 	}
-	o.Update(portsC, doc.ID, doc.asRead(),
+	o.Update(modeldb.PortsC, doc.ID, doc.AsRead(),
 		bson.D{{"$set", bson.D{{"ports", ports}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
@@ -163,13 +134,13 @@ func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	after := slices.DeleteFunc(slices.Clone(doc.Ports), func(p openPort) bool { return p.Unit == u.doc.Name })
+	after := slices.DeleteFunc(slices.Clone(doc.Ports), func(p modeldb.OpenPort) bool { return p.Unit == u.doc.Name })
 	switch {
 	case len(after) < len(doc.Ports):
 		o.setPorts(doc, after)
 	case u.doc.Life != entity.Dead:
 		// A unit that is not Dead may open another meanwhile.
-		o.Assert(portsC, doc.ID, doc.asRead())
+		o.Assert(modeldb.PortsC, doc.ID, doc.AsRead())
 	}
 	return nil
 }

@@ -7,14 +7,15 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/modelconfig"
 	"juju/state/watcher"
 )
 
 // WatchExposure fires when the result of Exposure may have changed.
 func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, p.st.hub, watcher.Collection(portsC), watcher.Collection(servicesC),
-		watcher.Collection(machinesC)), nil
+	return watcher.Notify(ctx, p.st.hub, watcher.Collection(modeldb.PortsC), watcher.Collection(modeldb.ServicesC),
+		watcher.Collection(modeldb.MachinesC)), nil
 }
 
 // Exposure returns which ports are to be reached from outside: those that units of exposed services
@@ -25,20 +26,20 @@ func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
 	if err != nil {
 		return x, err
 	}
-	x.Mode = model.config()[modelconfig.FirewallMode].Value
+	x.Mode = model.Settings()[modelconfig.FirewallMode].Value
 	exposed, err := p.st.exposed()
 	if err != nil {
 		return x, err
 	}
-	var docs []portsDoc
-	if err := p.st.db.All(portsC, nil, &docs); err != nil {
+	var docs []modeldb.Ports
+	if err := p.st.db.All(modeldb.PortsC, nil, &docs); err != nil {
 		return x, err
 	}
 	open := map[string][]entity.PortRange{} // by machine
 	for _, doc := range docs {
 		for _, port := range doc.Ports {
-			if exposed[entity.UnitService(port.Unit)] && port.portRange().Check() == nil {
-				open[doc.ID] = append(open[doc.ID], port.portRange())
+			if exposed[entity.UnitService(port.Unit)] && port.Range().Check() == nil {
+				open[doc.ID] = append(open[doc.ID], port.Range())
 			}
 		}
 	}
@@ -47,7 +48,7 @@ func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
 		switch {
 		case m.doc.InstanceID == "" || m.IsManager():
 		case entity.IsManualInstance(m.doc.InstanceID):
-			x.Hosts = append(x.Hosts, m.doc.peerAddresses()...)
+			x.Hosts = append(x.Hosts, peerAddresses(m.doc)...)
 		default:
 			x.Instances[m.doc.InstanceID] = open[m.doc.ID]
 			if len(m.doc.CloudAddresses) > 0 {
@@ -63,7 +64,7 @@ func (st *State) exposed() (map[string]bool, error) {
 	var services []struct {
 		Name string `bson:"_id"`
 	}
-	err := st.db.All(servicesC, bson.D{{"exposed", true}}, &services)
+	err := st.db.All(modeldb.ServicesC, bson.D{{"exposed", true}}, &services)
 	exposed := map[string]bool{}
 	for _, s := range services {
 		exposed[s.Name] = true
@@ -76,7 +77,7 @@ const maxPeerAddresses = 16
 
 // peerAddresses returns the addresses from which others let the machine in. A machine's agent may report
 // what it likes, so it gets no more than a few hosts in, and none that is not one host.
-func (d machineDoc) peerAddresses() (result []string) {
+func peerAddresses(d modeldb.Machine) (result []string) {
 	for _, text := range d.Addresses {
 		a, err := netip.ParseAddr(text)
 		if a = a.Unmap(); err == nil && a.Zone() == "" && a.IsGlobalUnicast() && len(result) < maxPeerAddresses {

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/modelconfig"
 	"juju/state/watcher"
 )
@@ -16,11 +17,11 @@ func (w Watches) HostExposure(ctx context.Context, machine string) (<-chan struc
 	if err != nil {
 		return nil, err
 	}
-	ports := watcher.Doc(portsC, machine)
-	if model.config()[modelconfig.FirewallMode].Value == modelconfig.FirewallGlobal {
-		ports = watcher.Collection(portsC)
+	ports := watcher.Doc(modeldb.PortsC, machine)
+	if model.Settings()[modelconfig.FirewallMode].Value == modelconfig.FirewallGlobal {
+		ports = watcher.Collection(modeldb.PortsC)
 	}
-	return watcher.Notify(ctx, w.st.hub, ports, watcher.Collection(servicesC), watcher.Collection(machinesC)), nil
+	return watcher.Notify(ctx, w.st.hub, ports, watcher.Collection(modeldb.ServicesC), watcher.Collection(modeldb.MachinesC)), nil
 }
 
 // Exposure returns which of the ports that units on the machine have open, subordinates included, are to be
@@ -31,7 +32,7 @@ func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
 	if err != nil {
 		return x, err
 	}
-	x.Mode = model.config()[modelconfig.FirewallMode].Value
+	x.Mode = model.Settings()[modelconfig.FirewallMode].Value
 	exposed, err := m.st.exposed()
 	if err != nil {
 		return x, err
@@ -40,19 +41,19 @@ func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
 	if x.Mode == modelconfig.FirewallGlobal {
 		query = nil // a port that is exposed on one machine is open on all
 	}
-	var docs []portsDoc
-	if err := m.st.db.All(portsC, query, &docs); err != nil {
+	var docs []modeldb.Ports
+	if err := m.st.db.All(modeldb.PortsC, query, &docs); err != nil {
 		return x, err
 	}
 	x.Open = m.kept()
 	for _, doc := range docs {
 		for _, port := range doc.Ports {
 			switch isExposed := exposed[entity.UnitService(port.Unit)]; {
-			case port.portRange().Check() != nil:
+			case port.Range().Check() != nil:
 			case isExposed && x.Mode == modelconfig.FirewallGlobal:
-				x.Open = append(x.Open, port.portRange())
+				x.Open = append(x.Open, port.Range())
 			case !isExposed && doc.ID == m.doc.ID:
-				x.Closed = append(x.Closed, port.portRange())
+				x.Closed = append(x.Closed, port.Range())
 			}
 		}
 	}
@@ -61,7 +62,7 @@ func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
 	}
 	others, err := m.st.machines(bson.D{{"_id", bson.D{{"$ne", m.doc.ID}}}})
 	for _, other := range others {
-		x.Peers = append(x.Peers, other.doc.peerAddresses()...)
+		x.Peers = append(x.Peers, peerAddresses(other.doc)...)
 	}
 	return x, err
 }

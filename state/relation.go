@@ -8,46 +8,14 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
-// isLike reports whether two endpoints are equal except for their scope, which a relation
-// may take from the other end.
-func (e Endpoint) isLike(o Endpoint) bool {
-	o.Scope = e.Scope
-	return e == o
-}
-
-type relationDoc struct {
-	lifeDoc   `bson:",inline"`
-	Key       string     `bson:"_id"`
-	ID        int        `bson:"id"`
-	Endpoints []Endpoint `bson:"endpoints"`
-}
-
-// roleOrder is the order of the endpoints in a key.
-var roleOrder = map[string]int{"requirer": 0, "provider": 1, "peer": 2}
-
-// newRelationDoc makes the document of a relation between endpoints. If either has
-// container scope, the relation has.
-func newRelationDoc(id int, ends ...Endpoint) relationDoc {
-	slices.SortFunc(ends, func(a, b Endpoint) int { return roleOrder[a.Role] - roleOrder[b.Role] })
-	container := slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Scope == string(charm.ScopeContainer) })
-	var names []string
-	for i := range ends {
-		if container {
-			ends[i].Scope = string(charm.ScopeContainer)
-		}
-		names = append(names, ends[i].String())
-	}
-	return relationDoc{Key: strings.Join(names, " "), ID: id, Endpoints: ends}
-}
-
-// newRelation is newRelationDoc for a new relation.
-func (st *State) newRelation(id int, ends ...Endpoint) relationDoc {
-	doc := newRelationDoc(id, ends...)
-	doc.lifeDoc = st.born()
+// newRelation is modeldb.NewRelation for a new relation.
+func (st *State) newRelation(id int, ends ...modeldb.Endpoint) modeldb.Relation {
+	doc := modeldb.NewRelation(id, ends...)
+	doc.Living = st.born()
 	return doc
 }
 
@@ -55,7 +23,7 @@ func (st *State) newRelation(id int, ends ...Endpoint) relationDoc {
 type Relation struct {
 	ordinary
 	st  *State
-	doc relationDoc
+	doc modeldb.Relation
 }
 
 // ID returns the relation's number, which is never used again.
@@ -68,40 +36,15 @@ func (r *Relation) Key() string { return r.doc.Key }
 func (r *Relation) Life() entity.Life { return r.doc.Life }
 
 // Endpoints returns the relation's endpoints; a peer relation has one.
-func (r *Relation) Endpoints() []Endpoint { return slices.Clone(r.doc.Endpoints) }
-
-func (d relationDoc) isContainer() bool {
-	return d.Endpoints[0].Scope == string(charm.ScopeContainer)
-}
+func (r *Relation) Endpoints() []modeldb.Endpoint { return slices.Clone(r.doc.Endpoints) }
 
 func (r *Relation) isPeer() bool { return len(r.doc.Endpoints) == 1 }
-
-// endpoint returns the service's endpoint of the relation.
-func (r *Relation) endpoint(service string) (Endpoint, error) {
-	for _, e := range r.doc.Endpoints {
-		if e.Service == service {
-			return e, nil
-		}
-	}
-	return Endpoint{}, entity.Errorf(entity.NotFound, "service %q is not a member of relation %q", service, r.doc.Key)
-}
-
-// counterpart returns the endpoint whose units the service's units see: the other one, or
-// the service's own in a peer relation.
-func (r *Relation) counterpart(service string) Endpoint {
-	for _, e := range r.doc.Endpoints {
-		if e.Service != service {
-			return e
-		}
-	}
-	return r.doc.Endpoints[0]
-}
 
 // RelationByID reads a relation by its number; the error is entity.NotFound if there is
 // none.
 func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
-	var docs []relationDoc
-	if err := st.db.All(relationsC, bson.D{{"id", id}}, &docs); err != nil {
+	var docs []modeldb.Relation
+	if err := st.db.All(modeldb.RelationsC, bson.D{{"id", id}}, &docs); err != nil {
 		return nil, err
 	}
 	if len(docs) == 0 {
@@ -110,15 +53,12 @@ func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
 	return &Relation{st: st, doc: docs[0]}, nil
 }
 
-// relationSequence numbers relations.
-const relationSequence = "relation"
-
 // hadRelation reports whether a relation has ever had this number.
 func (st *State) hadRelation(id int) (bool, error) {
 	var next struct {
 		Counter int `bson:"counter"`
 	}
-	err := st.db.Get(sequenceC, relationSequence, &next, "sequence of relations")
+	err := st.db.Get(modeldb.SequenceC, modeldb.RelationSequence, &next, "sequence of relations")
 	if entity.IsNotFound(err) {
 		err = nil
 	}
@@ -128,7 +68,7 @@ func (st *State) hadRelation(id int) (bool, error) {
 // relation reads a relation by its key.
 func (st *State) relation(key string) (*Relation, error) {
 	r := &Relation{st: st}
-	err := st.db.Get(relationsC, key, &r.doc, fmt.Sprintf("relation %q", key))
+	err := st.db.Get(modeldb.RelationsC, key, &r.doc, fmt.Sprintf("relation %q", key))
 	return r, err
 }
 
@@ -150,7 +90,7 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 	case 1:
 		return found[0], nil
 	case 0:
-		key := newRelationDoc(0, candidates[0]...).Key
+		key := modeldb.NewRelation(0, candidates[0]...).Key
 		return nil, entity.WithHint(entity.Errorf(entity.NotFound, "relation %q not found", key),
 			"See what there is: juju status --relations")
 	}
@@ -162,9 +102,9 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 }
 
 // existing reads the relations between pairs of endpoints, as far as there are any.
-func (st *State) existing(pairs [][]Endpoint) (found []*Relation, err error) {
+func (st *State) existing(pairs [][]modeldb.Endpoint) (found []*Relation, err error) {
 	for _, ends := range pairs {
-		r, err := st.relation(newRelationDoc(0, ends...).Key)
+		r, err := st.relation(modeldb.NewRelation(0, ends...).Key)
 		if entity.IsNotFound(err) {
 			continue
 		}
@@ -188,7 +128,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 	if len(candidates) > 1 {
 		var keys []string
 		for _, ends := range candidates {
-			keys = append(keys, newRelationDoc(0, ends...).Key)
+			keys = append(keys, modeldb.NewRelation(0, ends...).Key)
 		}
 		return nil, ambiguous(names, keys)
 	}
@@ -211,14 +151,14 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		if err := st.checkEnds(ctx, o, doc); err != nil {
 			return err
 		}
-		if doc.isContainer() {
+		if doc.IsContainer() {
 			if err := st.forgetOrphans(o, doc); err != nil {
 				return err
 			}
 		}
 		if !taken {
 			var err error
-			if id, err = st.db.Next(ctx, relationSequence, 1); err != nil {
+			if id, err = st.db.Next(ctx, modeldb.RelationSequence, 1); err != nil {
 				return err
 			}
 			taken = true
@@ -236,7 +176,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 // checkEnds refuses a relation that its services can't have, and asserts that each is
 // Alive and has the charm that was checked. Since the names were read, either service may
 // have been replaced by another with another charm.
-func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
+func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) error {
 	var services []*Service
 	for _, e := range doc.Endpoints {
 		svc, err := st.Service(ctx, e.Service)
@@ -250,13 +190,13 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(endpointsOf(e.Service, ch.Meta), e.isLike) {
+		if !slices.ContainsFunc(endpointsOf(e.Service, ch.Meta), e.IsLike) {
 			return entity.Errorf(entity.NotFound, "service %q has no %q relation", e.Service, e.Name)
 		}
-		o.Assert(servicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
+		o.Assert(modeldb.ServicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
 		services = append(services, svc)
 	}
-	if !doc.isContainer() {
+	if !doc.IsContainer() {
 		return nil
 	}
 	a, b := services[0].doc, services[1].doc
@@ -269,39 +209,29 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 	return nil
 }
 
-func (st *State) addRelationOps(o *ops, doc relationDoc) {
-	o.Insert(relationsC, doc.Key, doc)
+func (st *State) addRelationOps(o *ops, doc modeldb.Relation) {
+	o.Insert(modeldb.RelationsC, doc.Key, doc)
 	o.bear(&Relation{st: st, doc: doc})
 	for _, e := range doc.Endpoints {
-		o.Insert(endpointsC, endpointID(e.Service, doc.Key), endpointDoc{Service: e.Service, Relation: doc.Key})
+		o.Insert(modeldb.EndpointsC, modeldb.EndpointID(e.Service, doc.Key), modeldb.RelationEnd{Service: e.Service, Relation: doc.Key})
 	}
-}
-
-// An endpointDoc is one end of a relation. It lets a service's relations be found and
-// watched without reading those of other services. Its life and strength are the
-// relation's.
-type endpointDoc struct {
-	Service  string          `bson:"service"`
-	Relation string          `bson:"relation"`
-	Life     entity.Life     `bson:"life"`
-	Strength entity.Strength `bson:"strength,omitempty"`
 }
 
 // relationsOf reads all relations of a service, by number.
 func (st *State) relationsOf(service string) ([]*Relation, error) {
-	var ends []endpointDoc
-	if err := st.db.All(endpointsC, bson.D{{"service", service}}, &ends); err != nil {
+	var ends []modeldb.RelationEnd
+	if err := st.db.All(modeldb.EndpointsC, bson.D{{"service", service}}, &ends); err != nil {
 		return nil, err
 	}
 	keys := make([]string, len(ends))
 	for i, e := range ends {
 		keys[i] = e.Relation
 	}
-	var docs []relationDoc
-	if err := st.db.All(relationsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+	var docs []modeldb.Relation
+	if err := st.db.All(modeldb.RelationsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(docs, func(a, b relationDoc) int { return a.ID - b.ID })
+	slices.SortFunc(docs, func(a, b modeldb.Relation) int { return a.ID - b.ID })
 	all := make([]*Relation, len(docs))
 	for i, doc := range docs {
 		all[i] = &Relation{st: st, doc: doc}
@@ -320,6 +250,6 @@ func (st *State) hasContainerRelation(service, other string) (bool, error) {
 func (st *State) containerRelations(service, other string) ([]*Relation, error) {
 	relations, err := st.relationsOf(service)
 	return slices.DeleteFunc(relations, func(r *Relation) bool {
-		return r.doc.Life != entity.Alive || !r.doc.isContainer() || r.counterpart(service).Service != other
+		return r.doc.Life != entity.Alive || !r.doc.IsContainer() || r.doc.Counterpart(service).Service != other
 	}), err
 }

@@ -7,39 +7,21 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
-
-// An Endpoint is one end of a relation: a service, and a relation that its charm
-// declares.
-type Endpoint struct {
-	Service   string `bson:"service"`
-	Name      string `bson:"name"`
-	Role      string `bson:"role"`
-	Interface string `bson:"interface"`
-	Scope     string `bson:"scope"`
-	Implicit  bool   `bson:"implicit,omitempty"`
-}
-
-// String returns the form that users write, such as "mysql:server".
-func (e Endpoint) String() string { return e.Service + ":" + e.Name }
 
 // endpointsOf returns the endpoints of a service with this charm, including those that
 // every charm has without declaring them.
-func endpointsOf(service string, meta *charm.Meta) []Endpoint {
-	var ends []Endpoint
+func endpointsOf(service string, meta *charm.Meta) []modeldb.Endpoint {
+	var ends []modeldb.Endpoint
 	for name, r := range meta.Relations() {
-		ends = append(ends, Endpoint{service, name, string(r.Role), r.Interface, string(r.Scope), false})
+		ends = append(ends, modeldb.Endpoint{service, name, string(r.Role), r.Interface, string(r.Scope), false})
 	}
-	if r := charm.ImplicitRelation(); !slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Name == r.Name }) {
-		ends = append(ends, Endpoint{service, r.Name, string(r.Role), r.Interface, string(r.Scope), true})
+	if r := charm.ImplicitRelation(); !slices.ContainsFunc(ends, func(e modeldb.Endpoint) bool { return e.Name == r.Name }) {
+		ends = append(ends, modeldb.Endpoint{service, r.Name, string(r.Role), r.Interface, string(r.Scope), true})
 	}
-	entity.SortBy(ends, Endpoint.String)
+	entity.SortBy(ends, modeldb.Endpoint.String)
 	return ends
-}
-
-func (e Endpoint) canRelateTo(o Endpoint) bool {
-	peer := string(charm.RolePeer)
-	return e.Service != o.Service && e.Interface == o.Interface && e.Role != peer && o.Role != peer && e.Role != o.Role
 }
 
 func ambiguous(names, keys []string) error {
@@ -51,8 +33,8 @@ func ambiguous(names, keys []string) error {
 
 // inferEndpoints returns the pairs of endpoints that the names can mean, at least one. Endpoints that
 // charms declare are preferred to those that every charm has: the others are those left out for that.
-func (st *State) inferEndpoints(ctx context.Context, names []string) (found, others [][]Endpoint, err error) {
-	var sides [][]Endpoint
+func (st *State) inferEndpoints(ctx context.Context, names []string) (found, others [][]modeldb.Endpoint, err error) {
+	var sides [][]modeldb.Endpoint
 	for _, name := range names {
 		ends, err := st.endpointsNamed(ctx, name)
 		if err != nil {
@@ -64,25 +46,25 @@ func (st *State) inferEndpoints(ctx context.Context, names []string) (found, oth
 	case 1:
 		for _, e := range sides[0] {
 			if e.Role == string(charm.RolePeer) {
-				found = append(found, []Endpoint{e})
+				found = append(found, []modeldb.Endpoint{e})
 			}
 		}
 	case 2:
 		for _, a := range sides[0] {
 			for _, b := range sides[1] {
-				if a.canRelateTo(b) {
-					found = append(found, []Endpoint{a, b})
+				if a.CanRelateTo(b) {
+					found = append(found, []modeldb.Endpoint{a, b})
 				}
 			}
 		}
 	default:
 		return nil, nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}
-	implicit := func(ends []Endpoint) bool {
-		return slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Implicit })
+	implicit := func(ends []modeldb.Endpoint) bool {
+		return slices.ContainsFunc(ends, func(e modeldb.Endpoint) bool { return e.Implicit })
 	}
 	if explicit := slices.DeleteFunc(slices.Clone(found), implicit); len(explicit) > 0 {
-		found, others = explicit, slices.DeleteFunc(found, func(ends []Endpoint) bool { return !implicit(ends) })
+		found, others = explicit, slices.DeleteFunc(found, func(ends []modeldb.Endpoint) bool { return !implicit(ends) })
 	}
 	if len(found) == 0 {
 		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "no relations found"),
@@ -92,7 +74,7 @@ func (st *State) inferEndpoints(ctx context.Context, names []string) (found, oth
 }
 
 // endpointsNamed returns the endpoints that "service" or "service:endpoint" can mean.
-func (st *State) endpointsNamed(ctx context.Context, name string) ([]Endpoint, error) {
+func (st *State) endpointsNamed(ctx context.Context, name string) ([]modeldb.Endpoint, error) {
 	service, endpoint, named := strings.Cut(name, ":")
 	if named && endpoint == "" || !entity.IsValidService(service) {
 		return nil, entity.InvalidEndpoint(name)
@@ -111,7 +93,7 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]Endpoint, e
 	}
 	for _, e := range all {
 		if e.Name == endpoint {
-			return []Endpoint{e}, nil
+			return []modeldb.Endpoint{e}, nil
 		}
 	}
 	return nil, entity.Errorf(entity.NotFound, "service %q has no %q relation", service, endpoint)

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
@@ -28,12 +29,12 @@ func (r *Relation) Destroy(ctx context.Context, how entity.Destruction) error {
 
 // How relations differ from other living entities.
 
-func (r *Relation) state() *State        { return r.st }
-func (r *Relation) kind() lifecycle.Kind { return lifecycle.Relation }
-func (r *Relation) name() string         { return strconv.Itoa(r.doc.ID) }
-func (r *Relation) docID() string        { return r.doc.Key }
-func (r *Relation) tag() entity.Tag      { return entity.RelationTag(r.doc.Key) }
-func (r *Relation) life() *lifeDoc       { return &r.doc.lifeDoc }
+func (r *Relation) state() *State         { return r.st }
+func (r *Relation) kind() lifecycle.Kind  { return lifecycle.Relation }
+func (r *Relation) name() string          { return strconv.Itoa(r.doc.ID) }
+func (r *Relation) docID() string         { return r.doc.Key }
+func (r *Relation) tag() entity.Tag       { return entity.RelationTag(r.doc.Key) }
+func (r *Relation) life() *modeldb.Living { return &r.doc.Living }
 
 func (r *Relation) targets(lifecycle.Ref) []string {
 	var services []string
@@ -64,15 +65,15 @@ func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
 // even if no unit is in scope.
 func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.to == entity.Gone {
-		o.cleanup(cleanupSettings, relationKey(r.doc.ID))
+		o.cleanup(modeldb.CleanupSettings, modeldb.RelationKey(r.doc.ID))
 	} else {
 		for _, e := range r.doc.Endpoints {
-			o.Update(endpointsC, endpointID(e.Service, r.doc.Key), exists,
+			o.Update(modeldb.EndpointsC, modeldb.EndpointID(e.Service, r.doc.Key), exists,
 				bson.D{{"$set", bson.D{{"life", t.to}, {"strength", t.strength}}}})
 		}
 	}
-	if r.doc.isContainer() && t.begins() {
-		o.owe(cleanupOrphans, r.doc.Key, t.destruction)
+	if r.doc.IsContainer() && t.begins() {
+		o.owe(modeldb.CleanupOrphans, r.doc.Key, t.destruction)
 	}
 	return nil, nil
 }

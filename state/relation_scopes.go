@@ -8,24 +8,17 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
-
-// A scopeDoc says that a unit is in a relation.
-type scopeDoc struct {
-	ID       string `bson:"_id"` // scopePrefix + role + "#" + unit
-	Relation int    `bson:"relation"`
-	Unit     string `bson:"unit"`
-	Role     string `bson:"role"`
-}
 
 // A relationUnit is a unit and one relation of its service.
 type relationUnit struct {
 	st   *State
 	rel  *Relation
 	unit *Unit
-	end  Endpoint // the unit's end
+	end  modeldb.Endpoint // the unit's end
 }
 
 // relationUnit reads a unit and a relation of its service; the error is entity.NotFound
@@ -39,7 +32,7 @@ func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*
 	if err != nil {
 		return nil, err
 	}
-	end, err := r.endpoint(u.doc.Service)
+	end, err := r.doc.Endpoint(u.doc.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +43,7 @@ func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*
 // in a global relation.
 func (ru *relationUnit) container() string {
 	switch {
-	case !ru.rel.doc.isContainer():
+	case !ru.rel.doc.IsContainer():
 		return ""
 	case ru.unit.doc.Principal != "":
 		return ru.unit.doc.Principal
@@ -59,11 +52,11 @@ func (ru *relationUnit) container() string {
 }
 
 func (ru *relationUnit) scopeID() string {
-	return scopePrefix(ru.rel.doc.ID, ru.container()) + ru.end.Role + "#" + ru.unit.doc.Name
+	return modeldb.ScopePrefix(ru.rel.doc.ID, ru.container()) + ru.end.Role + "#" + ru.unit.doc.Name
 }
 
 func (ru *relationUnit) inScope() (bool, error) {
-	n, err := ru.st.db.Count(scopesC, bson.D{{"_id", ru.scopeID()}})
+	n, err := ru.st.db.Count(modeldb.ScopesC, bson.D{{"_id", ru.scopeID()}})
 	return n > 0, err
 }
 
@@ -96,15 +89,15 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 				ru.rel.doc.Key)
 		}
 		if beside != "" {
-			o.Assert(unitsC, beside, exists)
+			o.Assert(modeldb.UnitsC, beside, exists)
 		}
-		o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
-		o.assertLife(unitsC, u.doc.Name, entity.Alive)
+		o.assertLife(modeldb.RelationsC, ru.rel.doc.Key, entity.Alive)
+		o.assertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
 		// Settings first: those who see the unit in scope can read them.
 		if err := ru.firstSettingsOps(ctx, o); err != nil {
 			return err
 		}
-		o.Insert(scopesC, ru.scopeID(), scopeDoc{ID: ru.scopeID(), Relation: relation, Unit: u.doc.Name, Role: ru.end.Role})
+		o.Insert(modeldb.ScopesC, ru.scopeID(), modeldb.Scope{ID: ru.scopeID(), Relation: relation, Unit: u.doc.Name, Role: ru.end.Role})
 		o.addRefs(ru)
 		if err := ru.subordinateOps(ctx, o, &number, born); err != nil {
 			return err
@@ -125,17 +118,17 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 			first[key] = value
 		}
 	}
-	key := relationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
+	key := modeldb.RelationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
 	old, err := ru.st.settings(key)
 	if entity.IsNotFound(err) {
 		id := ru.rel.doc.ID
-		o.Insert(settingsC, key, settingsDoc{ID: key, Relation: &id, Container: ru.container(), Settings: escapeKeys(first)})
+		o.Insert(modeldb.SettingsC, key, modeldb.Settings{ID: key, Relation: &id, Container: ru.container(), Settings: modeldb.EscapeKeys(first)})
 		return nil
 	} else if err != nil {
 		return err
 	}
-	o.Update(settingsC, key, bson.D{{"version", old.Version}}, bson.D{
-		{"$set", bson.D{{"settings", escapeKeys(first)}}}, {"$inc", bson.D{{"version", 1}}}})
+	o.Update(modeldb.SettingsC, key, bson.D{{"version", old.Version}}, bson.D{
+		{"$set", bson.D{{"settings", modeldb.EscapeKeys(first)}}}, {"$inc", bson.D{{"version", 1}}}})
 	return nil
 }
 
@@ -148,11 +141,11 @@ type subordinateNumbers struct {
 
 // subordinateOps adds the subordinate that a principal gets in a container scope, unless
 // it is there.
-func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subordinateNumbers, born lifeDoc) error {
-	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal != "" {
+func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subordinateNumbers, born modeldb.Living) error {
+	if !ru.rel.doc.IsContainer() || ru.unit.doc.Principal != "" {
 		return nil
 	}
-	service := ru.rel.counterpart(ru.unit.doc.Service).Service
+	service := ru.rel.doc.Counterpart(ru.unit.doc.Service).Service
 	svc, err := ru.st.Service(ctx, service)
 	if err != nil {
 		return err
@@ -166,7 +159,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	}
 	for _, s := range there {
 		if s.doc.Life == entity.Alive {
-			o.Update(unitsC, s.doc.Name, isAlive, bson.D{{"$inc", bson.D{{"counted", 1}}}})
+			o.Update(modeldb.UnitsC, s.doc.Name, isAlive, bson.D{{"$inc", bson.D{{"counted", 1}}}})
 			return nil
 		}
 	}
@@ -183,19 +176,19 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 		return err
 	}
 	if number.unit < 0 {
-		if number.unit, err = ru.st.db.Next(ctx, unitSequence(service), 1); err != nil {
+		if number.unit, err = ru.st.db.Next(ctx, modeldb.UnitSequence(service), 1); err != nil {
 			return err
 		}
 	}
 	// The count asserts that no subordinate has been added since.
-	holders, err := ru.st.counts(unitKey(ru.unit.doc.Name))
+	holders, err := ru.st.counts(modeldb.UnitKey(ru.unit.doc.Name))
 	if err != nil {
 		return err
 	}
-	o.expect(unitKey(ru.unit.doc.Name), "subordinates", holders["subordinates"])
+	o.expect(modeldb.UnitKey(ru.unit.doc.Name), "subordinates", holders["subordinates"])
 	o.assertModelAlive()
-	o.assertLife(servicesC, service, entity.Alive)
-	doc := unitDoc{lifeDoc: born, Name: service + "/" + strconv.Itoa(number.unit), Service: service,
+	o.assertLife(modeldb.ServicesC, service, entity.Alive)
+	doc := modeldb.Unit{Living: born, Name: service + "/" + strconv.Itoa(number.unit), Service: service,
 		Series: svc.doc.Series, Principal: ru.unit.doc.Name}
 	ru.st.addUnitOps(o, doc, "")
 	if len(svc.doc.Stores) == 0 {
@@ -230,7 +223,7 @@ func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor)
 		} else if !in {
 			return mongo.ErrNothing
 		}
-		o.Remove(scopesC, ru.scopeID(), exists)
+		o.Remove(modeldb.ScopesC, ru.scopeID(), exists)
 		for _, ref := range lifecycle.RefsFrom(ru.kind()) {
 			targets := ru.targets(ref)
 			if len(targets) > 0 && (ref.Then != lifecycle.Leave || !ref.Does(by)) {

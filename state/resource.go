@@ -11,39 +11,20 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
 
-// A resourcesDoc holds the resources of a service that have files, or the files that a unit
-// has fetched last.
-type resourcesDoc struct {
-	ID      string                         `bson:"_id"`     // the owner's key
-	Files   map[string]entity.ResourceFile `bson:"files"`   // by the resource's name, escaped
-	Version int64                          `bson:"version"` // counts the changes
-}
-
 // resources reads the resources document of a service or unit, nil if it has none.
-func (st *State) resources(key string) (*resourcesDoc, error) {
-	doc := &resourcesDoc{}
-	err := st.db.Get(resourcesC, key, doc, "resources of "+key)
+func (st *State) resources(key string) (*modeldb.Resources, error) {
+	doc := &modeldb.Resources{}
+	err := st.db.Get(modeldb.ResourcesC, key, doc, "resources of "+key)
 	if entity.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	return doc, nil
-}
-
-// file returns the file of a resource, nil if it has none. The document may be nil.
-func (d *resourcesDoc) file(name string) *entity.ResourceFile {
-	if d == nil {
-		return nil
-	}
-	f, ok := d.Files[escapeKey(name)]
-	if !ok {
-		return nil
-	}
-	return &f
 }
 
 // Resources returns the resources that the service's charm declares, sorted by name, with their
@@ -58,19 +39,19 @@ func (s *Service) Resources(ctx context.Context) (of entity.ResourcesOf, err err
 	}
 	keys := make([]string, len(units))
 	for i, u := range units {
-		keys[i] = unitKey(u.doc.Name)
+		keys[i] = modeldb.UnitKey(u.doc.Name)
 	}
-	var fetched []resourcesDoc
-	if err := s.st.db.All(resourcesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &fetched); err != nil {
+	var fetched []modeldb.Resources
+	if err := s.st.db.All(modeldb.ResourcesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &fetched); err != nil {
 		return of, err
 	}
-	has := make(map[string]resourcesDoc, len(fetched))
+	has := make(map[string]modeldb.Resources, len(fetched))
 	for _, doc := range fetched {
 		has[doc.ID] = doc
 	}
 	of.Units = make(map[string]map[string]entity.ResourceFile, len(units))
 	for i, u := range units {
-		of.Units[u.doc.Name] = unescapeKeys(has[keys[i]].Files)
+		of.Units[u.doc.Name] = modeldb.UnescapeKeys(has[keys[i]].Files)
 	}
 	return of, nil
 }
@@ -81,12 +62,12 @@ func (s *Service) declared(ctx context.Context) (all []entity.Resource, err erro
 	if err != nil || len(ch.Meta.Resources) == 0 {
 		return nil, err
 	}
-	doc, err := s.st.resources(serviceKey(s.doc.Name))
+	doc, err := s.st.resources(modeldb.ServiceKey(s.doc.Name))
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(ch.Meta.Resources)) {
-		all = append(all, resourceOf(ch.Meta.Resources[name], doc.file(name)))
+		all = append(all, resourceOf(ch.Meta.Resources[name], doc.File(name)))
 	}
 	return all, nil
 }
@@ -118,11 +99,11 @@ func (s *Service) Resource(ctx context.Context, name string) (r entity.Resource,
 
 // resource returns a resource with the file that a service has for it.
 func (st *State) resource(service string, declared charm.Resource) (r entity.Resource, err error) {
-	doc, err := st.resources(serviceKey(service))
+	doc, err := st.resources(modeldb.ServiceKey(service))
 	if err != nil {
 		return r, err
 	}
-	return resourceOf(declared, doc.file(declared.Name)), nil
+	return resourceOf(declared, doc.File(declared.Name)), nil
 }
 
 func resourceOf(r charm.Resource, file *entity.ResourceFile) entity.Resource {
@@ -158,7 +139,7 @@ func (u *Unit) charm(ctx context.Context) (*charm.Charm, error) {
 
 // SetFetched records that the unit has fetched the file of a resource.
 func (u *Unit) SetFetched(ctx context.Context, name string, file entity.ResourceFile) error {
-	key, field := unitKey(u.doc.Name), escapeKey(name)
+	key, field := modeldb.UnitKey(u.doc.Name), modeldb.EscapeKey(name)
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
@@ -167,10 +148,10 @@ func (u *Unit) SetFetched(ctx context.Context, name string, file entity.Resource
 		if err != nil {
 			return err
 		}
-		if has := doc.file(name); has != nil && has.SHA256 == file.SHA256 && has.Upload == file.Upload {
+		if has := doc.File(name); has != nil && has.SHA256 == file.SHA256 && has.Upload == file.Upload {
 			return mongo.ErrNothing
 		}
-		o.Assert(unitsC, u.doc.Name, exists)
+		o.Assert(modeldb.UnitsC, u.doc.Name, exists)
 		o.putFiles(doc, key, map[string]entity.ResourceFile{field: file})
 		return nil
 	})
@@ -178,16 +159,16 @@ func (u *Unit) SetFetched(ctx context.Context, name string, file entity.Resource
 
 // putFiles adds the operations that set files in a resources document, nil if there is none yet.
 // It returns the document's new version.
-func (o *ops) putFiles(doc *resourcesDoc, key string, files map[string]entity.ResourceFile) int64 {
+func (o *ops) putFiles(doc *modeldb.Resources, key string, files map[string]entity.ResourceFile) int64 {
 	if doc == nil {
-		o.Insert(resourcesC, key, resourcesDoc{ID: key, Files: files, Version: 1})
+		o.Insert(modeldb.ResourcesC, key, modeldb.Resources{ID: key, Files: files, Version: 1})
 		return 1
 	}
 	set := bson.D{{"version", doc.Version + 1}}
 	for _, field := range slices.Sorted(maps.Keys(files)) {
 		set = append(set, bson.DocElem{Name: "files." + field, Value: files[field]})
 	}
-	o.Update(resourcesC, key, bson.D{{"version", doc.Version}}, bson.D{{"$set", set}})
+	o.Update(modeldb.ResourcesC, key, bson.D{{"version", doc.Version}}, bson.D{{"$set", set}})
 	return doc.Version + 1
 }
 

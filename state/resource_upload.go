@@ -15,20 +15,9 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-// An uploadDoc is the file of a resource that no service uses yet: of one that is about to be
-// added or upgraded. It is written before its file, so that nothing removes the file meanwhile.
-type uploadDoc struct {
-	ID       string    `bson:"_id"`
-	Service  string    `bson:"service"`
-	Resource string    `bson:"resource"`
-	Began    time.Time `bson:"began"`
-	Stored   bool      `bson:"stored"` // the file is in the store
-
-	entity.ResourceFile `bson:",inline"` // zero before it is uploaded
-}
 
 // Resources is the part of a model's state that takes the files of resources.
 type Resources struct{ st *State }
@@ -56,9 +45,9 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 		}
 		// Of two at once the later counts what the earlier has added.
 		o.assertModelAlive()
-		o.Update(modelC, modelC, unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
+		o.Update(modeldb.ModelC, modeldb.ModelC, unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
 		for i, name := range names {
-			o.Insert(uploadsC, ids[i], uploadDoc{ID: ids[i], Service: service, Resource: name, Began: r.st.now()})
+			o.Insert(modeldb.UploadsC, ids[i], modeldb.Upload{ID: ids[i], Service: service, Resource: name, Began: r.st.now()})
 		}
 		return nil
 	})
@@ -70,7 +59,7 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 
 // checkPending refuses n more uploads if the model then has too many.
 func (r Resources) checkPending(n int) error {
-	has, err := r.st.db.Count(uploadsC, nil)
+	has, err := r.st.db.Count(modeldb.UploadsC, nil)
 	if err != nil {
 		return err
 	}
@@ -82,8 +71,8 @@ func (r Resources) checkPending(n int) error {
 }
 
 // upload reads the record of an upload of a service's resource.
-func (r Resources) upload(service, name, id string) (doc uploadDoc, err error) {
-	err = r.st.db.Get(uploadsC, id, &doc, fmt.Sprintf("upload %q of resource %q", id, name))
+func (r Resources) upload(service, name, id string) (doc modeldb.Upload, err error) {
+	err = r.st.db.Get(modeldb.UploadsC, id, &doc, fmt.Sprintf("upload %q of resource %q", id, name))
 	if err == nil && (doc.Service != service || doc.Resource != name) {
 		err = entity.Errorf(entity.NotFound, "upload %q of resource %q not found", id, name)
 	}
@@ -137,7 +126,7 @@ func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 		if doc.Stored {
 			return mongo.ErrNothing
 		}
-		o.Update(uploadsC, to.ID, bson.D{{"sha256", file.SHA256}}, bson.D{{"$set", bson.D{{"stored", true}}}})
+		o.Update(modeldb.UploadsC, to.ID, bson.D{{"sha256", file.SHA256}}, bson.D{{"$set", bson.D{{"stored", true}}}})
 		return nil
 	})
 }
@@ -162,7 +151,7 @@ func (r Resources) record(ctx context.Context, to Upload, file entity.ResourceFi
 		case doc.SHA256 != "":
 			o.releaseArchive(doc.SHA256)
 		}
-		o.Update(uploadsC, to.ID, bson.D{{"sha256", doc.SHA256}},
+		o.Update(modeldb.UploadsC, to.ID, bson.D{{"sha256", doc.SHA256}},
 			bson.D{{"$set", bson.D{{"stored", false}, {"sha256", file.SHA256}, {"sha384", file.SHA384}, {"size", file.Size},
 				{"user", file.User}, {"uploaded", file.Uploaded}, {"upload", file.Upload}}}})
 		return nil
@@ -188,7 +177,7 @@ func (s *Service) SetResources(ctx context.Context, ids map[string]string) error
 			return err
 		}
 		if version != s.doc.Resources {
-			o.Update(servicesC, s.doc.Name, bson.D{{"life", entity.Alive}, {"charm", s.doc.CharmURL}},
+			o.Update(modeldb.ServicesC, s.doc.Name, bson.D{{"life", entity.Alive}, {"charm", s.doc.CharmURL}},
 				bson.D{{"$set", bson.D{{"resources", version}}}})
 		}
 		return nil
@@ -200,12 +189,12 @@ func (s *Service) SetResources(ctx context.Context, ids map[string]string) error
 }
 
 // resourceOps gives a service the files of uploads, for the resources that a charm declares. It
-// returns what is to become serviceDoc.Resources.
-func (st *State) resourceOps(o *ops, s serviceDoc, meta *charm.Meta, ids map[string]string) (int64, error) {
+// returns what is to become modeldb.Service.Resources.
+func (st *State) resourceOps(o *ops, s modeldb.Service, meta *charm.Meta, ids map[string]string) (int64, error) {
 	if len(ids) == 0 {
 		return s.Resources, nil
 	}
-	has, err := st.resources(serviceKey(s.Name))
+	has, err := st.resources(modeldb.ServiceKey(s.Name))
 	if err != nil {
 		return 0, err
 	}
@@ -214,7 +203,7 @@ func (st *State) resourceOps(o *ops, s serviceDoc, meta *charm.Meta, ids map[str
 		if err := checkResource(meta, name); err != nil {
 			return 0, err
 		}
-		old := has.file(name)
+		old := has.File(name)
 		if old != nil && old.Upload == ids[name] {
 			continue // done by an attempt whose answer was lost
 		}
@@ -232,15 +221,15 @@ func (st *State) resourceOps(o *ops, s serviceDoc, meta *charm.Meta, ids map[str
 		if old != nil {
 			o.releaseArchive(old.SHA256)
 		}
-		files[escapeKey(name)] = doc.ResourceFile
+		files[modeldb.EscapeKey(name)] = doc.ResourceFile
 	}
 	version := s.Resources
 	if len(files) > 0 {
-		version = o.putFiles(has, serviceKey(s.Name), files)
+		version = o.putFiles(has, modeldb.ServiceKey(s.Name), files)
 	}
 	// After that: at each moment the file has a record.
 	for _, id := range taken {
-		o.Remove(uploadsC, id, bson.D{{"stored", true}})
+		o.Remove(modeldb.UploadsC, id, bson.D{{"stored", true}})
 	}
 	return version, nil
 }
@@ -263,8 +252,8 @@ const keepUploads = 24 * time.Hour
 
 // Prune removes old uploads that no service uses.
 func (r Resources) Prune(ctx context.Context) error {
-	var old []uploadDoc
-	if err := r.st.db.All(uploadsC, bson.D{{"began", bson.D{{"$lt", r.st.now().Add(-keepUploads)}}}}, &old); err != nil {
+	var old []modeldb.Upload
+	if err := r.st.db.All(modeldb.UploadsC, bson.D{{"began", bson.D{{"$lt", r.st.now().Add(-keepUploads)}}}}, &old); err != nil {
 		return err
 	}
 	for _, doc := range old {
@@ -274,7 +263,7 @@ func (r Resources) Prune(ctx context.Context) error {
 			} else if err != nil {
 				return err
 			}
-			o.Remove(uploadsC, doc.ID, bson.D{{"sha256", doc.SHA256}})
+			o.Remove(modeldb.UploadsC, doc.ID, bson.D{{"sha256", doc.SHA256}})
 			if doc.SHA256 != "" {
 				o.releaseArchive(doc.SHA256)
 			}
@@ -289,13 +278,13 @@ func (r Resources) Prune(ctx context.Context) error {
 
 // releaseArchive adds a cleanup that gives up a file that something has used.
 func (o *ops) releaseArchive(sum string) {
-	id := cleanupArchive + "-" + mongo.NewID()
-	o.Insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupArchive, Arg: sum})
+	id := modeldb.CleanupArchive + "-" + mongo.NewID()
+	o.Insert(modeldb.CleanupsC, id, modeldb.Cleanup{ID: id, Kind: modeldb.CleanupArchive, Arg: sum})
 }
 
 // releaseResources adds the cleanups that give up the files of a service that is removed.
 func (s *Service) releaseResources(o *ops) error {
-	doc, err := s.st.resources(serviceKey(s.doc.Name))
+	doc, err := s.st.resources(modeldb.ServiceKey(s.doc.Name))
 	if err != nil || doc == nil {
 		return err
 	}
@@ -308,7 +297,7 @@ func (s *Service) releaseResources(o *ops) error {
 // Refers reports whether something of the model uses the file with this SHA-256, or has used it,
 // and a cleanup will give it up.
 func (st *State) Refers(ctx context.Context, sum string) (bool, error) {
-	n, err := st.db.Count(cleanupsC, bson.D{{"kind", cleanupArchive}, {"arg", sum}})
+	n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupArchive}, {"arg", sum}})
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
@@ -318,13 +307,13 @@ func (st *State) Refers(ctx context.Context, sum string) (bool, error) {
 // uses reports whether a charm or a resource of the model uses the file with this SHA-256.
 func (st *State) uses(sum string) (bool, error) {
 	// Resources come after uploads, which become resources.
-	for _, by := range [][2]string{{charmsC, "sha256"}, {uploadsC, "sha256"}} {
+	for _, by := range [][2]string{{modeldb.CharmsC, "sha256"}, {modeldb.UploadsC, "sha256"}} {
 		if n, err := st.db.Count(by[0], bson.D{{by[1], sum}}); err != nil || n > 0 {
 			return n > 0, err
 		}
 	}
-	var docs []resourcesDoc
-	if err := st.db.All(resourcesC, bson.D{{"_id", bson.D{{"$gt", "s#"}, {"$lt", "s$"}}}}, &docs); err != nil {
+	var docs []modeldb.Resources
+	if err := st.db.All(modeldb.ResourcesC, bson.D{{"_id", bson.D{{"$gt", "s#"}, {"$lt", "s$"}}}}, &docs); err != nil {
 		return false, err
 	}
 	for _, doc := range docs {

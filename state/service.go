@@ -11,36 +11,21 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-type serviceDoc struct {
-	lifeDoc     `bson:",inline"`
-	Name        string `bson:"_id"`
-	Series      string `bson:"series"`
-	CharmURL    string `bson:"charm"`
-	ForceCharm  bool   `bson:"forcecharm,omitempty"`
-	Subordinate bool   `bson:"subordinate"`
-	Exposed     bool   `bson:"exposed"`
-	MinUnits    int    `bson:"minunits,omitempty"` // the minimum number of Alive units; 0 for none
-	// Stores is the storage that a new unit gets, by the names of the charm's stores.
-	Stores map[string]entity.StorageConstraints `bson:"stores,omitempty"`
-	// Resources is the version of the service's resources; 0 before the first.
-	Resources int64  `bson:"resources,omitempty"`
-	Maker     string `bson:"maker,omitempty"` // identifies the AddService call that made it
-}
 
 // A Service is a snapshot of a service.
 type Service struct {
 	ordinary
 	st  *State
-	doc serviceDoc
+	doc modeldb.Service
 }
 
 // Service reads a service; the error is entity.NotFound if there is none.
 func (st *State) Service(ctx context.Context, name string) (*Service, error) {
 	s := &Service{st: st}
-	if err := st.db.Get(servicesC, name, &s.doc, fmt.Sprintf("service %q", name)); err != nil {
+	if err := st.db.Get(modeldb.ServicesC, name, &s.doc, fmt.Sprintf("service %q", name)); err != nil {
 		return nil, entity.WithHint(err, "See what there is: juju status")
 	}
 	return s, nil
@@ -48,8 +33,8 @@ func (st *State) Service(ctx context.Context, name string) (*Service, error) {
 
 // services reads the services that match, in natural order.
 func (st *State) services(query bson.D) ([]*Service, error) {
-	return readAll(st, servicesC, query, func(d serviceDoc) string { return d.Name },
-		func(d serviceDoc) *Service { return &Service{st: st, doc: d} })
+	return readAll(st, modeldb.ServicesC, query, func(d modeldb.Service) string { return d.Name },
+		func(d modeldb.Service) *Service { return &Service{st: st, doc: d} })
 }
 
 // Name returns the service's name.
@@ -167,7 +152,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		return err
 	}
 	born := st.born()
-	var peers []relationDoc // made once the service is known to be valid
+	var peers []modeldb.Relation // made once the service is known to be valid
 	return st.change(ctx, func(o *ops) error {
 		model, err := st.aliveModel()
 		if err != nil {
@@ -181,7 +166,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
 				"Deploy it under another name: juju deploy CHARM NAME")
 		}
-		storage, err := model.storageFor(ch.Meta, p.Storage)
+		storage, err := storageFor(model, ch.Meta, p.Storage)
 		if err != nil {
 			return err
 		}
@@ -190,7 +175,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 				return fmt.Errorf("charm %q store %q: %w", ch.Meta.Name, name, err)
 			}
 		}
-		series := orElse(p.Series, model.seriesFor(ch.Meta.Series))
+		series := orElse(p.Series, model.SeriesFor(ch.Meta.Series))
 		for _, id := range p.Placement {
 			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
 				return err
@@ -201,19 +186,19 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 				return err
 			}
 		}
-		key := serviceKey(p.Name)
+		key := modeldb.ServiceKey(p.Name)
 		o.assertModelAlive()
-		o.Assert(charmsC, p.CharmURL, exists)
-		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
+		o.Assert(modeldb.CharmsC, p.CharmURL, exists)
+		doc := modeldb.Service{Living: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
 			Stores: storage, Maker: maker}
 		if doc.Resources, err = st.resourceOps(o, doc, ch.Meta, p.Resources); err != nil {
 			return err
 		}
-		o.Insert(servicesC, p.Name, doc)
+		o.Insert(modeldb.ServicesC, p.Name, doc)
 		o.bear(&Service{st: st, doc: doc})
-		o.Insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
-		o.Insert(constraintsC, key, constraintsDoc{key, constraints.String()})
-		o.Insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusUnknown}, st.host.Now()))
+		o.Insert(modeldb.SettingsC, key, modeldb.Settings{ID: key, Settings: modeldb.EscapeKeys(config)})
+		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, constraints.String()})
+		o.Insert(modeldb.StatusesC, key, modeldb.NewStatus(key, entity.Status{Status: entity.StatusUnknown}, st.host.Now()))
 		for _, r := range peers {
 			st.addRelationOps(o, r)
 		}
@@ -222,13 +207,13 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 }
 
 // peerRelations makes the relations that a service has with itself.
-func (st *State) peerRelations(ctx context.Context, service string, meta *charm.Meta) ([]relationDoc, error) {
-	peers := []relationDoc{}
+func (st *State) peerRelations(ctx context.Context, service string, meta *charm.Meta) ([]modeldb.Relation, error) {
+	peers := []modeldb.Relation{}
 	for _, end := range endpointsOf(service, meta) {
 		if end.Role != string(charm.RolePeer) {
 			continue
 		}
-		id, err := st.db.Next(ctx, relationSequence, 1)
+		id, err := st.db.Next(ctx, modeldb.RelationSequence, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -249,7 +234,7 @@ func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 		if s.doc.Exposed == exposed {
 			return mongo.ErrNothing
 		}
-		o.Update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
+		o.Update(modeldb.ServicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
 		return nil
 	})
 }
@@ -261,7 +246,7 @@ func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.st.settings(serviceKey(s.doc.Name))
+	doc, err := s.st.settings(modeldb.ServiceKey(s.doc.Name))
 	return ch.Config.UsableSettings(doc.Settings), err
 }
 
@@ -273,7 +258,7 @@ func (s *Service) EffectiveConfig(ctx context.Context, charmURL string) (map[str
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.st.settings(serviceKey(s.doc.Name))
+	doc, err := s.st.settings(modeldb.ServiceKey(s.doc.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +288,7 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 			}
 			changes[key] = nil
 		}
-		doc, err := s.st.settings(serviceKey(s.doc.Name))
+		doc, err := s.st.settings(modeldb.ServiceKey(s.doc.Name))
 		if err != nil {
 			return err
 		}
@@ -312,7 +297,7 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 		}
 		if o.Len() > 0 {
 			// The values were checked against this charm's options.
-			o.Assert(servicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
+			o.Assert(modeldb.ServicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // SetCharmParams say which charm the units of a service are to run, and how they get it.
@@ -33,7 +34,7 @@ type SetCharmParams struct {
 // type, are kept but not used; SetCharm returns their names, sorted. A later charm may have
 // the option again.
 func (s *Service) SetCharm(ctx context.Context, p SetCharmParams) (unused []string, err error) {
-	c := &charmChange{SetCharmParams: p, Service: s, peers: map[string]relationDoc{}}
+	c := &charmChange{SetCharmParams: p, Service: s, peers: map[string]modeldb.Relation{}}
 	if c.charm, err = s.st.Charms().Get(ctx, p.URL); err == nil {
 		err = s.st.change(ctx, func(o *ops) error { return c.add(ctx, o) })
 	}
@@ -48,7 +49,7 @@ type charmChange struct {
 	SetCharmParams
 	*Service
 	charm *charm.Charm
-	peers map[string]relationDoc // new relations by endpoint; made once
+	peers map[string]modeldb.Relation // new relations by endpoint; made once
 
 	unused []string
 }
@@ -73,7 +74,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	force := c.ForceUnits || other && c.URL == c.doc.CharmURL && c.doc.ForceCharm
 	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == force && !other {
 		if o.Len() > 0 { // the settings were checked against this charm
-			o.Assert(servicesC, c.doc.Name, same)
+			o.Assert(modeldb.ServicesC, c.doc.Name, same)
 		}
 		return nil
 	}
@@ -88,7 +89,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	o.Assert(charmsC, c.URL, exists)
+	o.Assert(modeldb.CharmsC, c.URL, exists)
 	set := bson.D{{"charm", c.URL}, {"forcecharm", force}}
 	if len(storage) > 0 {
 		set = append(set, bson.DocElem{Name: "stores", Value: storage})
@@ -96,7 +97,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if resources != c.doc.Resources {
 		set = append(set, bson.DocElem{Name: "resources", Value: resources})
 	}
-	o.Update(servicesC, c.doc.Name, same, bson.D{{"$set", set}})
+	o.Update(modeldb.ServicesC, c.doc.Name, same, bson.D{{"$set", set}})
 	return nil
 }
 
@@ -120,7 +121,7 @@ func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	doc, err := c.st.settings(serviceKey(c.doc.Name))
+	doc, err := c.st.settings(modeldb.ServiceKey(c.doc.Name))
 	if err != nil {
 		return err
 	}
@@ -145,11 +146,11 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 	ends := endpointsOf(c.doc.Name, c.charm.Meta)
 	related := map[string]bool{}
 	for _, r := range relations {
-		end, err := r.endpoint(c.doc.Name)
+		end, err := r.doc.Endpoint(c.doc.Name)
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(ends, end.isLike) {
+		if !slices.ContainsFunc(ends, end.IsLike) {
 			err := entity.Errorf(entity.Invalid, "would break relation %q", r.doc.Key)
 			if r.isPeer() {
 				return entity.WithHint(err, "The charm has no such peers; deploy it as another service.")
@@ -159,7 +160,7 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 		}
 		related[end.Name] = true
 	}
-	o.expect(serviceKey(c.doc.Name), "relations", len(relations))
+	o.expect(modeldb.ServiceKey(c.doc.Name), "relations", len(relations))
 	if c.doc.Life != entity.Alive {
 		return nil
 	}
@@ -168,7 +169,7 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 			continue
 		}
 		if _, made := c.peers[end.Name]; !made {
-			id, err := c.st.db.Next(ctx, relationSequence, 1)
+			id, err := c.st.db.Next(ctx, modeldb.RelationSequence, 1)
 			if err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ func (c *charmChange) storageOps(o *ops, old *charm.Meta) (map[string]entity.Sto
 	asked := map[string]entity.StorageConstraints{}
 	maps.Copy(asked, c.doc.Stores)
 	maps.Copy(asked, c.Storage)
-	all, err := model.storageFor(c.charm.Meta, asked)
+	all, err := storageFor(model, c.charm.Meta, asked)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
@@ -18,12 +19,12 @@ func (s *Service) Destroy(ctx context.Context, how entity.Destruction) error {
 
 // How services differ from other living entities.
 
-func (s *Service) state() *State        { return s.st }
-func (s *Service) kind() lifecycle.Kind { return lifecycle.Service }
-func (s *Service) name() string         { return s.doc.Name }
-func (s *Service) docID() string        { return s.doc.Name }
-func (s *Service) tag() entity.Tag      { return entity.ServiceTag(s.doc.Name) }
-func (s *Service) life() *lifeDoc       { return &s.doc.lifeDoc }
+func (s *Service) state() *State         { return s.st }
+func (s *Service) kind() lifecycle.Kind  { return lifecycle.Service }
+func (s *Service) name() string          { return s.doc.Name }
+func (s *Service) docID() string         { return s.doc.Name }
+func (s *Service) tag() entity.Tag       { return entity.ServiceTag(s.doc.Name) }
+func (s *Service) life() *modeldb.Living { return &s.doc.Living }
 
 // asserts includes the version of the resources: the files are released with the service.
 func (s *Service) asserts() bson.D {
@@ -31,16 +32,16 @@ func (s *Service) asserts() bson.D {
 	if s.doc.Resources == 0 {
 		version = bson.D{{"$exists", false}}
 	}
-	return bson.D{s.doc.keeps(), {"resources", version}}
+	return bson.D{s.doc.KeepsMinUnits(), {"resources", version}}
 }
 
 func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.machines && !s.doc.Machines {
-		o.expect(serviceKey(s.doc.Name), takesMachines, bson.D{{"$exists", false}})
-		o.inc(serviceKey(s.doc.Name), takesMachines, 1)
+		o.expect(modeldb.ServiceKey(s.doc.Name), modeldb.TakesMachines, bson.D{{"$exists", false}})
+		o.inc(modeldb.ServiceKey(s.doc.Name), modeldb.TakesMachines, 1)
 	}
 	if t.from == entity.Alive && s.doc.MinUnits > 0 { // only Alive services have a minimum
-		o.Remove(minUnitsC, s.doc.Name, exists)
+		o.Remove(modeldb.MinUnitsC, s.doc.Name, exists)
 		update = bson.D{{"$unset", bson.D{{"minunits", 1}}}}
 	}
 	if t.to != entity.Gone {
@@ -58,13 +59,13 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 // forgetDestructions removes the cleanups that the service's destructions have left: they would
 // destroy the units of the next service of this name. No other entity's name is used again.
 func (s *Service) forgetDestructions(o *ops) error {
-	var owed []cleanupDoc
-	query := bson.D{{"kind", cleanupDestroy}, {"arg", serviceKey(s.doc.Name)}}
-	if err := s.st.db.All(cleanupsC, query, &owed); err != nil {
+	var owed []modeldb.Cleanup
+	query := bson.D{{"kind", modeldb.CleanupDestroy}, {"arg", modeldb.ServiceKey(s.doc.Name)}}
+	if err := s.st.db.All(modeldb.CleanupsC, query, &owed); err != nil {
 		return err
 	}
 	for _, c := range owed {
-		o.Remove(cleanupsC, c.ID, nil)
+		o.Remove(modeldb.CleanupsC, c.ID, nil)
 	}
 	return nil
 }

@@ -8,27 +8,10 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
-
-// A minUnitsDoc exists while a service has a minimum number of units; the service's
-// document has the number. Each destruction of an Alive unit changes it, so that the
-// worker that watches it adds units if there are too few.
-type minUnitsDoc struct {
-	Service string `bson:"_id"`
-	// Token distinguishes this document from earlier ones of the service.
-	Token   string `bson:"token"`
-	Changes int64  `bson:"changes"`
-}
-
-// keeps asserts that the service's minimum is as it was read.
-func (d serviceDoc) keeps() bson.DocElem {
-	if d.MinUnits == 0 {
-		return bson.DocElem{Name: "minunits", Value: bson.D{{"$exists", false}}}
-	}
-	return bson.DocElem{Name: "minunits", Value: d.MinUnits}
-}
 
 // MinUnits returns the minimum number of Alive units of the service; 0 if it has none.
 func (s *Service) MinUnits() int { return s.doc.MinUnits }
@@ -52,16 +35,16 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 		case s.doc.MinUnits == n:
 			return mongo.ErrNothing
 		}
-		name, assert := s.doc.Name, append(bson.D{s.doc.keeps()}, isAlive...)
+		name, assert := s.doc.Name, append(bson.D{s.doc.KeepsMinUnits()}, isAlive...)
 		switch {
 		case n == 0:
-			o.Update(servicesC, name, assert, bson.D{{"$unset", bson.D{{"minunits", 1}}}})
-			o.Remove(minUnitsC, name, exists)
+			o.Update(modeldb.ServicesC, name, assert, bson.D{{"$unset", bson.D{{"minunits", 1}}}})
+			o.Remove(modeldb.MinUnitsC, name, exists)
 		case s.doc.MinUnits == 0:
-			o.Update(servicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
-			o.Insert(minUnitsC, name, minUnitsDoc{Service: name, Token: token})
+			o.Update(modeldb.ServicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
+			o.Insert(modeldb.MinUnitsC, name, modeldb.MinUnits{Service: name, Token: token})
 		default:
-			o.Update(servicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
+			o.Update(modeldb.ServicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
 			o.wakeMinUnits(name)
 		}
 		return nil
@@ -73,7 +56,7 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 }
 
 func (o *ops) wakeMinUnits(service string) {
-	o.Update(minUnitsC, service, exists, bson.D{{"$inc", bson.D{{"changes", 1}}}})
+	o.Update(modeldb.MinUnitsC, service, exists, bson.D{{"$inc", bson.D{{"changes", 1}}}})
 }
 
 // lessUnitsOps is part of every move of an Alive unit to another life. If the service has
@@ -89,7 +72,7 @@ func (st *State) lessUnitsOps(ctx context.Context, o *ops, service string) error
 	case svc.doc.MinUnits > 0:
 		o.wakeMinUnits(service)
 	default:
-		o.Assert(servicesC, service, bson.D{svc.doc.keeps()})
+		o.Assert(modeldb.ServicesC, service, bson.D{svc.doc.KeepsMinUnits()})
 	}
 	return nil
 }
@@ -107,14 +90,14 @@ func (m MinUnits) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 		changes int64
 	}
 	return watcher.Strings(ctx, m.st.hub, watcher.Listing[value]{
-		Topics: []watcher.Topic{watcher.Collection(minUnitsC)},
+		Topics: []watcher.Topic{watcher.Collection(modeldb.MinUnitsC)},
 		List: func(services []string) (map[string]value, error) {
 			var query bson.D
 			if services != nil {
 				query = bson.D{{"_id", bson.D{{"$in", services}}}}
 			}
-			var docs []minUnitsDoc
-			if err := m.st.db.All(minUnitsC, query, &docs); err != nil {
+			var docs []modeldb.MinUnits
+			if err := m.st.db.All(modeldb.MinUnitsC, query, &docs); err != nil {
 				return nil, err
 			}
 			all := map[string]value{}
@@ -164,11 +147,11 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		var counts struct {
 			Revno int64 `bson:"txn-revno"`
 		}
-		key := serviceKey(service)
-		if err := st.db.Get(countsC, key, &counts, "counts of "+key); err != nil {
+		key := modeldb.ServiceKey(service)
+		if err := st.db.Get(modeldb.CountsC, key, &counts, "counts of "+key); err != nil {
 			return err
 		}
-		alive, err := st.db.Count(unitsC, bson.D{{"service", service}, {"life", entity.Alive}})
+		alive, err := st.db.Count(modeldb.UnitsC, bson.D{{"service", service}, {"life", entity.Alive}})
 		if err != nil {
 			return err
 		}
@@ -178,7 +161,7 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		}
 		full = missing <= unitsAtOnce
 		o.expect(key, "txn-revno", counts.Revno)
-		o.Assert(servicesC, service, bson.D{s.doc.keeps()})
+		o.Assert(modeldb.ServicesC, service, bson.D{s.doc.KeepsMinUnits()})
 		if err := b.addOps(ctx, o, min(missing, unitsAtOnce), nil); err != nil {
 			return err
 		}

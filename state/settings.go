@@ -8,58 +8,24 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
-	"juju/state/lifecycle"
+	"juju/state/internal/modeldb"
 )
 
-// A settingsDoc is a map that users or charms write. Version grows with each change of a
-// value and with nothing else, so writing the same values wakes no watch.
-type settingsDoc struct {
-	ID       string `bson:"_id"`
-	Relation *int   `bson:"relation,omitempty"` // the relation's number, for the deletion of all of its settings
-	// Container is the principal whose scope of a container relation the settings are
-	// in.
-	Container string         `bson:"container,omitempty"`
-	Settings  map[string]any `bson:"settings"`
-	Version   int64          `bson:"version"`
-	absent    bool           // it is to be inserted
-}
-
-func (st *State) settings(key string) (settingsDoc, error) {
-	var doc settingsDoc
-	err := st.db.Get(settingsC, key, &doc, fmt.Sprintf("settings %q", key))
-	doc.Settings = unescapeKeys(doc.Settings)
+func (st *State) settings(key string) (modeldb.Settings, error) {
+	var doc modeldb.Settings
+	err := st.db.Get(modeldb.SettingsC, key, &doc, fmt.Sprintf("settings %q", key))
+	doc.Settings = modeldb.UnescapeKeys(doc.Settings)
 	return doc, err
-}
-
-// texts returns settings whose values are all texts.
-func (d settingsDoc) texts() map[string]string {
-	texts := make(map[string]string, len(d.Settings))
-	for k, v := range d.Settings {
-		texts[k], _ = v.(string)
-	}
-	return texts
-}
-
-// limit bounds the settings, well below the store's own limit. A transaction that the
-// store refuses to apply would never finish, and block every other on its documents.
-func (d settingsDoc) limit() entity.Limit {
-	switch kind, _ := lifecycle.ParseKey(d.ID); kind {
-	case lifecycle.Relation:
-		return entity.LimitRelationSettings
-	case lifecycle.Principal: // also of subordinates
-		return entity.LimitCharmState
-	}
-	return entity.LimitServiceSettings
 }
 
 // putSettings merges changes into settings as changeSettings does; if there are none, it inserts
 // begin with the changes. It reports whether any value changes.
-func (st *State) putSettings(o *ops, begin settingsDoc, changes map[string]any) (changed bool, err error) {
+func (st *State) putSettings(o *ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {
 	before := o.Len()
 	doc, err := st.settings(begin.ID)
 	if entity.IsNotFound(err) {
 		doc, err = begin, nil
-		doc.absent = true
+		doc.Absent = true
 	}
 	if err == nil {
 		err = o.changeSettings(doc, changes)
@@ -82,7 +48,7 @@ func emptyDeletes(values map[string]string) map[string]any {
 // read, or inserts those that are absent; a nil value deletes its key. It asserts the version, and
 // adds nothing if no value changes. The error is entity.Invalid for names that can't be stored, and beyond the
 // limit.
-func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
+func (o *ops) changeSettings(doc modeldb.Settings, changes map[string]any) error {
 	set, unset := bson.M{}, bson.M{}
 	after := map[string]any{}
 	maps.Copy(after, doc.Settings)
@@ -94,13 +60,13 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	}
 	// What exceeds the limit already may shrink.
 	if size := settingsSize(after); size > settingsSize(doc.Settings) {
-		if err := doc.limit().Check(size); err != nil {
+		if err := doc.Limit().Check(size); err != nil {
 			return err
 		}
 	}
 	for k, v := range changes {
 		was, had := doc.Settings[k]
-		field := "settings." + escapeKey(k)
+		field := "settings." + modeldb.EscapeKey(k)
 		switch {
 		case v == nil && had:
 			unset[field] = 1
@@ -111,10 +77,10 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	if len(set)+len(unset) == 0 {
 		return nil
 	}
-	if doc.absent {
+	if doc.Absent {
 		maps.DeleteFunc(after, func(_ string, v any) bool { return v == nil })
-		doc.Settings, doc.Version = escapeKeys(after), 1
-		o.Insert(settingsC, doc.ID, doc)
+		doc.Settings, doc.Version = modeldb.EscapeKeys(after), 1
+		o.Insert(modeldb.SettingsC, doc.ID, doc)
 		return nil
 	}
 	update := bson.D{{"$inc", bson.D{{"version", 1}}}}
@@ -124,7 +90,7 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	if len(unset) > 0 {
 		update = append(update, bson.DocElem{Name: "$unset", Value: unset})
 	}
-	o.Update(settingsC, doc.ID, bson.D{{"version", doc.Version}}, update)
+	o.Update(modeldb.SettingsC, doc.ID, bson.D{{"version", doc.Version}}, update)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/simulationtest"
 )
 
@@ -294,7 +295,7 @@ func (s *sim) addMachine(host string, container, manager bool) *simAction {
 		p.Container, p.Host = "lxd", host
 	}
 	if manager {
-		p.Jobs = []string{state.JobManageModel}
+		p.Jobs = []string{modeldb.JobManageModel}
 	}
 	var id string
 	return &simAction{what: fmt.Sprintf("add-machine %+v", p), by: "user",

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"juju/state"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/simulationtest"
 )
 
@@ -35,7 +35,7 @@ func (s *sim) adopt() {
 	for _, id := range s.shadow.names("machines") { // hosts come before their containers
 		d := s.shadow.docs["machines"][id]
 		x := &simulationtest.Machine{Life: d.life(), ID: id, Instance: d.Instance != "",
-			Manager: slices.Contains(d.Jobs, state.JobManageModel),
+			Manager: slices.Contains(d.Jobs, modeldb.JobManageModel),
 			Clean:   d.Clean, ForUnits: d.ForUnits, Units: map[*simulationtest.Unit]bool{},
 			Containers: map[*simulationtest.Machine]bool{}, Storage: map[*simulationtest.Storage]bool{}}
 		x.DeadSince, _ = d.More["since"].(time.Time)

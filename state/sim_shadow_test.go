@@ -14,6 +14,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/simulationtest"
 )
 
@@ -202,7 +203,7 @@ func (s *shadow) facts() map[string]string {
 	facts := map[string]string{}
 	for id, m := range s.docs["machines"] {
 		facts["m#"+id] = simulationtest.MachineFact(m.life(), m.Instance != "",
-			slices.Contains(m.Jobs, state.JobManageModel), m.Clean, m.ForUnits)
+			slices.Contains(m.Jobs, modeldb.JobManageModel), m.Clean, m.ForUnits)
 	}
 	for id, d := range s.docs["services"] {
 		facts["s#"+id] = d.life().String()

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -61,28 +62,6 @@ func (t Transactions) PruneTransactions(ctx context.Context, age time.Duration) 
 	return t.st.db.PruneTransactions(ctx, t.st.host.Now().Add(-age))
 }
 
-// modelDoc is the one document of the collection "model".
-type modelDoc struct {
-	lifeDoc `bson:",inline"`
-	ID      string `bson:"_id"`
-	Name    string `bson:"name"`
-	UUID    string `bson:"uuid"`
-	Series  string `bson:"series"` // the controller's default series; see defaultSeries
-	Cloud   string `bson:"cloud"`
-	// Constraints apply to machines unless a service's or machine's own replace them.
-	Constraints string `bson:"constraints,omitempty"`
-	// Config has the settings that were set for this model, in their stored form.
-	Config map[string]string `bson:"config,omitempty"`
-	// Released says that a user wants the filesystems kept that are not destroyed yet.
-	Released bool `bson:"released,omitempty"`
-	// Programs are those that the model's agents are to run; none for the controller's.
-	Programs *programsDoc `bson:"programs,omitempty"`
-	// Imports grows with each filesystem that is imported, and Uploads with each addition of pending resources,
-	// so that one of them can assert that there was no other since it has looked.
-	Imports int `bson:"imports,omitempty"`
-	Uploads int `bson:"uploads,omitempty"`
-}
-
 // unadvanced asserts that a number of the model's document, which only grows, is still what was read.
 func unadvanced(field string, read int) bson.D {
 	if read == 0 {
@@ -91,15 +70,15 @@ func unadvanced(field string, read int) bson.D {
 	return bson.D{{field, read}}
 }
 
-func (st *State) model() (modelDoc, error) {
-	var doc modelDoc
-	err := st.db.Get(modelC, modelC, &doc, fmt.Sprintf("model %q", st.name))
+func (st *State) model() (modeldb.Model, error) {
+	var doc modeldb.Model
+	err := st.db.Get(modeldb.ModelC, modeldb.ModelC, &doc, fmt.Sprintf("model %q", st.name))
 	return doc, err
 }
 
 // aliveModel reads the model for callers that add something to it. The error, in Juju's
 // words, is entity.NotAlive if the model is not Alive.
-func (st *State) aliveModel() (modelDoc, error) {
+func (st *State) aliveModel() (modeldb.Model, error) {
 	doc, err := st.model()
 	if err != nil {
 		return doc, err

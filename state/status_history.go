@@ -4,25 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // maxHistory is the maximum number of statuses in one answer, the newest.
 const maxHistory = 10000
-
-type pastStatusDoc struct {
-	ID      bson.ObjectId     `bson:"_id"`
-	Key     string            `bson:"key"`
-	Status  entity.StatusWord `bson:"status"`
-	Message string            `bson:"message"`
-	Cause   string            `bson:"cause,omitempty"` // see entity.Status.Cause
-	Since   time.Time         `bson:"since"`
-}
 
 // StatusHistory returns the statuses that a unit or machine has had, the oldest first and
 // the present one last. The history of a removed entity is kept for a while. The error is
@@ -45,7 +36,7 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	}
 	// The present status may not be in the history: an initial one is not, nor one whose
 	// write failed.
-	var present []statusDoc
+	var present []modeldb.Status
 	for _, key := range keys {
 		if now, err := st.statusDoc(key); err == nil {
 			present = append(present, now)
@@ -60,10 +51,10 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 		if now.Since.Before(filter.From) || slices.Contains(filter.Exclude, now.Message) {
 			continue
 		}
-		its := pastStatusDoc{Key: now.ID, Status: now.Status, Message: now.Message, Cause: now.status().Cause(),
+		its := modeldb.PastStatus{Key: now.ID, Status: now.Status, Message: now.Message, Cause: now.Mended().Cause(),
 			Since: now.Since}
 		// What is in the history may be older: setting the same status again adds nothing there.
-		last := pastStatusDoc{}
+		last := modeldb.PastStatus{}
 		for _, d := range past {
 			if d.Key == now.ID {
 				last = d
@@ -73,7 +64,7 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 			past = append(past, its)
 		}
 	}
-	slices.SortStableFunc(past, func(a, b pastStatusDoc) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(past, func(a, b modeldb.PastStatus) int { return a.Since.Compare(b.Since) })
 	if filter.Size > 0 && len(past) > filter.Size {
 		past = past[len(past)-filter.Size:]
 	}
@@ -95,17 +86,17 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 	keys := map[string]entity.HistoryKind{}
 	switch kind {
 	case entity.HistoryUnit:
-		keys[unitKey(id)], keys[workloadKey(id)] = entity.HistoryUnitAgent, entity.HistoryWorkload
+		keys[modeldb.UnitKey(id)], keys[modeldb.WorkloadKey(id)] = entity.HistoryUnitAgent, entity.HistoryWorkload
 	case entity.HistoryUnitAgent:
-		keys[unitKey(id)] = kind
+		keys[modeldb.UnitKey(id)] = kind
 	case entity.HistoryWorkload:
-		keys[workloadKey(id)] = kind
+		keys[modeldb.WorkloadKey(id)] = kind
 	case entity.HistoryMachine:
 		valid, refuse, what = entity.IsValidMachine, entity.InvalidMachine, "machine id"
-		keys[machineKey(id)], keys[instanceKey(id)] = entity.HistoryMachineAgent, kind
+		keys[modeldb.MachineKey(id)], keys[modeldb.InstanceKey(id)] = entity.HistoryMachineAgent, kind
 	case entity.HistoryMachineAgent:
 		valid, refuse, what = entity.IsValidMachine, entity.InvalidMachine, "machine id"
-		keys[machineKey(id)] = kind
+		keys[modeldb.MachineKey(id)] = kind
 	default:
 		return nil, entity.Errorf(entity.Invalid, "unknown status history kind %q, expected one of %v", string(kind),
 			entity.HistoryKinds)
@@ -118,7 +109,7 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 }
 
 // pastStatuses reads the history of some keys, the oldest first.
-func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]pastStatusDoc, error) {
+func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]modeldb.PastStatus, error) {
 	query := bson.D{{"key", bson.D{{"$in", keys}}}}
 	if !filter.From.IsZero() {
 		query = append(query, bson.DocElem{Name: "since", Value: bson.D{{"$gte", filter.From}}})
@@ -130,12 +121,12 @@ func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]pas
 	if filter.Size > 0 {
 		most = min(most, filter.Size)
 	}
-	var past []pastStatusDoc
-	err := st.db.Reading(historyC, func(c *mgo.Collection) error {
+	var past []modeldb.PastStatus
+	err := st.db.Reading(modeldb.HistoryC, func(c *mgo.Collection) error {
 		return c.Find(query).Sort("-$natural").Limit(most).All(&past)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", historyC, err)
+		return nil, fmt.Errorf("cannot read %s: %w", modeldb.HistoryC, err)
 	}
 	slices.Reverse(past)
 	return past, nil
@@ -144,7 +135,7 @@ func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]pas
 // neverThere returns entity.NotFound if there never was such an entity, and nil if the
 // filter matches none of its statuses.
 func (st *State) neverThere(kind entity.HistoryKind, keys []string, id string) error {
-	n, err := st.db.Count(historyC, bson.D{{"key", bson.D{{"$in", keys}}}})
+	n, err := st.db.Count(modeldb.HistoryC, bson.D{{"key", bson.D{{"$in", keys}}}})
 	switch {
 	case err != nil || n > 0:
 		return err

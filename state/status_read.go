@@ -9,6 +9,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // Status reads the full status of the model, in a fixed number of queries. MatchStatus
@@ -23,17 +24,17 @@ func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
 
 // everything holds the documents that status is made from, by id.
 type everything struct {
-	model       modelDoc
-	machines    map[string]machineDoc
-	services    map[string]serviceDoc
-	units       map[string]unitDoc
-	relations   []relationDoc
-	statuses    map[string]statusDoc
-	ports       map[string]portsDoc
-	constraints map[string]constraintsDoc
-	charms      map[string]charmDoc
-	leaders     map[string]leadersDoc
-	attachments map[string]attachmentDoc
+	model       modeldb.Model
+	machines    map[string]modeldb.Machine
+	services    map[string]modeldb.Service
+	units       map[string]modeldb.Unit
+	relations   []modeldb.Relation
+	statuses    map[string]modeldb.Status
+	ports       map[string]modeldb.Ports
+	constraints map[string]modeldb.Constraints
+	charms      map[string]modeldb.Charm
+	leaders     map[string]modeldb.Leader
+	attachments map[string]modeldb.Attachment
 
 	opened   map[string]map[string][]entity.PortRange // by machine and unit: openPorts makes it
 	awaiting map[string][]string                      // by unit: awaitedStorage makes it
@@ -45,37 +46,37 @@ func (st *State) readAll() (*everything, error) {
 	if a.model, err = st.model(); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, machinesC, &a.machines, func(d machineDoc) string { return d.ID }); err != nil {
+	if err := readMap(st, modeldb.MachinesC, &a.machines, func(d modeldb.Machine) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, servicesC, &a.services, func(d serviceDoc) string { return d.Name }); err != nil {
+	if err := readMap(st, modeldb.ServicesC, &a.services, func(d modeldb.Service) string { return d.Name }); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, unitsC, &a.units, func(d unitDoc) string { return d.Name }); err != nil {
+	if err := readMap(st, modeldb.UnitsC, &a.units, func(d modeldb.Unit) string { return d.Name }); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, statusesC, &a.statuses, func(d statusDoc) string { return d.ID }); err != nil {
+	if err := readMap(st, modeldb.StatusesC, &a.statuses, func(d modeldb.Status) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, portsC, &a.ports, func(d portsDoc) string { return d.ID }); err != nil {
+	if err := readMap(st, modeldb.PortsC, &a.ports, func(d modeldb.Ports) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, constraintsC, &a.constraints, func(d constraintsDoc) string { return d.Key }); err != nil {
+	if err := readMap(st, modeldb.ConstraintsC, &a.constraints, func(d modeldb.Constraints) string { return d.Key }); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, charmsC, &a.charms, func(d charmDoc) string { return d.URL }, "files", "warnings"); err != nil {
+	if err := readMap(st, modeldb.CharmsC, &a.charms, func(d modeldb.Charm) string { return d.URL }, "files", "warnings"); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, leadersC, &a.leaders, func(d leadersDoc) string { return d.Service }); err != nil {
+	if err := readMap(st, modeldb.LeadersC, &a.leaders, func(d modeldb.Leader) string { return d.Service }); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, attachmentsC, &a.attachments, func(d attachmentDoc) string { return d.ID }); err != nil {
+	if err := readMap(st, modeldb.AttachmentsC, &a.attachments, func(d modeldb.Attachment) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := st.db.All(relationsC, nil, &a.relations); err != nil {
+	if err := st.db.All(modeldb.RelationsC, nil, &a.relations); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(a.relations, func(x, y relationDoc) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(a.relations, func(x, y modeldb.Relation) int { return cmp.Compare(x.ID, y.ID) })
 	return a, nil
 }
 

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // status builds what users see. Everything that is derived is derived here, so that all
 // clients show the same.
 func (a *everything) status(now time.Time) *entity.ModelStatus {
 	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
-		Version: a.model.programs().Version,
+		Version: a.model.AgentPrograms().Version,
 		Name:    a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == ControllerModel,
 		Life: a.model.Life, Cloud: a.model.Cloud, Status: a.modelStatus(),
 	}}
@@ -65,29 +66,29 @@ func cutLast(s, sep string, n int) (before, after string, found bool) {
 }
 
 // statusOf returns the status of a unit or machine, or its initial one if none was set.
-func (a *everything) statusOf(key string, its birth) entity.Status {
+func (a *everything) statusOf(key string, its modeldb.Birth) entity.Status {
 	if doc, ok := a.statuses[key]; ok {
-		return doc.status()
+		return doc.Mended()
 	}
-	return firstStatus(key, its).status()
+	return modeldb.FirstStatus(key, its).Mended()
 }
 
 func (a *everything) machine(id string, containers map[string][]string) entity.MachineStatus {
 	doc := a.machines[id]
 	m := entity.MachineStatus{
-		ID: id, Life: doc.Life, Series: doc.Series, Status: a.statusOf(machineKey(id), doc.birth),
-		InstanceID: doc.InstanceID, Addresses: doc.Addresses, Constraints: a.constraints[machineKey(id)].Value,
-		Manager: slices.Contains(doc.Jobs, JobManageModel), Hardware: doc.Hardware,
+		ID: id, Life: doc.Life, Series: doc.Series, Status: a.statusOf(modeldb.MachineKey(id), doc.Birth),
+		InstanceID: doc.InstanceID, Addresses: doc.Addresses, Constraints: a.constraints[modeldb.MachineKey(id)].Value,
+		Manager: slices.Contains(doc.Jobs, modeldb.JobManageModel), Hardware: doc.Hardware,
 	}
 	if entity.IsManualInstance(doc.InstanceID) {
 		m.SSH = strings.TrimPrefix(doc.Placement, entity.ManualPlacement)
 	}
 	m.InstanceStatus = entity.Status{Status: entity.StatusPending, Since: m.Status.Since}
 	if doc.InstanceID != "" {
-		m.InstanceStatus.Status = instanceRuns
+		m.InstanceStatus.Status = modeldb.InstanceRuns
 	}
-	if said, ok := a.statuses[instanceKey(id)]; ok {
-		m.InstanceStatus = said.status()
+	if said, ok := a.statuses[modeldb.InstanceKey(id)]; ok {
+		m.InstanceStatus = said.Mended()
 	}
 	inside := containers[id]
 	entity.SortBy(inside, func(s string) string { return s })
@@ -105,14 +106,13 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 		Relations: map[string][]string{},
 	}
 	for _, r := range a.relations {
-		rel := Relation{doc: r}
-		end, err := rel.endpoint(name)
+		end, err := r.Endpoint(name)
 		if err != nil {
 			continue
 		}
-		other := rel.counterpart(name).Service
+		other := r.Counterpart(name).Service
 		s.Relations[end.Name] = append(s.Relations[end.Name], other)
-		if doc.Subordinate && rel.doc.isContainer() && !a.services[other].Subordinate {
+		if doc.Subordinate && r.IsContainer() && !a.services[other].Subordinate {
 			s.SubordinateTo = append(s.SubordinateTo, other)
 		}
 	}
@@ -128,8 +128,8 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 			s.Units = append(s.Units, u)
 		}
 	}
-	said := a.statuses[serviceKey(name)]
-	s.Status, s.WorkloadVersion = shownServiceStatus(said.status(), workloads), said.Version
+	said := a.statuses[modeldb.ServiceKey(name)]
+	s.Status, s.WorkloadVersion = shownServiceStatus(said.Mended(), workloads), said.Version
 	return s
 }
 
@@ -153,7 +153,7 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	doc := a.units[name]
 	u := entity.UnitStatus{
 		Name: name, Life: doc.Life, Machine: doc.Machine, Resolved: doc.Resolved,
-		Workload: a.statusOf(workloadKey(name), doc.birth), Agent: a.statusOf(unitKey(name), doc.birth),
+		Workload: a.statusOf(modeldb.WorkloadKey(name), doc.Birth), Agent: a.statusOf(modeldb.UnitKey(name), doc.Birth),
 		Leader: a.leaders[doc.Service].Holder == name, Strength: max(doc.Strength, a.services[doc.Service].Strength),
 	}
 	if doc.Principal != "" {
@@ -166,7 +166,7 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 		u.PublicAddress = addresses[0]
 	}
 	storage, why := a.awaitedStorage(name)
-	if _, said := a.statuses[workloadKey(name)]; !said {
+	if _, said := a.statuses[modeldb.WorkloadKey(name)]; !said {
 		u.Workload.Message = a.awaited(doc, u.Machine, storage)
 	}
 	if why != "" && u.Agent.Message == "" {
@@ -184,13 +184,13 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 }
 
 // awaited says what a unit waits for before its first hook. The texts are Juju's, as far as it has one.
-func (a *everything) awaited(unit unitDoc, machine, storage string) string {
+func (a *everything) awaited(unit modeldb.Unit, machine, storage string) string {
 	m := a.machines[machine]
-	switch said := a.statusOf(machineKey(machine), m.birth); {
+	switch said := a.statusOf(modeldb.MachineKey(machine), m.Birth); {
 	case m.InstanceID == "" && said.Status == entity.StatusError:
 		return fmt.Sprintf("waiting for machine %s, which cannot start", machine)
 	case m.InstanceID == "" || said.Status == entity.StatusPending:
-		return waitsForMachine
+		return modeldb.WaitsForMachine
 	case len(m.Addresses) == 0:
 		return fmt.Sprintf("waiting for the address of machine %s", machine)
 	case !unit.Started:
@@ -216,8 +216,8 @@ func (a *everything) awaitedStorage(unit string) (id, why string) {
 		if id == "" {
 			id = s
 		}
-		if said, ok := a.statuses[storageKey(s)]; ok && said.Status == entity.StatusError {
-			return s, fmt.Sprintf("storage %s: %s", s, said.status().Message)
+		if said, ok := a.statuses[modeldb.StorageKey(s)]; ok && said.Status == entity.StatusError {
+			return s, fmt.Sprintf("storage %s: %s", s, said.Mended().Message)
 		}
 	}
 	return id, ""
@@ -230,7 +230,7 @@ func (a *everything) openPorts(machine, unit string) (open, damaged []entity.Por
 	if !known {
 		units = map[string][]entity.PortRange{}
 		for _, p := range a.ports[machine].Ports {
-			units[p.Unit] = append(units[p.Unit], p.portRange())
+			units[p.Unit] = append(units[p.Unit], p.Range())
 		}
 		for _, ranges := range units {
 			slices.SortFunc(ranges, entity.ComparePorts)
@@ -250,7 +250,7 @@ func (a *everything) openPorts(machine, unit string) (open, damaged []entity.Por
 	return open, damaged
 }
 
-func (a *everything) relation(doc relationDoc) entity.RelationStatus {
+func (a *everything) relation(doc modeldb.Relation) entity.RelationStatus {
 	r := entity.RelationStatus{ID: doc.ID, Key: doc.Key, Life: doc.Life,
 		Interface: doc.Endpoints[0].Interface, Scope: doc.Endpoints[0].Scope,
 		Status: entity.Status{Status: "joined"}}

@@ -4,42 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
-
-// A storageDoc is a storage instance, and the filesystem that the cloud makes for it.
-type storageDoc struct {
-	lifeDoc `bson:",inline"`
-	birth   `bson:",inline"`
-	ID      string             `bson:"_id"`
-	Pool    entity.StoragePool `bson:"pool"` // as it was when the instance was added
-	Size    uint64             `bson:"size"` // MiB, as asked for
-	// Machine is the machine that the storage is on and goes with; "" if it outlives machines.
-	Machine string `bson:"machine,omitempty"`
-	// Filesystem is the cloud's id of what it has made, and Made its size in MiB.
-	Filesystem string `bson:"filesystem,omitempty"`
-	Made       uint64 `bson:"made,omitempty"`
-	// Release says that the filesystem is not destroyed with this document.
-	Release bool `bson:"release,omitempty"`
-}
 
 // A Storage is a snapshot of a storage instance.
 type Storage struct {
 	ordinary
 	st  *State
-	doc storageDoc
+	doc modeldb.Storage
 }
 
 // Storage reads a storage instance; the error is entity.NotFound if there is none.
 func (st *State) Storage(ctx context.Context, id string) (*Storage, error) {
 	s := &Storage{st: st}
-	if err := st.db.Get(storageC, id, &s.doc, fmt.Sprintf("storage %q", id)); err != nil {
+	if err := st.db.Get(modeldb.StorageC, id, &s.doc, fmt.Sprintf("storage %q", id)); err != nil {
 		return nil, entity.WithHint(err, "See what there is: juju storage")
 	}
 	return s, nil
@@ -47,8 +31,8 @@ func (st *State) Storage(ctx context.Context, id string) (*Storage, error) {
 
 // storages reads the storage instances that match, in natural order.
 func (st *State) storages(query bson.D) ([]*Storage, error) {
-	return readAll(st, storageC, query, func(d storageDoc) string { return d.ID },
-		func(d storageDoc) *Storage { return &Storage{st: st, doc: d} })
+	return readAll(st, modeldb.StorageC, query, func(d modeldb.Storage) string { return d.ID },
+		func(d modeldb.Storage) *Storage { return &Storage{st: st, doc: d} })
 }
 
 // ID returns the instance's id, such as "data/0".
@@ -62,7 +46,7 @@ func (s *Storage) isPersistent() bool { return s.doc.Machine == "" }
 
 // isReleased reports whether the filesystem is left to the user, who has said so of the instance
 // or of its model.
-func (s *Storage) isReleased(model modelDoc) bool {
+func (s *Storage) isReleased(model modeldb.Model) bool {
 	return s.doc.Release || s.isPersistent() && model.Life != entity.Alive && !model.WithStorage
 }
 
@@ -86,7 +70,7 @@ func (s *Storage) Destroy(ctx context.Context, how entity.Destruction, release b
 func (s *Storage) releaseOps(o *ops) error {
 	switch s.doc.Life {
 	case entity.Dying:
-		o.Update(storageC, s.doc.ID, bson.D{{"life", entity.Dying}}, bson.D{{"$set", bson.D{{"release", true}}}})
+		o.Update(modeldb.StorageC, s.doc.ID, bson.D{{"life", entity.Dying}}, bson.D{{"$set", bson.D{{"release", true}}}})
 	case entity.Dead:
 		model, err := s.st.model()
 		if err == nil && s.doc.Filesystem != "" && !s.isReleased(model) {
@@ -119,7 +103,7 @@ func (st *State) cleanupStorage(ctx context.Context, id string, d destruction) e
 	}
 	err = st.move(ctx, s, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) {
 		a, err := st.attachmentOf(id)
-		o.expect(storageKey(id), "attachments", 0)
+		o.expect(modeldb.StorageKey(id), "attachments", 0)
 		return a == nil, err
 	})
 	if errors.Is(err, entity.InUse) { // it was attached since the condition was read
@@ -130,12 +114,12 @@ func (st *State) cleanupStorage(ctx context.Context, id string, d destruction) e
 
 // How storage differs from other living entities.
 
-func (s *Storage) state() *State        { return s.st }
-func (s *Storage) kind() lifecycle.Kind { return lifecycle.Storage }
-func (s *Storage) name() string         { return s.doc.ID }
-func (s *Storage) docID() string        { return s.doc.ID }
-func (s *Storage) tag() entity.Tag      { return entity.StorageTag(s.doc.ID) }
-func (s *Storage) life() *lifeDoc       { return &s.doc.lifeDoc }
+func (s *Storage) state() *State         { return s.st }
+func (s *Storage) kind() lifecycle.Kind  { return lifecycle.Storage }
+func (s *Storage) name() string          { return s.doc.ID }
+func (s *Storage) docID() string         { return s.doc.ID }
+func (s *Storage) tag() entity.Tag       { return entity.StorageTag(s.doc.ID) }
+func (s *Storage) life() *modeldb.Living { return &s.doc.Living }
 
 func (s *Storage) targets(ref lifecycle.Ref) []string {
 	if ref.To == lifecycle.Machine {
@@ -173,41 +157,16 @@ func (s *Storage) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	return barred
 }
 
-// An attachmentDoc says that a unit has a storage instance. The instance's count of
-// attachments keeps it from having two.
-type attachmentDoc struct {
-	lifeDoc     `bson:",inline"`
-	birth       `bson:",inline"`
-	ID          string `bson:"_id"` // see attachmentID
-	Unit        string `bson:"unit"`
-	Subordinate bool   `bson:"subordinate,omitempty"` // the unit is one
-	Storage     string `bson:"storage"`
-	Machine     string `bson:"machine"`            // the unit's, or its principal's
-	Mount       string `bson:"mount"`              // where the charm wants the filesystem
-	Location    string `bson:"location,omitempty"` // where it is; "" until it is there
-}
-
-func attachmentID(unit, storage string) string { return entity.UnitTag(unit).String() + "#" + storage }
-
-// attachmentName returns what the key of an attachment holds: "mysql/0:data/0".
-func attachmentName(unit, storage string) string { return unit + ":" + storage }
-
-// parseAttachment returns the id of the attachment with a name.
-func parseAttachment(name string) (id string) {
-	unit, storage, _ := strings.Cut(name, ":")
-	return attachmentID(unit, storage)
-}
-
 // An attachment is a snapshot of an attachment.
 type attachment struct {
 	ordinary
 	st  *State
-	doc attachmentDoc
+	doc modeldb.Attachment
 }
 
 func (st *State) attachment(id string) (*attachment, error) {
 	a := &attachment{st: st}
-	if err := st.db.Get(attachmentsC, id, &a.doc, fmt.Sprintf("attachment %q", id)); err != nil {
+	if err := st.db.Get(modeldb.AttachmentsC, id, &a.doc, fmt.Sprintf("attachment %q", id)); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -215,16 +174,16 @@ func (st *State) attachment(id string) (*attachment, error) {
 
 // attachments reads the attachments that match, in natural order.
 func (st *State) attachments(query bson.D) ([]*attachment, error) {
-	return readAll(st, attachmentsC, query, func(d attachmentDoc) string { return attachmentName(d.Unit, d.Storage) },
-		func(d attachmentDoc) *attachment { return &attachment{st: st, doc: d} })
+	return readAll(st, modeldb.AttachmentsC, query, func(d modeldb.Attachment) string { return modeldb.AttachmentName(d.Unit, d.Storage) },
+		func(d modeldb.Attachment) *attachment { return &attachment{st: st, doc: d} })
 }
 
-func (a *attachment) state() *State        { return a.st }
-func (a *attachment) kind() lifecycle.Kind { return lifecycle.Attachment }
-func (a *attachment) name() string         { return attachmentName(a.doc.Unit, a.doc.Storage) }
-func (a *attachment) docID() string        { return a.doc.ID }
-func (a *attachment) tag() entity.Tag      { return entity.StorageTag(a.doc.Storage) }
-func (a *attachment) life() *lifeDoc       { return &a.doc.lifeDoc }
+func (a *attachment) state() *State         { return a.st }
+func (a *attachment) kind() lifecycle.Kind  { return lifecycle.Attachment }
+func (a *attachment) name() string          { return modeldb.AttachmentName(a.doc.Unit, a.doc.Storage) }
+func (a *attachment) docID() string         { return a.doc.ID }
+func (a *attachment) tag() entity.Tag       { return entity.StorageTag(a.doc.Storage) }
+func (a *attachment) life() *modeldb.Living { return &a.doc.Living }
 
 func (a *attachment) targets(ref lifecycle.Ref) []string {
 	switch {
@@ -275,20 +234,20 @@ func (a *attachment) turning(ctx context.Context, o *ops, t turn) (update bson.D
 		return nil, err
 	}
 	// What the unit's destruction does to its storage is decided here, if it has begun by then.
-	unit, none := unraised(u.doc.lifeDoc), bson.DocElem{Name: "withstorage", Value: bson.D{{"$exists", false}}}
+	unit, none := unraised(u.doc.Living), bson.DocElem{Name: "withstorage", Value: bson.D{{"$exists", false}}}
 	if !u.doc.WithStorage {
 		unit = append(unit, none)
 	}
-	o.Assert(unitsC, u.doc.Name, unit)
+	o.Assert(modeldb.UnitsC, u.doc.Name, unit)
 	if !svc.doc.WithStorage {
-		o.Assert(servicesC, svc.doc.Name, bson.D{none})
+		o.Assert(modeldb.ServicesC, svc.doc.Name, bson.D{none})
 	}
 	if s.isPersistent() && !(u.doc.Life != entity.Alive && (u.doc.WithStorage || svc.doc.WithStorage)) {
 		return nil, nil
 	}
 	d := destruction{strength: u.doc.Strength, deadline: u.doc.Deadline}
-	id := fmt.Sprintf("%s-%s-%d", cleanupStorage, a.doc.ID, a.doc.Born.UnixMilli())
-	o.Insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupStorage, Arg: a.doc.Storage, Strength: d.strength,
+	id := fmt.Sprintf("%s-%s-%d", modeldb.CleanupStorage, a.doc.ID, a.doc.Born.UnixMilli())
+	o.Insert(modeldb.CleanupsC, id, modeldb.Cleanup{ID: id, Kind: modeldb.CleanupStorage, Arg: a.doc.Storage, Strength: d.strength,
 		Deadline: d.deadline})
 	return nil, nil
 }
@@ -345,7 +304,7 @@ func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 // DetachStorage says that the unit does not use a storage instance any more. A unit that is
 // not Alive gives up its storage by itself. It does nothing if that has been said already.
 func (u *Unit) DetachStorage(ctx context.Context, storage string) error {
-	a, err := u.st.attachment(attachmentID(u.doc.Name, storage))
+	a, err := u.st.attachment(modeldb.AttachmentID(u.doc.Name, storage))
 	if err != nil {
 		return err
 	}
@@ -393,12 +352,12 @@ func (s *Storage) size() uint64 {
 
 // shownStatus returns the status that users see: what the storage provisioner could not do,
 // or what follows from the lives of the instance and its attachment.
-func (s *Storage) shownStatus(a *attachment, said statusDoc) entity.Status {
+func (s *Storage) shownStatus(a *attachment, said modeldb.Status) entity.Status {
 	status := entity.Status{Status: entity.StatusPending, Since: s.doc.Since}
 	set := func(word entity.StatusWord, since time.Time) { status.Status, status.Since = word, since }
 	switch {
 	case said.Status == entity.StatusError:
-		return said.status()
+		return said.Mended()
 	case a != nil && a.doc.Life != entity.Alive:
 		set(entity.StatusDetaching, a.doc.Since)
 	case s.doc.Life != entity.Alive:

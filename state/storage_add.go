@@ -14,11 +14,9 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-// storageSequence numbers the storage instances of a model, whatever they are for.
-const storageSequence = "stores"
 
 // storageNumbers keeps the numbers that a transaction has taken for new instances when it is
 // tried again.
@@ -29,7 +27,7 @@ type storageNumbers struct {
 
 func (s *storageNumbers) next(ctx context.Context, st *State) (int, error) {
 	if s.used == len(s.taken) {
-		n, err := st.db.Next(ctx, storageSequence, 1)
+		n, err := st.db.Next(ctx, modeldb.StorageSequence, 1)
 		if err != nil {
 			return 0, err
 		}
@@ -44,7 +42,7 @@ const defaultSize = 1024
 
 // storageFor completes what users ask for with what the charm needs, and checks it: the
 // result has each of the charm's stores. Stores of block devices have none.
-func (m modelDoc) storageFor(meta *charm.Meta,
+func storageFor(m modeldb.Model, meta *charm.Meta,
 	asked map[string]entity.StorageConstraints) (map[string]entity.StorageConstraints, error) {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if _, ok := meta.Storage[name]; !ok {
@@ -58,7 +56,7 @@ func (m modelDoc) storageFor(meta *charm.Meta,
 		if !given {
 			c.Count = uint64(store.CountMin)
 		}
-		c, err := m.completeStorage(meta, store, c)
+		c, err := completeStorage(m, meta, store, c)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +87,7 @@ func checkMounts(meta *charm.Meta, all map[string]entity.StorageConstraints) err
 }
 
 // completeStorage fills in the pool and size of storage for a store, and checks them.
-func (m modelDoc) completeStorage(meta *charm.Meta, store charm.Storage,
+func completeStorage(m modeldb.Model, meta *charm.Meta, store charm.Storage,
 	c entity.StorageConstraints) (entity.StorageConstraints, error) {
 	fail := func(format string, args ...any) (entity.StorageConstraints, error) {
 		return c, entity.Errorf(entity.Invalid, "charm %q store %q: %s", meta.Name, store.Name, fmt.Sprintf(format, args...))
@@ -159,7 +157,7 @@ func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error 
 		doing, n = "detach", -n
 		for _, a := range has {
 			if a.doc.Life == entity.Alive { // another may be detached in this moment
-				o.Assert(attachmentsC, a.doc.ID, isAlive)
+				o.Assert(modeldb.AttachmentsC, a.doc.ID, isAlive)
 			}
 		}
 	}
@@ -169,7 +167,7 @@ func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error 
 	fail := func(format string, args ...any) error {
 		return entity.Errorf(entity.Invalid, "charm %q store %q: %s", meta.Name, name, fmt.Sprintf(format, args...))
 	}
-	o.expect(unitKey(u.doc.Name), "attachments", len(has))
+	o.expect(modeldb.UnitKey(u.doc.Name), "attachments", len(has))
 	switch {
 	case store.CountMin == 1 && store.CountMax == 1 && total != 1:
 		return fail("cannot %s, storage is singular", doing)
@@ -189,7 +187,7 @@ func (st *State) charmOf(ctx context.Context, o *ops, service string) (*charm.Ch
 	if err != nil {
 		return nil, err
 	}
-	o.Assert(servicesC, service, bson.D{{"charm", svc.doc.CharmURL}})
+	o.Assert(modeldb.ServicesC, service, bson.D{{"charm", svc.doc.CharmURL}})
 	return st.Charms().Get(ctx, svc.doc.CharmURL)
 }
 
@@ -197,10 +195,10 @@ func (st *State) charmOf(ctx context.Context, o *ops, service string) (*charm.Ch
 type storageGrant struct {
 	st      *State
 	numbers *storageNumbers
-	born    lifeDoc
-	model   modelDoc
+	born    modeldb.Living
+	model   modeldb.Model
 	meta    *charm.Meta
-	unit    unitDoc
+	unit    modeldb.Unit
 	machine string // the unit's, or its principal's
 }
 
@@ -250,12 +248,12 @@ func (g storageGrant) newOps(ctx context.Context, o *ops, store string,
 		if err != nil {
 			return nil, err
 		}
-		s := &Storage{st: g.st, doc: storageDoc{lifeDoc: g.born, ID: store + "/" + strconv.Itoa(n), Pool: pool, Size: c.Size}}
+		s := &Storage{st: g.st, doc: modeldb.Storage{Living: g.born, ID: store + "/" + strconv.Itoa(n), Pool: pool, Size: c.Size}}
 		s.doc.Born = s.doc.Since
 		if pool.Provider == entity.PoolRootFS {
 			s.doc.Machine = g.machine
 		}
-		o.Insert(storageC, s.doc.ID, s.doc)
+		o.Insert(modeldb.StorageC, s.doc.ID, s.doc)
 		o.bear(s)
 		g.attachmentOps(o, s)
 		ids = append(ids, s.doc.ID)
@@ -281,18 +279,18 @@ func (g storageGrant) attachOps(o *ops, s *Storage) error {
 	if store.Type == charm.StorageBlock {
 		return entity.Errorf(entity.Invalid, "cannot attach filesystem storage %q as block storage", s.doc.ID)
 	}
-	o.assertLife(storageC, s.doc.ID, entity.Alive)
-	o.expect(storageKey(s.doc.ID), "attachments", 0)
+	o.assertLife(modeldb.StorageC, s.doc.ID, entity.Alive)
+	o.expect(modeldb.StorageKey(s.doc.ID), "attachments", 0)
 	g.attachmentOps(o, s)
 	return nil
 }
 
 func (g storageGrant) attachmentOps(o *ops, s *Storage) {
-	a := &attachment{st: g.st, doc: attachmentDoc{lifeDoc: g.born, ID: attachmentID(g.unit.Name, s.doc.ID),
+	a := &attachment{st: g.st, doc: modeldb.Attachment{Living: g.born, ID: modeldb.AttachmentID(g.unit.Name, s.doc.ID),
 		Unit: g.unit.Name, Subordinate: g.unit.Principal != "", Storage: s.doc.ID, Machine: g.machine,
 		Mount: mountOf(g.meta.Storage[entity.StoreOf(s.doc.ID)], s.doc.ID)}}
 	a.doc.Born = a.doc.Since
-	o.Insert(attachmentsC, a.doc.ID, a.doc)
+	o.Insert(modeldb.AttachmentsC, a.doc.ID, a.doc)
 	o.bear(a)
 }
 
@@ -363,7 +361,7 @@ func (u *Unit) addStorageOps(ctx context.Context, o *ops, g storageGrant, store 
 	if err := u.storeChanges(o, g.meta, store, int(min(c.Count, 1<<20))); err != nil {
 		return nil, err
 	}
-	if c, err = g.model.completeStorage(g.meta, g.meta.Storage[store], c); err != nil {
+	if c, err = completeStorage(g.model, g.meta, g.meta.Storage[store], c); err != nil {
 		return nil, err
 	}
 	return g.newOps(ctx, o, store, c)
@@ -385,7 +383,7 @@ func (u *Unit) grant(ctx context.Context, build func(*ops, storageGrant) error) 
 }
 
 // granting returns what storage of the unit is made from, and asserts that it stays.
-func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, born lifeDoc) (g storageGrant, err error) {
+func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, born modeldb.Living) (g storageGrant, err error) {
 	numbers.used = 0
 	g = storageGrant{st: u.st, numbers: numbers, born: born, unit: u.doc}
 	if g.model, err = u.st.aliveModel(); err != nil {
@@ -403,6 +401,6 @@ func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, bo
 	}
 	g.meta = ch.Meta
 	o.assertModelAlive()
-	o.assertLife(unitsC, u.doc.Name, entity.Alive)
+	o.assertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
 	return g, nil
 }

@@ -10,17 +10,9 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-// An importDoc is the import of a filesystem that has begun: the cloud may count the filesystem as the model's,
-// and no storage instance has it yet.
-type importDoc struct {
-	ID      string    `bson:"_id"` // the filesystem's
-	Storage string    `bson:"storage"`
-	Pool    string    `bson:"pool"`
-	Began   time.Time `bson:"began"`
-}
 
 // importTime is longer than an import takes unless it is cut off.
 const importTime = 2 * time.Minute
@@ -41,11 +33,11 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 	if err := (entity.Filesystem{ID: filesystem}).Check(); err != nil {
 		return "", from, err
 	}
-	n, err := p.st.db.Next(ctx, storageSequence, 1)
+	n, err := p.st.db.Next(ctx, modeldb.StorageSequence, 1)
 	if err != nil {
 		return "", from, err
 	}
-	doc := importDoc{ID: filesystem, Storage: store + "/" + strconv.Itoa(n), Pool: pool, Began: p.st.now()}
+	doc := modeldb.Import{ID: filesystem, Storage: store + "/" + strconv.Itoa(n), Pool: pool, Began: p.st.now()}
 	return doc.Storage, from, p.st.change(ctx, func(o *ops) error {
 		if _, err := p.st.aliveModel(); err != nil {
 			return err
@@ -57,13 +49,13 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 			return err
 		}
 		o.assertModelAlive()
-		o.Insert(importsC, filesystem, doc)
+		o.Insert(modeldb.ImportsC, filesystem, doc)
 		return nil
 	})
 }
 
-func (p Pools) begun(filesystem string) (doc importDoc, err error) {
-	err = p.st.db.Get(importsC, filesystem, &doc, "import of filesystem "+filesystem)
+func (p Pools) begun(filesystem string) (doc modeldb.Import, err error) {
+	err = p.st.db.Get(modeldb.ImportsC, filesystem, &doc, "import of filesystem "+filesystem)
 	return doc, err
 }
 
@@ -77,25 +69,25 @@ func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 		} else if err != nil {
 			return err
 		}
-		o.Remove(importsC, filesystem, bson.D{{"storage", doc.Storage}})
+		o.Remove(modeldb.ImportsC, filesystem, bson.D{{"storage", doc.Storage}})
 		return nil
 	})
 }
 
 // judgeImport finds imports that were cut off, and that nobody has repeated.
 func judgeImport(v *view, filesystem string) *check.Wrong {
-	doc := v.Get(importsC, filesystem)
+	doc := v.Get(modeldb.ImportsC, filesystem)
 	if began, _ := doc["began"].(time.Time); doc == nil || v.Now.Sub(began) < importTime {
 		return nil
 	}
-	return &check.Wrong{Where: check.DocID{importsC, filesystem}, What: fmt.Sprintf("its import was cut off, and the cloud "+
+	return &check.Wrong{Where: check.DocID{modeldb.ImportsC, filesystem}, What: fmt.Sprintf("its import was cut off, and the cloud "+
 		"may count it as the model's, but it is no storage; repeat the import: juju import-filesystem %s %s %s",
 		doc.Text("pool"), filesystem, entity.StoreOf(doc.Text("storage")))}
 }
 
 // importing reads the model and a pool for an import, and checks that no storage instance has the
 // filesystem.
-func (p Pools) importing(pool, filesystem string) (model modelDoc, from entity.StoragePool, err error) {
+func (p Pools) importing(pool, filesystem string) (model modeldb.Model, from entity.StoragePool, err error) {
 	if model, err = p.st.aliveModel(); err != nil {
 		return model, from, err
 	}
@@ -103,7 +95,7 @@ func (p Pools) importing(pool, filesystem string) (model modelDoc, from entity.S
 	if err != nil {
 		return model, from, err
 	}
-	return model, doc.pool(), p.checkFree(filesystem)
+	return model, doc.Pool(), p.checkFree(filesystem)
 }
 
 // checkFree returns an entity.InUse error if a storage instance has the filesystem, or a removed one has
@@ -140,15 +132,15 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 		if err != nil {
 			return err
 		}
-		s := &Storage{st: p.st, doc: storageDoc{lifeDoc: born, ID: id, Pool: from, Size: f.Size, Filesystem: f.ID,
+		s := &Storage{st: p.st, doc: modeldb.Storage{Living: born, ID: id, Pool: from, Size: f.Size, Filesystem: f.ID,
 			Made: f.Size}}
 		s.doc.Born = s.doc.Since
-		o.Insert(storageC, id, s.doc)
+		o.Insert(modeldb.StorageC, id, s.doc)
 		o.bear(s)
-		o.Remove(importsC, f.ID, nil)
+		o.Remove(modeldb.ImportsC, f.ID, nil)
 		// Of two imports at once the later sees what the earlier has added.
 		o.assertModelAlive()
-		o.Update(modelC, modelC, unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})
+		o.Update(modeldb.ModelC, modeldb.ModelC, unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})
 		return nil
 	})
 }

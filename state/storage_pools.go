@@ -9,22 +9,9 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-// A poolDoc is a storage pool that users have made.
-type poolDoc struct {
-	Name       string            `bson:"_id"`
-	Provider   string            `bson:"provider"`
-	Attributes map[string]string `bson:"attributes,omitempty"`
-	// Grants grows with each transaction that uses the pool, so that a removal can assert that
-	// there was none since it has looked.
-	Grants int `bson:"grants"`
-}
-
-func (d poolDoc) pool() entity.StoragePool {
-	return entity.StoragePool{Name: d.Name, Provider: d.Provider, Attributes: d.Attributes}
-}
 
 // Pools is the part of a model's state that holds the pools that storage can come from.
 type Pools struct{ st *State }
@@ -39,12 +26,12 @@ func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
 	if err != nil {
 		return nil, err
 	}
-	var docs []poolDoc
-	err = p.st.db.All(poolsC, nil, &docs)
-	entity.SortBy(docs, func(d poolDoc) string { return d.Name })
+	var docs []modeldb.Pool
+	err = p.st.db.All(modeldb.PoolsC, nil, &docs)
+	entity.SortBy(docs, func(d modeldb.Pool) string { return d.Name })
 	all := entity.StoragePools(model.Cloud)
 	for _, d := range docs {
-		all = append(all, d.pool())
+		all = append(all, d.Pool())
 	}
 	return all, err
 }
@@ -68,7 +55,7 @@ func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
 			return err
 		}
 		o.assertModelAlive()
-		o.Insert(poolsC, pool.Name, poolDoc{Name: pool.Name, Provider: pool.Provider, Attributes: pool.Attributes})
+		o.Insert(modeldb.PoolsC, pool.Name, modeldb.Pool{Name: pool.Name, Provider: pool.Provider, Attributes: pool.Attributes})
 		return nil
 	})
 }
@@ -80,14 +67,14 @@ func (p Pools) Update(ctx context.Context, name string, attributes map[string]st
 		if err != nil {
 			return err
 		}
-		pool := doc.pool()
+		pool := doc.Pool()
 		if pool.Attributes = attributes; maps.Equal(doc.Attributes, attributes) {
 			return mongo.ErrNothing
 		}
 		if err := pool.Check(model.Cloud); err != nil {
 			return err
 		}
-		o.Update(poolsC, name, exists, bson.D{{"$set", bson.D{{"attributes", attributes}}}})
+		o.Update(modeldb.PoolsC, name, exists, bson.D{{"$set", bson.D{{"attributes", attributes}}}})
 		return nil
 	})
 }
@@ -107,7 +94,7 @@ func (p Pools) Remove(ctx context.Context, name string) error {
 		if user != "" {
 			return entity.WithHint(entity.Errorf(entity.InUse, "storage pool %q in use", name), "%s", user)
 		}
-		o.Remove(poolsC, name, bson.D{{"grants", doc.Grants}})
+		o.Remove(modeldb.PoolsC, name, bson.D{{"grants", doc.Grants}})
 		return nil
 	})
 }
@@ -133,7 +120,7 @@ func (p Pools) user(name string) (string, error) {
 }
 
 // own reads the document of a pool that users may change, and the model's.
-func (p Pools) own(name string) (model modelDoc, doc poolDoc, err error) {
+func (p Pools) own(name string) (model modeldb.Model, doc modeldb.Pool, err error) {
 	if model, err = p.st.model(); err != nil {
 		return model, doc, err
 	}
@@ -148,23 +135,23 @@ func (p Pools) own(name string) (model modelDoc, doc poolDoc, err error) {
 }
 
 // pool reads a pool by its name. own says that users have made it.
-func (st *State) pool(model modelDoc, name string) (doc poolDoc, own bool, err error) {
+func (st *State) pool(model modeldb.Model, name string) (doc modeldb.Pool, own bool, err error) {
 	for _, p := range entity.StoragePools(model.Cloud) {
 		if p.Name == name {
-			return poolDoc{Name: p.Name, Provider: p.Provider}, false, nil
+			return modeldb.Pool{Name: p.Name, Provider: p.Provider}, false, nil
 		}
 	}
-	err = st.db.Get(poolsC, name, &doc, fmt.Sprintf("pool %q", name))
+	err = st.db.Get(modeldb.PoolsC, name, &doc, fmt.Sprintf("pool %q", name))
 	return doc, true, entity.WithHint(err, "See what there is: juju storage-pools")
 }
 
 // poolOps reads a pool for storage that the transaction adds or promises, and keeps it from being
 // removed meanwhile.
-func (st *State) poolOps(o *ops, model modelDoc, name string) (entity.StoragePool, error) {
+func (st *State) poolOps(o *ops, model modeldb.Model, name string) (entity.StoragePool, error) {
 	doc, own, err := st.pool(model, name)
 	if err == nil && own && !o.pools[name] {
 		o.pools[name] = true
-		o.Update(poolsC, name, exists, bson.D{{"$inc", bson.D{{"grants", 1}}}})
+		o.Update(modeldb.PoolsC, name, exists, bson.D{{"$inc", bson.D{{"grants", 1}}}})
 	}
-	return doc.pool(), err
+	return doc.Pool(), err
 }

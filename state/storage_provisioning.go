@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 	"juju/state/watcher"
@@ -21,8 +22,8 @@ func (st *State) Provisioning() Provisioning { return Provisioning{st} }
 
 // WatchStorage fires when the result of StorageWork may have changed.
 func (p Provisioning) WatchStorage(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, p.st.hub, watcher.Collection(storageC), watcher.Collection(attachmentsC),
-		watcher.Collection(machinesC), watcher.Collection(leftoversC), watcher.Doc(modelC, modelC)), nil
+	return watcher.Notify(ctx, p.st.hub, watcher.Collection(modeldb.StorageC), watcher.Collection(modeldb.AttachmentsC),
+		watcher.Collection(modeldb.MachinesC), watcher.Collection(modeldb.LeftoversC), watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }
 
 // StorageWork returns the storage instances that are not made, attached, detached or
@@ -75,7 +76,7 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 	for _, d := range left {
 		_, id := lifecycle.ParseKey(d.Of)
 		work = append(work, entity.StorageWork{ID: id, Life: entity.Gone, Filesystem: d.Filesystem,
-			Release: d.isReleased(model)})
+			Release: d.IsReleased(model)})
 	}
 	return work, err
 }
@@ -143,9 +144,9 @@ func (s *Storage) SetFilesystem(ctx context.Context, f entity.Filesystem) error 
 				return err
 			}
 		}
-		o.Update(storageC, s.doc.ID, append(bson.D{{"filesystem", bson.D{{"$exists", false}}}}, notDead...),
+		o.Update(modeldb.StorageC, s.doc.ID, append(bson.D{{"filesystem", bson.D{{"$exists", false}}}}, notDead...),
 			bson.D{{"$set", bson.D{{"filesystem", f.ID}, {"made", f.Size}}}})
-		o.dropStatus(storageKey(s.doc.ID))
+		o.dropStatus(modeldb.StorageKey(s.doc.ID))
 		return nil
 	})
 }
@@ -163,7 +164,7 @@ func (st *State) onInstance(ctx context.Context, o *ops, machine, instance strin
 	if instance == "" {
 		is = bson.D{{"$exists", false}}
 	}
-	o.Assert(machinesC, machine, bson.D{{"instance", is}})
+	o.Assert(modeldb.MachinesC, machine, bson.D{{"instance", is}})
 	return nil
 }
 
@@ -172,7 +173,7 @@ func (st *State) onInstance(ctx context.Context, o *ops, machine, instance strin
 // entity.NotFound if it has been detached.
 func (s *Storage) SetAttached(ctx context.Context, unit, instance, location string) error {
 	return s.st.change(ctx, func(o *ops) error {
-		a, err := s.st.attachment(attachmentID(unit, s.doc.ID))
+		a, err := s.st.attachment(modeldb.AttachmentID(unit, s.doc.ID))
 		switch {
 		case err != nil:
 			return err
@@ -184,8 +185,8 @@ func (s *Storage) SetAttached(ctx context.Context, unit, instance, location stri
 		if err := s.st.onInstance(ctx, o, a.doc.Machine, instance); err != nil {
 			return err
 		}
-		o.Update(attachmentsC, a.doc.ID, isAlive, bson.D{{"$set", bson.D{{"location", location}}}})
-		o.dropStatus(storageKey(s.doc.ID))
+		o.Update(modeldb.AttachmentsC, a.doc.ID, isAlive, bson.D{{"$set", bson.D{{"location", location}}}})
+		o.dropStatus(modeldb.StorageKey(s.doc.ID))
 		return nil
 	})
 }
@@ -231,7 +232,7 @@ func (p Provisioning) Attached(ctx context.Context) (all []entity.Attached, err 
 func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attached) error {
 	return p.st.change(ctx, func(o *ops) error {
 		for i, was := range lost {
-			a, err := p.st.attachment(attachmentID(was.Unit, was.Storage))
+			a, err := p.st.attachment(modeldb.AttachmentID(was.Unit, was.Storage))
 			switch {
 			case err != nil:
 				return err
@@ -243,7 +244,7 @@ func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attache
 					return err
 				}
 			}
-			o.Update(attachmentsC, a.doc.ID, isAlive, bson.D{{"$unset", bson.D{{"location", 1}}}})
+			o.Update(modeldb.AttachmentsC, a.doc.ID, isAlive, bson.D{{"$unset", bson.D{{"location", 1}}}})
 		}
 		return nil
 	})
@@ -252,7 +253,7 @@ func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attache
 // RemoveAttachment removes the Dead attachment of the storage to a unit, once the cloud has
 // detached it.
 func (s *Storage) RemoveAttachment(ctx context.Context, unit string) error {
-	a, err := s.st.attachment(attachmentID(unit, s.doc.ID))
+	a, err := s.st.attachment(modeldb.AttachmentID(unit, s.doc.ID))
 	if err != nil {
 		return err
 	}
@@ -261,15 +262,15 @@ func (s *Storage) RemoveAttachment(ctx context.Context, unit string) error {
 
 // SetStatus records why the storage could not be made, attached, detached or destroyed.
 func (s *Storage) SetStatus(ctx context.Context, status entity.Status) error {
-	key := storageKey(s.doc.ID)
+	key := modeldb.StorageKey(s.doc.ID)
 	return s.st.setStatus(ctx, key, status, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
-		o.wakeForce(key, s.doc.lifeDoc, status)
+		o.wakeForce(key, s.doc.Living, status)
 		return nil
 	})
 }
 
 // dropStatus removes a status that does not hold any more.
-func (o *ops) dropStatus(key string) { o.Remove(statusesC, key, nil) }
+func (o *ops) dropStatus(key string) { o.Remove(modeldb.StatusesC, key, nil) }

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // StorageStatus returns the named storage instances as users see them, or all, in natural
@@ -20,7 +21,7 @@ func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.Sto
 	if len(ids) > 0 {
 		keys := make([]string, len(ids))
 		for i, id := range ids {
-			keys[i] = storageKey(id)
+			keys[i] = modeldb.StorageKey(id)
 		}
 		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 		attachments = bson.D{{"storage", bson.D{{"$in", ids}}}}
@@ -39,14 +40,14 @@ func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.Sto
 		of[a.doc.Storage] = a
 	}
 	if statuses == nil {
-		prefix := storageKey("")
+		prefix := modeldb.StorageKey("")
 		statuses = bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
 	}
-	var docs []statusDoc
-	if err := st.db.All(statusesC, statuses, &docs); err != nil {
+	var docs []modeldb.Status
+	if err := st.db.All(modeldb.StatusesC, statuses, &docs); err != nil {
 		return nil, err
 	}
-	said := map[string]statusDoc{}
+	said := map[string]modeldb.Status{}
 	for _, d := range docs {
 		said[d.ID] = d
 	}
@@ -59,7 +60,7 @@ func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.Sto
 		a := of[s.doc.ID]
 		out[i] = entity.StorageStatus{ID: s.doc.ID, Pool: s.doc.Pool.Name, Size: s.size(), Life: s.doc.Life,
 			Persistent: s.isPersistent(), Release: s.doc.Life != entity.Alive && s.isReleased(model), Filesystem: s.doc.Filesystem,
-			Status: s.shownStatus(a, said[storageKey(s.doc.ID)]).Mended()}
+			Status: s.shownStatus(a, said[modeldb.StorageKey(s.doc.ID)]).Mended()}
 		if a != nil {
 			out[i].Unit, out[i].Machine = a.doc.Unit, a.doc.Machine
 			out[i].Location, out[i].AttachmentLife = a.doc.Location, a.doc.Life
@@ -84,5 +85,5 @@ func (st *State) PersistentStorage(ctx context.Context) (int, error) {
 	if err != nil || model.Life != entity.Alive {
 		return 0, err
 	}
-	return st.db.Count(storageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
+	return st.db.Count(modeldb.StorageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,61 +12,10 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
-
-// An operationDoc is what a user asked for at once. It goes with the last of its tasks.
-type operationDoc struct {
-	ID       string    `bson:"_id"` // its number
-	Summary  string    `bson:"summary"`
-	Enqueued time.Time `bson:"enqueued"`
-}
-
-// A taskDoc is an action of a unit, or a command that runs there or on a machine. It stays when its
-// receiver goes.
-type taskDoc struct {
-	ID        string               `bson:"_id"` // see taskID
-	Number    int                  `bson:"number"`
-	Operation string               `bson:"operation"`
-	Receiver  string               `bson:"unit"` // the unit, or the id of the machine
-	Name      string               `bson:"name"`
-	Params    string               `bson:"params"` // JSON: its keys are the charm's
-	Parallel  bool                 `bson:"parallel,omitempty"`
-	Group     string               `bson:"group,omitempty"`
-	Status    entity.TaskStatus    `bson:"status"`
-	Message   string               `bson:"message,omitempty"`
-	Results   string               `bson:"results,omitempty"` // JSON
-	Log       []entity.TaskMessage `bson:"log,omitempty"`
-	Enqueued  time.Time            `bson:"enqueued"`
-	Started   time.Time            `bson:"started,omitempty"`
-	Completed time.Time            `bson:"completed,omitempty"`
-	Size      int                  `bson:"size,omitempty"` // of all of it in bytes, once it is over
-}
-
-// taskID returns the id of a task's document. The receiver comes first so that its agent can watch
-// its own.
-func taskID(receiver string, number int) string {
-	return fmt.Sprintf("%s#%d", entity.ReceiverTag(receiver), number)
-}
-
-// taskSequence numbers operations and tasks, from 1.
-const taskSequence = "task"
-
-func (d taskDoc) task() entity.Task {
-	return entity.Task{
-		ID: strconv.Itoa(d.Number), Operation: d.Operation, Receiver: d.Receiver, Name: d.Name,
-		Params: rawJSON(d.Params), Parallel: d.Parallel, Group: d.Group, Status: d.Status, Message: d.Message,
-		Results: rawJSON(d.Results), Log: d.Log, Enqueued: d.Enqueued, Started: d.Started, Completed: d.Completed,
-	}
-}
-
-func rawJSON(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
-}
 
 // Tasks is the part of a model's state that holds the tasks of its units and machines.
 type Tasks struct{ st *State }
@@ -76,17 +24,17 @@ type Tasks struct{ st *State }
 func (st *State) Tasks() Tasks { return Tasks{st} }
 
 // taskDoc reads the document of a task; the error is entity.NotFound if there is none.
-func (t Tasks) taskDoc(id string) (taskDoc, error) {
-	var docs []taskDoc
+func (t Tasks) taskDoc(id string) (modeldb.Task, error) {
+	var docs []modeldb.Task
 	number, err := strconv.Atoi(id)
 	if err == nil {
-		err = t.st.db.All(tasksC, bson.D{{"number", number}}, &docs)
+		err = t.st.db.All(modeldb.TasksC, bson.D{{"number", number}}, &docs)
 	}
 	if err == nil && len(docs) == 0 || !entity.IsValidTask(id) {
 		err = entity.Errorf(entity.NotFound, "task %q not found", id)
 	}
 	if err != nil {
-		return taskDoc{}, err
+		return modeldb.Task{}, err
 	}
 	return docs[0], nil
 }
@@ -94,12 +42,12 @@ func (t Tasks) taskDoc(id string) (taskDoc, error) {
 // Task returns a task; the error is entity.NotFound if there is none.
 func (t Tasks) Task(ctx context.Context, id string) (entity.Task, error) {
 	doc, err := t.taskDoc(id)
-	return doc.task(), err
+	return doc.Task(), err
 }
 
 // Find returns the ids of the tasks whose ids begin with prefix, in order.
 func (t Tasks) Find(ctx context.Context, prefix string) (ids []string, err error) {
-	var docs []taskDoc
+	var docs []modeldb.Task
 	if err := t.read(nil, bson.D{{"number", 1}}, &docs); err != nil {
 		return nil, err
 	}
@@ -114,11 +62,11 @@ func (t Tasks) Find(ctx context.Context, prefix string) (ids []string, err error
 
 // Operation returns an operation; the error is entity.NotFound if there is none.
 func (t Tasks) Operation(ctx context.Context, id string) (entity.Operation, error) {
-	var doc operationDoc
-	if err := t.st.db.Get(operationsC, id, &doc, fmt.Sprintf("operation %q", id)); err != nil {
+	var doc modeldb.Operation
+	if err := t.st.db.Get(modeldb.OperationsC, id, &doc, fmt.Sprintf("operation %q", id)); err != nil {
 		return entity.Operation{}, err
 	}
-	all, err := t.withTasks([]operationDoc{doc}, nil)
+	all, err := t.withTasks([]modeldb.Operation{doc}, nil)
 	if err != nil {
 		return entity.Operation{}, err
 	}
@@ -132,11 +80,11 @@ func (t Tasks) Operations(
 ) (found []entity.Operation, more bool, err error) {
 	// The store can't order ids, which are numbers written as text. To read and sort all 20,000 takes 60 to 90 ms,
 	// and Prune bounds them.
-	var docs []operationDoc
-	if err := t.st.db.All(operationsC, nil, &docs); err != nil {
+	var docs []modeldb.Operation
+	if err := t.st.db.All(modeldb.OperationsC, nil, &docs); err != nil {
 		return nil, false, err
 	}
-	entity.SortBy(docs, func(d operationDoc) string { return d.ID })
+	entity.SortBy(docs, func(d modeldb.Operation) string { return d.ID })
 	for len(docs) > 0 && !more {
 		first := max(0, len(docs)-operationsAtOnce)
 		batch, err := t.withTasks(docs[first:], withoutValues)
@@ -159,24 +107,24 @@ const operationsAtOnce = 100
 var withoutValues = bson.D{{"params", 0}, {"results", 0}, {"log", 0}}
 
 // read reads fields of the tasks that match a query; all fields for nil.
-func (t Tasks) read(query, fields bson.D, docs *[]taskDoc) error {
-	return t.st.db.Reading(tasksC, func(c *mgo.Collection) error { return c.Find(query).Select(fields).All(docs) })
+func (t Tasks) read(query, fields bson.D, docs *[]modeldb.Task) error {
+	return t.st.db.Reading(modeldb.TasksC, func(c *mgo.Collection) error { return c.Find(query).Select(fields).All(docs) })
 }
 
 // withTasks reads the tasks of some operations, and returns both in order.
-func (t Tasks) withTasks(docs []operationDoc, fields bson.D) ([]entity.Operation, error) {
+func (t Tasks) withTasks(docs []modeldb.Operation, fields bson.D) ([]entity.Operation, error) {
 	ids := make([]string, len(docs))
 	for i, d := range docs {
 		ids[i] = d.ID
 	}
-	var tasks []taskDoc
+	var tasks []modeldb.Task
 	if err := t.read(bson.D{{"operation", bson.D{{"$in", ids}}}}, fields, &tasks); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(tasks, func(a, b taskDoc) int { return a.Number - b.Number })
+	slices.SortFunc(tasks, func(a, b modeldb.Task) int { return a.Number - b.Number })
 	of := map[string][]entity.Task{}
 	for _, d := range tasks {
-		of[d.Operation] = append(of[d.Operation], d.task())
+		of[d.Operation] = append(of[d.Operation], d.Task())
 	}
 	all := make([]entity.Operation, len(docs))
 	for i, d := range docs {
@@ -198,7 +146,7 @@ func (t Tasks) Cancel(ctx context.Context, id string) error {
 		case entity.TaskPending:
 			o.endTask(doc, now, entity.TaskOutcome{Status: entity.TaskCancelled, Message: "action cancelled via the API"})
 		case entity.TaskRunning:
-			o.Update(tasksC, doc.ID, bson.D{{"status", doc.Status}},
+			o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", doc.Status}},
 				bson.D{{"$set", bson.D{{"status", entity.TaskAborting}}}})
 		default:
 			return mongo.ErrNothing
@@ -208,7 +156,7 @@ func (t Tasks) Cancel(ctx context.Context, id string) error {
 }
 
 // endTask ends a task that is not over.
-func (o *ops) endTask(doc taskDoc, now time.Time, outcome entity.TaskOutcome) {
+func (o *ops) endTask(doc modeldb.Task, now time.Time, outcome entity.TaskOutcome) {
 	size := len(doc.Params) + len(outcome.Message) + len(outcome.Results)
 	for _, m := range doc.Log {
 		size += len(m.Message)
@@ -220,7 +168,7 @@ func (o *ops) endTask(doc taskDoc, now time.Time, outcome entity.TaskOutcome) {
 	if outcome.Results != "" {
 		set = append(set, bson.DocElem{Name: "results", Value: outcome.Results})
 	}
-	o.Update(tasksC, doc.ID, bson.D{{"status", doc.Status}}, bson.D{{"$set", set}})
+	o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", doc.Status}}, bson.D{{"$set", set}})
 }
 
 // Operation fires when a task of the operation may have changed.
@@ -235,7 +183,7 @@ func (w Watches) Operation(ctx context.Context, id string) (<-chan struct{}, err
 		if err != nil {
 			return nil, err
 		}
-		topics = append(topics, watcher.Doc(tasksC, taskID(t.Receiver, number)))
+		topics = append(topics, watcher.Doc(modeldb.TasksC, modeldb.TaskID(t.Receiver, number)))
 	}
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -49,30 +50,30 @@ func (m *Machine) FinishTask(ctx context.Context, id string, outcome entity.Task
 
 // MachineTasks fires when a task of the machine may have changed.
 func (w Watches) MachineTasks(ctx context.Context, id string) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Prefix(tasksC, entity.MachineTag(id).String()+"#")), nil
+	return watcher.Notify(ctx, w.st.hub, watcher.Prefix(modeldb.TasksC, entity.MachineTag(id).String()+"#")), nil
 }
 
 // refs returns the receiver's tasks that are not over, the oldest first.
 func (t Tasks) refs(receiver string) (refs []entity.TaskRef, err error) {
 	docs, err := t.unfinished(receiver)
 	for _, doc := range docs {
-		refs = append(refs, entity.TaskRef{ID: doc.task().ID, Status: doc.Status})
+		refs = append(refs, entity.TaskRef{ID: doc.Task().ID, Status: doc.Status})
 	}
 	return refs, err
 }
 
-func (t Tasks) unfinished(receiver string) ([]taskDoc, error) {
-	var docs []taskDoc
+func (t Tasks) unfinished(receiver string) ([]modeldb.Task, error) {
+	var docs []modeldb.Task
 	query := bson.D{{"unit", receiver}, {"status", bson.D{{"$in", entity.UnfinishedTask}}}}
 	if err := t.read(query, withoutValues, &docs); err != nil {
 		return nil, err
 	}
-	entity.SortBy(docs, func(d taskDoc) string { return d.ID })
+	entity.SortBy(docs, func(d modeldb.Task) string { return d.ID })
 	return docs, nil
 }
 
 // own reads the document of one of the receiver's own tasks.
-func (t Tasks) own(receiver, id string) (taskDoc, error) {
+func (t Tasks) own(receiver, id string) (modeldb.Task, error) {
 	doc, err := t.taskDoc(id)
 	if err == nil && doc.Receiver != receiver {
 		err = entity.Errorf(entity.Unauthorized, "permission denied")
@@ -81,7 +82,7 @@ func (t Tasks) own(receiver, id string) (taskDoc, error) {
 }
 
 func (t Tasks) begin(ctx context.Context, receiver, id string) (entity.Task, error) {
-	var doc taskDoc
+	var doc modeldb.Task
 	now := t.st.now()
 	err := t.st.change(ctx, func(o *ops) (err error) {
 		if doc, err = t.own(receiver, id); err != nil {
@@ -95,14 +96,14 @@ func (t Tasks) begin(ctx context.Context, receiver, id string) (entity.Task, err
 			return entity.Errorf(entity.TaskGone, "action no longer available")
 		}
 		doc.Status, doc.Started = entity.TaskRunning, now
-		o.Update(tasksC, doc.ID, bson.D{{"status", entity.TaskPending}},
+		o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", entity.TaskPending}},
 			bson.D{{"$set", bson.D{{"status", doc.Status}, {"started", now}}}})
 		return nil
 	})
 	if errors.Is(err, entity.NotFound) {
 		err = entity.Errorf(entity.TaskGone, "action no longer available")
 	}
-	return doc.task(), err
+	return doc.Task(), err
 }
 
 func (t Tasks) finish(ctx context.Context, receiver, id string, outcome entity.TaskOutcome) error {
@@ -139,7 +140,7 @@ func (u *Unit) LogTask(ctx context.Context, id, message string) error {
 		if err := entity.LimitTaskMessages.Check(len(doc.Log) + 1); err != nil {
 			return err
 		}
-		o.Update(tasksC, doc.ID, bson.D{{"status", doc.Status}},
+		o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", doc.Status}},
 			bson.D{{"$push", bson.D{{"log", entity.TaskMessage{At: now, Message: message}}}}})
 		return nil
 	})
@@ -148,7 +149,7 @@ func (u *Unit) LogTask(ctx context.Context, id, message string) error {
 // taskedOps leaves to the cleaner to end the tasks of a unit or machine that is removed.
 func (o *ops) taskedOps(receiver string, tasked bool) {
 	if tasked {
-		o.cleanup(cleanupTasks, receiver)
+		o.cleanup(modeldb.CleanupTasks, receiver)
 	}
 }
 
@@ -161,7 +162,7 @@ func (st *State) cleanupTasks(ctx context.Context, receiver string) error {
 	now, message := st.now(), string(entity.ReceiverTag(receiver).Kind)+" removed"
 	for _, left := range docs {
 		err := st.change(ctx, func(o *ops) error {
-			doc, err := st.Tasks().taskDoc(left.task().ID)
+			doc, err := st.Tasks().taskDoc(left.Task().ID)
 			if err == nil && doc.Status.IsOver() {
 				return mongo.ErrNothing
 			} else if err != nil {

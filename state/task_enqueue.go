@@ -14,6 +14,7 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
 
@@ -36,7 +37,7 @@ type NewTask struct {
 func (t Tasks) Enqueue(
 	ctx context.Context, tasks []NewTask,
 ) (operation string, ids []string, errs []error, err error) {
-	first, err := t.st.db.Next(ctx, taskSequence, 1+len(tasks))
+	first, err := t.st.db.Next(ctx, modeldb.TaskSequence, 1+len(tasks))
 	if err != nil {
 		return "", nil, nil, err
 	}
@@ -54,19 +55,19 @@ func (t Tasks) Enqueue(
 				return err
 			}
 			doc.Number, doc.Operation, doc.Enqueued, doc.Status = first+i, operation, now, entity.TaskPending
-			doc.ID, ids[i] = taskID(doc.Receiver, doc.Number), strconv.Itoa(doc.Number)
-			o.Insert(tasksC, doc.ID, doc)
+			doc.ID, ids[i] = modeldb.TaskID(doc.Receiver, doc.Number), strconv.Itoa(doc.Number)
+			o.Insert(modeldb.TasksC, doc.ID, doc)
 			e.added = append(e.added, doc)
 		}
 		if len(e.added) == 0 {
 			return mongo.ErrNothing
 		}
-		o.Insert(operationsC, operation, operationDoc{ID: operation, Summary: e.summary(), Enqueued: now})
+		o.Insert(modeldb.OperationsC, operation, modeldb.Operation{ID: operation, Summary: e.summary(), Enqueued: now})
 		for _, name := range slices.Sorted(maps.Keys(e.asserts)) {
 			if m, ok := e.machines[name]; ok {
-				o.assertTasked(machinesC, name, m.doc.Tasked, e.asserts[name])
+				o.assertTasked(modeldb.MachinesC, name, m.doc.Tasked, e.asserts[name])
 			} else {
-				o.assertTasked(unitsC, name, e.units[name].doc.Tasked, e.asserts[name])
+				o.assertTasked(modeldb.UnitsC, name, e.units[name].doc.Tasked, e.asserts[name])
 			}
 		}
 		return nil
@@ -108,10 +109,10 @@ type enqueueing struct {
 	units    map[string]*Unit
 	machines map[string]*Machine
 	asserts  map[string]bson.D // what the tasks require of the unit or machine
-	added    []taskDoc
+	added    []modeldb.Task
 }
 
-func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (taskDoc, error) {
+func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (modeldb.Task, error) {
 	doc, spec, assert, err := e.receiver(ctx, o, task)
 	if err != nil {
 		return doc, err
@@ -122,14 +123,14 @@ func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (taskDoc, e
 		err = spec.ValidateParams(params)
 	}
 	if err != nil {
-		return doc, entity.Errorf(entity.Invalid, "cannot run %q on %s: %w", task.Name, doc.on(), err)
+		return doc, entity.Errorf(entity.Invalid, "cannot run %q on %s: %w", task.Name, doc.On(), err)
 	}
 	text, err := json.Marshal(params)
 	if err == nil {
 		err = entity.CheckTaskJSON(entity.LimitTaskParams, string(text))
 	}
 	if err != nil {
-		return doc, entity.Errorf(entity.Invalid, "cannot run %q on %s: %w", task.Name, doc.on(), err)
+		return doc, entity.Errorf(entity.Invalid, "cannot run %q on %s: %w", task.Name, doc.On(), err)
 	}
 	doc.Params, doc.Parallel, doc.Group = string(text), spec.Parallel, spec.ExecutionGroup
 	if task.Parallel != nil {
@@ -144,16 +145,11 @@ func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (taskDoc, e
 	return doc, nil
 }
 
-// on names the receiver for users.
-func (d taskDoc) on() string {
-	return fmt.Sprintf("%s %q", entity.ReceiverTag(d.Receiver).Kind, d.Receiver)
-}
-
 // receiver begins the document of a task, and returns what describes its parameters and what it
 // requires of the unit or machine.
 func (e *enqueueing) receiver(
 	ctx context.Context, o *ops, task NewTask,
-) (doc taskDoc, spec charm.ActionSpec, assert bson.D, err error) {
+) (doc modeldb.Task, spec charm.ActionSpec, assert bson.D, err error) {
 	command := task.Name == entity.CommandTask
 	if entity.IsValidMachine(task.Receiver) {
 		if !command {
@@ -166,7 +162,7 @@ func (e *enqueueing) receiver(
 		if err != nil {
 			return doc, spec, nil, err
 		}
-		return taskDoc{Receiver: m.doc.ID, Name: task.Name}, commandSpec, notDead, nil
+		return modeldb.Task{Receiver: m.doc.ID, Name: task.Name}, commandSpec, notDead, nil
 	}
 	spec, assert = commandSpec, isAlive
 	u, err := e.unit(ctx, o, task.Receiver)
@@ -176,7 +172,7 @@ func (e *enqueueing) receiver(
 	if err != nil {
 		return doc, spec, nil, err
 	}
-	return taskDoc{Receiver: u.doc.Name, Name: task.Name}, spec, assert, nil
+	return modeldb.Task{Receiver: u.doc.Name, Name: task.Name}, spec, assert, nil
 }
 
 // machine reads the machine that a task names.
@@ -248,7 +244,7 @@ func (e *enqueueing) action(
 		}
 		url = svc.doc.CharmURL
 		assert[len(assert)-1].Value = bson.D{{"$exists", false}}
-		o.Assert(servicesC, svc.doc.Name, bson.D{{"charm", url}})
+		o.Assert(modeldb.ServicesC, svc.doc.Name, bson.D{{"charm", url}})
 	}
 	ch, err := e.st.Charms().Get(ctx, url)
 	if err != nil {

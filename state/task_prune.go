@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // Prune removes tasks that have been over for longer than the model's settings say, or that take
@@ -19,12 +20,12 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 		return 0, err
 	}
 	age, size := config.KeepTasks()
-	var docs []taskDoc
+	var docs []modeldb.Task
 	over := bson.D{{"status", bson.D{{"$nin", entity.UnfinishedTask}}}}
 	if err := t.read(over, bson.D{{"operation", 1}, {"completed", 1}, {"size", 1}}, &docs); err != nil {
 		return 0, err
 	}
-	slices.SortFunc(docs, func(a, b taskDoc) int { return b.Completed.Compare(a.Completed) }) // the newest first
+	slices.SortFunc(docs, func(a, b modeldb.Task) int { return b.Completed.Compare(a.Completed) }) // the newest first
 	oldest, used := time.Time{}, int64(0)
 	if age > 0 {
 		oldest = t.st.now().Add(-age)
@@ -42,16 +43,16 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 }
 
 // remove removes a task that is over, with its operation if that has no other.
-func (t Tasks) remove(ctx context.Context, doc taskDoc) error {
+func (t Tasks) remove(ctx context.Context, doc modeldb.Task) error {
 	return t.st.change(ctx, func(o *ops) error {
-		beside, err := t.st.db.Count(tasksC,
+		beside, err := t.st.db.Count(modeldb.TasksC,
 			bson.D{{"operation", doc.Operation}, {"_id", bson.D{{"$ne", doc.ID}}}})
 		if err != nil {
 			return err
 		}
-		o.Remove(tasksC, doc.ID, nil)
+		o.Remove(modeldb.TasksC, doc.ID, nil)
 		if beside == 0 { // none is ever added to an operation
-			o.Remove(operationsC, doc.Operation, nil)
+			o.Remove(modeldb.OperationsC, doc.Operation, nil)
 		}
 		return nil
 	})

@@ -8,12 +8,11 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // unitsAtOnce is how many units one transaction adds at most.
 const unitsAtOnce = 20
-
-func unitSequence(service string) string { return "service-" + service }
 
 // AddUnits adds n units to the service and returns their names. The first ones go where
 // placement says, and the others to machines that never had a unit and have enough, or to new ones. A
@@ -66,7 +65,7 @@ func (s *Service) addUnits(ctx context.Context, n int, placement, attach []strin
 // numbers that it has taken when the transaction is tried again.
 type unitBatch struct {
 	service *Service
-	born    lifeDoc
+	born    modeldb.Living
 	names   []string
 
 	first, numbers int // the units' numbers
@@ -90,11 +89,11 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	if err != nil {
 		return err
 	}
-	own, err := s.st.constraints(serviceKey(s.doc.Name))
+	own, err := s.st.constraints(modeldb.ServiceKey(s.doc.Name))
 	if err != nil {
 		return err
 	}
-	constraints, err := model.mergeConstraints(own)
+	constraints, err := mergeConstraints(model, own)
 	if err != nil {
 		return err
 	}
@@ -102,14 +101,14 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 		return err
 	}
 	if b.numbers < n {
-		if b.first, err = s.st.db.Next(ctx, unitSequence(s.doc.Name), n); err != nil {
+		if b.first, err = s.st.db.Next(ctx, modeldb.UnitSequence(s.doc.Name), n); err != nil {
 			return err
 		}
 		b.numbers = n
 	}
 	o.assertModelAs(model)
-	o.assertLife(servicesC, s.doc.Name, entity.Alive)
-	o.Assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
+	o.assertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
+	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", own}})
 	grant := storageGrant{st: s.st, numbers: &b.storage, born: b.born, model: model}
 	if b.storage.used = 0; len(s.doc.Stores) > 0 || len(b.attach) > 0 {
 		ch, err := s.st.charmOf(ctx, o, s.doc.Name)
@@ -123,7 +122,7 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 		if err := s.st.placeOps(ctx, o, b.born, &b.places[i], s.doc.Series, constraints); err != nil {
 			return fmt.Errorf("cannot add unit to service %q: %w", s.doc.Name, err)
 		}
-		doc := unitDoc{lifeDoc: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name,
+		doc := modeldb.Unit{Living: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name,
 			Series: s.doc.Series, Machine: b.places[i].machine}
 		s.st.addUnitOps(o, doc, constraints)
 		grant.unit, grant.machine = doc, doc.Machine

@@ -6,25 +6,26 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
 
 // SetStatus sets the status of the unit's workload.
 func (u *Unit) SetStatus(ctx context.Context, s entity.Status) error {
-	return u.st.setStatus(ctx, workloadKey(u.doc.Name), s)
+	return u.st.setStatus(ctx, modeldb.WorkloadKey(u.doc.Name), s)
 }
 
 // Status returns the status of the unit's workload.
 func (u *Unit) Status(ctx context.Context) (entity.Status, error) {
-	return u.st.status(workloadKey(u.doc.Name))
+	return u.st.status(modeldb.WorkloadKey(u.doc.Name))
 }
 
 // SetAgentStatus sets the status of the unit's agent. The first one records that the
 // agent has come up.
 func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
-	return u.st.setStatus(ctx, unitKey(u.doc.Name), s, func(o *ops) error {
+	return u.st.setStatus(ctx, modeldb.UnitKey(u.doc.Name), s, func(o *ops) error {
 		if !u.doc.Started {
-			o.Update(unitsC, u.doc.Name, exists, bson.D{{"$set", bson.D{{"started", true}}}})
+			o.Update(modeldb.UnitsC, u.doc.Name, exists, bson.D{{"$set", bson.D{{"started", true}}}})
 		}
 		return nil
 	})
@@ -41,7 +42,7 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
 		}
-		workload, err := u.st.status(workloadKey(u.doc.Name))
+		workload, err := u.st.status(modeldb.WorkloadKey(u.doc.Name))
 		if err != nil {
 			return err
 		}
@@ -52,8 +53,8 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is not in an error state", u.doc.Name),
 				"See what it is doing: juju status %s", u.doc.Name)
 		}
-		o.Assert(statusesC, workloadKey(u.doc.Name), bson.D{{"status", entity.StatusError}})
-		o.Update(unitsC, u.doc.Name, bson.D{{"resolved", bson.D{{"$exists", false}}}},
+		o.Assert(modeldb.StatusesC, modeldb.WorkloadKey(u.doc.Name), bson.D{{"status", entity.StatusError}})
+		o.Update(modeldb.UnitsC, u.doc.Name, bson.D{{"resolved", bson.D{{"$exists", false}}}},
 			bson.D{{"$set", bson.D{{"resolved", mode}}}})
 		return nil
 	})
@@ -68,7 +69,7 @@ func (u *Unit) ClearResolved(ctx context.Context) error {
 		if u.doc.Resolved == entity.ResolvedNone {
 			return mongo.ErrNothing
 		}
-		o.Update(unitsC, u.doc.Name, exists, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
+		o.Update(modeldb.UnitsC, u.doc.Name, exists, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
 		return nil
 	})
 }
@@ -88,8 +89,8 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 		if u.doc.Life == entity.Dead {
 			return entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
-		o.Assert(charmsC, url, exists)
-		o.Update(unitsC, u.doc.Name, notDead, bson.D{{"$set", bson.D{{"charm", url}}}})
+		o.Assert(modeldb.CharmsC, url, exists)
+		o.Update(modeldb.UnitsC, u.doc.Name, notDead, bson.D{{"$set", bson.D{{"charm", url}}}})
 		return nil
 	})
 }
@@ -103,7 +104,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	if err != nil {
 		return entity.UnitInfo{}, err
 	}
-	config, err := u.st.settings(serviceKey(u.doc.Service))
+	config, err := u.st.settings(modeldb.ServiceKey(u.doc.Service))
 	if err != nil {
 		return entity.UnitInfo{}, err
 	}
@@ -113,7 +114,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 		CharmURL: u.doc.CharmURL, ServiceCharmURL: svc.doc.CharmURL, ForceCharm: svc.doc.ForceCharm,
 		ConfigVersion: config.Version, ResourcesVersion: svc.doc.Resources, Started: u.doc.Started,
 	}
-	leaders, err := u.st.settings(leaderSettingsKey(u.doc.Service))
+	leaders, err := u.st.settings(modeldb.LeaderSettingsKey(u.doc.Service))
 	if err != nil && !entity.IsNotFound(err) {
 		return entity.UnitInfo{}, err
 	}

@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // CharmState returns what the unit's charm keeps in the controller. CommitHook changes it.
 func (u *Unit) CharmState(ctx context.Context) (entity.CharmState, error) {
-	doc, err := u.st.settings(charmStateKey(u.doc.Name))
+	doc, err := u.st.settings(modeldb.CharmStateKey(u.doc.Name))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}
-	return doc.texts(), nil
+	return doc.Texts(), nil
 }
 
 // charmStateOps adds the operations that change what the charm keeps. The caller asserts that the
@@ -28,6 +29,6 @@ func (u *Unit) charmStateOps(o *ops, set entity.CharmState, drop []string) error
 	for k, v := range set {
 		changes[k] = v
 	}
-	_, err := u.st.putSettings(o, settingsDoc{ID: charmStateKey(u.doc.Name)}, changes)
+	_, err := u.st.putSettings(o, modeldb.Settings{ID: modeldb.CharmStateKey(u.doc.Name)}, changes)
 	return err
 }

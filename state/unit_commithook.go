@@ -9,6 +9,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // CommitHook writes the changes that a successful hook has buffered, all or none. It
@@ -64,12 +65,12 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 					return fmt.Errorf("adding %q storage to unit %s: %w", store, u.doc.Name, err)
 				}
 			}
-			o.Update(unitsC, u.doc.Name, exists, bson.D{{"$set", bson.D{{"storagetoken", changes.StorageToken}}}})
+			o.Update(modeldb.UnitsC, u.doc.Name, exists, bson.D{{"$set", bson.D{{"storagetoken", changes.StorageToken}}}})
 		}
 		if o.Len() > 0 || gone {
 			// What a removed unit owns goes with it, its open ports too, so it must get no more
 			// then.
-			o.Assert(unitsC, u.doc.Name, notDead)
+			o.Assert(modeldb.UnitsC, u.doc.Name, notDead)
 		}
 		return nil
 	})
@@ -88,23 +89,23 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 	} else if err != nil {
 		return false, err
 	}
-	if _, err := rel.endpoint(u.doc.Service); err != nil {
+	if _, err := rel.doc.Endpoint(u.doc.Service); err != nil {
 		return false, err
 	}
-	key := relationSettingsKey(relation, by)
+	key := modeldb.RelationSettingsKey(relation, by)
 	if by == u.doc.Name { // written when the unit enters the scope, and kept
 		if _, err := u.st.settings(key); err != nil {
 			return false, err
 		}
 	}
-	changed, err := u.st.putSettings(o, settingsDoc{ID: key, Relation: &relation}, emptyDeletes(values))
+	changed, err := u.st.putSettings(o, modeldb.Settings{ID: key, Relation: &relation}, emptyDeletes(values))
 	if err != nil {
 		return false, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
 	}
 	if changed {
 		// A removed relation's settings are deleted outside transactions, so nothing may
 		// write them then.
-		o.Assert(relationsC, rel.doc.Key, bson.D{{"id", relation}})
+		o.Assert(modeldb.RelationsC, rel.doc.Key, bson.D{{"id", relation}})
 	}
 	return true, nil
 }

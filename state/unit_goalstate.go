@@ -28,7 +28,7 @@ func (u *Unit) goalState() (goal entity.GoalState, err error) {
 	}
 	services := []string{service}
 	for _, r := range relations {
-		services = append(services, r.counterpart(service).Service)
+		services = append(services, r.doc.Counterpart(service).Service)
 	}
 	units, err := u.st.units(bson.D{{"service", bson.D{{"$in", services}}}, {"life", bson.D{{"$ne", entity.Dead}}}})
 	if err != nil {
@@ -58,7 +58,7 @@ func (u *Unit) goalState() (goal entity.GoalState, err error) {
 			there[other] = goalStatus(r.doc.Life, entity.Status{Status: "joined", Since: r.doc.Since})
 			for _, of := range units {
 				together := of.doc.Principal == u.doc.Name || u.doc.Principal == of.doc.Name
-				if of.doc.Service == other && of.doc.Name != u.doc.Name && (!r.doc.isContainer() || together) {
+				if of.doc.Service == other && of.doc.Name != u.doc.Name && (!r.doc.IsContainer() || together) {
 					there[of.doc.Name] = goalStatus(of.doc.Life, workloads[of.doc.Name])
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 )
 
@@ -44,7 +45,7 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 // principal's service. It asserts that none has been added since; if as many were removed
 // as added, at least no unit has entered a new one and counted on the subordinate.
 func (u *Unit) isOrphan(o *ops) (bool, error) {
-	service := serviceKey(u.doc.Service)
+	service := modeldb.ServiceKey(u.doc.Service)
 	holders, err := u.st.counts(service)
 	if err != nil {
 		return false, err
@@ -58,7 +59,7 @@ func (u *Unit) isOrphan(o *ops) (bool, error) {
 	if u.doc.Counted == 0 {
 		counted = bson.D{{"$exists", false}}
 	}
-	o.Assert(unitsC, u.doc.Name, bson.D{{"counted", counted}})
+	o.Assert(modeldb.UnitsC, u.doc.Name, bson.D{{"counted", counted}})
 	return true, nil
 }
 
@@ -83,12 +84,12 @@ func (u *Unit) Remove(ctx context.Context) error {
 
 // How units differ from other living entities.
 
-func (u *Unit) state() *State        { return u.st }
-func (u *Unit) kind() lifecycle.Kind { return u.doc.kind() }
-func (u *Unit) name() string         { return u.doc.Name }
-func (u *Unit) docID() string        { return u.doc.Name }
-func (u *Unit) tag() entity.Tag      { return entity.UnitTag(u.doc.Name) }
-func (u *Unit) life() *lifeDoc       { return &u.doc.lifeDoc }
+func (u *Unit) state() *State         { return u.st }
+func (u *Unit) kind() lifecycle.Kind  { return u.doc.Kind() }
+func (u *Unit) name() string          { return u.doc.Name }
+func (u *Unit) docID() string         { return u.doc.Name }
+func (u *Unit) tag() entity.Tag       { return entity.UnitTag(u.doc.Name) }
+func (u *Unit) life() *modeldb.Living { return &u.doc.Living }
 
 func (u *Unit) targets(ref lifecycle.Ref) []string {
 	switch ref.To {

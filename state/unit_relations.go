@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // Relations returns the relations that the unit's agent works with, by number: the Alive
@@ -17,7 +18,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 	}
 	var all []entity.RelationInfo
 	for _, r := range relations {
-		end, err := r.endpoint(u.doc.Service)
+		end, err := r.doc.Endpoint(u.doc.Service)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +40,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 		}
 		all = append(all, entity.RelationInfo{
 			ID: r.doc.ID, Key: r.doc.Key, Life: r.doc.Life, Endpoint: end.Name, Role: end.Role,
-			Interface: end.Interface, Scope: end.Scope, Remote: r.counterpart(u.doc.Service).Service,
+			Interface: end.Interface, Scope: end.Scope, Remote: r.doc.Counterpart(u.doc.Service).Service,
 			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength,
 		})
 	}
@@ -51,10 +52,10 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 // of the principal. A transaction that depends on it asserts that beside is there, unless
 // that is "".
 func (ru *relationUnit) fits() (fits bool, beside string, err error) {
-	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal == "" {
+	if !ru.rel.doc.IsContainer() || ru.unit.doc.Principal == "" {
 		return true, "", nil
 	}
-	other := ru.rel.counterpart(ru.unit.doc.Service).Service
+	other := ru.rel.doc.Counterpart(ru.unit.doc.Service).Service
 	if other == entity.UnitService(ru.unit.doc.Principal) {
 		return true, "", nil
 	}
@@ -78,10 +79,10 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 		return ru.serviceSettings(of)
 	}
 	service := entity.UnitService(of)
-	if service != ru.rel.counterpart(u.doc.Service).Service && of != u.doc.Name {
+	if service != ru.rel.doc.Counterpart(u.doc.Service).Service && of != u.doc.Name {
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 	}
-	doc, err := u.st.settings(relationSettingsKey(relation, of))
+	doc, err := u.st.settings(modeldb.RelationSettingsKey(relation, of))
 	if entity.IsNotFound(err) {
 		return nil, entity.Errorf(entity.NotFound, "unit %q has no settings in relation %q", of, ru.rel.doc.Key)
 	} else if err != nil {
@@ -90,12 +91,12 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 	if doc.Container != ru.container() {
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // of another principal
 	}
-	return doc.texts(), nil
+	return doc.Texts(), nil
 }
 
 // serviceSettings returns what the leaders of a service have set in the relation.
 func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
-	if of != ru.rel.counterpart(ru.unit.doc.Service).Service {
+	if of != ru.rel.doc.Counterpart(ru.unit.doc.Service).Service {
 		leader, _, err := ru.st.leaders(of)
 		if err != nil {
 			return nil, err
@@ -104,9 +105,9 @@ func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
 			return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 		}
 	}
-	doc, err := ru.st.settings(relationSettingsKey(ru.rel.doc.ID, of))
+	doc, err := ru.st.settings(modeldb.RelationSettingsKey(ru.rel.doc.ID, of))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}
-	return doc.texts(), nil
+	return doc.Texts(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/watcher"
 )
 
@@ -24,15 +25,15 @@ func (st *State) Watches() Watches { return Watches{st} }
 // Machine fires when the machine, what is deployed on it, or the model's settings may have
 // changed.
 func (w Watches) Machine(ctx context.Context, id string) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(machinesC, id), watcher.Doc(modelC, modelC),
-		watcher.Prefix(deploymentsC, entity.MachineTag(id).String()+"#")), nil
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.MachinesC, id), watcher.Doc(modeldb.ModelC, modeldb.ModelC),
+		watcher.Prefix(modeldb.DeploymentsC, entity.MachineTag(id).String()+"#")), nil
 }
 
 // Machines sends the ids of machines that were added or removed, whose life has changed,
 // or whose instance is to be tried again.
 func (w Watches) Machines(ctx context.Context) (<-chan []string, error) {
 	return watcher.Strings(ctx, w.st.hub, watcher.Listing[wanted]{
-		Topics: []watcher.Topic{watcher.Collection(machinesC)},
+		Topics: []watcher.Topic{watcher.Collection(modeldb.MachinesC)},
 		List:   w.st.wanted,
 	})
 }
@@ -60,8 +61,8 @@ func (st *State) lives(collection string, ids []string) (map[string]entity.Life,
 
 // deployed returns the names of the units that a machine or principal deploys.
 func (st *State) deployed(parent entity.Tag) ([]string, error) {
-	var docs []deploymentDoc
-	if err := st.db.All(deploymentsC, bson.D{{"parent", parent.String()}}, &docs); err != nil {
+	var docs []modeldb.Deployment
+	if err := st.db.All(modeldb.DeploymentsC, bson.D{{"parent", parent.String()}}, &docs); err != nil {
 		return nil, err
 	}
 	names := make([]string, len(docs))
@@ -90,9 +91,9 @@ func (a Agents) Deployed(ctx context.Context, parent entity.Tag) ([]entity.Agent
 func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []string, error) {
 	prefix := parent.String() + "#"
 	return watcher.Strings(ctx, w.st.hub, watcher.Listing[entity.Life]{
-		Topics: []watcher.Topic{watcher.Prefix(deploymentsC, prefix)},
+		Topics: []watcher.Topic{watcher.Prefix(modeldb.DeploymentsC, prefix)},
 		IDs:    func(c watcher.Change) []string { return []string{strings.TrimPrefix(c.ID, prefix)} },
-		Follow: func(unit string) watcher.Topic { return watcher.Doc(unitsC, unit) },
+		Follow: func(unit string) watcher.Topic { return watcher.Doc(modeldb.UnitsC, unit) },
 		List: func(units []string) (map[string]entity.Life, error) {
 			mine, err := w.st.deployed(parent)
 			if err != nil {
@@ -101,7 +102,7 @@ func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []stri
 			if units != nil {
 				mine = slices.DeleteFunc(mine, func(u string) bool { return !slices.Contains(units, u) })
 			}
-			return w.st.lives(unitsC, mine)
+			return w.st.lives(modeldb.UnitsC, mine)
 		},
 	})
 }
@@ -114,22 +115,22 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 		return nil, err
 	}
 	topics := []watcher.Topic{
-		watcher.Doc(modelC, modelC),
-		watcher.Doc(unitsC, name),
-		watcher.Doc(servicesC, u.doc.Service),
-		watcher.Doc(settingsC, serviceKey(u.doc.Service)),
-		watcher.Doc(settingsC, leaderSettingsKey(u.doc.Service)),
-		watcher.Prefix(deploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
-		watcher.Prefix(tasksC, entity.UnitTag(name).String()+"#"),
-		watcher.Prefix(attachmentsC, attachmentID(name, "")), // its storage
+		watcher.Doc(modeldb.ModelC, modeldb.ModelC),
+		watcher.Doc(modeldb.UnitsC, name),
+		watcher.Doc(modeldb.ServicesC, u.doc.Service),
+		watcher.Doc(modeldb.SettingsC, modeldb.ServiceKey(u.doc.Service)),
+		watcher.Doc(modeldb.SettingsC, modeldb.LeaderSettingsKey(u.doc.Service)),
+		watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
+		watcher.Prefix(modeldb.TasksC, entity.UnitTag(name).String()+"#"),
+		watcher.Prefix(modeldb.AttachmentsC, modeldb.AttachmentID(name, "")), // its storage
 	}
 	if u.doc.Principal != "" {
-		topics = append(topics, watcher.Prefix(endpointsC, u.doc.Service+"#"))
+		topics = append(topics, watcher.Prefix(modeldb.EndpointsC, u.doc.Service+"#"))
 	}
 	if id, err := u.machineOf(ctx); err != nil {
 		return nil, err
 	} else if id != "" {
-		topics = append(topics, watcher.Doc(machinesC, id)) // the machine's addresses
+		topics = append(topics, watcher.Doc(modeldb.MachinesC, id)) // the machine's addresses
 	}
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
@@ -142,10 +143,10 @@ func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, e
 	if err != nil {
 		return nil, err
 	}
-	topics := []watcher.Topic{watcher.Prefix(endpointsC, u.doc.Service+"#")}
+	topics := []watcher.Topic{watcher.Prefix(modeldb.EndpointsC, u.doc.Service+"#")}
 	if u.doc.Principal != "" {
 		// The units beside it, which it may be related to.
-		topics = append(topics, watcher.Prefix(deploymentsC, entity.UnitTag(u.doc.Principal).String()+"#"))
+		topics = append(topics, watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(u.doc.Principal).String()+"#"))
 	}
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
@@ -159,13 +160,13 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 	if err != nil {
 		return nil, err
 	}
-	prefix := scopePrefix(relation, ru.container())
+	prefix := modeldb.ScopePrefix(relation, ru.container())
 	seen := prefix + counterpartRole(ru.end.Role) + "#"
 	// This is a Strings watch that also sends values. The members are keyed by unit, and their
 	// service is like another member that never leaves.
 	versions := map[string]int64{}
-	other := ru.rel.counterpart(ru.unit.doc.Service).Service
-	application := relationSettingsKey(relation, other)
+	other := ru.rel.doc.Counterpart(ru.unit.doc.Service).Service
+	application := modeldb.RelationSettingsKey(relation, other)
 	list := func(names []string) (map[string]int64, error) {
 		all, err := w.st.members(relation, seen, unit, names)
 		if err != nil || len(names) > 0 && !slices.Contains(names, other) {
@@ -180,10 +181,10 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	changed, err := watcher.Strings(ctx, w.st.hub, watcher.Listing[int64]{
-		Topics: []watcher.Topic{watcher.Prefix(scopesC, prefix), watcher.Doc(settingsC, application)},
+		Topics: []watcher.Topic{watcher.Prefix(modeldb.ScopesC, prefix), watcher.Doc(modeldb.SettingsC, application)},
 		IDs: func(c watcher.Change) []string {
-			if c.Collection == settingsC {
-				return []string{strings.TrimPrefix(c.ID, relationKey(relation)+"#")}
+			if c.Collection == modeldb.SettingsC {
+				return []string{strings.TrimPrefix(c.ID, modeldb.RelationKey(relation)+"#")}
 			}
 			if member, ok := strings.CutPrefix(c.ID, seen); ok && member != unit {
 				return []string{member}
@@ -191,7 +192,7 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 			return nil
 		},
 		Follow: func(member string) watcher.Topic {
-			return watcher.Doc(settingsC, relationSettingsKey(relation, member))
+			return watcher.Doc(modeldb.SettingsC, modeldb.RelationSettingsKey(relation, member))
 		},
 		List: list,
 	})
@@ -278,22 +279,22 @@ func (st *State) members(relation int, prefix, except string, units []string) (m
 		}
 		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 	}
-	var scopes []scopeDoc
-	if err := st.db.All(scopesC, query, &scopes); err != nil {
+	var scopes []modeldb.Scope
+	if err := st.db.All(modeldb.ScopesC, query, &scopes); err != nil {
 		return nil, err
 	}
 	versions, keys := map[string]int64{}, []string{}
 	for _, s := range scopes {
 		if s.Unit != except {
-			keys = append(keys, relationSettingsKey(relation, s.Unit))
+			keys = append(keys, modeldb.RelationSettingsKey(relation, s.Unit))
 		}
 	}
-	var settings []settingsDoc
-	if err := st.db.All(settingsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &settings); err != nil {
+	var settings []modeldb.Settings
+	if err := st.db.All(modeldb.SettingsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &settings); err != nil {
 		return nil, err
 	}
 	for _, s := range settings {
-		versions[strings.TrimPrefix(s.ID, relationKey(relation)+"#")] = s.Version
+		versions[strings.TrimPrefix(s.ID, modeldb.RelationKey(relation)+"#")] = s.Version
 	}
 	// A unit that left between the two reads still has settings; one that came is not in
 	// keys. Either way, another event follows.
@@ -304,8 +305,8 @@ func (st *State) members(relation int, prefix, except string, units []string) (m
 // changed.
 func (w Watches) Status(ctx context.Context) (<-chan struct{}, error) {
 	var topics []watcher.Topic
-	for _, c := range []string{modelC, machinesC, servicesC, unitsC, relationsC, statusesC, portsC, constraintsC,
-		charmsC, leadersC, cleanupsC} {
+	for _, c := range []string{modeldb.ModelC, modeldb.MachinesC, modeldb.ServicesC, modeldb.UnitsC, modeldb.RelationsC, modeldb.StatusesC, modeldb.PortsC, modeldb.ConstraintsC,
+		modeldb.CharmsC, modeldb.LeadersC, modeldb.CleanupsC} {
 		topics = append(topics, watcher.Collection(c))
 	}
 	return watcher.Notify(ctx, w.st.hub, topics...), nil

@@ -157,5 +157,5 @@ func TestEveryCollectionIsChecked(t *testing.T) {
 	for _, d := range damages {
 		damaged = append(damaged, d.collection)
 	}
-	statetest.EveryCollectionIsChecked(t, ruled, because, damaged, 9)
+	statetest.EveryCollectionIsChecked(t, "schema.go", ruled, because, damaged, 9)
 }

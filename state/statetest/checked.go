@@ -10,12 +10,13 @@ import (
 	"testing"
 )
 
-// EveryCollectionIsChecked checks that each collection that schema.go of the test's package
+// EveryCollectionIsChecked checks that each collection that a file of the product
 // names is in ruled, and damaged by a test, or else has a reason why nothing can be wrong in
 // it. It knows the constants of collections by their names, and finds at least min.
-func EveryCollectionIsChecked(t *testing.T, ruled []string, because map[string]string, damaged []string, min int) {
+func EveryCollectionIsChecked(t *testing.T, path string, ruled []string, because map[string]string, damaged []string,
+	min int) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +43,6 @@ func EveryCollectionIsChecked(t *testing.T, ruled []string, because map[string]s
 		return true
 	})
 	if n < min {
-		t.Errorf("schema.go has only %d collections", n)
+		t.Errorf("%s has only %d collections", path, n)
 	}
 }

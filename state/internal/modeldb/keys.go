@@ -1,4 +1,4 @@
-package state
+package modeldb
 
 import (
 	"strconv"
@@ -21,8 +21,8 @@ const (
 	keyMark    = "\ufdd0"
 )
 
-// escapeKey returns the field name of a key.
-func escapeKey(key string) string {
+// EscapeKey returns the field name of a key.
+func EscapeKey(key string) string {
 	if key == "" {
 		return keyMark
 	}
@@ -51,9 +51,9 @@ func escapeKey(key string) string {
 	return b.String()
 }
 
-// unescapeKey returns the key of a field name. A name that escapeKey never makes is
+// UnescapeKey returns the key of a field name. A name that EscapeKey never makes is
 // returned unchanged.
-func unescapeKey(field string) string {
+func UnescapeKey(field string) string {
 	if field == keyMark {
 		return ""
 	}
@@ -97,15 +97,15 @@ func isPlainKey(key string) bool {
 	return true
 }
 
-func escapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, escapeKey) }
+func EscapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, EscapeKey) }
 
-func unescapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, unescapeKey) }
+func UnescapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, UnescapeKey) }
 
 // mapKeys applies f to the keys of a map, and of the maps in it.
 func mapKeys[V any](m map[string]V, f func(string) string) map[string]V {
 	out := make(map[string]V, len(m))
 	for k, v := range m {
-		if inner, ok := withKeys(v, f).(V); ok {
+		if inner, ok := WithKeys(v, f).(V); ok {
 			v = inner
 		}
 		out[f(k)] = v
@@ -113,7 +113,7 @@ func mapKeys[V any](m map[string]V, f func(string) string) map[string]V {
 	return out
 }
 
-func withKeys(v any, f func(string) string) any {
+func WithKeys(v any, f func(string) string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		return mapKeys(v, f)
@@ -122,7 +122,7 @@ func withKeys(v any, f func(string) string) any {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = withKeys(v[i], f)
+			out[i] = WithKeys(v[i], f)
 		}
 		return out
 	}

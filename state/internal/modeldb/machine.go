@@ -1,0 +1,139 @@
+package modeldb
+
+import (
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+)
+
+// The jobs of machines. A machine with JobManageModel runs a controller.
+const (
+	JobHostUnits   = "JobHostUnits"
+	JobManageModel = "JobManageModel"
+
+	JobManageEnviron = "JobManageEnviron" // JobManageModel's older name
+)
+
+type Machine struct {
+	Living     `bson:",inline"`
+	Birth      `bson:",inline"`
+	ID         string   `bson:"_id"`
+	Series     string   `bson:"series"`
+	Jobs       []string `bson:"jobs"`
+	Container  string   `bson:"container,omitempty"` // the container's type; "" if it is not a container
+	Host       string   `bson:"host,omitempty"`      // the machine that the container is on
+	Placement  string   `bson:"placement,omitempty"`
+	InstanceID string   `bson:"instance,omitempty"`
+	Nonce      string   `bson:"nonce,omitempty"`
+	// Addresses are those of the next two: the cloud's first. For a manual machine, those by which
+	// the user added it count as the cloud's.
+	Addresses      []string `bson:"addresses,omitempty"`
+	CloudAddresses []string `bson:"cloudaddresses,omitempty"`
+	HostAddresses  []string `bson:"hostaddresses,omitempty"` // by the machine's agent
+	HostKeys       []string `bson:"hostkeys,omitempty"`      // of its SSH server
+	// LostAddress is the address that units of the machine had when its instance was lost, until it
+	// has another.
+	LostAddress string `bson:"lostaddress,omitempty"`
+	// Hardware is what the machine has, as status shows it, from the next two.
+	Hardware      string          `bson:"hardware,omitempty"`
+	CloudHardware entity.Hardware `bson:"cloudhardware,omitempty"`
+	HostHardware  entity.Hardware `bson:"hosthardware,omitempty"`
+	// Reboot is the boot of the machine in which a unit has last asked for the machine's restart.
+	Reboot string `bson:"reboot,omitempty"`
+	// Retries is how often a user has asked to try again to start the instance.
+	Retries int `bson:"retries,omitempty"`
+	// Clean machines never had a unit. New units are placed on them, unless they are
+	// containers.
+	Clean bool `bson:"clean"`
+	// ForUnits machines were made by deploy or add-unit. No user asked for them by
+	// themselves, so they may go with their units.
+	ForUnits bool `bson:"forunits,omitempty"`
+	// Tasked is set with the machine's first task: when it is removed, its tasks end.
+	Tasked bool `bson:"tasked,omitempty"`
+}
+
+// Merge sets what follows from the reports of the cloud and of the machine's agent.
+func (d *Machine) Merge() {
+	d.Addresses = slices.Clone(d.CloudAddresses)
+	for _, a := range d.HostAddresses {
+		if !slices.Contains(d.Addresses, a) && len(d.Addresses) < entity.LimitAddresses.Max {
+			d.Addresses = append(d.Addresses, a)
+		}
+	}
+	d.Hardware = d.KnownHardware().String()
+}
+
+// KnownHardware returns what the machine is known to have.
+func (d *Machine) KnownHardware() entity.Hardware {
+	if entity.IsManualInstance(d.InstanceID) {
+		return d.HostHardware.Or(d.CloudHardware)
+	}
+	return d.CloudHardware.Or(d.HostHardware)
+}
+
+// Observed merges the reports, and returns the fields that differ from those of before.
+func (d *Machine) Observed(before Machine) (change bson.D) {
+	d.Merge()
+	for _, f := range []struct {
+		name    string
+		was, is []string
+	}{
+		{"addresses", before.Addresses, d.Addresses},
+		{"cloudaddresses", before.CloudAddresses, d.CloudAddresses},
+		{"hostaddresses", before.HostAddresses, d.HostAddresses},
+	} {
+		if !slices.Equal(f.was, f.is) {
+			change = append(change, bson.DocElem{Name: f.name, Value: f.is})
+		}
+	}
+	if d.CloudHardware != before.CloudHardware {
+		change = append(change, bson.DocElem{Name: "cloudhardware", Value: d.CloudHardware})
+	}
+	if d.HostHardware != before.HostHardware {
+		change = append(change, bson.DocElem{Name: "hosthardware", Value: d.HostHardware})
+	}
+	if d.Hardware != before.Hardware {
+		change = append(change, bson.DocElem{Name: "hardware", Value: d.Hardware})
+	}
+	return change
+}
+
+// Address returns the address that units of the machine have told others, "" if there is none.
+func (d Machine) Address() string {
+	if len(d.Addresses) > 0 {
+		return d.Addresses[0]
+	}
+	return d.LostAddress
+}
+
+// A Ports holds the ports that units have open on a machine. It is inserted with the
+// first one, and removed with the machine.
+type Ports struct {
+	ID      string     `bson:"_id"` // a machine's id
+	Ports   []OpenPort `bson:"ports"`
+	Version int64      `bson:"version"`
+
+	Missing bool `bson:"-"` // there is no document yet
+}
+
+// AsRead asserts that the document is as it was read.
+func (d Ports) AsRead() any {
+	if d.Missing {
+		return txn.DocMissing
+	}
+	return bson.D{{"version", d.Version}}
+}
+
+type OpenPort struct {
+	Unit     string `bson:"unit"`
+	From     int    `bson:"from"`
+	To       int    `bson:"to"`
+	Protocol string `bson:"protocol"`
+}
+
+func (p OpenPort) Range() entity.PortRange {
+	return entity.PortRange{From: p.From, To: p.To, Protocol: p.Protocol}
+}

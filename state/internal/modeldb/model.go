@@ -1,0 +1,99 @@
+package modeldb
+
+import (
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/modelconfig"
+)
+
+// Model is the one document of the collection "model".
+type Model struct {
+	Living `bson:",inline"`
+	ID     string `bson:"_id"`
+	Name   string `bson:"name"`
+	UUID   string `bson:"uuid"`
+	Series string `bson:"series"` // the controller's default series; see defaultSeries
+	Cloud  string `bson:"cloud"`
+	// Constraints apply to machines unless a service's or machine's own replace them.
+	Constraints string `bson:"constraints,omitempty"`
+	// Config has the settings that were set for this model, in their stored form.
+	Config map[string]string `bson:"config,omitempty"`
+	// Released says that a user wants the filesystems kept that are not destroyed yet.
+	Released bool `bson:"released,omitempty"`
+	// Programs are those that the model's agents are to run; none for the controller's.
+	Programs *Programs `bson:"programs,omitempty"`
+	// Imports grows with each filesystem that is imported, and Uploads with each addition of pending resources,
+	// so that one of them can assert that there was no other since it has looked.
+	Imports int `bson:"imports,omitempty"`
+	Uploads int `bson:"uploads,omitempty"`
+}
+
+// AsRead asserts that the model is Alive and its constraints are those read.
+func (d Model) AsRead() bson.D {
+	if d.Constraints == "" {
+		return bson.D{{"life", entity.Alive}, {"constraints", bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{"life", entity.Alive}, {"constraints", d.Constraints}}
+}
+
+// Settings returns all settings of the model.
+func (d Model) Settings() modelconfig.Config { return modelconfig.New(d.Config, d.Series) }
+
+// DefaultSeries returns the default series of machines.
+func (d Model) DefaultSeries() string { return d.Settings()[modelconfig.DefaultSeries].Value }
+
+// SeriesFor returns the series for a charm that supports these: the model's default if
+// the charm supports it or names none, else the charm's first.
+func (d Model) SeriesFor(charm []string) string {
+	series := d.DefaultSeries()
+	if len(charm) > 0 && !slices.Contains(charm, series) {
+		return charm[0]
+	}
+	return series
+}
+
+// A Programs is an entity.Programs. Their commit is left to those who run them.
+type Programs struct {
+	Version string `bson:"version"`
+	SHA256  string `bson:"sha256"`
+}
+
+func (d Model) AgentPrograms() entity.Programs {
+	if d.Programs == nil {
+		return entity.Programs{}
+	}
+	return entity.Programs{Version: d.Programs.Version, SHA256: d.Programs.SHA256}
+}
+
+// A Block is a block that is on. Its id is its type, so a model has at most one of
+// each.
+type Block struct {
+	Type    entity.BlockType `bson:"_id"`
+	Message string           `bson:"message"`
+}
+
+type Constraints struct {
+	Key   string `bson:"_id"`
+	Value string `bson:"value"` // as users write them
+}
+
+// An Annotations is what users and their programs note about an entity; Juju does not
+// use it. The document is inserted with the first annotation and removed with the entity.
+// The entity's count "annotations" is 1 from then on, because a removal reads the counts
+// anyway.
+type Annotations struct {
+	Key         string            `bson:"_id"`
+	Annotations map[string]string `bson:"annotations"`
+	Version     int64             `bson:"version"`
+}
+
+// A Credential is the password hash of a machine's or unit's agent. It is inserted
+// with the agent's first password and removed with the entity. No password matches an
+// empty hash.
+type Credential struct {
+	ID   string `bson:"_id"` // a tag
+	Hash string `bson:"hash"`
+}

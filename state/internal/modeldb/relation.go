@@ -1,0 +1,95 @@
+package modeldb
+
+import (
+	"slices"
+	"strings"
+
+	"juju/charm"
+	"juju/state/entity"
+)
+
+type Relation struct {
+	Living    `bson:",inline"`
+	Key       string     `bson:"_id"`
+	ID        int        `bson:"id"`
+	Endpoints []Endpoint `bson:"endpoints"`
+}
+
+func (d Relation) IsContainer() bool {
+	return d.Endpoints[0].Scope == string(charm.ScopeContainer)
+}
+
+// Endpoint returns the service's endpoint of the relation.
+func (d Relation) Endpoint(service string) (Endpoint, error) {
+	for _, e := range d.Endpoints {
+		if e.Service == service {
+			return e, nil
+		}
+	}
+	return Endpoint{}, entity.Errorf(entity.NotFound, "service %q is not a member of relation %q", service, d.Key)
+}
+
+// Counterpart returns the endpoint whose units the service's units see: the other one, or
+// the service's own in a peer relation.
+func (d Relation) Counterpart(service string) Endpoint {
+	for _, e := range d.Endpoints {
+		if e.Service != service {
+			return e
+		}
+	}
+	return d.Endpoints[0]
+}
+
+// roleOrder is the order of the endpoints in a key.
+var roleOrder = map[string]int{"requirer": 0, "provider": 1, "peer": 2}
+
+// NewRelation makes the document of a relation between endpoints. If either has
+// container scope, the relation has.
+func NewRelation(id int, ends ...Endpoint) Relation {
+	slices.SortFunc(ends, func(a, b Endpoint) int { return roleOrder[a.Role] - roleOrder[b.Role] })
+	container := slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Scope == string(charm.ScopeContainer) })
+	var names []string
+	for i := range ends {
+		if container {
+			ends[i].Scope = string(charm.ScopeContainer)
+		}
+		names = append(names, ends[i].String())
+	}
+	return Relation{Key: strings.Join(names, " "), ID: id, Endpoints: ends}
+}
+
+// A RelationEnd is one end of a relation. It lets a service's relations be found and
+// watched without reading those of other services. Its life and strength are the
+// relation's.
+type RelationEnd struct {
+	Service  string          `bson:"service"`
+	Relation string          `bson:"relation"`
+	Life     entity.Life     `bson:"life"`
+	Strength entity.Strength `bson:"strength,omitempty"`
+}
+
+// An Endpoint is one end of a relation: a service, and a relation that its charm
+// declares.
+type Endpoint struct {
+	Service   string `bson:"service"`
+	Name      string `bson:"name"`
+	Role      string `bson:"role"`
+	Interface string `bson:"interface"`
+	Scope     string `bson:"scope"`
+	Implicit  bool   `bson:"implicit,omitempty"`
+}
+
+// String returns the form that users write, such as "mysql:server".
+func (e Endpoint) String() string { return e.Service + ":" + e.Name }
+
+// IsLike reports whether two endpoints are equal except for their scope, which a relation
+// may take from the other end.
+func (e Endpoint) IsLike(o Endpoint) bool {
+	o.Scope = e.Scope
+	return e == o
+}
+
+func (e Endpoint) CanRelateTo(o Endpoint) bool {
+	peer := string(charm.RolePeer)
+	return e.Service != o.Service && e.Interface == o.Interface && e.Role != peer && o.Role != peer && e.Role != o.Role
+}

@@ -1,0 +1,137 @@
+package modeldb
+
+import (
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+type Service struct {
+	Living      `bson:",inline"`
+	Name        string `bson:"_id"`
+	Series      string `bson:"series"`
+	CharmURL    string `bson:"charm"`
+	ForceCharm  bool   `bson:"forcecharm,omitempty"`
+	Subordinate bool   `bson:"subordinate"`
+	Exposed     bool   `bson:"exposed"`
+	MinUnits    int    `bson:"minunits,omitempty"` // the minimum number of Alive units; 0 for none
+	// Stores is the storage that a new unit gets, by the names of the charm's stores.
+	Stores map[string]entity.StorageConstraints `bson:"stores,omitempty"`
+	// Resources is the version of the service's resources; 0 before the first.
+	Resources int64  `bson:"resources,omitempty"`
+	Maker     string `bson:"maker,omitempty"` // identifies the AddService call that made it
+}
+
+// KeepsMinUnits asserts that the service's minimum is as it was read.
+func (d Service) KeepsMinUnits() bson.DocElem {
+	if d.MinUnits == 0 {
+		return bson.DocElem{Name: "minunits", Value: bson.D{{"$exists", false}}}
+	}
+	return bson.DocElem{Name: "minunits", Value: d.MinUnits}
+}
+
+// TakesMachines is the count that a service has while its machines go with its units. It
+// is a count because the removal of a unit reads the counts anyway.
+const TakesMachines = "machines"
+
+// A MinUnits exists while a service has a minimum number of units; the service's
+// document has the number. Each destruction of an Alive unit changes it, so that the
+// worker that watches it adds units if there are too few.
+type MinUnits struct {
+	Service string `bson:"_id"`
+	// Token distinguishes this document from earlier ones of the service.
+	Token   string `bson:"token"`
+	Changes int64  `bson:"changes"`
+}
+
+// A Leader says which unit leads a service. It is inserted before the service's first
+// lease, and removed with the service. The service's count "leaders" is 1 while it
+// exists, because a removal reads the counts anyway.
+type Leader struct {
+	Service string `bson:"_id"`
+	Holder  string `bson:"holder"` // a unit, or "" while none leads
+	Epoch   int64  `bson:"epoch"`
+	// Token distinguishes this document from those of earlier services of the name.
+	Token string `bson:"token"`
+}
+
+// A Charm holds the files of a charm that state reads. The archive is in the
+// controller's database, once for all models that have it: see blobDoc.
+type Charm struct {
+	URL      string            `bson:"_id"`
+	Base     string            `bson:"base"` // the URL without the revision
+	Revision int               `bson:"revision"`
+	SHA256   string            `bson:"sha256"`
+	Size     int64             `bson:"size"`
+	Files    map[string]string `bson:"files"` // content by name, see charmFiles in state; keys escaped
+	Warnings []string          `bson:"warnings,omitempty"`
+}
+
+// A Settings is a map that users or charms write. Version grows with each change of a
+// value and with nothing else, so writing the same values wakes no watch.
+type Settings struct {
+	ID       string `bson:"_id"`
+	Relation *int   `bson:"relation,omitempty"` // the relation's number, for the deletion of all of its settings
+	// Container is the principal whose scope of a container relation the settings are
+	// in.
+	Container string         `bson:"container,omitempty"`
+	Settings  map[string]any `bson:"settings"`
+	Version   int64          `bson:"version"`
+	Absent    bool           `bson:"-"` // it is to be inserted
+}
+
+// Texts returns settings whose values are all texts.
+func (d Settings) Texts() map[string]string {
+	texts := make(map[string]string, len(d.Settings))
+	for k, v := range d.Settings {
+		texts[k], _ = v.(string)
+	}
+	return texts
+}
+
+// Limit bounds the settings, well below the store's own limit. A transaction that the
+// store refuses to apply would never finish, and block every other on its documents.
+func (d Settings) Limit() entity.Limit {
+	switch kind, _ := lifecycle.ParseKey(d.ID); kind {
+	case lifecycle.Relation:
+		return entity.LimitRelationSettings
+	case lifecycle.Principal: // also of subordinates
+		return entity.LimitCharmState
+	}
+	return entity.LimitServiceSettings
+}
+
+// A Resources holds the resources of a service that have files, or the files that a unit
+// has fetched last.
+type Resources struct {
+	ID      string                         `bson:"_id"`     // the owner's key
+	Files   map[string]entity.ResourceFile `bson:"files"`   // by the resource's name, escaped
+	Version int64                          `bson:"version"` // counts the changes
+}
+
+// File returns the file of a resource, nil if it has none. The document may be nil.
+func (d *Resources) File(name string) *entity.ResourceFile {
+	if d == nil {
+		return nil
+	}
+	f, ok := d.Files[EscapeKey(name)]
+	if !ok {
+		return nil
+	}
+	return &f
+}
+
+// An Upload is the file of a resource that no service uses yet: of one that is about to be
+// added or upgraded. It is written before its file, so that nothing removes the file meanwhile.
+type Upload struct {
+	ID       string    `bson:"_id"`
+	Service  string    `bson:"service"`
+	Resource string    `bson:"resource"`
+	Began    time.Time `bson:"began"`
+	Stored   bool      `bson:"stored"` // the file is in the store
+
+	entity.ResourceFile `bson:",inline"` // zero before it is uploaded
+}

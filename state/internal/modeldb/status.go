@@ -1,0 +1,87 @@
+package modeldb
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// A Status is a status that was set. The initial status of a unit or machine is not
+// stored: it follows from the entity.
+type Status struct {
+	ID      string            `bson:"_id"`
+	Status  entity.StatusWord `bson:"status"`
+	Message string            `bson:"message"`
+	Data    map[string]any    `bson:"data,omitempty"`
+	Since   time.Time         `bson:"since"`
+	// Kept is set once the status is in the history. An initial status is added there
+	// when it is replaced.
+	Kept bool `bson:"kept,omitempty"`
+	// Version is that of a service's workload; it changes apart from the status.
+	Version string `bson:"version,omitempty"`
+
+	Unset bool `bson:"-"` // an initial status, which is not stored
+}
+
+// Mended returns the status with any damage repaired for display; the zero Status of a
+// missing document.
+func (d Status) Mended() entity.Status {
+	if d.ID == "" {
+		return entity.Status{}
+	}
+	return entity.Status{Status: d.Status, Message: d.Message, Data: UnescapeKeys(d.Data), Since: d.Since}.Mended()
+}
+
+func NewStatus(key string, s entity.Status, now time.Time) Status {
+	if s.Since.IsZero() {
+		s.Since = now
+	}
+	// Truncate to MongoDB's precision, so that what is read equals what was written.
+	return Status{ID: key, Status: s.Status, Message: s.Message, Data: EscapeKeys(s.Data),
+		Since: s.Since.UTC().Truncate(time.Millisecond)}
+}
+
+// FirstStatus returns the initial status of a unit or machine under a key.
+func FirstStatus(key string, its Birth) Status {
+	first := entity.Status{Status: entity.StatusPending, Since: its.Born}
+	switch {
+	case strings.HasSuffix(key, "#workload"):
+		first.Status, first.Message = entity.StatusWaiting, WaitsForMachine
+	case strings.HasPrefix(key, "u#"):
+		first.Status = entity.StatusAllocating
+	}
+	doc := NewStatus(key, first, its.Born)
+	doc.Unset = true
+	return doc
+}
+
+// WaitsForMachine is what the status of a new unit says.
+const WaitsForMachine = "waiting for machine"
+
+// InstanceRuns is the status of an instance of which the cloud has said nothing.
+const InstanceRuns = "running"
+
+// Repeats reports whether a status says the same as the one before.
+func (d Status) Repeats(was Status) bool {
+	if d.Status != was.Status || d.Message != was.Message || len(d.Data) != len(was.Data) {
+		return false
+	}
+	// What was read has other types of numbers than what is to be written.
+	now, err1 := json.Marshal(d.Data)
+	then, err2 := json.Marshal(was.Data)
+	return len(d.Data) == 0 || err1 == nil && err2 == nil && bytes.Equal(now, then)
+}
+
+type PastStatus struct {
+	ID      bson.ObjectId     `bson:"_id"`
+	Key     string            `bson:"key"`
+	Status  entity.StatusWord `bson:"status"`
+	Message string            `bson:"message"`
+	Cause   string            `bson:"cause,omitempty"` // see entity.Status.Cause
+	Since   time.Time         `bson:"since"`
+}

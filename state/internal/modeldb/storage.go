@@ -1,0 +1,60 @@
+package modeldb
+
+import (
+	"time"
+
+	"juju/state/entity"
+)
+
+// A Storage is a storage instance, and the filesystem that the cloud makes for it.
+type Storage struct {
+	Living `bson:",inline"`
+	Birth  `bson:",inline"`
+	ID     string             `bson:"_id"`
+	Pool   entity.StoragePool `bson:"pool"` // as it was when the instance was added
+	Size   uint64             `bson:"size"` // MiB, as asked for
+	// Machine is the machine that the storage is on and goes with; "" if it outlives machines.
+	Machine string `bson:"machine,omitempty"`
+	// Filesystem is the cloud's id of what it has made, and Made its size in MiB.
+	Filesystem string `bson:"filesystem,omitempty"`
+	Made       uint64 `bson:"made,omitempty"`
+	// Release says that the filesystem is not destroyed with this document.
+	Release bool `bson:"release,omitempty"`
+}
+
+// An Attachment says that a unit has a storage instance. The instance's count of
+// attachments keeps it from having two.
+type Attachment struct {
+	Living      `bson:",inline"`
+	Birth       `bson:",inline"`
+	ID          string `bson:"_id"` // see AttachmentID
+	Unit        string `bson:"unit"`
+	Subordinate bool   `bson:"subordinate,omitempty"` // the unit is one
+	Storage     string `bson:"storage"`
+	Machine     string `bson:"machine"`            // the unit's, or its principal's
+	Mount       string `bson:"mount"`              // where the charm wants the filesystem
+	Location    string `bson:"location,omitempty"` // where it is; "" until it is there
+}
+
+// A Pool is a storage pool that users have made.
+type Pool struct {
+	Name       string            `bson:"_id"`
+	Provider   string            `bson:"provider"`
+	Attributes map[string]string `bson:"attributes,omitempty"`
+	// Grants grows with each transaction that uses the pool, so that a removal can assert that
+	// there was none since it has looked.
+	Grants int `bson:"grants"`
+}
+
+func (d Pool) Pool() entity.StoragePool {
+	return entity.StoragePool{Name: d.Name, Provider: d.Provider, Attributes: d.Attributes}
+}
+
+// An Import is the import of a filesystem that has begun: the cloud may count the filesystem as the model's,
+// and no storage instance has it yet.
+type Import struct {
+	ID      string    `bson:"_id"` // the filesystem's
+	Storage string    `bson:"storage"`
+	Pool    string    `bson:"pool"`
+	Began   time.Time `bson:"began"`
+}

@@ -1,0 +1,58 @@
+package modeldb
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"juju/state/entity"
+)
+
+// An Operation is what a user asked for at once. It goes with the last of its tasks.
+type Operation struct {
+	ID       string    `bson:"_id"` // its number
+	Summary  string    `bson:"summary"`
+	Enqueued time.Time `bson:"enqueued"`
+}
+
+// A Task is an action of a unit, or a command that runs there or on a machine. It stays when its
+// receiver goes.
+type Task struct {
+	ID        string               `bson:"_id"` // see TaskID
+	Number    int                  `bson:"number"`
+	Operation string               `bson:"operation"`
+	Receiver  string               `bson:"unit"` // the unit, or the id of the machine
+	Name      string               `bson:"name"`
+	Params    string               `bson:"params"` // JSON: its keys are the charm's
+	Parallel  bool                 `bson:"parallel,omitempty"`
+	Group     string               `bson:"group,omitempty"`
+	Status    entity.TaskStatus    `bson:"status"`
+	Message   string               `bson:"message,omitempty"`
+	Results   string               `bson:"results,omitempty"` // JSON
+	Log       []entity.TaskMessage `bson:"log,omitempty"`
+	Enqueued  time.Time            `bson:"enqueued"`
+	Started   time.Time            `bson:"started,omitempty"`
+	Completed time.Time            `bson:"completed,omitempty"`
+	Size      int                  `bson:"size,omitempty"` // of all of it in bytes, once it is over
+}
+
+func (d Task) Task() entity.Task {
+	return entity.Task{
+		ID: strconv.Itoa(d.Number), Operation: d.Operation, Receiver: d.Receiver, Name: d.Name,
+		Params: rawJSON(d.Params), Parallel: d.Parallel, Group: d.Group, Status: d.Status, Message: d.Message,
+		Results: rawJSON(d.Results), Log: d.Log, Enqueued: d.Enqueued, Started: d.Started, Completed: d.Completed,
+	}
+}
+
+func rawJSON(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// On names the receiver for users.
+func (d Task) On() string {
+	return fmt.Sprintf("%s %q", entity.ReceiverTag(d.Receiver).Kind, d.Receiver)
+}
