@@ -102,7 +102,7 @@ func TestDestroyModel(t *testing.T) {
 	if info.Life != "dead" || info.Status.Message == "" {
 		t.Errorf("while it is being removed the model is shown as %+v", info)
 	}
-	left, err := w.controller.ResumeModels(ctx, func(context.Context, controller.ModelRow) error { return nil })
+	left, err := statetest.ResumeModels(ctx, w.controller, func(context.Context, controller.ModelRow) error { return nil })
 	if left != 0 || err != nil {
 		t.Errorf("%d are left, %v", left, err)
 	}
@@ -148,7 +148,7 @@ func TestWatchModel(t *testing.T) {
 			return errors.Join(w.st.EnsureDead(ctx), w.controller.RemoveModel(ctx, w.st.UUID()))
 		}},
 		{"gone", func() error {
-			_, err := w.controller.ResumeModels(ctx, func(context.Context, controller.ModelRow) error { return nil })
+			_, err := statetest.ResumeModels(ctx, w.controller, func(context.Context, controller.ModelRow) error { return nil })
 			return err
 		}},
 	} {
@@ -194,7 +194,7 @@ func TestDestroyController(t *testing.T) {
 		w.ok(st.EnsureDead(ctx))
 		w.ok(w.controller.RemoveModel(ctx, st.UUID()))
 	}
-	_, err = w.controller.ResumeModels(ctx, func(context.Context, controller.ModelRow) error { return nil })
+	_, err = statetest.ResumeModels(ctx, w.controller, func(context.Context, controller.ModelRow) error { return nil })
 	w.ok(err)
 	err = destroy(true)
 	if !errors.Is(err, entity.NotSupported) || entity.Hint(err) != "End it where it runs: juju destroy-environment test" {

@@ -160,7 +160,7 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 	}
 	resume := func(want int, outside func(context.Context, controller.ModelRow) error) []entity.Leftover {
 		t.Helper()
-		left, err := w.ctrl.ResumeModels(w.ctx, outside)
+		left, err := statetest.ResumeModels(w.ctx, w.ctrl, outside)
 		if left != want || err != nil {
 			t.Errorf("%d models are left, want %d, %v", left, want, err)
 		}
@@ -190,14 +190,14 @@ func TestForceOnModelBeingRemoved(t *testing.T) {
 	w.beginRemoval(w.st)
 	away := func(context.Context, controller.ModelRow) error { return errors.New("no such region") }
 	later(time.Hour)
-	left, err := w.ctrl.ResumeModels(w.ctx, away)
+	left, err := statetest.ResumeModels(w.ctx, w.ctrl, away)
 	if left != 1 || err != nil {
 		t.Errorf("%d models are left, %v", left, err)
 	}
 	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Destruction{}))
 	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()))
 	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()))
-	left, err = w.ctrl.ResumeModels(w.ctx, away)
+	left, err = statetest.ResumeModels(w.ctx, w.ctrl, away)
 	if left != 0 || err != nil {
 		t.Errorf("%d models are left, %v", left, err)
 	}
@@ -247,7 +247,7 @@ func TestARemovedModelLeavesFilesystems(t *testing.T) {
 			return errors.New("busy")
 		}
 		resume := func(outside func(context.Context, controller.ModelRow) error) (what []string) {
-			_, err := s.ctrl.ResumeModels(s.ctx, outside)
+			_, err := statetest.ResumeModels(s.ctx, s.ctrl, outside)
 			s.ok(err)
 			left, err := s.ctrl.ModelLeftovers(s.ctx, statetest.Admin)
 			s.ok(err)

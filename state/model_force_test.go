@@ -12,6 +12,7 @@ import (
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
+	"juju/state/statetest"
 )
 
 // A party is a client that changes the Dead model bobs.
@@ -78,7 +79,7 @@ func TestForceDuringModelRemoval(t *testing.T) {
 				s.ok(removesModel(s, id))
 				if c.forced {
 					s.later.Add(int64(time.Hour))
-					if left, err := s.ctrl.ResumeModels(s.ctx, noSuchRegion); left != 0 || err != nil {
+					if left, err := statetest.ResumeModels(s.ctx, s.ctrl, noSuchRegion); left != 0 || err != nil {
 						t.Errorf("before read %d (commit: %v): %d models are left (%v): force was lost", n, commits, left, err)
 					}
 				}

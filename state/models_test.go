@@ -58,7 +58,7 @@ func (w *world) mustAddModel(name string) *state.State {
 // checkResumed checks that no model is left half added or half removed.
 func (w *world) checkResumed() {
 	w.Helper()
-	left, err := w.ctrl.ResumeModels(w.ctx, nowhere)
+	left, err := statetest.ResumeModels(w.ctx, w.ctrl, nowhere)
 	w.ok(err)
 	if left > 0 {
 		w.Errorf("%d models are left half done", left)
@@ -175,7 +175,7 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 		t.Errorf("the models are %+v", rows)
 	}
 	// Cleaning up outside of the store fails at first.
-	left, err := w.ctrl.ResumeModels(w.ctx, func(_ context.Context, row controller.ModelRow) error {
+	left, err := statetest.ResumeModels(w.ctx, w.ctrl, func(_ context.Context, row controller.ModelRow) error {
 		if row.UUID != one.UUID() {
 			t.Errorf("model %q was removed too", row.Name)
 		}
@@ -246,7 +246,7 @@ func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 	defer other.Close()
 	look := func(want int) {
 		t.Helper()
-		left, err := other.ResumeModels(w.ctx, nowhere)
+		left, err := statetest.ResumeModels(w.ctx, other, nowhere)
 		if left != want || err != nil {
 			t.Errorf("%d models are left, want %d, %v", left, want, err)
 		}
@@ -330,7 +330,7 @@ func TestModelIsRemovedWhileInUse(t *testing.T) {
 				break
 			}
 		}
-		if _, err := other.ctrl.ResumeModels(w.ctx, nowhere); err != nil {
+		if _, err := statetest.ResumeModels(w.ctx, other.ctrl, nowhere); err != nil {
 			t.Error(err)
 		}
 	})
@@ -418,8 +418,8 @@ func TestManyModelsLeakNothing(t *testing.T) {
 			all.Go(func() error { return life(fmt.Sprint("m", i)) })
 		}
 		w.ok(all.Wait())
-		all.Go(func() error { _, err := other.ctrl.ResumeModels(w.ctx, nowhere); return err })
-		all.Go(func() error { _, err := w.ctrl.ResumeModels(w.ctx, nowhere); return err })
+		all.Go(func() error { _, err := statetest.ResumeModels(w.ctx, other.ctrl, nowhere); return err })
+		all.Go(func() error { _, err := statetest.ResumeModels(w.ctx, w.ctrl, nowhere); return err })
 		w.ok(all.Wait())
 		w.checkResumed()
 	}

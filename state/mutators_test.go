@@ -60,11 +60,12 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, sto
 
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
-	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Rights UUID User Users
+	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Remains Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
 	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Tasks",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
+	"Remains":      "IsRemoving",
 	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits MissingResources Name Resource Resources Series StorageConstraints UnitNames",
 	"Agents":       "Check Deployed Stamp Started WatchPasswords",
 	"Blocks":       "All Check",

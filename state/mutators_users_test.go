@@ -63,7 +63,7 @@ func removeModel(name string) mutator {
 }
 
 func resumeModels(s *scene) error {
-	_, err := s.ctrl.ResumeModels(s.ctx, func(context.Context, controller.ModelRow) error { return nil })
+	_, err := statetest.ResumeModels(s.ctx, s.ctrl, func(context.Context, controller.ModelRow) error { return nil })
 	return err
 }
 
@@ -120,9 +120,9 @@ var userMutators = []mutator{
 			id := s.model("bobs")
 			return func() error { return s.ctrl.DestroyModel(s.ctx, id, forced) }
 		}},
-	leaving(onController("ResumeModels", "what is being removed", resumeModels, deadModel, func(s *scene) {
+	leaving(onController("ResumeModel", "what is being removed", resumeModels, deadModel, func(s *scene) {
 		s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
 	})),
-	logging(onController("ResumeModels", "an abandoned model", resumeModels, halfModel)),
+	logging(onController("ResumeModel", "an abandoned model", resumeModels, halfModel)),
 	givingUp(onController("AddModel", "an abandoned one", addModel("half"), halfModel)),
 }

@@ -168,7 +168,7 @@ func (s *sim) removeModel() error {
 	if err := s.ctrl.RemoveModel(s.ctx, uuid); err != nil {
 		return err
 	}
-	left, err := s.ctrl.ResumeModels(s.ctx, func(context.Context, controller.ModelRow) error { return nil }) // the cloud holds nothing
+	left, err := statetest.ResumeModels(s.ctx, s.ctrl, func(context.Context, controller.ModelRow) error { return nil }) // the cloud holds nothing
 	if err != nil || left > 0 {
 		return errors.Join(err, fmt.Errorf("%d models are not removed", left))
 	}

@@ -150,7 +150,7 @@ func TestOpenFirstSchema(t *testing.T) {
 	w.end("riak/0", 0)
 	_, err = w.st.Service(w.ctx, "riak")
 	w.gone("service", "riak", err)
-	if left, err := w.ctrl.ResumeModels(w.ctx, nowhere); left != 0 || err != nil {
+	if left, err := statetest.ResumeModels(w.ctx, w.ctrl, nowhere); left != 0 || err != nil {
 		t.Errorf("%d models are left half done: %v", left, err)
 	}
 	half, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy"})

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,21 +34,17 @@ func (c *running) endModel(ctx context.Context, st *state.State) error {
 // resumeModels returns the worker that finishes the removal of models, and removes models whose
 // creation was abandoned. It retries what fails, as while a cloud is away.
 func (c *running) resumeModels(open provider.Open) worker.Func {
-	retry := c.options.Retry
-	if retry == 0 {
-		retry = 10 * time.Second
-	}
-	return func(ctx context.Context) error {
-		return worker.NotifyAgain(ctx, c.ctrl.WatchUnfinishedModels, func(ctx context.Context) (time.Duration, error) {
-			left, err := c.ctrl.ResumeModels(ctx, func(ctx context.Context, row controller.ModelRow) error {
+	config := removals{
+		watch:   c.ctrl.WatchUnfinishedModels,
+		remains: c.ctrl.Remains,
+		resume: func(ctx context.Context, left controller.Remains) (bool, error) {
+			return c.ctrl.ResumeModel(ctx, left, func(ctx context.Context, row controller.ModelRow) error {
 				return c.removeOutside(ctx, open, row)
 			})
-			if err != nil || left == 0 {
-				return 0, err
-			}
-			return retry, nil
-		})
+		},
+		retry: cmp.Or(c.options.Retry, 10*time.Second),
 	}
+	return func(ctx context.Context) error { r := config; return r.run(ctx) }
 }
 
 // removeOutside removes what a model has outside the store: what is left in its cloud, and its

@@ -42,7 +42,7 @@ type Options struct {
 	State    controller.Options
 	Store    mongo.Options
 	PruneAge time.Duration // of finished transactions; an hour when zero
-	// Retry is the pause before the removal of a model is tried again; ten seconds when zero.
+	// Retry is the longest pause before the removal of a model is tried again; ten seconds when zero.
 	Retry time.Duration
 	// Open opens a model's cloud; if nil, the configuration says how.
 	Open provider.Open

@@ -47,21 +47,14 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 	})
 }
 
-// removeLeftovers tries again to remove leftovers recorded before a time, and deletes the
-// documents of those that it removed.
-func (c *Controller) removeLeftovers(ctx context.Context, before time.Time,
-	outside func(context.Context, ModelRow) error) {
-	var docs []leftDoc
-	err := c.db.All(modelLeftoversC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
-	for _, doc := range docs {
-		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving,
-			Filesystems: doc.Filesystems}) == nil {
-			err = c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(modelLeftoversC, doc.Model, nil); return nil })
-		}
+// removeLeftover tries again to remove a leftover, and then deletes its document.
+func (c *Controller) removeLeftover(
+	ctx context.Context, row ModelRow, outside func(context.Context, ModelRow) error,
+) error {
+	if err := outside(ctx, row); err != nil {
+		return err
 	}
-	if err != nil {
-		logger.Errorf("cannot read the leftovers of models: %v", err)
-	}
+	return c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(modelLeftoversC, row.UUID, nil); return nil })
 }
 
 // ModelLeftovers returns what the forced removal of models has left outside the store,

@@ -17,7 +17,7 @@ import (
 
 // The steps of a model's row. While it is creating or removing, only the code that
 // performs the step opens the model's database; everything else opens it only while the
-// row is ready. Each step can be repeated; ResumeModels resumes one that a crash
+// row is ready. Each step can be repeated; ResumeModel resumes one that a crash
 // interrupted.
 const (
 	stepCreating = "creating" // Creator is making the database

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state"
@@ -49,7 +47,7 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 }
 
 // RemoveModel begins to remove a Dead model: it can no longer be opened, and this
-// controller closes it. ResumeModels does the rest. The error is entity.InUse if the
+// controller closes it. ResumeModel does the rest. The error is entity.InUse if the
 // model is not Dead. It does nothing if the model is being removed or gone.
 func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	err := c.removeDead(ctx, id)
@@ -135,57 +133,59 @@ func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
 	})
 }
 
-// WatchUnfinishedModels fires when ResumeModels may have work to do.
+// WatchUnfinishedModels fires when ResumeModel may have work to do.
 func (c *Controller) WatchUnfinishedModels(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, c.hub, watcher.Collection(modelsC)), nil
 }
 
-// ResumeModels finishes the removal of models, and removes those whose creator stopped
-// before they were made. For each it calls outside to remove what the model has outside
-// the store; outside must be safe to call again for the same model. ResumeModels logs a
-// failure, leaves that model to the next pass, and goes on with the others. If outside
-// keeps failing for a model that was destroyed with force, it records a leftover and
-// tries that again on later passes. It returns the number of models left, including those
-// that another controller is making.
-func (c *Controller) ResumeModels(ctx context.Context,
-	outside func(context.Context, ModelRow) error) (left int, err error) {
+// Remains are what is left of a model that is being removed, or was never finished.
+type Remains struct {
+	ModelRow
+	Leftover bool // the model is gone, but what it had outside the store may not be
+}
+
+// Remains returns what is left of models, including those that another controller is making.
+func (c *Controller) Remains(ctx context.Context) (all []Remains, err error) {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
-		return 0, err
+		return nil, err
 	}
+	for _, row := range rows {
+		all = append(all, Remains{ModelRow: row})
+	}
+	var docs []leftDoc
+	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {
+		return nil, err
+	}
+	for _, doc := range docs {
+		all = append(all, Remains{ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving,
+			Filesystems: doc.Filesystems}, true})
+	}
+	return all, nil
+}
+
+// ResumeModel finishes the removal of a model, or removes it if its creator stopped before it was made.
+// It calls outside, with a time limit, to remove what the model has outside the store; outside must be safe
+// to call again for the same model. If outside keeps failing for a model that was destroyed with force,
+// it records a leftover, which is removed in the same way. Done is false for a model that another
+// controller is making.
+func (c *Controller) ResumeModel(
+	ctx context.Context, left Remains, outside func(context.Context, ModelRow) error,
+) (done bool, err error) {
 	bounded := func(ctx context.Context, row ModelRow) error {
 		ctx, cancel := context.WithTimeout(ctx, outsideBound)
 		defer cancel()
 		return outside(ctx, row)
 	}
-	begun := c.now().Truncate(time.Millisecond) // the store's precision
-	var remaining atomic.Int64
-	var group errgroup.Group
-	group.SetLimit(removalsAtOnce)
-	for _, row := range rows {
-		group.Go(func() error {
-			done, err := c.resumeModel(ctx, row, bounded)
-			if err != nil {
-				logger.Errorf("cannot remove what is left of model %q (%s): %v", row.Name, row.UUID, err)
-			}
-			if !done {
-				remaining.Add(1)
-			}
-			return nil
-		})
+	if left.Leftover {
+		err := c.removeLeftover(ctx, left.ModelRow, bounded)
+		return err == nil, err
 	}
-	group.Wait() // failures are logged above
-	c.removeLeftovers(ctx, begun, bounded)
-	return int(remaining.Load()), ctx.Err()
+	return c.resumeModel(ctx, left.ModelRow, bounded)
 }
 
-const (
-	// removalsAtOnce is how many models are removed at once, so that a cloud that is
-	// slow with one does not hold up the rest.
-	removalsAtOnce = 8
-	// outsideBound is the timeout of one call of outside.
-	outsideBound = 2 * time.Minute
-)
+// outsideBound is the timeout of one call of outside.
+const outsideBound = 2 * time.Minute
 
 func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 	outside func(context.Context, ModelRow) error) (done bool, err error) {

@@ -3,6 +3,7 @@
 package statetest
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -149,3 +150,18 @@ const (
 	Logging = `{name: logging, summary: s, description: d, subordinate: true,
   requires: {info: {interface: juju-info, scope: container}}}`
 )
+
+// ResumeModels resumes, one after another, all models of which something is left, as a controller does. It
+// returns how many are not done, but for leftovers.
+func ResumeModels(
+	ctx context.Context, c *controller.Controller, outside func(context.Context, controller.ModelRow) error,
+) (left int, err error) {
+	all, err := c.Remains(ctx)
+	for _, r := range all {
+		done, _ := c.ResumeModel(ctx, r, outside) // a failure leaves it
+		if !done && !r.Leftover {
+			left++
+		}
+	}
+	return left, err
+}

@@ -1,0 +1,128 @@
+package controller
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"juju/state/controller"
+	"juju/worker"
+)
+
+const (
+	// removalsAtOnce is how many models are removed at once.
+	removalsAtOnce = 8
+	// firstRetry is the pause before the removal of a model is tried again for the first time.
+	firstRetry = time.Second
+)
+
+// removals remove what is left of models. The loop owns the fields. Each model has a goroutine, which waits for
+// its turn, and a pause of its own when it has failed: so a cloud that is slow with one does not hold up the rest.
+type removals struct {
+	watch   func(context.Context) (<-chan struct{}, error)
+	remains func(context.Context) ([]controller.Remains, error)
+	resume  func(context.Context, controller.Remains) (done bool, err error)
+	retry   time.Duration // the longest pause
+
+	turns  chan struct{} // what has waited longest is next
+	ended  chan *removal
+	busy   map[string]*removal // by model
+	failed map[string]*removal // by model
+}
+
+// A removal is one attempt.
+type removal struct {
+	controller.Remains
+	done  bool
+	pause time.Duration // until it is tried again, if it is not done
+	next  time.Time
+}
+
+func (r *removals) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	r.turns, r.ended, r.busy = make(chan struct{}, removalsAtOnce), make(chan *removal), map[string]*removal{}
+	defer func() {
+		cancel()
+		for range r.busy {
+			<-r.ended
+		}
+	}()
+	events, err := r.watch(ctx)
+	if err != nil {
+		return err
+	}
+	var again <-chan time.Time
+	for {
+		news := false
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case _, ok := <-events:
+			if !ok {
+				return worker.Ended(ctx)
+			}
+			news = true
+		case m := <-r.ended:
+			delete(r.busy, m.UUID)
+			delete(r.failed, m.UUID)
+			if !m.done && !m.Leftover {
+				m.next = time.Now().Add(m.pause)
+				r.failed[m.UUID] = m
+			}
+		case <-again:
+		}
+		pause, err := r.pass(ctx, news)
+		if err != nil {
+			return err
+		}
+		again = nil
+		if pause > 0 {
+			again = time.After(pause)
+		}
+	}
+}
+
+// pass begins what is due, and returns how long it is until the first of the rest is, 0 if there is none. A
+// model that has changed since it failed is due at once; a leftover when there is news of models.
+func (r *removals) pass(ctx context.Context, news bool) (again time.Duration, err error) {
+	all, err := r.remains(ctx)
+	if err != nil {
+		return 0, err
+	}
+	failed := r.failed
+	r.failed = map[string]*removal{}
+	for _, left := range all {
+		m := &removal{Remains: left, pause: min(firstRetry, r.retry)}
+		var pause time.Duration
+		if was := failed[left.UUID]; was != nil && reflect.DeepEqual(was.Remains, left) {
+			r.failed[left.UUID] = was
+			m.pause, pause = min(2*was.pause, r.retry), time.Until(was.next)
+		}
+		switch {
+		case r.busy[left.UUID] != nil, left.Leftover && !news:
+		case pause > 0:
+			if again == 0 || pause < again {
+				again = pause
+			}
+		default:
+			r.busy[left.UUID] = m
+			go func() { r.attempt(ctx, m); r.ended <- m }()
+		}
+	}
+	return again, nil
+}
+
+// attempt tries in its turn to remove what is left of a model.
+func (r *removals) attempt(ctx context.Context, m *removal) {
+	select {
+	case <-ctx.Done():
+		return
+	case r.turns <- struct{}{}:
+	}
+	defer func() { <-r.turns }()
+	var err error
+	m.done, err = r.resume(ctx, m.Remains)
+	if err != nil && !m.Leftover && ctx.Err() == nil {
+		logger.Errorf("cannot remove what is left of model %q (%s): %v; again in %v", m.Name, m.UUID, err, m.pause)
+	}
+}
