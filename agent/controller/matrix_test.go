@@ -53,6 +53,7 @@ func worlds(s *system) (all []*world) {
 // Every kind of entity, with every obstacle to its end, is destroyed with each strength. Either
 // it is gone within a bound, or it is there, was not forced, and its obstacle is named.
 func TestDestructionMatrix(t *testing.T) {
+	t.Parallel()
 	if !soaks() {
 		matrix(t, 0)
 		return
