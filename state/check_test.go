@@ -333,7 +333,7 @@ func TestCheckKnowsEveryCleanupKind(t *testing.T) {
 		n++
 		if kind, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil ||
 			!slices.Contains(state.CleanupKinds, kind) {
-			t.Errorf("cleanupKinds in check_life.go lacks %s (%v)", kind, err)
+			t.Errorf("CleanupKinds of modelcheck lacks %s (%v)", kind, err)
 		}
 		return true
 	})

@@ -2,20 +2,14 @@ package state
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/state/check"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 )
-
-// importTime is longer than an import takes unless it is cut off.
-const importTime = 2 * time.Minute
 
 // BeginImport checks that a new storage instance can have a filesystem, as far as the model's documents say, and
 // records the import, which Import or EndImport ends. It returns the id for the instance, and the pool. The
@@ -72,17 +66,6 @@ func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 		o.Remove(modeldb.ImportsC, filesystem, bson.D{{"storage", doc.Storage}})
 		return nil
 	})
-}
-
-// judgeImport finds imports that were cut off, and that nobody has repeated.
-func judgeImport(v *view, filesystem string) *check.Wrong {
-	doc := v.Get(modeldb.ImportsC, filesystem)
-	if began, _ := doc["began"].(time.Time); doc == nil || v.Now.Sub(began) < importTime {
-		return nil
-	}
-	return &check.Wrong{Where: check.DocID{modeldb.ImportsC, filesystem}, What: fmt.Sprintf("its import was cut off, and the cloud "+
-		"may count it as the model's, but it is no storage; repeat the import: juju import-filesystem %s %s %s",
-		doc.Text("pool"), filesystem, entity.StoreOf(doc.Text("storage")))}
 }
 
 // importing reads the model and a pool for an import, and checks that no storage instance has the

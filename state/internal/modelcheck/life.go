@@ -1,4 +1,4 @@
-package state
+package modelcheck
 
 import (
 	"context"
@@ -18,13 +18,13 @@ import (
 	"juju/state/lifecycle"
 )
 
-// cleanupKinds are the kinds of cleanups that this program knows.
-var cleanupKinds = []string{modeldb.CleanupDestroy, modeldb.CleanupOrphans, modeldb.CleanupForce,
+// CleanupKinds are the kinds of cleanups that this program knows.
+var CleanupKinds = []string{modeldb.CleanupDestroy, modeldb.CleanupOrphans, modeldb.CleanupForce,
 	modeldb.CleanupEmptied, modeldb.CleanupStorage, modeldb.CleanupLease, modeldb.CleanupTasks, modeldb.CleanupArchive, modeldb.CleanupSettings}
 
 func judgeCleanup(v *view, id string) *check.Wrong {
 	c := v.Get(modeldb.CleanupsC, id)
-	if c == nil || slices.Contains(cleanupKinds, c.Text("kind")) {
+	if c == nil || slices.Contains(CleanupKinds, c.Text("kind")) {
 		return nil
 	}
 	return check.Remove(check.DocID{modeldb.CleanupsC, id}, fmt.Sprintf("unknown cleanup kind %q", c.Text("kind")), "remove it")

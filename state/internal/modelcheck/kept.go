@@ -1,4 +1,4 @@
-package state
+package modelcheck
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -51,14 +52,14 @@ func judgeMinUnits(v *view, service string) *check.Wrong {
 }
 
 // leasesOf returns the ids of the model's leases.
-func (st *State) leasesOf(v *view) []string {
-	ids, err := st.host.Leases.IDs(st.uuid)
+func (o Outside) leasesOf(v *view) []string {
+	ids, err := o.Leases.IDs(o.UUID)
 	v.Fail(err)
 	return ids
 }
 
 // judgeLease finds leases of services that are gone.
-func (st *State) judgeLease(v *view, id string) *check.Wrong {
+func (o Outside) judgeLease(v *view, id string) *check.Wrong {
 	_, service, _ := strings.Cut(id, "#")
 	if v.Get(modeldb.ServicesC, service) != nil {
 		return nil
@@ -68,7 +69,7 @@ func (st *State) judgeLease(v *view, id string) *check.Wrong {
 			return nil // the cleanup removes it
 		}
 	}
-	l, err := st.host.Leases.Read(id)
+	l, err := o.Leases.Read(id)
 	v.Fail(err)
 	if err != nil || !l.There {
 		return nil
@@ -76,23 +77,22 @@ func (st *State) judgeLease(v *view, id string) *check.Wrong {
 	return &check.Wrong{Where: check.DocID{lease.Collection, id},
 		What: fmt.Sprintf("service %q is gone, and no cleanup will remove it", service), Repair: "remove it",
 		Act: func(ctx context.Context) error {
-			_, err := st.cleanupLease(ctx, service)
-			return err
+			return o.EndLease(ctx, service)
 		}}
 }
 
 // judgeCharm finds charms whose archive is not kept.
-func (st *State) judgeCharm(v *view, url string) *check.Wrong {
+func (o Outside) judgeCharm(v *view, url string) *check.Wrong {
 	ch := v.Get(modeldb.CharmsC, url)
 	if ch == nil {
 		return nil
 	}
-	return st.judgeArchive(v, check.DocID{modeldb.CharmsC, url}, "its archive", ch.Text("sha256"),
+	return o.judgeArchive(v, check.DocID{modeldb.CharmsC, url}, "its archive", ch.Text("sha256"),
 		"deploy the charm again from its source")
 }
 
 // judgeResources finds services' resources whose files are not kept.
-func (st *State) judgeResources(v *view, key string) *check.Wrong {
+func (o Outside) judgeResources(v *view, key string) *check.Wrong {
 	doc := v.Get(modeldb.ResourcesC, key)
 	kind, service := lifecycle.ParseKey(key)
 	if doc == nil || kind != lifecycle.Service {
@@ -101,7 +101,7 @@ func (st *State) judgeResources(v *view, key string) *check.Wrong {
 	files := doc.Doc("files")
 	for _, field := range slices.Sorted(maps.Keys(files)) {
 		name := modeldb.UnescapeKey(field)
-		if w := st.judgeArchive(v, check.DocID{modeldb.ResourcesC, key}, fmt.Sprintf("the file of resource %q", name),
+		if w := o.judgeArchive(v, check.DocID{modeldb.ResourcesC, key}, fmt.Sprintf("the file of resource %q", name),
 			files.Doc(field).Text("sha256"), fmt.Sprintf("juju attach-resource %s %s=FILE", service, name)); w != nil {
 			return w
 		}
@@ -110,12 +110,12 @@ func (st *State) judgeResources(v *view, key string) *check.Wrong {
 }
 
 // judgeUpload finds uploads whose files are not kept.
-func (st *State) judgeUpload(v *view, id string) *check.Wrong {
+func (o Outside) judgeUpload(v *view, id string) *check.Wrong {
 	doc := v.Get(modeldb.UploadsC, id)
 	if doc == nil || doc["stored"] != true {
 		return nil
 	}
-	w := st.judgeArchive(v, check.DocID{modeldb.UploadsC, id}, "its file", doc.Text("sha256"), "")
+	w := o.judgeArchive(v, check.DocID{modeldb.UploadsC, id}, "its file", doc.Text("sha256"), "")
 	if w != nil && w.Act == nil {
 		return check.Remove(w.Where, w.What, "remove it")
 	}
@@ -123,8 +123,8 @@ func (st *State) judgeUpload(v *view, id string) *check.Wrong {
 }
 
 // judgeArchive finds out whether an archive does not exist, or has no reference from the model.
-func (st *State) judgeArchive(v *view, where check.DocID, what, sum, mend string) *check.Wrong {
-	there, referred, err := st.host.Archives.Find(sum)
+func (o Outside) judgeArchive(v *view, where check.DocID, what, sum, mend string) *check.Wrong {
+	there, referred, err := o.Archives.Find(sum)
 	if err != nil {
 		v.Fail(err)
 		return nil
@@ -137,7 +137,7 @@ func (st *State) judgeArchive(v *view, where check.DocID, what, sum, mend string
 		return &check.Wrong{Where: where, What: fmt.Sprintf("%s does not exist (SHA-256 %s)%s", what, sum, mend)}
 	case !referred:
 		return &check.Wrong{Where: where, What: what + " has no reference from the model", Repair: "add the reference",
-			Act: func(ctx context.Context) error { return st.host.Archives.Refer(ctx, sum) }}
+			Act: func(ctx context.Context) error { return o.Archives.Refer(ctx, sum) }}
 	}
 	return nil
 }
@@ -160,4 +160,18 @@ func judgeOperation(v *view, id string) *check.Wrong {
 		return nil
 	}
 	return check.Remove(check.DocID{modeldb.OperationsC, id}, "it has no tasks", "remove it")
+}
+
+// importTime is longer than an import takes unless it is cut off.
+const importTime = 2 * time.Minute
+
+// judgeImport finds imports that were cut off, and that nobody has repeated.
+func judgeImport(v *view, filesystem string) *check.Wrong {
+	doc := v.Get(modeldb.ImportsC, filesystem)
+	if began, _ := doc["began"].(time.Time); doc == nil || v.Now.Sub(began) < importTime {
+		return nil
+	}
+	return &check.Wrong{Where: check.DocID{modeldb.ImportsC, filesystem}, What: fmt.Sprintf("its import was cut off, and the cloud "+
+		"may count it as the model's, but it is no storage; repeat the import: juju import-filesystem %s %s %s",
+		doc.Text("pool"), filesystem, entity.StoreOf(doc.Text("storage")))}
 }

@@ -1,6 +1,7 @@
-package state
+package modelcheck
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,9 +18,9 @@ import (
 	"juju/state/schema"
 )
 
-// modelFields are the collections of a model that rules read, and the fields that they
-// read; nil means all. A collection is either here and has rules, or is in unruled.
-var modelFields = map[string][]string{
+// Fields are the collections of a model that rules read, and the fields that they
+// read; nil means all. A collection is either here and has rules, or is in Unruled.
+var Fields = map[string][]string{
 	modeldb.ModelC:       {"life"},
 	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses"},
 	modeldb.UnitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
@@ -50,23 +51,37 @@ var modelFields = map[string][]string{
 	schema.Collection:    {"_id"},
 }
 
-// unruled are the collections in which nothing can be wrong, and why.
-var unruled = map[string]string{
+// Unruled are the collections in which nothing can be wrong, and why.
+var Unruled = map[string]string{
 	modeldb.HistoryC:   "the past; bounded, and written outside transactions",
 	modeldb.BlocksC:    "each stands alone",
 	modeldb.PoolsC:     "each stands alone: what needs one that is gone is refused",
 	modeldb.LeftoversC: "their entities are gone",
 }
 
-// rules returns the rules of a model's database.
-func (st *State) rules() []check.Rule {
-	return append(slices.Concat(check.PointerRules(modelPointers()), asRules(modelRules), asRules([]rule{
-		{of: modeldb.ModelC, ids: func(*view) []string { return []string{modeldb.ModelC} }, judge: st.judgeModel},
-		{of: modeldb.CharmsC, judge: st.judgeCharm},
-		{of: modeldb.ResourcesC, judge: st.judgeResources},
-		{of: modeldb.UploadsC, judge: st.judgeUpload},
-		{of: lease.Collection, ids: st.leasesOf, judge: st.judgeLease},
-	})), st.host.Form.Rule())
+// Outside is what the rules need besides the model's database.
+type Outside struct {
+	UUID     string
+	Leases   *lease.Leases
+	Archives interface {
+		Find(sum string) (there, referred bool, err error)
+		Refer(ctx context.Context, sum string) error
+	}
+	// Made returns the model's document as it was made.
+	Made func() (modeldb.Model, error)
+	// EndLease removes the lease of a service that is gone.
+	EndLease func(ctx context.Context, service string) error
+}
+
+// Rules returns the rules of a model's database.
+func (o Outside) Rules() []check.Rule {
+	return slices.Concat(check.PointerRules(modelPointers()), asRules(modelRules), asRules([]rule{
+		{of: modeldb.ModelC, ids: func(*view) []string { return []string{modeldb.ModelC} }, judge: o.judgeModel},
+		{of: modeldb.CharmsC, judge: o.judgeCharm},
+		{of: modeldb.ResourcesC, judge: o.judgeResources},
+		{of: modeldb.UploadsC, judge: o.judgeUpload},
+		{of: lease.Collection, ids: o.leasesOf, judge: o.judgeLease},
+	}))
 }
 
 // modelRules are the rules that need only the model's database.
@@ -91,17 +106,17 @@ var modelRules = slices.Concat(
 		{of: modeldb.OperationsC, judge: judgeOperation},
 	})
 
-func (st *State) judgeModel(v *view, id string) *check.Wrong {
+func (o Outside) judgeModel(v *view, id string) *check.Wrong {
 	if v.Get(modeldb.ModelC, id) != nil {
 		return nil
 	}
-	made, err := st.host.Made()
+	made, err := o.Made()
 	if err != nil {
 		v.Fail(err)
 		return nil
 	}
 	return check.Insert(check.DocID{modeldb.ModelC, id}, "it is missing, so nothing can be added to the model",
-		"write it as for a new model", made.doc())
+		"write it as for a new model", made)
 }
 
 const outOfState = "remove it with everything that it owns"
