@@ -435,9 +435,9 @@ func TestATermEndsByItself(t *testing.T) {
 		if epoch, err := tracker.Lead(t.Context(), halfTerm); epoch != 1 || err != nil {
 			t.Fatalf("epoch %d, %v", epoch, err)
 		}
-		time.Sleep(Term - 1)
+		time.Sleep(Term - time.Nanosecond)
 		leads(t, tracker, 1)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		leads(t, tracker, 0)
 	})
 }
