@@ -56,6 +56,9 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
 	}
 	defer turn.Unlock()
+	if ctx.Err() != nil {
+		return false, fmt.Errorf("cannot start %s: %w", spec.Path, context.Cause(ctx))
+	}
 	if why, ended := Ended(spec.Dir); ended {
 		return false, fmt.Errorf("cannot start %s: %w: %s", spec.Path, ErrEnded, why)
 	}
