@@ -262,7 +262,7 @@ func (s *sim) addUnits(svc *simulationtest.Service, n int, placement []string) *
 				if x == nil {
 					return simulationtest.Answer{entity.NotFound}, nil
 				}
-				if why := s.model.MayAttachNew(x, svc); why != nil {
+				if why := s.model.MayAttachNew(x, svc, strings.Join(placement, " ")); why != nil {
 					return why, nil
 				}
 			}

@@ -270,6 +270,10 @@ func (g storageGrant) attachOps(o *ops, s *Storage) error {
 	if s.doc.Life != entity.Alive {
 		return entity.Errorf(entity.NotAlive, "storage %q is not alive", s.doc.ID)
 	}
+	if s.doc.Machine != "" && s.doc.Machine != g.machine {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "storage %q is on the disk of machine %s", s.doc.ID, s.doc.Machine),
+			"Only units of that machine can have it; for another: juju add-storage")
+	}
 	if a, err := g.st.attachmentOf(s.doc.ID); err != nil {
 		return err
 	} else if a != nil {

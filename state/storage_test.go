@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -119,6 +120,22 @@ func TestAttachStorageThatExists(t *testing.T) {
 	w.ok(w.unit("disk/0").AttachStorage(w.ctx, "data/0"))
 	w.sees("data/0 attaching disk/0", "data/1 attached disk/1")
 	w.ok(w.unit("disk/0").AttachStorage(w.ctx, "data/0"))
+	w.checkCounts()
+}
+
+// Storage on the disk of a machine goes to units of that machine only: on another it could never be made or found.
+func TestStorageOnADiskStaysOnItsMachine(t *testing.T) {
+	w := storageWorld(t)
+	ids, err := w.unit("disk/0").AddStorage(w.ctx, "cache", entity.StorageConstraints{Pool: entity.PoolRootFS, Count: 1})
+	w.ok(err)
+	w.detached("disk/0", ids[0])
+	refusal := fmt.Sprintf("storage %q is on the disk of machine %s", ids[0], w.unit("disk/0").Machine())
+	w.refused(w.unit("disk/1").AttachStorage(w.ctx, ids[0]), entity.Invalid, refusal)
+	svc, err := w.st.Service(w.ctx, "disk")
+	w.ok(err)
+	_, err = svc.AddUnits(w.ctx, 1, nil, ids[0])
+	w.refused(err, entity.Invalid, refusal)
+	w.ok(w.unit("disk/0").AttachStorage(w.ctx, ids[0]))
 	w.checkCounts()
 }
 

@@ -109,9 +109,13 @@ func (m *Model) MayAttach(s *Storage) (why Answer) {
 	return why
 }
 
-// MayAttachNew answers whether a new unit of a service can have an instance that exists.
-func (m *Model) MayAttachNew(s *Storage, to *Service) Answer {
+// MayAttachNew answers whether a new unit of a service, placed on a machine unless that is "", can have an instance that
+// exists.
+func (m *Model) MayAttachNew(s *Storage, to *Service, on string) Answer {
 	why := m.MayAttach(s)
+	if s.Machine != nil && s.Machine.ID != on {
+		why = append(why, entity.Invalid)
+	}
 	if _, ok := m.Stores[to.Name][s.store()]; !ok {
 		why = append(why, entity.Invalid)
 	}
@@ -124,7 +128,11 @@ func (m *Model) AttachStorage(s *Storage, u *Unit) Answer {
 	if held && u.Life.Life == entity.Alive && m.Life.Life == entity.Alive {
 		return nil
 	}
-	if why := append(m.MayAttach(s), m.MayAddStorage(u, s.store(), 1)...); why != nil {
+	why := append(m.MayAttach(s), m.MayAddStorage(u, s.store(), 1)...)
+	if s.Machine != nil && s.Machine != u.host() {
+		why = append(why, entity.Invalid)
+	}
+	if why != nil {
 		return why
 	}
 	m.Attach(s, u)
