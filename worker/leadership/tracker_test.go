@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -412,16 +413,23 @@ func TestARetiredUnitWaitsForNothing(t *testing.T) {
 func TestOutagesAreNotRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newController()
+		var away atomic.Bool
+		c.delay = func(context.Context) error {
+			if away.Load() {
+				return entity.Errorf(entity.Unavailable, "the connection is lost")
+			}
+			return nil
+		}
 		tracker, end := begin(t, c, web0)
 		leads(t, tracker, 1)
-		c.delay = func(context.Context) error { return entity.Errorf(entity.Unavailable, "the connection is lost") }
+		away.Store(true)
 		time.Sleep(2 * Term)
 		leads(t, tracker, 0)
 		if c.blocks != 0 {
 			t.Errorf("it has waited %d times for a release", c.blocks)
 		}
 		end()
-		c.delay = nil
+		away.Store(false)
 		if tracker.Release(t.Context()); c.released != 0 {
 			t.Error("it gives back what it does not have")
 		}
