@@ -102,7 +102,7 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) generate ./...
 	$(GO) test -vet=off -count=1 ./cmd/juju -run '^TestReference$$' -update
 	$(GO) test -vet=off -count=1 ./state/lifecycle -run '^TestDocumentIsUpToDate$$' -update
-	$(GO) test -vet=off -count=1 ./hooks -run '^TestReference$$' -update
+	$(GO) test -vet=off -count=1 ./hooks/hooktools -run '^TestReference$$' -update
 	$(GO) test -vet=off -count=1 ./apiserver -run '^TestSecurityPage$$' -update
 	$(GO) test -vet=off -count=1 ./hooks -run '^TestGuide$$' -update
 	$(GO) test -vet=off -count=1 ./charm/journaltest -run '^TestGuide$$' -update

@@ -18,6 +18,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/hooks"
+	"juju/hooks/hooktools"
 	"juju/state/entity"
 	"juju/worker"
 )
@@ -138,7 +139,7 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 		if err := a.installJujud(); err != nil {
 			return err
 		}
-		if err := hooks.InstallJujuRun(a.toolsDir(), a.options.HookTool); err != nil {
+		if err := hooktools.InstallJujuRun(a.toolsDir(), a.options.HookTool); err != nil {
 			return err
 		}
 	}

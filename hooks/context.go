@@ -267,12 +267,3 @@ func (c *Context) owns(id string) bool {
 func (c *Context) relationID(id int) string {
 	return fmt.Sprintf("%s:%d", c.params.Relations[id].Name, id)
 }
-
-// remoteService returns the service at the other end of the relation that the hook is about, "" if
-// it is about none.
-func (c *Context) remoteService() string {
-	if !c.params.Info.Kind.IsRelation() {
-		return ""
-	}
-	return c.params.Relations[c.params.Info.RelationID].Remote
-}

@@ -12,9 +12,9 @@
 //     caller a Process to record before the hook begins, so that no hook runs unrecorded.
 //   - EndInterrupted ends what a dead agent left running.
 //
-// A hook talks to its Context through the hook tools. These are links, made by InstallTools, to
-// the small program cmd/hook-tool, which talks to the Runner over a unix socket with the
-// protocol of package hooks/tool.
+// A hook talks to its Context through the hook tools. These are links, made by
+// hooktools.Install, to the small program cmd/hook-tool, which talks to the Runner over a unix socket
+// with the protocol of package hooks/tool. Package hooks/hooktools has what each tool does.
 //
 // A hook is over when its own process exits. Processes that it has left in the background go
 // on, but their hook tools are refused.

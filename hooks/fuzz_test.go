@@ -11,13 +11,14 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/hooks/hooktools"
 	"juju/hooks/tool"
 )
 
 // Whatever a charm types, a tool answers with an exit code of its own and, if it fails, with an
 // error that says so. What it buffers is within the limits of what is committed.
 func FuzzToolArguments(f *testing.F) {
-	names := ToolNames()
+	names := hooktools.Names()
 	for _, line := range []string{"relation-set -r 0 a=b c=", "relation-get - mysql/0 --format json",
 		"open-port 80-90/udp",
 		"network-get db --primary-address", "status-set active ok", "juju-log -l WARNING -- --x", "config-get --all",

@@ -9,6 +9,8 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
+
+	"juju/hooks/hooktools"
 )
 
 // hookTool is the real program, built once for all tests; toolsDir holds the
@@ -39,7 +41,7 @@ func testMain(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "cannot build hook-tool: %v\n%s", err, out)
 		return 1
 	}
-	if err := InstallTools(toolsDir, hookTool); err != nil {
+	if err := hooktools.Install(toolsDir, hookTool); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -1,6 +1,8 @@
 package hooks
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -77,6 +79,38 @@ func (b *portBuffer) closeRange(r entity.PortRange) error {
 		b.close[r] = true
 	}
 	return nil
+}
+
+// withPorts calls f with the buffer of ports, after loading what is open.
+func (c *Context) withPorts(ctx context.Context, f func(*portBuffer) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ports.known {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		ports, err := c.backend.OpenedPorts(ctx, c.unit)
+		if err != nil {
+			return fmt.Errorf("cannot read the machine's open ports: %w", err)
+		}
+		c.ports = newPortBuffer(c.params.Unit, ports)
+	}
+	return f(&c.ports)
+}
+
+func (c toolContext) OpenPorts(ctx context.Context, r entity.PortRange) error {
+	return c.withPorts(ctx, func(b *portBuffer) error { return b.openRange(r) })
+}
+
+func (c toolContext) ClosePorts(ctx context.Context, r entity.PortRange) error {
+	return c.withPorts(ctx, func(b *portBuffer) error { return b.closeRange(r) })
+}
+
+func (c toolContext) OpenedPorts(ctx context.Context) (ranges []entity.PortRange, err error) {
+	err = c.withPorts(ctx, func(b *portBuffer) error {
+		ranges = slices.Clone(b.mine.Ranges())
+		return nil
+	})
+	return ranges, err
 }
 
 // inOrder returns ranges as they are committed: sorted.

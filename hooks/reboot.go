@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/pflag"
-
 	"juju/state/entity"
 )
 
@@ -35,48 +33,26 @@ func (c *Context) Reboot() Reboot {
 	return c.reboot
 }
 
-var jujuRebootInfo = commandInfo{
-	purpose: "Reboot the host machine.",
-	details: `The machine restarts after the hook has succeeded; then the unit goes on. With
---now the hook is killed, the machine restarts at once, and then the hook runs
-again: a hook that did its work must not ask a second time. All units of the
-machine let their hooks finish first, and run none until it is back.
-
-It works in hooks, not in actions. It fails where the cloud can't restart a
-machine, as on the cloud local, whose machines are the host.
-`,
-	examples: []string{"juju-reboot", "juju-reboot --now"},
-	make:     func() command { return &jujuReboot{} },
-}
-
-type jujuReboot struct{ now bool }
-
-func (t *jujuReboot) flags(flags *pflag.FlagSet) {
-	flags.BoolVar(&t.now, "now", false, "reboot immediately, killing the invoking process")
-}
-
-func (t *jujuReboot) init(_ *Context, args []string) error { return checkEmpty(args) }
-
-func (t *jujuReboot) run(ctx context.Context, run *toolRun) error {
-	hook := run.hook
+// RequestReboot has the machine restarted. With now it ends the hook, and does not return before that.
+func (c toolContext) RequestReboot(ctx context.Context, now bool) error {
 	switch {
-	case hook.isTask():
+	case c.isTask():
 		//lint:ignore ST1005 Juju's words
 		return errors.New("juju-reboot is not supported when running an action.")
-	case !hook.params.CanReboot:
+	case !c.params.CanReboot:
 		return entity.WithHint(fmt.Errorf("cannot reboot machine %s: its cloud can't restart machines",
-			hook.params.Machine),
-			"restart it by hand, and then: juju resolved %s", hook.params.Unit)
+			c.params.Machine),
+			"restart it by hand, and then: juju resolved %s", c.params.Unit)
 	}
-	hook.mu.Lock()
-	if hook.reboot = RebootAfterHook; t.now {
-		hook.reboot = RebootNow
+	c.mu.Lock()
+	if c.reboot = RebootAfterHook; now {
+		c.reboot = RebootNow
 	}
-	hook.mu.Unlock()
-	if !t.now {
+	c.mu.Unlock()
+	if !now {
 		return nil
 	}
-	hook.abort()
+	c.abort()
 	<-ctx.Done() // the hook must not go on
 	return ErrRebootNow
 }

@@ -51,7 +51,7 @@ func (e *FailedError) Error() string {
 // RunnerParams says where a unit's hooks run, or a machine's commands. All paths are absolute.
 type RunnerParams struct {
 	CharmDir     string // the deployed charm; for a machine, where commands begin
-	ToolsDir     string // what InstallTools has filled; first in the hooks' PATH
+	ToolsDir     string // what hooktools.Install has filled; first in the hooks' PATH
 	RunDir       string // the runner's own: made, private to the user; holds the socket and the hooks' output
 	LauncherPath string // the hook-tool binary
 	LockPath     string // shared by all agents of the machine; made if missing

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
-
-	"github.com/juju/loggo"
 
 	"juju/charm"
 	"juju/state/entity"
@@ -21,7 +18,7 @@ const backendTimeout = time.Minute
 // The methods below are the hook's view of the world. Each fact is read when it
 // is first asked for, and remembered.
 
-func (c *Context) unitInfo(ctx context.Context) (entity.UnitInfo, error) {
+func (c toolContext) UnitInfo(ctx context.Context) (entity.UnitInfo, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.info == nil {
@@ -36,8 +33,8 @@ func (c *Context) unitInfo(ctx context.Context) (entity.UnitInfo, error) {
 	return *c.info, nil
 }
 
-// options returns all options of the charm. The map is not to be written to.
-func (c *Context) options(ctx context.Context) (map[string]any, error) {
+// Config returns all options of the charm. The map is not to be written to.
+func (c toolContext) Config(ctx context.Context) (map[string]any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.config == nil {
@@ -53,9 +50,9 @@ func (c *Context) options(ctx context.Context) (map[string]any, error) {
 	return c.config, nil
 }
 
-// relationSettings returns the settings of a unit or service in a relation, with what this
+// RelationSettings returns the settings of a unit or service in a relation, with what this
 // hook has written to its own. The map is the caller's.
-func (c *Context) relationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
+func (c toolContext) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := settingsKey{relation, of}
@@ -84,9 +81,9 @@ func (c *Context) relationSettings(ctx context.Context, relation int, of string)
 	return view, nil
 }
 
-// writeServiceSettings is writeSettings for settings of the unit's service, which only its leader
+// SetServiceRelationSettings is writeSettings for settings of the unit's service, which only its leader
 // can write.
-func (c *Context) writeServiceSettings(ctx context.Context, relation int, settings map[string]string) error {
+func (c toolContext) SetServiceRelationSettings(ctx context.Context, relation int, settings map[string]string) error {
 	epoch, err := c.leads(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot determine leadership status: %w", err)
@@ -100,6 +97,11 @@ func (c *Context) writeServiceSettings(ctx context.Context, relation int, settin
 	}
 	c.mu.Unlock()
 	return c.writeSettings(relation, entity.UnitService(c.params.Unit), settings)
+}
+
+// SetRelationSettings is writeSettings for the unit's own.
+func (c toolContext) SetRelationSettings(relation int, settings map[string]string) error {
+	return c.writeSettings(relation, c.params.Unit, settings)
 }
 
 // writeSettings buffers settings of the unit's own, or of its service's; "" deletes a key. What the
@@ -134,23 +136,7 @@ func (c *Context) writeSettings(relation int, of string, settings map[string]str
 	return nil
 }
 
-// withPorts calls f with the buffer of ports, after loading what is open.
-func (c *Context) withPorts(ctx context.Context, f func(*portBuffer) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ports.known {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
-		ports, err := c.backend.OpenedPorts(ctx, c.unit)
-		if err != nil {
-			return fmt.Errorf("cannot read the machine's open ports: %w", err)
-		}
-		c.ports = newPortBuffer(c.params.Unit, ports)
-	}
-	return f(&c.ports)
-}
-
-func (c *Context) goalState(ctx context.Context) (entity.GoalState, error) {
+func (c toolContext) GoalState(ctx context.Context) (entity.GoalState, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.goal == nil {
@@ -165,8 +151,8 @@ func (c *Context) goalState(ctx context.Context) (entity.GoalState, error) {
 	return *c.goal, nil
 }
 
-// charmMeta returns the metadata of the deployed charm.
-func (c *Context) charmMeta() (*charm.Meta, error) {
+// CharmMeta returns the metadata of the deployed charm.
+func (c toolContext) CharmMeta() (*charm.Meta, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.meta == nil {
@@ -177,32 +163,4 @@ func (c *Context) charmMeta() (*charm.Meta, error) {
 		c.meta = dir.Meta
 	}
 	return c.meta, nil
-}
-
-// checkBindings returns an error unless all names are endpoints of the charm.
-func (c *Context) checkBindings(names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	meta, err := c.charmMeta()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if !isBinding(meta, name) {
-			return fmt.Errorf("endpoint %q not found", name)
-		}
-	}
-	return nil
-}
-
-// isBinding reports whether a charm has an endpoint or an extra binding of this name.
-func isBinding(meta *charm.Meta, name string) bool {
-	_, isRelation := meta.Relations()[name]
-	return isRelation || slices.Contains(meta.ExtraBindings, name) || name == charm.ImplicitRelation().Name
-}
-
-// warn logs a warning that concerns the charm.
-func (c *Context) warn(format string, args ...any) {
-	c.log("unit."+c.params.Unit+"."+c.HookName(), loggo.WARNING, fmt.Sprintf(format, args...))
 }

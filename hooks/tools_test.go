@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
+	"juju/hooks/hooktools"
 	"juju/hooks/tool"
 	"juju/state/entity"
 )
@@ -231,58 +232,27 @@ func (s *scriptHook) world(words string) string {
 
 // TestExamplesInHelp runs the examples in the help of every tool, in a hook about a remote unit.
 func TestExamplesInHelp(t *testing.T) {
-	for _, name := range ToolNames() {
+	for _, help := range hooktools.Helps() {
+		name := help.Name
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			info := commands()[name]
-			if len(info.examples) == 0 || info.details == "" {
+			if len(help.Examples) == 0 || !strings.Contains(help.Text, "\nDetails:\n") {
 				t.Errorf("%s --help has no examples or no details", name)
 			}
-			for _, example := range info.examples {
+			for _, example := range help.Examples {
 				s := &scriptHook{t: t, dir: t.TempDir()}
 				hook := []string{"relation-changed", "0", "mysql/0"}
 				if strings.HasPrefix(name, "action-") || strings.HasPrefix(name, "function-") {
 					hook = []string{"action"}
 				}
 				s.begin(hook)
-				_, refused := info.make().(*refusal)
-				refused = refused || name == "juju-reboot" // the machine can't be restarted; see reboot_test.go
+				// The machine can't be restarted here; see reboot_test.go.
+				refused := name == "credential-get" || name == "add-metric" || name == "juju-reboot"
 				if out := s.run(example); strings.Contains(out, "exit ") != refused || !strings.Contains(example, name) {
 					t.Errorf("%s: %s", example, out)
 				}
 				s.end()
 			}
 		})
-	}
-}
-
-// doc/hook-tools.md is generated from the help of the tools, and up to date.
-func TestReference(t *testing.T) {
-	path := filepath.Join("..", "doc", "hook-tools.md")
-	var b strings.Builder
-	b.WriteString(`# The hook tools
-
-The help of every tool that hooks can call, for authors of charms. This page is generated: ` +
-		"`go test ./hooks -update`" + `.
-
-The tools are in PATH while a hook runs, and work only there. What a hook reads stays the same until the hook ends. What
-it writes takes effect when it has exited 0, unless the tool's help says otherwise.
-
-Exit codes: 0 done, 1 failed, 2 invalid command line. An error is a line on standard error that begins with ERROR.
-`)
-	for _, help := range ToolHelps() {
-		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", help.Name, help.Text)
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(string(text), b.String()); diff != "" {
-		t.Errorf("doc/hook-tools.md (-) is out of date (+); to generate it: go test ./hooks -update\n%s", diff)
 	}
 }

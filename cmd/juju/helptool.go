@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
-	"juju/hooks"
+	"juju/hooks/hooktools"
 	"juju/state/entity"
 )
 
@@ -27,7 +27,7 @@ use them; elsewhere they don't work.`,
 				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			table := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
-			for _, help := range hooks.ToolHelps() {
+			for _, help := range hooktools.Helps() {
 				switch {
 				case len(args) == 0:
 					fmt.Fprintf(table, "%s\t%s\n", help.Name, help.Purpose)

@@ -9,6 +9,7 @@ import (
 	"juju/agent/host/process"
 	"juju/charm"
 	"juju/hooks"
+	"juju/hooks/hooktools"
 	"juju/worker/uniter/charmdir"
 	"juju/worker/uniter/localstate"
 	"juju/worker/uniter/operation"
@@ -52,7 +53,7 @@ func newHost(config Config) (*host, error) {
 	if err := os.MkdirAll(config.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the unit's directory: %w", err)
 	}
-	if err := hooks.InstallTools(config.Hooks.ToolsDir, config.Hooks.LauncherPath); err != nil {
+	if err := hooktools.Install(config.Hooks.ToolsDir, config.Hooks.LauncherPath); err != nil {
 		return nil, err
 	}
 	boot, err := process.Boot()

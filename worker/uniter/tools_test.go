@@ -9,7 +9,7 @@ import (
 
 	"github.com/juju/loggo"
 
-	"juju/hooks"
+	"juju/hooks/hooktools"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
@@ -62,7 +62,7 @@ var effects = map[string]struct {
 
 // What a hook has buffered takes effect only if it succeeds; what it says at once stays.
 func TestToolsOnBothSidesOfAFailingHook(t *testing.T) {
-	for _, name := range hooks.ToolNames() {
+	for _, name := range hooktools.Names() {
 		if _, ok := effects[name]; !ok {
 			t.Errorf("when does %s take effect?", name)
 		}

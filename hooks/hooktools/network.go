@@ -1,13 +1,15 @@
-package hooks
+package hooktools
 
 import (
 	"context"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/spf13/pflag"
 
+	"juju/charm"
 	"juju/state/entity"
 )
 
@@ -64,7 +66,7 @@ func (t *networkGet) flags(flags *pflag.FlagSet) {
 		"print the address to listen on (the older form of --bind-address)")
 }
 
-func (t *networkGet) init(hook *Context, args []string) error {
+func (t *networkGet) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -86,20 +88,20 @@ func (t *networkGet) init(hook *Context, args []string) error {
 }
 
 func (t *networkGet) run(ctx context.Context, run *toolRun) error {
-	meta, err := run.hook.charmMeta()
+	meta, err := run.hook.CharmMeta()
 	if err != nil {
 		return err
 	}
 	if !isBinding(meta, t.binding) {
 		return fmt.Errorf("no network config found for binding %q", t.binding)
 	}
-	unit, err := run.hook.unitInfo(ctx)
+	unit, err := run.hook.UnitInfo(ctx)
 	if err != nil {
 		return err
 	}
 	if unit.PrivateAddress == "" {
 		return fmt.Errorf("no network config found for binding %q: unit %q has no address yet", t.binding,
-			run.hook.params.Unit)
+			run.hook.UnitName())
 	}
 	info := networkOf(unit.PrivateAddress)
 	values := map[string]any{}
@@ -158,4 +160,27 @@ func interfaceOf(ip netip.Addr) (name, mac, cidr string) {
 		}
 	}
 	return "", "", ""
+}
+
+// checkBindings returns an error unless all names are endpoints of the charm.
+func checkBindings(hook Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	meta, err := hook.CharmMeta()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !isBinding(meta, name) {
+			return fmt.Errorf("endpoint %q not found", name)
+		}
+	}
+	return nil
+}
+
+// isBinding reports whether a charm has an endpoint or an extra binding of this name.
+func isBinding(meta *charm.Meta, name string) bool {
+	_, isRelation := meta.Relations()[name]
+	return isRelation || slices.Contains(meta.ExtraBindings, name) || name == charm.ImplicitRelation().Name
 }

@@ -1,4 +1,4 @@
-package hooks
+package hooktools
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type jujuFail struct{ message string }
 
 func (t *jujuFail) flags(*pflag.FlagSet) {}
 
-func (t *jujuFail) init(hook *Context, args []string) error {
+func (t *jujuFail) init(hook Context, args []string) error {
 	t.message = strings.Join(args, " ")
 	if strings.TrimSpace(t.message) == "" {
 		return fmt.Errorf("no message specified")
@@ -35,8 +35,6 @@ func (t *jujuFail) init(hook *Context, args []string) error {
 }
 
 func (t *jujuFail) run(_ context.Context, run *toolRun) error {
-	run.hook.mu.Lock()
-	defer run.hook.mu.Unlock()
-	run.hook.failure = t.message
+	run.hook.Fail(t.message)
 	return nil
 }

@@ -1,4 +1,4 @@
-package hooks
+package hooktools
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // refusal is a tool that never works in the hooks there are. Charms know its error.
 type refusal struct {
-	why   func(hook *Context) error
+	why   func(hook Context) error
 	add   func(flags *pflag.FlagSet) // its flags; may be nil
 	check func(args []string) error  // of its arguments; may be nil
 }
@@ -23,7 +23,7 @@ func (t *refusal) flags(flags *pflag.FlagSet) {
 	}
 }
 
-func (t *refusal) init(_ *Context, args []string) error {
+func (t *refusal) init(_ Context, args []string) error {
 	if t.check != nil {
 		return t.check(args)
 	}
@@ -40,7 +40,7 @@ var credentialGetInfo = commandInfo{
 `,
 	examples: []string{"credential-get"},
 	make: func() command {
-		return &refusal{add: addOutput, check: checkEmpty, why: func(*Context) error {
+		return &refusal{add: addOutput, check: checkEmpty, why: func(Context) error {
 			return entity.WithHint(fmt.Errorf("cannot access cloud credentials: permission denied"),
 				"the service is not trusted with them")
 		}}
@@ -59,7 +59,7 @@ var addMetricInfo = commandInfo{
 				flags.StringP("labels", "l", "", "what the measurements are about, as `key=value,...`")
 			},
 			check: checkMetrics,
-			why: func(*Context) error {
+			why: func(Context) error {
 				return fmt.Errorf("cannot record metric: metrics not allowed in this context")
 			},
 		}

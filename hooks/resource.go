@@ -8,46 +8,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/pflag"
-
 	"juju/agent/host/atomicfile"
 	"juju/state/entity"
 )
 
-var resourceGetInfo = commandInfo{
-	args:    "<resource name>",
-	purpose: "Print the path of a resource's file.",
-	details: `The file is fetched from the controller, unless the unit has it already. It stays until the
-unit fetches a newer one, and until the hook ends it is the same for all calls. The
-resource must be declared in metadata.yaml, and a user must have uploaded its file.
-`,
-	examples: []string{"resource-get site"},
-	make:     func() command { return &resourceGet{} },
-}
-
-type resourceGet struct{ name string }
-
-func (t *resourceGet) flags(flags *pflag.FlagSet) { addIgnoredFormat(flags) }
-
-func (t *resourceGet) init(_ *Context, args []string) error {
-	if len(args) == 0 {
-		return errors.New("missing required resource name")
-	}
-	t.name = args[0]
-	return checkEmpty(args[1:])
-}
-
-func (t *resourceGet) run(ctx context.Context, run *toolRun) error {
-	path, err := run.hook.resource(ctx, t.name)
-	if err != nil {
-		return fmt.Errorf("could not download resource: %w", err)
-	}
-	_, err = run.stdout.WriteString(path)
-	return err
-}
-
-// resource returns the path of a resource's file, after fetching it.
-func (c *Context) resource(ctx context.Context, name string) (path string, err error) {
+// Resource returns the path of a resource's file, after fetching it.
+func (c toolContext) Resource(ctx context.Context, name string) (path string, err error) {
 	c.fetching.Lock()
 	defer c.fetching.Unlock()
 	if path, ok := c.fetched[name]; ok {

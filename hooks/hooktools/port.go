@@ -1,4 +1,4 @@
-package hooks
+package hooktools
 
 import (
 	"context"
@@ -18,7 +18,7 @@ hook has succeeded and the service is exposed. A port that another unit of the
 machine has opened is refused.
 `,
 	examples: []string{"open-port 443", "open-port 9000-9010/udp"},
-	make:     func() command { return &changePort{done: "opened", change: (*portBuffer).openRange} },
+	make:     func() command { return &changePort{done: "opened", change: Context.OpenPorts} },
 }
 
 var closePortInfo = commandInfo{
@@ -28,12 +28,12 @@ var closePortInfo = commandInfo{
 has succeeded.
 `,
 	examples: []string{"close-port 443", "close-port 9000-9010/udp"},
-	make:     func() command { return &changePort{done: "closed", change: (*portBuffer).closeRange} },
+	make:     func() command { return &changePort{done: "closed", change: Context.ClosePorts} },
 }
 
 type changePort struct {
 	done      string
-	change    func(*portBuffer, entity.PortRange) error
+	change    func(Context, context.Context, entity.PortRange) error
 	ports     entity.PortRange
 	endpoints []string
 }
@@ -44,7 +44,7 @@ func (t *changePort) flags(flags *pflag.FlagSet) {
 	addIgnoredFormat(flags)
 }
 
-func (t *changePort) init(hook *Context, args []string) (err error) {
+func (t *changePort) init(hook Context, args []string) (err error) {
 	if len(args) == 0 {
 		return fmt.Errorf("no port or range specified")
 	}
@@ -55,13 +55,13 @@ func (t *changePort) init(hook *Context, args []string) (err error) {
 }
 
 func (t *changePort) run(ctx context.Context, run *toolRun) error {
-	if err := run.hook.checkBindings(t.endpoints); err != nil {
+	if err := checkBindings(run.hook, t.endpoints); err != nil {
 		return err
 	}
-	err := run.hook.withPorts(ctx, func(b *portBuffer) error { return t.change(b, t.ports) })
+	err := t.change(run.hook, ctx, t.ports)
 	if err == nil && len(t.endpoints) > 0 {
-		run.hook.warn("%v is %s for all endpoints, not only for %s: a service is exposed as a whole", t.ports, t.done,
-			strings.Join(t.endpoints, ", "))
+		run.hook.Warn(fmt.Sprintf("%v is %s for all endpoints, not only for %s: a service is exposed as a whole",
+			t.ports, t.done, strings.Join(t.endpoints, ", ")))
 	}
 	return err
 }
@@ -84,7 +84,7 @@ func (t *openedPorts) flags(flags *pflag.FlagSet) {
 	t.out.add(flags)
 }
 
-func (t *openedPorts) init(hook *Context, args []string) error {
+func (t *openedPorts) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -92,19 +92,17 @@ func (t *openedPorts) init(hook *Context, args []string) error {
 }
 
 func (t *openedPorts) run(ctx context.Context, run *toolRun) error {
-	list := []string{}
-	err := run.hook.withPorts(ctx, func(b *portBuffer) error {
-		for _, r := range b.mine.Ranges() {
-			line := r.String()
-			if t.endpoints {
-				line += " (*)"
-			}
-			list = append(list, line)
-		}
-		return nil
-	})
+	ranges, err := run.hook.OpenedPorts(ctx)
 	if err != nil {
 		return err
+	}
+	list := []string{}
+	for _, r := range ranges {
+		line := r.String()
+		if t.endpoints {
+			line += " (*)"
+		}
+		list = append(list, line)
 	}
 	return t.out.write(run, list)
 }

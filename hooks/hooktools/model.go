@@ -1,4 +1,4 @@
-package hooks
+package hooktools
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func (t *goalState) flags(flags *pflag.FlagSet) {
 	flags.StringVarP(&t.out.file, "output", "o", "", "write to this `file` instead of the standard output")
 }
 
-func (t *goalState) init(hook *Context, args []string) error {
+func (t *goalState) init(hook Context, args []string) error {
 	if t.out.format == "smart" {
 		return &optionError{"format", t.out.format, fmt.Sprintf("unknown format %q", t.out.format)}
 	}
@@ -45,7 +45,7 @@ type shownGoal struct {
 }
 
 func (t *goalState) run(ctx context.Context, run *toolRun) error {
-	goal, err := run.hook.goalState(ctx)
+	goal, err := run.hook.GoalState(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (t *relationModelGet) flags(flags *pflag.FlagSet) {
 	t.out.add(flags)
 }
 
-func (t *relationModelGet) init(hook *Context, args []string) error {
+func (t *relationModelGet) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (t *relationModelGet) init(hook *Context, args []string) error {
 
 // run prints the unit's own model: no relation leads into another.
 func (t *relationModelGet) run(_ context.Context, run *toolRun) error {
-	return t.out.write(run, map[string]string{"uuid": run.hook.params.ModelUUID})
+	return t.out.write(run, map[string]string{"uuid": run.hook.ModelUUID()})
 }
 
 var payloadRegisterInfo = commandInfo{
@@ -138,7 +138,7 @@ type payload struct {
 
 func (t *payload) flags(*pflag.FlagSet) {}
 
-func (t *payload) init(hook *Context, args []string) error {
+func (t *payload) init(hook Context, args []string) error {
 	if len(args) < t.least {
 		return fmt.Errorf("missing arguments: %d are needed, got %q", t.least, args)
 	}
@@ -159,7 +159,7 @@ func (t *payload) init(hook *Context, args []string) error {
 }
 
 func (t *payload) run(_ context.Context, run *toolRun) error {
-	meta, err := run.hook.charmMeta()
+	meta, err := run.hook.CharmMeta()
 	if err != nil {
 		return err
 	}
@@ -170,6 +170,6 @@ func (t *payload) run(_ context.Context, run *toolRun) error {
 	case t.kind != "" && t.kind != kind:
 		return fmt.Errorf("incorrect type %q for payload %q, expected %q", t.kind, t.class, kind)
 	}
-	run.hook.warn("payload %q is not recorded: payloads are not supported yet", t.class)
+	run.hook.Warn(fmt.Sprintf("payload %q is not recorded: payloads are not supported yet", t.class))
 	return nil
 }

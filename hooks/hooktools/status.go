@@ -1,17 +1,13 @@
-package hooks
+package hooktools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"juju/state/entity"
 )
-
-// errNotLeader is the error of tools that only the leader of a service can use.
-var errNotLeader = errors.New("this unit is not the leader")
 
 var statusSetInfo = commandInfo{
 	args:    "<maintenance|blocked|waiting|active> [<message>]",
@@ -35,7 +31,7 @@ func (t *statusSet) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&t.ofService, "application", false, "set the status of the service; only its leader can")
 }
 
-func (t *statusSet) init(hook *Context, args []string) error {
+func (t *statusSet) init(hook Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("invalid args, require <status> [message]")
 	}
@@ -55,9 +51,9 @@ func (t *statusSet) init(hook *Context, args []string) error {
 
 func (t *statusSet) run(ctx context.Context, run *toolRun) error {
 	if t.ofService {
-		return run.hook.setServiceStatus(ctx, t.status, t.message)
+		return run.hook.SetServiceStatus(ctx, t.status, t.message)
 	}
-	return run.hook.setWorkloadStatus(ctx, t.status, t.message)
+	return run.hook.SetWorkloadStatus(ctx, t.status, t.message)
 }
 
 var statusGetInfo = commandInfo{
@@ -82,7 +78,7 @@ func (t *statusGet) flags(flags *pflag.FlagSet) {
 	t.out.add(flags)
 }
 
-func (t *statusGet) init(hook *Context, args []string) error {
+func (t *statusGet) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -93,7 +89,7 @@ func (t *statusGet) run(ctx context.Context, run *toolRun) error {
 	if t.ofService {
 		return t.service(ctx, run)
 	}
-	status, err := run.hook.workloadStatus(ctx)
+	status, err := run.hook.WorkloadStatus(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +100,7 @@ func (t *statusGet) run(ctx context.Context, run *toolRun) error {
 }
 
 func (t *statusGet) service(ctx context.Context, run *toolRun) error {
-	all, err := run.hook.serviceStatus(ctx)
+	all, err := run.hook.ServiceStatus(ctx)
 	if err != nil {
 		return fmt.Errorf("finding application status: %w", err)
 	}
@@ -130,77 +126,4 @@ func (t *statusGet) shown(status entity.Status) map[string]any {
 		}
 	}
 	return shown
-}
-
-func (c *Context) workloadStatus(ctx context.Context) (entity.Status, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.status == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
-		status, err := c.backend.UnitStatus(ctx, c.unit)
-		if err != nil {
-			return entity.Status{}, fmt.Errorf("cannot read the status: %w", err)
-		}
-		c.status = &status
-	}
-	return *c.status, nil
-}
-
-// setWorkloadStatus sets the status at once; it stays even if the hook fails.
-func (c *Context) setWorkloadStatus(ctx context.Context, word entity.StatusWord, message string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	status := entity.Status{Status: word, Message: message}
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	if err := c.backend.SetUnitStatus(ctx, c.unit, status); err != nil {
-		return fmt.Errorf("cannot set the status: %w", err)
-	}
-	c.status = &status
-	return nil
-}
-
-// serviceStatus returns the status of the service, and those of its units.
-func (c *Context) serviceStatus(ctx context.Context) (entity.StatusesOfService, error) {
-	epoch, err := c.leads(ctx)
-	if err != nil {
-		return entity.StatusesOfService{}, err
-	}
-	if epoch == 0 {
-		return entity.StatusesOfService{}, errNotLeader
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ofService == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
-		all, err := c.backend.ServiceStatus(ctx, c.unit)
-		if err != nil {
-			return all, err
-		}
-		c.ofService = &all
-	}
-	return *c.ofService, nil
-}
-
-// setServiceStatus sets the status of the service at once; it stays even if the hook fails.
-func (c *Context) setServiceStatus(ctx context.Context, word entity.StatusWord, message string) error {
-	epoch, err := c.leads(ctx)
-	if err != nil {
-		return fmt.Errorf("cannot set the status: %w", err)
-	}
-	if epoch == 0 {
-		return errNotLeader
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ofService = nil
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	err = c.backend.SetServiceStatus(ctx, c.unit, epoch, entity.Status{Status: word, Message: message})
-	if err != nil {
-		return fmt.Errorf("cannot set the status: %w", err)
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package hooks
+package hooktools
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (t *jujuLog) flags(flags *pflag.FlagSet) {
 	addIgnoredFormat(flags)
 }
 
-func (t *jujuLog) init(hook *Context, args []string) error {
+func (t *jujuLog) init(hook Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no message specified")
 	}
@@ -41,21 +41,21 @@ func (t *jujuLog) init(hook *Context, args []string) error {
 }
 
 func (t *jujuLog) run(ctx context.Context, run *toolRun) error {
-	module := "unit." + run.hook.params.Unit + ".juju-log"
 	level, ok := loggo.ParseLevel(t.level)
 	if !ok || level == loggo.UNSPECIFIED {
 		// A mistyped log level is no reason to fail the hook, or to lose the message.
-		run.hook.log(module, loggo.WARNING, fmt.Sprintf("log level %q is not known, INFO is taken", t.level))
+		run.hook.Log(loggo.WARNING, fmt.Sprintf("log level %q is not known, INFO is taken", t.level))
 		level = loggo.INFO
 	}
 	if t.debug {
 		level = loggo.DEBUG
 	}
 	message := t.message
-	if info := run.hook.params.Info; info.Kind.IsRelation() {
-		message = run.hook.relationID(info.RelationID) + ": " + message
+	if id, ok := run.hook.HookRelation(); ok {
+		name, _ := run.hook.RelationName(id)
+		message = fmt.Sprintf("%s:%d: %s", name, id, message)
 	}
-	run.hook.log(module, level, printable(message))
+	run.hook.Log(level, message)
 	return nil
 }
 
@@ -75,7 +75,7 @@ type unitGet struct {
 
 func (t *unitGet) flags(flags *pflag.FlagSet) { t.out.add(flags) }
 
-func (t *unitGet) init(hook *Context, args []string) error {
+func (t *unitGet) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (t *unitGet) init(hook *Context, args []string) error {
 }
 
 func (t *unitGet) run(ctx context.Context, run *toolRun) error {
-	info, err := run.hook.unitInfo(ctx)
+	info, err := run.hook.UnitInfo(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (t *unitGet) run(ctx context.Context, run *toolRun) error {
 		address = info.PublicAddress
 	}
 	if address == "" {
-		return fmt.Errorf("unit %q has no %s yet", run.hook.params.Unit, t.key)
+		return fmt.Errorf("unit %q has no %s yet", run.hook.UnitName(), t.key)
 	}
 	return t.out.write(run, address)
 }
@@ -125,7 +125,7 @@ func (t *configGet) flags(flags *pflag.FlagSet) {
 	t.out.add(flags)
 }
 
-func (t *configGet) init(hook *Context, args []string) error {
+func (t *configGet) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (t *configGet) init(hook *Context, args []string) error {
 }
 
 func (t *configGet) run(ctx context.Context, run *toolRun) error {
-	options, err := run.hook.options(ctx)
+	options, err := run.hook.Config(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,68 +1,14 @@
-package hooks
+package hooktools
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"juju/state/entity"
 )
-
-// Leadership knows whether a unit leads its service.
-type Leadership interface {
-	// Lead returns the epoch of the claim by which the unit leads its service for at least d from
-	// now; 0 if it does not.
-	Lead(ctx context.Context, d time.Duration) (epoch int64, err error)
-}
-
-// leaderPromise is for how long a unit is sure to lead that was told that it does.
-const leaderPromise = 30 * time.Second
-
-// leads returns the epoch of the claim by which the unit leads its service, 0 if it does not.
-func (c *Context) leads(ctx context.Context) (epoch int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	return c.params.Leadership.Lead(ctx, leaderPromise)
-}
-
-// sharedSettings returns what the leader of the service has set. The map is not to be written to.
-func (c *Context) sharedSettings(ctx context.Context) (map[string]string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.shared == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
-		shared, err := c.backend.LeaderSettings(ctx, c.unit)
-		if err != nil {
-			return nil, err
-		}
-		c.shared = make(map[string]string, len(shared))
-		maps.Copy(c.shared, shared)
-	}
-	return c.shared, nil
-}
-
-// share sets settings for all units of the service, at once.
-func (c *Context) share(ctx context.Context, settings map[string]string) error {
-	epoch, err := c.leads(ctx)
-	if err != nil {
-		return err
-	}
-	if epoch == 0 {
-		return errors.New("not the leader")
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.shared = nil
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	return c.backend.SetLeaderSettings(ctx, c.unit, epoch, settings)
-}
 
 var isLeaderInfo = commandInfo{
 	purpose: "Tell whether the unit leads its service.",
@@ -78,7 +24,7 @@ type isLeader struct{ out outputFlags }
 
 func (t *isLeader) flags(flags *pflag.FlagSet) { t.out.add(flags) }
 
-func (t *isLeader) init(_ *Context, args []string) error {
+func (t *isLeader) init(_ Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -86,11 +32,11 @@ func (t *isLeader) init(_ *Context, args []string) error {
 }
 
 func (t *isLeader) run(ctx context.Context, run *toolRun) error {
-	epoch, err := run.hook.leads(ctx)
+	leads, err := run.hook.IsLeader(ctx)
 	if err != nil {
 		return fmt.Errorf("leadership status unknown: %w", err)
 	}
-	return t.out.write(run, epoch != 0)
+	return t.out.write(run, leads)
 }
 
 var leaderGetInfo = commandInfo{
@@ -110,7 +56,7 @@ type leaderGet struct {
 
 func (t *leaderGet) flags(flags *pflag.FlagSet) { t.out.add(flags) }
 
-func (t *leaderGet) init(_ *Context, args []string) error {
+func (t *leaderGet) init(_ Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -127,7 +73,7 @@ func (t *leaderGet) init(_ *Context, args []string) error {
 }
 
 func (t *leaderGet) run(ctx context.Context, run *toolRun) error {
-	settings, err := run.hook.sharedSettings(ctx)
+	settings, err := run.hook.LeaderSettings(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot read leadership settings: %w", err)
 	}
@@ -155,7 +101,7 @@ type leaderSet struct{ settings map[string]string }
 
 func (t *leaderSet) flags(*pflag.FlagSet) {}
 
-func (t *leaderSet) init(_ *Context, args []string) (err error) {
+func (t *leaderSet) init(_ Context, args []string) (err error) {
 	if t.settings, err = keyValues(args); err != nil {
 		return err
 	}
@@ -163,7 +109,7 @@ func (t *leaderSet) init(_ *Context, args []string) (err error) {
 }
 
 func (t *leaderSet) run(ctx context.Context, run *toolRun) error {
-	if err := run.hook.share(ctx, t.settings); err != nil {
+	if err := run.hook.SetLeaderSettings(ctx, t.settings); err != nil {
 		return fmt.Errorf("cannot write leadership settings: cannot write settings: %w", err)
 	}
 	return nil
@@ -184,7 +130,7 @@ type applicationVersionSet struct{ version string }
 
 func (t *applicationVersionSet) flags(*pflag.FlagSet) {}
 
-func (t *applicationVersionSet) init(_ *Context, args []string) error {
+func (t *applicationVersionSet) init(_ Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no version specified")
 	}
@@ -196,10 +142,5 @@ func (t *applicationVersionSet) init(_ *Context, args []string) error {
 }
 
 func (t *applicationVersionSet) run(ctx context.Context, run *toolRun) error {
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	if err := run.hook.backend.SetWorkloadVersion(ctx, run.hook.unit, t.version); err != nil {
-		return fmt.Errorf("cannot set the version: %w", err)
-	}
-	return nil
+	return run.hook.SetWorkloadVersion(ctx, t.version)
 }

@@ -1,8 +1,7 @@
-package hooks
+package hooktools
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,55 +11,6 @@ import (
 
 	"juju/state/entity"
 )
-
-// attached returns the storage that the unit can use, by id.
-func (c *Context) attached() map[string]entity.UnitStorage {
-	all := map[string]entity.UnitStorage{}
-	for _, s := range c.params.Storage {
-		if s.Location != "" {
-			all[s.ID] = s
-		}
-	}
-	return all
-}
-
-// addStorage buffers the request for more instances of the charm's stores.
-func (c *Context) addStorage(counts map[string]uint64) error {
-	meta, err := c.charmMeta()
-	if err != nil {
-		return err
-	}
-	for _, store := range slices.Sorted(maps.Keys(counts)) {
-		if _, ok := meta.Storage[store]; !ok {
-			return fmt.Errorf("charm %q has no store called %q", meta.Name, store)
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stores == nil {
-		c.stores = map[string]uint64{}
-	}
-	for store, n := range counts {
-		if c.stores[store]+n > uint64(entity.LimitUnitStorage.Max) {
-			return entity.LimitUnitStorage.Check(entity.LimitUnitStorage.Max + 1)
-		}
-	}
-	for store, n := range counts {
-		c.stores[store] += n
-	}
-	return nil
-}
-
-// storageChanges fills in what the hook has asked for.
-func (c *Context) storageChanges(changes *entity.HookChanges) {
-	if len(c.stores) == 0 {
-		return
-	}
-	if c.storageToken == "" {
-		c.storageToken = rand.Text()
-	}
-	changes.Storage, changes.StorageToken = maps.Clone(c.stores), c.storageToken
-}
 
 var storageListInfo = commandInfo{
 	args:    "[<storage-name>]",
@@ -79,7 +29,7 @@ type storageList struct {
 
 func (t *storageList) flags(flags *pflag.FlagSet) { t.out.add(flags) }
 
-func (t *storageList) init(_ *Context, args []string) error {
+func (t *storageList) init(_ Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -91,7 +41,7 @@ func (t *storageList) init(_ *Context, args []string) error {
 
 func (t *storageList) run(_ context.Context, run *toolRun) error {
 	ids := []string{}
-	for id := range run.hook.attached() {
+	for id := range run.hook.AttachedStorage() {
 		if t.store == "" || entity.StoreOf(id) == t.store {
 			ids = append(ids, id)
 		}
@@ -125,12 +75,12 @@ func (t *storageGet) flags(flags *pflag.FlagSet) {
 	t.out.add(flags)
 }
 
-func (t *storageGet) init(hook *Context, args []string) error {
+func (t *storageGet) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
 	if t.id == "" {
-		t.id = hook.params.Info.Storage
+		t.id = hook.HookStorage()
 	}
 	switch {
 	case t.id == "":
@@ -145,7 +95,7 @@ func (t *storageGet) init(hook *Context, args []string) error {
 }
 
 func (t *storageGet) run(_ context.Context, run *toolRun) error {
-	s, ok := run.hook.attached()[t.id]
+	s, ok := run.hook.AttachedStorage()[t.id]
 	if !ok {
 		return entity.Errorf(entity.NotFound, "storage %q not found", t.id)
 	}
@@ -175,7 +125,7 @@ type storageAdd struct{ counts map[string]uint64 }
 
 func (t *storageAdd) flags(flags *pflag.FlagSet) { addIgnoredFormat(flags) }
 
-func (t *storageAdd) init(_ *Context, args []string) error {
+func (t *storageAdd) init(_ Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("storage add requires a storage directive")
 	}
@@ -194,4 +144,4 @@ func (t *storageAdd) init(_ *Context, args []string) error {
 	return nil
 }
 
-func (t *storageAdd) run(_ context.Context, run *toolRun) error { return run.hook.addStorage(t.counts) }
+func (t *storageAdd) run(_ context.Context, run *toolRun) error { return run.hook.AddStorage(t.counts) }

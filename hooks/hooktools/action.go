@@ -1,11 +1,9 @@
-package hooks
+package hooktools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"strings"
 
@@ -56,7 +54,7 @@ type actionGet struct {
 
 func (t *actionGet) flags(flags *pflag.FlagSet) { t.output.add(flags) }
 
-func (t *actionGet) init(_ *Context, args []string) error {
+func (t *actionGet) init(_ Context, args []string) error {
 	if len(args) > 0 && args[0] != "" {
 		t.path = strings.Split(args[0], ".")
 		args = args[1:]
@@ -68,11 +66,11 @@ func (t *actionGet) init(_ *Context, args []string) error {
 }
 
 func (t *actionGet) run(_ context.Context, run *toolRun) error {
-	task := run.hook.params.Task
-	if !run.hook.isTask() {
+	params, ok := run.hook.ActionParams()
+	if !ok {
 		return errNoAction
 	}
-	var value any = task.Params
+	var value any = params
 	for _, key := range t.path {
 		m, _ := value.(map[string]any)
 		value = m[key]
@@ -88,14 +86,17 @@ var reservedResults = map[string]bool{
 	"stdout": true, "stdout-encoding": true, "stderr": true, "stderr-encoding": true,
 }
 
-// maxResults bounds what an action sets, in bytes of JSON.
-const maxResults = 512 << 10
+// A Result is a value that an action sets, and its path in maps within maps.
+type Result struct {
+	Path  []string
+	Value string
+}
 
-type actionSet struct{ values [][2]string }
+type actionSet struct{ values []Result }
 
 func (t *actionSet) flags(*pflag.FlagSet) {}
 
-func (t *actionSet) init(_ *Context, args []string) error {
+func (t *actionSet) init(_ Context, args []string) error {
 	for _, arg := range args {
 		key, value, ok := strings.Cut(arg, "=")
 		switch {
@@ -104,59 +105,30 @@ func (t *actionSet) init(_ *Context, args []string) error {
 		case reservedResults[key]:
 			return fmt.Errorf("cannot set reserved action key %q", key)
 		}
-		for _, part := range strings.Split(key, ".") {
+		path := strings.Split(key, ".")
+		for _, part := range path {
 			if !resultKey.MatchString(part) {
 				return fmt.Errorf("key %q must start and end with lowercase alphanumeric, "+
 					"and contain only lowercase alphanumeric, hyphens and periods", key)
 			}
 		}
-		t.values = append(t.values, [2]string{key, value})
+		t.values = append(t.values, Result{path, value})
 	}
 	return nil
 }
 
 func (t *actionSet) run(_ context.Context, run *toolRun) error {
-	c := run.hook
-	if !c.isTask() {
+	if _, ok := run.hook.ActionParams(); !ok {
 		return errNoAction
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	results := c.results
-	for _, v := range t.values {
-		results = withResult(results, strings.Split(v[0], "."), v[1])
-	}
-	text, err := json.Marshal(results)
-	if err != nil {
-		return err
-	}
-	if len(text) > maxResults {
-		return fmt.Errorf("cannot set results of more than %d bytes", maxResults)
-	}
-	c.results = results
-	return nil
-}
-
-// withResult returns a copy of m with the value at a path, where it replaces what is not a map.
-func withResult(m map[string]any, path []string, value string) map[string]any {
-	out := maps.Clone(m)
-	if out == nil {
-		out = map[string]any{}
-	}
-	if len(path) == 1 {
-		out[path[0]] = value
-		return out
-	}
-	inner, _ := out[path[0]].(map[string]any)
-	out[path[0]] = withResult(inner, path[1:], value)
-	return out
+	return run.hook.SetResults(t.values)
 }
 
 type actionFail struct{ message string }
 
 func (t *actionFail) flags(*pflag.FlagSet) {}
 
-func (t *actionFail) init(_ *Context, args []string) error {
+func (t *actionFail) init(_ Context, args []string) error {
 	t.message = "action failed without reason given, check action for errors"
 	if len(args) > 0 && args[0] != "" {
 		t.message = args[0]
@@ -169,13 +141,10 @@ func (t *actionFail) init(_ *Context, args []string) error {
 }
 
 func (t *actionFail) run(_ context.Context, run *toolRun) error {
-	c := run.hook
-	if !c.isTask() {
+	if _, ok := run.hook.ActionParams(); !ok {
 		return errNoAction
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failure = t.message
+	run.hook.Fail(t.message)
 	return nil
 }
 
@@ -183,7 +152,7 @@ type actionLog struct{ message string }
 
 func (t *actionLog) flags(*pflag.FlagSet) {}
 
-func (t *actionLog) init(_ *Context, args []string) error {
+func (t *actionLog) init(_ Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no message specified")
 	}
@@ -192,9 +161,8 @@ func (t *actionLog) init(_ *Context, args []string) error {
 }
 
 func (t *actionLog) run(ctx context.Context, run *toolRun) error {
-	c := run.hook
-	if !c.isTask() {
+	if _, ok := run.hook.ActionParams(); !ok {
 		return errNoAction
 	}
-	return c.backend.LogTask(ctx, c.unit, c.params.Task.ID, t.message)
+	return run.hook.LogProgress(ctx, t.message)
 }

@@ -1,10 +1,9 @@
-package hooks
+package hooktools
 
 import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,13 +25,14 @@ func (r *relationFlag) add(flags *pflag.FlagSet) {
 }
 
 // resolve finds the relation, which must be one that the unit is in.
-func (r *relationFlag) resolve(hook *Context) error {
+func (r *relationFlag) resolve(hook Context) error {
 	if r.value == "" {
-		if !hook.params.Info.Kind.IsRelation() {
+		id, ok := hook.HookRelation()
+		if !ok {
 			return entity.WithHint(fmt.Errorf("no relation id specified"),
 				"outside relation hooks, name one of relation-ids with -r")
 		}
-		r.id = hook.params.Info.RelationID
+		r.id = id
 		return nil
 	}
 	name, number, named := strings.Cut(r.value, ":")
@@ -43,8 +43,7 @@ func (r *relationFlag) resolve(hook *Context) error {
 	if err != nil {
 		return &optionError{"relation", r.value, "invalid relation id"}
 	}
-	relation, ok := hook.params.Relations[id]
-	if !ok || named && relation.Name != name {
+	if is, ok := hook.RelationName(id); !ok || named && is != name {
 		return &optionError{"relation", r.value, "relation not found"}
 	}
 	r.id = id
@@ -84,7 +83,7 @@ func (t *relationGet) flags(flags *pflag.FlagSet) {
 	t.out.add(flags)
 }
 
-func (t *relationGet) init(hook *Context, args []string) error {
+func (t *relationGet) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -104,8 +103,11 @@ func (t *relationGet) init(hook *Context, args []string) error {
 		}
 		return checkEmpty(args)
 	}
-	if t.of = hook.params.Info.RemoteUnit; t.of == "" || t.app {
-		t.app, t.of = true, hook.remoteService()
+	if t.of = hook.RemoteUnit(); t.of == "" || t.app {
+		t.app, t.of = true, ""
+		if id, ok := hook.HookRelation(); ok {
+			t.of = hook.RelationService(id)
+		}
 	}
 	if t.of == "" {
 		return fmt.Errorf("no unit or application specified")
@@ -130,7 +132,7 @@ func (t *relationGet) check() error {
 }
 
 func (t *relationGet) run(ctx context.Context, run *toolRun) error {
-	settings, err := run.hook.relationSettings(ctx, t.relation.id, t.of)
+	settings, err := run.hook.RelationSettings(ctx, t.relation.id, t.of)
 	if err != nil {
 		return err
 	}
@@ -175,7 +177,7 @@ func (t *relationSet) flags(flags *pflag.FlagSet) {
 	addIgnoredFormat(flags)
 }
 
-func (t *relationSet) init(hook *Context, args []string) error {
+func (t *relationSet) init(hook Context, args []string) error {
 	if err := t.relation.resolve(hook); err != nil {
 		return err
 	}
@@ -235,9 +237,9 @@ func (t *relationSet) run(ctx context.Context, run *toolRun) error {
 	}
 	maps.Copy(settings, t.settings)
 	if t.app {
-		return run.hook.writeServiceSettings(ctx, t.relation.id, settings)
+		return run.hook.SetServiceRelationSettings(ctx, t.relation.id, settings)
 	}
-	return run.hook.writeSettings(t.relation.id, run.hook.params.Unit, settings)
+	return run.hook.SetRelationSettings(t.relation.id, settings)
 }
 
 var relationIDsInfo = commandInfo{
@@ -257,12 +259,12 @@ type relationIDs struct {
 
 func (t *relationIDs) flags(flags *pflag.FlagSet) { t.out.add(flags) }
 
-func (t *relationIDs) init(hook *Context, args []string) error {
+func (t *relationIDs) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
-	if hook.params.Info.Kind.IsRelation() {
-		t.endpoint = hook.params.Relations[hook.params.Info.RelationID].Name
+	if id, ok := hook.HookRelation(); ok {
+		t.endpoint, _ = hook.RelationName(id)
 	}
 	if len(args) > 0 {
 		t.endpoint, args = args[0], args[1:]
@@ -274,14 +276,7 @@ func (t *relationIDs) init(hook *Context, args []string) error {
 }
 
 func (t *relationIDs) run(ctx context.Context, run *toolRun) error {
-	ids := []string{}
-	for id, relation := range run.hook.params.Relations {
-		if relation.Name == t.endpoint {
-			ids = append(ids, run.hook.relationID(id))
-		}
-	}
-	slices.SortFunc(ids, entity.CompareNatural)
-	return t.out.write(run, ids)
+	return t.out.write(run, run.hook.RelationIDs(t.endpoint))
 }
 
 var relationListInfo = commandInfo{
@@ -305,7 +300,7 @@ func (t *relationList) flags(flags *pflag.FlagSet) {
 	t.out.add(flags)
 }
 
-func (t *relationList) init(hook *Context, args []string) error {
+func (t *relationList) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
@@ -317,8 +312,7 @@ func (t *relationList) init(hook *Context, args []string) error {
 
 func (t *relationList) run(ctx context.Context, run *toolRun) error {
 	if t.app {
-		return t.out.write(run, run.hook.params.Relations[t.relation.id].Remote)
+		return t.out.write(run, run.hook.RelationService(t.relation.id))
 	}
-	members := run.hook.params.Relations[t.relation.id].Members
-	return t.out.write(run, append([]string{}, members...))
+	return t.out.write(run, append([]string{}, run.hook.RelationMembers(t.relation.id)...))
 }

@@ -1,0 +1,64 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+)
+
+// Leadership knows whether a unit leads its service.
+type Leadership interface {
+	// Lead returns the epoch of the claim by which the unit leads its service for at least d from
+	// now; 0 if it does not.
+	Lead(ctx context.Context, d time.Duration) (epoch int64, err error)
+}
+
+// leaderPromise is for how long a unit is sure to lead that was told that it does.
+const leaderPromise = 30 * time.Second
+
+// leads returns the epoch of the claim by which the unit leads its service, 0 if it does not.
+func (c *Context) leads(ctx context.Context) (epoch int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	return c.params.Leadership.Lead(ctx, leaderPromise)
+}
+
+func (c toolContext) IsLeader(ctx context.Context) (bool, error) {
+	epoch, err := c.leads(ctx)
+	return epoch != 0, err
+}
+
+// LeaderSettings returns what the leader of the service has set. The map is not to be written to.
+func (c toolContext) LeaderSettings(ctx context.Context) (map[string]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shared == nil {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		shared, err := c.backend.LeaderSettings(ctx, c.unit)
+		if err != nil {
+			return nil, err
+		}
+		c.shared = make(map[string]string, len(shared))
+		maps.Copy(c.shared, shared)
+	}
+	return c.shared, nil
+}
+
+// SetLeaderSettings sets settings for all units of the service, at once.
+func (c toolContext) SetLeaderSettings(ctx context.Context, settings map[string]string) error {
+	epoch, err := c.leads(ctx)
+	if err != nil {
+		return err
+	}
+	if epoch == 0 {
+		return errors.New("not the leader")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shared = nil
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	return c.backend.SetLeaderSettings(ctx, c.unit, epoch, settings)
+}

@@ -1,0 +1,67 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/juju/loggo"
+
+	"juju/hooks/hooktools"
+	"juju/hooks/tool"
+	"juju/state/entity"
+)
+
+// A toolContext is a Context as the hook tools see it: a hooktools.Context.
+type toolContext struct{ *Context }
+
+// serve does a hook tool's work, for as long as the server that calls it runs.
+func (c *Context) serve(ctx context.Context, req tool.Request, read func(string) ([]byte, error)) tool.Reply {
+	if !c.owns(req.Context) {
+		return tool.Failure(errors.New("hook context is over"), "a hook tool works only while the hook that started it runs")
+	}
+	return hooktools.Run(ctx, toolContext{c}, req, read)
+}
+
+func (c toolContext) UnitName() string  { return c.params.Unit }
+func (c toolContext) ModelUUID() string { return c.params.ModelUUID }
+
+func (c toolContext) Log(level loggo.Level, message string) {
+	c.log("unit."+c.params.Unit+".juju-log", level, printable(message))
+}
+
+func (c toolContext) Warn(message string) {
+	c.log("unit."+c.params.Unit+"."+c.HookName(), loggo.WARNING, message)
+}
+
+func (c toolContext) HookRelation() (id int, ok bool) {
+	return c.params.Info.RelationID, c.params.Info.Kind.IsRelation()
+}
+
+func (c toolContext) RemoteUnit() string { return c.params.Info.RemoteUnit }
+
+func (c toolContext) RelationName(id int) (name string, ok bool) {
+	relation, ok := c.params.Relations[id]
+	return relation.Name, ok
+}
+
+func (c toolContext) RelationIDs(endpoint string) []string {
+	ids := []string{}
+	for id, relation := range c.params.Relations {
+		if relation.Name == endpoint {
+			ids = append(ids, c.relationID(id))
+		}
+	}
+	slices.SortFunc(ids, entity.CompareNatural)
+	return ids
+}
+
+func (c toolContext) RelationMembers(id int) []string { return c.params.Relations[id].Members }
+func (c toolContext) RelationService(id int) string   { return c.params.Relations[id].Remote }
+
+// Fail sets the message with which the hook or action fails.
+func (c toolContext) Fail(message string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failure = message
+}
