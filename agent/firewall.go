@@ -7,10 +7,10 @@ import (
 	"juju/apiserver/client"
 	"juju/provider"
 	"juju/provider/cloudinit"
-	"juju/provider/nftables"
 	"juju/state/entity"
 	"juju/worker"
 	"juju/worker/firewaller"
+	"juju/worker/firewaller/nftables"
 )
 
 // firewaller is the worker that closes ports of a manual machine. It is the one that gives a cloud its rules;

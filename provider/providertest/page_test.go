@@ -62,7 +62,7 @@ conformance tests that every cloud must pass (` + "`provider/providertest`, `mak
 check; ` + "`lxd`" + ` is tested on a real LXD. ` + "`dummy`" + ` is a cloud for tests. Manual machines (` + "`juju add-machine ssh:HOST`" + `)
 belong to no cloud: nothing starts or stops them, and they are used as they are. With nftables, the host's agent closes
 the ports that units there have opened and no one has exposed, and no others; it passes the same firewall tests as a
-cloud (` + "`provider/nftables`" + `). Without the command ` + "`nft`" + ` they stay open, and ` + "`juju expose`" + ` names the host.
+cloud (` + "`worker/firewaller/nftables`" + `). Without the command ` + "`nft`" + ` they stay open, and ` + "`juju expose`" + ` names the host.
 
 ## What every cloud does
 
