@@ -12,7 +12,7 @@ import (
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
-	"juju/provider/manual"
+	"juju/cmd/juju/sshhost"
 	"juju/state/entity"
 )
 
@@ -23,8 +23,8 @@ const hostPrefix = entity.ManualPlacement
 const undoBound = 30 * time.Second
 
 // host returns the host that is to be a machine.
-func (a *addMachine) host(text string) (manual.Host, error) {
-	h, err := manual.ParseHost(strings.TrimPrefix(text, hostPrefix))
+func (a *addMachine) host(text string) (sshhost.Host, error) {
+	h, err := sshhost.ParseHost(strings.TrimPrefix(text, hostPrefix))
 	if err != nil {
 		return h, cli.Usage(fmt.Errorf("invalid placement %q: %w", text, err))
 	}
@@ -58,10 +58,10 @@ func (a *addMachine) reachable() error {
 }
 
 // addHost makes a host a machine, and returns its id.
-func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h manual.Host, series string) (string, error) {
+func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h sshhost.Host, series string) (string, error) {
 	keys := sshKeys(a.Session)
 	keys.File = a.privateKey
-	conn, err := manual.Dial(ctx, h, keys)
+	conn, err := sshhost.Dial(ctx, h, keys)
 	if err != nil {
 		return "", err
 	}

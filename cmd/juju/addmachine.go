@@ -9,8 +9,8 @@ import (
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/sshhost"
 	"juju/cmd/juju/wait"
-	"juju/provider/manual"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -92,7 +92,7 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var host *manual.Host
+	var host *sshhost.Host
 	if strings.HasPrefix(request.Placement, hostPrefix) {
 		h, err := a.host(request.Placement)
 		if err == nil {

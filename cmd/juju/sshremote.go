@@ -20,9 +20,9 @@ import (
 	"juju/agent/host/atomicfile"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/sshhost"
 	"juju/cmd/juju/store"
 	"juju/provider/cloudinit"
-	"juju/provider/manual"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
 	"juju/state/modelconfig"
@@ -79,9 +79,9 @@ func clientKey(st *store.Store, controller string) (string, error) {
 var ownKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
 // sshKeys are the user's keys, and the hosts that the user knows, where OpenSSH has them.
-func sshKeys(s *cli.Session) manual.Keys {
+func sshKeys(s *cli.Session) sshhost.Keys {
 	dir := filepath.Join(s.Getenv("HOME"), ".ssh")
-	k := manual.Keys{Agent: s.Getenv("SSH_AUTH_SOCK"), KnownHosts: []string{filepath.Join(dir, "known_hosts"),
+	k := sshhost.Keys{Agent: s.Getenv("SSH_AUTH_SOCK"), KnownHosts: []string{filepath.Join(dir, "known_hosts"),
 		filepath.Join(dir, "known_hosts2"), "/etc/ssh/ssh_known_hosts"}}
 	for _, name := range ownKeys {
 		k.Defaults = append(k.Defaults, filepath.Join(dir, name))
@@ -149,7 +149,7 @@ func forgetSSH(st *store.Store, controller string) error {
 
 // A remote is a machine that is reached by SSH.
 type remote struct {
-	manual.Host
+	sshhost.Host
 	// lent says that it is a host that a user has added. It has no user of juju's, and the keys of the
 	// model do not open it.
 	lent bool
@@ -165,7 +165,7 @@ func (r remote) login() string {
 
 // String returns the destination for ssh.
 func (r remote) String() string {
-	if r.Port == manual.DefaultPort {
+	if r.Port == sshhost.DefaultPort {
 		return r.login()
 	}
 	return "ssh://" + r.login()
@@ -173,7 +173,7 @@ func (r remote) String() string {
 
 // path returns a path on the machine, for scp.
 func (r remote) path(path string) string {
-	if r.Port != manual.DefaultPort {
+	if r.Port != sshhost.DefaultPort {
 		return "scp://" + r.login() + "/" + strings.ReplaceAll(path, "%", "%25")
 	}
 	if ip := net.ParseIP(r.Name); ip != nil && ip.To4() == nil {
@@ -208,7 +208,7 @@ func remoteOf(status *entity.ModelStatus, target string) (r remote, machine stri
 		return r, "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s has no address", machine),
 			"Wait until its agent has started: juju status %s", machine)
 	}
-	return remote{Host: manual.Host{User: user, Name: m.Addresses[0], Port: manual.DefaultPort}}, machine, nil
+	return remote{Host: sshhost.Host{User: user, Name: m.Addresses[0], Port: sshhost.DefaultPort}}, machine, nil
 }
 
 // lentHost returns how a manual machine is reached: as by the user who has added it.
@@ -217,7 +217,7 @@ func lentHost(m entity.MachineStatus) (remote, error) {
 	if text == "" {
 		text = strings.TrimPrefix(m.InstanceID, entity.ManualInstance(""))
 	}
-	host, err := manual.ParseHost(text)
+	host, err := sshhost.ParseHost(text)
 	if err != nil {
 		return remote{}, err
 	}
