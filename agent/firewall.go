@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"juju/agent/install"
 	"juju/apiserver/client"
 	"juju/provider"
-	"juju/provider/cloudinit"
 	"juju/state/entity"
 	"juju/worker"
 	"juju/worker/firewaller"
@@ -19,7 +19,7 @@ func (a *Agent) firewaller(conn *client.Conn) worker.Func {
 	machine, api := a.config.Tag, client.HostFirewallerFacade{Caller: conn}
 	return firewaller.New(firewaller.Config{
 		API:   hostExposure{api, machine},
-		Cloud: nftables.New(machine.String(), cloudinit.FirewallTable(machine.ID)),
+		Cloud: nftables.New(machine.String(), install.FirewallTable(machine.ID)),
 		Tell:  func(ctx context.Context, why string) error { return api.SetFirewallError(ctx, machine, why) },
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"juju/agent/host/process"
-	"juju/provider/cloudinit"
+	"juju/agent/install"
 	"juju/state/entity"
 )
 
@@ -94,7 +94,7 @@ func (a *Agent) leaveHost(ctx context.Context) error {
 	}
 	if err == nil {
 		// If that is interrupted, what starts the supervisor when the host boots goes on.
-		err = syscall.Exec("/bin/sh", []string{"sh", "-c", cloudinit.Removal(a.config.Tag.ID)}, []string{systemPath})
+		err = syscall.Exec("/bin/sh", []string{"sh", "-c", install.Removal(a.config.Tag.ID)}, []string{systemPath})
 	}
 	return fmt.Errorf("cannot uninstall the agent of %s: %w", a.config.Tag, err)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"juju/agent/host/atomicfile"
-	"juju/provider/cloudinit"
+	"juju/agent/install"
 )
 
 // systemctlBound is how long systemd may take to answer.
@@ -25,13 +25,13 @@ func (a *Agent) uninstall(ctx context.Context) error {
 	if err == nil {
 		// It removes the service in the end, and what crashes of this write have left.
 		id := a.config.Tag.ID
-		err = atomicfile.WriteFile(cloudinit.ServiceFile(id), []byte(cloudinit.RemovalService(id)), 0o644)
+		err = atomicfile.WriteFile(install.ServiceFile(id), []byte(install.RemovalService(id)), 0o644)
 	}
 	if err == nil {
 		err = systemctl(ctx, "daemon-reload")
 	}
 	if err == nil {
-		err = systemctl(ctx, "restart", "--no-block", cloudinit.ServiceName(a.config.Tag.ID))
+		err = systemctl(ctx, "restart", "--no-block", install.ServiceName(a.config.Tag.ID))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot uninstall the agent of %s: %w", a.config.Tag, err)

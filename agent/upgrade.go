@@ -139,7 +139,7 @@ func (u upgrader) upgrade(ctx context.Context, want entity.Programs) error {
 			return fmt.Errorf("%s; it is tried again after %v", f.Error, u.trialRetry)
 		}
 	}
-	if err := install(ctx, u.api, u.dir, want); err != nil {
+	if err := download(ctx, u.api, u.dir, want); err != nil {
 		return err
 	}
 	return u.dir.Switch(ctx, u.own, want)
@@ -150,7 +150,7 @@ type upgradeArchives interface {
 	Archive(ctx context.Context, sha256 string) (archive io.ReadCloser, err error)
 }
 
-func install(ctx context.Context, from upgradeArchives, dir programs.Dir, want entity.Programs) error {
+func download(ctx context.Context, from upgradeArchives, dir programs.Dir, want entity.Programs) error {
 	if dir.Has(want.SHA256) {
 		return nil
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"juju/agent"
+	"juju/agent/install"
 	"juju/apiserver/client"
 	"juju/provider"
-	"juju/provider/cloudinit"
 	"juju/state"
 	"juju/state/entity"
 	"juju/worker"
@@ -184,13 +184,13 @@ func (c *running) logDir() string {
 	if c.conf.Cloud == localCloud {
 		return ""
 	}
-	return cloudinit.LogDir
+	return install.LogDir
 }
 
 // sshUser returns the user of a machine that people log in as; "" if there is none that is juju's.
 func (c *running) sshUser(m entity.MachineInfo) string {
 	if c.conf.Cloud == lxdCloud && !m.IsManual() {
-		return cloudinit.User
+		return install.User
 	}
 	return ""
 }

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"juju/agent/install"
 	"juju/agent/programs"
 	"juju/apiserver"
 	"juju/apiserver/facades"
 	"juju/provider"
-	"juju/provider/cloudinit"
 	"juju/state"
 	"juju/state/entity"
 )
@@ -94,7 +94,7 @@ func (h manualHosts) Script(ctx context.Context, st *state.State, m entity.Machi
 	if err != nil {
 		return "", err
 	}
-	return cloudinit.ManualScript(m.ID, config, tools[runtime.GOARCH])
+	return install.ManualScript(m.ID, config, tools[runtime.GOARCH])
 }
 
 func exists(path string) bool {
@@ -117,7 +117,7 @@ func writeOwnArchive(path string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(links)
-	for _, name := range cloudinit.Programs {
+	for _, name := range install.Programs {
 		to := filepath.Join(dir, name)
 		if name == "jujud" {
 			to = "/proc/self/exe"
@@ -135,6 +135,6 @@ func writeArchive(path, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum, err := cloudinit.WriteArchive(file, dir, cloudinit.Programs...)
+	sum, err := install.WriteArchive(file, dir, install.Programs...)
 	return sum, errors.Join(err, file.Close())
 }

@@ -20,7 +20,7 @@ import (
 
 	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
-	"juju/provider/cloudinit"
+	"juju/agent/install"
 	"juju/state/entity"
 )
 
@@ -146,7 +146,7 @@ func unpack(dir string, r io.Reader) error {
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(cloudinit.Programs, h.Name) || h.Typeflag != tar.TypeReg || h.Size > entity.MaxPrograms ||
+		if !slices.Contains(install.Programs, h.Name) || h.Typeflag != tar.TypeReg || h.Size > entity.MaxPrograms ||
 			slices.Contains(found, h.Name) {
 			return fmt.Errorf("it holds %q, which is not expected", h.Name)
 		}
@@ -155,7 +155,7 @@ func unpack(dir string, r io.Reader) error {
 		}
 		found = append(found, h.Name)
 	}
-	for _, name := range cloudinit.Programs {
+	for _, name := range install.Programs {
 		if !slices.Contains(found, name) {
 			return fmt.Errorf("it holds no %s", name)
 		}

@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"juju/agent/install"
 	"juju/agent/programs/programstest"
-	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
 
@@ -253,13 +253,13 @@ func TestBadArchivesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var few, many bytes.Buffer
-	if _, err := cloudinit.WriteArchive(&few, dir, "jujud"); err != nil {
+	if _, err := install.WriteArchive(&few, dir, "jujud"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "extra"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cloudinit.WriteArchive(&many, dir, "extra"); err != nil {
+	if _, err := install.WriteArchive(&many, dir, "extra"); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"juju/agent/install"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/cmd/juju/wait"
-	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
 
@@ -215,5 +215,5 @@ func toolsOf(machine string) string {
 
 // uninstallCommand is the command that removes the agent of a manual machine from its host.
 func uninstallCommand(machine string) string {
-	return toolsOf(machine) + "/jujud uninstall " + cloudinit.AgentDir(machine)
+	return toolsOf(machine) + "/jujud uninstall " + install.AgentDir(machine)
 }

@@ -18,18 +18,18 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"juju/agent/host/atomicfile"
+	"juju/agent/install"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/sshhost"
 	"juju/cmd/juju/store"
-	"juju/provider/cloudinit"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
 	"juju/state/modelconfig"
 )
 
 // sshUser is whom one logs in as, unless the target says otherwise.
-const sshUser = cloudinit.User
+const sshUser = install.User
 
 // sshDir returns the directory with what SSH needs for a controller's machines: a key of this
 // client's, if it created the controller, and the keys of the machines.

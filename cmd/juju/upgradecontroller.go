@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/agent/install"
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/connect"
-	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
 
@@ -240,7 +240,7 @@ func packPrograms() (*os.File, entity.Programs, error) {
 	if err != nil {
 		return nil, want, fmt.Errorf("cannot pack the programs: %w", err)
 	}
-	want.SHA256, err = cloudinit.WriteArchive(file, dir, cloudinit.Programs...)
+	want.SHA256, err = install.WriteArchive(file, dir, install.Programs...)
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}

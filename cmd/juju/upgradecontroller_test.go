@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"juju/agent/install"
 	"juju/cmd/juju/store"
-	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
 
@@ -60,7 +60,7 @@ func TestUpgradeModel(t *testing.T) {
 // model of another user with a name like it is no controller.
 func TestASuperuserWhoHasNotBootstrappedUpgradesTheController(t *testing.T) {
 	programs := t.TempDir()
-	for _, name := range cloudinit.Programs {
+	for _, name := range install.Programs {
 		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}

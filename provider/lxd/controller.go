@@ -14,8 +14,8 @@ import (
 
 	"github.com/canonical/lxd/shared/api"
 
+	"juju/agent/install"
 	"juju/provider"
-	"juju/provider/cloudinit"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -24,14 +24,14 @@ import (
 const roleKey = "user.juju-is-controller"
 
 // innerSocket is where LXD's socket is in the controller's container, if the controller uses one.
-const innerSocket = cloudinit.Root + "/lxd.socket"
+const innerSocket = install.Root + "/lxd.socket"
 
 // ControllerParams describe the container in which a controller runs.
 type ControllerParams struct {
 	Series      string // "" for the preferred one
 	Constraints constraints.Value
 	Arch        string // that of the programs
-	Archive     []byte // of the programs; see cloudinit.Programs
+	Archive     []byte // of the programs; see install.Programs
 	// Bootstrap returns the input of `jujud bootstrap` for a controller that has these addresses.
 	Bootstrap func(addresses []string) ([]byte, error)
 }
@@ -85,11 +85,11 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 		request.Devices["juju-lxd"] = map[string]string{"type": "proxy", "bind": "instance", "mode": "0600",
 			"listen": "unix:" + innerSocket, "connect": "unix:" + c.config.Endpoint}
 	}
-	script := path.Join(cloudinit.Root, "bootstrap.sh")
+	script := path.Join(install.Root, "bootstrap.sh")
 	inst, err := c.begin(ctx, name, request, member, []file{
-		{cloudinit.Root, "directory", "0755", nil},
-		{cloudinit.ControllerArchive, "file", "0600", params.Archive},
-		{script, "file", "0700", []byte(cloudinit.ControllerScript())},
+		{install.Root, "directory", "0755", nil},
+		{install.ControllerArchive, "file", "0600", params.Archive},
+		{script, "file", "0700", []byte(install.ControllerScript())},
 	})
 	if err != nil {
 		return nil, err
@@ -105,12 +105,12 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 	if err != nil {
 		return nil, err
 	}
-	if err := c.write(ctx, name, file{cloudinit.ControllerParams, "file", "0600", input}); err != nil {
+	if err := c.write(ctx, name, file{install.ControllerParams, "file", "0600", input}); err != nil {
 		return nil, err
 	}
 	status, err := c.exec(ctx, name, "sh", script)
 	if status != 0 {
-		said, err2 := c.read(ctx, name, cloudinit.ControllerLog)
+		said, err2 := c.read(ctx, name, install.ControllerLog)
 		if err2 == nil {
 			err = &BootstrapError{string(said)}
 		}
@@ -118,7 +118,7 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 	if err != nil {
 		return nil, err
 	}
-	return c.read(ctx, name, cloudinit.Bootstrapped)
+	return c.read(ctx, name, install.Bootstrapped)
 }
 
 // pin makes a container keep an address, if it is on a network of LXD's: agents look for the

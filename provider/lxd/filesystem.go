@@ -11,8 +11,8 @@ import (
 
 	"github.com/canonical/lxd/shared/api"
 
+	"juju/agent/install"
 	"juju/provider"
-	"juju/provider/cloudinit"
 	"juju/state/entity"
 )
 
@@ -40,7 +40,7 @@ func inRoot(id string) (instance, dir string, ok bool) {
 	if ok = ok && instance != "" && name != "" && !strings.Contains(name, "/") && name != "." && name != ".."; !ok {
 		return "", "", false
 	}
-	return instance, path.Join(cloudinit.Root, "filesystems", name), true
+	return instance, path.Join(install.Root, "filesystems", name), true
 }
 
 // CreateFilesystem makes a storage volume, or a directory in the container.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/canonical/lxd/shared/api"
 
+	"juju/agent/install"
 	"juju/provider"
-	"juju/provider/cloudinit"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -124,12 +124,12 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 	if !ok {
 		return nil, "", entity.Errorf(entity.NotSupported, "no programs of agents are known for %s", architecture)
 	}
-	script, err := cloudinit.Script(params.MachineID, tools)
+	script, err := install.Script(params.MachineID, tools)
 	if err != nil {
 		return nil, "", err
 	}
 	post.Description = fmt.Sprintf("juju machine %s of model %s", params.MachineID, params.Model)
-	post.Config["cloud-init.user-data"] = cloudinit.UserScript + script
+	post.Config["cloud-init.user-data"] = install.UserScript + script
 	post.Config[controllerKey], post.Config[modelKey] = params.Controller, params.Model
 	post.Config[machineKey], post.Config[nonceKey] = params.MachineID, params.Nonce
 	return post, member, nil
@@ -191,9 +191,9 @@ type file struct {
 
 // configFiles are the files of the agent's configuration. A container has them before it runs.
 func configFiles(params provider.StartParams) []file {
-	dir := cloudinit.AgentDir(params.MachineID)
+	dir := install.AgentDir(params.MachineID)
 	return []file{
-		{cloudinit.Root, "directory", "0755", nil},
+		{install.Root, "directory", "0755", nil},
 		{path.Dir(dir), "directory", "0755", nil},
 		{dir, "directory", "0700", nil},
 		{path.Join(dir, "agent.conf"), "file", "0600", params.AgentConfig},

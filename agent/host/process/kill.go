@@ -16,7 +16,7 @@ import (
 )
 
 // killedName is the file that says that the process before this one was killed. Where systemd restarts the
-// process it writes the file; see provider/cloudinit.
+// process it writes the file; see agent/install.
 const killedName = "killed"
 
 // Killed returns how the last process in dir was killed, with the time, and how long ago; "" if it ended in

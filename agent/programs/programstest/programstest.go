@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"juju/provider/cloudinit"
+	"juju/agent/install"
 	"juju/state/entity"
 )
 
@@ -26,13 +26,13 @@ esac
 func Pack(t testing.TB, version, text string) ([]byte, entity.Programs) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range cloudinit.Programs {
+	for _, name := range install.Programs {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var b bytes.Buffer
-	sum, err := cloudinit.WriteArchive(&b, dir, cloudinit.Programs...)
+	sum, err := install.WriteArchive(&b, dir, install.Programs...)
 	if err != nil {
 		t.Fatal(err)
 	}

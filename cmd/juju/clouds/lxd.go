@@ -15,9 +15,9 @@ import (
 	"github.com/google/uuid"
 
 	"juju/agent/host/atomicfile"
+	"juju/agent/install"
 	"juju/cmd/juju/cli"
 	"juju/provider"
-	"juju/provider/cloudinit"
 	"juju/provider/lxd"
 	"juju/state/entity"
 )
@@ -154,7 +154,7 @@ func (lxdCloud) Create(
 	}
 	progress.Say("Packing the programs of controller %q", p.Name)
 	var archive bytes.Buffer
-	if _, err := cloudinit.WriteArchive(&archive, programs, cloudinit.Programs...); err != nil {
+	if _, err := install.WriteArchive(&archive, programs, install.Programs...); err != nil {
 		return nil, err
 	}
 	progress.Say("Starting the container of controller %q, with %s of programs", p.Name, entity.MiB(uint64(archive.Len())>>20))

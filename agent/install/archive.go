@@ -1,4 +1,4 @@
-package cloudinit
+package install
 
 import (
 	"archive/tar"
