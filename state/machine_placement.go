@@ -43,8 +43,12 @@ func parsePlace(text string) (place, error) {
 		"Name a machine (see juju status), a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
 }
 
-// enoughUnits refuses more placements than there are units, of which some would mean nothing.
-func enoughUnits(n int, placement []string) error {
+// checkUnits refuses more placements than there are units, of which some would mean nothing, and storage for
+// more than one unit.
+func checkUnits(n int, placement, attach []string) error {
+	if len(attach) > 0 && n > 1 {
+		return entity.Errorf(entity.Invalid, "cannot attach storage to more than one unit")
+	}
 	if len(placement) <= n {
 		return nil
 	}

@@ -87,11 +87,11 @@ var resourceMutators = []mutator{
 			return err
 		})
 	}),
-	givingUp(withUploads("State.AddService", "with resources", func(s *scene) { statetest.Charm(s.T, s.st, site) },
+	withUploads("State.AddService", "with resources", func(s *scene) { statetest.Charm(s.T, s.st, site) },
 		func(s *scene, ids map[string]string) error {
 			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: "site", CharmURL: charmOf("site"), Resources: ids})
 			return err
-		})),
+		}),
 	onUnit("SetFetched", "", "site/0", fetches, shows),
 	onUnit("SetFetched", "another", "site/0", fetches, shows, func(s *scene) { s.content("site/0", "pages") }, attaches),
 	onModel("Service.Destroy", "with resources", func(s *scene) error {

@@ -3,7 +3,6 @@ package state_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -132,40 +131,47 @@ func TestChangeThatTheStoreCannotApplyIsRefused(t *testing.T) {
 	w.ok(u.LeaveScope(w.ctx, r.ID()))
 }
 
-func TestCancelledAddServiceIsUndone(t *testing.T) {
+// The caller's context ends before the transaction, or after it and before it is known to be on disk.
+func TestCancelledAddServiceAddsAllOrNothing(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.Riak)
+	for name, hook := range map[string]func(func()) mongotest.TestHook{
+		"before": func(cancel func()) mongotest.TestHook { return mongotest.TestHook{Before: cancel} },
+		"after":  func(cancel func()) mongotest.TestHook { return mongotest.TestHook{After: cancel} },
+	} {
+		ctx, cancel := context.WithCancel(w.ctx)
+		mongotest.HooksOf(w.st.DB()).Set(hook(cancel))
+		_, err := w.st.AddService(ctx, state.AddServiceParams{Name: name, CharmURL: url, Units: 20})
+		s, missing := w.st.Service(w.ctx, name)
+		if name == "before" {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+			w.gone("service", name, missing)
+			continue
+		}
+		w.ok(missing)
+		if units, err := s.UnitNames(w.ctx); err != nil || len(units) != 20 {
+			t.Errorf("the service has units %v (%v)", units, err)
+		}
+	}
+	w.checkCounts()
+}
+
+// More units than one transaction adds follow in others, and are missing if one of these fails.
+func TestFailedAddServiceTellsOfItsUnits(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL)
 	ctx, cancel := context.WithCancel(w.ctx)
-	w.st.BeforeNext(1, cancel) // between the service and its units
-	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+	w.st.BeforeNext(1, cancel)
+	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 25})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), `service "mysql" is added with 20 of 25 units`) ||
+		!strings.HasSuffix(entity.Hint(err), "juju add-unit mysql -n 5") {
+		t.Errorf("got %v: %s", err, entity.Hint(err))
 	}
-	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
-	w.ok(err)
-	_, err = w.st.Service(w.ctx, "mysql")
-	w.gone("service", "mysql", err)
-}
-
-// The caller's context ends after the service is added, and before that is
-// known to be on disk.
-func TestAddServiceCancelledBeforeSyncIsUndone(t *testing.T) {
-	w := newWorld(t)
-	url := statetest.Charm(t, w.st, statetest.Riak)
-	// Now and then it is on disk already when the context ends: then it stays.
-	name, err := "", error(nil)
-	for i := 0; i < 50 && err == nil; i++ {
-		ctx, cancel := context.WithCancel(w.ctx)
-		mongotest.HooksOf(w.st.DB()).Set(mongotest.TestHook{After: cancel})
-		name = fmt.Sprint("riak", i)
-		_, err = w.st.AddService(ctx, state.AddServiceParams{Name: name, CharmURL: url})
+	if units, err := mustService(w, "mysql").UnitNames(w.ctx); err != nil || len(units) != 20 {
+		t.Errorf("the service has units %v (%v)", units, err)
 	}
-	if err == nil {
-		t.Fatal("each service was added")
-	}
-	w.clean()
-	_, err = w.st.Service(w.ctx, name)
-	w.gone("service", name, err)
 	w.checkCounts()
 }
 

@@ -81,43 +81,29 @@ type AddServiceParams struct {
 // StorageConstraints returns what storage new units of the service get, by the charm's stores.
 func (s *Service) StorageConstraints() map[string]entity.StorageConstraints { return s.doc.Stores }
 
-// AddService adds a service with its peer relations and units. If it fails, it undoes
-// what it has done. If it can't because the connection to the store is lost, the service
-// may remain with some of its units: status shows it, and a user can destroy it.
+// AddService adds a service with its peer relations and its units, up to unitsAtOnce of them in one
+// transaction: all or nothing. AddUnits adds the others. If that fails, the service stays with the units
+// that it has, and the error says how many.
 func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, error) {
-	maker := mongo.NewID()
-	if err := st.addService(ctx, p, maker); err != nil {
-		st.takeBackService(ctx, p.Name, maker)
+	first := max(0, min(p.Units, unitsAtOnce))
+	here := p.Placement[:min(len(p.Placement), first)]
+	if err := st.addService(ctx, p, first, here); err != nil {
 		return nil, fmt.Errorf("cannot add service %q: %w", p.Name, err)
 	}
 	s, err := st.Service(ctx, p.Name)
-	if err == nil && p.Units > 0 {
-		_, err = s.AddUnits(ctx, p.Units, p.Placement, p.Attach...)
+	if err != nil || first == p.Units {
+		return s, err
 	}
-	if err != nil {
-		st.takeBackService(ctx, p.Name, maker)
-		return nil, err
+	names, err := s.AddUnits(ctx, p.Units-first, p.Placement[len(here):])
+	if n := first + len(names); err != nil {
+		return nil, entity.WithHint(fmt.Errorf("service %q is added with %d of %d units: %w", p.Name, n, p.Units, err),
+			"To see them: juju status %s. To add the others: juju add-unit %s -n %d", p.Name, p.Name, p.Units-n)
 	}
 	return s, nil
 }
 
-// takeBackService destroys the service that a failed AddService has made, if it has, even
-// if the request was cancelled. No one uses the service yet.
-func (st *State) takeBackService(ctx context.Context, name, maker string) {
-	ctx = context.WithoutCancel(ctx)
-	s, err := st.Service(ctx, name)
-	if entity.IsNotFound(err) || err == nil && s.doc.Maker != maker {
-		return
-	}
-	if err == nil {
-		err = s.Destroy(ctx, entity.Destruction{})
-	}
-	if err != nil {
-		logger.Errorf("cannot remove the unfinished service %q: %v", name, err)
-	}
-}
-
-func (st *State) addService(ctx context.Context, p AddServiceParams, maker string) error {
+// addService adds a service with n units, the first ones at placement.
+func (st *State) addService(ctx context.Context, p AddServiceParams, n int, placement []string) error {
 	if !entity.IsValidService(p.Name) {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"), entity.ServiceNames)
 	}
@@ -148,10 +134,11 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 			return entity.Errorf(entity.Invalid, "subordinate service must be deployed without constraints")
 		}
 	}
-	if err := enoughUnits(p.Units, p.Placement); err != nil {
+	if err := checkUnits(p.Units, p.Placement, p.Attach); err != nil {
 		return err
 	}
-	born := st.born()
+	born, maker := st.born(), mongo.NewID()
+	units := unitBatch{born: born, attach: p.Attach}
 	var peers []modeldb.Relation // made once the service is known to be valid
 	return st.change(ctx, func(o *ops) error {
 		model, err := st.aliveModel()
@@ -176,7 +163,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 			}
 		}
 		series := orElse(p.Series, model.SeriesFor(ch.Meta.Series))
-		for _, id := range p.Placement {
+		for _, id := range p.Placement[len(placement):] {
 			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
 				return err
 			}
@@ -202,7 +189,11 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		for _, r := range peers {
 			st.addRelationOps(o, r)
 		}
-		return nil
+		if n == 0 {
+			return nil
+		}
+		units.service = &Service{st: st, doc: doc}
+		return units.newOps(ctx, o, n, placement, model, constraints.String(), ch.Meta)
 	})
 }
 

@@ -57,6 +57,12 @@ func TestStatusPatterns(t *testing.T) {
 			t.Errorf("%v shows %v, want %s", c.patterns, got, c.units)
 		}
 	}
+	// A unit is shown with its machine.
+	for pattern, want := range map[string]string{"mysql/1": "2", "logging/0": "1", "logging": "1", "2": "2"} {
+		if on := w.status(pattern).Machines; len(on) != 1 || on[0].ID != want {
+			t.Errorf("%s is on the machines %v, want %s", pattern, on, want)
+		}
+	}
 	// A relation is shown with either of its services.
 	for pattern, want := range map[string]string{
 		"wordpress": "wordpress:db mysql:server", "mysql": "wordpress:db mysql:server; logging:info mysql:juju-info",

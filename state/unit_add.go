@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 )
@@ -23,11 +24,8 @@ func (s *Service) AddUnits(ctx context.Context, n int, placement []string, attac
 	if n < 1 {
 		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
 	}
-	if err := enoughUnits(n, placement); err != nil {
+	if err := checkUnits(n, placement, attach); err != nil {
 		return nil, err
-	}
-	if len(attach) > 0 && n != 1 {
-		return nil, entity.Errorf(entity.Invalid, "cannot attach storage to more than one unit")
 	}
 	var names []string
 	for n > 0 {
@@ -50,10 +48,7 @@ func (s *Service) addUnits(ctx context.Context, n int, placement, attach []strin
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
-		if err := b.addOps(ctx, o, n, placement); err != nil {
-			return err
-		}
-		return nil
+		return b.addOps(ctx, o, n, placement)
 	})
 	if err != nil {
 		return nil, err
@@ -93,6 +88,24 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	if err != nil {
 		return err
 	}
+	o.assertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
+	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", own}})
+	var meta *charm.Meta
+	if len(s.doc.Stores) > 0 || len(b.attach) > 0 {
+		ch, err := s.st.charmOf(ctx, o, s.doc.Name)
+		if err != nil {
+			return err
+		}
+		meta = ch.Meta
+	}
+	return b.newOps(ctx, o, n, placement, model, own, meta)
+}
+
+// newOps adds n units to a service, which the transaction may add too. own are the service's constraints,
+// and meta is its charm's, if the units get storage.
+func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []string, model modeldb.Model, own string,
+	meta *charm.Meta) error {
+	s := b.service
 	constraints, err := mergeConstraints(model, own)
 	if err != nil {
 		return err
@@ -107,16 +120,8 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 		b.numbers = n
 	}
 	o.assertModelAs(model)
-	o.assertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
-	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", own}})
-	grant := storageGrant{st: s.st, numbers: &b.storage, born: b.born, model: model}
-	if b.storage.used = 0; len(s.doc.Stores) > 0 || len(b.attach) > 0 {
-		ch, err := s.st.charmOf(ctx, o, s.doc.Name)
-		if err != nil {
-			return err
-		}
-		grant.meta = ch.Meta
-	}
+	b.storage.used = 0
+	grant := storageGrant{st: s.st, numbers: &b.storage, born: b.born, model: model, meta: meta}
 	b.names = b.names[:0]
 	for i := range n {
 		if err := s.st.placeOps(ctx, o, b.born, &b.places[i], s.doc.Series, constraints); err != nil {
