@@ -268,7 +268,7 @@ func onMachines(ctx context.Context, s *cli.Session, targets []string,
 	}
 	var r cli.Replacement
 	err := cli.WithModel(ctx, s, func(api sshAPI) error {
-		status, err := api.Status(ctx)
+		status, err := statusOf(ctx, api, targets...)
 		if err != nil {
 			return err
 		}
@@ -279,6 +279,16 @@ func onMachines(ctx context.Context, s *cli.Session, targets []string,
 		return err
 	}
 	return s.Exec(r)
+}
+
+// statusOf returns what the model's status says of targets and their machines.
+func statusOf(ctx context.Context, api sshAPI, targets ...string) (*entity.ModelStatus, error) {
+	var patterns []string
+	for _, target := range targets {
+		name := target[strings.LastIndex(target, "@")+1:]
+		patterns = append(patterns, strings.TrimSuffix(name, "/leader"))
+	}
+	return api.Status(ctx, patterns...)
 }
 
 // remotePath splits TARGET:PATH; ok is false for a path of this host.
@@ -318,7 +328,7 @@ type remoteProgram func(options []string, what string, args ...string) []string
 // machine, and how that is reached by SSH: nil on the local cloud.
 func unitPlace(ctx context.Context, s *cli.Session, target string) (unit, dir string, remote remoteProgram, err error) {
 	err = cli.WithModel(ctx, s, func(api sshAPI) error {
-		status, err := api.Status(ctx)
+		status, err := statusOf(ctx, api, target)
 		if err != nil {
 			return err
 		}

@@ -82,6 +82,14 @@ func TestSSH(t *testing.T) {
 			t.Errorf("juju %s: %v, want %v", line, env, want)
 		}
 	}
+	// The controller is asked about the targets alone.
+	for line, want := range map[string]string{
+		"ssh 3": "Status 3", "ssh log/leader ls": "Status log", "scp 3:x web/0:y /tmp": "Status 3,web/0", "ssh u@web/0": "Status web/0",
+	} {
+		u.fake.calls = nil
+		u.types(strings.Fields(line)...)
+		u.asked(want)
+	}
 	for line, says := range map[string]string{
 		"ssh":        "no target name specified",
 		"ssh web":    `"web" is not a machine or unit`,
