@@ -18,9 +18,9 @@ import (
 func (a *Agent) firewaller(conn *client.Conn) worker.Func {
 	machine, api := a.config.Tag, client.HostFirewallerFacade{Caller: conn}
 	return firewaller.New(firewaller.Config{
-		API:   hostExposure{api, machine},
-		Cloud: nftables.New(machine.String(), install.FirewallTable(machine.ID)),
-		Tell:  func(ctx context.Context, why string) error { return api.SetFirewallError(ctx, machine, why) },
+		API:    hostExposure{api, machine},
+		Cloud:  nftables.New(machine.String(), install.FirewallTable(machine.ID)),
+		Report: func(ctx context.Context, why string) error { return api.SetFirewallError(ctx, machine, why) },
 	})
 }
 

@@ -1,8 +1,7 @@
-// Package firewaller gives a cloud's firewall the rules of one model: an instance is reached from
-// outside at the ports that its units have opened whose services are exposed, and at no others. In
-// the mode "global" all instances are reached at the ports of all; in the mode "none" the cloud is
-// left alone.
+// Package firewaller applies the firewall rules of one model to its cloud. An instance accepts outside
+// traffic only on ports that its units have opened and whose services are exposed. In the mode "global" every
+// instance accepts traffic on the ports of all; in the mode "none" the firewall is not touched.
 //
-// The worker keeps no rules. When it starts, and from time to time, it compares what the cloud has
-// with what the model asks for, and mends the difference.
+// The worker stores no rules. At startup and periodically it compares the cloud's rules with those the model
+// requires, and corrects the difference.
 package firewaller

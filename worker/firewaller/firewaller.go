@@ -23,7 +23,7 @@ var logger = loggo.GetLogger("juju.worker.firewaller")
 type API interface {
 	// WatchExposure fires when the result of Exposure may have changed.
 	WatchExposure(ctx context.Context) (<-chan struct{}, error)
-	// Exposure returns which ports are to be reached.
+	// Exposure returns which ports should be open.
 	Exposure(ctx context.Context) (entity.Exposure, error)
 }
 
@@ -31,18 +31,18 @@ type API interface {
 type Config struct {
 	API   API
 	Cloud provider.Firewall
-	// Retry is the pause before rules that were set are compared with the cloud's, which doubles while
-	// they differ, and Check the longest; 5 seconds and 5 minutes if zero.
+	// Retry is the pause before newly set rules are compared with the cloud's. It doubles up to Check while
+	// they differ. 5 seconds and 5 minutes if zero.
 	Retry, Check time.Duration
-	// Tell tells users why ports are not closed, or "" if they are: at first, and when that changes. It may
-	// be nil.
-	Tell func(ctx context.Context, why string) error
-	// Bound is how long the cloud may take for one step; 5 minutes if zero.
+	// Report shows users why the cloud does not filter, or "" if it does. It is called initially and on
+	// change. It may be nil.
+	Report func(ctx context.Context, why string) error
+	// Bound limits each call to the cloud; 5 minutes if zero.
 	Bound time.Duration
 }
 
-// New returns the worker for one model. It fails when the cloud does, so that it is started again
-// after a pause, and users are told if that goes on.
+// New returns the worker for one model. It fails when the cloud does, so that it is restarted after a pause
+// and persistent failures are reported.
 func New(config Config) worker.Func {
 	config.Retry = cmp.Or(config.Retry, 5*time.Second)
 	config.Check = cmp.Or(config.Check, 5*time.Minute)
@@ -56,15 +56,15 @@ func New(config Config) worker.Func {
 // A firewaller's passes own its fields.
 type firewaller struct {
 	Config
-	set   *provider.Ingress   // the rules that were last set or found; nil at first
-	at    map[string][]string // the addresses of the instances then
-	pause time.Duration       // until they are compared with the cloud's
-	next  time.Time           // when that is
-	open  string              // why the cloud does not filter, as last logged; "" if it does
-	told  *string             // what Tell was last given; nil at first
+	set      *provider.Ingress   // the rules last set or found; nil initially
+	at       map[string][]string // the addresses of the instances at that time
+	pause    time.Duration       // until the rules are compared with the cloud's
+	next     time.Time           // when that is
+	open     string              // why the cloud does not filter, as last logged; "" if it does
+	reported *string             // the last argument of Report; nil initially
 }
 
-// pass does what there is to do now, and returns the time until the next pass.
+// pass applies the current rules if necessary, and returns the time until the next pass.
 func (f *firewaller) pass(ctx context.Context) (time.Duration, error) {
 	x, err := f.API.Exposure(ctx)
 	if err != nil || x.Mode == modelconfig.FirewallNone {
@@ -94,18 +94,18 @@ func (f *firewaller) pass(ctx context.Context) (time.Duration, error) {
 	default:
 		f.open = ""
 	}
-	if f.Tell != nil && (f.told == nil || *f.told != why) {
-		if err := f.Tell(ctx, why); err != nil {
+	if f.Report != nil && (f.reported == nil || *f.reported != why) {
+		if err := f.Report(ctx, why); err != nil {
 			return 0, err
 		}
-		f.told = &why
+		f.reported = &why
 	}
 	f.set, f.at, f.next = &want, x.Addresses, time.Now().Add(f.pause)
 	return f.pause, nil
 }
 
-// enforce makes the cloud's rules those that are wanted. Unless they or the addresses have changed, it
-// reads first which ones hold.
+// enforce makes the cloud's rules match want. If neither the rules nor the addresses have changed, it
+// writes them only if the cloud's differ.
 func (f *firewaller) enforce(ctx context.Context, want provider.Ingress, changed bool) error {
 	if !changed {
 		has, err := f.Cloud.Ingress(ctx)
@@ -124,7 +124,7 @@ func (f *firewaller) enforce(ctx context.Context, want provider.Ingress, changed
 	return nil
 }
 
-// unenforced logs why the cloud does not filter: as a warning if that matters to exposed services.
+// unenforced logs why the cloud does not filter, as a warning if the model exposes any ports.
 func (f *firewaller) unenforced(x entity.Exposure, err error) {
 	level := loggo.DEBUG
 	for _, open := range x.Instances {

@@ -264,7 +264,7 @@ func TestUsersAreTold(t *testing.T) {
 		w := newWorld(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var told []string
-		f := New(Config{API: w.model, Cloud: w.environ, Tell: func(_ context.Context, why string) error {
+		f := New(Config{API: w.model, Cloud: w.environ, Report: func(_ context.Context, why string) error {
 			if told = append(told, why); len(told) == 2 {
 				return fmt.Errorf("the controller is away")
 			}
