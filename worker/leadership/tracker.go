@@ -1,4 +1,4 @@
-// Package leadership keeps a unit's claim to lead its service.
+// Package leadership claims and renews a unit's leadership of its service.
 package leadership
 
 import (
@@ -20,27 +20,25 @@ type API interface {
 	// extends its leadership. It returns the epoch of the claim. The error is
 	// entity.LeadershipRefused while another unit leads, and for a unit that is not Alive.
 	ClaimLeadership(ctx context.Context, unit entity.Tag, d time.Duration) (epoch int64, err error)
-	// ReleaseLeadership ends the unit's leadership, if it leads.
+	// ReleaseLeadership ends the unit's leadership, if it is the leader.
 	ReleaseLeadership(ctx context.Context, unit entity.Tag) error
-	// BlockUntilLeadershipReleased waits until a claim may succeed. It may return earlier.
+	// BlockUntilLeadershipReleased waits until a claim may succeed. It may return early.
 	BlockUntilLeadershipReleased(ctx context.Context, unit entity.Tag) error
 }
 
-// Term is how long a unit claims to lead. A leader renews its claim at half of it.
+// Term is the duration of a leadership claim. A leader renews its claim after half of it.
 const Term = time.Minute
 
-// The pause after a claim that failed, and how long a stopping agent tries to release its
-// leadership.
 const (
-	retryPause    = 3 * time.Second
-	releaseBound  = 5 * time.Second
+	retryPause    = 3 * time.Second // after a failed claim
+	releaseBound  = 5 * time.Second // for a stopping agent's attempt to release its leadership
 	halfTerm      = Term / 2
 	minBlockPause = time.Second
 )
 
-// A Tracker claims the leadership of a unit's service whenever it is free, and renews the claim.
-// What it says survives a lost connection: the unit leads until the end of its term, which the
-// Tracker counts from before the claim was sent, and no longer.
+// A Tracker claims the leadership of a unit's service whenever it is vacant, and renews the claim. Its answers
+// stay valid while the connection is lost: the unit leads until its term ends, and no longer. The term is
+// measured from before the claim was sent, so it ends here no later than on the controller.
 type Tracker struct {
 	api      API
 	unit     entity.Tag
@@ -51,21 +49,21 @@ type Tracker struct {
 
 	mu    sync.Mutex
 	known bool  // the controller has answered a claim
-	epoch int64 // of the last claim that was granted; 0 if that term is over
+	epoch int64 // of the last granted claim; 0 if its term has ended
 	until time.Time
 }
 
-// NewTracker returns a Tracker of the unit. It claims nothing before Run.
+// NewTracker returns a Tracker for the unit. It claims nothing until Run is called.
 func NewTracker(api API, unit entity.Tag) *Tracker {
 	return &Tracker{api: api, unit: unit, claiming: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 		retired: make(chan struct{})}
 }
 
-// Changed is signalled when what Epoch returns has changed.
+// Changed is signalled when the result of Epoch has changed.
 func (t *Tracker) Changed() <-chan struct{} { return t.changed }
 
-// Epoch returns the epoch of the claim by which the unit leads its service now, or 0 if it does
-// not lead. known is false as long as the controller has not answered the first claim.
+// Epoch returns the epoch of the unit's current claim, or 0 if it is not the leader. known is false until the
+// controller has answered the first claim.
 func (t *Tracker) Epoch() (epoch int64, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,18 +73,18 @@ func (t *Tracker) Epoch() (epoch int64, known bool) {
 	return t.epoch, t.known
 }
 
-// left returns how long the unit still leads.
+// left returns the remaining time of the unit's term.
 func (t *Tracker) left() time.Duration {
 	if t.epoch == 0 {
 		return 0
 	}
-	// The monotonic clock stands still while the machine sleeps, the other may be set back.
+	// The monotonic clock stops while the machine is suspended, and the wall clock may be set back.
 	now := time.Now()
 	return min(t.until.Sub(now), t.until.Round(0).Sub(now.Round(0)))
 }
 
-// Lead returns the epoch of the claim by which the unit leads its service for at least d from
-// now, which it renews if need be. It returns 0 if the unit does not lead for so long.
+// Lead returns the epoch of a claim by which the unit leads its service for at least d from now. It renews the
+// claim if necessary, and returns 0 if the unit will not lead for that long.
 func (t *Tracker) Lead(ctx context.Context, d time.Duration) (epoch int64, err error) {
 	for claimed := false; ; claimed = true {
 		t.mu.Lock()
@@ -104,10 +102,10 @@ func (t *Tracker) Lead(ctx context.Context, d time.Duration) (epoch int64, err e
 	}
 }
 
-// Retire ends the claims: a unit that is not Alive leads to the end of its term, and no longer.
+// Retire stops claiming: a unit that is not Alive leads until its term ends, but does not renew it.
 func (t *Tracker) Retire() { t.retire.Do(func() { close(t.retired) }) }
 
-// Run claims and renews until ctx ends. Then the unit still leads, unless Release is called.
+// Run claims and renews until ctx ends. The unit keeps the rest of its term unless Release is called.
 func (t *Tracker) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -123,7 +121,7 @@ func (t *Tracker) Run(ctx context.Context) {
 	}
 }
 
-// attempt claims or renews, and waits while another unit leads. It returns when to try again.
+// attempt claims or renews, and waits while another unit leads. It returns the time until the next attempt.
 func (t *Tracker) attempt(ctx context.Context) (pause time.Duration) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if left := t.expire(); left > 0 {
@@ -136,12 +134,12 @@ func (t *Tracker) attempt(ctx context.Context) (pause time.Duration) {
 	case err == nil:
 		return left - halfTerm
 	case errors.Is(err, entity.LeadershipRefused) && left <= 0:
-		// This is bounded by the time that a request may take.
+		// The request's timeout limits this wait.
 		began := time.Now()
 		if err := t.block(ctx); err == nil && time.Since(began) >= minBlockPause {
 			return 0
 		}
-		return retryPause // others claim it at the same moment, or the unit is no longer Alive
+		return retryPause // another unit was faster, or this one is no longer Alive
 	case ctx.Err() == nil && !errors.Is(err, entity.LeadershipRefused):
 		logger.Debugf("cannot claim leadership for unit %s: %v", t.unit.ID, err)
 	}
@@ -151,7 +149,7 @@ func (t *Tracker) attempt(ctx context.Context) (pause time.Duration) {
 	return retryPause
 }
 
-// block waits until the leadership may be free, or the Tracker is retired.
+// block waits until the leadership may be vacant, or the Tracker is retired.
 func (t *Tracker) block(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,7 +165,7 @@ func (t *Tracker) block(ctx context.Context) error {
 	return t.api.BlockUntilLeadershipReleased(ctx, t.unit)
 }
 
-// claim makes one claim. One is in progress at a time.
+// claim makes one claim. Claims are serialized.
 func (t *Tracker) claim(ctx context.Context) error {
 	select {
 	case t.claiming <- struct{}{}:
@@ -186,7 +184,7 @@ func (t *Tracker) claim(ctx context.Context) error {
 		}
 		t.known, t.epoch, t.until = true, epoch, began.Add(Term)
 	case errors.Is(err, entity.LeadershipRefused):
-		// A term that is not over yet goes on: no other unit leads before its end.
+		// The current term still runs to its end: no other unit can lead before that.
 		if !t.known {
 			t.known = true
 			t.signal()
@@ -195,7 +193,7 @@ func (t *Tracker) claim(ctx context.Context) error {
 	return err
 }
 
-// expire notes that the term is over, if it is, and returns what is left of it.
+// expire clears the claim if its term has ended, and returns the remaining time.
 func (t *Tracker) expire() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -214,7 +212,7 @@ func (t *Tracker) signal() {
 	}
 }
 
-// sleep waits for d, or until wake is closed.
+// sleep waits for d, or until wake is closed or ctx is done.
 func (t *Tracker) sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -225,8 +223,8 @@ func (t *Tracker) sleep(ctx context.Context, wake <-chan struct{}, d time.Durati
 	}
 }
 
-// Release gives the leadership back, so that another unit can lead at once. It is for an agent
-// that stops: no hook may run that believes it leads.
+// Release gives up the leadership, so that another unit can lead immediately. A stopping agent calls it when
+// no more hooks can run that rely on being the leader.
 func (t *Tracker) Release(ctx context.Context) {
 	t.mu.Lock()
 	led := t.epoch != 0
@@ -238,6 +236,6 @@ func (t *Tracker) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
 	defer cancel()
 	if err := t.api.ReleaseLeadership(ctx, t.unit); err != nil {
-		logger.Warningf("cannot release the leadership of unit %s, which ends with its term: %v", t.unit.ID, err)
+		logger.Warningf("cannot release the leadership of unit %s, it will expire: %v", t.unit.ID, err)
 	}
 }
