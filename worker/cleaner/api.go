@@ -9,8 +9,7 @@ import (
 type API interface {
 	// WatchCleanups fires when a cleanup document may have appeared.
 	WatchCleanups(ctx context.Context) (<-chan struct{}, error)
-	// Cleanup runs the steps of the cleanup documents. It logs a step that fails and leaves it
-	// for the next pass. It returns how many cleanups to try again, and the time until the next
-	// one falls due among those with a due time, or 0.
+	// Cleanup runs the steps of the cleanup documents. It logs a failed step and leaves it for the next pass.
+	// It returns how many cleanups to retry, and the time until the next scheduled one is due, or 0.
 	Cleanup(ctx context.Context) (left int, due time.Duration, err error)
 }

@@ -1,4 +1,3 @@
-// Package cleaner runs cleanups: the work that a transaction leaves for later. State writes a
-// cleanup document in the transaction that makes the work necessary, and the cleaner has state
-// do it, in small steps that can be repeated.
+// Package cleaner runs cleanups: work that a transaction defers. The transaction that makes the work
+// necessary also writes a cleanup document; the cleaner then has state do the work in small, repeatable steps.
 package cleaner

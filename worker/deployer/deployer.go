@@ -20,9 +20,9 @@ var logger = loggo.GetLogger("juju.worker.deployer")
 type Config struct {
 	API    API
 	Agents Agents
-	Parent entity.Tag // the machine, or the principal
-	// Pause is the least time between two starts of an agent that keeps ending, and the time
-	// until a failed action is tried again; 3 seconds when zero.
+	Parent entity.Tag // a machine or a principal unit
+	// Pause is the minimum time between restarts of an agent that keeps exiting, and the time until a failed
+	// action is retried; 3 seconds if zero.
 	Pause time.Duration
 }
 
@@ -44,8 +44,8 @@ func (d *deployer) loop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The first agent that ends is started again at once. An agent that keeps ending would take
-	// all of the deployer's time, so the next end is noticed only after a pause.
+	// An agent that exits is restarted immediately. One that keeps exiting would take all of the deployer's
+	// time, so further exits are handled only after a pause.
 	ended := d.Agents.Ended()
 	var resume <-chan time.Time
 	for {
@@ -72,8 +72,8 @@ func (d *deployer) loop(ctx context.Context) error {
 	}
 }
 
-// pass compares what is deployed with what should be, unit by unit. A failure on one unit is
-// logged and reported, and does not hold up the others.
+// pass compares the deployed units with the assigned ones and acts on each difference. A unit that fails is
+// logged and does not hold up the others; failed reports whether there was one.
 func (d *deployer) pass(ctx context.Context) (failed bool, err error) {
 	assigned, err := d.API.DeployedUnits(ctx, d.Parent)
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *deployer) pass(ctx context.Context) (failed bool, err error) {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
 			}
-			logger.Errorf("cannot %s unit %s, tries again in %v: %v", units[name], name, d.Pause, err)
+			logger.Errorf("cannot %s unit %s, retrying in %v: %v", units[name], name, d.Pause, err)
 			failed = true
 		}
 	}
@@ -109,7 +109,7 @@ type action string
 const (
 	deploy        action = "deploy"
 	ensure        action = "keep running"
-	seeOff        action = "see off"
+	drain         action = "drain" // keep the agent of a Dying unit running until the unit is Dead
 	recall        action = "recall"
 	recallAndDrop action = "recall and remove"
 	drop          action = "remove"
@@ -121,7 +121,7 @@ func choose(deployed bool, life entity.Life) action {
 	case deployed && life == entity.Dead:
 		return recallAndDrop
 	case deployed && life == entity.Dying:
-		return seeOff
+		return drain
 	case deployed:
 		return ensure
 	case life == entity.Alive:
@@ -132,25 +132,24 @@ func choose(deployed bool, life entity.Life) action {
 
 func (d *deployer) do(ctx context.Context, what action, unit string) error {
 	tag := entity.UnitTag(unit)
-	if what != ensure && what != seeOff {
+	if what != ensure && what != drain {
 		logger.Infof("%s: %s unit %s", d.Parent, what, unit)
 	}
 	switch what {
 	case ensure:
 		err := d.Agents.Ensure(ctx, unit)
 		if errors.Is(err, ErrEnded) {
-			// The agent ended because it believed its unit gone, or because its password was
-			// invalid. The unit exists and is not Dead, so it gets an agent with a new
-			// password.
+			// The agent terminated because it could not find its unit, or because its password was invalid. The
+			// unit exists and is not Dead, so deploy its agent again with a new password.
 			return d.do(ctx, deploy, unit)
 		}
 		return err
-	case seeOff:
+	case drain:
 		err := d.do(ctx, ensure, unit)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		// An agent that never came up, and can't, has nothing to clean up.
+		// An agent that never came up, and can't be started, has nothing to clean up.
 		if d.API.RemoveUnit(ctx, tag) != nil {
 			return err
 		}
@@ -168,8 +167,8 @@ func (d *deployer) do(ctx context.Context, what action, unit string) error {
 			return err
 		}
 	case drop:
-		// A unit that had an agent elsewhere, on a machine that was lost, may still be in
-		// relations. Only its own agent can take it out of them in order.
+		// A unit whose agent was on a lost machine may still be in relations. Only an agent of its own can leave
+		// them in order.
 		err := d.API.RemoveUnit(ctx, tag)
 		if errors.Is(err, entity.InUse) || errors.Is(err, entity.HasSubordinates) {
 			return d.do(ctx, deploy, unit)

@@ -8,12 +8,12 @@ import (
 
 // API is what the worker needs of the controller. Each method is about the machine named first.
 type API interface {
-	// Tasks returns the machine's tasks that are not over, the oldest first.
+	// Tasks returns the machine's unfinished tasks, oldest first.
 	Tasks(ctx context.Context, machine entity.Tag) ([]entity.TaskRef, error)
 	// WatchTasks fires when one of them may have changed.
 	WatchTasks(ctx context.Context, machine entity.Tag) (<-chan struct{}, error)
-	// BeginTask returns a task that the machine begins; entity.TaskGone if it is over.
+	// BeginTask marks a task as running and returns it; entity.TaskGone if it has finished.
 	BeginTask(ctx context.Context, machine entity.Tag, id string) (entity.Task, error)
-	// FinishTask ends a task; nil if it is over.
+	// FinishTask records a task's outcome; it does nothing if the task has already finished.
 	FinishTask(ctx context.Context, machine entity.Tag, id string, outcome entity.TaskOutcome) error
 }

@@ -1,7 +1,6 @@
-// Package machineactions runs the commands that users run on one machine, outside of its units:
-// those of juju run --machine, which the controller has as tasks, and those of juju-run on the
-// machine itself.
+// Package machineactions runs users' commands on a machine, outside its units: those of juju run --machine,
+// which are tasks on the controller, and those of juju-run on the machine itself.
 //
-// They run one at a time. What runs is recorded in a file, so that an agent that was killed leaves
-// no command running, and tells the controller how each task has ended. No task runs twice.
+// Commands run one at a time. The running command is recorded in a file, so that after an agent was killed its
+// successor stops the command and reports the task's outcome. No task runs twice.
 package machineactions

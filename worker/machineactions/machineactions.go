@@ -22,21 +22,21 @@ type Config struct {
 	API     API
 	Machine entity.Tag
 	Hooks   hooks.RunnerParams // where commands run
-	// Turn is filled while a command runs. None begins while another has filled it.
+	// Turn is a semaphore of size one, held while a command or a unit's hook runs.
 	Turn chan struct{}
-	// Context returns what the environment of all commands has in common now.
+	// Context returns the current parameters that the environments of all commands share.
 	Context func() hooks.ContextParams
 }
 
-// recordName is the name of the file in Hooks.RunDir that says what runs.
+// recordName is the file in Hooks.RunDir that records the running command.
 const recordName = "command.json"
 
-// New returns the worker of one machine. When it is told to end it lets a running command finish,
-// however long that takes.
+// New returns the worker of one machine. When its context ends, it lets a running command finish, however long
+// that takes.
 func New(config Config) worker.Func {
 	return func(ctx context.Context) error {
 		if err := os.MkdirAll(config.Hooks.RunDir, 0o700); err != nil {
-			return fmt.Errorf("cannot make the directory of the machine's commands: %w", err)
+			return fmt.Errorf("cannot create the directory of the machine's commands: %w", err)
 		}
 		runner, err := hooks.NewRunner(config.Hooks)
 		if err != nil {
@@ -67,8 +67,8 @@ func (r *running) loop(ctx context.Context) (err error) {
 	if err := r.recover(ctx); err != nil {
 		return err
 	}
-	// A command that goes on while the agent is told to stop can be cancelled too. To begin the watch may wait for
-	// the controller, which an agent that stops does not.
+	// A command that outlives ctx must still be cancellable, so the watch outlives ctx too. But starting the
+	// watch may block on the controller, which a stopping agent must not wait for.
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	begun := context.AfterFunc(ctx, end)
@@ -101,7 +101,7 @@ func (r *running) loop(ctx context.Context) (err error) {
 	}
 }
 
-// recover ends what an earlier agent has left running.
+// recover stops the command that a previous agent left running, and reports its outcome.
 func (r *running) recover(ctx context.Context) error {
 	left, err := r.record.read()
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *running) tasks(ctx context.Context) error {
 		if err != nil || len(refs) == 0 {
 			return err
 		}
-		if refs[0].Status != entity.TaskPending { // its agent, or its machine, was lost
+		if refs[0].Status != entity.TaskPending { // its agent or its machine was lost while it ran
 			err = r.API.FinishTask(ctx, r.Machine, refs[0].ID, entity.TaskTerminated)
 		} else {
 			err = r.task(ctx, refs[0].ID)
@@ -143,7 +143,7 @@ func (r *running) tasks(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// task runs a task.
+// task runs a task and reports its outcome.
 func (r *running) task(ctx context.Context, id string) error {
 	begun, err := r.API.BeginTask(ctx, r.Machine, id)
 	if errors.Is(err, entity.TaskGone) {
@@ -167,7 +167,7 @@ func (r *running) task(ctx context.Context, id string) error {
 		switch {
 		case entity.IsDiskFull(err):
 			outcome, err = entity.TaskOutcome{Status: entity.TaskFailed, Message: err.Error()}, nil
-		case errors.Is(err, hooks.ErrAbort): // while it waited for hooks
+		case errors.Is(err, hooks.ErrAbort): // while waiting for hooks
 			outcome, err = entity.TaskOutcome{Status: entity.TaskAborted, Message: "aborted"}, nil
 		case err == nil:
 			outcome, err = hctx.Outcome(failed)
@@ -177,9 +177,9 @@ func (r *running) task(ctx context.Context, id string) error {
 	if err := r.await(watching, id, done, abort); err != nil {
 		return err
 	}
-	// From here on the task has ended, even if the agent is told to end now.
+	// From here on the task has ended, even if ctx is done.
 	if err := r.record.write(record{Task: id, Outcome: &outcome}); entity.IsDiskFull(err) {
-		logger.Warningf("%v", err) // only an agent that is killed before it has told the controller needs it
+		logger.Warningf("%v", err) // the record matters only if the agent is killed before it reports the outcome
 	} else if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (r *running) task(ctx context.Context, id string) error {
 	return r.record.clear()
 }
 
-// await waits for the end of a task, and aborts it when a user cancels it. ctx ends with the task.
+// await waits for a task to end, and aborts it when a user cancels it. ctx ends with the task.
 func (r *running) await(ctx context.Context, id string, done <-chan error, abort func()) error {
 	events := r.events
 	for {
@@ -200,7 +200,7 @@ func (r *running) await(ctx context.Context, id string, done <-chan error, abort
 			return err
 		case _, ok := <-events:
 			if !ok {
-				// The loop finds out too, and begins anew. Until then the watch goes on without it.
+				// The loop sees this after the task, and restarts the worker. Until then, watch again here.
 				var err error
 				if events, err = r.API.WatchTasks(ctx, r.Machine); err != nil {
 					events = nil
@@ -217,13 +217,13 @@ func (r *running) await(ctx context.Context, id string, done <-chan error, abort
 	}
 }
 
-// command runs a command of a user of the machine. An error concerns the worker.
+// command runs a command from juju-run. An error is the worker's, not the command's.
 func (r *running) command(ctx context.Context, c *hooks.Command) error {
 	during, abort := hooks.WithAbort(ctx)
 	defer abort()
 	defer context.AfterFunc(c.Context, abort)()
 	_, failed, err := r.run(during, c.Task())
-	if errors.Is(err, hooks.ErrAbort) { // while it waited for hooks
+	if errors.Is(err, hooks.ErrAbort) { // while waiting for hooks
 		c.Err = err
 		return nil
 	} else if err != nil {
@@ -233,7 +233,7 @@ func (r *running) command(ctx context.Context, c *hooks.Command) error {
 	return r.record.clear()
 }
 
-// run runs a task or command. failed says how it has failed; err, that it has not run.
+// run runs a task or command. failed is set if it ran and failed; err, if it did not run.
 func (r *running) run(ctx context.Context, task *hooks.Task) (*hooks.Context, *hooks.FailedError, error) {
 	select {
 	case r.Turn <- struct{}{}:

@@ -13,18 +13,19 @@ import (
 	"juju/state/entity"
 )
 
-// finishTimeout limits how long an agent that is told to end tries to tell the controller how a task
-// has ended. After that, the next agent does.
+// finishTimeout limits how long a stopping agent tries to report a task's outcome. After that, the next
+// agent does.
 const finishTimeout = 10 * time.Second
 
-// A record says what runs, or how it has ended. The zero record says that nothing runs.
+// A record describes the running command, or the outcome of one that has ended. The zero record means that
+// nothing is running.
 type record struct {
-	Task    string              `json:"task,omitempty"` // "" for a command of a user of the machine
+	Task    string              `json:"task,omitempty"` // "" for a command from juju-run
 	Process *hooks.Process      `json:"process,omitempty"`
 	Outcome *entity.TaskOutcome `json:"outcome,omitempty"` // of a task that has ended
 }
 
-// A recordFile is the path of the file with the record; a missing file is the zero record.
+// A recordFile is the path of the record's file; a missing file is the zero record.
 type recordFile string
 
 func (f recordFile) read() (r record, err error) {
@@ -36,7 +37,7 @@ func (f recordFile) read() (r record, err error) {
 		err = json.Unmarshal(text, &r)
 	}
 	if err != nil {
-		err = fmt.Errorf("cannot read which command runs: %w", err)
+		err = fmt.Errorf("cannot read the record of the running command: %w", err)
 	}
 	return r, err
 }
@@ -47,14 +48,14 @@ func (f recordFile) write(r record) error {
 		err = atomicfile.WriteFile(string(f), text, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot record which command runs: %w", err)
+		return fmt.Errorf("cannot record the running command: %w", err)
 	}
 	return nil
 }
 
 func (f recordFile) clear() error {
 	if err := os.Remove(string(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot record that no command runs: %w", err)
+		return fmt.Errorf("cannot clear the record of the running command: %w", err)
 	}
 	return nil
 }

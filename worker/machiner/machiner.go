@@ -18,21 +18,19 @@ var logger = loggo.GetLogger("juju.worker.machiner")
 type Config struct {
 	API     API
 	Machine entity.Tag
-	// Addresses returns the addresses at which others reach the machine, best first. If nil,
-	// the provisioner has set them.
+	// Addresses returns the machine's addresses, best first. It is nil if the provisioner sets them.
 	Addresses func() ([]string, error)
-	// Configured is called with the model's settings at first, and when they may have changed; it
-	// may be nil.
+	// Configured is called with the model's settings initially and when they may have changed. It may be nil.
 	Configured func(modelconfig.Config)
-	// Boot identifies the machine's present boot; "" if the machine can't be restarted.
+	// Boot identifies the machine's current boot; "" if the machine can't be restarted.
 	Boot string
-	// Restart is called, maybe often, once a unit has asked for the restart of the machine in this boot.
-	// It must return soon. It may be nil if Boot is "".
+	// Restart is called, possibly repeatedly, once a unit has requested a restart of the machine in this boot.
+	// It must return promptly. It may be nil if Boot is "".
 	Restart func()
 }
 
-// New returns the machiner of one machine. It ends with worker.ErrTerminateAgent
-// when the machine is Dead or gone.
+// New returns the machiner of one machine. It fails with worker.ErrTerminateAgent when the machine is Dead or
+// removed.
 func New(config Config) worker.Func {
 	return func(ctx context.Context) error {
 		m := machiner{Config: config}
@@ -41,7 +39,7 @@ func New(config Config) worker.Func {
 				return config.API.WatchMachine(ctx, config.Machine)
 			}, m.handle)
 		if isGone(err) {
-			return m.terminate("is gone")
+			return m.terminate("is removed")
 		}
 		return err
 	}
@@ -49,7 +47,7 @@ func New(config Config) worker.Func {
 
 type machiner struct {
 	Config
-	started bool // this process has reported the start
+	started bool // this process has reported that it started
 }
 
 func (m *machiner) handle(ctx context.Context) error {
@@ -66,14 +64,14 @@ func (m *machiner) handle(ctx context.Context) error {
 	}
 	switch machine.Life {
 	case entity.Alive:
-		return m.works(ctx, machine)
+		return m.serve(ctx, machine)
 	case entity.Dying:
-		// Only units keep a machine from becoming Dead. Their agents and the deployer end and
-		// remove them, and the removal of the last one fires this watch.
+		// Only units prevent a machine from becoming Dead. Their agents and the deployer remove them, and the
+		// removal of the last one fires this watch.
 		err := m.API.EnsureDead(ctx, m.Machine)
 		if errors.Is(err, entity.InUse) {
 			logger.Debugf("machine %s is not dead yet: %v", m.Machine.ID, err)
-			return m.works(ctx, machine)
+			return m.serve(ctx, machine)
 		}
 		if err != nil {
 			return err
@@ -82,8 +80,8 @@ func (m *machiner) handle(ctx context.Context) error {
 	return m.terminate("is dead")
 }
 
-// works looks after a machine that has work to do: it is Alive, or has units.
-func (m *machiner) works(ctx context.Context, machine entity.MachineInfo) error {
+// serve handles a machine that is Alive or still has units.
+func (m *machiner) serve(ctx context.Context, machine entity.MachineInfo) error {
 	if err := m.start(ctx); err != nil {
 		return err
 	}

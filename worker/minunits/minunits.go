@@ -18,8 +18,8 @@ type Config struct {
 	API API
 }
 
-// New returns the worker for one model. If a service can't be given its units, the worker goes
-// on with the others, then fails; after a restart it checks all of them again.
+// New returns the worker for one model. If it can't add a service's units, it continues with the other
+// services, then fails; after a restart it checks all of them again.
 func New(config Config) worker.Func {
 	return func(ctx context.Context) error {
 		return worker.Strings(ctx, config.API.WatchMinUnits, func(ctx context.Context, services []string) error {
@@ -30,9 +30,9 @@ func New(config Config) worker.Func {
 				case ctx.Err() != nil:
 					return context.Cause(ctx)
 				case errors.Is(err, entity.NotFound):
-					logger.Debugf("service %q is gone", service)
+					logger.Debugf("service %q is removed", service)
 				case err != nil:
-					errs = append(errs, fmt.Errorf("cannot keep the units of %q: %w", service, err))
+					errs = append(errs, fmt.Errorf("cannot maintain the minimum units of %q: %w", service, err))
 				}
 			}
 			return errors.Join(errs...)

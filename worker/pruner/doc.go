@@ -1,3 +1,3 @@
-// Package pruner removes finished transactions that nothing refers to any more. Without it the
-// transactions of a model would accumulate, and so would the queues of its busiest documents.
+// Package pruner removes finished transactions. Without it, a model's transactions would accumulate, and so
+// would the transaction queues of its busiest documents.
 package pruner

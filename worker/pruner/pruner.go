@@ -14,9 +14,9 @@ var logger = loggo.GetLogger("juju.worker.pruner")
 // Config is what a pruner needs.
 type Config struct {
 	API API
-	Age time.Duration // how long finished transactions are kept; an hour when zero
-	// Period is the time between two passes; half of Age when zero, so that no transaction
-	// stays longer than one and a half times Age.
+	Age time.Duration // how long finished transactions are kept; an hour if zero
+	// Period is the time between passes; half of Age if zero, so that no transaction is kept longer than one
+	// and a half times Age.
 	Period time.Duration
 }
 

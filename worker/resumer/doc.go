@@ -1,4 +1,3 @@
-// Package resumer completes or aborts, once a minute, the transactions that some process left
-// unfinished. Any transaction that touches the same documents would do so too, but there might
-// never be one.
+// Package resumer completes or aborts interrupted transactions, once a minute. Any transaction on the same
+// documents would do so too, but there might never be one.
 package resumer

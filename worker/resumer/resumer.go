@@ -10,7 +10,7 @@ import (
 // Config is what a resumer needs.
 type Config struct {
 	API    API
-	Period time.Duration // a minute when zero
+	Period time.Duration // a minute if zero
 }
 
 // New returns the resumer of one database.
