@@ -12,20 +12,20 @@ import (
 	"juju/agent/host/atomicfile"
 )
 
-// A mirror says what was done to the host's sources of packages.
+// A mirror records how the host's package sources were changed.
 type mirror struct {
-	Old string `json:"old"` // the archive that the host has of its own
-	New string `json:"new"` // what replaces it
-	// Files are the sources as they were, by name: "etc/apt/sources.list".
+	Old string `json:"old"` // the host's original archive
+	New string `json:"new"` // its replacement
+	// Files has the original contents of the sources by name, such as "etc/apt/sources.list".
 	Files map[string]string `json:"files"`
 }
 
-// mirrorFile is the name of the file that holds the mirror, in Host.Keep. It is there from before the
-// first of the sources is changed until after the last of them is restored.
+// mirrorFile is the name of the mirror's file in Host.Keep. It is written before the first of the sources
+// is changed, and removed after the last of them is restored.
 const mirrorFile = "apt-mirror.json"
 
-// setMirror has apt use another mirror than the host's own; "" gives it its own back. The archive is the
-// one that is named first. Others, as those of security updates, stay.
+// setMirror has apt use the given mirror, or the host's original archive if address is "". It replaces only
+// the archive that the sources name first; others, such as those of security updates, stay.
 func (h Host) setMirror(address string) error {
 	was, err := h.mirror()
 	if err != nil {
@@ -33,7 +33,7 @@ func (h Host) setMirror(address string) error {
 	}
 	if was.New == address {
 		return h.each(was, func(name, text string) string {
-			if text == was.Files[name] { // it was interrupted
+			if text == was.Files[name] { // an earlier call was interrupted
 				return swap(text, was.Old, was.New)
 			}
 			return text
@@ -55,7 +55,7 @@ func (h Host) setMirror(address string) error {
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(h.Root, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a link that leads nowhere
+			continue // a dangling link
 		} else if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (h Host) setMirror(address string) error {
 		}
 	}
 	if is.Old == "" {
-		logger.Warningf("apt-mirror %s is not used: the machine has no sources of packages", address)
+		logger.Warningf("apt-mirror %s is not used: the machine has no package sources", address)
 		return nil
 	}
 	record, err := json.Marshal(is)
@@ -78,8 +78,8 @@ func (h Host) setMirror(address string) error {
 	return h.each(is, func(name, text string) string { return swap(text, is.Old, is.New) })
 }
 
-// restore gives the host its own mirror back. Where a file was changed by others meanwhile, their changes
-// stay.
+// restore makes the host use its original archive again. Changes that others have made to the files since
+// are preserved.
 func (h Host) restore(was mirror) error {
 	err := h.each(was, func(name, text string) string {
 		if original := was.Files[name]; text == original || text == swap(original, was.Old, was.New) {
@@ -87,7 +87,7 @@ func (h Host) restore(was mirror) error {
 		}
 		return swap(text, was.New, was.Old)
 	})
-	for name := range was.Files { // left by a kill
+	for name := range was.Files { // a killed process may have left drafts
 		path := filepath.Join(h.Root, name)
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
@@ -100,7 +100,7 @@ func (h Host) restore(was mirror) error {
 	return os.Remove(filepath.Join(h.Keep, mirrorFile))
 }
 
-// each replaces the sources that are still there by what f makes of them. One may be a link to a file elsewhere.
+// each rewrites the existing sources with f. It follows symbolic links.
 func (h Host) each(m mirror, f func(name, text string) string) error {
 	for name := range m.Files {
 		path, err := filepath.EvalSymlinks(filepath.Join(h.Root, name))
@@ -126,7 +126,7 @@ func (h Host) each(m mirror, f func(name, text string) string) error {
 	return nil
 }
 
-// mirror reads what was done; the zero mirror if nothing was.
+// mirror reads the record; it returns the zero mirror if there is none.
 func (h Host) mirror() (m mirror, err error) {
 	record, err := os.ReadFile(filepath.Join(h.Keep, mirrorFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +137,7 @@ func (h Host) mirror() (m mirror, err error) {
 	return m, json.Unmarshal(record, &m)
 }
 
-// sources returns the names of the files with apt's sources, the main one first.
+// sources returns the names of apt's source files, the main one first.
 func (h Host) sources() (names []string, err error) {
 	for _, pattern := range []string{"sources.list", "sources.list.d/*.sources", "sources.list.d/*.list"} {
 		paths, err := filepath.Glob(filepath.Join(h.Root, "etc/apt", pattern))
@@ -156,7 +156,7 @@ func (h Host) sources() (names []string, err error) {
 	return names, nil
 }
 
-// archive returns the address that a file of sources names first, of either form; "" if it names none.
+// archive returns the first address in a source file of either format, or "".
 func archive(text string) string {
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -171,7 +171,7 @@ func archive(text string) string {
 	return ""
 }
 
-// swap replaces an address where it stands alone. A slash at its end makes no difference.
+// swap replaces an address wherever it is a whole word, with or without a trailing slash.
 func swap(text, old, by string) string {
 	bare := strings.TrimSuffix(old, "/")
 	var made strings.Builder
@@ -186,7 +186,7 @@ func swap(text, old, by string) string {
 	return made.String()
 }
 
-// split splits a line into its words and the blanks between them.
+// split splits a line into words and the white space between them.
 func split(line string) (parts []string) {
 	blank := func(r byte) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
 	for begin := 0; begin < len(line); {

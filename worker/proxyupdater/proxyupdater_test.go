@@ -64,7 +64,7 @@ func TestProxiesOfLoginsAndOfApt(t *testing.T) {
 	m := newMachine(t, nil)
 	m.set(map[string]string{"http-proxy": "http://p:1", "no-proxy": "localhost,10.0.0.0/8", "https-proxy": "it's"})
 	// The last is none that a user can set.
-	m.want(profile, "# "+head+`
+	m.want(profile, "# "+header+`
 export http_proxy='http://p:1'
 export HTTP_PROXY='http://p:1'
 export https_proxy='it'\''s'
@@ -72,7 +72,7 @@ export HTTPS_PROXY='it'\''s'
 export no_proxy='localhost,10.0.0.0/8'
 export NO_PROXY='localhost,10.0.0.0/8'
 `)
-	m.want(apt, "// "+head+`
+	m.want(apt, "// "+header+`
 Acquire::http::Proxy "http://p:1";
 Acquire::http::Proxy::localhost "DIRECT";
 Acquire::http::Proxy::10.0.0.0/8 "DIRECT";
@@ -84,9 +84,9 @@ Acquire::http::Proxy::10.0.0.0/8 "DIRECT";
 
 	// Those of apt come before those of charms, and these before those of all programs.
 	m.set(map[string]string{"juju-http-proxy": "http://c:1", "http-proxy": "http://p:1"})
-	m.want(apt, "// "+head+"\nAcquire::http::Proxy \"http://c:1\";\n")
+	m.want(apt, "// "+header+"\nAcquire::http::Proxy \"http://c:1\";\n")
 	m.set(map[string]string{"juju-http-proxy": "http://c:1", "apt-http-proxy": "a:1", "apt-no-proxy": "mirror"})
-	m.want(apt, "// "+head+"\nAcquire::http::Proxy \"http://a:1\";\nAcquire::http::Proxy::mirror \"DIRECT\";\n")
+	m.want(apt, "// "+header+"\nAcquire::http::Proxy \"http://a:1\";\nAcquire::http::Proxy::mirror \"DIRECT\";\n")
 	m.want(profile, "")
 	m.set(nil)
 	m.want(apt, "")
@@ -219,7 +219,7 @@ func TestChangesAreWritten(t *testing.T) {
 		config = modelconfig.New(map[string]string{"apt-http-proxy": "http://p:1"}, "")
 		changed <- struct{}{}
 		synctest.Wait()
-		m.want(apt, "// "+head+"\nAcquire::http::Proxy \"http://p:1\";\n")
+		m.want(apt, "// "+header+"\nAcquire::http::Proxy \"http://p:1\";\n")
 		cancel()
 		<-done
 	})
