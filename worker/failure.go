@@ -13,11 +13,11 @@ import (
 type Failure struct {
 	Worker string    // its name in the set
 	Error  string    // the last error
-	Since  time.Time // the first failure since it last held for a while
+	Since  time.Time // the first failure since it last ran stably
 }
 
-// Failures records which of a set's workers keep failing, so that a user who asks what is wrong
-// can be told. A worker that has failed once, because a connection was lost, does not count.
+// Failures records which workers of a set keep failing, so that status can show them. A single
+// failure, such as a lost connection, is not listed.
 type Failures struct {
 	mu      sync.Mutex
 	failing map[string]*streak
@@ -49,17 +49,17 @@ func (f *Failures) List() []Failure {
 	return all
 }
 
-// Report returns a worker that calls tell with the failures, at its start if there are any, and
+// Report returns a worker that passes the failures to report, initially if there are any, and
 // whenever they change.
-func (f *Failures) Report(tell func(context.Context, []Failure) error) Func {
+func (f *Failures) Report(report func(context.Context, []Failure) error) Func {
 	return func(ctx context.Context) error {
-		var told []Failure
+		var reported []Failure
 		for {
-			if now := f.List(); !slices.Equal(now, told) {
-				if err := tell(ctx, now); err != nil {
+			if now := f.List(); !slices.Equal(now, reported) {
+				if err := report(ctx, now); err != nil {
 					return err
 				}
-				told = now
+				reported = now
 			}
 			select {
 			case <-ctx.Done():
@@ -77,7 +77,7 @@ func WithFailures(ctx context.Context, f *Failures) context.Context {
 	return context.WithValue(ctx, failuresKey{}, f)
 }
 
-// failuresOf returns the Failures of a context, or nil.
+// failuresOf returns the Failures attached to ctx, or nil.
 func failuresOf(ctx context.Context) *Failures {
 	f, _ := ctx.Value(failuresKey{}).(*Failures)
 	return f
@@ -85,8 +85,8 @@ func failuresOf(ctx context.Context) *Failures {
 
 type nameKey struct{}
 
-// Report records whether the worker that runs with ctx has failed at something that it tries again
-// by itself: it counts as a failure of the worker, until Report is called with nil.
+// Report records an error that the worker running with ctx retries by itself. It is listed as a failure of
+// the worker until Report is called with nil.
 func Report(ctx context.Context, err error) {
 	name, _ := ctx.Value(nameKey{}).(string)
 	switch {
@@ -97,7 +97,6 @@ func Report(ctx context.Context, err error) {
 	}
 }
 
-// failed records a failure.
 func (f *Failures) failed(name string, err error) {
 	if f == nil {
 		return
@@ -115,7 +114,7 @@ func (f *Failures) failed(name string, err error) {
 	f.change()
 }
 
-// recovered records that a worker has ended, or has held since a time.
+// recovered clears a worker's failures, unless one is later than since.
 func (f *Failures) recovered(name string, since time.Time) {
 	if f == nil {
 		return

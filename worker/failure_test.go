@@ -68,7 +68,7 @@ func TestFailures(t *testing.T) {
 		if got := heard(); len(got) != 2 || len(got[1]) != 1 || got[1][0] != (Failure{"uniter", "disk full", began}) {
 			t.Errorf("of a worker that fails again and again it tells %v", got)
 		}
-		time.Sleep(2 * heldLong * time.Second) // the last pause, and the time that the worker must hold
+		time.Sleep(2 * stableRun * time.Second) // the last pause, and the time that the worker must hold
 		if got := heard(); len(got) != 3 || len(got[2]) != 0 || len(failures.List()) != 0 {
 			t.Errorf("when all hold it tells %v", got)
 		}

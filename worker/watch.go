@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// ErrWatchEnded is the error of a worker whose watch has ended by itself, because the
-// connection or the watched entity is gone.
+// ErrWatchEnded is returned by a worker whose watch was closed by the controller or by the loss of the
+// connection.
 var ErrWatchEnded = errors.New("watch ended")
 
-// Notify starts a watch and calls handle for each of its events, one at a time. It returns why
-// it ended: ctx is done, the watch has ended, or handle has failed.
+// Notify starts a watch and calls handle for each of its events, one at a time. It returns the reason it
+// ended: ctx is done, the watch has ended, or handle has failed.
 func Notify(ctx context.Context, watch func(context.Context) (<-chan struct{}, error),
 	handle func(context.Context) error) error {
 	return each(ctx, watch, func(ctx context.Context, _ struct{}) error { return handle(ctx) })
 }
 
-// NotifyAgain is Notify for work that may have to go on without an event: handle is also called
-// once the pause has passed that it returned. After a pause of 0 only an event counts.
+// NotifyAgain is Notify for work that may need to continue without an event: if handle returns a
+// positive duration, it is called again after that time even if no event arrives.
 func NotifyAgain(ctx context.Context, watch func(context.Context) (<-chan struct{}, error),
 	handle func(context.Context) (again time.Duration, err error)) error {
 	events, err := watch(ctx)
@@ -83,8 +83,8 @@ func Ended(ctx context.Context) error {
 	return ErrWatchEnded
 }
 
-// Every calls do at once, and again each time period has passed since it returned. It returns
-// why it ended: ctx is done, or do has failed. It is for duties for which there is no event.
+// Every calls do immediately, and again each time period has elapsed since it returned. It stops when ctx is
+// done or do fails, and returns the reason. It is for periodic work that no event triggers.
 func Every(ctx context.Context, period time.Duration, do func(context.Context) error) error {
 	for {
 		if err := do(ctx); err != nil {

@@ -12,36 +12,35 @@ import (
 
 var logger = loggo.GetLogger("juju.worker")
 
-// A Func is a worker. It works until ctx is cancelled, then returns soon; the error it then
-// returns is ignored unless it wraps ErrFatal. Returning nil while ctx is live means that the
-// work is done for good.
+// A Func is a worker. It runs until ctx is cancelled, then returns promptly; the error it then returns is
+// ignored unless it wraps ErrFatal. Returning nil while ctx is live means that the work is complete.
 type Func func(ctx context.Context) error
 
-// ErrFatal, wrapped in a worker's error, means that a restart can't help: the worker's set
-// ends, and so do all sets around it.
+// ErrFatal, wrapped in a worker's error, means that a restart can't help: the worker's set and all
+// enclosing sets end.
 var ErrFatal = errors.New("agent must stop")
 
-// ErrTerminateAgent is the fatal error of an agent whose entity is Dead or gone: the agent ends
-// and must not be started again.
-var ErrTerminateAgent = fmt.Errorf("%w for good: what it works for is dead or gone", ErrFatal)
+// ErrTerminateAgent is the fatal error of an agent whose entity is Dead or removed: the agent exits and must
+// not be restarted.
+var ErrTerminateAgent = fmt.Errorf("%w permanently: its entity is dead or removed", ErrFatal)
 
 // ErrReboot is the fatal error of an agent whose machine must be restarted.
 var ErrReboot = fmt.Errorf("%w to restart the machine", ErrFatal)
 
-// The pauses of a worker that keeps failing, in multiples of the delay. Each is longer than the
-// one before, up to a bound, until the worker has held for a while. The bound is low because
-// most workers fail while a controller is away: once it is back, its thousands of agents should
-// be too, within half a minute if the delay is 3 seconds.
+// The backoff between restarts of a failing worker. Durations are multiples of the delay. Each pause is
+// longer than the last, up to maxPause, until the worker has run for stableRun. The maximum is low because most
+// workers fail while their controller is unavailable: when it returns, thousands of agents should reconnect
+// within half a minute, given a delay of 3 seconds.
 const (
 	growth     = 1.5
-	longest    = 8
-	heldLong   = 10
-	jitterPart = 0.2 // of each pause, to either side, so that agents that failed together don't return together
+	maxPause   = 8
+	stableRun  = 10
+	jitterPart = 0.2 // fraction of each pause, either way, so that agents that failed together don't return together
 )
 
 // Run runs the workers until all of them have ended, and returns
 //   - when a worker's error wraps ErrFatal: that error, after cancelling the others and waiting
-//     for them; if there are several, the most important, which is ErrTerminateAgent;
+//     for them; ErrTerminateAgent takes precedence over other fatal errors;
 //   - when ctx is cancelled: its cause;
 //   - when every worker has returned nil: nil.
 //
@@ -70,8 +69,7 @@ func Run(ctx context.Context, delay time.Duration, workers map[string]Func) erro
 	return context.Cause(ctx)
 }
 
-// keep runs f until it returns nil, fails for good, or ctx is done. It returns only an error
-// that wraps ErrFatal.
+// keep runs f until it returns nil or a fatal error, or ctx is done. It returns only errors that wrap ErrFatal.
 func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 	pause := delay
 	failures := failuresOf(ctx)
@@ -79,9 +77,9 @@ func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 	named := context.WithValue(ctx, nameKey{}, name)
 	for {
 		began := time.Now()
-		held := time.AfterFunc(heldLong*delay, func() { failures.recovered(name, began) })
+		stable := time.AfterFunc(stableRun*delay, func() { failures.recovered(name, began) })
 		err := f(named)
-		held.Stop()
+		stable.Stop()
 		switch {
 		case errors.Is(err, ErrFatal):
 			logger.Infof("worker %q: %v", name, err)
@@ -92,13 +90,13 @@ func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 			logger.Debugf("worker %q is done", name)
 			return nil
 		}
-		if time.Since(began) >= heldLong*delay {
+		if time.Since(began) >= stableRun*delay {
 			pause = delay
 		}
 		wait := jitter(pause)
 		failures.failed(name, err)
-		logger.Errorf("worker %q failed, starts again in %v: %v", name, wait.Round(time.Millisecond), err)
-		pause = min(time.Duration(float64(pause)*growth), longest*delay)
+		logger.Errorf("worker %q failed, restarting in %v: %v", name, wait.Round(time.Millisecond), err)
+		pause = min(time.Duration(float64(pause)*growth), maxPause*delay)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
