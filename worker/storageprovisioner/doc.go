@@ -1,12 +1,11 @@
-// Package storageprovisioner makes, attaches, detaches and destroys the storage of a model, as far
-// as its records ask for it. What fails is tried again after a pause that doubles; the reason is
-// the storage's status until then.
+// Package storageprovisioner creates, attaches, detaches and destroys the storage of a model as its records
+// require. Failed steps are retried with exponential backoff; until then the storage's status shows the error.
 //
-// Steps are taken side by side, so that what the cloud is slow at holds up no other machine's storage;
-// and each in its turn, so that what hangs again and again does not either.
+// Steps run concurrently, so a slow step does not hold up the storage of other machines. They are scheduled
+// in order of waiting time, so storage that keeps hanging does not starve the rest.
 //
-// An instance gets its filesystem as soon as the cloud can make it. It is attached once its unit's
-// machine has an instance, and detached when the unit has given it up: the attachment is Dead. The
-// filesystem of a Dying instance that no unit has is destroyed, or released to the user, and the
-// instance removed.
+// A storage instance gets its filesystem as soon as the cloud can create it. The filesystem is attached once
+// its unit's machine has an instance, and detached when the attachment is Dead, that is, when the unit has
+// released it. When a storage instance is Dying and not attached, its filesystem is destroyed, or released to
+// the user, and the storage instance is removed.
 package storageprovisioner

@@ -22,22 +22,22 @@ var logger = loggo.GetLogger("juju.worker.storageprovisioner")
 type API interface {
 	// WatchStorage fires when the result of StorageWork may have changed.
 	WatchStorage(ctx context.Context) (<-chan struct{}, error)
-	// StorageWork returns the instances that are not as they should be.
+	// StorageWork returns the storage instances that need work.
 	StorageWork(ctx context.Context) ([]entity.StorageWork, error)
-	// SetFilesystem records what the cloud has made for an instance.
+	// SetFilesystem records the filesystem that the cloud has created for a storage instance.
 	SetFilesystem(ctx context.Context, storage entity.Tag, filesystem entity.Filesystem) error
-	// SetAttached records where a unit finds the storage. It returns entity.NotAlive or
-	// entity.NotFound if the unit is to have it no more, or not on this instance.
+	// SetAttached records the location of a unit's storage. It returns entity.NotAlive or entity.NotFound if
+	// the storage should no longer be attached to the unit or to this instance.
 	SetAttached(ctx context.Context, storage entity.Tag, unit, instance, location string) error
 	// RemoveAttachment removes a Dead attachment.
 	RemoveAttachment(ctx context.Context, storage entity.Tag, unit string) error
-	// SetStorageStatus reports why something could not be done about an instance.
+	// SetStorageStatus sets the status of a storage instance to an error.
 	SetStorageStatus(ctx context.Context, storage entity.Tag, status entity.Status) error
-	// EnsureStorageDead makes a Dying instance Dead that no unit has.
+	// EnsureStorageDead makes a Dying, unattached storage instance Dead.
 	EnsureStorageDead(ctx context.Context, storage entity.Tag) error
 	// RemoveStorage removes a Dead instance.
 	RemoveStorage(ctx context.Context, storage entity.Tag) error
-	// DropFilesystem forgets a filesystem that a forced removal had left.
+	// DropFilesystem deletes the record of a filesystem that a forced removal left.
 	DropFilesystem(ctx context.Context, filesystem string) error
 }
 
@@ -45,10 +45,9 @@ type API interface {
 type Config struct {
 	API   API
 	Cloud provider.Filesystems
-	// Retry is the first pause after a failure, and MaxRetry the longest; 30 seconds and 30 minutes
-	// if zero.
+	// Retry is the initial pause after a failure and MaxRetry the maximum; 30 seconds and 30 minutes if zero.
 	Retry, MaxRetry time.Duration
-	// Bound is how long the cloud may take for one step; 5 minutes if zero.
+	// Bound limits each call to the cloud; 5 minutes if zero.
 	Bound time.Duration
 }
 
@@ -70,37 +69,37 @@ func New(config Config) worker.Func {
 	}
 }
 
-// parallel is how many steps are taken at once.
+// parallel is the maximum number of concurrent steps.
 const parallel = 16
 
-// A provisioner's loop owns its fields. Steps are taken in goroutines, so that one that the cloud is
-// slow at holds up no other: one at a time for each storage, and for each instance of the cloud. So
-// storage in other storage is attached and detached in the order that the records ask for, which see a
-// step only at its end; and all that an instance has to do takes one of the turns.
+// A provisioner's fields are owned by its loop. Steps run in goroutines, so that a slow one holds up no
+// other, but only one at a time for each storage instance and each cloud instance. This keeps nested storage
+// in order, because the records reflect a step only when it has ended, and it limits each cloud instance to
+// one of the slots.
 type provisioner struct {
 	Config
 	done    chan *step
 	busy    map[string]*step   // by storage
 	failed  map[string]failure // by storage
-	waiting map[string]int     // by storage: the pass since which it waits for its turn
+	waiting map[string]int     // by storage: the pass since which it has been waiting
 	passes  int
 }
 
-// A step is what is done next about storage.
+// A step is the next operation on a storage instance.
 type step struct {
 	work     entity.StorageWork
-	instance string // that it changes; "" for none
+	instance string // the cloud instance it changes; "" for none
 	do       func(context.Context, entity.StorageWork) error
-	pause    time.Duration // until it is taken again, if it fails
+	pause    time.Duration // until it is retried, if it fails
 	failed   bool
-	err      error // of the controller
+	err      error // from the controller
 }
 
-// A failure is why storage must wait.
+// A failure makes a storage instance wait before the same work is retried.
 type failure struct {
 	pause time.Duration
 	next  time.Time
-	work  entity.StorageWork // what failed; other work does not wait
+	work  entity.StorageWork // the failed work; other work does not wait
 }
 
 func (p *provisioner) loop(ctx context.Context) error {
@@ -123,7 +122,7 @@ func (p *provisioner) loop(ctx context.Context) error {
 			}
 		case <-again:
 		}
-		for len(p.done) > 0 { // one pass follows all that have ended
+		for len(p.done) > 0 { // one pass suffices for all steps that have ended
 			if err := p.ended(<-p.done); err != nil {
 				return err
 			}
@@ -139,7 +138,7 @@ func (p *provisioner) loop(ctx context.Context) error {
 	}
 }
 
-// ended notes that a step is over. It fails only if the controller does.
+// ended records the end of a step. It fails only if the controller does.
 func (p *provisioner) ended(s *step) error {
 	delete(p.busy, s.work.ID)
 	delete(p.failed, s.work.ID)
@@ -149,8 +148,8 @@ func (p *provisioner) ended(s *step) error {
 	return s.err
 }
 
-// pass begins what there is to do now, first what has waited longest. It returns how long it is until
-// the first of the failures may be tried again, 0 if there is none. It fails only if the controller does.
+// pass starts the steps that are due, those that have waited longest first. It returns the time until the
+// first retry is due, or 0 if there is none. It fails only if the controller does.
 func (p *provisioner) pass(ctx context.Context) (again time.Duration, err error) {
 	work, err := p.API.StorageWork(ctx)
 	if err != nil {
@@ -198,7 +197,7 @@ func (p *provisioner) pass(ctx context.Context) (again time.Duration, err error)
 	return again, nil
 }
 
-// isBusy reports whether a step changes an instance of the cloud.
+// isBusy reports whether a running step changes a cloud instance.
 func (p *provisioner) isBusy(instance string) bool {
 	for _, s := range p.busy {
 		if s.instance == instance {
@@ -208,8 +207,8 @@ func (p *provisioner) isBusy(instance string) bool {
 	return false
 }
 
-// take takes a step. If the cloud fails, that is the storage's status. It returns an error only if the
-// controller fails.
+// take runs a step. An error of the cloud becomes the storage's status; take returns only the controller's
+// errors.
 func (p *provisioner) take(ctx context.Context, s *step) error {
 	err := s.do(ctx, s.work)
 	s.failed = err != nil
@@ -225,7 +224,7 @@ func (p *provisioner) take(ctx context.Context, s *step) error {
 	default:
 		return err
 	}
-	logger.Errorf("storage %s: %v; again in %v", s.work.ID, err, s.pause)
+	logger.Errorf("storage %s: %v; retrying in %v", s.work.ID, err, s.pause)
 	status := entity.Status{Status: entity.StatusError, Message: err.Error()}
 	if hint := entity.Hint(err); hint != "" {
 		status.Data = map[string]any{"hint": hint}
@@ -236,12 +235,12 @@ func (p *provisioner) take(ctx context.Context, s *step) error {
 	return nil
 }
 
-// A cloudError is an error of the cloud's. All others are the controller's.
+// A cloudError is an error from the cloud, as opposed to the controller.
 type cloudError struct{ error }
 
 func (e *cloudError) Unwrap() error { return e.error }
 
-// cloud calls the cloud, for a limited time. doing is what the error begins with.
+// cloud calls the cloud with a time limit. The error begins with "cannot" and doing.
 func (p *provisioner) cloud(ctx context.Context, doing string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, p.Bound)
 	defer cancel()
@@ -251,18 +250,18 @@ func (p *provisioner) cloud(ctx context.Context, doing string, f func(context.Co
 	return nil
 }
 
-// isGone reports whether an error says that there is nothing left to do: the records have changed
-// since they were read, which the watch reports.
+// isGone reports whether an error means that the records have changed since they were read. The watch reports
+// the change, so there is nothing to do until then.
 func isGone(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.NotAlive) || errors.Is(err, entity.InUse)
 }
 
-// next returns the next step on an instance. It is nil if an event must come first.
+// next returns the next step for a storage instance, or nil if it must wait for an event.
 func (p *provisioner) next(w entity.StorageWork) *step {
 	s := &step{work: w}
 	switch a := w.Attachment; {
 	case a != nil && a.After != "" && w.Filesystem != "":
-		return nil // until the other is there, or gone
+		return nil // until the other is attached or removed
 	case a != nil && a.Life == entity.Dead:
 		s.do, s.instance = p.detach, a.Instance
 	case w.Life == entity.Dying:
@@ -274,7 +273,7 @@ func (p *provisioner) next(w entity.StorageWork) *step {
 	case w.Filesystem == "" && !w.OnMachine:
 		s.do = p.create
 	case a == nil || a.Instance == "":
-		return nil // until there is one
+		return nil // until there is a cloud instance
 	case w.Filesystem == "":
 		s.do, s.instance = p.create, a.Instance
 	default:
@@ -283,7 +282,7 @@ func (p *provisioner) next(w entity.StorageWork) *step {
 	return s
 }
 
-// create makes the filesystem of an instance.
+// create creates a storage instance's filesystem.
 func (p *provisioner) create(ctx context.Context, w entity.StorageWork) error {
 	params := provider.FilesystemParams{Storage: w.ID, Pool: w.Pool, Size: w.Size}
 	if w.OnMachine {
@@ -303,7 +302,7 @@ func (p *provisioner) create(ctx context.Context, w entity.StorageWork) error {
 	f.Instance = params.Instance
 	err = p.API.SetFilesystem(ctx, entity.StorageTag(w.ID), f)
 	if isGone(err) {
-		// A forced removal may have taken the record, and nothing else would destroy it.
+		// A forced removal may have deleted the record, and nothing else would destroy the filesystem.
 		return p.destroy(ctx, f.ID)
 	}
 	return err
@@ -315,7 +314,7 @@ func (p *provisioner) destroy(ctx context.Context, filesystem string) error {
 	})
 }
 
-// paramsOf returns the parameters of the attachment that there is work on.
+// paramsOf returns the parameters of the attachment in w.
 func paramsOf(w entity.StorageWork) provider.AttachmentParams {
 	return provider.AttachmentParams{Filesystem: w.Filesystem, Instance: w.Attachment.Instance, Mount: w.Attachment.Mount}
 }
@@ -339,13 +338,13 @@ func (p *provisioner) attach(ctx context.Context, w entity.StorageWork) error {
 	}
 	err = p.API.SetAttached(ctx, entity.StorageTag(w.ID), w.Attachment.Unit, w.Attachment.Instance, location)
 	if isGone(err) {
-		// A forced removal may have removed the record, and nothing else would detach it.
+		// A forced removal may have deleted the record, and nothing else would detach the filesystem.
 		return p.cloud(ctx, "detach it", func(ctx context.Context) error { return p.Cloud.DetachFilesystem(ctx, params) })
 	}
 	return err
 }
 
-// noStorage is the error of storage on a manual machine.
+// noStorage returns the error for storage on a manual machine.
 func noStorage(w entity.StorageWork) error {
 	err := entity.Errorf(entity.NotSupported, "cannot attach it to unit %s: its machine is %s, a host for which the cloud "+
 		"has no storage", w.Attachment.Unit, w.Attachment.Instance)
@@ -364,7 +363,7 @@ func (p *provisioner) detach(ctx context.Context, w entity.StorageWork) error {
 	return p.API.RemoveAttachment(ctx, entity.StorageTag(w.ID), w.Attachment.Unit)
 }
 
-// end destroys or releases the filesystem of an instance that is Dead or Gone, and removes its record.
+// end destroys or releases the filesystem of a Dead or Gone storage instance, and removes the record.
 func (p *provisioner) end(ctx context.Context, w entity.StorageWork) (err error) {
 	switch {
 	case w.Filesystem == "":
