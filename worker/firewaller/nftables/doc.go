@@ -1,14 +1,13 @@
-// Package nftables closes ports of one host: a manual machine, which has no cloud that would do it. It keeps
-// the rules of the machine in a table of nftables that is its own, by the command nft, as root.
+// Package nftables closes ports of a manual machine, which has no cloud to do it. It maintains the machine's
+// rules in an nftables table of its own, by running the command nft as root.
 //
-// The host belongs to a user, so the table only rejects, and only what it is told to. A packet that
-// another table of the host rejects stays rejected.
+// The host belongs to a user, so the table only rejects packets, and only on ports that must be closed. It
+// never accepts a packet that another table rejects.
 //
-// It rejects new connections where a packet comes in, before a rule of the host can send it to a container
-// at another port. So a port that the host forwards to a container of its own is closed too. What comes
-// from the host itself passes, even to an address that the host has outside; what comes from its
-// containers counts as outside.
+// The chain is in the prerouting hook, before destination NAT, so a port that the host forwards to one of
+// its containers is closed too. Packets from the host itself pass, even to its external addresses; packets
+// from its containers are treated as coming from outside.
 //
-// The kernel keeps the table until the host is restarted. A service of the host that replaces all rules,
-// as that of Debian's package nftables does at its start, removes it too, until the rules are compared again.
+// The table is lost when the host restarts, and when a service replaces all rules, as Debian's nftables
+// service does on startup. The firewaller's periodic comparison restores it.
 package nftables

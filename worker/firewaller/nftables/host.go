@@ -14,18 +14,18 @@ import (
 	"juju/state/entity"
 )
 
-// A Host is the provider.Firewall of the host that this process runs on. The host is the only instance.
+// A Host is the provider.Firewall of the local host, which is its only instance.
 type Host struct {
 	instance string
 	table    string
 }
 
-// New returns the firewall of this host, which is called instance in rules. Table is the name of the table
-// that holds its rules; nothing else may use it.
+// New returns the firewall of the local host. Rules refer to the host as instance. Nothing else may use the
+// table.
 func New(instance, table string) *Host { return &Host{instance, table} }
 
-// text returns what replaces the table, all at once, by one that rejects what is not open. The sets are there
-// even if they are empty, so that what nft says of the table can be read back.
+// text returns nft commands that atomically replace the table by one that rejects connections to all ports
+// that are not open. It defines even empty sets, so that Ingress finds all of them.
 func (h *Host) text(open []entity.PortRange, peers []string) string {
 	var ipv4, ipv6 []string
 	for _, text := range peers {
@@ -42,12 +42,12 @@ func (h *Host) text(open []entity.PortRange, peers []string) string {
 		strings.Join(rules, "\n") + "\n}\n}\n"
 }
 
-// none returns what removes the table, whether it is there or not.
+// none returns nft commands that remove the table if it exists.
 func (h *Host) none() string {
 	return "add table inet " + h.table + "\ndelete table inet " + h.table + "\n"
 }
 
-// The names of what is in the table.
+// The names of the table's chain and sets.
 const (
 	chain     = "closed"
 	peersIPv4 = "peers_ipv4"
@@ -56,16 +56,16 @@ const (
 	closedUDP = "closed_udp"
 )
 
-// portSet is the type of the sets of ports, which may have ranges.
+// portSet is the type of the port sets, whose elements may be ranges.
 const portSet = "inet_service\nflags interval"
 
-// rules are those of the chain. The priority of the chain is after that of the tracking of connections, and
-// before that of the translation of addresses. Of TCP only what begins a connection is rejected, because a host
-// that begins to track connections with these rules takes those that are there for new.
+// rules are the rules of the chain, which runs after connection tracking and before destination NAT. For TCP
+// they reject only SYN packets: if these rules are the first to enable connection tracking, existing
+// connections appear to be new.
 var rules = []string{
 	"iif lo accept",
 	"ct state established,related accept",
-	"fib daddr type unicast accept", // the host is not whom it is for
+	"fib daddr type unicast accept", // not addressed to this host
 	"ip saddr @" + peersIPv4 + " accept",
 	"ip6 saddr @" + peersIPv6 + " accept",
 	"tcp flags & (syn | ack) == syn tcp dport @" + closedTCP + " reject with tcp reset",
@@ -80,7 +80,7 @@ func set(name, kind string, elements []string) string {
 	return text + "}\n"
 }
 
-// portList returns the ports of a protocol that are not open, as nft reads them.
+// portList returns the ports of a protocol that are not open, in nft's syntax.
 func portList(protocol string, open []entity.PortRange) (texts []string) {
 	for _, r := range provider.ClosedPorts(protocol, open) {
 		text, _, _ := strings.Cut(r.String(), "/")
@@ -89,14 +89,14 @@ func portList(protocol string, open []entity.PortRange) (texts []string) {
 	return texts
 }
 
-// CheckFirewall returns a NotSupported error if the host lacks the command nft, or if this process or the
-// host's kernel can't have such rules.
+// CheckFirewall returns a NotSupported error if the host lacks the command nft, or if this process's privileges
+// or the kernel don't permit the rules.
 func (h *Host) CheckFirewall(ctx context.Context) error {
 	_, err := h.tables(ctx)
 	return err
 }
 
-// tables checks what rules need, and returns the names of the tables that the host has.
+// tables checks that the host supports the rules, and returns the names of its inet tables.
 func (h *Host) tables(ctx context.Context) (map[string]bool, error) {
 	if _, err := exec.LookPath("nft"); err != nil {
 		return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "the host has no command nft"),
@@ -107,11 +107,11 @@ func (h *Host) tables(ctx context.Context) (map[string]bool, error) {
 	if _, err := h.nft(ctx, h.text(probe.Ports[h.instance], probe.Peers), "-c", "-f", "-"); err != nil {
 		return nil, refused(ctx, err)
 	}
-	said, err := h.nft(ctx, "", "-j", "list", "tables")
+	out, err := h.nft(ctx, "", "-j", "list", "tables")
 	if err != nil {
 		return nil, refused(ctx, err)
 	}
-	list, err := decode(said)
+	list, err := decode(out)
 	names := map[string]bool{}
 	for _, one := range list {
 		if one.Table != nil && one.Table.Family == "inet" {
@@ -121,7 +121,7 @@ func (h *Host) tables(ctx context.Context) (map[string]bool, error) {
 	return names, err
 }
 
-// refused returns the NotSupported error of a command that this host refuses.
+// refused returns the NotSupported error for a failed nft command, or the cause of ctx if it is done.
 func refused(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -129,7 +129,7 @@ func refused(ctx context.Context, err error) error {
 	return entity.Errorf(entity.NotSupported, "the host refuses rules: %w", err)
 }
 
-// SetIngress replaces the table; without rules for the host it removes it. Other instances do not count.
+// SetIngress replaces the table, or removes it if there are no rules for the host. It ignores other instances.
 func (h *Host) SetIngress(ctx context.Context, rules provider.Ingress) error {
 	tables, err := h.tables(ctx)
 	if err != nil {
@@ -146,16 +146,16 @@ func (h *Host) SetIngress(ctx context.Context, rules provider.Ingress) error {
 	return err
 }
 
-// maxTables is how much nft may print, in bytes: the host's tables can be large.
+// maxTables limits the output of nft, in bytes. The host's tables can be large.
 const maxTables = 64 << 20
 
-// nft runs the command with an input. The error has the first line of what the command says.
+// nft runs nft with the given input. The error has the first line of the command's stderr.
 func (h *Host) nft(ctx context.Context, input string, args ...string) ([]byte, error) {
-	out, said, err := process.Program{Path: "nft", Args: args, Env: append(os.Environ(), "LC_ALL=C"),
+	out, stderr, err := process.Program{Path: "nft", Args: args, Env: append(os.Environ(), "LC_ALL=C"),
 		Stdin: strings.NewReader(input), Max: maxTables}.Output(ctx)
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && len(said) > 0 {
-		line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	if errors.As(err, &exit) && len(stderr) > 0 {
+		line, _, _ := strings.Cut(strings.TrimSpace(string(stderr)), "\n")
 		err = fmt.Errorf("nft: %s", line)
 	} else if err != nil {
 		err = fmt.Errorf("nft: %w", err)

@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-// A listed is one thing that nft lists.
+// listed is one element of nft's JSON output.
 type listed struct {
 	Table *struct {
 		Family string `json:"family"`
@@ -31,29 +31,30 @@ type listed struct {
 	} `json:"set"`
 }
 
-func decode(said []byte) ([]listed, error) {
+func decode(out []byte) ([]listed, error) {
 	var list struct {
 		All []listed `json:"nftables"`
 	}
-	if err := json.Unmarshal(said, &list); err != nil {
-		return nil, fmt.Errorf("cannot read what nft lists: %w", err)
+	if err := json.Unmarshal(out, &list); err != nil {
+		return nil, fmt.Errorf("cannot parse the output of nft: %w", err)
 	}
 	return list.All, nil
 }
 
-// Ingress returns the rules that the table has; none if there is no table, if it has not all of the rules that
-// SetIngress makes, or if it has what SetIngress never writes. An error would keep the rules from being set.
+// Ingress returns the table's rules. It returns none, rather than an error that would prevent the rules from
+// being set, if the table does not exist, lacks some of SetIngress's rules, or has elements that SetIngress never
+// writes.
 func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
 	none := provider.Ingress{Ports: map[string][]entity.PortRange{}}
 	tables, err := h.tables(ctx)
 	if err != nil || !tables[h.table] {
 		return none, err
 	}
-	said, err := h.nft(ctx, "", "-n", "-j", "list", "table", "inet", h.table)
+	out, err := h.nft(ctx, "", "-n", "-j", "list", "table", "inet", h.table)
 	if err != nil {
 		return none, err
 	}
-	list, err := decode(said)
+	list, err := decode(out)
 	if err != nil {
 		return none, err
 	}
@@ -92,7 +93,7 @@ func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
 	return has.Normal(), nil
 }
 
-// elements returns those of a set as they were written: "80", "80-90", "10.0.0.1"; false if there are others.
+// elements returns a set's elements in nft's syntax ("80", "80-90", "10.0.0.1"); false if some have another form.
 func elements(all []json.RawMessage) (texts []string, ok bool) {
 	for _, raw := range all {
 		var number int
