@@ -142,7 +142,7 @@ func newPlayer(t *testing.T, seed uint64) *player {
 	t.Helper()
 	units := &agenttest.Processes{Program: filepath.Join(binaries, "unit-agent")}
 	s := newSystemOn(t, "", Options{Provisioner: provisioner.Config{
-		Retry: 200 * time.Millisecond, Look: 300 * time.Millisecond, Sure: 200 * time.Millisecond}}, units)
+		Retry: 200 * time.Millisecond, ScanInterval: 300 * time.Millisecond, LostAfter: 200 * time.Millisecond}}, units)
 	s.keepsLog()
 	p := &player{system: s, rand: rand.New(rand.NewPCG(seed, 0)), checker: journaltest.NewChecker(),
 		version: map[string]int{}}

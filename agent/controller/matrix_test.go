@@ -70,7 +70,7 @@ func soaks() bool { return os.Getenv("JUJU_SOAK") != "" }
 func matrix(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := newSystem(t, Options{Provisioner: provisioner.Config{
-		Retry: 200 * time.Millisecond, Look: 300 * time.Millisecond, Sure: 200 * time.Millisecond}})
+		Retry: 200 * time.Millisecond, ScanInterval: 300 * time.Millisecond, LostAfter: 200 * time.Millisecond}})
 	all := worlds(s)
 	rest := func() {}
 	if seed != 0 {

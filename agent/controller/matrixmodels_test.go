@@ -44,7 +44,7 @@ func (c *modelCell) String() string {
 // not forced, and the obstacle in them is named.
 func TestDestructionMatrixOfModels(t *testing.T) {
 	s := newSystem(t, Options{Retry: 100 * time.Millisecond, Provisioner: provisioner.Config{
-		Retry: 200 * time.Millisecond, Look: 300 * time.Millisecond, Sure: 200 * time.Millisecond}})
+		Retry: 200 * time.Millisecond, ScanInterval: 300 * time.Millisecond, LostAfter: 200 * time.Millisecond}})
 	s.keepsLog()
 	var all []*modelCell
 	for _, obstacle := range obstacles {

@@ -53,7 +53,7 @@ const (
 
 // quick are times of provisioners with which nothing takes long.
 var quick = provisioner.Config{Pause: 20 * time.Millisecond, Retry: 100 * time.Millisecond,
-	Look: 300 * time.Millisecond, Sure: 100 * time.Millisecond}
+	ScanInterval: 300 * time.Millisecond, LostAfter: 100 * time.Millisecond}
 
 // A mortalProcess is a mortal that runs.
 type mortalProcess struct {

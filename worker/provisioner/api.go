@@ -9,12 +9,12 @@ import (
 
 // API is what a provisioner needs of the controller, for one model.
 type API interface {
-	// WatchMachines names machines that appeared, changed their life, were removed or are to be
-	// tried again; the first event names all machines.
+	// WatchMachines reports the ids of machines that were added or removed, whose life changed, or that a user
+	// has retried; the first event names all machines.
 	WatchMachines(ctx context.Context) (<-chan []string, error)
 	// WatchAgents fires when the agent of a machine is no longer connected.
 	WatchAgents(ctx context.Context) (<-chan struct{}, error)
-	// ModelConfig returns the model's settings, of which a provisioner uses the harvest mode.
+	// ModelConfig returns the model's settings. The provisioner uses the harvest mode.
 	ModelConfig(ctx context.Context) (modelconfig.Config, error)
 	// WatchForModelConfigChanges fires when the settings may have changed.
 	WatchForModelConfigChanges(ctx context.Context) (<-chan struct{}, error)
@@ -22,30 +22,28 @@ type API interface {
 	Machines(ctx context.Context, ids ...string) ([]entity.MachineInfo, error)
 	// NewPassword sets a new password for a machine's agent and returns it.
 	NewPassword(ctx context.Context, machine entity.Tag) (string, error)
-	// SetProvisioned records the instance of a machine that has none, and is Alive, or Dying
-	// with units on it. It returns entity.NotAlive for a machine that needs no instance,
-	// entity.NotFound for one that is gone.
+	// SetProvisioned records the instance of a machine that has none and is Alive, or Dying with units on it.
+	// It returns entity.NotAlive for a machine that needs no instance, entity.NotFound for one that was removed.
 	SetProvisioned(ctx context.Context, machine entity.Tag, instance entity.Instance) error
-	// DistributionGroup returns the other machines with units of the services that have units on
-	// this one.
+	// DistributionGroup returns the other machines that share a service with this one.
 	DistributionGroup(ctx context.Context, machine entity.Tag) ([]string, error)
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
-	// SetInstanceStatus reports what happened to the machine's instance in the cloud. The data
-	// of an error may hold a "hint": how to remove the instance by hand.
+	// SetInstanceStatus sets the status of the machine's instance. The data of an error may have a "hint" on
+	// how to remove the instance by hand.
 	SetInstanceStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
-	// Observe records what the cloud reports of the machine's instance, with its status in a word.
+	// Observe records the addresses, hardware and status that the cloud reports for the machine's instance.
 	Observe(ctx context.Context, machine entity.Tag, instance entity.Instance, status string) error
 	// LoseInstance clears the machine's instance, which the cloud no longer has. It returns
-	// entity.InUse if the machine's agent is connected, which shows that the instance exists.
+	// entity.InUse if the machine's agent is connected, because then the instance must exist.
 	LoseInstance(ctx context.Context, machine entity.Tag, missed entity.Instance) error
-	// Leftovers returns what forced removals have left in the cloud.
+	// Leftovers returns the records of what forced removals left in the cloud.
 	Leftovers(ctx context.Context) ([]entity.Leftover, error)
-	// DropLeftovers deletes the leftovers of an instance that is gone.
+	// DropLeftovers deletes the records of an instance that no longer exists.
 	DropLeftovers(ctx context.Context, instance string) error
-	// EnsureDead makes a machine that has no instance and is not Alive Dead; entity.InUse while
-	// units are on it.
+	// EnsureDead makes a Dying machine without an instance Dead. It returns entity.InUse while the machine has
+	// units.
 	EnsureDead(ctx context.Context, tag entity.Tag) error
-	// RemoveMachine removes a Dead machine; nil when it is already gone, and entity.InUse for a
-	// manual one whose agent is connected.
+	// RemoveMachine removes a Dead machine. It returns nil if the machine is already removed, and entity.InUse
+	// for a manual one whose agent is connected.
 	RemoveMachine(ctx context.Context, machine entity.Tag) error
 }

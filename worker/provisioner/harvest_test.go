@@ -14,7 +14,7 @@ import (
 )
 
 // TestHarvestModes shows which instances are stopped in each mode: the instance of a destroyed
-// machine, at once and after later looks at the cloud, and an instance that belongs to no known
+// machine, immediately and after later scans of the cloud, and an instance that belongs to no known
 // machine. The instance of a machine that is needed stays in every mode.
 func TestHarvestModes(t *testing.T) {
 	for _, c := range []struct {

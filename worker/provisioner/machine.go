@@ -17,29 +17,29 @@ import (
 // manualPause is the pause between two attempts to remove a manual machine.
 const manualPause = time.Second
 
-// A tender is the goroutine of one machine.
-type tender struct {
+// A handler is the state of one machine's goroutine.
+type handler struct {
 	id       string
-	lost     entity.Instance // that the cloud does not have any more; "" for none
-	halfMade bool            // an instance may be there that is not recorded
+	lost     entity.Instance // an instance that the cloud no longer has; zero for none
+	halfMade bool            // an unrecorded instance may exist
 	cause    string          // why the last start failed; "" if the machine is to be started
-	cleanups int             // that failed in a row
-	hint     string          // what the cloud advises about that
-	said     string          // what the machine's status says it waits for; "" for nothing
+	cleanups int             // how many failed in a row
+	hint     string          // the cloud's hint about cause
+	shown    string          // the message of the status pending; "" for none
 }
 
-// tend does what one machine's life requires, and tries again until that succeeds. It reports
-// whether the machine was removed while its instance could not be stopped.
-func (p *provisioner) tend(ctx context.Context, t *tender, wake <-chan struct{}) (stray bool) {
+// handle does what one machine's life requires, and retries until it succeeds. It reports whether the machine
+// was removed while its instance could not be stopped.
+func (p *provisioner) handle(ctx context.Context, t *handler, wake <-chan struct{}) (stray bool) {
 	if t.lost.ID != "" && !p.lose(ctx, t) {
 		return false
 	}
 	for ctx.Err() == nil {
 		left, err := p.try(ctx, t)
 		if errors.Is(err, entity.NotFound) {
-			if t.halfMade { // no one else knows that it is not a stray, which the harvest mode may keep
+			if t.halfMade { // stop it here: to a scan it would be a stray, which the harvest mode may keep
 				if err := p.stopLeft(ctx, t); err != nil && ctx.Err() == nil {
-					logger.Errorf("machine %s is gone: %v", t.id, err)
+					logger.Errorf("machine %s is removed: %v", t.id, err)
 				}
 			}
 			return stray || left // left: the machine was removed while its instance was being stopped
@@ -49,42 +49,41 @@ func (p *provisioner) tend(ctx context.Context, t *tender, wake <-chan struct{})
 		}
 		if !errors.Is(err, errNoHost) {
 			stray = left
-			logger.Errorf("machine %s: %v; again in %v", t.id, err, p.Retry)
+			logger.Errorf("machine %s: %v; retrying in %v", t.id, err, p.Retry)
 		}
 		pause(ctx, p.Retry, wake)
 	}
 	return false
 }
 
-// lose clears the machine's instance, and reports whether it did; if not, that is left to the next look.
-func (p *provisioner) lose(ctx context.Context, t *tender) bool {
+// lose clears the machine's lost instance, and reports whether it succeeded; if not, the next scan retries.
+func (p *provisioner) lose(ctx context.Context, t *handler) bool {
 	if err := p.API.LoseInstance(ctx, entity.MachineTag(t.id), t.lost); err != nil {
 		if ctx.Err() == nil {
-			logger.Warningf("the cloud has no instance %s any more, but machine %s keeps it: %v", t.lost.ID, t.id, err)
+			logger.Warningf("the cloud no longer has instance %s, but cannot clear it from machine %s: %v", t.lost.ID, t.id, err)
 		}
 		return false
 	}
-	logger.Warningf("machine %s has lost its instance %s, and gets another", t.id, t.lost.ID)
-	// The instance may still run; its successor must not meet it.
+	logger.Warningf("machine %s has lost its instance %s, starting another", t.id, t.lost.ID)
+	// The instance may still be running; it must not run beside its replacement.
 	if err := p.stop(ctx, t.lost.ID); err != nil && ctx.Err() == nil {
-		logger.Errorf("cannot stop what is left of instance %s: %v", t.lost.ID, err)
+		logger.Errorf("cannot stop lost instance %s: %v", t.lost.ID, err)
 	}
 	return true
 }
 
-// try takes the machine as far as it can, and reads it again if it wants no instance any more.
-// left means that it failed because the machine's instance can't be stopped. The error is NotFound
-// when the machine is gone.
-func (p *provisioner) try(ctx context.Context, t *tender) (left bool, err error) {
+// try takes one step for the machine, and another if the first found that its life has changed. left means
+// that the machine's instance could not be stopped. The error is NotFound if the machine is removed.
+func (p *provisioner) try(ctx context.Context, t *handler) (left bool, err error) {
 	left, err = p.step(ctx, t)
 	if errors.Is(err, errUnwanted) {
-		// Its life has changed. If that is not so, the next step comes after a pause.
+		// Usually its life has changed. If it has not, the next step follows after a pause.
 		left, err = p.step(ctx, t)
 	}
 	return left, err
 }
 
-func (p *provisioner) step(ctx context.Context, t *tender) (left bool, err error) {
+func (p *provisioner) step(ctx context.Context, t *handler) (left bool, err error) {
 	m, err := p.machine(ctx, t.id)
 	if err != nil || m.Manager {
 		return false, err
@@ -97,7 +96,7 @@ func (p *provisioner) step(ctx context.Context, t *tender) (left bool, err error
 		}
 		return false, p.removeManual(ctx, tag)
 	case m.Life == entity.Dead && m.InstanceID != "" && !p.model.Load().HarvestsDestroyed():
-		logger.Warningf("instance %s of machine %s, which is destroyed, is left running: %s is %s", m.InstanceID, m.ID,
+		logger.Warningf("instance %s of destroyed machine %s is left running: %s is %s", m.InstanceID, m.ID,
 			modelconfig.HarvestMode, p.harvest())
 	case m.Life == entity.Dead && m.InstanceID != "":
 		if err := p.stop(ctx, m.InstanceID); err != nil {
@@ -107,7 +106,7 @@ func (p *provisioner) step(ctx context.Context, t *tender) (left bool, err error
 		return false, nil
 	default:
 		if m.Life == entity.Dying {
-			// The units still on it had agents on an instance that was lost.
+			// If it still has units, their agents were on an instance that was lost.
 			err := p.API.EnsureDead(ctx, tag)
 			if err == nil {
 				m.Life = entity.Dead
@@ -124,14 +123,14 @@ func (p *provisioner) step(ctx context.Context, t *tender) (left bool, err error
 			break
 		}
 		if m.Status == entity.StatusError {
-			return false, nil // the user must act
+			return false, nil // until the user retries it
 		}
 		return false, p.start(ctx, t, m)
 	}
 	return false, p.API.RemoveMachine(ctx, tag)
 }
 
-// removeManual removes a Dead manual machine. Its agent needs a moment to end.
+// removeManual removes a Dead manual machine. It retries, because the agent needs a moment to disconnect.
 func (p *provisioner) removeManual(ctx context.Context, tag entity.Tag) error {
 	for attempt := 1; ; attempt++ {
 		err := p.API.RemoveMachine(ctx, tag)
@@ -142,10 +141,10 @@ func (p *provisioner) removeManual(ctx context.Context, tag entity.Tag) error {
 	}
 }
 
-// reportStuck records why the cloud does not stop the machine's instance, with its advice.
+// reportStuck records why the cloud can't stop the machine's instance, with the cloud's hint.
 func (p *provisioner) reportStuck(ctx context.Context, tag entity.Tag, why error) error {
 	if ctx.Err() != nil {
-		return nil // no one is to blame
+		return nil // the worker is stopping; it is not the cloud's failure
 	}
 	status := entity.Status{Status: entity.StatusError, Message: why.Error()}
 	if hint := entity.Hint(why); hint != "" {
@@ -154,18 +153,18 @@ func (p *provisioner) reportStuck(ctx context.Context, tag entity.Tag, why error
 	return p.API.SetInstanceStatus(ctx, tag, status)
 }
 
-// says has the status of a machine that is to get an instance say why it has none yet; nil for nothing.
-func (p *provisioner) says(ctx context.Context, t *tender, why error) {
+// showPending sets the status of a machine without an instance to pending, with the reason if why is not nil.
+func (p *provisioner) showPending(ctx context.Context, t *handler, why error) {
 	text := ""
 	if why != nil {
 		text = fmt.Sprintf("cannot start an instance yet, trying again: %v", why)
 	}
-	if text != t.said && p.setStatus(ctx, t, entity.StatusPending, text) == nil {
-		t.said = text
+	if text != t.shown && p.setStatus(ctx, t, entity.StatusPending, text) == nil {
+		t.shown = text
 	}
 }
 
-func (p *provisioner) setStatus(ctx context.Context, t *tender, word entity.StatusWord, text string) error {
+func (p *provisioner) setStatus(ctx context.Context, t *handler, word entity.StatusWord, text string) error {
 	status := entity.Status{Status: word, Message: text}
 	if t.hint != "" && word == entity.StatusError {
 		status.Data = map[string]any{"hint": t.hint}
@@ -177,24 +176,24 @@ func (p *provisioner) setStatus(ctx context.Context, t *tender, word entity.Stat
 	return err
 }
 
-// giveUp records why the machine's instance can't be started, and then removes what the start has
-// left, which may take long, and fail.
-func (p *provisioner) giveUp(ctx context.Context, t *tender, why error) error {
+// giveUp records why the machine's instance can't be started. Only then does it remove the remains of the
+// start, because that may take long and may fail.
+func (p *provisioner) giveUp(ctx context.Context, t *handler, why error) error {
 	logger.Errorf("cannot start an instance for machine %s: %v", t.id, why)
 	t.cause = fmt.Sprintf("cannot start an instance: %v", why)
 	t.hint = entity.Hint(why)
 	if err := p.setStatus(ctx, t, entity.StatusError, t.cause); err != nil {
 		return err
 	}
-	t.said = ""
+	t.shown = ""
 	return p.cleanUp(ctx, t)
 }
 
-// cleanUp removes what an earlier start has left. While that fails, the machine's status says so, after the
-// cause of a start that has failed. A machine that is only to be started is in error when it has failed too often.
-func (p *provisioner) cleanUp(ctx context.Context, t *tender) error {
+// cleanUp removes the remains of an earlier start. While it fails, the machine's status shows the reason, after
+// the reason why the start failed. A machine still to be started gets the status error after too many failures.
+func (p *provisioner) cleanUp(ctx context.Context, t *handler) error {
 	err := p.stopLeft(ctx, t)
-	m, err2 := p.machine(ctx, t.id) // a user may have had it tried again meanwhile
+	m, err2 := p.machine(ctx, t.id) // a user may have retried it in the meantime
 	if err2 != nil {
 		return err2
 	}
@@ -203,7 +202,7 @@ func (p *provisioner) cleanUp(ctx context.Context, t *tender) error {
 	case err == nil:
 		t.cleanups = 0
 	case inError:
-		t.cleanups = 1 // a retry has all its attempts
+		t.cleanups = 1 // a later retry gets the full number of attempts
 	default:
 		t.cleanups++
 	}
@@ -212,9 +211,9 @@ func (p *provisioner) cleanUp(ctx context.Context, t *tender) error {
 	}
 	switch {
 	case !inError && t.cleanups < p.Attempts:
-		p.says(ctx, t, err)
+		p.showPending(ctx, t, err)
 	case !inError:
-		t.cleanups, t.said = 0, ""
+		t.cleanups, t.shown = 0, ""
 		err2 = p.setStatus(ctx, t, entity.StatusError, fmt.Sprintf("cannot start an instance: %v", err))
 	case err != nil && t.cause != "":
 		err2 = p.setStatus(ctx, t, entity.StatusError, fmt.Sprintf("%s; %v", t.cause, err))
@@ -224,7 +223,7 @@ func (p *provisioner) cleanUp(ctx context.Context, t *tender) error {
 	return errors.Join(err, err2)
 }
 
-// machine reads one machine; NotFound when it is gone.
+// machine reads one machine. The error is NotFound if it is removed.
 func (p *provisioner) machine(ctx context.Context, id string) (entity.MachineInfo, error) {
 	machines, err := p.API.Machines(ctx, id)
 	if err != nil {
@@ -236,12 +235,12 @@ func (p *provisioner) machine(ctx context.Context, id string) (entity.MachineInf
 	return machines[0], nil
 }
 
-// errUnwanted means that a machine no longer needs an instance.
-var errUnwanted = errors.New("it wants no instance any more")
+// errUnwanted means that a machine may no longer need an instance.
+var errUnwanted = errors.New("it no longer needs an instance")
 
-// start starts the machine's instance, or records the status that says why it can't. It returns
-// errUnwanted, and leaves nothing, when the machine is gone or must be read again.
-func (p *provisioner) start(ctx context.Context, t *tender, m entity.MachineInfo) error {
+// start starts the machine's instance, or records in the machine's status why it can't. If the machine is
+// removed or must be read again, it stops the instance and returns errUnwanted.
+func (p *provisioner) start(ctx context.Context, t *handler, m entity.MachineInfo) error {
 	parent, err := p.parent(ctx, m)
 	if errors.Is(err, errNoHost) {
 		return err
@@ -253,7 +252,7 @@ func (p *provisioner) start(ctx context.Context, t *tender, m entity.MachineInfo
 	}
 	if err != nil {
 		if !isGoing(err) && ctx.Err() == nil {
-			p.says(ctx, t, err)
+			p.showPending(ctx, t, err)
 		}
 		return err
 	}
@@ -263,7 +262,7 @@ func (p *provisioner) start(ctx context.Context, t *tender, m entity.MachineInfo
 		return ctx.Err()
 	}
 	if err != nil && params.Parent != "" && p.isLost(ctx, params.Parent) {
-		err = errNoHost // until its machine has another
+		err = errNoHost // wait until its host machine has another instance
 	}
 	if err != nil && !errors.Is(err, errUnwanted) && !errors.Is(err, errNoHost) {
 		return p.giveUp(ctx, t, err)
@@ -284,21 +283,21 @@ func (p *provisioner) start(ctx context.Context, t *tender, m entity.MachineInfo
 		return errUnwanted
 	}
 	if err != nil {
-		// The instance may have been recorded all the same; only the next look can tell.
+		// The instance may have been recorded despite the error; only the next scan can tell.
 		return fmt.Errorf("cannot record instance %s: %w", instance.ID, err)
 	}
 	t.halfMade = false
 	logger.Infof("machine %s has instance %s", m.ID, instance.ID)
 	if len(instance.Addresses) == 0 {
 		select {
-		case p.homeless <- struct{}{}:
+		case p.addressless <- struct{}{}:
 		default:
 		}
 	}
 	return nil
 }
 
-// startParams collects what is needed to start the instance.
+// startParams returns the parameters for starting the instance.
 func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	nonce string) (provider.StartParams, error) {
 	constraints, err := constraints.Parse(m.Constraints)
@@ -321,23 +320,23 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 		return params, nil
 	}
 	if params.Tools, err = p.Tools(ctx); err != nil {
-		return provider.StartParams{}, fmt.Errorf("cannot choose the programs of its agent: %w", err)
+		return provider.StartParams{}, fmt.Errorf("cannot choose its agent binaries: %w", err)
 	}
 	return params, nil
 }
 
-// startInstance tries again while that can help and the machine's life has not changed;
-// otherwise it returns errUnwanted. On a full disk it tries until there is room, however
-// often that is. The machine's status says why, first of all why the first attempt failed: what a later one
-// meets may only follow from that. All attempts use one nonce, so they make at most one instance. Each waits
-// for its turn among the machines to be started, so that one that never succeeds does not hold up the others.
-func (p *provisioner) startInstance(ctx context.Context, t *tender, life entity.Life,
+// startInstance starts an instance. It retries retryable errors, and a full disk without limit. It returns
+// errUnwanted if the machine's life changes. Meanwhile the machine's status shows the error of the first
+// attempt before that of the latest, which may only be a consequence. All attempts use one nonce, so they
+// create at most one instance. Each attempt waits for a slot, so a machine that never succeeds does not hold
+// up the others.
+func (p *provisioner) startInstance(ctx context.Context, t *handler, life entity.Life,
 	params provider.StartParams) (provider.Instance, error) {
 	var first error
 	for attempt := 1; ; attempt++ {
 		var instance provider.Instance
 		err := p.starts.do(ctx, func() (err error) {
-			// Its life may have changed while it waited.
+			// Its life may have changed while it waited for the slot.
 			if m, err := p.machine(ctx, t.id); isGoing(err) || err == nil && m.Life != life {
 				return errUnwanted
 			}
@@ -348,8 +347,8 @@ func (p *provisioner) startInstance(ctx context.Context, t *tender, life entity.
 		if errors.Is(err, errUnwanted) || ctx.Err() != nil {
 			return instance, err
 		}
-		if err == nil { // before its agent is let in, and says that it has started
-			p.says(ctx, t, nil)
+		if err == nil { // now, because once the instance is recorded the agent may set the status to started
+			p.showPending(ctx, t, nil)
 		}
 		givesUp := attempt >= p.Attempts || !provider.IsRetryable(err)
 		if first == nil || entity.IsDiskFull(first) {
@@ -363,21 +362,21 @@ func (p *provisioner) startInstance(ctx context.Context, t *tender, life entity.
 			return instance, err
 		}
 		logger.Warningf("cannot start an instance for machine %s at attempt %d: %v", t.id, attempt, err)
-		p.says(ctx, t, err)
+		p.showPending(ctx, t, err)
 		pause(ctx, p.Pause, nil)
 	}
 }
 
-// stopLeft stops every instance that a failed start has left for the machine.
-func (p *provisioner) stopLeft(ctx context.Context, t *tender) error {
+// stopLeft stops every instance that earlier starts left for the machine.
+func (p *provisioner) stopLeft(ctx context.Context, t *handler) error {
 	instances, err := p.Environ.Instances(ctx)
 	if err != nil {
-		return fmt.Errorf("cannot find what an earlier start has left: %w", ofCloud(err))
+		return fmt.Errorf("cannot find what an earlier start left behind: %w", ofCloud(err))
 	}
 	for _, in := range instances {
 		if in.MachineID == t.id {
 			if err := p.stop(ctx, in.ID); err != nil {
-				return fmt.Errorf("cannot remove what an earlier start has left: %w", err)
+				return fmt.Errorf("cannot remove what an earlier start left behind: %w", err)
 			}
 		}
 	}
@@ -385,8 +384,8 @@ func (p *provisioner) stopLeft(ctx context.Context, t *tender) error {
 	return nil
 }
 
-// ofCloud returns an error of the cloud for one that says that something of the cloud's is not found,
-// which must not be taken for the machine.
+// ofCloud hides the kind of a cloud's error that says that something is not found, so that callers don't take
+// the machine itself for removed.
 func ofCloud(err error) error {
 	if !isGoing(err) {
 		return err
@@ -398,13 +397,12 @@ func ofCloud(err error) error {
 	return plain
 }
 
-// isGoing reports whether an error says that the machine no longer needs what was to be written
-// to it.
+// isGoing reports whether an error says that the machine is removed or no longer Alive.
 func isGoing(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.NotAlive)
 }
 
-// pause waits for d, or until wake.
+// pause waits for d, or until it is woken or ctx is done.
 func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,18 +10,18 @@ import (
 	"juju/state/entity"
 )
 
-// longestPoll bounds the time between two looks while a machine is not settled.
+// longestPoll is the maximum time between scans while a machine is not settled.
 const longestPoll = time.Minute
 
-// observed is what the cloud has reported of a machine's instance.
+// observed is what the cloud has reported about a machine's instance.
 type observed struct {
 	entity.Instance
 	status string
 }
 
-// observe records what the cloud reports of the instances, where that has changed, and returns when to
-// look again because a machine has no address, or its instance or its agent has not started; 0 if there
-// is no such machine. That is soon at first, then less often, as long as it is about the same machines.
+// observe records changes in what the cloud reports about the instances. It returns the time until the next
+// scan if a machine has no address, or its instance or its agent has not started; otherwise 0. The time is
+// short at first and grows while it is the same machines that are not settled.
 func (p *provisioner) observe(ctx context.Context, v view) time.Duration {
 	seen := map[string]observed{}
 	var unsettled []string
@@ -37,7 +37,7 @@ func (p *provisioner) observe(ctx context.Context, v view) time.Duration {
 				if ctx.Err() == nil {
 					logger.Errorf("cannot record what the cloud reports of machine %s: %v", m.ID, err)
 				}
-				continue // the next look tries again
+				continue // the next scan retries
 			}
 		}
 		seen[m.ID] = now
@@ -59,14 +59,14 @@ func (p *provisioner) observe(ctx context.Context, v view) time.Duration {
 	return p.poll
 }
 
-// hardware returns what an instance has, and where.
+// hardware returns an instance's hardware, including its zone.
 func hardware(in provider.Instance) entity.Hardware {
 	h := in.Hardware
 	h.Zone = in.Zone
 	return h
 }
 
-// settled reports whether nothing is expected to change soon of a machine's instance.
+// settled reports whether a machine's instance is not expected to change soon.
 func settled(m entity.MachineInfo, in provider.Instance) bool {
 	return len(in.Addresses) > 0 && (in.Status == "" || in.Status == "running") && m.Status != entity.StatusPending
 }

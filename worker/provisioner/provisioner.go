@@ -28,19 +28,19 @@ type Environ interface {
 type Config struct {
 	API     API
 	Environ Environ
-	// AgentConfig returns the configuration file with which the machine's agent starts.
+	// AgentConfig returns the initial configuration file of the machine's agent.
 	AgentConfig func(machine entity.MachineInfo, password, nonce string) ([]byte, error)
-	// Tools returns the programs of agents, by architecture, for clouds whose instances download them;
-	// nil where none do.
+	// Tools returns the agent binaries by architecture. It is nil for clouds whose instances don't download
+	// them.
 	Tools func(context.Context) (map[string]provider.Tools, error)
 
-	Parallel int           // how many instances are started at once, and how many are stopped; default 16
-	Attempts int           // how often a start that fails with a retryable error is tried; default 10
-	Pause    time.Duration // between those attempts; default 10 s
-	Retry    time.Duration // until a machine that failed is tried again; default 30 s
-	Look     time.Duration // between two looks at the cloud's instances; default 2 min
-	Poll     time.Duration // until the first look after that, when a machine has no address or has not started; default 1 s
-	Sure     time.Duration // how long an instance must be missing before it counts as lost; default 1 min
+	Parallel     int           // how many instances are started at once, and how many are stopped; default 16
+	Attempts     int           // how often to try a start that fails with a retryable error; default 10
+	Pause        time.Duration // between those attempts; default 10 s
+	Retry        time.Duration // until a failed machine is retried; default 30 s
+	ScanInterval time.Duration // between scans of the cloud's instances; default 2 min
+	Poll         time.Duration // initial interval while a machine has no address or has not started; default 1 s
+	LostAfter    time.Duration // how long an instance must be missing to be treated as lost; default 1 min
 }
 
 // New returns the provisioner of one model.
@@ -49,33 +49,33 @@ func New(config Config) worker.Func {
 	config.Attempts = cmp.Or(config.Attempts, 10)
 	config.Pause = cmp.Or(config.Pause, 10*time.Second)
 	config.Retry = cmp.Or(config.Retry, 30*time.Second)
-	config.Look = cmp.Or(config.Look, 2*time.Minute)
+	config.ScanInterval = cmp.Or(config.ScanInterval, 2*time.Minute)
 	config.Poll = cmp.Or(config.Poll, time.Second)
-	config.Sure = cmp.Or(config.Sure, time.Minute)
+	config.LostAfter = cmp.Or(config.LostAfter, time.Minute)
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		p := &provisioner{
-			Config:   config,
-			starts:   make(slots, config.Parallel),
-			stops:    make(slots, config.Parallel),
-			done:     make(chan tended),
-			busy:     map[string]*tending{},
-			looked:   make(chan looked),
-			homeless: make(chan struct{}, 1),
-			stopping: map[string]bool{},
-			stopped:  make(chan stopped),
-			stuck:    map[string]error{},
-			missed:   map[string]missing{},
-			kept:     map[string]bool{},
-			zones:    zones{starts: map[string]zoneStart{}},
+			Config:      config,
+			starts:      make(slots, config.Parallel),
+			stops:       make(slots, config.Parallel),
+			done:        make(chan handled),
+			busy:        map[string]*activeHandler{},
+			scanned:     make(chan scanResult),
+			addressless: make(chan struct{}, 1),
+			stopping:    map[string]bool{},
+			stopped:     make(chan stopped),
+			stuck:       map[string]error{},
+			missed:      map[string]missing{},
+			kept:        map[string]bool{},
+			zones:       zones{starts: map[string]zoneStart{}},
 		}
 		defer func() {
 			cancel()
 			for range p.busy {
 				<-p.done
 			}
-			if p.looking {
-				<-p.looked
+			if p.scanning {
+				<-p.scanned
 			}
 			for range p.stopping {
 				<-p.stopped
@@ -85,41 +85,42 @@ func New(config Config) worker.Func {
 	}
 }
 
-// A provisioner's loop owns its fields. Slow work runs in goroutines: at most one for each
-// machine, one for each stray, and one that looks at the cloud.
+// A provisioner's fields are owned by its loop. Slow work runs in goroutines: at most one for each machine,
+// one for each stray, and one that scans the cloud.
 type provisioner struct {
 	Config
-	// A start may take minutes, or wait for room on a disk that only a stop can make: they don't wait for
-	// each other.
+	// Starts and stops have separate slots: a start may take minutes, or wait for disk space that only a stop
+	// can free.
 	starts, stops slots
 
-	done chan tended
-	busy map[string]*tending // machines that have a goroutine
+	done chan handled
+	busy map[string]*activeHandler // machines that have a goroutine
 
 	model atomic.Pointer[modelconfig.Config] // the model's settings when the loop last read them
 
-	looked  chan looked
-	looking bool  // a look is running
-	soon    bool  // it must be followed by another
-	failed  error // of the last
+	scanned  chan scanResult
+	scanning bool  // a scan is running
+	soon     bool  // another must follow it immediately
+	failed   error // the error of the last scan
 
 	stopping map[string]bool // strays that are being stopped
 	stopped  chan stopped
 	stuck    map[string]error // strays that could not be stopped the last time
 
-	// The next five belong to the look that runs.
+	addressless chan struct{} // signalled when an instance without an address has started
+
+	// The running scan owns these.
 	missed    map[string]missing
-	observed  map[string]observed // what is recorded of the machines' instances
-	unsettled []string            // machines that the last look was followed by another for
-	poll      time.Duration       // which was so much later; 0 if it was not
-	wait      time.Duration       // after a look that failed; 0 if it did not
-	homeless  chan struct{}       // a machine's instance was started that has no address yet
-	kept      map[string]bool     // strays that the harvest mode keeps, already logged
+	observed  map[string]observed // the last recorded observations, by machine
+	unsettled []string            // the machines that the last scan found not settled
+	poll      time.Duration       // the last interval because of them; 0 if there were none
+	wait      time.Duration       // the last pause after a failed scan; 0 if it succeeded
+	kept      map[string]bool     // strays kept because of the harvest mode, already logged
 
 	zones zones
 }
 
-// slots bound how much is done at once. What has waited longest is next.
+// slots is a semaphore that limits concurrency, first come, first served.
 type slots chan struct{}
 
 func (s slots) do(ctx context.Context, what func() error) error {
@@ -132,16 +133,16 @@ func (s slots) do(ctx context.Context, what func() error) error {
 	return what()
 }
 
-// tending is a machine's goroutine, as the loop sees it.
-type tending struct {
-	again bool          // another round when it has ended
+// An activeHandler is a running handler, as the loop sees it.
+type activeHandler struct {
+	again bool          // start another when it has ended
 	wake  chan struct{} // cuts its pause short
 }
 
-// tended is what a machine's goroutine reports when it ends.
-type tended struct {
+// handled is the result of a handler.
+type handled struct {
 	machine string
-	stray   bool // the machine is gone, and its instance may still run
+	stray   bool // the machine is removed, and its instance may still run
 }
 
 func (p *provisioner) loop(ctx context.Context) error {
@@ -161,11 +162,11 @@ func (p *provisioner) loop(ctx context.Context) error {
 		return err
 	}
 	first := true
-	var next <-chan time.Time // fires when the cloud is to be looked at
+	var next <-chan time.Time // fires when the next scan is due
 	for {
 		var ids []string
 		var halfMade map[string]bool
-		news := false // the watch has named these
+		urgent := false // ids come from the watch
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -173,21 +174,21 @@ func (p *provisioner) loop(ctx context.Context) error {
 			if !ok {
 				return worker.Ended(ctx)
 			}
-			// A stray can be told only now that all machines are known.
+			// Strays can be identified only now that all machines are known.
 			if first {
-				if halfMade, err = p.firstLook(ctx); err != nil {
+				if halfMade, err = p.firstScan(ctx); err != nil {
 					return err
 				}
 				first = false
 			}
-			ids, news = changed, true
+			ids, urgent = changed, true
 		case _, ok := <-agents:
 			if !ok {
 				return worker.Ended(ctx)
 			}
-			// Its instance may be gone too.
+			// The agent's instance may be lost too.
 			if !first {
-				p.lookNow(ctx)
+				p.scanNow(ctx)
 			}
 		case _, ok := <-config:
 			if !ok {
@@ -198,7 +199,7 @@ func (p *provisioner) loop(ctx context.Context) error {
 				return err
 			}
 			if !first && p.harvest() != before {
-				p.lookNow(ctx)
+				p.scanNow(ctx)
 			}
 		case t := <-p.done:
 			if p.busy[t.machine].again {
@@ -207,25 +208,25 @@ func (p *provisioner) loop(ctx context.Context) error {
 			delete(p.busy, t.machine)
 			p.wakeContainers(t.machine)
 			if t.stray {
-				p.lookNow(ctx)
+				p.scanNow(ctx)
 			}
-		case l := <-p.looked:
-			p.looking, ids = false, l.machines
-			p.hasLooked(ctx, l)
+		case l := <-p.scanned:
+			p.scanning, ids = false, l.machines
+			p.scanDone(ctx, l)
 			if next = time.After(l.next); p.soon {
-				p.lookNow(ctx)
+				p.scanNow(ctx)
 			}
 		case s := <-p.stopped:
-			p.hasStopped(ctx, s)
-		case <-p.homeless:
+			p.stopDone(ctx, s)
+		case <-p.addressless:
 			if !first {
-				p.lookNow(ctx)
+				p.scanNow(ctx)
 			}
 		case <-next:
-			p.lookNow(ctx)
+			p.scanNow(ctx)
 		}
 		for _, id := range ids {
-			p.attend(ctx, &tender{id: id, halfMade: halfMade[id]}, news)
+			p.dispatch(ctx, &handler{id: id, halfMade: halfMade[id]}, urgent)
 		}
 	}
 }
@@ -242,23 +243,23 @@ func (p *provisioner) readConfig(ctx context.Context) error {
 // harvest returns the model's harvest mode.
 func (p *provisioner) harvest() string { return (*p.model.Load())[modelconfig.HarvestMode].Value }
 
-// attend starts a goroutine for a machine. If there is one, it is told to look again, and with
-// news also to cut its pause short.
-func (p *provisioner) attend(ctx context.Context, t *tender, news bool) {
+// dispatch starts a handler for a machine. If one is running, another follows it; urgent also cuts the pause
+// of the running one short.
+func (p *provisioner) dispatch(ctx context.Context, t *handler, urgent bool) {
 	if busy := p.busy[t.id]; busy != nil {
 		busy.again = true
-		if news {
+		if urgent {
 			busy.wakeUp()
 		}
 		return
 	}
-	busy := &tending{wake: make(chan struct{}, 1)}
+	busy := &activeHandler{wake: make(chan struct{}, 1)}
 	p.busy[t.id] = busy
-	go func() { p.done <- tended{t.id, p.tend(ctx, t, busy.wake)} }()
+	go func() { p.done <- handled{t.id, p.handle(ctx, t, busy.wake)} }()
 }
 
-// wakeUp cuts the pause of a machine's goroutine short, or its next one.
-func (t *tending) wakeUp() {
+// wakeUp cuts the handler's current or next pause short.
+func (t *activeHandler) wakeUp() {
 	select {
 	case t.wake <- struct{}{}:
 	default:

@@ -232,7 +232,7 @@ func TestAMachineSaysWhatItsStartWaitsFor(t *testing.T) {
 		model.mu.Unlock()
 		model.set(pending("1"))
 	}
-	const failed, left = "cannot start an instance: out of patience", "cannot remove what an earlier start has left: no"
+	const failed, left = "cannot start an instance: out of patience", "cannot remove what an earlier start left behind: no"
 	story(t, model, cloud, nil, func(t *testing.T) {
 		after(time.Hour)
 		says("pending", "cannot start an instance yet, trying again: cannot start a process: no space left on device")
@@ -312,8 +312,8 @@ func TestAMachineSaysThatItsAgentCannotBeConfigured(t *testing.T) {
 		}
 	}, func(t *testing.T) {
 		expect(t, model, "1 alive pending")
-		if got := model.message("1"); got != "cannot start an instance yet, trying again: cannot choose the programs of its "+
-			"agent: no archive" {
+		if got := model.message("1"); got != "cannot start an instance yet, trying again: "+
+			"cannot choose its agent binaries: no archive" {
 			t.Errorf("it says %q", got)
 		}
 		broken.Store(false)

@@ -14,17 +14,17 @@ import (
 	"juju/worker"
 )
 
-// longestWait bounds the time between two looks while the cloud does not answer.
+// longestWait is the maximum time between scans while the cloud does not answer.
 const longestWait = 15 * time.Minute
 
-// stopBound is how long a cloud may take to stop an instance.
+// stopBound limits how long a cloud may take to stop an instance.
 const stopBound = 5 * time.Minute
 
-// A view is a snapshot of the leftovers, the cloud's instances and the machines, read in that
-// order. So an instance whose machine has no instance recorded may be recorded a moment later,
-// but never the other way round; and a leftover that the cloud does not list is gone.
+// A view is a snapshot of the leftovers, the cloud's instances and the machines. They are read in that order,
+// so an instance may be recorded in a machine after it was listed, but never the reverse; and a leftover that
+// the cloud does not list no longer exists.
 type view struct {
-	leftovers map[string]bool // instances
+	leftovers map[string]bool // by instance
 	instances []provider.Instance
 	machines  map[string]entity.MachineInfo
 }
@@ -46,45 +46,45 @@ func (p *provisioner) view(ctx context.Context) (v view, err error) {
 	return v, err
 }
 
-// stray reports whether an instance belongs to no machine. If its machine has no instance
-// recorded, it may be about to be.
+// stray reports whether an instance belongs to no machine. If the machine it was started for has no instance,
+// this one may be about to be recorded, so it is not a stray.
 func (v view) stray(in provider.Instance) bool {
 	m, ok := v.machines[in.MachineID]
 	return !ok || m.InstanceID != "" && m.InstanceID != in.ID
 }
 
-// looked is the result of a look.
-type looked struct {
-	machines []string                   // to attend to
-	lost     map[string]entity.Instance // machines whose instance is lost
+// A scanResult is the result of a scan.
+type scanResult struct {
+	machines []string                   // machines to handle
+	lost     map[string]entity.Instance // lost instances, by machine
 	strays   map[string]stray           // instances to stop
 	err      error
-	next     time.Duration // until the next look
+	next     time.Duration // until the next scan
 }
 
 // A stray is an instance that belongs to no machine.
 type stray struct {
-	machine  string // that it was started for
-	leftover bool   // it is recorded as such
+	machine  string // the machine it was started for
+	leftover bool   // it has a leftover record
 }
 
-// A stopped stray, or one that can't be stopped.
+// stopped is the result of stopping a stray.
 type stopped struct {
 	instance string
 	err      error
 }
 
-// missing is an instance that the cloud did not list, since when, and whether that is recorded.
+// missing is a recorded instance that the cloud did not list.
 type missing struct {
 	entity.Instance
 	since    time.Time
-	recorded bool
+	recorded bool // the machine's instance status is missing
 }
 
-// firstLook begins the looks. It returns the machines that have an instance in the cloud but
-// none on record, because an earlier provisioner did not finish. Such an instance's agent is
-// about to lose its password to a new one.
-func (p *provisioner) firstLook(ctx context.Context) (halfMade map[string]bool, err error) {
+// firstScan starts the first scan. It returns the machines that have an instance in the cloud but none on
+// record, because an earlier provisioner did not finish. The agent of such an instance will be locked out
+// when the machine gets a new password.
+func (p *provisioner) firstScan(ctx context.Context) (halfMade map[string]bool, err error) {
 	v, err := p.view(ctx)
 	if err != nil {
 		return nil, err
@@ -95,36 +95,36 @@ func (p *provisioner) firstLook(ctx context.Context) (halfMade map[string]bool, 
 			halfMade[in.MachineID] = true
 		}
 	}
-	p.looking = true
-	go func() { p.looked <- p.look(ctx, v) }()
+	p.scanning = true
+	go func() { p.scanned <- p.scan(ctx, v) }()
 	return halfMade, nil
 }
 
-// lookNow begins a look, or requests another if one is running.
-func (p *provisioner) lookNow(ctx context.Context) {
-	if p.soon = p.looking; p.looking {
+// scanNow starts a scan, or requests another if one is running.
+func (p *provisioner) scanNow(ctx context.Context) {
+	if p.soon = p.scanning; p.scanning {
 		return
 	}
-	p.looking = true
+	p.scanning = true
 	go func() {
 		v, err := p.view(ctx)
 		if err != nil {
 			p.wait = min(max(2*p.wait, p.Retry), longestWait)
-			p.looked <- looked{err: fmt.Errorf("cannot look at what the cloud has: %w", err), next: p.wait}
+			p.scanned <- scanResult{err: fmt.Errorf("cannot list the cloud's instances: %w", err), next: p.wait}
 			return
 		}
 		p.wait = 0
-		p.looked <- p.look(ctx, v)
+		p.scanned <- p.scan(ctx, v)
 	}()
 }
 
-// look records what the cloud reports of the instances, deletes leftovers that are gone, and finds stray
-// instances and lost ones. What the cloud may be slow at is left to others, what fails to the next look.
-func (p *provisioner) look(ctx context.Context, v view) looked {
-	result := looked{next: p.Look, lost: map[string]entity.Instance{}, strays: map[string]stray{}}
+// scan records what the cloud reports about the instances, deletes obsolete leftovers, and finds stray and lost
+// instances. It does nothing that the cloud may be slow at. The next scan retries whatever fails.
+func (p *provisioner) scan(ctx context.Context, v view) scanResult {
+	result := scanResult{next: p.ScanInterval, lost: map[string]entity.Instance{}, strays: map[string]stray{}}
 	var errs []error
 	there := map[string]bool{}
-	leftovers, err := p.leftovers(ctx) // includes those of machines that were removed while the cloud answered
+	leftovers, err := p.leftovers(ctx) // read again, to include machines removed while the cloud was listing
 	if err != nil {
 		errs = append(errs, fmt.Errorf("cannot read the leftovers: %w", err))
 	}
@@ -134,26 +134,26 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 			result.strays[in.ID] = stray{in.MachineID, leftovers[in.ID]}
 		}
 	}
-	if err := p.forget(ctx, v.leftovers, there); err != nil {
-		errs = append(errs, fmt.Errorf("cannot forget what destructions have left: %w", err))
+	if err := p.dropLeftovers(ctx, v.leftovers, there); err != nil {
+		errs = append(errs, fmt.Errorf("cannot delete obsolete leftovers: %w", err))
 	}
 	missed := map[string]missing{}
 	for id, m := range v.machines {
 		switch {
 		case m.Manager:
 		case m.Life == entity.Dead, m.Life == entity.Dying && m.InstanceID == "":
-			// What the machine waits for may be gone without an event.
+			// The reason why it could not be removed may have passed without an event.
 			result.machines = append(result.machines, id)
 		case m.InstanceID == "" || m.IsManual() || there[m.InstanceID]:
 		default:
-			in := p.miss(ctx, m)
-			if missed[id] = in; time.Since(in.since) >= p.Sure {
+			in := p.markMissing(ctx, m)
+			if missed[id] = in; time.Since(in.since) >= p.LostAfter {
 				result.lost[id] = in.Instance
 			}
 		}
 	}
 	if p.missed = missed; len(missed) > 0 {
-		result.next = min(p.Look, p.Sure)
+		result.next = min(p.ScanInterval, p.LostAfter)
 	}
 	if poll := p.observe(ctx, v); poll > 0 {
 		result.next = min(result.next, poll)
@@ -162,12 +162,12 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 	return result
 }
 
-// hasLooked starts what a look has found to be done, and notes what has failed in it.
-func (p *provisioner) hasLooked(ctx context.Context, l looked) {
+// scanDone records a scan's error, stops the strays and replaces the lost instances it found.
+func (p *provisioner) scanDone(ctx context.Context, l scanResult) {
 	if p.failed = l.err; l.err == nil {
 		maps.DeleteFunc(p.stuck, func(id string, _ error) bool { _, ok := l.strays[id]; return !ok && !p.stopping[id] })
 	} else if ctx.Err() == nil {
-		logger.Errorf("%v; again in %v", l.err, l.next)
+		logger.Errorf("%v; retrying in %v", l.err, l.next)
 	}
 	p.report(ctx)
 	for id, in := range l.strays {
@@ -177,7 +177,7 @@ func (p *provisioner) hasLooked(ctx context.Context, l looked) {
 		}
 	}
 	for id, in := range l.lost {
-		p.attend(ctx, &tender{id: id, lost: in}, false)
+		p.dispatch(ctx, &handler{id: id, lost: in}, false)
 	}
 }
 
@@ -191,8 +191,8 @@ func (p *provisioner) stopStray(ctx context.Context, id string, in stray) error 
 	return err
 }
 
-// hasStopped notes that a stray is stopped, or can't be, which is left to the next look.
-func (p *provisioner) hasStopped(ctx context.Context, s stopped) {
+// stopDone records the result of stopping a stray. The next scan retries a failure.
+func (p *provisioner) stopDone(ctx context.Context, s stopped) {
 	delete(p.stopping, s.instance)
 	delete(p.stuck, s.instance)
 	if s.err != nil {
@@ -204,7 +204,7 @@ func (p *provisioner) hasStopped(ctx context.Context, s stopped) {
 	p.report(ctx)
 }
 
-// report reports what has failed in the last look and in stopping what it has found, if anything has.
+// report reports the errors of the last scan and of stopping the strays it found.
 func (p *provisioner) report(ctx context.Context) {
 	errs := []error{p.failed}
 	for _, id := range slices.Sorted(maps.Keys(p.stuck)) {
@@ -213,8 +213,8 @@ func (p *provisioner) report(ctx context.Context) {
 	worker.Report(ctx, errors.Join(errs...))
 }
 
-// miss notes the machine's instance as missing, and records that.
-func (p *provisioner) miss(ctx context.Context, m entity.MachineInfo) missing {
+// markMissing returns since when the machine's instance has been missing, and records that status.
+func (p *provisioner) markMissing(ctx context.Context, m entity.MachineInfo) missing {
 	in := missing{Instance: entity.Instance{ID: m.InstanceID, Nonce: m.Nonce}, since: time.Now()}
 	if before, ok := p.missed[m.ID]; ok && before.ID == in.ID && before.Nonce == in.Nonce {
 		in.since, in.recorded = before.since, before.recorded
@@ -228,8 +228,8 @@ func (p *provisioner) miss(ctx context.Context, m entity.MachineInfo) missing {
 	return in
 }
 
-// harvests reports whether the model's settings allow stopping an instance that belongs to no
-// machine. Destroyed means that it is known to have belonged to a destroyed machine.
+// harvests reports whether the model's settings allow stopping an instance that belongs to no machine.
+// destroyed says whether it is known to have belonged to a destroyed machine.
 func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
 	config := p.model.Load()
 	if config.HarvestsUnknown() || destroyed && config.HarvestsDestroyed() {
@@ -244,7 +244,7 @@ func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
 	return false
 }
 
-// leftovers returns the instances that forced removals have left.
+// leftovers returns the instances that forced removals left running.
 func (p *provisioner) leftovers(ctx context.Context) (map[string]bool, error) {
 	all, err := p.API.Leftovers(ctx)
 	instances := map[string]bool{}
@@ -256,8 +256,8 @@ func (p *provisioner) leftovers(ctx context.Context) (map[string]bool, error) {
 	return instances, err
 }
 
-// forget deletes the leftovers whose instances the cloud no longer has.
-func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bool) error {
+// dropLeftovers deletes the leftovers whose instances the cloud no longer has.
+func (p *provisioner) dropLeftovers(ctx context.Context, leftovers, there map[string]bool) error {
 	for id := range leftovers {
 		if there[id] {
 			continue
@@ -269,7 +269,7 @@ func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bo
 	return nil
 }
 
-// stop stops an instance in its turn, within a time limit.
+// stop waits for a slot and stops an instance, within a time limit.
 func (p *provisioner) stop(ctx context.Context, id string) error {
 	return p.stops.do(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, stopBound)

@@ -146,10 +146,10 @@ func TestAMachineRemovedWhileItsInstanceIsStopped(t *testing.T) {
 	})
 }
 
-// What fails in a look counts as a failure of the worker, which explain names, until a look succeeds.
+// An error in a scan is reported as a failure of the worker, which juju explain shows, until a scan succeeds.
 func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
 	for what, fail := range map[string]func(*fakeCloud, error){
-		"cannot look at what the cloud has: away": func(c *fakeCloud, err error) { c.refuse(err) },
+		"cannot list the cloud's instances: away": func(c *fakeCloud, err error) { c.refuse(err) },
 		"cannot stop stray instance i-7: away": func(c *fakeCloud, err error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -212,7 +212,7 @@ func TestStrayThatCannotBeStopped(t *testing.T) {
 	})
 }
 
-// An instance that is being started during a look is not taken for a stray.
+// An instance that is being started during a scan is not taken for a stray.
 func TestALookWhileAnInstanceStarts(t *testing.T) {
 	model, cloud := newModel(pending("1")), &fakeCloud{}
 	cloud.onStart = func(context.Context, provider.StartParams) error { return nil }
@@ -230,9 +230,9 @@ func TestALookWhileAnInstanceStarts(t *testing.T) {
 	})
 }
 
-// An instance starts while a look asks the cloud, and its machine is removed by force before
-// the look ends. The look must not conclude that the cloud does not have the instance: the
-// leftover stays, and the next look stops the instance.
+// An instance starts while a scan asks the cloud, and its machine is removed by force before
+// the scan ends. The scan must not conclude that the cloud does not have the instance: the
+// leftover stays, and the next scan stops the instance.
 func TestAForcedRemovalDuringALook(t *testing.T) {
 	model, cloud := newModel(), &fakeCloud{}
 	model.config = modelconfig.New(map[string]string{modelconfig.HarvestMode: modelconfig.HarvestDestroyed}, "jammy")
@@ -241,7 +241,7 @@ func TestAForcedRemovalDuringALook(t *testing.T) {
 	}, func(t *testing.T) {
 		synctest.Wait()
 		if left, _ := model.Leftovers(t.Context()); cloud.ids() != "i-1" || len(left) != 1 {
-			t.Errorf("after the look: instances %q, left %v", cloud.ids(), left)
+			t.Errorf("after the scan: instances %q, left %v", cloud.ids(), left)
 		}
 		after(10 * time.Minute)
 		if left, _ := model.Leftovers(t.Context()); cloud.ids() != "" || len(left) != 0 {
@@ -251,7 +251,7 @@ func TestAForcedRemovalDuringALook(t *testing.T) {
 }
 
 // forced is a cloud in which a machine appears, and is removed by force, right after the first
-// look was answered.
+// scan was answered.
 type forced struct {
 	Environ
 	model *fakeModel
@@ -284,25 +284,25 @@ func (s slowStarts) StartInstance(ctx context.Context, p provider.StartParams) (
 func TestAnInstanceIsLostAfterTwoLooks(t *testing.T) {
 	model := newModel(pending("1"), pending("2"), entity.MachineInfo{ID: "0", Manager: true, InstanceID: "controller"})
 	cloud := &fakeCloud{}
-	looks := &looks{}
-	story(t, model, cloud, func(c *Config) { looks.Environ = c.Environ; c.Environ = looks }, func(t *testing.T) {
+	scans := &scans{}
+	story(t, model, cloud, func(c *Config) { scans.Environ = c.Environ; c.Environ = scans }, func(t *testing.T) {
 		synctest.Wait()
 		m := model.machine("1")
 		// A cloud that fails to answer, or omits an instance for a moment, loses no machine its
 		// instance.
-		looks.set(errors.New("no answer"), nil)
+		scans.set(errors.New("no answer"), nil)
 		after(10 * time.Minute)
-		looks.set(nil, []string{m.InstanceID})
-		looks.await(1)
-		looks.set(nil, nil)
+		scans.set(nil, []string{m.InstanceID})
+		scans.await(1)
+		scans.set(nil, nil)
 		after(10 * time.Minute)
 		if got := model.machine("1"); got != m {
 			t.Fatalf("machine 1 was %v and is %v", m, got)
 		}
 		cloud.lose(m.InstanceID)
-		looks.await(1)
+		scans.await(1)
 		if got := model.machine("1"); got != m {
-			t.Fatal("one look was enough")
+			t.Fatal("one scan was enough")
 		}
 		after(2 * time.Minute)
 		if got := model.machine("1"); got.InstanceID != "i-3" || got.Nonce == m.Nonce {
@@ -311,21 +311,21 @@ func TestAnInstanceIsLostAfterTwoLooks(t *testing.T) {
 	})
 }
 
-// An agent that is gone may have taken its instance with it: the cloud is looked at at once, and an
-// instance that is missing is replaced after no more than Sure.
+// When an agent is lost its instance may be lost too: the cloud is scanned immediately, and an
+// instance that is missing is replaced after no more than LostAfter.
 func TestAnAgentThatIsGoneBringsALook(t *testing.T) {
 	model := newModel(pending("1"))
 	cloud := &fakeCloud{}
-	looks := &looks{}
-	story(t, model, cloud, func(c *Config) { looks.Environ = c.Environ; c.Environ = looks }, func(t *testing.T) {
+	scans := &scans{}
+	story(t, model, cloud, func(c *Config) { scans.Environ = c.Environ; c.Environ = scans }, func(t *testing.T) {
 		synctest.Wait()
 		model.agents <- struct{}{} // the agent restarts
 		synctest.Wait()
-		before := looks.count()
+		before := scans.count()
 		model.agents <- struct{}{}
 		synctest.Wait()
-		if got := looks.count(); got != before+1 {
-			t.Errorf("%d looks at once, want one", got-before)
+		if got := scans.count(); got != before+1 {
+			t.Errorf("%d scans at once, want one", got-before)
 		}
 		cloud.lose(model.machine("1").InstanceID)
 		model.agents <- struct{}{}
@@ -336,8 +336,8 @@ func TestAnAgentThatIsGoneBringsALook(t *testing.T) {
 	})
 }
 
-// looks is a cloud that can give wrong answers to looks.
-type looks struct {
+// scans is a cloud that can give wrong answers to scans.
+type scans struct {
 	Environ
 
 	mu     sync.Mutex
@@ -346,26 +346,26 @@ type looks struct {
 	n      int
 }
 
-// await lets time pass until there were n more looks.
-func (l *looks) await(n int) {
+// await lets time pass until there were n more scans.
+func (l *scans) await(n int) {
 	for want := l.count() + n; l.count() < want; {
 		after(time.Second)
 	}
 }
 
-func (l *looks) count() int {
+func (l *scans) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.n
 }
 
-func (l *looks) set(err error, hidden []string) {
+func (l *scans) set(err error, hidden []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.err, l.hidden = err, hidden
 }
 
-func (l *looks) Instances(ctx context.Context) ([]provider.Instance, error) {
+func (l *scans) Instances(ctx context.Context) ([]provider.Instance, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.n++

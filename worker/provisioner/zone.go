@@ -10,30 +10,30 @@ import (
 	"juju/state/entity"
 )
 
-// zones are where the machines' instances are: by the last listing of them, which the look makes, and by
-// the starts that it may lack. The lock is held while a zone is chosen, so that machines that start
-// together are spread too.
+// zones tracks the zones of the machines' instances: those in the scan's last listing, and those of starts
+// that the listing may lack. The lock is held while a zone is chosen, so that machines that start concurrently
+// are spread too.
 type zones struct {
 	sync.Mutex
 	listed   map[string]string // machine → zone
-	listings int               // how many have begun
+	listings int               // how many listings have begun
 	starts   map[string]zoneStart
 }
 
 // A zoneStart is the start of an instance in a zone.
 type zoneStart struct {
 	zone  string
-	ended int // how many listings had begun when it ended; 0 while it goes on
+	ended int // how many listings had begun when it ended; 0 while it is in progress
 }
 
-// listing notes that a listing of the instances begins.
+// listing records that a listing of the instances begins.
 func (z *zones) listing() {
 	z.Lock()
 	defer z.Unlock()
 	z.listings++
 }
 
-// list takes over the listing that began last.
+// list stores the result of the listing that began last.
 func (z *zones) list(instances []provider.Instance) {
 	z.Lock()
 	defer z.Unlock()
@@ -48,19 +48,19 @@ func (z *zones) list(instances []provider.Instance) {
 	}
 }
 
-// end notes that a machine's start has ended, well or not.
-func (z *zones) end(machine string, well bool) {
+// end records the end of a machine's start.
+func (z *zones) end(machine string, ok bool) {
 	z.Lock()
 	defer z.Unlock()
-	if !well {
+	if !ok {
 		delete(z.starts, machine)
 		return
 	}
 	z.starts[machine] = zoneStart{z.starts[machine].zone, z.listings}
 }
 
-// startInZone starts an instance in the zone that has the fewest of the machine's distribution group,
-// and if that fails in the next one. The cloud has chosen the zone of a container: its machine's.
+// startInZone starts an instance in the zone with the fewest instances of the machine's distribution group. If
+// that fails it tries the next zone. A container is always in its host's zone.
 func (p *provisioner) startInZone(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
 	if params.Parent != "" {
 		return p.Environ.StartInstance(ctx, params)
@@ -78,7 +78,7 @@ func (p *provisioner) startInZone(ctx context.Context, params provider.StartPara
 		return provider.Instance{}, err
 	}
 	left = slices.Clone(left)
-	var failed error // of several the one that a later attempt may not meet
+	var failed error // preferably a retryable one
 	for len(left) > 0 {
 		params.Zone = p.zones.choose(params.MachineID, group, left)
 		instance, err := p.Environ.StartInstance(ctx, params)
@@ -98,8 +98,8 @@ func (p *provisioner) startInZone(ctx context.Context, params provider.StartPara
 	return provider.Instance{}, failed
 }
 
-// choose returns the zone with the fewest instances of the group, among these the one with the
-// fewest of the model, and among these the first. It counts the machine there from now on.
+// choose returns the zone with the fewest instances of the group, breaking ties by the fewest of the model and
+// then by order. From then on the machine counts as being in that zone.
 func (z *zones) choose(machine string, group, among []string) string {
 	z.Lock()
 	defer z.Unlock()
@@ -112,7 +112,7 @@ func (z *zones) choose(machine string, group, among []string) string {
 	for id, zone := range is {
 		used[zone]++
 		if slices.Contains(group, id) {
-			used[zone] += len(is) + 1 // outweighs all that are not of the group
+			used[zone] += len(is) + 1 // outweighs all machines outside the group
 		}
 	}
 	best := among[0]
