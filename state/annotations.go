@@ -10,6 +10,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -30,7 +31,7 @@ func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, err
 		r, err := st.relation(tag.ID)
 		return modeldb.RelationKey(r.doc.ID), err
 	case entity.KindModel:
-		if tag.ID == st.uuid {
+		if tag.ID == st.db.UUID {
 			return modeldb.ModelKey, nil
 		}
 		return "", entity.Errorf(entity.NotFound, "model %q not found", tag.ID)
@@ -95,12 +96,12 @@ func (a Annotations) Set(ctx context.Context, tag entity.Tag, values map[string]
 			o.Update(modeldb.AnnotationsC, key, bson.D{{"version", doc.Version}},
 				bson.D{{"$set", bson.D{{"annotations", modeldb.EscapeKeys(after)}}}, {"$inc", bson.D{{"version", 1}}}})
 		case key == modeldb.ModelKey:
-			o.Assert(modeldb.ModelC, modeldb.ModelC, exists)
+			o.Assert(modeldb.ModelC, modeldb.ModelC, modeltxn.Exists)
 			o.Insert(modeldb.AnnotationsC, key, modeldb.Annotations{Key: key, Annotations: modeldb.EscapeKeys(after)})
 		default:
 			// The counts are inserted and removed with the entity.
-			o.expect(key, modeldb.AnnotationsC, bson.D{{"$exists", false}})
-			o.inc(key, modeldb.AnnotationsC, 1)
+			o.Expect(key, modeldb.AnnotationsC, bson.D{{"$exists", false}})
+			o.Inc(key, modeldb.AnnotationsC, 1)
 			o.Insert(modeldb.AnnotationsC, key, modeldb.Annotations{Key: key, Annotations: modeldb.EscapeKeys(after)})
 		}
 		return nil

@@ -43,7 +43,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	} else if err != nil {
 		return "", fmt.Errorf("cannot add charm: %w", err)
 	}
-	model, err := c.st.aliveModel()
+	model, err := c.st.db.AliveModel()
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
@@ -59,7 +59,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
 	err = c.st.change(ctx, func(o *ops) error {
-		if _, err := c.st.aliveModel(); err != nil {
+		if _, err := c.st.db.AliveModel(); err != nil {
 			return err
 		}
 		var same []modeldb.Charm
@@ -71,7 +71,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 			doc.Revision = max(doc.Revision, d.Revision+1)
 		}
 		doc.URL = fmt.Sprintf("%s-%d", doc.Base, doc.Revision)
-		o.assertModelAlive()
+		o.AssertModelAlive()
 		o.Insert(modeldb.CharmsC, doc.URL, doc)
 		return nil
 	})
@@ -104,35 +104,8 @@ func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
 }
 
 // Get returns the parsed files of a charm; the error is entity.NotFound if the model does
-// not have it. A charm never changes, so each is parsed once.
-func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
-	if known, ok := c.st.charms.Load(url); ok {
-		return known.(*charm.Charm), nil
-	}
-	var doc modeldb.Charm
-	if err := c.st.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
-		return nil, err
-	}
-	files := modeldb.UnescapeKeys(doc.Files)
-	ch := &charm.Charm{Revision: doc.Revision, Config: &charm.Config{Options: map[string]charm.Option{}},
-		Actions: &charm.Actions{Specs: map[string]charm.ActionSpec{}}}
-	var err error
-	if ch.Meta, err = charm.ParseMeta([]byte(files["metadata.yaml"])); err != nil {
-		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
-	}
-	if text, ok := files["config.yaml"]; ok {
-		if ch.Config, err = charm.ParseConfig([]byte(text)); err != nil {
-			return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
-		}
-	}
-	if text, ok := files["actions.yaml"]; ok {
-		if ch.Actions, err = charm.ParseActions(ch.Meta.Name, []byte(text)); err != nil {
-			return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
-		}
-	}
-	c.st.charms.Store(url, ch)
-	return ch, nil
-}
+// not have it.
+func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) { return c.st.db.Charm(url) }
 
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.
 func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {

@@ -15,7 +15,7 @@ import (
 // the model, and does not report what is wrong only for a moment. With repair it repairs
 // what it finds, and what that shows in turn, until nothing is left to repair.
 func (st *State) Check(ctx context.Context, repair bool) ([]entity.Finding, error) {
-	rules := modelcheck.Outside{UUID: st.uuid, Leases: st.host.Leases, Archives: st.host.Archives,
+	rules := modelcheck.Outside{UUID: st.db.UUID, Leases: st.host.Leases, Archives: st.host.Archives,
 		Made: func() (modeldb.Model, error) {
 			made, err := st.host.Made()
 			return made.doc(), err
@@ -24,11 +24,11 @@ func (st *State) Check(ctx context.Context, repair bool) ([]entity.Finding, erro
 			_, err := st.cleanupLease(ctx, service)
 			return err
 		}}.Rules()
-	k := &check.Checker{DB: st.db, Model: st.name, Now: st.host.Now(),
+	k := &check.Checker{DB: st.db.Database, Model: st.db.Name, Now: st.host.Now(),
 		Rules: append(rules, st.host.Form.Rule()), Fields: modelcheck.Fields}
 	found, err := k.Run(ctx, repair)
 	if err != nil {
-		return found, fmt.Errorf("cannot check model %q: %w", st.name, err)
+		return found, fmt.Errorf("cannot check model %q: %w", st.db.Name, err)
 	}
 	return found, nil
 }

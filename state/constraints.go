@@ -12,16 +12,6 @@ import (
 	"juju/state/mongo"
 )
 
-// constraints reads the constraints of a key; "" if there are none.
-func (st *State) constraints(key string) (string, error) {
-	var doc modeldb.Constraints
-	err := st.db.Get(modeldb.ConstraintsC, key, &doc, "constraints of "+key)
-	if entity.IsNotFound(err) {
-		return "", nil
-	}
-	return doc.Value, err
-}
-
 // keepConstraints stores the constraints that a new unit or machine was added with; "" is
 // not stored.
 func (o *ops) keepConstraints(key, constraints string) {
@@ -35,7 +25,7 @@ func (st *State) constraintsOps(o *ops, key, constraints string) error {
 	if _, err := checkConstraints(constraints); err != nil {
 		return err
 	}
-	was, err := st.constraints(key)
+	was, err := st.db.Constraints(key)
 	switch {
 	case err != nil || was == constraints:
 		return err
@@ -80,7 +70,7 @@ func (o *ops) assertModelAs(d modeldb.Model) { o.Assert(modeldb.ModelC, modeldb.
 // Constraints returns the model's constraints, as users write them. They apply to every
 // machine unless a service's or machine's own replace them.
 func (s Settings) Constraints(ctx context.Context) (string, error) {
-	doc, err := s.st.model()
+	doc, err := s.st.db.Model()
 	return doc.Constraints, err
 }
 
@@ -93,7 +83,7 @@ func (s Settings) SetConstraints(ctx context.Context, constraints string) error 
 	}
 	constraints = checked.String()
 	err = s.st.change(ctx, func(o *ops) error {
-		doc, err := s.st.aliveModel()
+		doc, err := s.st.db.AliveModel()
 		if err != nil {
 			return err
 		}
@@ -129,7 +119,7 @@ func (s *Service) Constraints(ctx context.Context) (string, error) {
 	if err := s.noSubordinate(); err != nil {
 		return "", err
 	}
-	return s.st.constraints(modeldb.ServiceKey(s.doc.Name))
+	return s.st.db.Constraints(modeldb.ServiceKey(s.doc.Name))
 }
 
 // SetConstraints replaces the service's constraints. Existing units, and their machines,
@@ -151,14 +141,14 @@ func (s *Service) SetConstraints(ctx context.Context, constraints string) error 
 			return entity.Errorf(entity.NotAlive, "cannot set constraints: service %q is not alive", s.doc.Name)
 		}
 		key := modeldb.ServiceKey(s.doc.Name)
-		was, err := s.st.constraints(key)
+		was, err := s.st.db.Constraints(key)
 		if err != nil {
 			return err
 		}
 		if was == constraints {
 			return mongo.ErrNothing
 		}
-		o.assertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
+		o.AssertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
 		o.Update(modeldb.ConstraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
 		return nil
 	})

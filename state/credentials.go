@@ -10,6 +10,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/internal/secret"
 	"juju/state/watcher"
 )
@@ -120,7 +121,7 @@ func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	if n, err := st.db.Count(modeldb.CredentialsC, bson.D{{"_id", id}}); err != nil {
 		return err
 	} else if n > 0 {
-		o.Update(modeldb.CredentialsC, id, exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
+		o.Update(modeldb.CredentialsC, id, modeltxn.Exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
 		return nil
 	}
 	owner := modeldb.UnitsC
@@ -132,7 +133,7 @@ func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	} else if n == 0 {
 		return entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
 	}
-	o.Assert(owner, tag.ID, exists)
+	o.Assert(owner, tag.ID, modeltxn.Exists)
 	o.Insert(modeldb.CredentialsC, id, modeldb.Credential{ID: id, Hash: hash})
 	return nil
 }

@@ -5,4 +5,4 @@ import (
 )
 
 // DB returns the model's database, for tests that look at, or break, what is in it.
-func (st *State) DB() *mongo.Database { return st.db }
+func (st *State) DB() *mongo.Database { return st.db.Database }

@@ -43,7 +43,7 @@ func (x *explainer) unit(u *Unit, depth int) error {
 // unitAgent says what the agent of a unit that is not Dead waits for, or has to do.
 func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	tag := entity.UnitTag(u.doc.Name)
-	shown, err := x.st.statusDoc(modeldb.WorkloadKey(u.doc.Name))
+	shown, err := x.st.db.StatusDoc(modeldb.WorkloadKey(u.doc.Name))
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 				return err
 			}
 		}
-		agent, err := x.st.status(modeldb.UnitKey(u.doc.Name))
+		agent, err := x.st.db.Status(modeldb.UnitKey(u.doc.Name))
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	}
 	x.add(reason)
 	if u.doc.Life == entity.Dying && u.doc.Started {
-		agent, err := x.st.status(modeldb.UnitKey(u.doc.Name))
+		agent, err := x.st.db.Status(modeldb.UnitKey(u.doc.Name))
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (x *explainer) undeployed(u *Unit, depth int) error {
 	if err != nil {
 		return err
 	}
-	status, err := x.st.status(modeldb.MachineKey(by.ID))
+	status, err := x.st.db.Status(modeldb.MachineKey(by.ID))
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 	default:
 		reason.Text = fmt.Sprintf("machine %s is dead: the provisioner must stop instance %s and remove it", m.doc.ID,
 			m.doc.InstanceID)
-		said, err := x.st.status(modeldb.InstanceKey(m.doc.ID))
+		said, err := x.st.db.Status(modeldb.InstanceKey(m.doc.ID))
 		if err != nil && !entity.IsNotFound(err) {
 			return err
 		}
@@ -241,7 +241,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 // machineStart says why a machine that needs an instance has not started yet.
 func (x *explainer) machineStart(m *Machine, depth int) error {
 	tag := entity.MachineTag(m.doc.ID)
-	status, err := x.st.status(modeldb.MachineKey(m.doc.ID))
+	status, err := x.st.db.Status(modeldb.MachineKey(m.doc.ID))
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 	case status.Status == entity.StatusError:
 		reason.By, reason.Text = entity.ByUser, fmt.Sprintf("machine %s: %s", m.doc.ID, status.Message)
 		retry := "juju retry-provisioning " + m.doc.ID
-		own, err := x.st.constraints(modeldb.MachineKey(m.doc.ID))
+		own, err := x.st.db.Constraints(modeldb.MachineKey(m.doc.ID))
 		if err != nil {
 			return err
 		}
@@ -281,7 +281,7 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 
 // halted says that a machine cannot act, if the cloud says that its instance does not run.
 func (x *explainer) halted(m *Machine, depth int) error {
-	said, err := x.st.status(modeldb.InstanceKey(m.doc.ID))
+	said, err := x.st.db.Status(modeldb.InstanceKey(m.doc.ID))
 	if entity.IsNotFound(err) || err == nil && (said.Status == "" || said.Status == modeldb.InstanceRuns) {
 		return nil
 	}

@@ -73,7 +73,7 @@ func (x *explainer) storage(s *Storage, depth int) error {
 		if n, err := x.barred(s, entity.Dead, depth); err != nil || n > 0 {
 			return err
 		}
-		model, err := x.st.model()
+		model, err := x.st.db.Model()
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (x *explainer) storage(s *Storage, depth int) error {
 	default:
 		return nil
 	}
-	said, err := x.st.status(modeldb.StorageKey(s.doc.ID))
+	said, err := x.st.db.Status(modeldb.StorageKey(s.doc.ID))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (st *State) Before(f func()) { st.BeforeNext(0, f) }
 
 // BeforeNext is like Before, for the transaction after the next others
 // transactions.
-func (st *State) BeforeNext(others int, f func()) { before(st.db, others, f) }
+func (st *State) BeforeNext(others int, f func()) { before(st.db.Database, others, f) }
 
 func before(db *mongo.Database, others int, f func()) {
 	mongotest.HooksOf(db).Set(append(make([]mongotest.TestHook, others), mongotest.TestHook{Before: f})...)
@@ -32,7 +32,9 @@ func before(db *mongo.Database, others int, f func()) {
 
 // RewriteOps lets f inspect and change the operations of each of the model's
 // transactions before it runs, until restore is called.
-func (st *State) RewriteOps(f func([]txn.Op) []txn.Op) (restore func()) { return rewrite(st.db, f) }
+func (st *State) RewriteOps(f func([]txn.Op) []txn.Op) (restore func()) {
+	return rewrite(st.db.Database, f)
+}
 
 func rewrite(db *mongo.Database, f func([]txn.Op) []txn.Op) (restore func()) {
 	hooks := mongotest.HooksOf(db)
@@ -107,4 +109,4 @@ func (st *State) Counts() (map[string]int, error) { return st.db.Counts() }
 
 // LongestQueue returns the length of the longest transaction queue of the
 // model's documents.
-func (st *State) LongestQueue() (int, error) { return mongotest.LongestQueue(st.db) }
+func (st *State) LongestQueue() (int, error) { return mongotest.LongestQueue(st.db.Database) }

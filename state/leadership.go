@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lease"
 	"juju/state/mongo"
 	"juju/state/watcher"
@@ -27,14 +28,6 @@ const (
 	MinLease = 5 * time.Second
 	MaxLease = 5 * time.Minute
 )
-
-func (st *State) leaders(service string) (doc modeldb.Leader, there bool, err error) {
-	err = st.db.Get(modeldb.LeadersC, service, &doc, "leader of "+service)
-	if entity.IsNotFound(err) {
-		return modeldb.Leader{Service: service}, false, nil
-	}
-	return doc, err == nil, err
-}
 
 func refusedLeadership() error {
 	return entity.Errorf(entity.LeadershipRefused, "leadership claim denied")
@@ -78,14 +71,14 @@ func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bo
 		return 0, false, err
 	}
 	leases, service := u.st.host.Leases, u.doc.Service
-	leader, there, err := u.st.leaders(service)
+	leader, there, err := u.st.db.Leader(service)
 	if err != nil {
 		return 0, false, err
 	}
 	if !there {
 		return 0, false, u.st.makeLeaders(ctx, service)
 	}
-	l, err := leases.Read(lease.ID(u.st.uuid, service))
+	l, err := leases.Read(lease.ID(u.st.db.UUID, service))
 	if err != nil {
 		return 0, false, err
 	}
@@ -138,7 +131,7 @@ func (st *State) isFree(ctx context.Context, l lease.Lease) (bool, error) {
 func (st *State) makeLeaders(ctx context.Context, service string) error {
 	token := mongo.NewID()
 	return st.change(ctx, func(o *ops) error {
-		if _, there, err := st.leaders(service); err != nil {
+		if _, there, err := st.db.Leader(service); err != nil {
 			return err
 		} else if there {
 			return mongo.ErrNothing
@@ -149,8 +142,8 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 			return err
 		}
 		// The counts are inserted and removed with the service.
-		o.expect(modeldb.ServiceKey(service), modeldb.LeadersC, bson.D{{"$exists", false}})
-		o.inc(modeldb.ServiceKey(service), modeldb.LeadersC, 1)
+		o.Expect(modeldb.ServiceKey(service), modeldb.LeadersC, bson.D{{"$exists", false}})
+		o.Inc(modeldb.ServiceKey(service), modeldb.LeadersC, 1)
 		o.Insert(modeldb.LeadersC, service, modeldb.Leader{Service: service, Token: token})
 		return nil
 	})
@@ -164,7 +157,7 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 		} else if err != nil {
 			return err
 		}
-		leader, there, err := u.st.leaders(u.doc.Service)
+		leader, there, err := u.st.db.Leader(u.doc.Service)
 		switch {
 		case err != nil:
 			return err
@@ -173,7 +166,7 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 		case !there || leader.Epoch >= epoch:
 			return refusedLeadership() // another unit has led since the lease was taken
 		}
-		o.assertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
+		o.AssertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
 		o.Update(modeldb.LeadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
 			bson.D{{"$set", bson.D{{"holder", u.doc.Name}, {"epoch", epoch}}}})
 		return nil
@@ -182,8 +175,8 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 
 // leaderOps asserts that the unit leads its service by the claim that returned this
 // epoch. The error is entity.LeadershipRefused if it does not, and entity.NotFound if it is gone.
-func (u *Unit) leaderOps(ctx context.Context, o *ops, epoch int64) error {
-	leader, _, err := u.st.leaders(u.doc.Service)
+func (u *Unit) leaderOps(ctx context.Context, o *modeltxn.Ops, epoch int64) error {
+	leader, _, err := u.st.db.Leader(u.doc.Service)
 	if err != nil {
 		return err
 	}
@@ -207,7 +200,7 @@ func (u *Unit) notLeader(ctx context.Context) error {
 func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 	leases, service := u.st.host.Leases, u.doc.Service
 	for tries := leases.Tries(); tries.Next(); {
-		l, err := leases.Read(lease.ID(u.st.uuid, service))
+		l, err := leases.Read(lease.ID(u.st.db.UUID, service))
 		if err != nil {
 			return err
 		}
@@ -234,7 +227,7 @@ func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 // this epoch.
 func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
 	return u.st.change(ctx, func(o *ops) error {
-		leader, _, err := u.st.leaders(u.doc.Service)
+		leader, _, err := u.st.db.Leader(u.doc.Service)
 		if err != nil {
 			return err
 		}
@@ -256,7 +249,7 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	defer sub.Close()
 	holder := ""
 	for {
-		l, err := st.host.Leases.Read(lease.ID(st.uuid, service))
+		l, err := st.host.Leases.Read(lease.ID(st.db.UUID, service))
 		if err != nil {
 			return err
 		}
@@ -288,9 +281,9 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 
 // releaseLeaseOps leaves the lease of a service that is removed to a cleanup.
 func (st *State) releaseLeaseOps(o *ops, service string) error {
-	doc, there, err := st.leaders(service)
+	doc, there, err := st.db.Leader(service)
 	if there {
-		o.cleanup(modeldb.CleanupLease, service+"#"+doc.Token)
+		o.Cleanup(modeldb.CleanupLease, service+"#"+doc.Token)
 	}
 	return err
 }
@@ -299,7 +292,7 @@ func (st *State) releaseLeaseOps(o *ops, service string) error {
 // name has taken it over.
 func (st *State) cleanupLease(ctx context.Context, arg string) (done bool, err error) {
 	service, _, _ := strings.Cut(arg, "#")
-	l, err := st.host.Leases.Read(lease.ID(st.uuid, service))
+	l, err := st.host.Leases.Read(lease.ID(st.db.UUID, service))
 	if err != nil || !l.There {
 		return err == nil, err
 	}

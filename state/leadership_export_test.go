@@ -3,16 +3,17 @@ package state
 import (
 	"context"
 
-	"juju/state/entity"
-
 	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeltxn"
 )
 
 // WriteAsLeader writes a text that only the leader of the unit's service can
 // write. epoch is what its claim returned.
 func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := u.leaderOps(ctx, o, epoch); err != nil {
+		if err := u.leaderOps(ctx, o.Ops, epoch); err != nil {
 			return err
 		}
 		if _, err := u.st.LeadersText(u.doc.Service); entity.IsNotFound(err) {
@@ -20,7 +21,7 @@ func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) erro
 		} else if err != nil {
 			return err
 		} else {
-			o.Update(ledC, u.doc.Service, exists, bson.D{{"$set", bson.D{{"text", text}}}})
+			o.Update(ledC, u.doc.Service, modeltxn.Exists, bson.D{{"$set", bson.D{{"text", text}}}})
 		}
 		return nil
 	})

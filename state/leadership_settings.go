@@ -7,6 +7,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -16,7 +17,7 @@ import (
 // LeaderSettings returns what the leaders of the unit's service have set for all of its
 // units.
 func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error) {
-	doc, err := u.st.settings(modeldb.LeaderSettingsKey(u.doc.Service))
+	doc, err := u.st.db.Settings(modeldb.LeaderSettingsKey(u.doc.Service))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}
@@ -28,11 +29,11 @@ func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error
 // the unit does not lead by this claim.
 func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings entity.LeaderSettings) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := u.leaderOps(ctx, o, epoch); err != nil {
+		if err := u.leaderOps(ctx, o.Ops, epoch); err != nil {
 			return err
 		}
 		key := modeldb.LeaderSettingsKey(u.doc.Service)
-		changed, err := u.st.putSettings(o, modeldb.Settings{ID: key}, emptyDeletes(settings))
+		changed, err := u.st.db.PutSettings(o.Ops, modeldb.Settings{ID: key}, modeltxn.EmptyDeletes(settings))
 		if err == nil && !changed {
 			return mongo.ErrNothing
 		}
@@ -44,14 +45,14 @@ func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings enti
 // from the statuses of its units. epoch is what the unit's claim to lead the service
 // returned. The error is entity.LeadershipRefused if the unit does not lead by this claim.
 func (u *Unit) SetServiceStatus(ctx context.Context, epoch int64, s entity.Status) error {
-	return u.st.setStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *ops) error { return u.leaderOps(ctx, o, epoch) })
+	return u.st.db.SetStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *modeltxn.Ops) error { return u.leaderOps(ctx, o, epoch) })
 }
 
 // ServiceStatus returns the status of the unit's service, and those of its units' workloads.
 // The error is entity.LeadershipRefused unless the unit leads the service.
 func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, error) {
 	all := entity.StatusesOfService{Units: map[string]entity.Status{}}
-	leader, _, err := u.st.leaders(u.doc.Service)
+	leader, _, err := u.st.db.Leader(u.doc.Service)
 	if err != nil {
 		return all, err
 	}
@@ -69,7 +70,7 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 	for _, each := range units { // in their order, which decides between two of the same word
 		workloads = append(workloads, all.Units[each.doc.Name])
 	}
-	set, err := u.st.status(modeldb.ServiceKey(u.doc.Service))
+	set, err := u.st.db.Status(modeldb.ServiceKey(u.doc.Service))
 	all.Service = shownServiceStatus(set, workloads)
 	return all, err
 }
@@ -117,7 +118,7 @@ func shownServiceStatus(set entity.Status, workloads []entity.Status) entity.Sta
 func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
 	return u.st.change(ctx, func(o *ops) error {
 		key := modeldb.ServiceKey(u.doc.Service)
-		was, err := u.st.statusDoc(key)
+		was, err := u.st.db.StatusDoc(key)
 		if err != nil {
 			return err
 		}
@@ -125,8 +126,8 @@ func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
 			return mongo.ErrNothing
 		}
 		// Not in the service's document, which wakes the agents of all of its units.
-		o.Update(modeldb.StatusesC, key, exists, bson.D{{"$set", bson.D{{"version", version}}}})
-		o.Assert(modeldb.UnitsC, u.doc.Name, exists)
+		o.Update(modeldb.StatusesC, key, modeltxn.Exists, bson.D{{"$set", bson.D{{"version", version}}}})
+		o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.Exists)
 		return nil
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 )
 
@@ -101,7 +102,7 @@ func (st *State) forgetOrphans(o *ops, doc modeldb.Relation) error {
 		return err
 	}
 	for _, r := range others {
-		o.assertLife(modeldb.RelationsC, r.doc.Key, entity.Alive) // otherwise it has left orphans meanwhile
+		o.AssertLife(modeldb.RelationsC, r.doc.Key, entity.Alive) // otherwise it has left orphans meanwhile
 	}
 	var owed []modeldb.Cleanup
 	if err := st.db.All(modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupOrphans}}, &owed); err != nil {
@@ -120,7 +121,7 @@ func (st *State) forgetOrphans(o *ops, doc modeldb.Relation) error {
 func (st *State) cleanupOrphans(ctx context.Context, owed modeldb.Cleanup, d destruction) error {
 	still := func(o *ops) (bool, error) {
 		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", owed.ID}})
-		o.Assert(modeldb.CleanupsC, owed.ID, exists)
+		o.Assert(modeldb.CleanupsC, owed.ID, modeltxn.Exists)
 		return n > 0, err
 	}
 	names := endpointServices(owed.Arg)
@@ -137,7 +138,7 @@ func (st *State) cleanupOrphans(ctx context.Context, owed modeldb.Cleanup, d des
 			}
 			query := bson.D{{"service", service}}
 			if d.strength == entity.Plain {
-				query = append(query, isAlive...)
+				query = append(query, modeltxn.IsAlive...)
 			}
 			units, err := st.units(query)
 			if err != nil {

@@ -16,11 +16,6 @@ import (
 	"juju/state/watcher"
 )
 
-// cleanup adds a cleanup of a kind that is only ever added once for an arg.
-func (o *ops) cleanup(kind, arg string) {
-	o.Insert(modeldb.CleanupsC, kind+"-"+arg, modeldb.Cleanup{ID: kind + "-" + arg, Kind: kind, Arg: arg})
-}
-
 // A Cleaner is the part of a model's state that its cleaner uses.
 type Cleaner struct{ st *State }
 
@@ -161,7 +156,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 		done, err = st.deleteRelationSettings(ctx, doc.Arg)
 		return done, 0, err
 	case modeldb.CleanupForce:
-		if early := doc.Deadline.Sub(st.now()); early > 0 {
+		if early := doc.Deadline.Sub(st.db.Now()); early > 0 {
 			return false, early, nil
 		}
 		if done, again, err = st.cleanupForce(ctx, doc.Arg); err != nil || !done {

@@ -7,11 +7,12 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
 // born is the life of a new entity.
-func (st *State) born() modeldb.Living { return modeldb.Living{Since: st.now()} }
+func (st *State) born() modeldb.Living { return modeldb.Living{Since: st.db.Now()} }
 
 // A destruction is an entity.Destruction that has begun. It is made before the
 // transaction is built, so that each try makes the same operations.
@@ -28,7 +29,7 @@ type destruction struct {
 // begin starts a destruction and its timeout. Only units and services destroy machines and
 // storage with them; other callers use alone.
 func (st *State) begin(how entity.Destruction) destruction {
-	d := destruction{strength: how.Strength, now: st.now(), id: mongo.NewID(), machines: how.Machines,
+	d := destruction{strength: how.Strength, now: st.db.Now(), id: mongo.NewID(), machines: how.Machines,
 		storage: how.Storage}
 	if how.Strength == entity.Force {
 		d.deadline = d.now.Add(how.Timeout)
@@ -37,7 +38,7 @@ func (st *State) begin(how entity.Destruction) destruction {
 }
 
 // forced returns the destruction of entities that go with one whose deadline has passed.
-func (st *State) forced() destruction { return st.again(entity.Force, st.now()) }
+func (st *State) forced() destruction { return st.again(entity.Force, st.db.Now()) }
 
 // alone is the same destruction without the machines and storage.
 func (d destruction) alone() destruction {
@@ -47,7 +48,7 @@ func (d destruction) alone() destruction {
 
 // again is the same destruction, applied to something else.
 func (st *State) again(strength entity.Strength, deadline time.Time) destruction {
-	return destruction{strength: strength, deadline: deadline, now: st.now(), id: mongo.NewID()}
+	return destruction{strength: strength, deadline: deadline, now: st.db.Now(), id: mongo.NewID()}
 }
 
 // turn returns what is set in a document when its life changes.
@@ -96,19 +97,11 @@ func (o *ops) forceOps(key string, l modeldb.Living, d destruction) {
 	case !d.forces(l) || key == modeldb.ModelKey:
 		return
 	case l.Forced():
-		o.Update(modeldb.CleanupsC, modeldb.ForceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
+		o.Update(modeldb.CleanupsC, modeldb.ForceID(key), modeltxn.Exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
 		return
 	}
 	o.Insert(modeldb.CleanupsC, modeldb.ForceID(key), modeldb.Cleanup{ID: modeldb.ForceID(key), Kind: modeldb.CleanupForce, Arg: key, Strength: d.strength,
 		Deadline: d.deadline})
-}
-
-// wakeForce wakes the cleaner if it is to remove an entity by force and the cloud has failed to end
-// what the entity has: the cleaner need not wait for the cloud any longer.
-func (o *ops) wakeForce(key string, l modeldb.Living, said entity.Status) {
-	if l.Forced() && said.Status == entity.StatusError {
-		o.Update(modeldb.CleanupsC, modeldb.ForceID(key), nil, bson.D{{"$inc", bson.D{{"woken", 1}}}})
-	}
 }
 
 // owe leaves to the cleaner what a destruction does to others.

@@ -8,6 +8,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 )
 
@@ -111,7 +112,7 @@ func sourcesQuery(ref lifecycle.Ref, name string) bson.D {
 		query = append(query, bson.DocElem{Name: ref.Field, Value: modeldb.FieldValue(ref.To, name)})
 	}
 	if ref.Alive {
-		query = append(query, isAlive...)
+		query = append(query, modeltxn.IsAlive...)
 	}
 	return query
 }
@@ -159,7 +160,7 @@ func (st *State) scopesOf(ref lifecycle.Ref, name string) ([]modeldb.Scope, erro
 // found of the references that are not counted. It returns nothing for an entity that is
 // gone.
 func (st *State) holders(e living) (map[string]int, error) {
-	counts, err := st.counts(keyOf(e))
+	counts, err := st.db.CountsOf(keyOf(e))
 	if err != nil {
 		return nil, err
 	}

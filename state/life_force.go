@@ -118,7 +118,7 @@ func (m *Machine) outside() (outside, error) {
 // outside returns the filesystem even if it is to be released: until the cloud has done so, it
 // counts as the controller's, and is destroyed with the controller's storage.
 func (s *Storage) outside() (outside, error) {
-	model, err := s.st.model()
+	model, err := s.st.db.Model()
 	id, done := s.doc.Filesystem, "destroyed"
 	left := modeldb.Leftover{Filesystem: id, Release: s.isReleased(model)}
 	if left.Release {
@@ -143,18 +143,18 @@ func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, agai
 		err := st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
 		return err == nil, 0, err
 	}
-	said, err := st.status(out.said)
+	said, err := st.db.Status(out.said)
 	if err != nil && !entity.IsNotFound(err) {
 		return false, 0, err
 	}
-	late := e.life().Since.Add(CloudTimeout).Sub(st.now())
+	late := e.life().Since.Add(CloudTimeout).Sub(st.db.Now())
 	// If late is greater than CloudTimeout the clock has gone back, and can't tell how
 	// long the cloud has had.
 	if said.Status != entity.StatusError && late > 0 && late <= CloudTimeout {
 		return false, late, nil
 	}
 	left := out.left
-	left.ID, left.Of, left.At = mongo.NewID(), keyOf(e), st.now()
+	left.ID, left.Of, left.At = mongo.NewID(), keyOf(e), st.db.Now()
 	left.Why = orElse(said.Message, fmt.Sprintf("the cloud has not %s it within %v", out.done, CloudTimeout))
 	left.How, _ = said.Data["hint"].(string)
 	if left.Release {

@@ -15,11 +15,11 @@ import (
 // Leftovers returns the model's leftovers: what forced destruction has left outside
 // state.
 func (p Provisioning) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
-	model, err := p.st.model()
+	model, err := p.st.db.Model()
 	if err != nil {
 		return nil, err
 	}
-	docs, err := p.st.leftovers(nil)
+	docs, err := p.st.db.Leftovers(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -36,13 +36,6 @@ func (p Provisioning) Leftovers(ctx context.Context) ([]entity.Leftover, error) 
 	return all, nil
 }
 
-// leftovers reads the leftovers that match, in the natural order of what they are of.
-func (st *State) leftovers(query bson.D) (docs []modeldb.Leftover, err error) {
-	err = st.db.All(modeldb.LeftoversC, query, &docs)
-	entity.SortBy(docs, func(d modeldb.Leftover) string { return d.Of })
-	return docs, err
-}
-
 // DropLeftovers removes the leftovers of an instance, which no longer exists.
 func (p Provisioning) DropLeftovers(ctx context.Context, instance string) error {
 	return p.st.dropLeftovers(ctx, bson.D{{"instance", instance}})
@@ -50,7 +43,7 @@ func (p Provisioning) DropLeftovers(ctx context.Context, instance string) error 
 
 func (st *State) dropLeftovers(ctx context.Context, query bson.D) error {
 	return st.change(ctx, func(o *ops) error {
-		docs, err := st.leftovers(query)
+		docs, err := st.db.Leftovers(query)
 		if err != nil {
 			return err
 		}

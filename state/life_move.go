@@ -67,7 +67,7 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	}
 	left := map[string]int{}
 	for name, n := range holders {
-		taken[name] = o.taken(key, name)
+		taken[name] = o.Taken(key, name)
 		left[name] = n - taken[name]
 	}
 	guards, err := e.guards(ctx, by, left)
@@ -87,7 +87,7 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	if step.Nothing() {
 		return nil
 	}
-	o.expectStep(key, step, taken)
+	o.ExpectStep(key, step, taken)
 	t := turn{step.Move.From, step.Move.To, d}
 	if t.to == entity.Gone {
 		return o.removeOps(ctx, e, t)
@@ -149,7 +149,7 @@ func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, h
 			if o.Len() == before {
 				// It stays as it is. If it were removed meanwhile, the counts would
 				// be wrong.
-				o.assertLife(lifecycle.RowOf(s.kind()).In, s.docID(), s.life().Life)
+				o.AssertLife(lifecycle.RowOf(s.kind()).In, s.docID(), s.life().Life)
 			}
 		}
 		atOnce[ref.Name], holders[ref.Name] = len(sources), len(sources)
@@ -170,7 +170,7 @@ func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) 
 	var reached []lifecycle.Ref
 	for _, ref := range lifecycle.Reached(e.kind(), d.strength, lifecycle.Cleaner) {
 		if n, dealt := atOnce[ref.Name]; dealt {
-			o.expect(key, ref.Name, n)
+			o.Expect(key, ref.Name, n)
 			continue
 		}
 		reached = append(reached, ref)
@@ -178,14 +178,14 @@ func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) 
 	for _, ref := range reached {
 		if !ref.IsCounted() || holders[ref.Name] > 0 {
 			if ref.IsCounted() {
-				o.expect(key, ref.Name, bson.D{{"$gt", 0}})
+				o.Expect(key, ref.Name, bson.D{{"$gt", 0}})
 			}
 			o.reachLater(e, d)
 			return
 		}
 	}
 	for _, ref := range reached {
-		o.expect(key, ref.Name, 0)
+		o.Expect(key, ref.Name, 0)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 )
 
@@ -18,14 +19,14 @@ func (o *ops) addRefs(r referrer) {
 			continue
 		}
 		for _, name := range r.targets(ref) {
-			o.inc(lifecycle.Key(ref.To, name), ref.Name, 1)
+			o.Inc(lifecycle.Key(ref.To, name), ref.Name, 1)
 		}
 	}
 }
 
 // bear adds the counts of a new entity, and counts it on what it refers to.
 func (o *ops) bear(e living) {
-	o.newCounts(keyOf(e), e.kind())
+	o.NewCounts(keyOf(e), e.kind())
 	o.addRefs(e)
 }
 
@@ -35,9 +36,9 @@ func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 	key, l := keyOf(e), *e.life()
 	o.Remove(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(l), e.asserts()...))
 	if l.Forced() {
-		o.Remove(modeldb.CleanupsC, modeldb.ForceID(key), exists)
+		o.Remove(modeldb.CleanupsC, modeldb.ForceID(key), modeltxn.Exists)
 	}
-	o.dropCounts(key)
+	o.DropCounts(key)
 	for _, doc := range lifecycle.RowOf(e.kind()).Owns {
 		for _, id := range ownedIDs(e, doc) {
 			if err := o.removeOwned(e.state(), key, doc, id); err != nil {
@@ -56,7 +57,7 @@ func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id string) error {
 	switch doc.Held {
 	case lifecycle.Always:
-		o.Remove(doc.In, id, exists)
+		o.Remove(doc.In, id, modeltxn.Exists)
 	case lifecycle.Sometimes:
 		o.Remove(doc.In, id, nil)
 	case lifecycle.Counted:
@@ -65,9 +66,9 @@ func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id stri
 			return err
 		}
 		if n > 0 {
-			o.Remove(doc.In, id, exists)
+			o.Remove(doc.In, id, modeltxn.Exists)
 		} else {
-			o.expect(key, doc.In, bson.D{{"$exists", false}})
+			o.Expect(key, doc.In, bson.D{{"$exists", false}})
 		}
 	}
 	return nil
@@ -94,7 +95,7 @@ func (o *ops) dropRefs(ctx context.Context, e living, t turn) error {
 func (o *ops) dropRef(ctx context.Context, st *State, ref lifecycle.Ref, targets ...string) error {
 	for _, name := range targets {
 		key := lifecycle.Key(ref.To, name)
-		o.inc(key, ref.Name, -1)
+		o.Inc(key, ref.Name, -1)
 		if o.moving[key] || !lifecycle.May(ref.To, lifecycle.ToRemove, lifecycle.LastRef, entity.Dying) {
 			continue
 		}
@@ -114,7 +115,7 @@ func (o *ops) dropRef(ctx context.Context, st *State, ref lifecycle.Ref, targets
 func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 	key, l := keyOf(e), e.life()
 	if l.Life == entity.Alive {
-		o.assertLife(lifecycle.RowOf(e.kind()).In, e.docID(), entity.Alive)
+		o.AssertLife(lifecycle.RowOf(e.kind()).In, e.docID(), entity.Alive)
 		return nil
 	}
 	holders, err := e.state().holders(e)
@@ -123,7 +124,7 @@ func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 	}
 	taken := map[string]int{}
 	for _, ref := range lifecycle.RefsTo(e.kind()) {
-		taken[ref.Name] = o.taken(key, ref.Name)
+		taken[ref.Name] = o.Taken(key, ref.Name)
 		holders[ref.Name] -= taken[ref.Name]
 	}
 	step, err := lifecycle.Plan(e.kind(), lifecycle.ToRemove, lifecycle.LastRef,
@@ -131,11 +132,11 @@ func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 	var barred *lifecycle.Barred
 	if errors.As(err, &barred) && barred.Ref.Name != "" {
 		// The transaction that drops that reference comes here again.
-		o.expect(key, barred.Ref.Name, bson.D{{"$gt", taken[barred.Ref.Name]}})
+		o.Expect(key, barred.Ref.Name, bson.D{{"$gt", taken[barred.Ref.Name]}})
 		return nil
 	} else if err != nil {
 		return err
 	}
-	o.expectStep(key, step, taken)
+	o.ExpectStep(key, step, taken)
 	return o.removeOps(ctx, e, turn{l.Life, entity.Gone, destruction{}})
 }

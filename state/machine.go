@@ -11,6 +11,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -23,11 +24,11 @@ type Machine struct {
 
 // Machine reads a machine; the error is entity.NotFound if there is none.
 func (st *State) Machine(ctx context.Context, id string) (*Machine, error) {
-	m := &Machine{st: st}
-	if err := st.db.Get(modeldb.MachinesC, id, &m.doc, "machine "+id); err != nil {
+	doc, err := st.db.Machine(id)
+	if err != nil {
 		return nil, err
 	}
-	return m, nil
+	return &Machine{st: st, doc: doc}, nil
 }
 
 // Machines reads those of the named machines that exist, or all of them if ids is empty,
@@ -42,8 +43,8 @@ func (st *State) Machines(ctx context.Context, ids ...string) ([]*Machine, error
 
 // machines reads the machines that match, in natural order.
 func (st *State) machines(query bson.D) ([]*Machine, error) {
-	return readAll(st, modeldb.MachinesC, query, func(d modeldb.Machine) string { return d.ID },
-		func(d modeldb.Machine) *Machine { return &Machine{st: st, doc: d} })
+	docs, err := st.db.Machines(query)
+	return mapped(docs, func(d modeldb.Machine) *Machine { return &Machine{st: st, doc: d} }), err
 }
 
 // ID returns the machine's id.
@@ -63,11 +64,11 @@ func (m *Machine) InstanceID() string { return m.doc.InstanceID }
 
 // Info returns what the machine's agent and the provisioner need to know of it.
 func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
-	status, err := m.st.status(modeldb.MachineKey(m.doc.ID))
+	status, err := m.st.db.Status(modeldb.MachineKey(m.doc.ID))
 	if err != nil {
 		return entity.MachineInfo{}, err
 	}
-	constraints, err := m.st.constraints(modeldb.MachineKey(m.doc.ID))
+	constraints, err := m.st.db.Constraints(modeldb.MachineKey(m.doc.ID))
 	return m.info(status.Status, constraints), err
 }
 
@@ -149,7 +150,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 	}
 	born := st.born()
 	err := st.change(ctx, func(o *ops) error {
-		model, err := st.aliveModel()
+		model, err := st.db.AliveModel()
 		if err != nil {
 			return err
 		}
@@ -257,7 +258,7 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 		if err := st.checkHost(ctx, p.Host, p.Container); err != nil {
 			return err
 		}
-		o.Update(modeldb.MachinesC, p.Host, isAlive, bson.D{{"$set", bson.D{{"clean", false}}}})
+		o.Update(modeldb.MachinesC, p.Host, modeltxn.IsAlive, bson.D{{"$set", bson.D{{"clean", false}}}})
 	}
 	if *id == "" {
 		n, err := st.db.Next(ctx, "machine"+*host+p.Container+"Container", 1)
@@ -319,7 +320,7 @@ func AddManager(ctx context.Context, st *State, series string) error {
 		if _, err := st.Machine(ctx, "0"); err == nil {
 			return mongo.ErrNothing
 		}
-		o.assertModelAlive()
+		o.AssertModelAlive()
 		st.addMachineOps(o, modeldb.Machine{Living: born, ID: "0", Series: series, Jobs: []string{modeldb.JobManageModel},
 			InstanceID: ManagerNonce, Nonce: ManagerNonce}, "")
 		return nil
@@ -338,14 +339,14 @@ func (m *Machine) SetHostKeys(ctx context.Context, keys []string) error {
 		if slices.Equal(m.doc.HostKeys, keys) {
 			return mongo.ErrNothing
 		}
-		o.Update(modeldb.MachinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"hostkeys", keys}}}})
+		o.Update(modeldb.MachinesC, m.doc.ID, modeltxn.Exists, bson.D{{"$set", bson.D{{"hostkeys", keys}}}})
 		return nil
 	})
 }
 
 // SetStatus replaces the machine's status.
 func (m *Machine) SetStatus(ctx context.Context, s entity.Status) error {
-	return m.st.setStatus(ctx, modeldb.MachineKey(m.doc.ID), s)
+	return m.st.db.SetStatus(ctx, modeldb.MachineKey(m.doc.ID), s)
 }
 
 func orElse(s, otherwise string) string {

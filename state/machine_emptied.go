@@ -19,12 +19,12 @@ func (m *Machine) isEmptied(o *ops) (bool, error) {
 		return false, nil
 	}
 	key := modeldb.MachineKey(m.doc.ID)
-	holders, err := m.st.counts(key)
+	holders, err := m.st.db.CountsOf(key)
 	if err != nil || holders["units"]+holders["containers"] > 0 {
 		return false, err
 	}
-	o.expect(key, "units", 0)
-	o.expect(key, "containers", 0)
+	o.Expect(key, "units", 0)
+	o.Expect(key, "containers", 0)
 	return true, nil
 }
 
@@ -38,7 +38,7 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 		return err
 	}
 	if !u.doc.Machines && !d.machines && !svc.doc.Machines {
-		o.expect(modeldb.ServiceKey(u.doc.Service), modeldb.TakesMachines, bson.D{{"$exists", false}})
+		o.Expect(modeldb.ServiceKey(u.doc.Service), modeldb.TakesMachines, bson.D{{"$exists", false}})
 		return nil
 	}
 	if u.doc.Machine == "" {
@@ -78,7 +78,7 @@ func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string,
 	} else if err != nil {
 		return "", err
 	}
-	holders, err := u.st.counts(modeldb.MachineKey(m.doc.ID))
+	holders, err := u.st.db.CountsOf(modeldb.MachineKey(m.doc.ID))
 	if err != nil || holders["alive-units"]+holders["containers"] > 0 {
 		return "", err
 	}
@@ -98,7 +98,7 @@ const maxLeft = 100
 // service is destroyed, while its units are there. For a service with more than maxLeft
 // units it returns no names and many is true.
 func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (left []string, many bool, err error) {
-	holders, err := s.st.counts(modeldb.ServiceKey(s.doc.Name))
+	holders, err := s.st.db.CountsOf(modeldb.ServiceKey(s.doc.Name))
 	if err != nil || s.doc.Subordinate {
 		return nil, false, err
 	}
@@ -122,7 +122,7 @@ func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (lef
 		} else if err != nil {
 			return nil, false, err
 		}
-		holders, err := s.st.counts(modeldb.MachineKey(id))
+		holders, err := s.st.db.CountsOf(modeldb.MachineKey(id))
 		if err != nil {
 			return nil, false, err
 		}

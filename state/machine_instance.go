@@ -9,6 +9,7 @@ import (
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -30,14 +31,14 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 		}
 		if m.doc.Life != entity.Alive {
 			key := modeldb.MachineKey(m.doc.ID)
-			holders, err := m.st.counts(key)
+			holders, err := m.st.db.CountsOf(key)
 			if err != nil {
 				return err
 			}
 			if m.doc.Life != entity.Dying || holders["units"] == 0 {
 				return entity.Errorf(entity.NotAlive, "machine is not alive")
 			}
-			o.expect(key, "units", bson.D{{"$gt", 0}})
+			o.Expect(key, "units", bson.D{{"$gt", 0}})
 		}
 		seen := m.doc
 		seen.CloudAddresses, seen.CloudHardware = in.Addresses, in.Hardware
@@ -58,7 +59,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {
 	key := modeldb.MachineKey(m.doc.ID)
 	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusPending,
-		Message: fmt.Sprintf("instance %s was lost", missed.ID)}, m.st.now())
+		Message: fmt.Sprintf("instance %s was lost", missed.ID)}, m.st.db.Now())
 	lost := false
 	err := m.st.change(ctx, func(o *ops) error {
 		lost = false
@@ -84,12 +85,12 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce},
 				{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}}},
 			change)
-		was, err := m.st.statusDoc(key)
+		was, err := m.st.db.StatusDoc(key)
 		if err != nil {
 			return err
 		}
-		o.replaceStatus(was, doc, exists)
-		o.dropStatus(modeldb.InstanceKey(m.doc.ID))
+		o.ReplaceStatus(was, doc, modeltxn.Exists)
+		o.DropStatus(modeldb.InstanceKey(m.doc.ID))
 		if err := m.st.hashOps(o, entity.MachineTag(m.doc.ID), ""); err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		return fmt.Errorf("cannot take instance %s off machine %s: %w", missed.ID, m.doc.ID, err)
 	}
 	if lost {
-		m.st.remember(doc)
+		m.st.db.Remember(doc)
 	}
 	return nil
 }
@@ -119,12 +120,12 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 // entity.Invalid if the machine's status is not error or it has an instance.
 func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraints.Value) error {
 	key := modeldb.MachineKey(m.doc.ID)
-	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusPending}, m.st.now())
+	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusPending}, m.st.db.Now())
 	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
-		said, err := m.st.statusDoc(key)
+		said, err := m.st.db.StatusDoc(key)
 		if err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 		}
 		o.Update(modeldb.MachinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$inc", bson.D{{"retries", 1}}}})
-		o.replaceStatus(said, doc, bson.D{{"status", entity.StatusError}})
+		o.ReplaceStatus(said, doc, bson.D{{"status", entity.StatusError}})
 		if constraints == nil {
 			return nil
 		}
@@ -146,7 +147,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 	if err != nil {
 		return fmt.Errorf("cannot retry provisioning of machine %s: %w", m.doc.ID, err)
 	}
-	m.st.remember(doc)
+	m.st.db.Remember(doc)
 	return nil
 }
 
@@ -162,7 +163,7 @@ func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 		if m.doc.InstanceID != "" || m.doc.Life == entity.Dead {
 			continue
 		}
-		if said, err := p.st.status(modeldb.MachineKey(m.doc.ID)); entity.IsNotFound(err) {
+		if said, err := p.st.db.Status(modeldb.MachineKey(m.doc.ID)); entity.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return nil, err
@@ -202,25 +203,25 @@ func (st *State) wanted(ids []string) (map[string]wanted, error) {
 // data of an error may hold a "hint": how to remove the instance by hand.
 func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error {
 	key := modeldb.InstanceKey(m.doc.ID)
-	doc := modeldb.NewStatus(key, s, m.st.now())
+	doc := modeldb.NewStatus(key, s, m.st.db.Now())
 	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
-		o.Assert(modeldb.MachinesC, m.doc.ID, exists)
-		if _, err := m.st.status(key); entity.IsNotFound(err) {
+		o.Assert(modeldb.MachinesC, m.doc.ID, modeltxn.Exists)
+		if _, err := m.st.db.Status(key); entity.IsNotFound(err) {
 			o.Insert(modeldb.StatusesC, key, doc)
 		} else if err != nil {
 			return err
 		} else {
-			o.Update(modeldb.StatusesC, key, exists, bson.D{{"$set", bson.D{
+			o.Update(modeldb.StatusesC, key, modeltxn.Exists, bson.D{{"$set", bson.D{
 				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
 		}
-		o.wakeForce(modeldb.MachineKey(m.doc.ID), m.doc.Living, s)
+		o.WakeForce(modeldb.MachineKey(m.doc.ID), m.doc.Living, s)
 		return nil
 	})
 	if err == nil {
-		m.st.remember(doc)
+		m.st.db.Remember(doc)
 	}
 	return err
 }

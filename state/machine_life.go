@@ -30,13 +30,13 @@ func (m *Machine) EnsureDead(ctx context.Context) error {
 			return lifecycle.Provisioner
 		}
 		return lifecycle.MachineAgent
-	}, destruction{now: m.st.now()})
+	}, destruction{now: m.st.db.Now()})
 }
 
 // Remove removes a Dead machine from state, once the provisioner has stopped its
 // instance. It does nothing if the machine is gone.
 func (m *Machine) Remove(ctx context.Context) error {
-	return m.st.move(ctx, m, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: m.st.now()})
+	return m.st.move(ctx, m, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: m.st.db.Now()})
 }
 
 // How machines differ from other living entities.
@@ -79,7 +79,7 @@ func (m *Machine) guards(ctx context.Context, by lifecycle.Actor,
 	if m.doc.ForUnits && holders["units"]+holders["containers"] == 0 {
 		all = append(all, lifecycle.Emptied)
 	}
-	if model, err := m.st.model(); err != nil {
+	if model, err := m.st.db.Model(); err != nil {
 		return nil, err
 	} else if model.Life != entity.Alive {
 		all = append(all, lifecycle.ModelDying)

@@ -55,8 +55,8 @@ func (m *Machine) lostUnitsOps(o *ops) error {
 		if u.doc.Life == entity.Dead {
 			continue
 		}
-		o.dropStatus(modeldb.UnitKey(u.doc.Name))
-		o.dropStatus(modeldb.WorkloadKey(u.doc.Name))
+		o.DropStatus(modeldb.UnitKey(u.doc.Name))
+		o.DropStatus(modeldb.WorkloadKey(u.doc.Name))
 		if err := m.st.hashOps(o, u.tag(), ""); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -19,7 +20,7 @@ import (
 // restarts, keeps those that it had, and one that is missing also its hardware.
 func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string) error {
 	key := modeldb.InstanceKey(m.doc.ID)
-	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusWord(status)}, m.st.now())
+	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusWord(status)}, m.st.db.Now())
 	changed := false
 	err := m.st.change(ctx, func(o *ops) error {
 		changed = false
@@ -36,8 +37,8 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		if len(in.Addresses) > 0 {
 			seen.CloudAddresses = in.Addresses
 		}
-		is := append(bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}, notDead...)
-		said, err := m.st.status(key)
+		is := append(bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}, modeltxn.NotDead...)
+		said, err := m.st.db.Status(key)
 		switch {
 		case entity.IsNotFound(err) && status != "" && status != modeldb.InstanceRuns:
 			changed = true
@@ -46,7 +47,7 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		case err == nil && status != "" && string(said.Status) != status:
 			changed = true
 			o.Assert(modeldb.MachinesC, m.doc.ID, is)
-			o.Update(modeldb.StatusesC, key, exists, bson.D{{"$set", bson.D{
+			o.Update(modeldb.StatusesC, key, modeltxn.Exists, bson.D{{"$set", bson.D{
 				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
 		case err != nil && !entity.IsNotFound(err):
 			return err
@@ -58,7 +59,7 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		return err
 	})
 	if err == nil && changed {
-		m.st.remember(doc)
+		m.st.db.Remember(doc)
 	}
 	return err
 }
@@ -78,7 +79,7 @@ func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 				return slices.Contains(m.doc.HostAddresses, a) && !slices.Contains(addresses, a)
 			})
 		}
-		return m.observedOps(o, exists, seen)
+		return m.observedOps(o, modeltxn.Exists, seen)
 	})
 }
 
@@ -91,7 +92,7 @@ func (m *Machine) SetHardware(ctx context.Context, hardware entity.Hardware) err
 		}
 		seen := m.doc
 		seen.HostHardware = hardware
-		return m.observedOps(o, exists, seen)
+		return m.observedOps(o, modeltxn.Exists, seen)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 )
 
 // A place is where a new unit goes: an existing machine, a new one or a new container.
@@ -174,7 +175,7 @@ func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *p
 		st.addMachineOps(o, doc, constraints)
 		return nil
 	}
-	assert := isAlive
+	assert := modeltxn.IsAlive
 	if p.clean != nil {
 		assert = p.clean.asRead(o, constraints)
 	}

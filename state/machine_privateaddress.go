@@ -53,7 +53,7 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 	}
 	for _, s := range scopes {
 		key := modeldb.RelationSettingsKey(s.Relation, s.Unit)
-		settings, err := m.st.settings(key)
+		settings, err := m.st.db.Settings(key)
 		if entity.IsNotFound(err) {
 			continue // the scope was left meanwhile
 		} else if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -22,7 +23,7 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
 		}
-		machine, err := u.machineOf(ctx)
+		machine, err := u.st.db.MachineOf(u.doc)
 		if err != nil {
 			return err
 		}
@@ -38,7 +39,7 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 		case m.doc.Reboot == boot:
 			return mongo.ErrNothing
 		}
-		o.Update(modeldb.MachinesC, machine, notDead, bson.D{{"$set", bson.D{{"reboot", boot}}}})
+		o.Update(modeldb.MachinesC, machine, modeltxn.NotDead, bson.D{{"$set", bson.D{{"reboot", boot}}}})
 		return nil
 	})
 	if err != nil {

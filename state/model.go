@@ -18,7 +18,7 @@ const ControllerModel = "controller"
 
 // Life returns the model's present life.
 func (st *State) Life(ctx context.Context) (entity.Life, error) {
-	doc, err := st.model()
+	doc, err := st.db.Model()
 	return doc.Life, err
 }
 
@@ -30,11 +30,11 @@ func (st *State) Life(ctx context.Context) (entity.Life, error) {
 // error is entity.NotAlive and says what, after all that can be done is done. The error is
 // entity.Invalid for the controller's own model.
 func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
-	if st.name == ControllerModel {
-		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", st.name)
+	if st.db.Name == ControllerModel {
+		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", st.db.Name)
 	}
 	// A model that is gone is an error.
-	if _, err := st.model(); err != nil {
+	if _, err := st.db.Model(); err != nil {
 		return err
 	}
 	d := st.begin(how).alone()
@@ -48,13 +48,13 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 		}
 		n, err := st.PersistentStorage(ctx)
 		if err == nil && n > 0 {
-			err = entity.HasStorage("model", st.name, n, 0)
+			err = entity.HasStorage("model", st.db.Name, n, 0)
 		}
 		return true, err
 	})
 	if err == nil && len(late) > 0 {
 		err = entity.WithHint(entity.Errorf(entity.NotAlive, "storage %s may be lost: the cloud had begun to destroy it",
-			strings.Join(late, ", ")), "All other storage of model %q is released.", st.name)
+			strings.Join(late, ", ")), "All other storage of model %q is released.", st.db.Name)
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 			late = append(late, s.doc.ID)
 		}
 	}
-	left, err := m.st.leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}, {"release", bson.D{{"$ne", true}}}})
+	left, err := m.st.db.Leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}, {"release", bson.D{{"$ne", true}}}})
 	for _, l := range left {
 		_, id := lifecycle.ParseKey(l.Of)
 		late = append(late, id)
@@ -93,10 +93,10 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 // EnsureDead sets a Dying model Dead. The error is entity.InUse while there is something
 // in it.
 func (st *State) EnsureDead(ctx context.Context) error {
-	if _, err := st.model(); err != nil {
+	if _, err := st.db.Model(); err != nil {
 		return err
 	}
-	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDead, lifecycle.Controller, destruction{now: st.now()})
+	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDead, lifecycle.Controller, destruction{now: st.db.Now()})
 }
 
 // A modelEntity is a model as a living entity in its own database.
@@ -110,11 +110,11 @@ func (m *modelEntity) state() *State         { return m.st }
 func (m *modelEntity) kind() lifecycle.Kind  { return lifecycle.Model }
 func (m *modelEntity) name() string          { return "" }
 func (m *modelEntity) docID() string         { return modeldb.ModelC }
-func (m *modelEntity) tag() entity.Tag       { return entity.ModelTag(m.st.uuid) }
+func (m *modelEntity) tag() entity.Tag       { return entity.ModelTag(m.st.db.UUID) }
 func (m *modelEntity) life() *modeldb.Living { return &m.doc.Living }
 
 func (m *modelEntity) refresh(context.Context) (err error) {
-	m.doc, err = m.st.model()
+	m.doc, err = m.st.db.Model()
 	return err
 }
 

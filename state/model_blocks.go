@@ -8,6 +8,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -55,10 +56,10 @@ func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string
 				"To give it another message: juju enable-command, then juju disable-command; "+
 					"what is disabled: juju disabled-commands")
 		}
-		if _, err := b.st.aliveModel(); err != nil {
+		if _, err := b.st.db.AliveModel(); err != nil {
 			return err
 		}
-		o.assertModelAlive()
+		o.AssertModelAlive()
 		o.Insert(modeldb.BlocksC, string(t), modeldb.Block{t, message})
 		return nil
 	})
@@ -82,7 +83,7 @@ func (b Blocks) SwitchOff(ctx context.Context, t entity.BlockType) error {
 				"What is disabled: juju disabled-commands")
 		}
 		wasOn = true
-		o.Remove(modeldb.BlocksC, string(t), exists)
+		o.Remove(modeldb.BlocksC, string(t), modeltxn.Exists)
 		return nil
 	})
 }

@@ -43,7 +43,7 @@ func (st *State) Settings() Settings { return Settings{st} }
 
 // Config returns all settings of the model, with the source of each value.
 func (s Settings) Config(ctx context.Context) (modelconfig.Config, error) {
-	doc, err := s.st.model()
+	doc, err := s.st.db.Model()
 	return doc.Settings(), err
 }
 
@@ -64,7 +64,7 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		}
 	}
 	err = s.st.change(ctx, func(o *ops) error {
-		doc, err := s.st.model()
+		doc, err := s.st.db.Model()
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func checkFixed(s modelconfig.Setting, was string, set map[string]string, reset 
 // more than once, if others change them too.
 func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]sshkey.Key, error)) error {
 	return s.st.change(ctx, func(o *ops) error {
-		doc, err := s.st.model()
+		doc, err := s.st.db.Model()
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // Programs returns the programs that the model's agents are to run; none if they run what the
 // controller had when they were started.
 func (s Settings) Programs(ctx context.Context) (entity.Programs, error) {
-	doc, err := s.st.model()
+	doc, err := s.st.db.Model()
 	return doc.AgentPrograms(), err
 }
 
@@ -23,7 +23,7 @@ func (s Settings) Programs(ctx context.Context) (entity.Programs, error) {
 // they are older than those before.
 func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 	err := s.st.change(ctx, func(o *ops) error {
-		doc, err := s.st.model()
+		doc, err := s.st.db.Model()
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("cannot upgrade model %q to %s: %w", s.st.name, to.Version, err)
+		return fmt.Errorf("cannot upgrade model %q to %s: %w", s.st.db.Name, to.Version, err)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lease"
 	"juju/state/mongo"
 	"juju/state/schema"
@@ -50,11 +51,11 @@ type Archives interface {
 // upgrade. close ends every watch of the model, and closes its connections once no call
 // uses them; later calls fail with why.
 func Open(ctx context.Context, h Host, uuid, name string, before time.Time) (st *State, close func(why error), err error) {
-	st = &State{host: h, db: h.Store.Open(uuid), uuid: uuid, name: name, done: make(chan struct{})}
+	st = &State{host: h, db: &modeltxn.DB{Database: h.Store.Open(uuid), UUID: uuid, Name: name, Clock: h.Now}, done: make(chan struct{})}
 	st.follow = func(ctx context.Context, hub *watcher.Hub) { watcher.Tail(ctx, st.db.Tail, h.Store.Barrier, hub) }
 	st.hub, st.tail = watcher.Follow(func(ctx context.Context, hub *watcher.Hub) { st.follow(ctx, hub) })
 	if err = st.db.ResumeTransactions(ctx, before); err == nil {
-		err = h.Form.Reach(ctx, h.Store, st.db, fmt.Sprintf("model %q", name))
+		err = h.Form.Reach(ctx, h.Store, st.db.Database, fmt.Sprintf("model %q", name))
 	}
 	if err != nil {
 		st.close(errors.New("the model could not be opened"))
@@ -68,9 +69,6 @@ func (st *State) close(why error) {
 	st.tail.End()
 	st.db.Close(why)
 }
-
-// now is the time with the store's precision.
-func (st *State) now() time.Time { return st.host.Now().UTC().Truncate(time.Millisecond) }
 
 // NewModel describes a new model.
 type NewModel struct {

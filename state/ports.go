@@ -22,7 +22,7 @@ func (st *State) ports(machine string) (modeldb.Ports, error) {
 // OpenedPorts returns the open ports of all units on the unit's machine, by unit.
 func (u *Unit) OpenedPorts(ctx context.Context) (map[string][]entity.PortRange, error) {
 	open := map[string][]entity.PortRange{}
-	id, err := u.machineOf(ctx)
+	id, err := u.st.db.MachineOf(u.doc)
 	if err != nil || id == "" {
 		return open, err
 	}
@@ -42,7 +42,7 @@ func (u *Unit) OpenedPorts(ctx context.Context) (map[string][]entity.PortRange, 
 // portsOps opens and closes ports of the unit. It refuses a range that another unit has
 // open, or that overlaps another of the unit's own.
 func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.PortRange) error {
-	id, err := u.machineOf(ctx)
+	id, err := u.st.db.MachineOf(u.doc)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (o *ops) setPorts(doc modeldb.Ports, ports []modeldb.OpenPort) {
 
 // closeAllPortsOps closes the ports of a unit that is removed.
 func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
-	id, err := u.machineOf(ctx)
+	id, err := u.st.db.MachineOf(u.doc)
 	if err != nil || id == "" {
 		return err
 	}

@@ -22,7 +22,7 @@ func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error
 // have open, subordinates included. A manager's machine is in it neither as an instance nor as a host.
 func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
 	x := entity.Exposure{Instances: map[string][]entity.PortRange{}, Addresses: map[string][]string{}}
-	model, err := p.st.model()
+	model, err := p.st.db.Model()
 	if err != nil {
 		return x, err
 	}

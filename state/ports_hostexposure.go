@@ -13,7 +13,7 @@ import (
 
 // HostExposure fires when the result of Exposure of the machine may have changed.
 func (w Watches) HostExposure(ctx context.Context, machine string) (<-chan struct{}, error) {
-	model, err := w.st.model()
+	model, err := w.st.db.Model()
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (w Watches) HostExposure(ctx context.Context, machine string) (<-chan struc
 // reached from outside. It is for the agent of a manual machine, which closes the others by itself.
 func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
 	var x entity.HostExposure
-	model, err := m.st.model()
+	model, err := m.st.db.Model()
 	if err != nil {
 		return x, err
 	}

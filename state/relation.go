@@ -43,14 +43,11 @@ func (r *Relation) isPeer() bool { return len(r.doc.Endpoints) == 1 }
 // RelationByID reads a relation by its number; the error is entity.NotFound if there is
 // none.
 func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
-	var docs []modeldb.Relation
-	if err := st.db.All(modeldb.RelationsC, bson.D{{"id", id}}, &docs); err != nil {
+	doc, err := st.db.RelationByID(id)
+	if err != nil {
 		return nil, err
 	}
-	if len(docs) == 0 {
-		return nil, entity.Errorf(entity.NotFound, "relation %d not found", id)
-	}
-	return &Relation{st: st, doc: docs[0]}, nil
+	return &Relation{st: st, doc: doc}, nil
 }
 
 // hadRelation reports whether a relation has ever had this number.
@@ -67,9 +64,8 @@ func (st *State) hadRelation(id int) (bool, error) {
 
 // relation reads a relation by its key.
 func (st *State) relation(key string) (*Relation, error) {
-	r := &Relation{st: st}
-	err := st.db.Get(modeldb.RelationsC, key, &r.doc, fmt.Sprintf("relation %q", key))
-	return r, err
+	doc, err := st.db.Relation(key)
+	return &Relation{st: st, doc: doc}, err
 }
 
 // Relation finds the relation that names of services or endpoints mean. That of an endpoint that
@@ -135,7 +131,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 	id, taken := 0, false
 	doc := st.newRelation(0, candidates[0]...)
 	err = st.change(ctx, func(o *ops) error {
-		if _, err := st.aliveModel(); err != nil {
+		if _, err := st.db.AliveModel(); err != nil {
 			return err
 		}
 		if there, err := st.relation(doc.Key); err == nil && there.doc.Life != entity.Alive {
@@ -147,7 +143,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		} else if !entity.IsNotFound(err) {
 			return err
 		}
-		o.assertModelAlive()
+		o.AssertModelAlive()
 		if err := st.checkEnds(ctx, o, doc); err != nil {
 			return err
 		}
@@ -186,7 +182,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 		if svc.doc.Life != entity.Alive {
 			return entity.Errorf(entity.NotAlive, "service %q is not alive", e.Service)
 		}
-		ch, err := st.Charms().Get(ctx, svc.doc.CharmURL)
+		ch, err := st.db.Charm(svc.doc.CharmURL)
 		if err != nil {
 			return err
 		}
@@ -219,24 +215,8 @@ func (st *State) addRelationOps(o *ops, doc modeldb.Relation) {
 
 // relationsOf reads all relations of a service, by number.
 func (st *State) relationsOf(service string) ([]*Relation, error) {
-	var ends []modeldb.RelationEnd
-	if err := st.db.All(modeldb.EndpointsC, bson.D{{"service", service}}, &ends); err != nil {
-		return nil, err
-	}
-	keys := make([]string, len(ends))
-	for i, e := range ends {
-		keys[i] = e.Relation
-	}
-	var docs []modeldb.Relation
-	if err := st.db.All(modeldb.RelationsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(docs, func(a, b modeldb.Relation) int { return a.ID - b.ID })
-	all := make([]*Relation, len(docs))
-	for i, doc := range docs {
-		all[i] = &Relation{st: st, doc: doc}
-	}
-	return all, nil
+	docs, err := st.db.RelationsOf(service)
+	return mapped(docs, func(d modeldb.Relation) *Relation { return &Relation{st: st, doc: d} }), err
 }
 
 // hasContainerRelation reports whether two services have an Alive relation of container

@@ -83,7 +83,7 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]modeldb.End
 	if err != nil {
 		return nil, err
 	}
-	ch, err := st.Charms().Get(ctx, svc.doc.CharmURL)
+	ch, err := st.db.Charm(svc.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 )
 
@@ -65,10 +66,10 @@ func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
 // even if no unit is in scope.
 func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.to == entity.Gone {
-		o.cleanup(modeldb.CleanupSettings, modeldb.RelationKey(r.doc.ID))
+		o.Cleanup(modeldb.CleanupSettings, modeldb.RelationKey(r.doc.ID))
 	} else {
 		for _, e := range r.doc.Endpoints {
-			o.Update(modeldb.EndpointsC, modeldb.EndpointID(e.Service, r.doc.Key), exists,
+			o.Update(modeldb.EndpointsC, modeldb.EndpointID(e.Service, r.doc.Key), modeltxn.Exists,
 				bson.D{{"$set", bson.D{{"life", t.to}, {"strength", t.strength}}}})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
@@ -89,10 +90,10 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 				ru.rel.doc.Key)
 		}
 		if beside != "" {
-			o.Assert(modeldb.UnitsC, beside, exists)
+			o.Assert(modeldb.UnitsC, beside, modeltxn.Exists)
 		}
-		o.assertLife(modeldb.RelationsC, ru.rel.doc.Key, entity.Alive)
-		o.assertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
+		o.AssertLife(modeldb.RelationsC, ru.rel.doc.Key, entity.Alive)
+		o.AssertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
 		// Settings first: those who see the unit in scope can read them.
 		if err := ru.firstSettingsOps(ctx, o); err != nil {
 			return err
@@ -119,7 +120,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 		}
 	}
 	key := modeldb.RelationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
-	old, err := ru.st.settings(key)
+	old, err := ru.st.db.Settings(key)
 	if entity.IsNotFound(err) {
 		id := ru.rel.doc.ID
 		o.Insert(modeldb.SettingsC, key, modeldb.Settings{ID: key, Relation: &id, Container: ru.container(), Settings: modeldb.EscapeKeys(first)})
@@ -159,7 +160,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	}
 	for _, s := range there {
 		if s.doc.Life == entity.Alive {
-			o.Update(modeldb.UnitsC, s.doc.Name, isAlive, bson.D{{"$inc", bson.D{{"counted", 1}}}})
+			o.Update(modeldb.UnitsC, s.doc.Name, modeltxn.IsAlive, bson.D{{"$inc", bson.D{{"counted", 1}}}})
 			return nil
 		}
 	}
@@ -169,7 +170,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	if svc.doc.Life != entity.Alive {
 		return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 	}
-	model, err := ru.st.aliveModel()
+	model, err := ru.st.db.AliveModel()
 	if entity.KindOf(err) == entity.NotAlive {
 		return entity.Errorf(entity.CannotEnter, "cannot enter scope: %v", err) // everything in the model is being destroyed
 	} else if err != nil {
@@ -181,13 +182,13 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 		}
 	}
 	// The count asserts that no subordinate has been added since.
-	holders, err := ru.st.counts(modeldb.UnitKey(ru.unit.doc.Name))
+	holders, err := ru.st.db.CountsOf(modeldb.UnitKey(ru.unit.doc.Name))
 	if err != nil {
 		return err
 	}
-	o.expect(modeldb.UnitKey(ru.unit.doc.Name), "subordinates", holders["subordinates"])
-	o.assertModelAlive()
-	o.assertLife(modeldb.ServicesC, service, entity.Alive)
+	o.Expect(modeldb.UnitKey(ru.unit.doc.Name), "subordinates", holders["subordinates"])
+	o.AssertModelAlive()
+	o.AssertLife(modeldb.ServicesC, service, entity.Alive)
 	doc := modeldb.Unit{Living: born, Name: service + "/" + strconv.Itoa(number.unit), Service: service,
 		Series: svc.doc.Series, Principal: ru.unit.doc.Name}
 	ru.st.addUnitOps(o, doc, "")
@@ -223,7 +224,7 @@ func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor)
 		} else if !in {
 			return mongo.ErrNothing
 		}
-		o.Remove(modeldb.ScopesC, ru.scopeID(), exists)
+		o.Remove(modeldb.ScopesC, ru.scopeID(), modeltxn.Exists)
 		for _, ref := range lifecycle.RefsFrom(ru.kind()) {
 			targets := ru.targets(ref)
 			if len(targets) > 0 && (ref.Then != lifecycle.Leave || !ref.Does(by)) {

@@ -12,6 +12,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -58,7 +59,7 @@ func (s *Service) Resources(ctx context.Context) (of entity.ResourcesOf, err err
 
 // declared returns the resources that the service's charm declares, sorted by name, with their files.
 func (s *Service) declared(ctx context.Context) (all []entity.Resource, err error) {
-	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
+	ch, err := s.st.db.Charm(s.doc.CharmURL)
 	if err != nil || len(ch.Meta.Resources) == 0 {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (s *Service) MissingResources(ctx context.Context) (names []string, err err
 // Resource returns a resource that the service's charm declares; the error is entity.Invalid if it
 // declares none of this name.
 func (s *Service) Resource(ctx context.Context, name string) (r entity.Resource, err error) {
-	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
+	ch, err := s.st.db.Charm(s.doc.CharmURL)
 	if err == nil {
 		err = checkResource(ch.Meta, name)
 	}
@@ -134,7 +135,7 @@ func (u *Unit) charm(ctx context.Context) (*charm.Charm, error) {
 		}
 		url = s.doc.CharmURL
 	}
-	return u.st.Charms().Get(ctx, url)
+	return u.st.db.Charm(url)
 }
 
 // SetFetched records that the unit has fetched the file of a resource.
@@ -151,7 +152,7 @@ func (u *Unit) SetFetched(ctx context.Context, name string, file entity.Resource
 		if has := doc.File(name); has != nil && has.SHA256 == file.SHA256 && has.Upload == file.Upload {
 			return mongo.ErrNothing
 		}
-		o.Assert(modeldb.UnitsC, u.doc.Name, exists)
+		o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.Exists)
 		o.putFiles(doc, key, map[string]entity.ResourceFile{field: file})
 		return nil
 	})

@@ -16,6 +16,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -36,7 +37,7 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 		ids[i] = mongo.NewID()
 	}
 	err := r.st.change(ctx, func(o *ops) error {
-		model, err := r.st.aliveModel()
+		model, err := r.st.db.AliveModel()
 		if err != nil {
 			return err
 		}
@@ -44,10 +45,10 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 			return err
 		}
 		// Of two at once the later counts what the earlier has added.
-		o.assertModelAlive()
-		o.Update(modeldb.ModelC, modeldb.ModelC, unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
+		o.AssertModelAlive()
+		o.Update(modeldb.ModelC, modeldb.ModelC, modeltxn.Unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
 		for i, name := range names {
-			o.Insert(modeldb.UploadsC, ids[i], modeldb.Upload{ID: ids[i], Service: service, Resource: name, Began: r.st.now()})
+			o.Insert(modeldb.UploadsC, ids[i], modeldb.Upload{ID: ids[i], Service: service, Resource: name, Began: r.st.db.Now()})
 		}
 		return nil
 	})
@@ -103,7 +104,7 @@ func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 	if to.SHA384 != "" && to.SHA384 != file.SHA384 {
 		return entity.Errorf(entity.Invalid, "the file has SHA-384 %s, not %s", file.SHA384, to.SHA384)
 	}
-	file.User, file.Uploaded, file.Upload = to.User, r.st.now(), to.ID
+	file.User, file.Uploaded, file.Upload = to.User, r.st.db.Now(), to.ID
 	defer r.st.host.Archives.Adding()()
 	// The record first: a file that is recorded is not removed.
 	if err := r.record(ctx, to, file); err != nil {
@@ -168,7 +169,7 @@ func (s *Service) SetResources(ctx context.Context, ids map[string]string) error
 		if s.doc.Life != entity.Alive {
 			return entity.Errorf(entity.NotAlive, "service %q is not alive", s.doc.Name)
 		}
-		ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
+		ch, err := s.st.db.Charm(s.doc.CharmURL)
 		if err != nil {
 			return err
 		}
@@ -253,7 +254,7 @@ const keepUploads = 24 * time.Hour
 // Prune removes old uploads that no service uses.
 func (r Resources) Prune(ctx context.Context) error {
 	var old []modeldb.Upload
-	if err := r.st.db.All(modeldb.UploadsC, bson.D{{"began", bson.D{{"$lt", r.st.now().Add(-keepUploads)}}}}, &old); err != nil {
+	if err := r.st.db.All(modeldb.UploadsC, bson.D{{"began", bson.D{{"$lt", r.st.db.Now().Add(-keepUploads)}}}}, &old); err != nil {
 		return err
 	}
 	for _, doc := range old {

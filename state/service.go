@@ -12,6 +12,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -24,17 +25,17 @@ type Service struct {
 
 // Service reads a service; the error is entity.NotFound if there is none.
 func (st *State) Service(ctx context.Context, name string) (*Service, error) {
-	s := &Service{st: st}
-	if err := st.db.Get(modeldb.ServicesC, name, &s.doc, fmt.Sprintf("service %q", name)); err != nil {
-		return nil, entity.WithHint(err, "See what there is: juju status")
+	doc, err := st.db.Service(name)
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	return &Service{st: st, doc: doc}, nil
 }
 
 // services reads the services that match, in natural order.
 func (st *State) services(query bson.D) ([]*Service, error) {
-	return readAll(st, modeldb.ServicesC, query, func(d modeldb.Service) string { return d.Name },
-		func(d modeldb.Service) *Service { return &Service{st: st, doc: d} })
+	docs, err := st.db.Services(query)
+	return mapped(docs, func(d modeldb.Service) *Service { return &Service{st: st, doc: d} }), err
 }
 
 // Name returns the service's name.
@@ -107,7 +108,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	if !entity.IsValidService(p.Name) {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"), entity.ServiceNames)
 	}
-	ch, err := st.Charms().Get(ctx, p.CharmURL)
+	ch, err := st.db.Charm(p.CharmURL)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	if err != nil {
 		return entity.Errorf(entity.Invalid, "%w", err)
 	}
-	if err := entity.LimitServiceSettings.Check(settingsSize(config)); err != nil {
+	if err := entity.LimitServiceSettings.Check(modeltxn.SettingsSize(config)); err != nil {
 		return err
 	}
 	constraints, err := checkConstraints(p.Constraints)
@@ -141,7 +142,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	units := unitBatch{born: born, attach: p.Attach}
 	var peers []modeldb.Relation // made once the service is known to be valid
 	return st.change(ctx, func(o *ops) error {
-		model, err := st.aliveModel()
+		model, err := st.db.AliveModel()
 		if err != nil {
 			return err
 		}
@@ -174,8 +175,8 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 			}
 		}
 		key := modeldb.ServiceKey(p.Name)
-		o.assertModelAlive()
-		o.Assert(modeldb.CharmsC, p.CharmURL, exists)
+		o.AssertModelAlive()
+		o.Assert(modeldb.CharmsC, p.CharmURL, modeltxn.Exists)
 		doc := modeldb.Service{Living: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
 			Stores: storage, Maker: maker}
 		if doc.Resources, err = st.resourceOps(o, doc, ch.Meta, p.Resources); err != nil {
@@ -225,7 +226,7 @@ func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 		if s.doc.Exposed == exposed {
 			return mongo.ErrNothing
 		}
-		o.Update(modeldb.ServicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
+		o.Update(modeldb.ServicesC, s.doc.Name, modeltxn.IsAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
 		return nil
 	})
 }
@@ -233,11 +234,11 @@ func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 // ConfigSettings returns the settings that users have set and the service's charm has
 // options for, without the charm's defaults.
 func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
-	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
+	ch, err := s.st.db.Charm(s.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.st.settings(modeldb.ServiceKey(s.doc.Name))
+	doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
 	return ch.Config.UsableSettings(doc.Settings), err
 }
 
@@ -245,11 +246,11 @@ func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
 // service's units may run another than the service's: users' settings over the charm's
 // defaults.
 func (s *Service) EffectiveConfig(ctx context.Context, charmURL string) (map[string]any, error) {
-	ch, err := s.st.Charms().Get(ctx, charmURL)
+	ch, err := s.st.db.Charm(charmURL)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.st.settings(modeldb.ServiceKey(s.doc.Name))
+	doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +266,7 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
-		ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
+		ch, err := s.st.db.Charm(s.doc.CharmURL)
 		if err != nil {
 			return err
 		}
@@ -279,11 +280,11 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 			}
 			changes[key] = nil
 		}
-		doc, err := s.st.settings(modeldb.ServiceKey(s.doc.Name))
+		doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
 		if err != nil {
 			return err
 		}
-		if err := o.changeSettings(doc, changes); err != nil {
+		if err := o.ChangeSettings(doc, changes); err != nil {
 			return err
 		}
 		if o.Len() > 0 {

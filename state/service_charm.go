@@ -11,6 +11,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 )
 
 // SetCharmParams say which charm the units of a service are to run, and how they get it.
@@ -35,7 +36,7 @@ type SetCharmParams struct {
 // the option again.
 func (s *Service) SetCharm(ctx context.Context, p SetCharmParams) (unused []string, err error) {
 	c := &charmChange{SetCharmParams: p, Service: s, peers: map[string]modeldb.Relation{}}
-	if c.charm, err = s.st.Charms().Get(ctx, p.URL); err == nil {
+	if c.charm, err = s.st.db.Charm(p.URL); err == nil {
 		err = s.st.change(ctx, func(o *ops) error { return c.add(ctx, o) })
 	}
 	if err != nil {
@@ -81,7 +82,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err := c.relationOps(ctx, o); err != nil {
 		return err
 	}
-	old, err := c.st.Charms().Get(ctx, c.doc.CharmURL)
+	old, err := c.st.db.Charm(c.doc.CharmURL)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	o.Assert(modeldb.CharmsC, c.URL, exists)
+	o.Assert(modeldb.CharmsC, c.URL, modeltxn.Exists)
 	set := bson.D{{"charm", c.URL}, {"forcecharm", force}}
 	if len(storage) > 0 {
 		set = append(set, bson.DocElem{Name: "stores", Value: storage})
@@ -117,11 +118,11 @@ func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 	if err != nil {
 		return entity.Errorf(entity.Invalid, "%w", err)
 	}
-	old, err := c.st.Charms().Get(ctx, c.doc.CharmURL)
+	old, err := c.st.db.Charm(c.doc.CharmURL)
 	if err != nil {
 		return err
 	}
-	doc, err := c.st.settings(modeldb.ServiceKey(c.doc.Name))
+	doc, err := c.st.db.Settings(modeldb.ServiceKey(c.doc.Name))
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 			c.unused = append(c.unused, name)
 		}
 	}
-	return o.changeSettings(doc, changes)
+	return o.ChangeSettings(doc, changes)
 }
 
 // relationOps refuses a charm that lacks an endpoint which is related, asserts that no
@@ -160,7 +161,7 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 		}
 		related[end.Name] = true
 	}
-	o.expect(modeldb.ServiceKey(c.doc.Name), "relations", len(relations))
+	o.Expect(modeldb.ServiceKey(c.doc.Name), "relations", len(relations))
 	if c.doc.Life != entity.Alive {
 		return nil
 	}

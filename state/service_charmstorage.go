@@ -27,7 +27,7 @@ func (c *charmChange) storageOps(o *ops, old *charm.Meta) (map[string]entity.Sto
 			return nil, entity.Errorf(entity.Invalid, "required storage %q added", name)
 		}
 	}
-	model, err := c.st.model()
+	model, err := c.st.db.Model()
 	if err != nil {
 		return nil, err
 	}

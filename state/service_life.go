@@ -7,6 +7,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 )
 
@@ -37,11 +38,11 @@ func (s *Service) asserts() bson.D {
 
 func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.machines && !s.doc.Machines {
-		o.expect(modeldb.ServiceKey(s.doc.Name), modeldb.TakesMachines, bson.D{{"$exists", false}})
-		o.inc(modeldb.ServiceKey(s.doc.Name), modeldb.TakesMachines, 1)
+		o.Expect(modeldb.ServiceKey(s.doc.Name), modeldb.TakesMachines, bson.D{{"$exists", false}})
+		o.Inc(modeldb.ServiceKey(s.doc.Name), modeldb.TakesMachines, 1)
 	}
 	if t.from == entity.Alive && s.doc.MinUnits > 0 { // only Alive services have a minimum
-		o.Remove(modeldb.MinUnitsC, s.doc.Name, exists)
+		o.Remove(modeldb.MinUnitsC, s.doc.Name, modeltxn.Exists)
 		update = bson.D{{"$unset", bson.D{{"minunits", 1}}}}
 	}
 	if t.to != entity.Gone {

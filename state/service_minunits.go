@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -35,11 +36,11 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 		case s.doc.MinUnits == n:
 			return mongo.ErrNothing
 		}
-		name, assert := s.doc.Name, append(bson.D{s.doc.KeepsMinUnits()}, isAlive...)
+		name, assert := s.doc.Name, append(bson.D{s.doc.KeepsMinUnits()}, modeltxn.IsAlive...)
 		switch {
 		case n == 0:
 			o.Update(modeldb.ServicesC, name, assert, bson.D{{"$unset", bson.D{{"minunits", 1}}}})
-			o.Remove(modeldb.MinUnitsC, name, exists)
+			o.Remove(modeldb.MinUnitsC, name, modeltxn.Exists)
 		case s.doc.MinUnits == 0:
 			o.Update(modeldb.ServicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
 			o.Insert(modeldb.MinUnitsC, name, modeldb.MinUnits{Service: name, Token: token})
@@ -56,7 +57,7 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 }
 
 func (o *ops) wakeMinUnits(service string) {
-	o.Update(modeldb.MinUnitsC, service, exists, bson.D{{"$inc", bson.D{{"changes", 1}}}})
+	o.Update(modeldb.MinUnitsC, service, modeltxn.Exists, bson.D{{"$inc", bson.D{{"changes", 1}}}})
 }
 
 // lessUnitsOps is part of every move of an Alive unit to another life. If the service has
@@ -160,7 +161,7 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 			return mongo.ErrNothing
 		}
 		full = missing <= unitsAtOnce
-		o.expect(key, "txn-revno", counts.Revno)
+		o.Expect(key, "txn-revno", counts.Revno)
 		o.Assert(modeldb.ServicesC, service, bson.D{s.doc.KeepsMinUnits()})
 		if err := b.addOps(ctx, o, min(missing, unitsAtOnce), nil); err != nil {
 			return err

@@ -2,15 +2,11 @@ package state
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/juju/loggo"
-	"gopkg.in/mgo.v2/bson"
 
-	"juju/state/entity"
-	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -20,12 +16,8 @@ var logger = loggo.GetLogger("juju.state")
 // A State is one model. It is safe for concurrent use.
 type State struct {
 	host Host
-	db   *mongo.Database
+	db   *modeltxn.DB
 	hub  *watcher.Hub
-	uuid string
-	name string
-
-	charms sync.Map // URL → *charm.Charm
 
 	follow func(context.Context, *watcher.Hub)
 	tail   *watcher.Tailer
@@ -33,10 +25,10 @@ type State struct {
 }
 
 // UUID returns the model's UUID, which is also the name of its database.
-func (st *State) UUID() string { return st.uuid }
+func (st *State) UUID() string { return st.db.UUID }
 
 // Name returns the model's name.
-func (st *State) Name() string { return st.name }
+func (st *State) Name() string { return st.db.Name }
 
 // Done returns a channel that is closed when the model can't be used any more: it was
 // removed, or the controller is closing.
@@ -62,44 +54,27 @@ func (t Transactions) PruneTransactions(ctx context.Context, age time.Duration) 
 	return t.st.db.PruneTransactions(ctx, t.st.host.Now().Add(-age))
 }
 
-// unadvanced asserts that a number of the model's document, which only grows, is still what was read.
-func unadvanced(field string, read int) bson.D {
-	if read == 0 {
-		return bson.D{{field, bson.D{{"$exists", false}}}}
-	}
-	return bson.D{{field, read}}
-}
-
-func (st *State) model() (modeldb.Model, error) {
-	var doc modeldb.Model
-	err := st.db.Get(modeldb.ModelC, modeldb.ModelC, &doc, fmt.Sprintf("model %q", st.name))
-	return doc, err
-}
-
-// aliveModel reads the model for callers that add something to it. The error, in Juju's
-// words, is entity.NotAlive if the model is not Alive.
-func (st *State) aliveModel() (modeldb.Model, error) {
-	doc, err := st.model()
-	if err != nil {
-		return doc, err
-	}
-	if doc.Life != entity.Alive {
-		return doc, entity.Errorf(entity.NotAlive, "model %q is no longer alive", doc.Name)
-	}
-	return doc, nil
-}
-
-// readAll reads the documents that match a query, in the natural order of their names,
-// and converts them to values.
-func readAll[D, E any](st *State, collection string, query bson.D, name func(D) string, value func(D) E) ([]E, error) {
-	var docs []D
-	if err := st.db.All(collection, query, &docs); err != nil {
-		return nil, err
-	}
-	entity.SortBy(docs, name)
+// mapped converts documents to values.
+func mapped[D, E any](docs []D, value func(D) E) []E {
 	all := make([]E, len(docs))
 	for i, doc := range docs {
 		all[i] = value(doc)
 	}
-	return all, nil
+	return all
+}
+
+// ops are the operations of one transaction, with the moves of entities from life to life.
+type ops struct {
+	*modeltxn.Ops
+	// moving has the keys of the entities that the transaction itself moves. Dropping a
+	// reference to one of them does not check whether it was the last.
+	moving map[string]bool
+	pools  map[string]bool // that the transaction uses
+}
+
+// change runs a transaction on the model: see mongo.Runner.Change.
+func (st *State) change(ctx context.Context, build func(*ops) error) error {
+	return st.db.Change(ctx, func(o *modeltxn.Ops) error {
+		return build(&ops{Ops: o, moving: map[string]bool{}, pools: map[string]bool{}})
+	})
 }

@@ -38,7 +38,7 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	// write failed.
 	var present []modeldb.Status
 	for _, key := range keys {
-		if now, err := st.statusDoc(key); err == nil {
+		if now, err := st.db.StatusDoc(key); err == nil {
 			present = append(present, now)
 		} else if !entity.IsNotFound(err) {
 			return nil, err

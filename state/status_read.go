@@ -17,7 +17,7 @@ import (
 func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
 	all, err := st.readAll()
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the status of model %q: %w", st.name, err)
+		return nil, fmt.Errorf("cannot read the status of model %q: %w", st.db.Name, err)
 	}
 	return all.status(st.host.Now()), nil
 }
@@ -43,7 +43,7 @@ type everything struct {
 func (st *State) readAll() (*everything, error) {
 	a := &everything{}
 	var err error
-	if a.model, err = st.model(); err != nil {
+	if a.model, err = st.db.Model(); err != nil {
 		return nil, err
 	}
 	if err := readMap(st, modeldb.MachinesC, &a.machines, func(d modeldb.Machine) string { return d.ID }); err != nil {

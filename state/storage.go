@@ -22,17 +22,17 @@ type Storage struct {
 
 // Storage reads a storage instance; the error is entity.NotFound if there is none.
 func (st *State) Storage(ctx context.Context, id string) (*Storage, error) {
-	s := &Storage{st: st}
-	if err := st.db.Get(modeldb.StorageC, id, &s.doc, fmt.Sprintf("storage %q", id)); err != nil {
-		return nil, entity.WithHint(err, "See what there is: juju storage")
+	doc, err := st.db.Storage(id)
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	return &Storage{st: st, doc: doc}, nil
 }
 
 // storages reads the storage instances that match, in natural order.
 func (st *State) storages(query bson.D) ([]*Storage, error) {
-	return readAll(st, modeldb.StorageC, query, func(d modeldb.Storage) string { return d.ID },
-		func(d modeldb.Storage) *Storage { return &Storage{st: st, doc: d} })
+	docs, err := st.db.Storages(query)
+	return mapped(docs, func(d modeldb.Storage) *Storage { return &Storage{st: st, doc: d} }), err
 }
 
 // ID returns the instance's id, such as "data/0".
@@ -72,7 +72,7 @@ func (s *Storage) releaseOps(o *ops) error {
 	case entity.Dying:
 		o.Update(modeldb.StorageC, s.doc.ID, bson.D{{"life", entity.Dying}}, bson.D{{"$set", bson.D{{"release", true}}}})
 	case entity.Dead:
-		model, err := s.st.model()
+		model, err := s.st.db.Model()
 		if err == nil && s.doc.Filesystem != "" && !s.isReleased(model) {
 			err = entity.Errorf(entity.NotAlive, "cannot release storage %q: its filesystem is being destroyed", s.doc.ID)
 		}
@@ -84,12 +84,12 @@ func (s *Storage) releaseOps(o *ops) error {
 // EnsureDead sets a Dying instance Dead, once no unit has it any more. The storage
 // provisioner calls it before it destroys the filesystem.
 func (s *Storage) EnsureDead(ctx context.Context) error {
-	return s.st.move(ctx, s, lifecycle.ToDead, lifecycle.Provisioner, destruction{now: s.st.now()})
+	return s.st.move(ctx, s, lifecycle.ToDead, lifecycle.Provisioner, destruction{now: s.st.db.Now()})
 }
 
 // Remove removes a Dead instance, once its filesystem is destroyed or released.
 func (s *Storage) Remove(ctx context.Context) error {
-	return s.st.move(ctx, s, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: s.st.now()})
+	return s.st.move(ctx, s, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: s.st.db.Now()})
 }
 
 // cleanupStorage destroys a storage instance that goes with the unit it was attached to,
@@ -103,7 +103,7 @@ func (st *State) cleanupStorage(ctx context.Context, id string, d destruction) e
 	}
 	err = st.move(ctx, s, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) {
 		a, err := st.attachmentOf(id)
-		o.expect(modeldb.StorageKey(id), "attachments", 0)
+		o.Expect(modeldb.StorageKey(id), "attachments", 0)
 		return a == nil, err
 	})
 	if errors.Is(err, entity.InUse) { // it was attached since the condition was read
@@ -174,8 +174,8 @@ func (st *State) attachment(id string) (*attachment, error) {
 
 // attachments reads the attachments that match, in natural order.
 func (st *State) attachments(query bson.D) ([]*attachment, error) {
-	return readAll(st, modeldb.AttachmentsC, query, func(d modeldb.Attachment) string { return modeldb.AttachmentName(d.Unit, d.Storage) },
-		func(d modeldb.Attachment) *attachment { return &attachment{st: st, doc: d} })
+	docs, err := st.db.Attachments(query)
+	return mapped(docs, func(d modeldb.Attachment) *attachment { return &attachment{st: st, doc: d} }), err
 }
 
 func (a *attachment) state() *State         { return a.st }
@@ -313,7 +313,7 @@ func (u *Unit) DetachStorage(ctx context.Context, storage string) error {
 			return err
 		}
 	}
-	return u.st.move(ctx, a, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.now()})
+	return u.st.move(ctx, a, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.db.Now()})
 }
 
 // storage returns what the unit has or is to have, and has not detached.

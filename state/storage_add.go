@@ -15,6 +15,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -157,7 +158,7 @@ func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error 
 		doing, n = "detach", -n
 		for _, a := range has {
 			if a.doc.Life == entity.Alive { // another may be detached in this moment
-				o.Assert(modeldb.AttachmentsC, a.doc.ID, isAlive)
+				o.Assert(modeldb.AttachmentsC, a.doc.ID, modeltxn.IsAlive)
 			}
 		}
 	}
@@ -167,7 +168,7 @@ func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error 
 	fail := func(format string, args ...any) error {
 		return entity.Errorf(entity.Invalid, "charm %q store %q: %s", meta.Name, name, fmt.Sprintf(format, args...))
 	}
-	o.expect(modeldb.UnitKey(u.doc.Name), "attachments", len(has))
+	o.Expect(modeldb.UnitKey(u.doc.Name), "attachments", len(has))
 	switch {
 	case store.CountMin == 1 && store.CountMax == 1 && total != 1:
 		return fail("cannot %s, storage is singular", doing)
@@ -188,7 +189,7 @@ func (st *State) charmOf(ctx context.Context, o *ops, service string) (*charm.Ch
 		return nil, err
 	}
 	o.Assert(modeldb.ServicesC, service, bson.D{{"charm", svc.doc.CharmURL}})
-	return st.Charms().Get(ctx, svc.doc.CharmURL)
+	return st.db.Charm(svc.doc.CharmURL)
 }
 
 // A storageGrant is storage that a transaction gives to a unit.
@@ -283,8 +284,8 @@ func (g storageGrant) attachOps(o *ops, s *Storage) error {
 	if store.Type == charm.StorageBlock {
 		return entity.Errorf(entity.Invalid, "cannot attach filesystem storage %q as block storage", s.doc.ID)
 	}
-	o.assertLife(modeldb.StorageC, s.doc.ID, entity.Alive)
-	o.expect(modeldb.StorageKey(s.doc.ID), "attachments", 0)
+	o.AssertLife(modeldb.StorageC, s.doc.ID, entity.Alive)
+	o.Expect(modeldb.StorageKey(s.doc.ID), "attachments", 0)
 	g.attachmentOps(o, s)
 	return nil
 }
@@ -390,13 +391,13 @@ func (u *Unit) grant(ctx context.Context, build func(*ops, storageGrant) error) 
 func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, born modeldb.Living) (g storageGrant, err error) {
 	numbers.used = 0
 	g = storageGrant{st: u.st, numbers: numbers, born: born, unit: u.doc}
-	if g.model, err = u.st.aliveModel(); err != nil {
+	if g.model, err = u.st.db.AliveModel(); err != nil {
 		return g, err
 	}
 	if u.doc.Life != entity.Alive {
 		return g, entity.Errorf(entity.NotAlive, "unit %q is not alive", u.doc.Name)
 	}
-	if g.machine, err = u.machineOf(ctx); err != nil {
+	if g.machine, err = u.st.db.MachineOf(u.doc); err != nil {
 		return g, err
 	}
 	ch, err := u.st.charmOf(ctx, o, u.doc.Service)
@@ -404,7 +405,7 @@ func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, bo
 		return g, err
 	}
 	g.meta = ch.Meta
-	o.assertModelAlive()
-	o.assertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
+	o.AssertModelAlive()
+	o.AssertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
 	return g, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -31,9 +32,9 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 	if err != nil {
 		return "", from, err
 	}
-	doc := modeldb.Import{ID: filesystem, Storage: store + "/" + strconv.Itoa(n), Pool: pool, Began: p.st.now()}
+	doc := modeldb.Import{ID: filesystem, Storage: store + "/" + strconv.Itoa(n), Pool: pool, Began: p.st.db.Now()}
 	return doc.Storage, from, p.st.change(ctx, func(o *ops) error {
-		if _, err := p.st.aliveModel(); err != nil {
+		if _, err := p.st.db.AliveModel(); err != nil {
 			return err
 		}
 		_, err := p.begun(filesystem)
@@ -42,7 +43,7 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 		} else if !entity.IsNotFound(err) {
 			return err
 		}
-		o.assertModelAlive()
+		o.AssertModelAlive()
 		o.Insert(modeldb.ImportsC, filesystem, doc)
 		return nil
 	})
@@ -71,7 +72,7 @@ func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 // importing reads the model and a pool for an import, and checks that no storage instance has the
 // filesystem.
 func (p Pools) importing(pool, filesystem string) (model modeldb.Model, from entity.StoragePool, err error) {
-	if model, err = p.st.aliveModel(); err != nil {
+	if model, err = p.st.db.AliveModel(); err != nil {
 		return model, from, err
 	}
 	doc, _, err := p.st.pool(model, pool)
@@ -92,7 +93,7 @@ func (p Pools) checkFree(filesystem string) error {
 		return entity.WithHint(entity.Errorf(entity.InUse, "filesystem %q is that of storage %q", filesystem, has[0].doc.ID),
 			"See it: juju show-storage %s", has[0].doc.ID)
 	}
-	left, err := p.st.leftovers(bson.D{{"filesystem", filesystem}})
+	left, err := p.st.db.Leftovers(bson.D{{"filesystem", filesystem}})
 	if err == nil && len(left) > 0 {
 		err = entity.Errorf(entity.InUse, "filesystem %q is still to be removed or released", filesystem)
 	}
@@ -122,8 +123,8 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 		o.bear(s)
 		o.Remove(modeldb.ImportsC, f.ID, nil)
 		// Of two imports at once the later sees what the earlier has added.
-		o.assertModelAlive()
-		o.Update(modeldb.ModelC, modeldb.ModelC, unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})
+		o.AssertModelAlive()
+		o.Update(modeldb.ModelC, modeldb.ModelC, modeltxn.Unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})
 		return nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -22,7 +23,7 @@ func (st *State) Pools() Pools { return Pools{st} }
 // All returns the cloud's own pools, the default one first, and then those that users have made,
 // in natural order.
 func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
-	model, err := p.st.model()
+	model, err := p.st.db.Model()
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
 // provider, and entity.AlreadyExists.
 func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
 	return p.st.change(ctx, func(o *ops) error {
-		model, err := p.st.aliveModel()
+		model, err := p.st.db.AliveModel()
 		if err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
 		case !entity.IsNotFound(err):
 			return err
 		}
-		o.assertModelAlive()
+		o.AssertModelAlive()
 		o.Insert(modeldb.PoolsC, pool.Name, modeldb.Pool{Name: pool.Name, Provider: pool.Provider, Attributes: pool.Attributes})
 		return nil
 	})
@@ -74,7 +75,7 @@ func (p Pools) Update(ctx context.Context, name string, attributes map[string]st
 		if err := pool.Check(model.Cloud); err != nil {
 			return err
 		}
-		o.Update(modeldb.PoolsC, name, exists, bson.D{{"$set", bson.D{{"attributes", attributes}}}})
+		o.Update(modeldb.PoolsC, name, modeltxn.Exists, bson.D{{"$set", bson.D{{"attributes", attributes}}}})
 		return nil
 	})
 }
@@ -121,7 +122,7 @@ func (p Pools) user(name string) (string, error) {
 
 // own reads the document of a pool that users may change, and the model's.
 func (p Pools) own(name string) (model modeldb.Model, doc modeldb.Pool, err error) {
-	if model, err = p.st.model(); err != nil {
+	if model, err = p.st.db.Model(); err != nil {
 		return model, doc, err
 	}
 	doc, own, err := p.st.pool(model, name)
@@ -151,7 +152,7 @@ func (st *State) poolOps(o *ops, model modeldb.Model, name string) (entity.Stora
 	doc, own, err := st.pool(model, name)
 	if err == nil && own && !o.pools[name] {
 		o.pools[name] = true
-		o.Update(modeldb.PoolsC, name, exists, bson.D{{"$inc", bson.D{{"grants", 1}}}})
+		o.Update(modeldb.PoolsC, name, modeltxn.Exists, bson.D{{"$inc", bson.D{{"grants", 1}}}})
 	}
 	return doc.Pool(), err
 }

@@ -8,6 +8,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 	"juju/state/watcher"
@@ -31,7 +32,7 @@ func (p Provisioning) WatchStorage(ctx context.Context) (<-chan struct{}, error)
 // removals have left their filesystems.
 func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, error) {
 	st := p.st
-	model, err := st.model()
+	model, err := st.db.Model()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 		}
 		work = append(work, w)
 	}
-	left, err := st.leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}})
+	left, err := st.db.Leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}})
 	for _, d := range left {
 		_, id := lifecycle.ParseKey(d.Of)
 		work = append(work, entity.StorageWork{ID: id, Life: entity.Gone, Filesystem: d.Filesystem,
@@ -144,9 +145,9 @@ func (s *Storage) SetFilesystem(ctx context.Context, f entity.Filesystem) error 
 				return err
 			}
 		}
-		o.Update(modeldb.StorageC, s.doc.ID, append(bson.D{{"filesystem", bson.D{{"$exists", false}}}}, notDead...),
+		o.Update(modeldb.StorageC, s.doc.ID, append(bson.D{{"filesystem", bson.D{{"$exists", false}}}}, modeltxn.NotDead...),
 			bson.D{{"$set", bson.D{{"filesystem", f.ID}, {"made", f.Size}}}})
-		o.dropStatus(modeldb.StorageKey(s.doc.ID))
+		o.DropStatus(modeldb.StorageKey(s.doc.ID))
 		return nil
 	})
 }
@@ -185,8 +186,8 @@ func (s *Storage) SetAttached(ctx context.Context, unit, instance, location stri
 		if err := s.st.onInstance(ctx, o, a.doc.Machine, instance); err != nil {
 			return err
 		}
-		o.Update(modeldb.AttachmentsC, a.doc.ID, isAlive, bson.D{{"$set", bson.D{{"location", location}}}})
-		o.dropStatus(modeldb.StorageKey(s.doc.ID))
+		o.Update(modeldb.AttachmentsC, a.doc.ID, modeltxn.IsAlive, bson.D{{"$set", bson.D{{"location", location}}}})
+		o.DropStatus(modeldb.StorageKey(s.doc.ID))
 		return nil
 	})
 }
@@ -244,7 +245,7 @@ func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attache
 					return err
 				}
 			}
-			o.Update(modeldb.AttachmentsC, a.doc.ID, isAlive, bson.D{{"$unset", bson.D{{"location", 1}}}})
+			o.Update(modeldb.AttachmentsC, a.doc.ID, modeltxn.IsAlive, bson.D{{"$unset", bson.D{{"location", 1}}}})
 		}
 		return nil
 	})
@@ -257,20 +258,17 @@ func (s *Storage) RemoveAttachment(ctx context.Context, unit string) error {
 	if err != nil {
 		return err
 	}
-	return s.st.move(ctx, a, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: s.st.now()})
+	return s.st.move(ctx, a, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: s.st.db.Now()})
 }
 
 // SetStatus records why the storage could not be made, attached, detached or destroyed.
 func (s *Storage) SetStatus(ctx context.Context, status entity.Status) error {
 	key := modeldb.StorageKey(s.doc.ID)
-	return s.st.setStatus(ctx, key, status, func(o *ops) error {
+	return s.st.db.SetStatus(ctx, key, status, func(o *modeltxn.Ops) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
-		o.wakeForce(key, s.doc.Living, status)
+		o.WakeForce(key, s.doc.Living, status)
 		return nil
 	})
 }
-
-// dropStatus removes a status that does not hold any more.
-func (o *ops) dropStatus(key string) { o.Remove(modeldb.StatusesC, key, nil) }

@@ -51,7 +51,7 @@ func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.Sto
 	for _, d := range docs {
 		said[d.ID] = d
 	}
-	model, err := st.model()
+	model, err := st.db.Model()
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error
 // PersistentStorage returns the number of storage instances that outlive machines; 0 if the model
 // is not Alive, because its destruction has said what becomes of them.
 func (st *State) PersistentStorage(ctx context.Context) (int, error) {
-	model, err := st.model()
+	model, err := st.db.Model()
 	if err != nil || model.Life != entity.Alive {
 		return 0, err
 	}

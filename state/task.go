@@ -136,7 +136,7 @@ func (t Tasks) withTasks(docs []modeldb.Operation, fields bson.D) ([]entity.Oper
 // Cancel ends a task: one that is pending is over at once, one that runs is ended by its receiver. It
 // does nothing to a task that is over.
 func (t Tasks) Cancel(ctx context.Context, id string) error {
-	now := t.st.now()
+	now := t.st.db.Now()
 	return t.st.change(ctx, func(o *ops) error {
 		doc, err := t.taskDoc(id)
 		if err != nil {

@@ -83,7 +83,7 @@ func (t Tasks) own(receiver, id string) (modeldb.Task, error) {
 
 func (t Tasks) begin(ctx context.Context, receiver, id string) (entity.Task, error) {
 	var doc modeldb.Task
-	now := t.st.now()
+	now := t.st.db.Now()
 	err := t.st.change(ctx, func(o *ops) (err error) {
 		if doc, err = t.own(receiver, id); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (t Tasks) begin(ctx context.Context, receiver, id string) (entity.Task, err
 }
 
 func (t Tasks) finish(ctx context.Context, receiver, id string, outcome entity.TaskOutcome) error {
-	now := t.st.now()
+	now := t.st.db.Now()
 	return t.st.change(ctx, func(o *ops) error {
 		doc, err := t.own(receiver, id)
 		if entity.IsNotFound(err) || err == nil && doc.Status.IsOver() {
@@ -128,7 +128,7 @@ func (u *Unit) LogTask(ctx context.Context, id, message string) error {
 	if err := entity.LimitTaskMessage.CheckText(message); err != nil {
 		return err
 	}
-	now := u.st.now()
+	now := u.st.db.Now()
 	return u.st.change(ctx, func(o *ops) error {
 		doc, err := u.st.Tasks().own(u.doc.Name, id)
 		if err != nil {
@@ -149,7 +149,7 @@ func (u *Unit) LogTask(ctx context.Context, id, message string) error {
 // taskedOps leaves to the cleaner to end the tasks of a unit or machine that is removed.
 func (o *ops) taskedOps(receiver string, tasked bool) {
 	if tasked {
-		o.cleanup(modeldb.CleanupTasks, receiver)
+		o.Cleanup(modeldb.CleanupTasks, receiver)
 	}
 }
 
@@ -159,7 +159,7 @@ func (st *State) cleanupTasks(ctx context.Context, receiver string) error {
 	if err != nil {
 		return err
 	}
-	now, message := st.now(), string(entity.ReceiverTag(receiver).Kind)+" removed"
+	now, message := st.db.Now(), string(entity.ReceiverTag(receiver).Kind)+" removed"
 	for _, left := range docs {
 		err := st.change(ctx, func(o *ops) error {
 			doc, err := st.Tasks().taskDoc(left.Task().ID)

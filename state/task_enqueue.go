@@ -15,6 +15,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -42,7 +43,7 @@ func (t Tasks) Enqueue(
 		return "", nil, nil, err
 	}
 	operation, first = strconv.Itoa(first+1), first+2
-	now := t.st.now()
+	now := t.st.db.Now()
 	err = t.st.change(ctx, func(o *ops) error {
 		ids, errs = make([]string, len(tasks)), make([]error, len(tasks))
 		e := enqueueing{st: t.st, units: map[string]*Unit{}, machines: map[string]*Machine{}, asserts: map[string]bson.D{}}
@@ -162,9 +163,9 @@ func (e *enqueueing) receiver(
 		if err != nil {
 			return doc, spec, nil, err
 		}
-		return modeldb.Task{Receiver: m.doc.ID, Name: task.Name}, commandSpec, notDead, nil
+		return modeldb.Task{Receiver: m.doc.ID, Name: task.Name}, commandSpec, modeltxn.NotDead, nil
 	}
-	spec, assert = commandSpec, isAlive
+	spec, assert = commandSpec, modeltxn.IsAlive
 	u, err := e.unit(ctx, o, task.Receiver)
 	if err == nil && !command {
 		spec, assert, err = e.action(ctx, o, u, task.Name)
@@ -205,7 +206,7 @@ func (e *enqueueing) unit(ctx context.Context, o *ops, name string) (*Unit, erro
 		if _, err := e.st.Service(ctx, service); err != nil {
 			return nil, err
 		}
-		leader, _, err := e.st.leaders(service)
+		leader, _, err := e.st.db.Leader(service)
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +237,7 @@ func (e *enqueueing) action(
 	ctx context.Context, o *ops, u *Unit, name string,
 ) (spec charm.ActionSpec, assert bson.D, err error) {
 	url := u.doc.CharmURL
-	assert = append(slices.Clone(isAlive), bson.DocElem{Name: "charm", Value: url})
+	assert = append(slices.Clone(modeltxn.IsAlive), bson.DocElem{Name: "charm", Value: url})
 	if url == "" {
 		svc, err := e.st.Service(ctx, u.doc.Service)
 		if err != nil {
@@ -246,7 +247,7 @@ func (e *enqueueing) action(
 		assert[len(assert)-1].Value = bson.D{{"$exists", false}}
 		o.Assert(modeldb.ServicesC, svc.doc.Name, bson.D{{"charm", url}})
 	}
-	ch, err := e.st.Charms().Get(ctx, url)
+	ch, err := e.st.db.Charm(url)
 	if err != nil {
 		return spec, nil, err
 	}

@@ -28,7 +28,7 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 	slices.SortFunc(docs, func(a, b modeldb.Task) int { return b.Completed.Compare(a.Completed) }) // the newest first
 	oldest, used := time.Time{}, int64(0)
 	if age > 0 {
-		oldest = t.st.now().Add(-age)
+		oldest = t.st.db.Now().Add(-age)
 	}
 	for _, doc := range docs {
 		if used += int64(doc.Size); !doc.Completed.Before(oldest) && (size == 0 || used <= size) {

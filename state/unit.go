@@ -19,17 +19,17 @@ type Unit struct {
 
 // Unit reads a unit; the error is entity.NotFound if there is none.
 func (st *State) Unit(ctx context.Context, name string) (*Unit, error) {
-	u := &Unit{st: st}
-	if err := st.db.Get(modeldb.UnitsC, name, &u.doc, fmt.Sprintf("unit %q", name)); err != nil {
+	doc, err := st.db.Unit(name)
+	if err != nil {
 		return nil, err
 	}
-	return u, nil
+	return &Unit{st, doc}, nil
 }
 
 // units reads the units that match, in natural order.
 func (st *State) units(query bson.D) ([]*Unit, error) {
-	return readAll(st, modeldb.UnitsC, query, func(d modeldb.Unit) string { return d.Name },
-		func(d modeldb.Unit) *Unit { return &Unit{st, d} })
+	docs, err := st.db.Units(query)
+	return mapped(docs, func(d modeldb.Unit) *Unit { return &Unit{st, d} }), err
 }
 
 // Name returns the unit's name.
@@ -71,22 +71,9 @@ func (st *State) addUnitOps(o *ops, doc modeldb.Unit, constraints string) {
 	}
 }
 
-// machineOf returns the name of the machine that the unit is on: its own or its
-// principal's.
-func (u *Unit) machineOf(ctx context.Context) (string, error) {
-	if u.doc.Principal == "" {
-		return u.doc.Machine, nil
-	}
-	principal, err := u.st.Unit(ctx, u.doc.Principal)
-	if err != nil {
-		return "", err
-	}
-	return principal.doc.Machine, nil
-}
-
 // machine reads the machine that the unit is on; an empty one if it is on none yet.
 func (u *Unit) machine(ctx context.Context) (modeldb.Machine, error) {
-	id, err := u.machineOf(ctx)
+	id, err := u.st.db.MachineOf(u.doc)
 	if err != nil || id == "" {
 		return modeldb.Machine{}, err
 	}

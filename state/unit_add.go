@@ -80,15 +80,15 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 			s.doc.Name),
 			"It has a unit beside each unit of the services that it is related to.")
 	}
-	model, err := s.st.aliveModel()
+	model, err := s.st.db.AliveModel()
 	if err != nil {
 		return err
 	}
-	own, err := s.st.constraints(modeldb.ServiceKey(s.doc.Name))
+	own, err := s.st.db.Constraints(modeldb.ServiceKey(s.doc.Name))
 	if err != nil {
 		return err
 	}
-	o.assertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
+	o.AssertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
 	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", own}})
 	var meta *charm.Meta
 	if len(s.doc.Stores) > 0 || len(b.attach) > 0 {

@@ -7,25 +7,26 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
 // SetStatus sets the status of the unit's workload.
 func (u *Unit) SetStatus(ctx context.Context, s entity.Status) error {
-	return u.st.setStatus(ctx, modeldb.WorkloadKey(u.doc.Name), s)
+	return u.st.db.SetStatus(ctx, modeldb.WorkloadKey(u.doc.Name), s)
 }
 
 // Status returns the status of the unit's workload.
 func (u *Unit) Status(ctx context.Context) (entity.Status, error) {
-	return u.st.status(modeldb.WorkloadKey(u.doc.Name))
+	return u.st.db.Status(modeldb.WorkloadKey(u.doc.Name))
 }
 
 // SetAgentStatus sets the status of the unit's agent. The first one records that the
 // agent has come up.
 func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
-	return u.st.setStatus(ctx, modeldb.UnitKey(u.doc.Name), s, func(o *ops) error {
+	return u.st.db.SetStatus(ctx, modeldb.UnitKey(u.doc.Name), s, func(o *modeltxn.Ops) error {
 		if !u.doc.Started {
-			o.Update(modeldb.UnitsC, u.doc.Name, exists, bson.D{{"$set", bson.D{{"started", true}}}})
+			o.Update(modeldb.UnitsC, u.doc.Name, modeltxn.Exists, bson.D{{"$set", bson.D{{"started", true}}}})
 		}
 		return nil
 	})
@@ -42,7 +43,7 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
 		}
-		workload, err := u.st.status(modeldb.WorkloadKey(u.doc.Name))
+		workload, err := u.st.db.Status(modeldb.WorkloadKey(u.doc.Name))
 		if err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (u *Unit) ClearResolved(ctx context.Context) error {
 		if u.doc.Resolved == entity.ResolvedNone {
 			return mongo.ErrNothing
 		}
-		o.Update(modeldb.UnitsC, u.doc.Name, exists, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
+		o.Update(modeldb.UnitsC, u.doc.Name, modeltxn.Exists, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
 		return nil
 	})
 }
@@ -83,14 +84,14 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 		if u.doc.CharmURL == url {
 			return mongo.ErrNothing
 		}
-		if _, err := u.st.Charms().Get(ctx, url); err != nil {
+		if _, err := u.st.db.Charm(url); err != nil {
 			return err
 		}
 		if u.doc.Life == entity.Dead {
 			return entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
-		o.Assert(modeldb.CharmsC, url, exists)
-		o.Update(modeldb.UnitsC, u.doc.Name, notDead, bson.D{{"$set", bson.D{{"charm", url}}}})
+		o.Assert(modeldb.CharmsC, url, modeltxn.Exists)
+		o.Update(modeldb.UnitsC, u.doc.Name, modeltxn.NotDead, bson.D{{"$set", bson.D{{"charm", url}}}})
 		return nil
 	})
 }
@@ -104,7 +105,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	if err != nil {
 		return entity.UnitInfo{}, err
 	}
-	config, err := u.st.settings(modeldb.ServiceKey(u.doc.Service))
+	config, err := u.st.db.Settings(modeldb.ServiceKey(u.doc.Service))
 	if err != nil {
 		return entity.UnitInfo{}, err
 	}
@@ -114,7 +115,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 		CharmURL: u.doc.CharmURL, ServiceCharmURL: svc.doc.CharmURL, ForceCharm: svc.doc.ForceCharm,
 		ConfigVersion: config.Version, ResourcesVersion: svc.doc.Resources, Started: u.doc.Started,
 	}
-	leaders, err := u.st.settings(modeldb.LeaderSettingsKey(u.doc.Service))
+	leaders, err := u.st.db.Settings(modeldb.LeaderSettingsKey(u.doc.Service))
 	if err != nil && !entity.IsNotFound(err) {
 		return entity.UnitInfo{}, err
 	}

@@ -9,7 +9,7 @@ import (
 
 // CharmState returns what the unit's charm keeps in the controller. CommitHook changes it.
 func (u *Unit) CharmState(ctx context.Context) (entity.CharmState, error) {
-	doc, err := u.st.settings(modeldb.CharmStateKey(u.doc.Name))
+	doc, err := u.st.db.Settings(modeldb.CharmStateKey(u.doc.Name))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}
@@ -29,6 +29,6 @@ func (u *Unit) charmStateOps(o *ops, set entity.CharmState, drop []string) error
 	for k, v := range set {
 		changes[k] = v
 	}
-	_, err := u.st.putSettings(o, modeldb.Settings{ID: modeldb.CharmStateKey(u.doc.Name)}, changes)
+	_, err := u.st.db.PutSettings(o.Ops, modeldb.Settings{ID: modeldb.CharmStateKey(u.doc.Name)}, changes)
 	return err
 }

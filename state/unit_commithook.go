@@ -10,6 +10,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 )
 
 // CommitHook writes the changes that a successful hook has buffered, all or none. It
@@ -39,7 +40,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return err
 		}
 		if len(changes.Applications) > 0 {
-			if err := u.leaderOps(ctx, o, changes.Epoch); err != nil {
+			if err := u.leaderOps(ctx, o.Ops, changes.Epoch); err != nil {
 				return err
 			}
 		}
@@ -65,12 +66,12 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 					return fmt.Errorf("adding %q storage to unit %s: %w", store, u.doc.Name, err)
 				}
 			}
-			o.Update(modeldb.UnitsC, u.doc.Name, exists, bson.D{{"$set", bson.D{{"storagetoken", changes.StorageToken}}}})
+			o.Update(modeldb.UnitsC, u.doc.Name, modeltxn.Exists, bson.D{{"$set", bson.D{{"storagetoken", changes.StorageToken}}}})
 		}
 		if o.Len() > 0 || gone {
 			// What a removed unit owns goes with it, its open ports too, so it must get no more
 			// then.
-			o.Assert(modeldb.UnitsC, u.doc.Name, notDead)
+			o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.NotDead)
 		}
 		return nil
 	})
@@ -94,11 +95,11 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 	}
 	key := modeldb.RelationSettingsKey(relation, by)
 	if by == u.doc.Name { // written when the unit enters the scope, and kept
-		if _, err := u.st.settings(key); err != nil {
+		if _, err := u.st.db.Settings(key); err != nil {
 			return false, err
 		}
 	}
-	changed, err := u.st.putSettings(o, modeldb.Settings{ID: key, Relation: &relation}, emptyDeletes(values))
+	changed, err := u.st.db.PutSettings(o.Ops, modeldb.Settings{ID: key, Relation: &relation}, modeltxn.EmptyDeletes(values))
 	if err != nil {
 		return false, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
 	}

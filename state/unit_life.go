@@ -46,11 +46,11 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 // as added, at least no unit has entered a new one and counted on the subordinate.
 func (u *Unit) isOrphan(o *ops) (bool, error) {
 	service := modeldb.ServiceKey(u.doc.Service)
-	holders, err := u.st.counts(service)
+	holders, err := u.st.db.CountsOf(service)
 	if err != nil {
 		return false, err
 	}
-	o.expect(service, "relations", holders["relations"])
+	o.Expect(service, "relations", holders["relations"])
 	related, err := u.st.hasContainerRelation(u.doc.Service, entity.UnitService(u.doc.Principal))
 	if err != nil || related {
 		return false, err
@@ -73,13 +73,13 @@ func (u *Unit) DestroySubordinates(ctx context.Context) error {
 // relation's scope or has storage, and entity.HasSubordinates while it has subordinates. It does nothing
 // if the unit is Dead or gone.
 func (u *Unit) EnsureDead(ctx context.Context) error {
-	return u.st.move(ctx, u, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.now()})
+	return u.st.move(ctx, u, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.db.Now()})
 }
 
 // Remove removes a Dead unit from state, or a Dying one whose agent never came up. If it
 // was the last unit of a Dying service without relations, the service is removed with it.
 func (u *Unit) Remove(ctx context.Context) error {
-	return u.st.move(ctx, u, lifecycle.ToRemove, lifecycle.Deployer, destruction{now: u.st.now()})
+	return u.st.move(ctx, u, lifecycle.ToRemove, lifecycle.Deployer, destruction{now: u.st.db.Now()})
 }
 
 // How units differ from other living entities.

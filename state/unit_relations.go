@@ -82,7 +82,7 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 	if service != ru.rel.doc.Counterpart(u.doc.Service).Service && of != u.doc.Name {
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 	}
-	doc, err := u.st.settings(modeldb.RelationSettingsKey(relation, of))
+	doc, err := u.st.db.Settings(modeldb.RelationSettingsKey(relation, of))
 	if entity.IsNotFound(err) {
 		return nil, entity.Errorf(entity.NotFound, "unit %q has no settings in relation %q", of, ru.rel.doc.Key)
 	} else if err != nil {
@@ -97,7 +97,7 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 // serviceSettings returns what the leaders of a service have set in the relation.
 func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
 	if of != ru.rel.doc.Counterpart(ru.unit.doc.Service).Service {
-		leader, _, err := ru.st.leaders(of)
+		leader, _, err := ru.st.db.Leader(of)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
 			return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 		}
 	}
-	doc, err := ru.st.settings(modeldb.RelationSettingsKey(ru.rel.doc.ID, of))
+	doc, err := ru.st.db.Settings(modeldb.RelationSettingsKey(ru.rel.doc.ID, of))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}

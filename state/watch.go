@@ -127,7 +127,7 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 	if u.doc.Principal != "" {
 		topics = append(topics, watcher.Prefix(modeldb.EndpointsC, u.doc.Service+"#"))
 	}
-	if id, err := u.machineOf(ctx); err != nil {
+	if id, err := w.st.db.MachineOf(u.doc); err != nil {
 		return nil, err
 	} else if id != "" {
 		topics = append(topics, watcher.Doc(modeldb.MachinesC, id)) // the machine's addresses
@@ -172,7 +172,7 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 		if err != nil || len(names) > 0 && !slices.Contains(names, other) {
 			return all, err
 		}
-		settings, err := w.st.settings(application)
+		settings, err := w.st.db.Settings(application)
 		if entity.IsNotFound(err) {
 			return all, nil
 		}

@@ -1,4 +1,4 @@
-package state
+package modeltxn
 
 import (
 	"fmt"
@@ -11,30 +11,31 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-func (st *State) settings(key string) (modeldb.Settings, error) {
+// Settings reads the settings of a key, with their keys as users and charms chose them.
+func (db *DB) Settings(key string) (modeldb.Settings, error) {
 	var doc modeldb.Settings
-	err := st.db.Get(modeldb.SettingsC, key, &doc, fmt.Sprintf("settings %q", key))
+	err := db.Get(modeldb.SettingsC, key, &doc, fmt.Sprintf("settings %q", key))
 	doc.Settings = modeldb.UnescapeKeys(doc.Settings)
 	return doc, err
 }
 
-// putSettings merges changes into settings as changeSettings does; if there are none, it inserts
+// PutSettings merges changes into settings as ChangeSettings does; if there are none, it inserts
 // begin with the changes. It reports whether any value changes.
-func (st *State) putSettings(o *ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {
+func (db *DB) PutSettings(o *Ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {
 	before := o.Len()
-	doc, err := st.settings(begin.ID)
+	doc, err := db.Settings(begin.ID)
 	if entity.IsNotFound(err) {
 		doc, err = begin, nil
 		doc.Absent = true
 	}
 	if err == nil {
-		err = o.changeSettings(doc, changes)
+		err = o.ChangeSettings(doc, changes)
 	}
 	return o.Len() > before, err
 }
 
-// emptyDeletes returns changes of settings in which an empty value deletes its key.
-func emptyDeletes(values map[string]string) map[string]any {
+// EmptyDeletes returns changes of settings in which an empty value deletes its key.
+func EmptyDeletes(values map[string]string) map[string]any {
 	changes := make(map[string]any, len(values))
 	for k, v := range values {
 		if changes[k] = v; v == "" {
@@ -44,11 +45,11 @@ func emptyDeletes(values map[string]string) map[string]any {
 	return changes
 }
 
-// changeSettings adds the operation that merges changes into settings that were just
+// ChangeSettings adds the operation that merges changes into settings that were just
 // read, or inserts those that are absent; a nil value deletes its key. It asserts the version, and
 // adds nothing if no value changes. The error is entity.Invalid for names that can't be stored, and beyond the
 // limit.
-func (o *ops) changeSettings(doc modeldb.Settings, changes map[string]any) error {
+func (o *Ops) ChangeSettings(doc modeldb.Settings, changes map[string]any) error {
 	set, unset := bson.M{}, bson.M{}
 	after := map[string]any{}
 	maps.Copy(after, doc.Settings)
@@ -59,7 +60,7 @@ func (o *ops) changeSettings(doc modeldb.Settings, changes map[string]any) error
 		}
 	}
 	// What exceeds the limit already may shrink.
-	if size := settingsSize(after); size > settingsSize(doc.Settings) {
+	if size := SettingsSize(after); size > SettingsSize(doc.Settings) {
 		if err := doc.Limit().Check(size); err != nil {
 			return err
 		}
@@ -94,8 +95,8 @@ func (o *ops) changeSettings(doc modeldb.Settings, changes map[string]any) error
 	return nil
 }
 
-// settingsSize returns the size that counts towards the limit.
-func settingsSize(settings map[string]any) (size int) {
+// SettingsSize returns the size that counts towards the limit.
+func SettingsSize(settings map[string]any) (size int) {
 	for k, v := range settings {
 		if v == nil {
 			continue // deleted

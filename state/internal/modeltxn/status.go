@@ -1,10 +1,11 @@
-package state
+package modeltxn
 
 import (
 	"context"
 	"strings"
 	"time"
 
+	"github.com/juju/loggo"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
@@ -13,25 +14,28 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// status reads the status of a key.
-func (st *State) status(key string) (entity.Status, error) {
-	doc, err := st.statusDoc(key)
+var logger = loggo.GetLogger("juju.state")
+
+// Status reads the status of a key.
+func (db *DB) Status(key string) (entity.Status, error) {
+	doc, err := db.StatusDoc(key)
 	return doc.Mended(), err
 }
 
-func (st *State) statusDoc(key string) (modeldb.Status, error) {
+// StatusDoc reads the document of a key's status, or returns the initial status of its entity.
+func (db *DB) StatusDoc(key string) (modeldb.Status, error) {
 	var doc modeldb.Status
-	err := st.db.Get(modeldb.StatusesC, key, &doc, "status of "+key)
+	err := db.Get(modeldb.StatusesC, key, &doc, "status of "+key)
 	if owner := beginner(key); entity.IsNotFound(err) && owner.ID != "" {
 		var its modeldb.Birth
-		err = st.db.Get(owner.Collection, owner.ID, &its, "status of "+key)
+		err = db.Get(owner.Collection, owner.ID, &its, "status of "+key)
 		return modeldb.FirstStatus(key, its), err
 	}
 	return doc, err
 }
 
 // beginner returns the document of the unit, machine or storage whose initial status a key may
-// have; the zero docID for other keys.
+// have; the zero DocID for other keys.
 func beginner(key string) check.DocID {
 	kind, id, _ := strings.Cut(key, "#")
 	id, part, _ := strings.Cut(id, "#")
@@ -46,21 +50,21 @@ func beginner(key string) check.DocID {
 	return check.DocID{}
 }
 
-// setStatus replaces a status, and adds it to the history unless it says the same as the one before.
+// SetStatus replaces a status, and adds it to the history unless it says the same as the one before.
 // more adds what the transaction does besides.
-func (st *State) setStatus(ctx context.Context, key string, s entity.Status, more ...func(*ops) error) error {
+func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more ...func(*Ops) error) error {
 	if s.Status == entity.StatusError && s.Message == "" {
 		return entity.Errorf(entity.Invalid, "cannot set status %q without info", s.Status)
 	}
-	now := st.host.Now()
+	now := db.Clock()
 	doc := modeldb.NewStatus(key, s, now)
 	var was modeldb.Status
-	err := st.change(ctx, func(o *ops) error {
+	err := db.Change(ctx, func(o *Ops) error {
 		var err error
-		if was, err = st.statusDoc(key); err != nil {
+		if was, err = db.StatusDoc(key); err != nil {
 			return err
 		}
-		o.replaceStatus(was, doc, exists)
+		o.ReplaceStatus(was, doc, Exists)
 		for _, f := range more {
 			if err := f(o); err != nil {
 				return err
@@ -72,22 +76,22 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 		return err
 	}
 	if !was.Kept {
-		st.remember(was)
+		db.Remember(was)
 	}
 	if !doc.Repeats(was) {
 		// What a failed hook had hidden is shown again with its old time, but only from now on.
 		doc.Since = now.UTC().Truncate(time.Millisecond)
-		st.remember(doc)
+		db.Remember(doc)
 	}
 	return nil
 }
 
-// replaceStatus replaces a status that was read and of which the assertion holds. The
+// ReplaceStatus replaces a status that was read and of which the assertion holds. The
 // caller adds it to the history.
-func (o *ops) replaceStatus(was, doc modeldb.Status, assert any) {
+func (o *Ops) ReplaceStatus(was, doc modeldb.Status, assert any) {
 	if was.Unset {
 		owner := beginner(doc.ID)
-		o.Assert(owner.Collection, owner.ID, exists)
+		o.Assert(owner.Collection, owner.ID, Exists)
 		doc.Kept = true
 		o.Insert(modeldb.StatusesC, doc.ID, doc)
 		return
@@ -96,10 +100,13 @@ func (o *ops) replaceStatus(was, doc modeldb.Status, assert any) {
 		{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
 }
 
-// remember adds a status to the history. The history is for people: it is a capped
+// DropStatus removes a status that does not hold any more.
+func (o *Ops) DropStatus(key string) { o.Remove(modeldb.StatusesC, key, nil) }
+
+// Remember adds a status to the history. The history is for people: it is a capped
 // collection, written outside transactions, and a failed write is only logged.
-func (st *State) remember(doc modeldb.Status) {
-	err := st.db.With(modeldb.HistoryC, func(c *mgo.Collection) error {
+func (db *DB) Remember(doc modeldb.Status) {
+	err := db.With(modeldb.HistoryC, func(c *mgo.Collection) error {
 		return c.Insert(modeldb.PastStatus{bson.NewObjectId(), doc.ID, doc.Status, doc.Message, doc.Mended().Cause(), doc.Since})
 	})
 	if err != nil {

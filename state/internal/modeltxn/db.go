@@ -1,0 +1,216 @@
+package modeltxn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/charm"
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/mongo"
+)
+
+// A DB is the database of a model. It is safe for concurrent use.
+type DB struct {
+	*mongo.Database
+	UUID  string // the model's
+	Name  string // the model's
+	Clock func() time.Time
+
+	charms sync.Map // URL → *charm.Charm
+}
+
+// Now is the time with the store's precision.
+func (db *DB) Now() time.Time { return db.Clock().UTC().Truncate(time.Millisecond) }
+
+// Change runs a transaction on the model: see mongo.Runner.Change.
+func (db *DB) Change(ctx context.Context, build func(*Ops) error) error {
+	return db.Run(ctx, func(int) ([]txn.Op, error) {
+		o := &Ops{counts: map[string]*countOp{}}
+		if err := build(o); err != nil {
+			return nil, err
+		}
+		o.addCounts()
+		return o.List()
+	})
+}
+
+// Model reads the model's document.
+func (db *DB) Model() (doc modeldb.Model, err error) {
+	err = db.Get(modeldb.ModelC, modeldb.ModelC, &doc, fmt.Sprintf("model %q", db.Name))
+	return doc, err
+}
+
+// AliveModel reads the model for callers that add something to it. The error, in Juju's
+// words, is entity.NotAlive if the model is not Alive.
+func (db *DB) AliveModel() (modeldb.Model, error) {
+	doc, err := db.Model()
+	if err != nil {
+		return doc, err
+	}
+	if doc.Life != entity.Alive {
+		return doc, entity.Errorf(entity.NotAlive, "model %q is no longer alive", doc.Name)
+	}
+	return doc, nil
+}
+
+// Machine reads a machine; the error is entity.NotFound if there is none.
+func (db *DB) Machine(id string) (doc modeldb.Machine, err error) {
+	err = db.Get(modeldb.MachinesC, id, &doc, "machine "+id)
+	return doc, err
+}
+
+// Unit reads a unit; the error is entity.NotFound if there is none.
+func (db *DB) Unit(name string) (doc modeldb.Unit, err error) {
+	err = db.Get(modeldb.UnitsC, name, &doc, fmt.Sprintf("unit %q", name))
+	return doc, err
+}
+
+// MachineOf returns the name of the machine that a unit is on: its own or its principal's.
+func (db *DB) MachineOf(unit modeldb.Unit) (string, error) {
+	if unit.Principal == "" {
+		return unit.Machine, nil
+	}
+	principal, err := db.Unit(unit.Principal)
+	return principal.Machine, err
+}
+
+// Service reads a service; the error is entity.NotFound if there is none.
+func (db *DB) Service(name string) (doc modeldb.Service, err error) {
+	err = db.Get(modeldb.ServicesC, name, &doc, fmt.Sprintf("service %q", name))
+	return doc, entity.WithHint(err, "See what there is: juju status")
+}
+
+// Storage reads a storage instance; the error is entity.NotFound if there is none.
+func (db *DB) Storage(id string) (doc modeldb.Storage, err error) {
+	err = db.Get(modeldb.StorageC, id, &doc, fmt.Sprintf("storage %q", id))
+	return doc, entity.WithHint(err, "See what there is: juju storage")
+}
+
+// Relation reads a relation by its key; the error is entity.NotFound if there is none.
+func (db *DB) Relation(key string) (doc modeldb.Relation, err error) {
+	err = db.Get(modeldb.RelationsC, key, &doc, fmt.Sprintf("relation %q", key))
+	return doc, err
+}
+
+// RelationByID reads a relation by its number; the error is entity.NotFound if there is none.
+func (db *DB) RelationByID(id int) (modeldb.Relation, error) {
+	var docs []modeldb.Relation
+	if err := db.All(modeldb.RelationsC, bson.D{{"id", id}}, &docs); err != nil {
+		return modeldb.Relation{}, err
+	}
+	if len(docs) == 0 {
+		return modeldb.Relation{}, entity.Errorf(entity.NotFound, "relation %d not found", id)
+	}
+	return docs[0], nil
+}
+
+// RelationsOf reads all relations of a service, by number.
+func (db *DB) RelationsOf(service string) ([]modeldb.Relation, error) {
+	var ends []modeldb.RelationEnd
+	if err := db.All(modeldb.EndpointsC, bson.D{{"service", service}}, &ends); err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(ends))
+	for i, e := range ends {
+		keys[i] = e.Relation
+	}
+	var docs []modeldb.Relation
+	err := db.All(modeldb.RelationsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs)
+	slices.SortFunc(docs, func(a, b modeldb.Relation) int { return a.ID - b.ID })
+	return docs, err
+}
+
+// Machines reads the machines that match, in natural order.
+func (db *DB) Machines(query bson.D) ([]modeldb.Machine, error) {
+	return sorted(db, modeldb.MachinesC, query, func(d modeldb.Machine) string { return d.ID })
+}
+
+// Units reads the units that match, in natural order.
+func (db *DB) Units(query bson.D) ([]modeldb.Unit, error) {
+	return sorted(db, modeldb.UnitsC, query, func(d modeldb.Unit) string { return d.Name })
+}
+
+// Services reads the services that match, in natural order.
+func (db *DB) Services(query bson.D) ([]modeldb.Service, error) {
+	return sorted(db, modeldb.ServicesC, query, func(d modeldb.Service) string { return d.Name })
+}
+
+// Storages reads the storage instances that match, in natural order.
+func (db *DB) Storages(query bson.D) ([]modeldb.Storage, error) {
+	return sorted(db, modeldb.StorageC, query, func(d modeldb.Storage) string { return d.ID })
+}
+
+// Attachments reads the attachments that match, in natural order.
+func (db *DB) Attachments(query bson.D) ([]modeldb.Attachment, error) {
+	return sorted(db, modeldb.AttachmentsC, query,
+		func(d modeldb.Attachment) string { return modeldb.AttachmentName(d.Unit, d.Storage) })
+}
+
+// Leftovers reads the leftovers that match, in the natural order of what they are of.
+func (db *DB) Leftovers(query bson.D) ([]modeldb.Leftover, error) {
+	return sorted(db, modeldb.LeftoversC, query, func(d modeldb.Leftover) string { return d.Of })
+}
+
+// sorted reads the documents that match a query, in the natural order of their names.
+func sorted[D any](db *DB, collection string, query bson.D, name func(D) string) (docs []D, err error) {
+	err = db.All(collection, query, &docs)
+	entity.SortBy(docs, name)
+	return docs, err
+}
+
+// Constraints reads the constraints of a key; "" if there are none.
+func (db *DB) Constraints(key string) (string, error) {
+	var doc modeldb.Constraints
+	err := db.Get(modeldb.ConstraintsC, key, &doc, "constraints of "+key)
+	if entity.IsNotFound(err) {
+		return "", nil
+	}
+	return doc.Value, err
+}
+
+// Leader reads which unit leads a service. there says that its document exists.
+func (db *DB) Leader(service string) (doc modeldb.Leader, there bool, err error) {
+	err = db.Get(modeldb.LeadersC, service, &doc, "leader of "+service)
+	if entity.IsNotFound(err) {
+		return modeldb.Leader{Service: service}, false, nil
+	}
+	return doc, err == nil, err
+}
+
+// Charm returns the parsed files of a charm; the error is entity.NotFound if the model does
+// not have it. A charm never changes, so each is parsed once.
+func (db *DB) Charm(url string) (*charm.Charm, error) {
+	if known, ok := db.charms.Load(url); ok {
+		return known.(*charm.Charm), nil
+	}
+	var doc modeldb.Charm
+	if err := db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+		return nil, err
+	}
+	files := modeldb.UnescapeKeys(doc.Files)
+	ch := &charm.Charm{Revision: doc.Revision, Config: &charm.Config{Options: map[string]charm.Option{}},
+		Actions: &charm.Actions{Specs: map[string]charm.ActionSpec{}}}
+	var err error
+	if ch.Meta, err = charm.ParseMeta([]byte(files["metadata.yaml"])); err != nil {
+		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+	}
+	if text, ok := files["config.yaml"]; ok {
+		if ch.Config, err = charm.ParseConfig([]byte(text)); err != nil {
+			return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+		}
+	}
+	if text, ok := files["actions.yaml"]; ok {
+		if ch.Actions, err = charm.ParseActions(ch.Meta.Name, []byte(text)); err != nil {
+			return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+		}
+	}
+	db.charms.Store(url, ch)
+	return ch, nil
+}

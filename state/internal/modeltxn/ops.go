@@ -1,0 +1,174 @@
+package modeltxn
+
+import (
+	"errors"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/lifecycle"
+	"juju/state/mongo"
+)
+
+// Ops collects the operations of one transaction on a model. All that concerns the counts of an
+// entity becomes a single operation, because mgo/txn checks the asserts of all operations
+// on a document before it applies any.
+type Ops struct {
+	mongo.Ops
+	counts map[string]*countOp
+	order  []string // the keys of counts, in order of their first use
+}
+
+type countOp struct {
+	assert map[string]any // by count; the last condition is the strongest
+	inc    map[string]int
+	insert bool
+	remove bool
+}
+
+// AssertLife asserts an entity's life.
+func (o *Ops) AssertLife(collection, id string, life entity.Life) {
+	o.Assert(collection, id, bson.D{{"life", life}})
+}
+
+// AssertModelAlive is part of every transaction that adds an entity.
+func (o *Ops) AssertModelAlive() { o.AssertLife(modeldb.ModelC, modeldb.ModelC, entity.Alive) }
+
+func (o *Ops) count(key string) *countOp {
+	c := o.counts[key]
+	if c == nil {
+		c = &countOp{assert: map[string]any{}, inc: map[string]int{}}
+		o.counts[key] = c
+		o.order = append(o.order, key)
+	}
+	return c
+}
+
+// NewCounts inserts the counts of a new entity, all 0: one for each reference to its
+// kind.
+func (o *Ops) NewCounts(key string, kind lifecycle.Kind) {
+	c := o.count(key)
+	c.insert = true
+	for _, ref := range lifecycle.RefsTo(kind) {
+		if ref.IsCounted() {
+			c.inc[ref.Name] += 0
+		}
+	}
+}
+
+// DropCounts removes the counts of an entity that is removed.
+func (o *Ops) DropCounts(key string) { o.count(key).remove = true }
+
+// Inc adds n to one of an entity's counts.
+func (o *Ops) Inc(key, name string, n int) { o.count(key).inc[name] += n }
+
+// Expect asserts a condition on one of an entity's counts.
+func (o *Ops) Expect(key, name string, condition any) {
+	o.count(key).assert[name] = condition
+}
+
+// Taken returns how many sources of a reference to an entity the transaction removes.
+func (o *Ops) Taken(key, name string) int {
+	if c := o.counts[key]; c != nil {
+		return -c.inc[name]
+	}
+	return 0
+}
+
+// ExpectStep asserts the counts that a step was planned from. gone is how many sources of
+// each reference this transaction removes.
+func (o *Ops) ExpectStep(key string, step lifecycle.Step, gone map[string]int) {
+	for _, ref := range step.None {
+		if ref.IsCounted() {
+			o.Expect(key, ref.Name, gone[ref.Name])
+		}
+	}
+	for _, ref := range step.Some {
+		if ref.IsCounted() {
+			o.Expect(key, ref.Name, bson.D{{"$gt", gone[ref.Name]}})
+		}
+	}
+}
+
+// addCounts adds the operations on counts, once everything that concerns them is known.
+func (o *Ops) addCounts() {
+	for _, key := range o.order {
+		c := o.counts[key]
+		op := txn.Op{C: modeldb.CountsC, Id: key, Assert: txn.DocExists}
+		if len(c.assert) > 0 {
+			op.Assert = bson.M(c.assert)
+		}
+		switch {
+		case c.remove:
+			op.Remove = true
+		case c.insert:
+			doc := bson.M{}
+			for name, n := range c.inc {
+				doc[name] = n
+			}
+			op.Assert, op.Insert = txn.DocMissing, doc
+		case len(c.inc) > 0:
+			inc := bson.M{}
+			for name, n := range c.inc {
+				inc[name] = n
+			}
+			op.Update = bson.D{{"$inc", inc}}
+		}
+		o.Add(op)
+	}
+}
+
+// CountsOf reads the counts of an entity; an empty map if it is gone.
+func (db *DB) CountsOf(key string) (map[string]int, error) {
+	var doc map[string]any
+	err := db.Get(modeldb.CountsC, key, &doc, "counts of "+key)
+	if errors.Is(err, entity.NotFound) {
+		return map[string]int{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for name, v := range doc {
+		switch n := v.(type) { // whatever type the store returns, or an edit by hand left
+		case int:
+			counts[name] = n
+		case int64:
+			counts[name] = int(n)
+		case float64:
+			counts[name] = int(n)
+		}
+	}
+	return counts, nil
+}
+
+// IsAlive, NotDead and Exists are the most common asserts.
+var (
+	IsAlive = bson.D{{"life", entity.Alive}}
+	NotDead = bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}
+)
+
+const Exists = txn.DocExists
+
+// Unadvanced asserts that a number of the model's document, which only grows, is still what was read.
+func Unadvanced(field string, read int) bson.D {
+	if read == 0 {
+		return bson.D{{field, bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{field, read}}
+}
+
+// Cleanup adds a cleanup of a kind that is only ever added once for an arg.
+func (o *Ops) Cleanup(kind, arg string) {
+	o.Insert(modeldb.CleanupsC, kind+"-"+arg, modeldb.Cleanup{ID: kind + "-" + arg, Kind: kind, Arg: arg})
+}
+
+// WakeForce wakes the cleaner if it is to remove an entity by force and the cloud has failed to end
+// what the entity has: the cleaner need not wait for the cloud any longer.
+func (o *Ops) WakeForce(key string, l modeldb.Living, said entity.Status) {
+	if l.Forced() && said.Status == entity.StatusError {
+		o.Update(modeldb.CleanupsC, modeldb.ForceID(key), nil, bson.D{{"$inc", bson.D{{"woken", 1}}}})
+	}
+}
