@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
-	series = orElse(series, model.SeriesFor(archive.Meta.Series))
+	series = cmp.Or(series, model.SeriesFor(archive.Meta.Series))
 	doc := modeldb.Charm{Warnings: archive.Warnings(),
 		Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
 	if doc.Files, err = readCharmFiles(archive); err != nil {

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
+	"slices"
+	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -113,6 +115,51 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 		}
 		return nil
 	})
+}
+
+// Started returns the tags of the agents that have come up and should still be running:
+// of a unit or machine, of a service's units, or of all for the zero tag.
+func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error) {
+	var all []entity.Tag
+	notDead := bson.DocElem{Name: "life", Value: bson.D{{"$ne", entity.Dead}}}
+	units := bson.D{{"started", true}, notDead}
+	switch of.Kind {
+	case entity.KindUnit:
+		units = append(units, bson.DocElem{Name: "_id", Value: of.ID})
+	case entity.KindService:
+		units = append(units, bson.DocElem{Name: "service", Value: of.ID})
+	}
+	if of.Kind != entity.KindMachine && of.Kind != entity.KindRelation {
+		ids, err := a.st.db.IDs(modeldb.UnitsC, units)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(ids, entity.CompareNatural)
+		for _, id := range ids {
+			all = append(all, entity.UnitTag(id))
+		}
+	}
+	if of.Kind != "" && of.Kind != entity.KindMachine {
+		return all, nil
+	}
+	machines := bson.D{notDead}
+	if of.Kind == entity.KindMachine {
+		machines = append(machines, bson.DocElem{Name: "_id", Value: of.ID})
+	}
+	ids, err := a.st.db.IDs(modeldb.MachinesC, machines)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = modeldb.MachineKey(id)
+	}
+	started, err := a.st.db.IDs(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}, {"status", entity.StatusStarted}})
+	slices.SortFunc(started, entity.CompareNatural)
+	for _, key := range started {
+		all = append(all, entity.MachineTag(strings.TrimPrefix(key, modeldb.MachineKey(""))))
+	}
+	return all, err
 }
 
 // hashOps stores the password hash of a machine's or unit's agent.

@@ -8,7 +8,6 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
-	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 )
 
@@ -105,34 +104,22 @@ func (st *State) findKey(ctx context.Context, key string) (living, error) {
 	return st.find(ctx, kind, name)
 }
 
-// sourcesQuery matches the documents that refer to a target.
-func sourcesQuery(ref lifecycle.Ref, name string) bson.D {
-	query := bson.D{}
-	if ref.Field != "" {
-		query = append(query, bson.DocElem{Name: ref.Field, Value: modeldb.FieldValue(ref.To, name)})
-	}
-	if ref.Alive {
-		query = append(query, modeltxn.IsAlive...)
-	}
-	return query
-}
-
 // sources reads the entities that refer to a target, in natural order; none if the
 // sources are scopes.
 func (st *State) sources(ctx context.Context, ref lifecycle.Ref, name string) ([]living, error) {
 	switch ref.From {
 	case lifecycle.Principal, lifecycle.Subordinate:
-		return asLiving(st.units(sourcesQuery(ref, name)))
+		return asLiving(st.units(modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Machine, lifecycle.Container:
-		return asLiving(st.machines(sourcesQuery(ref, name)))
+		return asLiving(st.machines(modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Service:
-		return asLiving(st.services(sourcesQuery(ref, name)))
+		return asLiving(st.services(modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Relation:
 		return asLiving(st.relationsOf(name))
 	case lifecycle.Storage:
-		return asLiving(st.storages(sourcesQuery(ref, name)))
+		return asLiving(st.storages(modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Attachment:
-		return asLiving(st.attachments(sourcesQuery(ref, name)))
+		return asLiving(st.attachments(modeldb.SourcesQuery(ref, name)))
 	}
 	return nil, nil
 }
@@ -143,17 +130,6 @@ func asLiving[E living](all []E, err error) ([]living, error) {
 		out[i] = e
 	}
 	return out, err
-}
-
-// scopesOf reads the scopes that refer to a target, in the natural order of their units.
-func (st *State) scopesOf(ref lifecycle.Ref, name string) ([]modeldb.Scope, error) {
-	if ref.From != lifecycle.Scope {
-		return nil, nil
-	}
-	var docs []modeldb.Scope
-	err := st.db.All(modeldb.ScopesC, sourcesQuery(ref, name), &docs)
-	entity.SortBy(docs, func(d modeldb.Scope) string { return d.Unit })
-	return docs, err
 }
 
 // holders returns the number of sources by reference: an entity's counts, and what is
@@ -168,7 +144,7 @@ func (st *State) holders(e living) (map[string]int, error) {
 		if ref.IsCounted() {
 			continue
 		}
-		if counts[ref.Name], err = st.db.Count(ref.In, sourcesQuery(ref, e.name())); err != nil {
+		if counts[ref.Name], err = st.db.Count(ref.In, modeldb.SourcesQuery(ref, e.name())); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 		if !ref.Does(lifecycle.Cleaner) {
 			continue
 		}
-		scopes, err := st.scopesOf(ref, e.name())
+		scopes, err := st.db.ScopesOf(ref, e.name())
 		if err != nil {
 			return false, 0, err
 		}
@@ -120,7 +121,7 @@ func (m *Machine) outside() (outside, error) {
 func (s *Storage) outside() (outside, error) {
 	model, err := s.st.db.Model()
 	id, done := s.doc.Filesystem, "destroyed"
-	left := modeldb.Leftover{Filesystem: id, Release: s.isReleased(model)}
+	left := modeldb.Leftover{Filesystem: id, Release: s.doc.IsReleased(model)}
 	if left.Release {
 		done = "released"
 	}
@@ -155,7 +156,7 @@ func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, agai
 	}
 	left := out.left
 	left.ID, left.Of, left.At = mongo.NewID(), keyOf(e), st.db.Now()
-	left.Why = orElse(said.Message, fmt.Sprintf("the cloud has not %s it within %v", out.done, CloudTimeout))
+	left.Why = cmp.Or(said.Message, fmt.Sprintf("the cloud has not %s it within %v", out.done, CloudTimeout))
 	left.How, _ = said.Data["hint"].(string)
 	if left.Release {
 		left.How = strings.Join(strings.Fields(left.How+" Until it is released, which is tried again, it is destroyed with the "+

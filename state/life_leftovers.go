@@ -2,13 +2,11 @@ package state
 
 import (
 	"context"
-	"fmt"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
-	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
 
@@ -23,17 +21,7 @@ func (p Provisioning) Leftovers(ctx context.Context) ([]entity.Leftover, error) 
 	if err != nil {
 		return nil, err
 	}
-	all := make([]entity.Leftover, len(docs))
-	for i, d := range docs {
-		kind, name := lifecycle.ParseKey(d.Of)
-		what := fmt.Sprintf("instance %s of machine %s", d.Instance, name)
-		if kind == lifecycle.Storage {
-			what = fmt.Sprintf("filesystem %s of storage %s", d.Filesystem, name)
-		}
-		all[i] = entity.Leftover{ID: d.ID, Of: d.Of, Instance: d.Instance, What: what,
-			Where: "cloud " + model.Cloud, Why: d.Why, How: d.How, At: d.At}
-	}
-	return all, nil
+	return mapped(docs, func(d modeldb.Leftover) entity.Leftover { return d.Leftover(model) }), nil
 }
 
 // DropLeftovers removes the leftovers of an instance, which no longer exists.

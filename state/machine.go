@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,7 +58,7 @@ func (m *Machine) Life() entity.Life { return m.doc.Life }
 func (m *Machine) Addresses() []string { return slices.Clone(m.doc.Addresses) }
 
 // IsManager reports whether the machine runs a controller.
-func (m *Machine) IsManager() bool { return slices.Contains(m.doc.Jobs, modeldb.JobManageModel) }
+func (m *Machine) IsManager() bool { return m.doc.IsManager() }
 
 // InstanceID returns the provider's id of the machine's instance, or "".
 func (m *Machine) InstanceID() string { return m.doc.InstanceID }
@@ -161,7 +162,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if p.Manual.ID != "" {
 			constraints = "" // it is there already
 		}
-		doc := modeldb.Machine{Living: born, Series: orElse(p.Series, model.DefaultSeries()), Jobs: p.Jobs,
+		doc := modeldb.Machine{Living: born, Series: cmp.Or(p.Series, model.DefaultSeries()), Jobs: p.Jobs,
 			Placement: p.Placement, Clean: true, InstanceID: p.Manual.ID, Nonce: p.Manual.Nonce,
 			Addresses: p.Manual.Addresses, CloudAddresses: p.Manual.Addresses, Hardware: p.Hardware.String(),
 			CloudHardware: p.Hardware}
@@ -347,11 +348,4 @@ func (m *Machine) SetHostKeys(ctx context.Context, keys []string) error {
 // SetStatus replaces the machine's status.
 func (m *Machine) SetStatus(ctx context.Context, s entity.Status) error {
 	return m.st.db.SetStatus(ctx, modeldb.MachineKey(m.doc.ID), s)
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

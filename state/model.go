@@ -76,7 +76,7 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 		return nil, err
 	}
 	for _, s := range dead {
-		if s.isPersistent() && !s.isReleased(m.doc) {
+		if s.doc.IsPersistent() && !s.doc.IsReleased(m.doc) {
 			late = append(late, s.doc.ID)
 		}
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -108,7 +109,7 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 	}
 	if len(after) > len(before) {
 		// What exceeds a limit already may shrink.
-		if err := firstErr(entity.LimitUnitPorts.Check(mine), entity.LimitMachinePorts.Check(len(after))); err != nil {
+		if err := cmp.Or(entity.LimitUnitPorts.Check(mine), entity.LimitMachinePorts.Check(len(after))); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -163,7 +164,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 				return fmt.Errorf("charm %q store %q: %w", ch.Meta.Name, name, err)
 			}
 		}
-		series := orElse(p.Series, model.SeriesFor(ch.Meta.Series))
+		series := cmp.Or(p.Series, model.SeriesFor(ch.Meta.Series))
 		for _, id := range p.Placement[len(placement):] {
 			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
 				return err

@@ -41,15 +41,6 @@ func (s *Storage) ID() string { return s.doc.ID }
 // Life returns the instance's life when it was read.
 func (s *Storage) Life() entity.Life { return s.doc.Life }
 
-// isPersistent reports whether the storage outlives machines.
-func (s *Storage) isPersistent() bool { return s.doc.Machine == "" }
-
-// isReleased reports whether the filesystem is left to the user, who has said so of the instance
-// or of its model.
-func (s *Storage) isReleased(model modeldb.Model) bool {
-	return s.doc.Release || s.isPersistent() && model.Life != entity.Alive && !model.WithStorage
-}
-
 // Destroy sets the instance Dying: its filesystem is destroyed or, with release, left to the
 // user, which can be said later too. The error is entity.InUse while it is attached to a unit,
 // unless the destruction is forced, which also detaches it; entity.NotAlive if it is too late to
@@ -73,7 +64,7 @@ func (s *Storage) releaseOps(o *ops) error {
 		o.Update(modeldb.StorageC, s.doc.ID, bson.D{{"life", entity.Dying}}, bson.D{{"$set", bson.D{{"release", true}}}})
 	case entity.Dead:
 		model, err := s.st.db.Model()
-		if err == nil && s.doc.Filesystem != "" && !s.isReleased(model) {
+		if err == nil && s.doc.Filesystem != "" && !s.doc.IsReleased(model) {
 			err = entity.Errorf(entity.NotAlive, "cannot release storage %q: its filesystem is being destroyed", s.doc.ID)
 		}
 		return err
@@ -195,14 +186,6 @@ func (a *attachment) targets(ref lifecycle.Ref) []string {
 	return nil
 }
 
-// facing returns the tag of what the target of a reference is attached to.
-func (a *attachment) facing(ref lifecycle.Ref) entity.Tag {
-	if ref.To == lifecycle.Storage {
-		return entity.UnitTag(a.doc.Unit)
-	}
-	return a.tag()
-}
-
 // refresh returns entity.NotFound if another attachment has taken the id.
 func (a *attachment) refresh(context.Context) error {
 	now, err := a.st.attachment(a.doc.ID)
@@ -242,7 +225,7 @@ func (a *attachment) turning(ctx context.Context, o *ops, t turn) (update bson.D
 	if !svc.doc.WithStorage {
 		o.Assert(modeldb.ServicesC, svc.doc.Name, bson.D{none})
 	}
-	if s.isPersistent() && !(u.doc.Life != entity.Alive && (u.doc.WithStorage || svc.doc.WithStorage)) {
+	if s.doc.IsPersistent() && !(u.doc.Life != entity.Alive && (u.doc.WithStorage || svc.doc.WithStorage)) {
 		return nil, nil
 	}
 	d := destruction{strength: u.doc.Strength, deadline: u.doc.Deadline}
@@ -262,11 +245,11 @@ func (a *attachment) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) erro
 
 // attachmentOf returns the attachment of a storage instance, or nil.
 func (st *State) attachmentOf(storage string) (*attachment, error) {
-	all, err := st.attachments(bson.D{{"storage", storage}})
-	if err != nil || len(all) == 0 {
+	doc, err := st.db.AttachmentOf(storage)
+	if err != nil || doc == nil {
 		return nil, err
 	}
-	return all[0], nil
+	return &attachment{st: st, doc: *doc}, nil
 }
 
 // Detach takes the storage from the unit that has it, once the unit's hooks have run. The
@@ -281,7 +264,7 @@ func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 	switch {
 	case a == nil:
 		return entity.Errorf(entity.Invalid, "storage %q is not attached", s.doc.ID)
-	case !s.isPersistent() && d.strength != entity.Force:
+	case !s.doc.IsPersistent() && d.strength != entity.Force:
 		return entity.WithHint(entity.Errorf(entity.NotSupported, "storage is not detachable"),
 			"It is on the disk of machine %s, and goes with the unit that has it.", s.doc.Machine)
 	}

@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -55,8 +54,8 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 	work := make([]entity.StorageWork, 0, len(all))
 	for _, s := range all {
 		w := entity.StorageWork{ID: s.doc.ID, Life: s.doc.Life, Pool: s.doc.Pool, Size: s.doc.Size,
-			Filesystem: s.doc.Filesystem, OnMachine: !s.isPersistent(),
-			Release: s.isReleased(model)}
+			Filesystem: s.doc.Filesystem, OnMachine: !s.doc.IsPersistent(),
+			Release: s.doc.IsReleased(model)}
 		a := due[s.doc.ID]
 		if a == nil && s.doc.Life == entity.Dying {
 			if a, err = st.attachmentOf(s.doc.ID); err != nil {
@@ -96,32 +95,9 @@ func (st *State) attachmentWork(ctx context.Context, a *attachment) (*entity.Att
 		return nil, err
 	}
 	w.Instance = m.doc.InstanceID
-	w.InUse, w.After, err = a.meets()
+	others, err := st.db.Attachments(bson.D{{"machine", a.doc.Machine}})
+	w.InUse, w.After = a.doc.Meets(others)
 	return w, err
-}
-
-// meets returns the storage that keeps an attachment from its mount point: one that is there already, or
-// would be hidden below it; or the one that is to be attached or detached first, because one lies in
-// the other.
-func (a *attachment) meets() (inUse, after string, err error) {
-	others, err := a.st.attachments(bson.D{{"machine", a.doc.Machine}})
-	for _, other := range others {
-		there := other.doc.Location != ""
-		inner := strings.HasPrefix(other.doc.Mount, a.doc.Mount+"/")
-		outer := strings.HasPrefix(a.doc.Mount, other.doc.Mount+"/")
-		switch {
-		case other.doc.ID == a.doc.ID:
-		case a.doc.Life != entity.Alive:
-			if inner && there {
-				after = other.doc.Storage
-			}
-		case there && (inner || other.doc.Mount == a.doc.Mount):
-			inUse = other.doc.Storage
-		case outer && there != (other.doc.Life == entity.Alive):
-			after = other.doc.Storage
-		}
-	}
-	return inUse, after, err
 }
 
 // SetFilesystem records what the cloud has made for the instance. It does nothing if that is
@@ -140,7 +116,7 @@ func (s *Storage) SetFilesystem(ctx context.Context, f entity.Filesystem) error 
 		case s.doc.Filesystem != "":
 			return entity.Errorf(entity.AlreadyExists, "storage %q has filesystem %q", s.doc.ID, s.doc.Filesystem)
 		}
-		if !s.isPersistent() {
+		if !s.doc.IsPersistent() {
 			if err := s.st.onInstance(ctx, o, s.doc.Machine, f.Instance); err != nil {
 				return err
 			}

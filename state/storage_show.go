@@ -59,7 +59,7 @@ func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.Sto
 	for i, s := range all {
 		a := of[s.doc.ID]
 		out[i] = entity.StorageStatus{ID: s.doc.ID, Pool: s.doc.Pool.Name, Size: s.size(), Life: s.doc.Life,
-			Persistent: s.isPersistent(), Release: s.doc.Life != entity.Alive && s.isReleased(model), Filesystem: s.doc.Filesystem,
+			Persistent: s.doc.IsPersistent(), Release: s.doc.Life != entity.Alive && s.doc.IsReleased(model), Filesystem: s.doc.Filesystem,
 			Status: s.shownStatus(a, said[modeldb.StorageKey(s.doc.ID)]).Mended()}
 		if a != nil {
 			out[i].Unit, out[i].Machine = a.doc.Unit, a.doc.Machine

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 
 	"gopkg.in/mgo.v2/bson"
@@ -158,5 +159,5 @@ func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return svc.EffectiveConfig(ctx, orElse(u.doc.CharmURL, svc.doc.CharmURL))
+	return svc.EffectiveConfig(ctx, cmp.Or(u.doc.CharmURL, svc.doc.CharmURL))
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -84,7 +85,7 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 	rel, err := u.st.RelationByID(ctx, relation)
 	if entity.IsNotFound(err) {
 		if had, unread := u.st.hadRelation(relation); !had {
-			return false, firstErr(unread, err)
+			return false, cmp.Or(unread, err)
 		}
 		return false, nil
 	} else if err != nil {

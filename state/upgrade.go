@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 
 	"gopkg.in/mgo.v2/bson"
@@ -71,7 +72,7 @@ func countStorage(ctx context.Context, _ *mongo.Store, db *mongo.Database) error
 			err := db.Change(ctx, func(o *mongo.Ops) error {
 				n, err := db.Count("counts", bson.D{{"_id", doc.ID}, {count, bson.D{{"$exists", false}}}})
 				if err != nil || n == 0 {
-					return firstErr(err, mongo.ErrNothing) // another controller has done it
+					return cmp.Or(err, mongo.ErrNothing) // another controller has done it
 				}
 				o.Update("counts", doc.ID, bson.D{{count, bson.D{{"$exists", false}}}}, bson.D{{"$set", bson.D{{count, 0}}}})
 				return nil

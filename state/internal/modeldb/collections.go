@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state/entity"
 	"juju/state/lifecycle"
 )
@@ -121,4 +123,16 @@ func FieldValue(target lifecycle.Kind, name string) any {
 		return id
 	}
 	return name
+}
+
+// SourcesQuery matches the documents that refer to a target.
+func SourcesQuery(ref lifecycle.Ref, name string) bson.D {
+	query := bson.D{}
+	if ref.Field != "" {
+		query = append(query, bson.DocElem{Name: ref.Field, Value: FieldValue(ref.To, name)})
+	}
+	if ref.Alive {
+		query = append(query, bson.DocElem{Name: "life", Value: entity.Alive})
+	}
+	return query
 }

@@ -1,9 +1,11 @@
 package modeldb
 
 import (
+	"fmt"
 	"time"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 )
 
 // A Living is the part that the documents of living entities share.
@@ -78,3 +80,14 @@ type Leftover struct {
 // IsReleased reports whether the filesystem is left to the user, who has said so of the storage or
 // of its model.
 func (d Leftover) IsReleased(model Model) bool { return d.Release || model.Released }
+
+// Leftover returns the leftover as users see it.
+func (d Leftover) Leftover(model Model) entity.Leftover {
+	kind, name := lifecycle.ParseKey(d.Of)
+	what := fmt.Sprintf("instance %s of machine %s", d.Instance, name)
+	if kind == lifecycle.Storage {
+		what = fmt.Sprintf("filesystem %s of storage %s", d.Filesystem, name)
+	}
+	return entity.Leftover{ID: d.ID, Of: d.Of, Instance: d.Instance, What: what, Where: "cloud " + model.Cloud,
+		Why: d.Why, How: d.How, At: d.At}
+}

@@ -137,3 +137,6 @@ type OpenPort struct {
 func (p OpenPort) Range() entity.PortRange {
 	return entity.PortRange{From: p.From, To: p.To, Protocol: p.Protocol}
 }
+
+// IsManager reports whether the machine runs a controller.
+func (d Machine) IsManager() bool { return slices.Contains(d.Jobs, JobManageModel) }

@@ -1,6 +1,7 @@
 package modeldb
 
 import (
+	"strings"
 	"time"
 
 	"juju/state/entity"
@@ -22,6 +23,15 @@ type Storage struct {
 	Release bool `bson:"release,omitempty"`
 }
 
+// IsPersistent reports whether the storage outlives machines.
+func (d Storage) IsPersistent() bool { return d.Machine == "" }
+
+// IsReleased reports whether the filesystem is left to the user, who has said so of the instance
+// or of its model.
+func (d Storage) IsReleased(model Model) bool {
+	return d.Release || d.IsPersistent() && model.Life != entity.Alive && !model.WithStorage
+}
+
 // An Attachment says that a unit has a storage instance. The instance's count of
 // attachments keeps it from having two.
 type Attachment struct {
@@ -34,6 +44,29 @@ type Attachment struct {
 	Machine     string `bson:"machine"`            // the unit's, or its principal's
 	Mount       string `bson:"mount"`              // where the charm wants the filesystem
 	Location    string `bson:"location,omitempty"` // where it is; "" until it is there
+}
+
+// Meets returns the storage that keeps an attachment from its mount point: one that is there already, or
+// would be hidden below it; or the one that is to be attached or detached first, because one lies in
+// the other. others are the attachments on its machine.
+func (d Attachment) Meets(others []Attachment) (inUse, after string) {
+	for _, other := range others {
+		there := other.Location != ""
+		inner := strings.HasPrefix(other.Mount, d.Mount+"/")
+		outer := strings.HasPrefix(d.Mount, other.Mount+"/")
+		switch {
+		case other.ID == d.ID:
+		case d.Life != entity.Alive:
+			if inner && there {
+				after = other.Storage
+			}
+		case there && (inner || other.Mount == d.Mount):
+			inUse = other.Storage
+		case outer && there != (other.Life == entity.Alive):
+			after = other.Storage
+		}
+	}
+	return inUse, after
 }
 
 // A Pool is a storage pool that users have made.

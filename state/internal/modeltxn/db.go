@@ -13,6 +13,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
 
@@ -151,6 +152,36 @@ func (db *DB) Storages(query bson.D) ([]modeldb.Storage, error) {
 func (db *DB) Attachments(query bson.D) ([]modeldb.Attachment, error) {
 	return sorted(db, modeldb.AttachmentsC, query,
 		func(d modeldb.Attachment) string { return modeldb.AttachmentName(d.Unit, d.Storage) })
+}
+
+// AttachmentOf returns the attachment of a storage instance, or nil.
+func (db *DB) AttachmentOf(storage string) (*modeldb.Attachment, error) {
+	all, err := db.Attachments(bson.D{{"storage", storage}})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+// ScopesOf reads the scopes that refer to a target, in the natural order of their units.
+func (db *DB) ScopesOf(ref lifecycle.Ref, name string) ([]modeldb.Scope, error) {
+	if ref.From != lifecycle.Scope {
+		return nil, nil
+	}
+	return sorted(db, modeldb.ScopesC, modeldb.SourcesQuery(ref, name), func(d modeldb.Scope) string { return d.Unit })
+}
+
+// IDs returns the ids of the documents that match a query.
+func (db *DB) IDs(collection string, query bson.D) ([]string, error) {
+	var docs []struct {
+		ID string `bson:"_id"`
+	}
+	err := db.All(collection, query, &docs)
+	ids := make([]string, len(docs))
+	for i, d := range docs {
+		ids[i] = d.ID
+	}
+	return ids, err
 }
 
 // Leftovers reads the leftovers that match, in the natural order of what they are of.

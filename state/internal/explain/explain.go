@@ -1,0 +1,420 @@
+// Package explain says why an entity of a model has not started, or has not been removed yet. It only reads.
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+	"juju/state/lifecycle"
+)
+
+// explained is how many sources of an entity are named; the rest are counted.
+const explained = 10
+
+// Entity says why an entity has not started or has not been removed yet. It reads only
+// the model: whether an agent is connected is for the caller to add. The error is
+// entity.NotFound if the entity does not exist and has no leftovers.
+func Entity(db *modeltxn.DB, tag entity.Tag) (entity.Explanation, error) {
+	x := &explainer{db: db, seen: map[entity.Tag]bool{}}
+	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
+	found, err := x.explain(tag, 0)
+	if entity.IsNotFound(err) {
+		left, rerr := leftovers(db, tag)
+		if rerr != nil || len(left) == 0 {
+			return e, cmp.Or(rerr, err)
+		}
+		e.Life, e.Leftovers = entity.Gone, left
+		return e, nil
+	} else if err != nil {
+		return e, err
+	}
+	e.Life, e.Since = found.Life, writable(found.Since)
+	e.Strength, e.Deadline, e.Reasons = found.Strength, writable(found.Deadline), x.reasons
+	for i := range e.Reasons {
+		e.Reasons[i].Since = writable(e.Reasons[i].Since)
+	}
+	refusals, err := db.Refusals(lifecycle.RowOf(found.kind).In, tag.ID)
+	if err != nil {
+		return e, err
+	}
+	for _, r := range refusals {
+		e.Refusals = append(e.Refusals, entity.Refusal{At: r.At, Text: cmp.Or(r.Why, "what it rested on kept changing")})
+	}
+	return e, nil
+}
+
+// writable returns t, or the zero time if JSON can't hold t.
+func writable(t time.Time) time.Time {
+	if !entity.WritableTime(t) {
+		return time.Time{}
+	}
+	return t
+}
+
+// leftovers returns the leftovers of an entity that may have left something in the cloud.
+func leftovers(db *modeltxn.DB, tag entity.Tag) ([]entity.Leftover, error) {
+	key := ""
+	switch tag.Kind {
+	case entity.KindMachine:
+		key = modeldb.MachineKey(tag.ID)
+	case entity.KindStorage:
+		key = modeldb.StorageKey(tag.ID)
+	default:
+		return nil, nil
+	}
+	model, err := db.Model()
+	if err != nil {
+		return nil, err
+	}
+	docs, err := db.Leftovers(bson.D{{"of", key}})
+	var all []entity.Leftover
+	for _, d := range docs {
+		all = append(all, d.Leftover(model))
+	}
+	return all, err
+}
+
+// Unsettled returns the tags of the entities that Entity has reasons for: those that are
+// Dying or Dead, and those that have not started.
+func Unsettled(db *modeltxn.DB) ([]entity.Tag, error) {
+	var tags []entity.Tag
+	note := func(ids []string, tag func(string) entity.Tag) {
+		sort := len(tags)
+		for _, id := range ids {
+			if tag := tag(id); !tag.IsZero() && !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
+		entity.SortBy(tags[sort:], func(t entity.Tag) string { return t.ID })
+	}
+	going := bson.D{{"life", bson.D{{"$ne", entity.Alive}}}}
+	for _, c := range []struct {
+		name  string
+		query bson.D
+		tag   func(string) entity.Tag
+	}{
+		{modeldb.ServicesC, going, entity.ServiceTag},
+		{modeldb.RelationsC, going, entity.RelationTag},
+		{modeldb.UnitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
+		{modeldb.MachinesC, going, entity.MachineTag},
+		{modeldb.StorageC, going, entity.StorageTag},
+		{modeldb.StatusesC, bson.D{{"status", bson.D{{"$in", append(unsettled, entity.StatusPending)}}}}, tagOfStatus},
+	} {
+		ids, err := db.IDs(c.name, c.query)
+		if err != nil {
+			return nil, err
+		}
+		note(ids, c.tag)
+	}
+	unset, err := unsetMachines(db)
+	note(unset, entity.MachineTag) // they are pending too
+	return tags, err
+}
+
+// unsetMachines returns the ids of the machines without a status.
+func unsetMachines(db *modeltxn.DB) ([]string, error) {
+	machines, err := db.IDs(modeldb.MachinesC, nil)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(machines))
+	for i, id := range machines {
+		keys[i] = modeldb.MachineKey(id)
+	}
+	statuses, err := db.IDs(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}})
+	set := map[string]bool{}
+	for _, key := range statuses {
+		set[key] = true
+	}
+	return slices.DeleteFunc(machines, func(id string) bool { return set[modeldb.MachineKey(id)] }), err
+}
+
+// A subject is an entity as its document says.
+type subject struct {
+	modeldb.Living
+	kind lifecycle.Kind
+	name string // its key without the prefix
+	tag  entity.Tag
+}
+
+func ofUnit(u modeldb.Unit) subject {
+	return subject{u.Living, u.Kind(), u.Name, entity.UnitTag(u.Name)}
+}
+
+func ofMachine(m modeldb.Machine) subject {
+	return subject{m.Living, lifecycle.Machine, m.ID, entity.MachineTag(m.ID)}
+}
+
+func ofService(s modeldb.Service) subject {
+	return subject{s.Living, lifecycle.Service, s.Name, entity.ServiceTag(s.Name)}
+}
+
+func ofRelation(r modeldb.Relation) subject {
+	return subject{r.Living, lifecycle.Relation, strconv.Itoa(r.ID), entity.RelationTag(r.Key)}
+}
+
+func ofStorage(s modeldb.Storage) subject {
+	return subject{s.Living, lifecycle.Storage, s.ID, entity.StorageTag(s.ID)}
+}
+
+// An explainer collects the reasons for an entity, and for what it waits for.
+type explainer struct {
+	db      *modeltxn.DB
+	seen    map[entity.Tag]bool // explained already: references may form a ring
+	reasons []entity.Reason
+}
+
+func (x *explainer) add(r entity.Reason) { x.reasons = append(x.reasons, r) }
+
+// explain adds the reasons for an entity, and returns the entity.
+func (x *explainer) explain(tag entity.Tag, depth int) (subject, error) {
+	x.seen[tag] = true
+	switch tag.Kind {
+	case entity.KindUnit:
+		return explainOne(x.db.Unit, ofUnit, x.unit, tag, depth)
+	case entity.KindMachine:
+		return explainOne(x.db.Machine, ofMachine, x.machine, tag, depth)
+	case entity.KindService:
+		return explainOne(x.db.Service, ofService, x.service, tag, depth)
+	case entity.KindStorage:
+		return explainOne(x.db.Storage, ofStorage, x.storage, tag, depth)
+	case entity.KindRelation:
+		return explainOne(x.db.Relation, ofRelation, x.relation, tag, depth)
+	}
+	return subject{}, entity.Errorf(entity.Invalid, "cannot explain %q", tag.String())
+}
+
+// explainOne reads the document of an entity of one kind, and adds its reasons.
+func explainOne[D any](read func(string) (D, error), as func(D) subject, explain func(D, int) error,
+	tag entity.Tag, depth int) (subject, error) {
+	doc, err := read(tag.ID)
+	if err != nil {
+		return subject{}, err
+	}
+	return as(doc), explain(doc, depth)
+}
+
+// sources reads the entities that refer to a target, in natural order; none if the sources are scopes. The tag of an
+// attachment is that of what the target is attached to.
+func (x *explainer) sources(ref lifecycle.Ref, name string) ([]subject, error) {
+	query := modeldb.SourcesQuery(ref, name)
+	switch ref.From {
+	case lifecycle.Principal, lifecycle.Subordinate:
+		docs, err := x.db.Units(query)
+		return each(docs, ofUnit), err
+	case lifecycle.Machine, lifecycle.Container:
+		docs, err := x.db.Machines(query)
+		return each(docs, ofMachine), err
+	case lifecycle.Service:
+		docs, err := x.db.Services(query)
+		return each(docs, ofService), err
+	case lifecycle.Relation:
+		docs, err := x.db.RelationsOf(name)
+		return each(docs, ofRelation), err
+	case lifecycle.Storage:
+		docs, err := x.db.Storages(query)
+		return each(docs, ofStorage), err
+	case lifecycle.Attachment:
+		docs, err := x.db.Attachments(query)
+		return each(docs, func(a modeldb.Attachment) subject {
+			tag := entity.StorageTag(a.Storage)
+			if ref.To == lifecycle.Storage {
+				tag = entity.UnitTag(a.Unit)
+			}
+			return subject{a.Living, lifecycle.Attachment, modeldb.AttachmentName(a.Unit, a.Storage), tag}
+		}), err
+	}
+	return nil, nil
+}
+
+func each[D any](docs []D, as func(D) subject) []subject {
+	all := make([]subject, len(docs))
+	for i, doc := range docs {
+		all[i] = as(doc)
+	}
+	return all
+}
+
+// tagOfStatus returns the tag of the unit, machine or storage that a status is of.
+func tagOfStatus(key string) entity.Tag {
+	switch kind, name := lifecycle.ParseKey(key); kind {
+	case lifecycle.Principal:
+		return entity.UnitTag(name)
+	case lifecycle.Machine:
+		return entity.MachineTag(name)
+	case lifecycle.Storage:
+		return entity.StorageTag(name)
+	}
+	return entity.Tag{}
+}
+
+// A blocker is a source that keeps an entity from its next life.
+type blocker struct {
+	tag   entity.Tag // zero if its own reasons don't matter
+	name  string     // as the reference's Why names it
+	since time.Time
+	// must is what has to be done and by whom, for a source without reasons of its own.
+	must entity.Reason
+}
+
+// blockers reads the sources of a reference to an entity.
+func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err error) {
+	sources, err := x.sources(ref, e.name)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		all = append(all, blocker{tag: s.tag, name: s.tag.ID, since: s.Since})
+	}
+	scopes, err := x.db.ScopesOf(ref, e.name)
+	for _, s := range scopes {
+		b := blocker{tag: entity.UnitTag(s.Unit), name: s.Unit, since: e.Since}
+		b.must = entity.Reason{By: b.tag.String(), Text: fmt.Sprintf("the agent of unit %q must leave the relation", s.Unit)}
+		if !ref.Does(lifecycle.UnitAgent) {
+			b.must = entity.Reason{By: entity.ByCleaner,
+				Text: fmt.Sprintf("the cleaner must take unit %q out of the relation", s.Unit)}
+		}
+		if e.kind != lifecycle.Relation {
+			// The unit must leave; the relation need not go.
+			r, err := x.db.RelationByID(s.Relation)
+			if entity.IsNotFound(err) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			b = blocker{name: r.Key, since: e.Since}
+		}
+		all = append(all, b)
+	}
+	return all, err
+}
+
+// barred adds a reason for each source that keeps an entity from a life, and below it the
+// source's own reasons. It returns the number of sources.
+func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
+	n, of := 0, e.tag
+	for _, ref := range lifecycle.Bars(e.kind, to) {
+		if ref.Alive && e.Life != entity.Alive {
+			continue // it is Dying already: another reference names the same sources
+		}
+		all, err := x.blockers(ref, e)
+		if err != nil {
+			return n, err
+		}
+		n += len(all)
+		for i, b := range all {
+			if i == explained {
+				x.add(entity.Reason{Depth: depth, Of: of.String(), Ref: ref.Name,
+					Text: fmt.Sprintf("and %d more", len(all)-explained)})
+				break
+			}
+			x.add(entity.Reason{Depth: depth, Of: of.String(), Ref: ref.Name, Text: fmt.Sprintf(ref.Why, of.ID, b.name),
+				Since: b.since})
+			if b.tag.IsZero() || x.seen[b.tag] {
+				continue
+			}
+			before := len(x.reasons)
+			if _, err := x.explain(b.tag, depth+1); err != nil && !entity.IsNotFound(err) {
+				return n, err
+			}
+			if b.must.Text != "" && len(x.reasons) == before {
+				b.must.Depth, b.must.Of, b.must.Since = depth+1, b.tag.String(), b.since
+				x.add(b.must)
+			}
+		}
+	}
+	return n, nil
+}
+
+// service says why a Dying service is still there, or why units of an Alive one have not
+// started.
+func (x *explainer) service(s modeldb.Service, depth int) error {
+	if s.Life == entity.Alive {
+		return x.serviceUnits(s, depth)
+	}
+	_, err := x.barred(ofService(s), entity.Gone, depth)
+	return err
+}
+
+// relation says why a Dying relation is still there, or that an Alive one will be
+// destroyed with its service.
+func (x *explainer) relation(r modeldb.Relation, depth int) error {
+	if r.Life != entity.Alive {
+		_, err := x.barred(ofRelation(r), entity.Gone, depth)
+		return err
+	}
+	for _, ref := range lifecycle.RefsFrom(lifecycle.Relation) {
+		if !ref.Reaches(entity.Plain) {
+			continue
+		}
+		for _, end := range r.Endpoints {
+			service, err := x.db.Service(end.Service)
+			if entity.IsNotFound(err) || err == nil && service.Life == entity.Alive {
+				continue
+			} else if err != nil {
+				return err
+			}
+			x.add(entity.Reason{Depth: depth, Of: entity.RelationTag(r.Key).String(), By: entity.ByCleaner,
+				Text: fmt.Sprintf("service %q is dying: the cleaner must destroy the relation", end.Service)})
+		}
+	}
+	return nil
+}
+
+// unsettled are the statuses, of agents or workloads, that an explanation mentions.
+var unsettled = []entity.StatusWord{entity.StatusError, entity.StatusFailed, entity.StatusExecuting, entity.StatusRebooting,
+	entity.StatusBlocked, entity.StatusWaiting, entity.StatusMaintenance}
+
+// serviceUnits says what the units of an Alive service wait for; the first few of those
+// that wait.
+func (x *explainer) serviceUnits(s modeldb.Service, depth int) error {
+	name := s.Name
+	units, err := x.db.IDs(modeldb.UnitsC, bson.D{{"service", name},
+		{"$or", []bson.D{{{"life", bson.D{{"$ne", entity.Alive}}}}, {{"started", false}}}}})
+	if err != nil {
+		return err
+	}
+	keys, err := x.db.IDs(modeldb.StatusesC, bson.D{
+		{"_id", bson.D{{"$gt", modeldb.UnitKey(name + "/")}, {"$lt", modeldb.UnitKey(name + "0")}}}, // 0 follows / in ASCII
+		{"status", bson.D{{"$in", unsettled}}}})
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		units = append(units, tagOfStatus(key).ID)
+	}
+	slices.SortFunc(units, entity.CompareNatural)
+	units = slices.Compact(units)
+	shown := len(x.reasons)
+	for i, unit := range units {
+		tag := entity.UnitTag(unit)
+		if i == explained {
+			x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(name).String(),
+				Text: fmt.Sprintf("and %d more units", len(units)-explained)})
+			break
+		}
+		if x.seen[tag] {
+			continue
+		}
+		if _, err := x.explain(tag, depth); err != nil && !entity.IsNotFound(err) {
+			return err
+		}
+	}
+	if len(x.reasons) > shown || s.Subordinate {
+		return nil
+	}
+	n, err := x.db.Count(modeldb.UnitsC, bson.D{{"service", name}})
+	if err == nil && n == 0 {
+		x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(name).String(), By: entity.ByUser,
+			Text: fmt.Sprintf("service %q has no units", name), Hint: "juju add-unit " + name})
+	}
+	return err
+}

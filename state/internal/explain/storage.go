@@ -1,0 +1,88 @@
+package explain
+
+import (
+	"fmt"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+)
+
+// awaitedStorage says which storage an Alive unit does not have yet.
+func (x *explainer) awaitedStorage(u modeldb.Unit, depth int) error {
+	missing := bson.D{{"unit", u.Name}, {"life", entity.Alive}, {"location", bson.D{{"$exists", false}}}}
+	all, err := x.db.Attachments(missing)
+	for _, a := range all {
+		x.add(entity.Reason{Depth: depth, Of: entity.UnitTag(u.Name).String(), Ref: "attachments", Since: a.Since,
+			Text: fmt.Sprintf("unit %q waits for storage %q", u.Name, a.Storage)})
+		tag := entity.StorageTag(a.Storage)
+		if x.seen[tag] {
+			continue
+		}
+		if _, err := x.explain(tag, depth+1); err != nil && !entity.IsNotFound(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// after adds to the text of a reason which storage must be attached or detached first.
+func (x *explainer) after(a modeldb.Attachment, text string) (string, error) {
+	others, err := x.db.Attachments(bson.D{{"machine", a.Machine}})
+	if _, after := a.Meets(others); after != "" {
+		text += fmt.Sprintf(", after storage %q", after)
+	}
+	return text, err
+}
+
+// storage says what a storage instance waits for.
+func (x *explainer) storage(s modeldb.Storage, depth int) error {
+	a, err := x.db.AttachmentOf(s.ID)
+	if err != nil {
+		return err
+	}
+	reason := entity.Reason{Depth: depth, Of: entity.StorageTag(s.ID).String(), By: entity.ByProvisioner, Since: s.Since}
+	switch {
+	case a != nil && a.Life == entity.Dying:
+		reason.By, reason.Since = entity.UnitTag(a.Unit).String(), a.Since
+		reason.Text = fmt.Sprintf("the agent of unit %q must run its hooks and detach storage %q", a.Unit, s.ID)
+	case a != nil && a.Life == entity.Dead:
+		reason.Since = a.Since
+		reason.Text = fmt.Sprintf("the storage provisioner must detach storage %q from machine %s", s.ID, a.Machine)
+		if reason.Text, err = x.after(*a, reason.Text); err != nil {
+			return err
+		}
+	case s.Life != entity.Alive:
+		if n, err := x.barred(ofStorage(s), entity.Dead, depth); err != nil || n > 0 {
+			return err
+		}
+		model, err := x.db.Model()
+		if err != nil {
+			return err
+		}
+		do := "destroy"
+		if s.IsReleased(model) {
+			do = "release"
+		}
+		reason.Text = fmt.Sprintf("the storage provisioner must %s storage %q", do, s.ID)
+	case a != nil && a.Location == "":
+		reason.Since = a.Since
+		reason.Text = fmt.Sprintf("the storage provisioner must attach storage %q to machine %s", s.ID, a.Machine)
+		if reason.Text, err = x.after(*a, reason.Text); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	said, err := x.db.Status(modeldb.StorageKey(s.ID))
+	if err != nil {
+		return err
+	}
+	if said.Status == entity.StatusError {
+		reason.Text += ": " + said.Message
+		reason.Hint, _ = said.Data["hint"].(string)
+	}
+	x.add(reason)
+	return nil
+}
