@@ -143,7 +143,7 @@ func (p *bundlePlan) addCharm(ctx context.Context, c *bundlechanges.AddCharm) (e
 
 func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService) (err error) {
 	s := p.source.Services[c.Name]
-	args := client.DeployArgs{Service: c.Name, CharmURL: c.Charm.URL, Series: c.Series, Force: p.force,
+	args := client.DeployArgs{Service: c.Name, CharmURL: c.Charm.URL, Series: c.Series, Force: p.Force,
 		Storage: p.wanted.Storage[c.Name]}
 	if args.Constraints, err = constraints.Parse(s.Constraints); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService
 func (p *bundlePlan) setCharm(
 	ctx context.Context, service, url string, storage map[string]entity.StorageConstraints,
 ) error {
-	warnings, err := p.api.SetCharm(ctx, client.SetCharmArgs{Service: service, CharmURL: url, ForceSeries: p.force,
+	warnings, err := p.api.SetCharm(ctx, client.SetCharmArgs{Service: service, CharmURL: url, ForceSeries: p.Force,
 		Storage: storage})
 	p.warnOnce(warnings)
 	return err

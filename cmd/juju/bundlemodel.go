@@ -16,7 +16,7 @@ import (
 // A readBundleAPI reads what bundles say about a model.
 type readBundleAPI interface {
 	wait.StatusAPI
-	getAPI
+	ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error)
 	charmArchiveAPI
 	ServiceConstraints(ctx context.Context, service string) (constraints.Value, error)
 	Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error)
@@ -26,11 +26,17 @@ type readBundleAPI interface {
 // A bundleAPI also makes the changes that deploy a bundle.
 type bundleAPI interface {
 	readBundleAPI
-	deployAPI
-	setCharmAPI
-	addRelationAPI
+	resourcesAPI
+	uploadCharmAPI
+	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, warnings []string, err error)
+	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
+	SetCharm(ctx context.Context, args client.SetCharmArgs) (warnings []string, err error)
+	AddUnits(ctx context.Context, service string, n int, placement []string, attach ...string) (
+		units, warnings []string, err error)
+	AddRelation(ctx context.Context, ends ...string) (map[string]string, error)
 	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
-	exposeAPI
+	Expose(ctx context.Context, service string) (warnings []string, err error)
+	Unexpose(ctx context.Context, service string) error
 	AddMachine(ctx context.Context, args client.MachineArgs) (id string, warnings []string, err error)
 	SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error
 	SetServiceConstraints(ctx context.Context, service string, c constraints.Value) (warnings []string, err error)

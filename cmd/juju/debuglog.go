@@ -166,10 +166,6 @@ func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 	return nil
 }
 
-// continued begins each further line of a message, so that no line can pass for an entry of
-// its own.
-const continued = "    | "
-
 // line formats an entry of the log.
 func (d *debugLog) line(m entity.LogMessage) string {
 	layout := "15:04:05"
@@ -188,5 +184,5 @@ func (d *debugLog) line(m entity.LogMessage) string {
 		location = m.Location + " "
 	}
 	head := display.Line(fmt.Sprintf("%s: %s %s %s %s", m.Entity, t.Format(layout), m.Severity, m.Module, location))
-	return head + display.Message(m.Message, continued)
+	return head + display.Message(m.Message, display.Continued)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func deployCommand(s *cli.Session) *cobra.Command {
-	d := &deploy{Session: s}
+	d := &deploy{Session: s, bundle: deployBundle{Session: s}}
 	cmd := &cobra.Command{
 		Use:   "deploy CHARM [SERVICE] | BUNDLE",
 		Short: "Deploy a service, or all that a bundle describes",
@@ -99,10 +99,10 @@ B, and "existing" that machines with the same number are the same.`,
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.StringArrayVar(&d.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	f.StringArrayVar(&d.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
-	f.StringVar(&d.repo, "repository", "", "the local repository that has the charms with URLs")
-	f.BoolVar(&d.trust, "trust", false, "deploy charms that want the cloud's credential, which they do not get yet")
-	f.BoolVar(&d.dryRun, "dry-run", false, "with a bundle: only list the changes")
-	d.bundleFlags.add(f)
+	f.StringVar(&d.bundle.Repo, "repository", "", "the local repository that has the charms with URLs")
+	f.BoolVar(&d.bundle.Trust, "trust", false, "deploy charms that want the cloud's credential, which they do not get yet")
+	f.BoolVar(&d.bundle.DryRun, "dry-run", false, "with a bundle: only list the changes")
+	d.bundle.add(f)
 	d.wait.Add(cmd, "until the service is active")
 	s.ModelFlag(cmd)
 	return cmd
@@ -129,10 +129,7 @@ type deploy struct {
 	resources   []string
 	series      string
 	force       bool
-	repo        string
-	trust       bool
-	dryRun      bool
-	bundleFlags bundleFlags
+	bundle      deployBundle // has the flags that are for charms too
 	changed     func(flag string) bool
 	wait        wait.Flag
 }
@@ -145,7 +142,14 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 		return cli.Usagef("unrecognized args: %q", args[2:])
 	}
 	if isBundle(args[0]) {
-		return d.bundle(ctx, args)
+		if len(args) > 1 {
+			return cli.Usagef("a bundle has no name: unrecognized args: %q", args[1:])
+		}
+		if err := d.refuse("bundle", "config", "constraints", "num-units", "series", "to"); err != nil {
+			return err
+		}
+		d.bundle.Force, d.bundle.Wait = d.force, d.wait
+		return d.bundle.Run(ctx, args[0])
 	}
 	if err := d.refuse("charm", "overlay", "map-machines", "dry-run"); err != nil {
 		return err
@@ -187,7 +191,7 @@ func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
 	if _, err := os.Stat(arg); err == nil || isPath(arg) {
 		return readCharm(ctx, arg)
 	}
-	repo := repositoryOf(d.Session, d.repo)
+	repo := repositoryOf(d.Session, d.bundle.Repo)
 	u, err := charm.ParseURL(arg)
 	switch {
 	case repo == "" && err == nil && u.Schema == "local" && u.Series != "" && u.Revision >= 0:
@@ -372,7 +376,7 @@ func (d *deploy) deploy(
 		return err
 	}
 	d.Warn(slices.Concat(source.mended, warnings)...)
-	if d.trust {
+	if d.bundle.Trust {
 		d.Warn("--trust has no effect yet: charms get no credential of the cloud")
 	}
 	if _, err := addUnits(ctx, d.Session, api, r.Service, r.Units, all, to[len(r.Placement):]); err != nil {

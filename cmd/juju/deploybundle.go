@@ -20,15 +20,20 @@ import (
 // nothingChanged is the hint of an error before the first change.
 const nothingChanged = "Nothing has been changed"
 
-// bundle deploys a bundle.
-func (d *deploy) bundle(ctx context.Context, args []string) error {
-	if len(args) > 1 {
-		return cli.Usagef("a bundle has no name: unrecognized args: %q", args[1:])
-	}
-	if err := d.refuse("bundle", "config", "constraints", "num-units", "series", "to"); err != nil {
-		return err
-	}
-	b, err := readBundle(args[0], d.bundleFlags.overlays, repositoryOf(d.Session, d.repo))
+// A deployBundle deploys a bundle.
+type deployBundle struct {
+	*cli.Session
+	bundleFlags
+	Repo   string // the repository of charms, as --repository names it
+	Trust  bool
+	Force  bool
+	DryRun bool
+	Wait   wait.Flag
+}
+
+// Run deploys the bundle at a path.
+func (d *deployBundle) Run(ctx context.Context, path string) error {
+	b, err := readBundle(path, d.overlays, repositoryOf(d.Session, d.Repo))
 	if err != nil {
 		return err
 	}
@@ -54,15 +59,15 @@ func (d *deploy) bundle(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := plan.run(ctx, d.dryRun); err != nil || d.dryRun {
+		if err := plan.run(ctx, d.DryRun); err != nil || d.DryRun {
 			return err
 		}
-		return d.wait.Run(ctx, d.Session, api, wait.Condition{Names: slices.Sorted(maps.Keys(b.Services))})
+		return d.Wait.Run(ctx, d.Session, api, wait.Condition{Names: slices.Sorted(maps.Keys(b.Services))})
 	})
 }
 
 // trusted refuses a bundle whose charms want the cloud's credential, unless --trust was given.
-func (d *deploy) trusted(b *bundle.Bundle) error {
+func (d *deployBundle) trusted(b *bundle.Bundle) error {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
 		if b.Services[name].Trust {
@@ -71,7 +76,7 @@ func (d *deploy) trusted(b *bundle.Bundle) error {
 	}
 	switch {
 	case len(names) == 0:
-	case d.trust:
+	case d.Trust:
 		d.Warn(fmt.Sprintf("trust of %s has no effect yet: charms get no credential of the cloud", strings.Join(names, ", ")))
 	default:
 		//lint:ignore ST1005 Juju's words
@@ -84,7 +89,7 @@ func (d *deploy) trusted(b *bundle.Bundle) error {
 
 // A bundlePlan is what there is to do to deploy a bundle.
 type bundlePlan struct {
-	*deploy
+	*deployBundle
 	api     bundleAPI
 	source  *bundleSource
 	wanted  bundlechanges.Wanted
@@ -96,8 +101,8 @@ type bundlePlan struct {
 }
 
 // plan compares the bundle with the model, and asks the cloud about new machines.
-func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
-	p := &bundlePlan{deploy: d, api: api, source: b, warned: map[string]bool{}}
+func (d *deployBundle) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
+	p := &bundlePlan{deployBundle: d, api: api, source: b, warned: map[string]bool{}}
 	var err error
 	progress := d.Quickly("Reading the charms of the bundle")
 	defer progress.Done()
@@ -110,14 +115,14 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 		if s := p.model.Services[name]; s != nil {
 			have = len(s.Units)
 		}
-		if err := cli.CheckMany("units", b.Services[name].Units-have, d.force); err != nil {
+		if err := cli.CheckMany("units", b.Services[name].Units-have, d.Force); err != nil {
 			return nil, cli.AlsoHint(fmt.Errorf("cannot deploy bundle: application %q: %w", name, err), nothingChanged)
 		}
 	}
 	if p.wanted, err = b.wanted(ctx, api, p.model); err != nil {
 		return nil, err
 	}
-	if p.wanted.Machines, err = b.machineMap(d.bundleFlags.mapMachines, p.model); err != nil {
+	if p.wanted.Machines, err = b.machineMap(d.mapMachines, p.model); err != nil {
 		return nil, err
 	}
 	if err := p.chooseSeries(ctx); err != nil {
@@ -138,13 +143,13 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 
 // chooseSeries asks the cloud for the series of each service, and whether it has machines for it.
 func (p *bundlePlan) chooseSeries(ctx context.Context) error {
-	p.wanted.Force = p.force
+	p.wanted.Force = p.Force
 	p.wanted.Series, p.wanted.MachineSeries = map[string]string{}, map[string]string{}
 	var refused []error
 	for _, name := range slices.Sorted(maps.Keys(p.source.Services)) {
-		asked := p.source.askedSeries(name, p.force)
+		asked := p.source.askedSeries(name, p.Force)
 		has := p.source.charms[name].charm.Meta.Series
-		if asked != "" && len(has) > 0 && !slices.Contains(has, asked) && !p.force {
+		if asked != "" && len(has) > 0 && !slices.Contains(has, asked) && !p.Force {
 			refused = append(refused, fmt.Errorf("application %q: series %q not supported by charm, supported series are: %s",
 				name, asked, strings.Join(has, ",")))
 			continue
@@ -165,13 +170,13 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		if asked != "" && series != asked { // by force
 			p.Warn(fmt.Sprintf("application %q: series %q is not available: hooks run on %q", name, asked, series))
 		}
-		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.dryRun { // which has the controller's warning
+		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.DryRun { // which has the controller's warning
 			p.Warn(fmt.Sprintf("application %q: the charm's series %s are not available: hooks run on %q", name, strings.Join(has, ", "), series))
 		}
 		p.wanted.Series[name] = series
 	}
 	for id, m := range p.source.Machines {
-		if m.Series != "" && !p.force {
+		if m.Series != "" && !p.Force {
 			p.wanted.MachineSeries[id] = m.Series
 		}
 	}
@@ -190,7 +195,7 @@ func newConstraints(want *bundle.Service, have *bundlechanges.Service) bool {
 
 // check asks the cloud whether it has machines for a service, and returns their series.
 func (p *bundlePlan) check(ctx context.Context, service, series, demands string) (string, error) {
-	args := client.DeployArgs{Service: service, Series: series, Force: p.force}
+	args := client.DeployArgs{Service: service, Series: series, Force: p.Force}
 	for _, place := range p.source.Placements(service) {
 		if place.Container != "" {
 			args.Placement = append(args.Placement, bundlechanges.ContainerType(place.Container))
@@ -205,7 +210,7 @@ func (p *bundlePlan) check(ctx context.Context, service, series, demands string)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		return series, nil
 	}
-	if p.dryRun { // or the change itself gets them
+	if p.DryRun { // or the change itself gets them
 		p.warnOnce(warnings)
 	}
 	return chosen, err

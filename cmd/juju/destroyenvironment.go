@@ -180,7 +180,7 @@ func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl 
 	if ctrl == nil {
 		return nil // a bootstrap has left it
 	}
-	err := eachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api wait.StatusAPI) error {
+	err := cli.EachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api wait.StatusAPI) error {
 		status, err := api.Status(ctx)
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -18,13 +17,8 @@ import (
 	"juju/state/entity"
 )
 
-const (
-	// askBound is how long a controller may take to say what its destruction must mind. It may be the
-	// reason for its destruction that it doesn't answer.
-	askBound = 15 * time.Second
-	// leaveHostsBound is how long the agents of hosts may take to leave them.
-	leaveHostsBound = time.Minute
-)
+// leaveHostsBound is how long the agents of hosts may take to leave them.
+const leaveHostsBound = time.Minute
 
 // asksAboutHosts is the part of a question that names the hosts which agents are about to leave.
 const asksAboutHosts = "Its agents are removed from these hosts of yours: %s.\n"
@@ -50,7 +44,7 @@ func findHosts(ctx context.Context, s *cli.Session, name string, ctrl *store.Con
 	if ctrl == nil || !clouds.Of(ctrl.Cloud).TakesHosts() {
 		return h, nil
 	}
-	return h, eachModel(ctx, s, name, ctrl, h.find)
+	return h, cli.EachModel(ctx, s, name, ctrl, h.find)
 }
 
 // find asks a model for its hosts.
@@ -69,39 +63,6 @@ func (h *lentHosts) find(ctx context.Context, model string, api wait.StatusAPI) 
 		h.machines[model] = append(h.machines[model], m)
 	}
 	return nil
-}
-
-// eachModel calls do with a connection to each model of a controller, which has askBound for all of it.
-// model is the qualified name.
-func eachModel[API any](ctx context.Context, s *cli.Session, name string, ctrl *store.Controller,
-	do func(ctx context.Context, model string, api API) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, askBound, fmt.Errorf("no answer within %v", askBound))
-	defer cancel()
-	conn, err := s.ConnectController(ctx, cli.Target{Name: name, Controller: ctrl})
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	models, err := conn.(cli.ModelsAPI).Models(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range models {
-		qualified := m.Owner + "/" + m.Name
-		err := inModel(ctx, s, name, qualified, func(api API) error { return do(ctx, qualified, api) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inModel calls do with a connection to a model of a controller.
-func inModel[API any](ctx context.Context, s *cli.Session, controller, model string, do func(API) error) error {
-	before := s.Model
-	defer func() { s.Model = before }()
-	s.Model = controller + ":" + model
-	return cli.WithModel(ctx, s, do)
 }
 
 // names names the hosts.
@@ -141,7 +102,7 @@ func (h *lentHosts) leave(ctx context.Context) {
 		for _, m := range h.machines[model] {
 			agents[m.ID] = &leaving{away: isAway(m)}
 		}
-		err := inModel(ctx, h.session, h.controller, model, func(api hostsAPI) error { return leaveModel(ctx, api, agents) })
+		err := cli.InModel(ctx, h.session, h.controller, model, func(api hostsAPI) error { return leaveModel(ctx, api, agents) })
 		for _, m := range h.machines[model] {
 			a := agents[m.ID]
 			if a.has {
@@ -206,11 +167,6 @@ func leaveModel(ctx context.Context, api hostsAPI, agents map[string]*leaving) e
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// toolsOf is the directory of programs for the users of a machine.
-func toolsOf(machine string) string {
-	return path.Join(entity.DataDir, "tools", entity.MachineTag(machine).String())
 }
 
 // uninstallCommand is the command that removes the agent of a manual machine from its host.

@@ -114,7 +114,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		var kept []entity.StorageStatus
 		if how.Strength == entity.Force && clouds.Of(t.Controller.Cloud).TakesHosts() { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
-			unknown = inModel(ctx, d.Session, t.Name, qualified, func(api wait.StatusAPI) error { return hosts.find(ctx, qualified, api) })
+			unknown = cli.InModel(ctx, d.Session, t.Name, qualified, func(api wait.StatusAPI) error { return hosts.find(ctx, qualified, api) })
 		}
 		if err := d.confirm(ctx, api, model, hosts.names()); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 // storageOf returns the storage of a model.
 func (d *destroyModel) storageOf(ctx context.Context, controller string, model client.Model) (
 	all []entity.StorageStatus, err error) {
-	err = inModel(ctx, d.Session, controller, model.Owner+"/"+model.Name, func(api storageListAPI) error {
+	err = cli.InModel(ctx, d.Session, controller, model.Owner+"/"+model.Name, func(api storageListAPI) error {
 		all, err = api.Storage(ctx)
 		return err
 	})

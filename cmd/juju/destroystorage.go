@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -17,7 +18,7 @@ func (d *destroyEnvironment) checkReleases(ctx context.Context, name string, ctr
 		return nil
 	}
 	var kept []string
-	err := eachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api storageListAPI) error {
+	err := cli.EachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api storageListAPI) error {
 		all, err := api.Storage(ctx)
 		for _, s := range all {
 			if s.Release {

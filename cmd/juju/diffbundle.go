@@ -28,7 +28,7 @@ are on, or else the model's machine with the same number.`,
 	}
 	cmd.Flags().BoolVar(&d.annotations, "annotations", false, "compare annotations too")
 	cmd.Flags().StringVar(&d.repo, "repository", "", "the local repository that has the charms with URLs")
-	d.bundleFlags.add(cmd.Flags())
+	d.add(cmd.Flags())
 	d.output.Flags(cmd, "")
 	s.ModelFlag(cmd)
 	return cmd
@@ -36,9 +36,9 @@ are on, or else the model's machine with the same number.`,
 
 type diffBundle struct {
 	*cli.Session
+	bundleFlags
 	annotations bool
 	repo        string
-	bundleFlags bundleFlags
 	output      cli.Output
 }
 
@@ -49,7 +49,7 @@ func (d *diffBundle) run(ctx context.Context, args []string) error {
 	case len(args) > 1:
 		return cli.Usagef("unrecognized args: %q", args[1:])
 	}
-	b, err := readBundle(args[0], d.bundleFlags.overlays, repositoryOf(d.Session, d.repo))
+	b, err := readBundle(args[0], d.overlays, repositoryOf(d.Session, d.repo))
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (d *diffBundle) diff(ctx context.Context, api readBundleAPI, b *bundleSourc
 	if err != nil {
 		return err
 	}
-	if wanted.Machines, err = b.machineMap(d.bundleFlags.mapMachines, model); err != nil {
+	if wanted.Machines, err = b.machineMap(d.mapMachines, model); err != nil {
 		return err
 	}
 	text, err := cli.Encode("yaml", bundlechanges.Diff(wanted, model, d.annotations))

@@ -95,5 +95,5 @@ func report(w io.Writer, err error) int {
 // formatEntry formats a log entry of this program, for --debug.
 func formatEntry(e loggo.Entry) string {
 	return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, display.Line(e.Module),
-		display.Message(e.Message, continued))
+		display.Message(e.Message, display.Continued))
 }

@@ -65,6 +65,13 @@ type (
 	}
 )
 
+// A describeModelsAPI lists and describes models.
+type describeModelsAPI interface {
+	cli.ModelsAPI
+	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
+	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
+}
+
 func (m *models) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return cli.Usagef("unrecognized args: %q", args)

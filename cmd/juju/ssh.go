@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -375,6 +376,11 @@ func leading(status *entity.ModelStatus, target string) (string, error) {
 	}
 	return "", entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
 		"No unit leads it at the moment: name a unit, or try again.")
+}
+
+// toolsOf is the directory of programs for the users of a machine.
+func toolsOf(machine string) string {
+	return path.Join(entity.DataDir, "tools", entity.MachineTag(machine).String())
 }
 
 // onMachineAsRoot is the command that runs the program of units' agents on a machine. The words need no

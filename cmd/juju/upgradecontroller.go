@@ -57,7 +57,9 @@ supported, since the controller's store may have changed.`,
 // An upgradeAPI is what commands call about upgrades at a controller.
 type upgradeAPI interface {
 	io.Closer
-	describeModelsAPI
+	cli.ModelsAPI
+	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
+	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
 	ControllerPrograms(ctx context.Context) (entity.ControllerPrograms, error)
 	UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (entity.Programs, error)
 }
@@ -178,7 +180,7 @@ func (u *upgrade) connectUpgrade(ctx context.Context, t cli.Target) (upgradeAPI,
 
 // ownModel returns the controller's own model, whoever owns it: it is the user's who has bootstrapped,
 // and any superuser may upgrade the controller.
-func (u *upgrade) ownModel(ctx context.Context, t cli.Target, api describeModelsAPI) (client.Model, error) {
+func (u *upgrade) ownModel(ctx context.Context, t cli.Target, api upgradeAPI) (client.Model, error) {
 	models, err := api.ModelSummaries(ctx)
 	if err != nil {
 		return client.Model{}, err

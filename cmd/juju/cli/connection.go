@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
@@ -37,6 +40,43 @@ func WithController[API any](ctx context.Context, s *Session, do func(Target, AP
 	}
 	err = do(t, conn.(API))
 	return errors.Join(err, conn.Close())
+}
+
+// askBound is how long a controller may take to say what its destruction must mind. It may be the
+// reason for its destruction that it doesn't answer.
+const askBound = 15 * time.Second
+
+// EachModel calls do with a connection to each model of a controller, which has askBound for all of it.
+// model is the qualified name.
+func EachModel[API any](ctx context.Context, s *Session, name string, ctrl *store.Controller,
+	do func(ctx context.Context, model string, api API) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, askBound, fmt.Errorf("no answer within %v", askBound))
+	defer cancel()
+	conn, err := s.ConnectController(ctx, Target{Name: name, Controller: ctrl})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	models, err := conn.(ModelsAPI).Models(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range models {
+		qualified := m.Owner + "/" + m.Name
+		err := InModel(ctx, s, name, qualified, func(api API) error { return do(ctx, qualified, api) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InModel calls do with a connection to a model of a controller.
+func InModel[API any](ctx context.Context, s *Session, controller, model string, do func(API) error) error {
+	before := s.Model
+	defer func() { s.Model = before }()
+	s.Model = controller + ":" + model
+	return WithModel(ctx, s, do)
 }
 
 // A ModelsAPI lists models.

@@ -20,6 +20,10 @@ func Line(s string) string { return escape(s, "") }
 // Text escapes s, except newlines and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
+// Continued begins each further line of a message, so that no line can pass for an entry of
+// its own.
+const Continued = "    | "
+
 // Message escapes s, except newlines and tabs. Each line but the first begins with indent, so
 // that it cannot pass for the beginning of another message.
 func Message(s, indent string) string {
