@@ -77,9 +77,9 @@ func TestSSHToManualMachines(t *testing.T) {
 		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
 	}}
 	u.fake.keys = []string{bobKey}
-	dir := sshDir(u.store(), "prod")
+	dir := filepath.Join(u.store().Dir(), "ssh", "prod")
 	ssh := filepath.Join(u.env["HOME"], ".ssh")
-	for _, file := range []string{filepath.Join(dir, clientKeyName), filepath.Join(ssh, "id_rsa")} {
+	for _, file := range []string{filepath.Join(dir, "juju_id_ed25519"), filepath.Join(ssh, "id_rsa")} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -78,14 +79,19 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	model := &manyModel{fakeModel: u.fake, end: cancel}
-	added, err := addUnits(ctx, u.session, model, "web", 0, 50, []string{"3"})
-	if len(added) != cli.UnitsAtOnce || err == nil {
-		t.Errorf("added %v (%v)", added, err)
+	u.session.Connect = func(context.Context) (io.Closer, error) {
+		u.fake.opened++
+		return model, nil
+	}
+	u.typesUntil(ctx, "add-unit", "web", "-n", "50", "--to", "3")
+	said := u.err.String()
+	if _, added, _ := strings.Cut(said, "Added "); u.code == 0 || strings.Count(added, "web/") != cli.UnitsAtOnce {
+		t.Errorf("exit code %d, it says %q", u.code, said)
 	}
 	want := "20 of 50 units are added. To add the others: juju add-unit web -n 30\n" +
 		"The controller may be adding up to 20 of these still: juju status web\n"
-	if got := u.err.String(); !strings.HasSuffix(got, want) || !strings.Contains(got, `Adding units to service "web": 0 of 50`) {
-		t.Errorf("it says %q", got)
+	if !strings.Contains(said, want) || !strings.Contains(said, `Adding units to service "web": 0 of 50`) {
+		t.Errorf("it says %q", said)
 	}
 	if got := fmt.Sprint(u.fake.calls); got != fmt.Sprintf("[AddUnits web %d [3]]", cli.UnitsAtOnce) {
 		t.Errorf("asked %s", got)

@@ -202,23 +202,21 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 // destroy-controller refuses a controller with models in use, and names them; one that does not answer too.
 func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 	u := newUser(t)
-	d := &destroyEnvironment{Session: u.session}
-	ctrl := &store.Controller{UUID: "u", User: "admin", Cloud: "local"}
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	u.ctrl.add("admin", "shop")
-	check := func() error { return d.checkModels(t.Context(), "prod", ctrl) }
-	u.fake.statuses = []*entity.ModelStatus{waittest.Model("")}
-	if err := check(); err != nil {
-		t.Errorf("of an empty model: %v", err)
-	}
-	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=active web/1=active 0=started")}
-	const want = `cannot destroy controller "prod": it has models in use: admin/shop (services: 1, units: 2, machines: 1)`
-	if err := check(); err == nil || err.Error() != want || !strings.Contains(entity.Hint(err), "--destroy-all-models prod") {
-		t.Errorf("of a model in use: %v", err)
-	}
+	connect := u.session.ConnectController
 	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("no answer") }
-	if err := check(); err == nil || !strings.Contains(err.Error(), "no answer") {
-		t.Errorf("of a controller that does not answer: %v", err)
-	}
+	const hint = "To destroy it with all its models: juju destroy-controller --destroy-all-models prod\n"
+	u.types("destroy-controller", "prod", "-y")
+	u.sees(1, "", "ERROR cannot tell whether controller \"prod\" has models in use: no answer\n"+hint)
+	u.session.ConnectController = connect
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=active web/1=active 0=started")}
+	u.types("destroy-controller", "prod", "-y")
+	u.sees(1, "", "ERROR cannot destroy controller \"prod\": it has models in use: "+
+		"admin/shop (services: 1, units: 2, machines: 1)\n"+hint)
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("")}
+	u.types("destroy-controller", "prod", "-y", "-q")
+	u.sees(0, "", "")
 }
 
 // A controller's end names the storage that it leaves, and not that of earlier ones.
@@ -266,7 +264,7 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 		"the flag all the same": {"mongodb://other", url, url},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv(mongoVariable, test.variable)
+			t.Setenv("JUJU_MONGO_URL", test.variable)
 			args := []string{"bootstrap", "-q"}
 			if test.flag != "" {
 				args = append(args, "--mongo-url", test.flag)

@@ -92,15 +92,18 @@ func (l *leavingModel) Annotations(ctx context.Context, of ...entity.Tag) ([]map
 
 func TestAModelIsReadAgainIfAMachineGoesMeanwhile(t *testing.T) {
 	there := &entity.ModelStatus{Machines: []entity.MachineStatus{{ID: "0", Life: entity.Dead}}}
-	api := &leavingModel{&fakeModel{statuses: []*entity.ModelStatus{there, {}}}, 1}
-	m, err := readModel(t.Context(), api, everyService, everyService)
-	if err != nil || len(m.Machines) > 0 {
-		t.Errorf("got %+v (%v), want no machine", m, err)
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{there, {}}
+	api := &leavingModel{u.fake, 1}
+	u.session.Connect = func(context.Context) (io.Closer, error) {
+		u.fake.opened++
+		return api, nil
 	}
-	api = &leavingModel{&fakeModel{statuses: []*entity.ModelStatus{there}}, modelReads}
-	if _, err := readModel(t.Context(), api, everyService, everyService); !entity.IsNotFound(err) {
-		t.Errorf("a machine that is in each status, but not found: got %v", err)
-	}
+	u.types("export-bundle")
+	u.sees(1, "", "ERROR nothing to export as there are no applications\n")
+	u.fake.statuses, api.lacks = []*entity.ModelStatus{there}, 5
+	u.types("export-bundle") // whose model has the machine in each status, but never for other requests
+	u.sees(1, "", "ERROR machine 0 not found\nTo see what is in the model: juju status\n")
 }
 
 func TestBundleIsPlannedDeployedAndThere(t *testing.T) {

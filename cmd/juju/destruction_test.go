@@ -133,9 +133,6 @@ func TestExplain(t *testing.T) {
 		Refusals: []entity.Refusal{{At: now.Add(-5 * time.Second), Text: "units web/0: life is dying, not alive"}},
 	}}
 	u.types("explain", "web")
-	if got, want := explanations(nil, now), "Nothing is waiting.\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
 	u.sees(0, `service web is dying, for 1h0m0s
   service "web" has unit "web/0", for 1m0s
     unit "web/0": hook failed: "stop"
@@ -143,29 +140,6 @@ func TestExplain(t *testing.T) {
     the agent of unit web/0 must set it dead (awaited for 2m0s)
   a change failed 5s ago: units web/0: life is dying, not alive
 `, "")
-}
-
-// A cause that holds up several entities is said once.
-func TestExplainSaysACauseOnce(t *testing.T) {
-	cause := entity.Reason{Depth: 1, Of: "unit-web-0", By: entity.ByUser, Text: `unit "web/0": hook failed: "stop"`, Hint: "do this"}
-	own := cause
-	own.Depth = 0
-	got := explanations([]entity.Explanation{
-		{Name: "service web", Life: entity.Dying, Reasons: []entity.Reason{{Text: `service "web" has unit "web/0"`}, cause}},
-		{Name: "unit web/0", Life: entity.Dying, Reasons: []entity.Reason{own}},
-		{Name: "machine 0", Life: entity.Dying, Reasons: []entity.Reason{{Text: `machine 0 has unit "web/0"`}, cause}},
-		{Name: "machine 1", Life: entity.Dying, Reasons: []entity.Reason{{By: "machine-1", Text: "its agent must set it dead"}}},
-	}, time.Now())
-	if want := `service web is dying
-  service "web" has unit "web/0"
-    unit "web/0": hook failed: "stop"
-      → do this
-machine 1 is dying
-  its agent must set it dead
-The same holds up: unit web/0, machine 0
-`; got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
 }
 
 // While a model is destroyed, what only a user can clear away is said, once each.

@@ -113,7 +113,10 @@ func (u *user) selected() string {
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	return selected(c)
+	if c.Controllers[c.Current] == nil {
+		return ""
+	}
+	return c.Current + ":" + c.Controllers[c.Current].Model
 }
 
 func TestAddModel(t *testing.T) {

@@ -85,7 +85,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 	}}
 	u.fake.keys = []string{bobKey}
 	st := u.store()
-	dir := sshDir(st, "prod")
+	dir := filepath.Join(st.Dir(), "ssh", "prod")
 	var got []string
 	u.session.Exec = func(r cli.Replacement) error {
 		got = r.Argv
@@ -139,7 +139,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 	words := func(words string) string { return strings.Replace(asRoot, "WORDS", words, 1) }
 	runs("debug-hooks web/0 install x", "ssh "+checked("web-0")+"-tt ubuntu@10.0.0.3 "+
 		words("debug-hooks /var/lib/juju web/0 install x"), of3)
-	if _, err := clientKey(st, "prod"); err != nil {
+	if _, err := withKeys(u.session, st, "lxd", "prod", nil); err != nil {
 		t.Fatal(err)
 	}
 	runs("ssh 3", "ssh "+checked("3")+"-i DIR/juju_id_ed25519 -T ubuntu@10.0.0.3", of3)
@@ -218,8 +218,8 @@ func TestKeysOfTheCreator(t *testing.T) {
 	if got := comments(bobKey + "\n" + aliceKey); got != "bob alice@laptop juju-client-key" {
 		t.Errorf("with others: %s", got)
 	}
-	for name, mode := range map[string]os.FileMode{"": 0o700, clientKeyName: 0o600} {
-		if info, err := os.Stat(filepath.Join(sshDir(st, "prod"), name)); err != nil || info.Mode().Perm() != mode {
+	for name, mode := range map[string]os.FileMode{"": 0o700, "juju_id_ed25519": 0o600} {
+		if info, err := os.Stat(filepath.Join(filepath.Join(st.Dir(), "ssh", "prod"), name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%q is %v (%v)", name, info.Mode(), err)
 		}
 	}
@@ -230,7 +230,7 @@ func TestKeysOfTheCreator(t *testing.T) {
 		t.Error("what is no key is taken")
 	}
 	u.types("unregister", "prod", "-y")
-	if _, err := os.Stat(filepath.Dir(sshDir(st, "prod"))); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Dir(filepath.Join(st.Dir(), "ssh", "prod"))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a key is left: %v", err)
 	}
 }
