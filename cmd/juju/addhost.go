@@ -12,6 +12,7 @@ import (
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/sshhost"
 	"juju/state/entity"
 )
@@ -59,7 +60,7 @@ func (a *addMachine) reachable() error {
 
 // addHost makes a host a machine, and returns its id.
 func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h sshhost.Host, series string) (string, error) {
-	keys := sshKeys(a.Session)
+	keys := ssh.UserKeys(a.Session)
 	keys.File = a.privateKey
 	conn, err := sshhost.Dial(ctx, h, keys)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -64,7 +65,7 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return cli.WithController(ctx, a.Session, func(t cli.Target, api createModelAPI) error {
-		config, err := withKeys(a.Session, st, t.Controller.Cloud, t.Name, config)
+		config, err := ssh.WithKeys(a.Session, st, t.Controller.Cloud, t.Name, config)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/connect"
+	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -267,7 +268,7 @@ const lockedBound = 200 * time.Millisecond
 func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, params clouds.BootstrapParams, p *cli.Progress) error {
 	dir := clouds.Dir(st, params.Cloud, params.Name)
 	var err error
-	if params.Config, err = withKeys(b.Session, st, params.Cloud, params.Name, params.Config); err != nil {
+	if params.Config, err = ssh.WithKeys(b.Session, st, params.Cloud, params.Name, params.Config); err != nil {
 		return err
 	}
 	made, err := at.Create(ctx, dir, params, p)

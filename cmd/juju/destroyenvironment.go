@@ -18,6 +18,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
+	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
@@ -262,7 +263,7 @@ func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destr
 			return nil, err
 		}
 	}
-	if err := forgetSSH(st, name); err != nil {
+	if err := ssh.Forget(st, name); err != nil {
 		return nil, err
 	}
 	_ = os.Remove(filepath.Dir(dir)) // if this was the last controller

@@ -12,6 +12,7 @@ import (
 	"juju/agent/install"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
@@ -171,5 +172,5 @@ func leaveModel(ctx context.Context, api hostsAPI, agents map[string]*leaving) e
 
 // uninstallCommand is the command that removes the agent of a manual machine from its host.
 func uninstallCommand(machine string) string {
-	return toolsOf(machine) + "/jujud uninstall " + install.AgentDir(machine)
+	return ssh.ToolsDir(machine) + "/jujud uninstall " + install.AgentDir(machine)
 }

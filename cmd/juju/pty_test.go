@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"juju/cmd/juju/ssh"
 	"os"
 	"os/exec"
 	"strings"
@@ -22,7 +23,7 @@ func TestShellInTerminal(t *testing.T) {
 		return // it is run by TestDebugHooksShell
 	}
 	s := newSession()
-	code, err := shell(s).Run(t.Context(), t.TempDir(), os.Environ())
+	code, err := ssh.Shell(s).Run(t.Context(), t.TempDir(), os.Environ())
 	if err != nil || !s.InTerminal || !s.OutTerminal {
 		t.Error(err, s.InTerminal, s.OutTerminal)
 	}

@@ -8,6 +8,7 @@ import (
 	"juju/agent"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/ssh"
 	"juju/state/entity/flagerror"
 )
 
@@ -85,8 +86,8 @@ own services, relations and machines.`,
 		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
 		{"machines", []*cobra.Command{addMachineCommand(s), machinesCommand(s), showMachineCommand(s),
 			destroyMachineCommand(s), retryProvisioningCommand(s),
-			sshCommand(s), scpCommand(s), debugHooksCommand(s), sshKeysCommand(s), addSSHKeyCommand(s),
-			importSSHKeyCommand(s), removeSSHKeyCommand(s),
+			ssh.SSHCommand(s), ssh.SCPCommand(s), ssh.DebugHooksCommand(s), ssh.KeysCommand(s), ssh.AddKeyCommand(s),
+			ssh.ImportKeyCommand(s), ssh.RemoveKeyCommand(s),
 			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},
 		{"storage", []*cobra.Command{storageCommand(s), showStorageCommand(s), addStorageCommand(s),
 			attachStorageCommand(s), detachStorageCommand(s), removeStorageCommand(s),
@@ -97,7 +98,7 @@ own services, relations and machines.`,
 			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),
 			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
 		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), checkCommand(s), showStatusLogCommand(s),
-			charmHistoryCommand(s),
+			ssh.CharmHistoryCommand(s),
 			waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), helpToolCommand(s),
 			versionCommand(s)}},
 	} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
@@ -59,7 +60,7 @@ func TestSSHKeyCommands(t *testing.T) {
 		"import-ssh-key":          "no file specified",
 		"import-ssh-key gh:bob":   "cannot import keys of gh:bob: keys of other sites are not fetched",
 		"import-ssh-key /none":    "cannot import keys: open /none: no such file or directory",
-		"import-ssh-key ssh.go":   "cannot import keys of ssh.go: invalid ssh key: package main",
+		"import-ssh-key main.go":  "cannot import keys of main.go: invalid ssh key: package main",
 		"import-ssh-key " + empty: "cannot import keys: " + empty + " has none",
 	} {
 		u.types(strings.Fields(line)...)
@@ -139,7 +140,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 	words := func(words string) string { return strings.Replace(asRoot, "WORDS", words, 1) }
 	runs("debug-hooks web/0 install x", "ssh "+checked("web-0")+"-tt ubuntu@10.0.0.3 "+
 		words("debug-hooks /var/lib/juju web/0 install x"), of3)
-	if _, err := withKeys(u.session, st, "lxd", "prod", nil); err != nil {
+	if _, err := ssh.WithKeys(u.session, st, "lxd", "prod", nil); err != nil {
 		t.Fatal(err)
 	}
 	runs("ssh 3", "ssh "+checked("3")+"-i DIR/juju_id_ed25519 -T ubuntu@10.0.0.3", of3)
@@ -198,7 +199,7 @@ func TestKeysOfTheCreator(t *testing.T) {
 	st := u.store()
 	comments := func(given string) string {
 		t.Helper()
-		config, err := withKeys(u.session, st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: given})
+		config, err := ssh.WithKeys(u.session, st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: given})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,10 +224,10 @@ func TestKeysOfTheCreator(t *testing.T) {
 			t.Errorf("%q is %v (%v)", name, info.Mode(), err)
 		}
 	}
-	if config, err := withKeys(u.session, st, "local", "prod", nil); err != nil || len(config) != 0 {
+	if config, err := ssh.WithKeys(u.session, st, "local", "prod", nil); err != nil || len(config) != 0 {
 		t.Errorf("on cloud local: %v, %v", config, err)
 	}
-	if _, err := withKeys(u.session, st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
+	if _, err := ssh.WithKeys(u.session, st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
 		t.Error("what is no key is taken")
 	}
 	u.types("unregister", "prod", "-y")

@@ -10,6 +10,7 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -65,7 +66,7 @@ func unregister(ctx context.Context, s *cli.Session, name string, yes bool) erro
 			return errors.New("unregistering controller: aborted")
 		}
 	}
-	if err := forgetSSH(st, name); err != nil {
+	if err := ssh.Forget(st, name); err != nil {
 		return err
 	}
 	return st.Update(ctx, func(c *store.Contents) error {

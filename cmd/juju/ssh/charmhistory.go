@@ -1,4 +1,4 @@
-package main
+package ssh
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"juju/state/entity"
 )
 
-func charmHistoryCommand(s *cli.Session) *cobra.Command {
+func CharmHistoryCommand(s *cli.Session) *cobra.Command {
 	var out cli.Output
 	size := 0
 	cmd := &cobra.Command{

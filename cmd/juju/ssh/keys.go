@@ -1,4 +1,4 @@
-package main
+package ssh
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type sshKeysAPI interface {
 // keysNote says, in the help of the commands about keys, which machines take them.
 const keysNote = `The machines of the local cloud have no users of their own, and take no keys.`
 
-func sshKeysCommand(s *cli.Session) *cobra.Command {
+func KeysCommand(s *cli.Session) *cobra.Command {
 	full := false
 	cmd := &cobra.Command{
 		Use:     "ssh-keys",
@@ -67,7 +67,7 @@ their fingerprints and comments, or the whole keys.
 	return cmd
 }
 
-func addSSHKeyCommand(s *cli.Session) *cobra.Command {
+func AddKeyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "add-ssh-key KEY...",
 		Aliases: []string{"add-ssh-keys"},
@@ -94,7 +94,7 @@ user ubuntu, who may become root there. A key is a line as in a file id_*.pub: q
 	return cmd
 }
 
-func importSSHKeyCommand(s *cli.Session) *cobra.Command {
+func ImportKeyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "import-ssh-key FILE...",
 		Aliases: []string{"import-ssh-keys"},
@@ -151,7 +151,7 @@ func readKeys(name string) ([]string, error) {
 	return keys, nil
 }
 
-func removeSSHKeyCommand(s *cli.Session) *cobra.Command {
+func RemoveKeyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "remove-ssh-key ID...",
 		Aliases: []string{"remove-ssh-keys", "delete-ssh-key", "delete-ssh-keys"},

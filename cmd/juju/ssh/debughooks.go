@@ -1,4 +1,4 @@
-package main
+package ssh
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"juju/state/entity"
 )
 
-func debugHooksCommand(s *cli.Session) *cobra.Command {
+func DebugHooksCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "debug-hooks UNIT [HOOK|ACTION...]",
 		Aliases: []string{"debug-hook"},
@@ -65,7 +65,7 @@ func debugHooks(ctx context.Context, s *cli.Session, target string, names []stri
 	if err != nil {
 		return err
 	}
-	d := agent.Debugging{Root: dir, Unit: unit, Hooks: names, Note: s.Note, Shell: shell(s)}
+	d := agent.Debugging{Root: dir, Unit: unit, Hooks: names, Note: s.Note, Shell: Shell(s)}
 	if remote == nil {
 		if err := d.Check(); errors.Is(err, entity.Invalid) {
 			return cli.Usage(err)
@@ -98,8 +98,8 @@ func debugHooks(ctx context.Context, s *cli.Session, target string, names []stri
 	return d.Run(ctx)
 }
 
-// shell returns the user's shell. What runs in it has the terminal to itself: an editor moves the
+// Shell returns the user's shell. What runs in it has the terminal to itself: an editor moves the
 // cursor.
-func shell(s *cli.Session) hooks.Shell {
+func Shell(s *cli.Session) hooks.Shell {
 	return hooks.Shell{Terminal: s.InTerminal, Term: s.Getenv("TERM"), Stdin: s.Stdin, Stdout: s.Stdout.Raw(), Stderr: s.Stderr.Raw()}
 }

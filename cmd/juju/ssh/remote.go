@@ -1,4 +1,4 @@
-package main
+package ssh
 
 import (
 	"context"
@@ -78,8 +78,8 @@ func clientKey(st *store.Store, controller string) (string, error) {
 // ownKeys are the names of the user's private keys in ~/.ssh; the public ones are in NAME.pub.
 var ownKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
-// sshKeys are the user's keys, and the hosts that the user knows, where OpenSSH has them.
-func sshKeys(s *cli.Session) sshhost.Keys {
+// UserKeys are the user's keys, and the hosts that the user knows, where OpenSSH has them.
+func UserKeys(s *cli.Session) sshhost.Keys {
 	dir := filepath.Join(s.Getenv("HOME"), ".ssh")
 	k := sshhost.Keys{Agent: s.Getenv("SSH_AUTH_SOCK"), KnownHosts: []string{filepath.Join(dir, "known_hosts"),
 		filepath.Join(dir, "known_hosts2"), "/etc/ssh/ssh_known_hosts"}}
@@ -120,9 +120,9 @@ func authorizedKeys(s *cli.Session, st *store.Store, controller, given string) (
 	return sshkey.Join(all), nil
 }
 
-// withKeys returns the settings of a new model with the SSH keys of its creator, if the machines of the
+// WithKeys returns the settings of a new model with the SSH keys of its creator, if the machines of the
 // controller's cloud take keys and this client created the controller.
-func withKeys(s *cli.Session, st *store.Store, cloud, controller string, config map[string]string) (map[string]string, error) {
+func WithKeys(s *cli.Session, st *store.Store, cloud, controller string, config map[string]string) (map[string]string, error) {
 	if !clouds.Of(cloud).TakesKeys() {
 		return config, nil
 	}
@@ -138,8 +138,8 @@ func withKeys(s *cli.Session, st *store.Store, cloud, controller string, config 
 	return config, nil
 }
 
-// forgetSSH removes what SSH needed for a controller's machines.
-func forgetSSH(st *store.Store, controller string) error {
+// Forget removes what SSH needed for a controller's machines.
+func Forget(st *store.Store, controller string) error {
 	if err := os.RemoveAll(sshDir(st, controller)); err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 		return nil, nil, err
 	}
 	options := []string{"-o", "PasswordAuthentication=no", "-o", "ServerAliveInterval=30"}
-	own := sshKeys(s)
+	own := UserKeys(s)
 	if check {
 		// One file for each set of machines, since several commands may run at once.
 		file := filepath.Join(sshDir(st, t.Name), "known_hosts-"+strings.NewReplacer("/", "-", "@", "-").Replace(

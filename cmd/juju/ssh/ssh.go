@@ -1,0 +1,171 @@
+package ssh
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
+	"juju/state/entity"
+)
+
+func SSHCommand(s *cli.Session) *cobra.Command {
+	var c sshOptions
+	cmd := &cobra.Command{
+		Use:   "ssh [USER@]TARGET [COMMAND...]",
+		Short: "Open a shell on a machine, or run a command there",
+		Long: `Open a shell on a machine, or run a command there. TARGET is a machine, or a unit for its
+machine; SERVICE/leader is the unit that leads a service. The exit code is that of the
+shell or command.
+
+The machines of the local cloud are directories of this host. The shell begins in the
+machine's directory, and runs as you, beside everything else on this host.
+
+juju-run is in the PATH of the session. If TARGET is a unit, juju-run COMMAND is about
+that unit; on other clouds than local it needs sudo.
+
+Other machines are reached with the program ssh, as the user ubuntu unless you name
+another. Options of ssh come after TARGET, and before the command. The machine must have
+the host keys that its agent has reported to the controller. Machines take the SSH keys
+of their model: see juju add-ssh-key. The keys in ~/.ssh of the one who creates a model
+are added by juju bootstrap and juju add-model.
+
+A host that was added with add-machine ssh:USER@HOST is reached as that user, with your
+own keys: juju writes none into it. It can also have a host key of your
+~/.ssh/known_hosts.`,
+		Example: `  juju ssh 0
+  juju ssh web/0 sudo tail -n 20 /var/log/juju/unit-web-0.log
+  juju ssh web/0 sudo juju-run "'config-get title'"
+  juju ssh web/leader -- ls -l
+  juju ssh root@web/0 -L 8080:localhost:80`,
+		Annotations: cli.SeeAlso("scp", "add-ssh-key", "charm-history", "debug-log", "status"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("no target name specified")
+			}
+			c.ptySet = cmd.Flags().Changed("pty")
+			return onMachines(cmd.Context(), s, args[:1], func(status *entity.ModelStatus, api sshAPI) (cli.Replacement, error) {
+				return c.command(cmd.Context(), s, api, status, args)
+			})
+		},
+	}
+	cmd.Flags().SetInterspersed(false) // the rest is the command's
+	cmd.Flags().BoolVar(&c.noChecks, "no-host-key-checks", false, "do not check that it is the machine (not on cloud local)")
+	cmd.Flags().BoolVar(&c.pty, "pty", false, "give the command a terminal (default: if you have one; not on cloud local)")
+	s.ModelFlag(cmd)
+	return cmd
+}
+
+type sshAPI interface {
+	wait.StatusAPI
+	HostKeys(ctx context.Context, machine entity.Tag) ([]string, error)
+}
+
+type sshOptions struct {
+	noChecks    bool
+	pty, ptySet bool
+}
+
+// command returns what to run in place of this program.
+func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, status *entity.ModelStatus,
+	args []string) (cli.Replacement, error) {
+	target, words := args[0], args[1:]
+	_, named, isNamed := strings.Cut(target, "@")
+	if !isNamed {
+		named = target
+	}
+	machine, _, err := instanceOf(status, named)
+	if err != nil {
+		return cli.Replacement{}, err
+	}
+	unit, err := leading(status, named)
+	if err != nil {
+		return cli.Replacement{}, err
+	}
+	if entity.IsValidMachine(unit) {
+		unit = ""
+	}
+	if !isRemote(status) {
+		dirs, err := machineDirs(s, status, args[:1])
+		if err != nil {
+			return cli.Replacement{}, err
+		}
+		tools := filepath.Join(dirs[target], "tools", entity.MachineTag(machine).String())
+		r := cli.Replacement{Dir: dirs[target], Env: map[string]string{"PATH": tools + ":" + s.Getenv("PATH")}}
+		if unit != "" {
+			r.Env[sessionsUnit] = unit
+		}
+		switch {
+		case len(words) == 0:
+		case words[0] == "--":
+			words = words[1:]
+		case strings.HasPrefix(words[0], "-"):
+			return cli.Replacement{}, entity.WithHint(cli.Usagef("cannot use %s of ssh: the machines of the local cloud are directories of this host", words[0]),
+				"Ports that units listen on are ports of this host. If %s begins the command, put -- before it.", words[0])
+		}
+		r.Argv = []string{cmp.Or(s.Getenv("SHELL"), "/bin/sh")}
+		if len(words) > 0 {
+			r.Argv = []string{"/bin/sh", "-c", strings.Join(words, " ")}
+		}
+		return r, nil
+	}
+	found, options, err := remotes(ctx, s, api, status, args[:1], !c.noChecks)
+	if err != nil {
+		return cli.Replacement{}, err
+	}
+	if !c.ptySet {
+		c.pty = s.InTerminal && s.OutTerminal
+	}
+	terminal := "-T"
+	if c.pty {
+		terminal = "-t"
+	}
+	if unit != "" {
+		words = withUnit(words, unit)
+	}
+	return cli.Replacement{Argv: slices.Concat([]string{"ssh"}, options, []string{terminal, found[target].String()}, words)}, nil
+}
+
+// sessionsUnit is the variable by which juju-run knows the unit of a session.
+const sessionsUnit = "JUJU_UNIT_NAME"
+
+// sshValues are the options of ssh that have values. After one of noCommand it runs no command and no shell.
+const (
+	sshValues = "BbcDEeFIiJLlmOopPQRSWw"
+	noCommand = "GNOQsVW"
+)
+
+// withUnit returns what follows the destination on a command line of ssh, with a command that also sets sessionsUnit.
+// Servers take no variables from ssh unless they are told to.
+func withUnit(words []string, unit string) []string {
+	n := 0
+	for ; n < len(words) && len(words[n]) > 1 && words[n][0] == '-'; n++ {
+		if words[n] == "--" {
+			n++
+			break
+		}
+		at := strings.IndexAny(words[n], sshValues)
+		flags := words[n]
+		if at > 0 {
+			flags = flags[:at+1]
+		}
+		if strings.ContainsAny(flags, noCommand) {
+			return words
+		}
+		if at == len(words[n])-1 {
+			n++ // past the value
+		}
+	}
+	switch {
+	case n > len(words): // a value is missing
+		return words
+	case n == len(words):
+		return append(slices.Clone(words), "exec env "+sessionsUnit+"="+unit+" $SHELL -l")
+	}
+	return slices.Insert(slices.Clone(words), n, "export "+sessionsUnit+"="+unit+";")
+}

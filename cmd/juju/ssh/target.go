@@ -1,0 +1,206 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/wait"
+	"juju/state/entity"
+)
+
+// isRemote reports whether the machines of a model are reached by SSH.
+func isRemote(status *entity.ModelStatus) bool {
+	return status.Model.Cloud != "" && clouds.Of(status.Model.Cloud).HasSSH()
+}
+
+// onMachines runs a program in place of this one, which choose returns from the state of the model.
+func onMachines(ctx context.Context, s *cli.Session, targets []string,
+	choose func(*entity.ModelStatus, sshAPI) (cli.Replacement, error)) error {
+	for _, target := range targets {
+		if _, name, named := strings.Cut(target, "@"); named && isTarget(name) {
+			continue
+		}
+		if !isTarget(target) {
+			return entity.WithHint(cli.Usagef("%q is not a machine or unit", target), "To see what there is: juju status")
+		}
+	}
+	var r cli.Replacement
+	err := cli.WithModel(ctx, s, func(api sshAPI) error {
+		status, err := statusOf(ctx, api, targets...)
+		if err != nil {
+			return err
+		}
+		r, err = choose(status, api)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.Exec(r)
+}
+
+// statusOf returns what the model's status says of targets and their machines.
+func statusOf(ctx context.Context, api sshAPI, targets ...string) (*entity.ModelStatus, error) {
+	var patterns []string
+	for _, target := range targets {
+		name := target[strings.LastIndex(target, "@")+1:]
+		patterns = append(patterns, strings.TrimSuffix(name, "/leader"))
+	}
+	return api.Status(ctx, patterns...)
+}
+
+func isTarget(name string) bool { return entity.IsValidMachine(name) || cli.IsUnitTarget(name) }
+
+// machineDirs returns the directories of the machines that targets name, by target. The model must
+// be on the local cloud of this host.
+func machineDirs(s *cli.Session, status *entity.ModelStatus, targets []string) (map[string]string, error) {
+	dirs := map[string]string{}
+	for _, target := range targets {
+		_, name, named := strings.Cut(target, "@")
+		if named {
+			return nil, cli.Usagef("cannot be another user on %s: the machines of the local cloud have no users of their own", name)
+		}
+		dir, err := localMachine(s, status, target)
+		if err != nil {
+			return nil, err
+		}
+		dirs[target] = dir
+	}
+	return dirs, nil
+}
+
+// A remoteProgram returns the command line that runs, as root on a unit's machine, what its agent's
+// program does for users: agent.RunDebugHooks or agent.RunCharmHistory. The options are for ssh.
+type remoteProgram func(options []string, what string, args ...string) []string
+
+// unitPlace returns the name of a unit, which can be given as SERVICE/leader, the directory of its
+// machine, and how that is reached by SSH: nil on the local cloud.
+func unitPlace(ctx context.Context, s *cli.Session, target string) (unit, dir string, remote remoteProgram, err error) {
+	err = cli.WithModel(ctx, s, func(api sshAPI) error {
+		status, err := statusOf(ctx, api, target)
+		if err != nil {
+			return err
+		}
+		if unit, err = leading(status, target); err != nil {
+			return err
+		}
+		if !isRemote(status) {
+			dir, err = localMachine(s, status, unit)
+			return err
+		}
+		found, options, err := remotes(ctx, s, api, status, []string{unit}, true)
+		if err != nil {
+			return err
+		}
+		machine, _, err := instanceOf(status, unit)
+		if err != nil {
+			return err
+		}
+		dir = entity.DataDir
+		remote = func(more []string, what string, args ...string) []string {
+			words := append([]string{what, dir, unit}, args...)
+			return slices.Concat([]string{"ssh"}, options, more, []string{found[unit].String(),
+				onMachineAsRoot(machine, words)})
+		}
+		return nil
+	})
+	return unit, dir, remote, err
+}
+
+// leading returns the unit that leads the service if target is SERVICE/leader, and else target.
+func leading(status *entity.ModelStatus, target string) (string, error) {
+	service, ok := strings.CutSuffix(target, "/leader")
+	if !ok {
+		return target, nil
+	}
+	known := slices.ContainsFunc(status.Services, func(s entity.ServiceStatus) bool { return s.Name == service })
+	if !known {
+		return "", entity.Errorf(entity.NotFound, "service %q not found", service)
+	}
+	for _, t := range wait.Entities(status) {
+		if t.Leads && t.Of == service {
+			return t.Name, nil
+		}
+	}
+	return "", entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
+		"No unit leads it at the moment: name a unit, or try again.")
+}
+
+// ToolsDir is the directory of programs for the users of a machine.
+func ToolsDir(machine string) string {
+	return path.Join(entity.DataDir, "tools", entity.MachineTag(machine).String())
+}
+
+// onMachineAsRoot is the command that runs the program of units' agents on a machine. The words need no
+// quotes.
+func onMachineAsRoot(machine string, words []string) string {
+	jujud := ToolsDir(machine) + "/jujud" // a link to the program beside it
+	return `exec /bin/sh -c 'run="p=\$(readlink -f ` + jujud + `) && exec \"\${p%/*}/unit-agent\" ` + strings.Join(words, " ") +
+		`"; if [ "$(id -u)" = 0 ]; then exec /bin/sh -c "$run"; else exec sudo -n /bin/sh -c "$run"; fi'`
+}
+
+// localMachine returns the directory of a target's machine. The model must be on the local
+// cloud of this host.
+func localMachine(s *cli.Session, status *entity.ModelStatus, target string) (string, error) {
+	machine, instance, err := instanceOf(status, target)
+	if err != nil {
+		return "", err
+	}
+	st, t, err := s.ReadModelTarget()
+	if err != nil {
+		return "", err
+	}
+	dir := clouds.Of(t.Controller.Cloud).MachineDir(clouds.Dir(st, t.Controller.Cloud, t.Name), t.Controller.Models[t.Model], instance)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s is not on this host", machine),
+			"Run the command on the host of controller %q, as the user who runs it.", t.Name)
+	} else if err != nil {
+		return "", fmt.Errorf("cannot reach machine %s: %w", machine, err)
+	}
+	return dir, nil
+}
+
+// instanceOf finds the machine of a target and its instance.
+func instanceOf(status *entity.ModelStatus, target string) (machine, instance string, err error) {
+	if target, err = leading(status, target); err != nil {
+		return "", "", err
+	}
+	machine = target
+	if entity.IsValidUnit(target) {
+		machine = ""
+		for _, t := range wait.Entities(status) {
+			if t.Kind == "unit" && t.Name == target {
+				machine = t.Machine
+			}
+		}
+		if machine == "" {
+			return "", "", entity.Errorf(entity.NotFound, "unit %q not found, or not assigned to a machine", target)
+		}
+	}
+	// What the controller says becomes a part of paths, and of command lines that root runs.
+	if !entity.IsValidMachine(machine) {
+		return "", "", entity.Errorf(entity.Invalid, "the controller says that %s is on machine %q, which can't be the id "+
+			"of a machine", target, machine)
+	}
+	instances := map[string]string{}
+	for _, m := range status.AllMachines() {
+		instances[m.ID] = m.InstanceID
+	}
+	instance, there := instances[machine]
+	switch {
+	case !there:
+		return "", "", entity.Errorf(entity.NotFound, "machine %s not found", machine)
+	case instance == "":
+		return "", "", entity.WithHint(entity.Errorf(entity.NotProvisioned, "machine %s has no instance yet", machine),
+			"Wait until it has: juju wait-for machine %s", machine)
+	}
+	return machine, instance, nil
+}
