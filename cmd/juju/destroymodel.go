@@ -15,6 +15,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
+	"juju/cmd/juju/storage"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
@@ -127,7 +128,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		if err := api.DestroyModel(ctx, model.UUID, how); err != nil {
 			return err
 		}
-		noteKept(d.Session, kept)
+		storage.NoteKept(d.Session, kept)
 		if unknown != nil {
 			d.Note("Model %q does not say which hosts were added to it (%v). The agent of a host leaves it when it reaches "+
 				"the controller; to remove it at once, run there as root: %s", model.Name, unknown, uninstallCommand("*"))
@@ -151,7 +152,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 // storageOf returns the storage of a model.
 func (d *destroyModel) storageOf(ctx context.Context, controller string, model client.Model) (
 	all []entity.StorageStatus, err error) {
-	err = cli.InModel(ctx, d.Session, controller, model.Owner+"/"+model.Name, func(api storageListAPI) error {
+	err = cli.InModel(ctx, d.Session, controller, model.Owner+"/"+model.Name, func(api storage.ListAPI) error {
 		all, err = api.Storage(ctx)
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/storage"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -18,7 +19,7 @@ func (d *destroyEnvironment) checkReleases(ctx context.Context, name string, ctr
 		return nil
 	}
 	var kept []string
-	err := cli.EachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api storageListAPI) error {
+	err := cli.EachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api storage.ListAPI) error {
 		all, err := api.Storage(ctx)
 		for _, s := range all {
 			if s.Release {

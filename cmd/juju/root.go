@@ -9,6 +9,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/ssh"
+	"juju/cmd/juju/storage"
 	"juju/state/entity/flagerror"
 )
 
@@ -89,10 +90,10 @@ own services, relations and machines.`,
 			ssh.SSHCommand(s), ssh.SCPCommand(s), ssh.DebugHooksCommand(s), ssh.KeysCommand(s), ssh.AddKeyCommand(s),
 			ssh.ImportKeyCommand(s), ssh.RemoveKeyCommand(s),
 			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},
-		{"storage", []*cobra.Command{storageCommand(s), showStorageCommand(s), addStorageCommand(s),
-			attachStorageCommand(s), detachStorageCommand(s), removeStorageCommand(s),
-			importFilesystemCommand(s), storagePoolsCommand(s),
-			createStoragePoolCommand(s), updateStoragePoolCommand(s), removeStoragePoolCommand(s)}},
+		{"storage", []*cobra.Command{storage.StorageCommand(s), storage.ShowStorageCommand(s), storage.AddStorageCommand(s),
+			storage.AttachStorageCommand(s), storage.DetachStorageCommand(s), storage.RemoveStorageCommand(s),
+			storage.ImportFilesystemCommand(s), storage.StoragePoolsCommand(s),
+			storage.CreateStoragePoolCommand(s), storage.UpdateStoragePoolCommand(s), storage.RemoveStoragePoolCommand(s)}},
 		{"resources", []*cobra.Command{resourcesCommand(s), attachResourceCommand(s)}},
 		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s),
 			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),

@@ -11,6 +11,7 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/statusfmt"
+	"juju/cmd/juju/storage"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
@@ -57,7 +58,7 @@ with one line for each unit; summary, with counts.`,
 
 type modelStatusAPI interface {
 	wait.StatusAPI
-	storageListAPI
+	storage.ListAPI
 }
 
 type status struct {
@@ -165,7 +166,7 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 		return err
 	}
 	if len(c.stored) > 0 {
-		rows := storageRows(c.stored)
+		rows := storage.Rows(c.stored)
 		rows[0][0] = "Storage Unit"
 		fmt.Fprintf(&text, "\n%s", cli.Table(rows))
 	}

@@ -1,4 +1,4 @@
-package main
+package storage
 
 import (
 	"maps"
@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-func addStorageCommand(s *cli.Session) *cobra.Command {
+func AddStorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-storage UNIT STORE[=[POOL,][SIZE,][COUNT]]...",
 		Short: "Add storage to a unit",
@@ -52,7 +52,7 @@ runs the hook STORE-storage-attached for each.`,
 	return cmd
 }
 
-func attachStorageCommand(s *cli.Session) *cobra.Command {
+func AttachStorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach-storage UNIT STORAGE...",
 		Short: "Attach storage to a unit",
@@ -85,7 +85,7 @@ have a store of that name, and room for another instance.`,
 	return cmd
 }
 
-func detachStorageCommand(s *cli.Session) *cobra.Command {
+func DetachStorageCommand(s *cli.Session) *cobra.Command {
 	var flags wait.DestroyFlags
 	cmd := &cobra.Command{
 		Use:   "detach-storage STORAGE...",
@@ -123,7 +123,7 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
 	return cmd
 }
 
-func importFilesystemCommand(s *cli.Session) *cobra.Command {
+func ImportFilesystemCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import-filesystem POOL PROVIDER-ID STORAGE-NAME",
 		Short: "Import a filesystem as storage",
@@ -165,8 +165,8 @@ storage was made, one with the same storage-dir.`,
 	return cmd
 }
 
-// noteKept tells how to have storage again whose data is kept.
-func noteKept(s *cli.Session, all []entity.StorageStatus) {
+// NoteKept tells how to have storage again whose data is kept.
+func NoteKept(s *cli.Session, all []entity.StorageStatus) {
 	for _, one := range all {
 		if one.ImportID != "" {
 			s.Note("The data of %s is kept. Once it is released, to have it in a model again: juju import-filesystem %s %s %s",
@@ -175,7 +175,7 @@ func noteKept(s *cli.Session, all []entity.StorageStatus) {
 	}
 }
 
-func removeStorageCommand(s *cli.Session) *cobra.Command {
+func RemoveStorageCommand(s *cli.Session) *cobra.Command {
 	var flags wait.DestroyFlags
 	var keep bool
 	cmd := &cobra.Command{
@@ -219,7 +219,7 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 					return err
 				}
 				err = eachStorage(s, ids, errs, done, "failed to remove %s")
-				noteKept(s, slices.DeleteFunc(kept, func(one entity.StorageStatus) bool {
+				NoteKept(s, slices.DeleteFunc(kept, func(one entity.StorageStatus) bool {
 					i := slices.Index(ids, one.ID)
 					return i < 0 || i < len(errs) && errs[i] != nil
 				}))

@@ -1,4 +1,4 @@
-package main
+package storage
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 )
 
 // A storageAPI is what the commands about storage call.
-type storageListAPI interface {
+type ListAPI interface {
 	Storage(ctx context.Context) ([]entity.StorageStatus, error)
 }
 
 type storageAPI interface {
-	storageListAPI
+	ListAPI
 	ShowStorage(ctx context.Context, ids ...string) ([]entity.StorageStatus, []error, error)
 	AddStorage(ctx context.Context, unit, store string, constraints entity.StorageConstraints) ([]string, error)
 	AttachStorage(ctx context.Context, unit string, ids ...string) ([]error, error)
@@ -31,7 +31,7 @@ type storageAPI interface {
 	RemoveStoragePool(ctx context.Context, name string) error
 }
 
-func storageCommand(s *cli.Session) *cobra.Command {
+func StorageCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:     "storage",
@@ -59,7 +59,7 @@ without a unit was detached, and can be attached to another unit.`,
 					s.Note("No storage to display.")
 					return nil
 				}
-				return s.WriteList(output, shownStorage(s, all), storageRows(all))
+				return s.WriteList(output, shownStorage(s, all), Rows(all))
 			})
 		},
 	}
@@ -68,8 +68,8 @@ without a unit was detached, and can be attached to another unit.`,
 	return cmd
 }
 
-// storageRows returns the table of storage, with its header.
-func storageRows(all []entity.StorageStatus) [][]string {
+// Rows returns the table of storage, with its header.
+func Rows(all []entity.StorageStatus) [][]string {
 	rows := [][]string{{"Unit", "Storage id", "Type", "Pool", "Size", "Status", "Message"}}
 	for _, s := range all {
 		rows = append(rows, []string{s.Unit, s.ID, entity.StorageKind, s.Pool, entity.MiB(s.Size), string(s.Status.Status),
@@ -125,7 +125,7 @@ func shownStorage(s *cli.Session, all []entity.StorageStatus) storageDocument {
 	return shown
 }
 
-func showStorageCommand(s *cli.Session) *cobra.Command {
+func ShowStorageCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "show-storage STORAGE...",
@@ -179,7 +179,7 @@ type shownPool struct {
 	Attributes map[string]string `json:"attrs,omitempty" yaml:"attrs,omitempty"`
 }
 
-func storagePoolsCommand(s *cli.Session) *cobra.Command {
+func StoragePoolsCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
 	var names, providers []string
 	cmd := &cobra.Command{

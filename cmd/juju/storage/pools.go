@@ -1,4 +1,4 @@
-package main
+package storage
 
 import (
 	"maps"
@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-func createStoragePoolCommand(s *cli.Session) *cobra.Command {
+func CreateStoragePoolCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create-storage-pool NAME PROVIDER [KEY=VALUE...]",
 		Short: "Add a storage pool",
@@ -44,7 +44,7 @@ controller's own.`,
 	return cmd
 }
 
-func updateStoragePoolCommand(s *cli.Session) *cobra.Command {
+func UpdateStoragePoolCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update-storage-pool NAME KEY=VALUE...",
 		Short: "Replace the attributes of a storage pool",
@@ -68,7 +68,7 @@ Storage that exists stays as it was made.`,
 	return cmd
 }
 
-func removeStoragePoolCommand(s *cli.Session) *cobra.Command {
+func RemoveStoragePoolCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove-storage-pool NAME",
 		Short: "Remove a storage pool",

@@ -1,0 +1,2 @@
+// Package storage has the commands about storage and its pools.
+package storage
