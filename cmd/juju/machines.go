@@ -10,11 +10,12 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/statusfmt"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
 func machinesCommand(s *cli.Session) *cobra.Command {
-	m := &machineList{status: status{Session: s}}
+	m := &machineList{Session: s}
 	cmd := &cobra.Command{
 		Use:     "machines",
 		Aliases: []string{"list-machines"},
@@ -36,7 +37,7 @@ availability zone and state of each.`,
 }
 
 func showMachineCommand(s *cli.Session) *cobra.Command {
-	m := &machineList{status: status{Session: s}}
+	m := &machineList{Session: s}
 	cmd := &cobra.Command{
 		Use:   "show-machine [MACHINE...]",
 		Short: "Show machines with their hardware and constraints",
@@ -53,7 +54,9 @@ lists, the output has the hardware and the constraints of each.`,
 
 // A machineList is a command that shows machines only.
 type machineList struct {
-	status
+	*cli.Session
+	output cli.Output
+	utc    bool
 }
 
 func (m *machineList) flags(cmd *cobra.Command, format string) {
@@ -80,7 +83,11 @@ func (m *machineList) run(ctx context.Context, ids []string) error {
 	if options.Color {
 		options.Width = m.Width()
 	}
-	all, err := m.read(ctx, nil)
+	var all *entity.ModelStatus
+	err := cli.WithModel(ctx, m.Session, func(api wait.StatusAPI) (err error) {
+		all, err = api.Status(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}

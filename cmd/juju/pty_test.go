@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"juju/cmd/juju/ssh"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"juju/cmd/juju/ssh"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
