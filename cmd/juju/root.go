@@ -9,6 +9,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/ssh"
+	"juju/cmd/juju/status"
 	"juju/cmd/juju/storage"
 	"juju/state/entity/flagerror"
 )
@@ -98,9 +99,9 @@ own services, relations and machines.`,
 		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s),
 			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),
 			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
-		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), checkCommand(s), showStatusLogCommand(s),
+		{"looking", []*cobra.Command{status.StatusCommand(s), status.ExplainCommand(s), checkCommand(s), status.ShowStatusLogCommand(s),
 			ssh.CharmHistoryCommand(s),
-			waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), helpToolCommand(s),
+			waitForCommand(s), status.DebugLogCommand(s), dumpDBCommand(s), helpToolCommand(s),
 			versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"juju/state/entity"
 )
 
-func showStatusLogCommand(s *cli.Session) *cobra.Command {
+func ShowStatusLogCommand(s *cli.Session) *cobra.Command {
 	c := &showStatusLog{Session: s}
 	cmd := &cobra.Command{
 		Use:     "show-status-log UNIT|MACHINE",

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"juju/state/entity"
 )
 
-func statusCommand(s *cli.Session) *cobra.Command {
+func StatusCommand(s *cli.Session) *cobra.Command {
 	c := &status{Session: s}
 	cmd := &cobra.Command{
 		Use:     "status [PATTERN...]",

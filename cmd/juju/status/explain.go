@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"juju/state/entity"
 )
 
-func explainCommand(s *cli.Session) *cobra.Command {
+func ExplainCommand(s *cli.Session) *cobra.Command {
 	var out cli.Output
 	cmd := &cobra.Command{
 		Use:   "explain [UNIT | MACHINE | SERVICE | SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]]",

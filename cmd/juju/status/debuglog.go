@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"juju/state/entity"
 )
 
-func debugLogCommand(s *cli.Session) *cobra.Command {
+func DebugLogCommand(s *cli.Session) *cobra.Command {
 	d := &debugLog{Session: s}
 	cmd := &cobra.Command{
 		Use:   "debug-log",
