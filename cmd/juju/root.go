@@ -11,6 +11,7 @@ import (
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/status"
 	"juju/cmd/juju/storage"
+	"juju/cmd/juju/wait"
 	"juju/state/entity/flagerror"
 )
 
@@ -101,7 +102,7 @@ own services, relations and machines.`,
 			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
 		{"looking", []*cobra.Command{status.StatusCommand(s), status.ExplainCommand(s), checkCommand(s), status.ShowStatusLogCommand(s),
 			ssh.CharmHistoryCommand(s),
-			waitForCommand(s), status.DebugLogCommand(s), dumpDBCommand(s), helpToolCommand(s),
+			wait.WaitForCommand(s), status.DebugLogCommand(s), dumpDBCommand(s), helpToolCommand(s),
 			versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {

@@ -1,4 +1,4 @@
-package main
+package wait
 
 import (
 	"context"
@@ -8,11 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
-func waitForCommand(s *cli.Session) *cobra.Command {
+func WaitForCommand(s *cli.Session) *cobra.Command {
 	w := &waitFor{Session: s}
 	cmd := &cobra.Command{
 		Use:   "wait-for [NAME...]",
@@ -40,7 +39,7 @@ juju resolved.`,
 	}
 	cmd.Flags().StringVar(&w.status, "status", "", "the status to wait for, instead of active")
 	cmd.Flags().BoolVar(&w.gone, "gone", false, "wait until they are gone")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", wait.DefaultWait, "how long to wait")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", DefaultWait, "how long to wait")
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -56,7 +55,7 @@ type waitFor struct {
 var waitKinds = []string{"service", "application", "unit", "machine", "model"}
 
 func (w *waitFor) run(ctx context.Context, args []string) error {
-	u := wait.Condition{Status: entity.StatusWord(w.status), Gone: w.gone}
+	u := Condition{Status: entity.StatusWord(w.status), Gone: w.gone}
 	for i, arg := range args {
 		// The last word is always a name.
 		if i < len(args)-1 && slices.Contains(waitKinds, arg) {
@@ -75,5 +74,5 @@ func (w *waitFor) run(ctx context.Context, args []string) error {
 	case w.timeout <= 0:
 		return cli.Usagef("--timeout must be positive")
 	}
-	return cli.WithModel(ctx, w.Session, func(api wait.StatusAPI) error { return wait.Until(ctx, w.Session, api, u, w.timeout) })
+	return cli.WithModel(ctx, w.Session, func(api StatusAPI) error { return Until(ctx, w.Session, api, u, w.timeout) })
 }
