@@ -18,6 +18,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
+	"juju/cmd/juju/machines"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/cmd/juju/wait"
@@ -131,22 +132,22 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	hosts, unknown := findHosts(ctx, d.Session, name, contents.Controllers[name])
+	hosts, unknown := machines.FindHosts(ctx, d.Session, name, contents.Controllers[name])
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := d.confirm(ctx, name, hosts.names()); err != nil {
+	if err := d.confirm(ctx, name, hosts.Names()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, destroyBound)
 	defer cancel()
-	if names := hosts.names(); names != "" {
+	if names := hosts.Names(); names != "" {
 		d.Note("Removing the agents from hosts of yours: %s", names)
-		hosts.leave(ctx)
+		hosts.Leave(ctx)
 	}
 	if unknown != nil {
 		d.Note("Controller %q does not say which hosts were added to it (%v). To remove the agent of one, run on it as "+
-			"root: %s", name, unknown, uninstallCommand("*"))
+			"root: %s", name, unknown, machines.UninstallCommand("*"))
 	}
 	p := d.Progress("Destroying controller %q with everything in it", name)
 	defer p.Done()
@@ -220,7 +221,7 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) er
 		return nil
 	}
 	if hosts != "" {
-		hosts = fmt.Sprintf(asksAboutHosts, display.Line(hosts))
+		hosts = fmt.Sprintf(machines.AsksAboutHosts, display.Line(hosts))
 	}
 	fmt.Fprintf(d.Stderr, "This destroys controller %q with all its models, services and machines,\n"+
 		"and removes all their data. %sContinue? [y/N] ", name, hosts)

@@ -15,6 +15,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
+	"juju/cmd/juju/machines"
 	"juju/cmd/juju/storage"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
@@ -110,14 +111,14 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		if err != nil {
 			return err
 		}
-		hosts := &lentHosts{d.Session, t.Name, map[string][]entity.MachineStatus{}}
+		hosts := machines.NewHosts(d.Session, t.Name)
 		var unknown error
 		var kept []entity.StorageStatus
 		if how.Strength == entity.Force && clouds.Of(t.Controller.Cloud).TakesHosts() { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
-			unknown = cli.InModel(ctx, d.Session, t.Name, qualified, func(api wait.StatusAPI) error { return hosts.find(ctx, qualified, api) })
+			unknown = cli.InModel(ctx, d.Session, t.Name, qualified, func(api wait.StatusAPI) error { return hosts.Find(ctx, qualified, api) })
 		}
-		if err := d.confirm(ctx, api, model, hosts.names()); err != nil {
+		if err := d.confirm(ctx, api, model, hosts.Names()); err != nil {
 			return err
 		}
 		if how.Release {
@@ -131,9 +132,9 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		storage.NoteKept(d.Session, kept)
 		if unknown != nil {
 			d.Note("Model %q does not say which hosts were added to it (%v). The agent of a host leaves it when it reaches "+
-				"the controller; to remove it at once, run there as root: %s", model.Name, unknown, uninstallCommand("*"))
+				"the controller; to remove it at once, run there as root: %s", model.Name, unknown, machines.UninstallCommand("*"))
 		}
-		hosts.noteAway()
+		hosts.NoteAway()
 		bound := d.wait.Bound
 		if how.Strength == entity.Force {
 			bound = max(bound, how.Timeout+removalTime)
@@ -173,7 +174,7 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 		return nil
 	}
 	if hosts != "" {
-		hosts = fmt.Sprintf(asksAboutHosts, display.Line(hosts))
+		hosts = fmt.Sprintf(machines.AsksAboutHosts, display.Line(hosts))
 	}
 	answer, err := d.Ask(ctx, fmt.Sprintf("This destroys model %q with all its services and machines (%d),\n"+
 		"and removes all their data. %sContinue? [y/N] ", model.Name, len(info.Machines), hosts))

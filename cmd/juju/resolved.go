@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/machines"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
 func resolvedCommand(s *cli.Session) *cobra.Command {
-	r := &resolved{Session: s, machines: retryProvisioning{Session: s}}
+	r := &resolved{Session: s, machines: machines.RetryProvisioning{Session: s}}
 	cmd := &cobra.Command{
 		Use:     "resolved UNIT... | MACHINE...",
 		Aliases: []string{"resolve"},
@@ -36,7 +37,7 @@ could not start an instance, with --constraints in place of their own if you giv
 	cmd.Flags().BoolVar(&r.noRetry, "no-retry", false, "skip the hook instead of running it again")
 	cmd.Flags().BoolVarP(&r.retry, "retry", "r", false, "run the hook again (the default)")
 	cmd.Flags().BoolVar(&r.all, "all", false, "resolve every unit whose hook has failed")
-	r.machines.flags(cmd)
+	r.machines.Flags(cmd)
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -50,7 +51,7 @@ type resolvedAPI interface {
 type resolved struct {
 	*cli.Session
 	noRetry, retry, all bool
-	machines            retryProvisioning // for the arguments that are machines
+	machines            machines.RetryProvisioning // for the arguments that are machines
 }
 
 func (r *resolved) run(cmd *cobra.Command, args []string) error {
@@ -64,9 +65,9 @@ func (r *resolved) run(cmd *cobra.Command, args []string) error {
 		case slices.ContainsFunc(args, entity.IsValidUnit):
 			return cli.Usagef("cannot resolve units and machines at once")
 		}
-		return r.machines.run(cmd, args)
+		return r.machines.Run(cmd, args)
 	}
-	if cmd.Flags().Changed(retryConstraints) {
+	if cmd.Flags().Changed(machines.RetryConstraints) {
 		return cli.Usagef("--constraints is for machines")
 	}
 	if r.noRetry && r.retry {

@@ -8,6 +8,7 @@ import (
 	"juju/agent"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/machines"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/status"
 	"juju/cmd/juju/storage"
@@ -87,8 +88,8 @@ own services, relations and machines.`,
 			operationsCommand(s), showOperationCommand(s), showTaskCommand(s), cancelTaskCommand(s),
 			showActionStatusCommand(s), showActionOutputCommand(s)}},
 		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
-		{"machines", []*cobra.Command{addMachineCommand(s), machinesCommand(s), showMachineCommand(s),
-			destroyMachineCommand(s), retryProvisioningCommand(s),
+		{"machines", []*cobra.Command{machines.AddMachineCommand(s), machines.MachinesCommand(s), machines.ShowMachineCommand(s),
+			machines.DestroyMachineCommand(s), machines.RetryProvisioningCommand(s),
 			ssh.SSHCommand(s), ssh.SCPCommand(s), ssh.DebugHooksCommand(s), ssh.KeysCommand(s), ssh.AddKeyCommand(s),
 			ssh.ImportKeyCommand(s), ssh.RemoveKeyCommand(s),
 			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},

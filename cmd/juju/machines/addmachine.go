@@ -1,4 +1,4 @@
-package main
+package machines
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"juju/state/entity"
 )
 
-func addMachineCommand(s *cli.Session) *cobra.Command {
+func AddMachineCommand(s *cli.Session) *cobra.Command {
 	a := &addMachine{Session: s}
 	cmd := &cobra.Command{
 		Use:   "add-machine [PLACEMENT]",

@@ -1,4 +1,4 @@
-package main
+package machines
 
 import (
 	"github.com/spf13/cobra"
@@ -7,7 +7,7 @@ import (
 	"juju/cmd/juju/wait"
 )
 
-func destroyMachineCommand(s *cli.Session) *cobra.Command {
+func DestroyMachineCommand(s *cli.Session) *cobra.Command {
 	return wait.DestroyCommand{
 		Command: cobra.Command{
 			Use:     "destroy-machine MACHINE...",

@@ -1,4 +1,4 @@
-package main
+package machines
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"juju/state/entity"
 )
 
-func machinesCommand(s *cli.Session) *cobra.Command {
+func MachinesCommand(s *cli.Session) *cobra.Command {
 	m := &machineList{Session: s}
 	cmd := &cobra.Command{
 		Use:     "machines",
@@ -36,7 +36,7 @@ availability zone and state of each.`,
 	return cmd
 }
 
-func showMachineCommand(s *cli.Session) *cobra.Command {
+func ShowMachineCommand(s *cli.Session) *cobra.Command {
 	m := &machineList{Session: s}
 	cmd := &cobra.Command{
 		Use:   "show-machine [MACHINE...]",
@@ -65,7 +65,7 @@ func (m *machineList) flags(cmd *cobra.Command, format string) {
 	m.ModelFlag(cmd)
 }
 
-// run shows the machines with these IDs; all, if there are none.
+// Run shows the machines with these IDs; all, if there are none.
 func (m *machineList) run(ctx context.Context, ids []string) error {
 	if err := cli.CheckListFormat(m.output.Format); err != nil {
 		return err

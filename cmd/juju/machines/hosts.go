@@ -1,4 +1,4 @@
-package main
+package machines
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ import (
 // leaveHostsBound is how long the agents of hosts may take to leave them.
 const leaveHostsBound = time.Minute
 
-// asksAboutHosts is the part of a question that names the hosts which agents are about to leave.
-const asksAboutHosts = "Its agents are removed from these hosts of yours: %s.\n"
+// AsksAboutHosts is the part of a question that names the hosts which agents are about to leave.
+const AsksAboutHosts = "Its agents are removed from these hosts of yours: %s.\n"
 
 // A hostsAPI has the agents of hosts leave them.
 type hostsAPI interface {
@@ -39,17 +39,22 @@ type lentHosts struct {
 	machines map[string][]entity.MachineStatus
 }
 
-// findHosts asks a controller for the hosts that have its agents.
-func findHosts(ctx context.Context, s *cli.Session, name string, ctrl *store.Controller) (*lentHosts, error) {
-	h := &lentHosts{s, name, map[string][]entity.MachineStatus{}}
+// NewHosts returns the hosts of a controller, of which none is known yet.
+func NewHosts(s *cli.Session, controller string) *lentHosts {
+	return &lentHosts{s, controller, map[string][]entity.MachineStatus{}}
+}
+
+// FindHosts asks a controller for the hosts that have its agents.
+func FindHosts(ctx context.Context, s *cli.Session, name string, ctrl *store.Controller) (*lentHosts, error) {
+	h := NewHosts(s, name)
 	if ctrl == nil || !clouds.Of(ctrl.Cloud).TakesHosts() {
 		return h, nil
 	}
-	return h, cli.EachModel(ctx, s, name, ctrl, h.find)
+	return h, cli.EachModel(ctx, s, name, ctrl, h.Find)
 }
 
-// find asks a model for its hosts.
-func (h *lentHosts) find(ctx context.Context, model string, api wait.StatusAPI) error {
+// Find asks a model for its hosts.
+func (h *lentHosts) Find(ctx context.Context, model string, api wait.StatusAPI) error {
 	status, err := api.Status(ctx)
 	if err != nil {
 		return err
@@ -66,8 +71,8 @@ func (h *lentHosts) find(ctx context.Context, model string, api wait.StatusAPI) 
 	return nil
 }
 
-// names names the hosts.
-func (h *lentHosts) names() string {
+// Names names the hosts.
+func (h *lentHosts) Names() string {
 	var all []string
 	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
 		for _, m := range h.machines[model] {
@@ -93,9 +98,9 @@ type leaving struct {
 	why  error // its machine can't be destroyed
 }
 
-// leave destroys the machines, so that their agents leave the hosts, and waits for it. It says which
+// Leave destroys the machines, so that their agents leave the hosts, and waits for it. It says which
 // agents are left, and what removes each.
-func (h *lentHosts) leave(ctx context.Context) {
+func (h *lentHosts) Leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, leaveHostsBound, fmt.Errorf("gave up after %v", leaveHostsBound))
 	defer cancel()
 	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
@@ -114,19 +119,19 @@ func (h *lentHosts) leave(ctx context.Context) {
 				why = fmt.Sprintf(" (%v)", err)
 			}
 			h.session.Note("The agent of machine %s on host %s has not left%s. To remove it, run there as root: %s", m.ID,
-				hostOf(m), why, uninstallCommand(m.ID))
+				hostOf(m), why, UninstallCommand(m.ID))
 		}
 	}
 }
 
-// noteAway names the hosts whose agents do not hear that their machines were destroyed. The controller,
+// NoteAway names the hosts whose agents do not hear that their machines were destroyed. The controller,
 // which stays, tells them when they return.
-func (h *lentHosts) noteAway() {
+func (h *lentHosts) NoteAway() {
 	for _, model := range slices.Sorted(maps.Keys(h.machines)) {
 		for _, m := range h.machines[model] {
 			if isAway(m) {
 				h.session.Note("The agent of machine %s on host %s is away. It leaves the host when it reaches the controller "+
-					"again; to remove it at once, run there as root: %s", m.ID, hostOf(m), uninstallCommand(m.ID))
+					"again; to remove it at once, run there as root: %s", m.ID, hostOf(m), UninstallCommand(m.ID))
 			}
 		}
 	}
@@ -170,7 +175,7 @@ func leaveModel(ctx context.Context, api hostsAPI, agents map[string]*leaving) e
 	}
 }
 
-// uninstallCommand is the command that removes the agent of a manual machine from its host.
-func uninstallCommand(machine string) string {
+// UninstallCommand is the command that removes the agent of a manual machine from its host.
+func UninstallCommand(machine string) string {
 	return ssh.ToolsDir(machine) + "/jujud uninstall " + install.AgentDir(machine)
 }

@@ -1,4 +1,4 @@
-package main
+package machines
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"juju/state/constraints"
 )
 
-func retryProvisioningCommand(s *cli.Session) *cobra.Command {
-	r := &retryProvisioning{Session: s}
+func RetryProvisioningCommand(s *cli.Session) *cobra.Command {
+	r := &RetryProvisioning{Session: s}
 	cmd := &cobra.Command{
 		Use:   "retry-provisioning MACHINE...",
 		Short: "Retry machines that failed to start",
@@ -25,10 +25,10 @@ Its units, and machines added later, are not affected.`,
   juju retry-provisioning 3 4 --constraints "mem=2G cores=2"
   juju retry-provisioning --all`,
 		Annotations: cli.SeeAlso("resolved", "status", "add-machine", "destroy-machine"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
+		RunE:        func(cmd *cobra.Command, args []string) error { return r.Run(cmd, args) },
 	}
 	cmd.Flags().BoolVar(&r.all, "all", false, "retry every machine that failed to start")
-	r.flags(cmd)
+	r.Flags(cmd)
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -40,22 +40,22 @@ type retryProvisioningAPI interface {
 		errs []error, warnings []string, err error)
 }
 
-// retryProvisioning is what retry-provisioning does, and resolved with machines.
-type retryProvisioning struct {
+// RetryProvisioning is what retry-provisioning does, and resolved with machines.
+type RetryProvisioning struct {
 	*cli.Session
 	all         bool
 	constraints string
 }
 
-// retryConstraints is a flag of both commands.
-const retryConstraints = "constraints"
+// RetryConstraints is a flag of both commands.
+const RetryConstraints = "constraints"
 
-func (r *retryProvisioning) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&r.constraints, retryConstraints, "",
+func (r *RetryProvisioning) Flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.constraints, RetryConstraints, "",
 		"the constraints that replace those of the machines, as KEY=VALUE, separated by spaces")
 }
 
-func (r *retryProvisioning) run(cmd *cobra.Command, args []string) error {
+func (r *RetryProvisioning) Run(cmd *cobra.Command, args []string) error {
 	if r.all && len(args) > 0 {
 		return cli.Usagef("--all takes no machines")
 	}
@@ -65,7 +65,7 @@ func (r *retryProvisioning) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	var replaced *constraints.Value
-	if cmd.Flags().Changed(retryConstraints) {
+	if cmd.Flags().Changed(RetryConstraints) {
 		asked, err := constraints.Parse(r.constraints)
 		if err != nil {
 			return cli.Usage(err)
@@ -76,7 +76,7 @@ func (r *retryProvisioning) run(cmd *cobra.Command, args []string) error {
 	return cli.WithModel(ctx, r.Session, func(api retryProvisioningAPI) error { return r.retry(ctx, api, replaced, args) })
 }
 
-func (r *retryProvisioning) retry(ctx context.Context, api retryProvisioningAPI, replaced *constraints.Value,
+func (r *RetryProvisioning) retry(ctx context.Context, api retryProvisioningAPI, replaced *constraints.Value,
 	ids []string) (err error) {
 	var errs []error
 	var warnings []string
