@@ -25,7 +25,7 @@ func (p *bundlePlan) run(ctx context.Context, dry bool) error {
 		for _, c := range p.changes {
 			p.say(c)
 			if c, ok := c.(*bundlechanges.AddCharm); ok {
-				charm := p.source.charms[c.Of].charm
+				charm := p.source.charms[c.Of].Charm
 				p.warnOfCharm(charm.Meta.Name, charm.Warnings())
 			}
 		}
@@ -133,11 +133,11 @@ func (p *bundlePlan) addCharm(ctx context.Context, c *bundlechanges.AddCharm) (e
 	progress := p.Progress("Uploading charm %q", c.Charm)
 	defer progress.Done()
 	source := p.source.charms[c.Of]
-	if c.URL, err = source.upload(ctx, p.Session, p.api, c.Series); err != nil {
+	if c.URL, err = source.Upload(ctx, p.Session, p.api, c.Series); err != nil {
 		return err
 	}
 	progress.Done()
-	p.warnOfCharm(source.charm.Meta.Name, source.mended)
+	p.warnOfCharm(source.Charm.Meta.Name, source.Mended)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/charms"
 	"juju/cmd/juju/wait"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -17,7 +18,7 @@ import (
 type readBundleAPI interface {
 	wait.StatusAPI
 	ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error)
-	charmArchiveAPI
+	charms.ArchiveAPI
 	ServiceConstraints(ctx context.Context, service string) (constraints.Value, error)
 	Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error)
 	Resources(ctx context.Context, service string) (entity.ResourcesOf, error)
@@ -26,8 +27,8 @@ type readBundleAPI interface {
 // A bundleAPI also makes the changes that deploy a bundle.
 type bundleAPI interface {
 	readBundleAPI
-	resourcesAPI
-	uploadCharmAPI
+	charms.ResourcesAPI
+	charms.UploadAPI
 	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 	SetCharm(ctx context.Context, args client.SetCharmArgs) (warnings []string, err error)

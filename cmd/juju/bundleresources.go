@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
@@ -61,12 +62,12 @@ func readResources(ctx context.Context, api readBundleAPI, service string) (map[
 	return sums, nil
 }
 
-// openResources opens the files that the bundle names for a service.
-func (b *bundleSource) openResources(service string) (resourceFiles, error) {
-	files, paths := resourceFiles{}, b.Services[service].Resources
+// charms.OpenResources opens the files that the bundle names for a service.
+func (b *bundleSource) openResources(service string) (charms.ResourceFiles, error) {
+	files, paths := charms.ResourceFiles{}, b.Services[service].Resources
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
-		if err := files.open(name, paths[name]); err != nil {
-			files.close()
+		if err := files.Open(name, paths[name]); err != nil {
+			files.Close()
 			return nil, err
 		}
 	}
@@ -79,15 +80,15 @@ func (p *bundlePlan) uploadResources(ctx context.Context, service, charmURL stri
 	if err != nil {
 		return nil, err
 	}
-	defer files.close()
-	return files.upload(ctx, p.Session, p.api, service, charmURL)
+	defer files.Close()
+	return files.Upload(ctx, p.Session, p.api, service, charmURL)
 }
 
 func (p *bundlePlan) attachOne(ctx context.Context, c *bundlechanges.AttachResource) error {
-	files := resourceFiles{}
-	if err := files.open(c.Resource, p.source.Services[c.Service].Resources[c.Resource]); err != nil {
+	files := charms.ResourceFiles{}
+	if err := files.Open(c.Resource, p.source.Services[c.Service].Resources[c.Resource]); err != nil {
 		return err
 	}
-	defer files.close()
-	return attachResource(ctx, p.Session, p.api, c.Service, files)
+	defer files.Close()
+	return charms.AttachResource(ctx, p.Session, p.api, c.Service, files)
 }

@@ -19,6 +19,7 @@ import (
 	"juju/charm"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -108,16 +109,16 @@ func include(path string) ([]byte, error) { return cli.ReadWhole(path, cli.MaxOp
 // A bundleSource is a bundle with its charms.
 type bundleSource struct {
 	*bundle.Bundle
-	repo      repository
+	repo      charms.Repository
 	relations []bundle.Relation
-	charms    map[string]*charmSource   // by service
+	charms    map[string]*charms.Source // by service
 	options   map[string]map[string]any // by service
-	opened    map[string]*charmSource   // by path or URL
+	opened    map[string]*charms.Source // by path or URL
 	taken     []string                  // warnings that a charm is the repository's, and not that of a store
 }
 
 // readBundle reads a bundle with its overlays.
-func readBundle(path string, overlays []string, repo repository) (*bundleSource, error) {
+func readBundle(path string, overlays []string, repo charms.Repository) (*bundleSource, error) {
 	var sources []bundle.Source
 	for _, file := range append([]string{path}, overlays...) {
 		src, err := readBundleFile(file)
@@ -130,14 +131,14 @@ func readBundle(path string, overlays []string, repo repository) (*bundleSource,
 	if err != nil {
 		return nil, err
 	}
-	return &bundleSource{Bundle: b, repo: repo, charms: map[string]*charmSource{}, options: map[string]map[string]any{},
-		opened: map[string]*charmSource{}}, nil
+	return &bundleSource{Bundle: b, repo: repo, charms: map[string]*charms.Source{}, options: map[string]map[string]any{},
+		opened: map[string]*charms.Source{}}, nil
 }
 
 // close closes the charms' archives.
 func (b *bundleSource) close() {
 	for _, c := range b.opened {
-		c.close()
+		c.Close()
 	}
 }
 
@@ -152,7 +153,7 @@ func (b *bundleSource) needsModel() bool {
 }
 
 // verify reads the charms, and finds all mistakes. api may be nil unless needsModel.
-func (b *bundleSource) verify(ctx context.Context, api charmArchiveAPI) (err error) {
+func (b *bundleSource) verify(ctx context.Context, api charms.ArchiveAPI) (err error) {
 	names := map[*bundle.Service]string{}
 	for name, s := range b.Services {
 		names[s] = name
@@ -164,7 +165,7 @@ func (b *bundleSource) verify(ctx context.Context, api charmArchiveAPI) (err err
 				return nil, err
 			}
 			b.charms[names[s]] = c
-			return c.charm, nil
+			return c.Charm, nil
 		},
 		File: checkFile,
 		Constraints: func(text string) error {
@@ -190,7 +191,7 @@ func (b *bundleSource) verify(ctx context.Context, api charmArchiveAPI) (err err
 		if text == "" {
 			continue
 		}
-		if b.options[name], err = b.charms[name].charm.Config.ParseSettingsYAML([]byte(text), name); err != nil {
+		if b.options[name], err = b.charms[name].Charm.Config.ParseSettingsYAML([]byte(text), name); err != nil {
 			return err
 		}
 	}
@@ -227,8 +228,8 @@ func (b *bundleSource) wrongStorage() (errs []error) {
 		for _, store := range slices.Sorted(maps.Keys(s.Storage)) {
 			_, err := entity.ParseStorageConstraints(s.Storage[store])
 			if c := b.charms[name]; c != nil && err == nil {
-				if _, ok := c.charm.Meta.Storage[store]; !ok {
-					err = fmt.Errorf("charm %q has no store called %q", c.charm.Meta.Name, store)
+				if _, ok := c.Charm.Meta.Storage[store]; !ok {
+					err = fmt.Errorf("charm %q has no store called %q", c.Charm.Meta.Name, store)
 				}
 			}
 			if err != nil {
@@ -257,7 +258,7 @@ func (b *bundleSource) storage(name string) (map[string]entity.StorageConstraint
 
 // charm reads the charm of a service: the one at its path, the one in the repository, or one of
 // the model.
-func (b *bundleSource) charm(ctx context.Context, api charmArchiveAPI, s *bundle.Service) (c *charmSource, err error) {
+func (b *bundleSource) charm(ctx context.Context, api charms.ArchiveAPI, s *bundle.Service) (c *charms.Source, err error) {
 	path := s.CharmPath()
 	series := cmp.Or(s.Series, b.Series)
 	key := cmp.Or(path, s.Charm+" "+series)
@@ -265,7 +266,7 @@ func (b *bundleSource) charm(ctx context.Context, api charmArchiveAPI, s *bundle
 		return c, nil
 	}
 	if path != "" {
-		if c, err = readCharm(ctx, path); err == nil {
+		if c, err = charms.Read(ctx, path); err == nil {
 			b.opened[key] = c
 		}
 		return c, err
@@ -275,22 +276,22 @@ func (b *bundleSource) charm(ctx context.Context, api charmArchiveAPI, s *bundle
 		return nil, err
 	}
 	if b.repo != "" {
-		c, err = b.repo.find(ctx, u, series)
+		c, err = b.repo.Find(ctx, u, series)
 	}
-	if u.Schema == "local" && (c == nil || u.Revision >= 0 && c.charm.Revision != u.Revision) {
+	if u.Schema == "local" && (c == nil || u.Revision >= 0 && c.Charm.Revision != u.Revision) {
 		// The revision is one of the model, rather than of the repository.
-		have, missing := modelCharm(ctx, api, s.Charm)
+		have, missing := charms.FromModel(ctx, api, s.Charm)
 		switch {
 		case missing == nil:
-			c.close()
+			c.Close()
 			c, err = have, nil
 		case !errors.Is(missing, entity.NotFound) || c == nil && err == nil:
-			c.close()
+			c.Close()
 			c, err = nil, missing
 		}
 	}
-	if c != nil && c.url == "" && u.Schema != "local" {
-		b.taken = append(b.taken, fmt.Sprintf("charm %q is taken from %s", s.Charm, c.path))
+	if c != nil && c.URL == "" && u.Schema != "local" {
+		b.taken = append(b.taken, fmt.Sprintf("charm %q is taken from %s", s.Charm, c.Path))
 	}
 	switch {
 	case err != nil && b.repo == "" && u.Schema == "local":
@@ -314,7 +315,7 @@ func (b *bundleSource) askedSeries(name string, force bool) string {
 	if u, err := charm.ParseURL(s.Charm); err == nil && s.CharmPath() == "" && u.Series != "" {
 		return u.Series
 	}
-	if has := b.charms[name].charm.Meta.Series; len(has) > 0 && !slices.Contains(has, b.Series) && !force {
+	if has := b.charms[name].Charm.Meta.Series; len(has) > 0 && !slices.Contains(has, b.Series) && !force {
 		return ""
 	}
 	return b.Series
@@ -332,12 +333,12 @@ func (b *bundleSource) wanted(
 		if w.Storage[name], err = b.storage(name); err != nil {
 			return w, err
 		}
-		w.Charms[name], w.CharmURLs[name] = c.charm, c.url
+		w.Charms[name], w.CharmURLs[name] = c.Charm, c.URL
 		if have := m.Services[name]; have != nil {
 			if w.Resources[name], err = b.resourceSums(name); err != nil {
 				return w, err
 			}
-			if w.SameCharm[name], err = c.isSame(ctx, api, have.CharmURL); err != nil {
+			if w.SameCharm[name], err = c.IsSame(ctx, api, have.CharmURL); err != nil {
 				return w, err
 			}
 		}

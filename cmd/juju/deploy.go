@@ -12,6 +12,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
 	"juju/state/constraints"
@@ -110,10 +111,10 @@ B, and "existing" that machines with the same number are the same.`,
 
 type deployAPI interface {
 	wait.StatusAPI
-	resourcesAPI
+	charms.ResourcesAPI
 	addUnitAPI
-	uploadCharmAPI
-	charmArchiveAPI
+	charms.UploadAPI
+	charms.ArchiveAPI
 	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 }
@@ -162,13 +163,13 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	}
 	if source == nil { // it is in the model
 		return cli.WithModel(ctx, d.Session, func(api deployAPI) error {
-			if source, err = modelCharm(ctx, api, args[0]); err != nil {
+			if source, err = charms.FromModel(ctx, api, args[0]); err != nil {
 				return err
 			}
 			return d.service(ctx, source, args, func(do func(deployAPI) error) error { return do(api) })
 		})
 	}
-	defer source.close()
+	defer source.Close()
 	return d.service(ctx, source, args, func(do func(deployAPI) error) error { return cli.WithModel(ctx, d.Session, do) })
 }
 
@@ -187,11 +188,11 @@ func (d *deploy) refuse(what string, flags ...string) error {
 }
 
 // find reads the charm that an argument names. It returns nil if that is a charm of the model.
-func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
-	if _, err := os.Stat(arg); err == nil || isPath(arg) {
-		return readCharm(ctx, arg)
+func (d *deploy) find(ctx context.Context, arg string) (*charms.Source, error) {
+	if _, err := os.Stat(arg); err == nil || charms.IsPath(arg) {
+		return charms.Read(ctx, arg)
 	}
-	repo := repositoryOf(d.Session, d.bundle.Repo)
+	repo := charms.RepositoryOf(d.Session, d.bundle.Repo)
 	u, err := charm.ParseURL(arg)
 	switch {
 	case repo == "" && err == nil && u.Schema == "local" && u.Series != "" && u.Revision >= 0:
@@ -202,7 +203,7 @@ func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot deploy charm %q: %w", arg, err)
 	}
-	source, err := repo.find(ctx, u, d.series)
+	source, err := repo.Find(ctx, u, d.series)
 	if err != nil {
 		return nil, err
 	}
@@ -210,35 +211,35 @@ func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
 		d.series = u.Series
 	}
 	if u.Schema != "local" {
-		d.Warn(fmt.Sprintf("charm %q is taken from %s", arg, source.path))
+		d.Warn(fmt.Sprintf("charm %q is taken from %s", arg, source.Path))
 	}
 	return source, nil
 }
 
 // service deploys a charm as a service. with calls a function with a connection to the model.
 func (d *deploy) service(
-	ctx context.Context, source *charmSource, args []string, with func(func(deployAPI) error) error,
+	ctx context.Context, source *charms.Source, args []string, with func(func(deployAPI) error) error,
 ) error {
-	request, err := d.request(source.charm)
+	request, err := d.request(source.Charm)
 	if err != nil {
 		return err
 	}
-	request.Service = source.charm.Meta.Name
+	request.Service = source.Charm.Meta.Name
 	if len(args) == 2 {
 		request.Service = args[1]
 	}
 	if !entity.IsValidService(request.Service) {
 		return cli.Usage(entity.InvalidService(request.Service))
 	}
-	if err := d.settings(&request, source.charm.Config); err != nil {
+	if err := d.settings(&request, source.Charm.Config); err != nil {
 		return err
 	}
-	files, err := openResources(d.resources)
+	files, err := charms.OpenResources(d.resources)
 	if err != nil {
 		return err
 	}
-	defer files.close()
-	if err := files.check(source.charm.Meta); err != nil {
+	defer files.Close()
+	if err := files.Check(source.Charm.Meta); err != nil {
 		return err
 	}
 	return with(func(api deployAPI) error {
@@ -328,7 +329,7 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 
 // deploy uploads the charm and the files of its resources, and adds the service.
 func (d *deploy) deploy(
-	ctx context.Context, api deployAPI, source *charmSource, r client.DeployArgs, files resourceFiles,
+	ctx context.Context, api deployAPI, source *charms.Source, r client.DeployArgs, files charms.ResourceFiles,
 ) error {
 	// Check this before the upload; the controller would only do so after it.
 	status, err := api.Status(ctx, r.Service)
@@ -345,25 +346,25 @@ func (d *deploy) deploy(
 				r.Service)
 		}
 		return entity.WithHint(err, "Choose another name: juju deploy %s NAME; "+
-			"or add units to the existing service: juju add-unit %s", source.path, r.Service)
+			"or add units to the existing service: juju add-unit %s", source.Path, r.Service)
 	}
 	all, to := r.Units, r.Placement
 	if r.Units > entity.MaxAtOnce {
 		r.Units, r.Placement = entity.MaxAtOnce, to[:min(len(to), entity.MaxAtOnce)]
 	}
-	series, _, err := api.CheckDeploy(ctx, r, source.charm.Meta.Series)
+	series, _, err := api.CheckDeploy(ctx, r, source.Charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		series, err = r.Series, nil
 	}
 	if err != nil {
 		return err
 	}
-	p := d.Progress("Deploying charm %q as service %q", source.charm.Meta.Name, r.Service)
+	p := d.Progress("Deploying charm %q as service %q", source.Charm.Meta.Name, r.Service)
 	defer p.Done()
-	if r.CharmURL, err = source.upload(ctx, d.Session, api, series); err != nil {
+	if r.CharmURL, err = source.Upload(ctx, d.Session, api, series); err != nil {
 		return err
 	}
-	if r.Resources, err = files.upload(ctx, d.Session, api, r.Service, r.CharmURL); err != nil {
+	if r.Resources, err = files.Upload(ctx, d.Session, api, r.Service, r.CharmURL); err != nil {
 		return err
 	}
 	if len(to) <= all {
@@ -375,7 +376,7 @@ func (d *deploy) deploy(
 	if err != nil {
 		return err
 	}
-	d.Warn(slices.Concat(source.mended, warnings)...)
+	d.Warn(slices.Concat(source.Mended, warnings)...)
 	if d.bundle.Trust {
 		d.Warn("--trust has no effect yet: charms get no credential of the cloud")
 	}

@@ -11,6 +11,7 @@ import (
 	"juju/apiserver/client"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
 	"juju/state/constraints"
@@ -33,7 +34,7 @@ type deployBundle struct {
 
 // Run deploys the bundle at a path.
 func (d *deployBundle) Run(ctx context.Context, path string) error {
-	b, err := readBundle(path, d.overlays, repositoryOf(d.Session, d.Repo))
+	b, err := readBundle(path, d.overlays, charms.RepositoryOf(d.Session, d.Repo))
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 	var refused []error
 	for _, name := range slices.Sorted(maps.Keys(p.source.Services)) {
 		asked := p.source.askedSeries(name, p.Force)
-		has := p.source.charms[name].charm.Meta.Series
+		has := p.source.charms[name].Charm.Meta.Series
 		if asked != "" && len(has) > 0 && !slices.Contains(has, asked) && !p.Force {
 			refused = append(refused, fmt.Errorf("application %q: series %q not supported by charm, supported series are: %s",
 				name, asked, strings.Join(has, ",")))
@@ -206,7 +207,7 @@ func (p *bundlePlan) check(ctx context.Context, service, series, demands string)
 	if args.Constraints, err = constraints.Parse(demands); err != nil {
 		return "", err
 	}
-	chosen, warnings, err := p.api.CheckDeploy(ctx, args, p.source.charms[service].charm.Meta.Series)
+	chosen, warnings, err := p.api.CheckDeploy(ctx, args, p.source.charms[service].Charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		return series, nil
 	}

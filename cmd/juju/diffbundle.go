@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 )
 
@@ -49,7 +50,7 @@ func (d *diffBundle) run(ctx context.Context, args []string) error {
 	case len(args) > 1:
 		return cli.Usagef("unrecognized args: %q", args[1:])
 	}
-	b, err := readBundle(args[0], d.overlays, repositoryOf(d.Session, d.repo))
+	b, err := readBundle(args[0], d.overlays, charms.RepositoryOf(d.Session, d.repo))
 	if err != nil {
 		return err
 	}

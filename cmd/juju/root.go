@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/machines"
@@ -80,7 +81,7 @@ own services, relations and machines.`,
 		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), destroyModelCommand(s),
 			switchCommand(s), modelConfigCommand(s), upgradeModelCommand(s)}},
 		{"services", []*cobra.Command{deployCommand(s), diffBundleCommand(s), exportBundleCommand(s),
-			upgradeCharmCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
+			charms.UpgradeCharmCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
 			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s),
 			setConstraintsCommand(s), constraintsCommand(s), setMinUnitsCommand(s), exposeCommand(s), unexposeCommand(s),
 			resolvedCommand(s)}},
@@ -97,7 +98,7 @@ own services, relations and machines.`,
 			storage.AttachStorageCommand(s), storage.DetachStorageCommand(s), storage.RemoveStorageCommand(s),
 			storage.ImportFilesystemCommand(s), storage.StoragePoolsCommand(s),
 			storage.CreateStoragePoolCommand(s), storage.UpdateStoragePoolCommand(s), storage.RemoveStoragePoolCommand(s)}},
-		{"resources", []*cobra.Command{resourcesCommand(s), attachResourceCommand(s)}},
+		{"resources", []*cobra.Command{charms.ResourcesCommand(s), charms.AttachResourceCommand(s)}},
 		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s),
 			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),
 			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},

@@ -1,4 +1,4 @@
-package main
+package charms
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"juju/state/entity"
 )
 
-func attachResourceCommand(s *cli.Session) *cobra.Command {
+func AttachResourceCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "attach-resource SERVICE NAME=FILE",
 		Aliases: []string{"attach", "push-resource"},
@@ -41,20 +41,20 @@ changes nothing.`,
 			if err := cli.CheckServices(args[:1]); err != nil {
 				return err
 			}
-			files, err := openResources(args[1:])
+			files, err := OpenResources(args[1:])
 			if err != nil {
 				return err
 			}
-			defer files.close()
-			return cli.WithModel(cmd.Context(), s, func(api resourcesAPI) error { return attachResource(cmd.Context(), s, api, args[0], files) })
+			defer files.Close()
+			return cli.WithModel(cmd.Context(), s, func(api ResourcesAPI) error { return AttachResource(cmd.Context(), s, api, args[0], files) })
 		},
 	}
 	s.ModelFlag(cmd)
 	return cmd
 }
 
-// attachResource uploads one file for a service that exists.
-func attachResource(ctx context.Context, s *cli.Session, api resourcesAPI, service string, files resourceFiles) error {
+// AttachResource uploads one file for a service that exists.
+func AttachResource(ctx context.Context, s *cli.Session, api ResourcesAPI, service string, files ResourceFiles) error {
 	for name, file := range files {
 		p := s.Progress("Uploading %s", cli.Sized(fmt.Sprintf("resource %q", name), file))
 		defer p.Done()
@@ -65,22 +65,22 @@ func attachResource(ctx context.Context, s *cli.Session, api resourcesAPI, servi
 	return nil
 }
 
-// A resourcesAPI is what the commands about resources call.
-type resourcesAPI interface {
+// A ResourcesAPI is what the commands about resources call.
+type ResourcesAPI interface {
 	Resources(ctx context.Context, service string) (entity.ResourcesOf, error)
 	AddPendingResources(ctx context.Context, service, charmURL string, names ...string) (ids map[string]string, err error)
 	UploadResource(ctx context.Context, service, name, id string, file io.Reader) error
 }
 
-// resourceFiles are the open files that a user gives for resources, by name.
-type resourceFiles map[string]*os.File
+// ResourceFiles are the open files that a user gives for resources, by name.
+type ResourceFiles map[string]*os.File
 
-// openResources opens the files that the values of --resource name: NAME=FILE.
-func openResources(values []string) (files resourceFiles, err error) {
-	files = resourceFiles{}
+// OpenResources opens the files that the values of --resource name: NAME=FILE.
+func OpenResources(values []string) (files ResourceFiles, err error) {
+	files = ResourceFiles{}
 	defer func() {
 		if err != nil {
-			files.close()
+			files.Close()
 		}
 	}()
 	for _, value := range values {
@@ -98,14 +98,14 @@ func openResources(values []string) (files resourceFiles, err error) {
 		case files[name] != nil:
 			return nil, cli.Usagef("resource %q specified more than once", name)
 		}
-		if err := files.open(name, path); err != nil {
+		if err := files.Open(name, path); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-func (f resourceFiles) open(name, path string) error {
+func (f ResourceFiles) Open(name, path string) error {
 	file, err := cli.OpenFile(path)
 	if _, number := strconv.Atoi(path); number == nil && errors.Is(err, os.ErrNotExist) {
 		return entity.WithHint(cli.Usagef("cannot use revision %s of resource %q", path, name),
@@ -117,14 +117,14 @@ func (f resourceFiles) open(name, path string) error {
 	return nil
 }
 
-func (f resourceFiles) close() {
+func (f ResourceFiles) Close() {
 	for _, file := range f {
 		file.Close()
 	}
 }
 
-// check refuses resources that a charm does not declare.
-func (f resourceFiles) check(meta *charm.Meta) error {
+// Check refuses resources that a charm does not declare.
+func (f ResourceFiles) Check(meta *charm.Meta) error {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if _, ok := meta.Resources[name]; ok {
 			continue
@@ -139,10 +139,10 @@ func (f resourceFiles) check(meta *charm.Meta) error {
 	return nil
 }
 
-// upload uploads the files for a service that is about to be deployed or upgraded, and returns
+// Upload uploads the files for a service that is about to be deployed or upgraded, and returns
 // the ids of the uploads.
-func (f resourceFiles) upload(
-	ctx context.Context, s *cli.Session, api resourcesAPI, service, charmURL string,
+func (f ResourceFiles) Upload(
+	ctx context.Context, s *cli.Session, api ResourcesAPI, service, charmURL string,
 ) (ids map[string]string, err error) {
 	if len(f) == 0 {
 		return nil, nil

@@ -1,4 +1,4 @@
-package main
+package charms
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"juju/state/entity"
 )
 
-func upgradeCharmCommand(s *cli.Session) *cobra.Command {
+func UpgradeCharmCommand(s *cli.Session) *cobra.Command {
 	u := &upgradeCharm{Session: s}
 	cmd := &cobra.Command{
 		Use:     "upgrade-charm SERVICE",
@@ -68,9 +68,9 @@ that exists stays as it is.`,
 
 type upgradeCharmAPI interface {
 	wait.StatusAPI
-	resourcesAPI
-	charmArchiveAPI
-	uploadCharmAPI
+	ResourcesAPI
+	ArchiveAPI
+	UploadAPI
 	setCharmAPI
 }
 
@@ -106,21 +106,21 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 	if request.Storage, err = entity.ParseStorage(u.storage, true); err != nil {
 		return cli.Usage(err)
 	}
-	files, err := openResources(u.resources)
+	files, err := OpenResources(u.resources)
 	if err != nil {
 		return err
 	}
-	defer files.close()
+	defer files.Close()
 	// Read a charm from its path before there is a connection.
-	var source *charmSource
+	var source *Source
 	if path := u.charmPath(); path != "" {
 		p := u.Quickly("Reading charm %s", path)
-		source, err = readCharm(ctx, path)
+		source, err = Read(ctx, path)
 		p.Done()
 		if err != nil {
 			return err
 		}
-		defer source.close()
+		defer source.Close()
 	}
 	return cli.WithModel(ctx, u.Session, func(api upgradeCharmAPI) error { return u.upgrade(ctx, api, source, request, files) })
 }
@@ -130,14 +130,14 @@ func (u *upgradeCharm) charmPath() string {
 	if u.path != "" || u.to == "" {
 		return u.path
 	}
-	if isPath(u.to) {
+	if IsPath(u.to) {
 		return u.to
 	}
 	return ""
 }
 
 func (u *upgradeCharm) upgrade(
-	ctx context.Context, api upgradeCharmAPI, source *charmSource, request client.SetCharmArgs, files resourceFiles,
+	ctx context.Context, api upgradeCharmAPI, source *Source, request client.SetCharmArgs, files ResourceFiles,
 ) error {
 	status, err := api.Status(ctx, request.Service)
 	if err != nil {
@@ -157,16 +157,16 @@ func (u *upgradeCharm) upgrade(
 		if source, err = u.find(ctx, api, old); err != nil {
 			return err
 		}
-		defer source.close()
+		defer source.Close()
 	}
-	if u.to == "" && source.charm.Meta.Name != old.Name {
-		return entity.WithHint(fmt.Errorf("cannot upgrade %q to %q", old.Name, source.charm.Meta.Name),
-			"It is another charm. To use it all the same: juju upgrade-charm %s --switch %s", now.Name, source.path)
+	if u.to == "" && source.Charm.Meta.Name != old.Name {
+		return entity.WithHint(fmt.Errorf("cannot upgrade %q to %q", old.Name, source.Charm.Meta.Name),
+			"It is another charm. To use it all the same: juju upgrade-charm %s --switch %s", now.Name, source.Path)
 	}
-	if err := files.check(source.charm.Meta); err != nil {
+	if err := files.Check(source.Charm.Meta); err != nil {
 		return err
 	}
-	same, err := source.isSame(ctx, api, now.CharmURL)
+	same, err := source.IsSame(ctx, api, now.CharmURL)
 	switch {
 	case err != nil:
 		return err
@@ -179,16 +179,16 @@ func (u *upgradeCharm) upgrade(
 		return entity.Errorf(entity.AlreadyExists, "already running latest charm %q", now.CharmURL)
 	}
 	if err := checkUpgrade(source, now, request); err != nil {
-		return fmt.Errorf("cannot upgrade service %q to charm %q: %w", now.Name, source.charm.Meta.Name, err)
+		return fmt.Errorf("cannot upgrade service %q to charm %q: %w", now.Name, source.Charm.Meta.Name, err)
 	}
-	p := u.Progress("Upgrading service %q to charm %q", now.Name, source.charm.Meta.Name)
+	p := u.Progress("Upgrading service %q to charm %q", now.Name, source.Charm.Meta.Name)
 	defer p.Done()
 	if !same {
-		if request.CharmURL, err = source.upload(ctx, u.Session, api, now.Series); err != nil {
+		if request.CharmURL, err = source.Upload(ctx, u.Session, api, now.Series); err != nil {
 			return err
 		}
 	}
-	if request.Resources, err = files.upload(ctx, u.Session, api, now.Name, request.CharmURL); err != nil {
+	if request.Resources, err = files.Upload(ctx, u.Session, api, now.Name, request.CharmURL); err != nil {
 		return err
 	}
 	warnings, err := api.SetCharm(ctx, request)
@@ -196,7 +196,7 @@ func (u *upgradeCharm) upgrade(
 	if err != nil {
 		return err
 	}
-	u.Warn(slices.Concat(source.mended, warnings)...)
+	u.Warn(slices.Concat(source.Mended, warnings)...)
 	if same {
 		u.Note("Service %q has charm %s already; its units follow.", now.Name, now.CharmURL)
 	} else {
@@ -223,34 +223,34 @@ func (u *upgradeCharm) noteFailed(m *entity.ModelStatus, service string) {
 }
 
 // checkUpgrade refuses before the upload what the controller would refuse after it, as far as the
-// charm and the service's status show it.
-func checkUpgrade(source *charmSource, now entity.ServiceStatus, request client.SetCharmArgs) error {
+// Charm and the service's status show it.
+func checkUpgrade(source *Source, now entity.ServiceStatus, request client.SetCharmArgs) error {
 	if source.archive == nil {
 		return nil // nothing is uploaded
 	}
-	if why, hint := source.charm.Meta.Unfit(now.Series, now.Subordinate, request.ForceSeries); why != "" {
+	if why, hint := source.Charm.Meta.Unfit(now.Series, now.Subordinate, request.ForceSeries); why != "" {
 		return entity.WithHint(errors.New(why), "%s", hint)
 	}
-	_, err := source.charm.Config.ParseSettingsStrings(request.Config)
+	_, err := source.Charm.Config.ParseSettingsStrings(request.Config)
 	return entity.WithHint(err, "The charm's config.yaml lists its options")
 }
 
-// find reads the charm that the flags name by other means than a path.
-func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.URL) (*charmSource, error) {
-	repo := repositoryOf(u.Session, u.repo)
+// Find reads the charm that the flags name by other means than a path.
+func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.URL) (*Source, error) {
+	repo := RepositoryOf(u.Session, u.repo)
 	want := old
 	want.Revision = -1
 	switch {
 	case u.changed("revision"):
 		want.Revision = u.revision
-		return modelCharm(ctx, api, want.String())
+		return FromModel(ctx, api, want.String())
 	case u.to != "":
 		var err error
 		if want, err = charm.ParseURL(u.to); err != nil {
 			return nil, cli.Usage(fmt.Errorf("cannot upgrade to charm %q: %w", u.to, err))
 		}
 		if repo == "" && want.Schema == "local" && want.Series != "" && want.Revision >= 0 {
-			return modelCharm(ctx, api, u.to)
+			return FromModel(ctx, api, u.to)
 		}
 	}
 	if repo == "" && u.to != "" {
@@ -260,5 +260,5 @@ func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.
 	if repo == "" {
 		return nil, cli.Usagef("upgrading a local charm requires either --path or --switch")
 	}
-	return repo.find(ctx, want, old.Series)
+	return repo.Find(ctx, want, old.Series)
 }

@@ -1,4 +1,4 @@
-package main
+package charms
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-func resourcesCommand(s *cli.Session) *cobra.Command {
+func ResourcesCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
 	var details bool
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ a unit has and the one that it will get.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return cli.WithModel(ctx, s, func(api resourcesAPI) error {
+			return cli.WithModel(ctx, s, func(api ResourcesAPI) error {
 				service, unit := args[0], ""
 				if entity.IsValidUnit(args[0]) {
 					service, unit = entity.UnitService(args[0]), args[0]

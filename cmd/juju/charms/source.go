@@ -1,4 +1,4 @@
-package main
+package charms
 
 import (
 	"archive/zip"
@@ -18,25 +18,25 @@ import (
 	"juju/state/entity"
 )
 
-// A charmSource is a valid charm with its archive.
-type charmSource struct {
-	path    string // as the user gave it
-	charm   *charm.Charm
+// A Source is a valid charm with its archive.
+type Source struct {
+	Path    string // as the user gave it
+	Charm   *charm.Charm
 	archive *os.File
 	sha256  string   // of the archive, in hex, once it is known
-	url     string   // of a charm that is in the model already; it has no archive
-	mended  []string // warnings of what the archive has otherwise than the directory
+	URL     string   // of a charm that is in the model already; it has no archive
+	Mended  []string // warnings of what the archive has otherwise than the directory
 }
 
-// close closes the archive.
-func (s *charmSource) close() {
+// Close closes the archive.
+func (s *Source) Close() {
 	if s != nil && s.archive != nil {
 		s.archive.Close()
 	}
 }
 
-// readCharm reads and validates the charm in a directory or an archive.
-func readCharm(ctx context.Context, path string) (*charmSource, error) {
+// Read reads and validates the charm in a directory or an archive.
+func Read(ctx context.Context, path string) (*Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read charm: %w", err)
@@ -52,11 +52,11 @@ func readCharm(ctx context.Context, path string) (*charmSource, error) {
 	if err != nil {
 		return nil, badCharm(err)
 	}
-	return &charmSource{path: path, charm: &dir.Charm, archive: archive, mended: dir.ModeWarnings()}, nil
+	return &Source{Path: path, Charm: &dir.Charm, archive: archive, Mended: dir.ModeWarnings()}, nil
 }
 
 // readCharmArchive opens an archive once, for validating its charm and for the upload.
-func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
+func readCharmArchive(ctx context.Context, path string) (*Source, error) {
 	f, err := cli.OpenFile(path)
 	if err != nil {
 		return nil, entity.WithHint(fmt.Errorf("cannot read charm: %w", err),
@@ -78,7 +78,7 @@ func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
 		}
 		return nil, badCharm(fmt.Errorf("cannot read charm %q: %w", path, err))
 	}
-	return &charmSource{path: path, charm: &a.Charm, archive: f}, nil
+	return &Source{Path: path, Charm: &a.Charm, archive: f}, nil
 }
 
 // badCharm adds to a charm's error how to fix it.
@@ -89,8 +89,8 @@ func badCharm(err error) error {
 	return err
 }
 
-// isPath reports whether an argument can only be a path.
-func isPath(arg string) bool {
+// IsPath reports whether an argument can only be a path.
+func IsPath(arg string) bool {
 	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "~") || filepath.IsAbs(arg) || strings.HasSuffix(arg, "/")
 }
 
@@ -125,16 +125,16 @@ func unlinkedFile() (*os.File, error) {
 	return f, nil
 }
 
-type uploadCharmAPI interface {
+type UploadAPI interface {
 	UploadCharm(ctx context.Context, archive io.Reader, series string) (charmURL string, err error)
 }
 
-type charmArchiveAPI interface {
+type ArchiveAPI interface {
 	CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error)
 }
 
-// modelCharm reads a charm of the model.
-func modelCharm(ctx context.Context, api charmArchiveAPI, url string) (*charmSource, error) {
+// FromModel reads a charm of the model.
+func FromModel(ctx context.Context, api ArchiveAPI, url string) (*Source, error) {
 	body, _, err := api.CharmArchive(ctx, url)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func modelCharm(ctx context.Context, api charmArchiveAPI, url string) (*charmSou
 	if err != nil {
 		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
 	}
-	return &charmSource{path: url, charm: &a.Charm, url: url}, nil
+	return &Source{Path: url, Charm: &a.Charm, URL: url}, nil
 }
 
 // received copies the archive of a charm, of at most limit bytes, to an unlinked temporary file, and closes it.
@@ -173,15 +173,15 @@ func received(body io.ReadCloser, limit int64) (*os.File, error) {
 	return f, nil
 }
 
-// isSame reports whether a charm of the model has the same files as s. Their archives can differ
+// IsSame reports whether a charm of the model has the same files as s. Their archives can differ
 // all the same, in times or in how they are compressed.
-func (s *charmSource) isSame(ctx context.Context, api charmArchiveAPI, url string) (bool, error) {
+func (s *Source) IsSame(ctx context.Context, api ArchiveAPI, url string) (bool, error) {
 	if s.archive == nil {
-		return s.url == url, nil
+		return s.URL == url, nil
 	}
 	own, err := s.sum()
 	if err != nil {
-		return false, fmt.Errorf("cannot read charm %q: %w", s.path, err)
+		return false, fmt.Errorf("cannot read charm %q: %w", s.Path, err)
 	}
 	body, sum, err := api.CharmArchive(ctx, url)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *charmSource) isSame(ctx context.Context, api charmArchiveAPI, url strin
 	defer f.Close()
 	here, err := contents(s.archive)
 	if err != nil {
-		return false, fmt.Errorf("cannot read charm %q: %w", s.path, err)
+		return false, fmt.Errorf("cannot read charm %q: %w", s.Path, err)
 	}
 	there, err := contents(f)
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *charmSource) isSame(ctx context.Context, api charmArchiveAPI, url strin
 }
 
 // sum returns the SHA-256 of the archive, in hex.
-func (s *charmSource) sum() (string, error) {
+func (s *Source) sum() (string, error) {
 	if s.sha256 == "" {
 		if _, err := s.archive.Seek(0, io.SeekStart); err != nil {
 			return "", err
@@ -221,15 +221,15 @@ func (s *charmSource) sum() (string, error) {
 	return s.sha256, nil
 }
 
-// upload uploads the charm, unless it is in the model, and returns its URL there.
-func (s *charmSource) upload(ctx context.Context, on *cli.Session, api uploadCharmAPI, series string) (string, error) {
+// Upload uploads the charm, unless it is in the model, and returns its URL there.
+func (s *Source) Upload(ctx context.Context, on *cli.Session, api UploadAPI, series string) (string, error) {
 	if s.archive == nil {
-		return s.url, nil
+		return s.URL, nil
 	}
 	if _, err := s.archive.Seek(0, io.SeekStart); err != nil {
-		return "", fmt.Errorf("cannot read charm %q: %w", s.path, err)
+		return "", fmt.Errorf("cannot read charm %q: %w", s.Path, err)
 	}
-	p := on.Quickly("Uploading %s", cli.Sized(fmt.Sprintf("charm %q", s.charm.Meta.Name), s.archive))
+	p := on.Quickly("Uploading %s", cli.Sized(fmt.Sprintf("charm %q", s.Charm.Meta.Name), s.archive))
 	defer p.Done()
 	return api.UploadCharm(ctx, s.archive, series)
 }

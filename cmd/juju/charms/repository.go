@@ -1,4 +1,4 @@
-package main
+package charms
 
 import (
 	"context"
@@ -14,22 +14,22 @@ import (
 	"juju/state/entity"
 )
 
-// A repository is a directory of charms: DIR/SERIES/CHARM, where CHARM is a directory or an
+// A Repository is a directory of charms: DIR/SERIES/CHARM, where CHARM is a directory or an
 // archive of any name. "" is none.
-type repository string
+type Repository string
 
-// repository returns the repository that a flag names or, if it is "", the environment.
-func repositoryOf(s *cli.Session, flag string) repository {
+// Repository returns the repository that a flag names or, if it is "", the environment.
+func RepositoryOf(s *cli.Session, flag string) Repository {
 	if flag == "" {
 		flag = s.Getenv("JUJU_REPOSITORY")
 	}
-	return repository(flag)
+	return Repository(flag)
 }
 
-// find reads the charm that a URL names. A URL without a series is looked for below the given
+// Find reads the charm that a URL names. A URL without a series is looked for below the given
 // one and, if that is "", below all. If the repository has no charm of the URL's revision, find
 // returns that of the highest one: a controller gives charms revisions of its own.
-func (r repository) find(ctx context.Context, u charm.URL, series string) (*charmSource, error) {
+func (r Repository) Find(ctx context.Context, u charm.URL, series string) (*Source, error) {
 	pattern := "*"
 	switch {
 	case u.Series != "":
@@ -41,7 +41,7 @@ func (r repository) find(ctx context.Context, u charm.URL, series string) (*char
 	if err != nil {
 		return nil, fmt.Errorf("cannot read repository %q: %w", string(r), err)
 	}
-	var found *charmSource
+	var found *Source
 	var broken error // about a charm that has the name as a file
 	in := ""
 	for _, dir := range dirs {
@@ -58,17 +58,17 @@ func (r repository) find(ctx context.Context, u charm.URL, series string) (*char
 				continue
 			}
 			if found != nil && in != dir {
-				found.close()
-				c.close()
+				found.Close()
+				c.Close()
 				return nil, entity.WithHint(fmt.Errorf("charm %q is in repository %q for several series", u, string(r)),
 					"Name one: %s:%s/%s", u.Schema, filepath.Base(dir), u.Name)
 			}
-			if found == nil || found.charm.Revision != u.Revision &&
-				(c.charm.Revision == u.Revision || c.charm.Revision > found.charm.Revision) {
-				found.close()
+			if found == nil || found.Charm.Revision != u.Revision &&
+				(c.Charm.Revision == u.Revision || c.Charm.Revision > found.Charm.Revision) {
+				found.Close()
 				found, in = c, dir
 			} else {
-				c.close()
+				c.Close()
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (r repository) find(ctx context.Context, u charm.URL, series string) (*char
 
 // candidate reads the charm at a path if it has a name. It returns nil for anything else, and an
 // error about a charm in a file of that name.
-func (r repository) candidate(ctx context.Context, path, name string) (*charmSource, error) {
+func (r Repository) candidate(ctx context.Context, path, name string) (*Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, nil // it is a link to nothing, or has gone
@@ -101,15 +101,15 @@ func (r repository) candidate(ctx context.Context, path, name string) (*charmSou
 			return nil, nil
 		}
 	}
-	c, err := readCharm(ctx, path)
+	c, err := Read(ctx, path)
 	if err != nil && base == name {
 		return nil, err
 	}
 	if err != nil {
 		return nil, nil
 	}
-	if c.charm.Meta.Name != name {
-		c.close()
+	if c.Charm.Meta.Name != name {
+		c.Close()
 		return nil, nil
 	}
 	return c, nil
