@@ -12,6 +12,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/charm"
+	"juju/cmd/juju/bundles"
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
@@ -20,7 +21,7 @@ import (
 )
 
 func deployCommand(s *cli.Session) *cobra.Command {
-	d := &deploy{Session: s, bundle: deployBundle{Session: s}}
+	d := &deploy{Session: s, bundle: bundles.Deploy{Session: s}}
 	cmd := &cobra.Command{
 		Use:   "deploy CHARM [SERVICE] | BUNDLE",
 		Short: "Deploy a service, or all that a bundle describes",
@@ -103,7 +104,7 @@ B, and "existing" that machines with the same number are the same.`,
 	f.StringVar(&d.bundle.Repo, "repository", "", "the local repository that has the charms with URLs")
 	f.BoolVar(&d.bundle.Trust, "trust", false, "deploy charms that want the cloud's credential, which they do not get yet")
 	f.BoolVar(&d.bundle.DryRun, "dry-run", false, "with a bundle: only list the changes")
-	d.bundle.add(f)
+	d.bundle.AddFlags(f)
 	d.wait.Add(cmd, "until the service is active")
 	s.ModelFlag(cmd)
 	return cmd
@@ -130,7 +131,7 @@ type deploy struct {
 	resources   []string
 	series      string
 	force       bool
-	bundle      deployBundle // has the flags that are for charms too
+	bundle      bundles.Deploy // has the flags that are for charms too
 	changed     func(flag string) bool
 	wait        wait.Flag
 }
@@ -142,7 +143,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if len(args) > 2 {
 		return cli.Usagef("unrecognized args: %q", args[2:])
 	}
-	if isBundle(args[0]) {
+	if bundles.IsBundle(args[0]) {
 		if len(args) > 1 {
 			return cli.Usagef("a bundle has no name: unrecognized args: %q", args[1:])
 		}

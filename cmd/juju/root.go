@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/cmd/juju/bundles"
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
@@ -80,7 +81,7 @@ own services, relations and machines.`,
 			unregisterCommand(s), loginCommand(s), logoutCommand(s), whoamiCommand(s), upgradeControllerCommand(s)}},
 		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), destroyModelCommand(s),
 			switchCommand(s), modelConfigCommand(s), upgradeModelCommand(s)}},
-		{"services", []*cobra.Command{deployCommand(s), diffBundleCommand(s), exportBundleCommand(s),
+		{"services", []*cobra.Command{deployCommand(s), bundles.DiffCommand(s), bundles.ExportCommand(s),
 			charms.UpgradeCharmCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
 			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s),
 			setConstraintsCommand(s), constraintsCommand(s), setMinUnitsCommand(s), exposeCommand(s), unexposeCommand(s),

@@ -1,4 +1,4 @@
-package main
+package bundles
 
 import (
 	"archive/zip"
@@ -31,7 +31,7 @@ type bundleFlags struct {
 	mapMachines string
 }
 
-func (b *bundleFlags) add(f *pflag.FlagSet) {
+func (b *bundleFlags) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&b.overlays, "overlay", nil, "with a bundle: a file to lay over it; can be repeated")
 	f.StringVar(&b.mapMachines, "map-machines", "",
 		"with a bundle: which of its machines are the model's, as existing,A=B,…")
@@ -43,9 +43,9 @@ const maxBundle = 5 << 20
 // bundleFile is the bundle in a directory or archive.
 const bundleFile = "bundle.yaml"
 
-// isBundle reports whether there is a bundle at a path, rather than a charm: a YAML file, or a
+// IsBundle reports whether there is a bundle at a path, rather than a charm: a YAML file, or a
 // directory or archive with a bundle.yaml and no metadata.yaml.
-func isBundle(path string) bool {
+func IsBundle(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false

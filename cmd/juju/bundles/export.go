@@ -1,4 +1,4 @@
-package main
+package bundles
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"juju/state/entity"
 )
 
-func exportBundleCommand(s *cli.Session) *cobra.Command {
+func ExportCommand(s *cli.Session) *cobra.Command {
 	e := &exportBundle{Session: s}
 	cmd := &cobra.Command{
 		Use:   "export-bundle",

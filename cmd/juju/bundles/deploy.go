@@ -1,4 +1,4 @@
-package main
+package bundles
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 // nothingChanged is the hint of an error before the first change.
 const nothingChanged = "Nothing has been changed"
 
-// A deployBundle deploys a bundle.
-type deployBundle struct {
+// A Deploy deploys a bundle.
+type Deploy struct {
 	*cli.Session
 	bundleFlags
 	Repo   string // the repository of charms, as --repository names it
@@ -33,7 +33,7 @@ type deployBundle struct {
 }
 
 // Run deploys the bundle at a path.
-func (d *deployBundle) Run(ctx context.Context, path string) error {
+func (d *Deploy) Run(ctx context.Context, path string) error {
 	b, err := readBundle(path, d.overlays, charms.RepositoryOf(d.Session, d.Repo))
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (d *deployBundle) Run(ctx context.Context, path string) error {
 }
 
 // trusted refuses a bundle whose charms want the cloud's credential, unless --trust was given.
-func (d *deployBundle) trusted(b *bundle.Bundle) error {
+func (d *Deploy) trusted(b *bundle.Bundle) error {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
 		if b.Services[name].Trust {
@@ -90,7 +90,7 @@ func (d *deployBundle) trusted(b *bundle.Bundle) error {
 
 // A bundlePlan is what there is to do to deploy a bundle.
 type bundlePlan struct {
-	*deployBundle
+	*Deploy
 	api     bundleAPI
 	source  *bundleSource
 	wanted  bundlechanges.Wanted
@@ -102,8 +102,8 @@ type bundlePlan struct {
 }
 
 // plan compares the bundle with the model, and asks the cloud about new machines.
-func (d *deployBundle) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
-	p := &bundlePlan{deployBundle: d, api: api, source: b, warned: map[string]bool{}}
+func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
+	p := &bundlePlan{Deploy: d, api: api, source: b, warned: map[string]bool{}}
 	var err error
 	progress := d.Quickly("Reading the charms of the bundle")
 	defer progress.Done()

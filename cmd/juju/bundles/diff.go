@@ -1,4 +1,4 @@
-package main
+package bundles
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-func diffBundleCommand(s *cli.Session) *cobra.Command {
+func DiffCommand(s *cli.Session) *cobra.Command {
 	d := &diffBundle{Session: s}
 	cmd := &cobra.Command{
 		Use:   "diff-bundle BUNDLE",
@@ -29,7 +29,7 @@ are on, or else the model's machine with the same number.`,
 	}
 	cmd.Flags().BoolVar(&d.annotations, "annotations", false, "compare annotations too")
 	cmd.Flags().StringVar(&d.repo, "repository", "", "the local repository that has the charms with URLs")
-	d.add(cmd.Flags())
+	d.AddFlags(cmd.Flags())
 	d.output.Flags(cmd, "")
 	s.ModelFlag(cmd)
 	return cmd

@@ -1,0 +1,2 @@
+// Package bundles deploys bundles, and compares and exports models as bundles.
+package bundles
