@@ -11,6 +11,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/machines"
+	"juju/cmd/juju/services"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/status"
 	"juju/cmd/juju/storage"
@@ -81,20 +82,20 @@ own services, relations and machines.`,
 			unregisterCommand(s), loginCommand(s), logoutCommand(s), whoamiCommand(s), upgradeControllerCommand(s)}},
 		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), destroyModelCommand(s),
 			switchCommand(s), modelConfigCommand(s), upgradeModelCommand(s)}},
-		{"services", []*cobra.Command{deployCommand(s), bundles.DiffCommand(s), bundles.ExportCommand(s),
-			charms.UpgradeCharmCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
-			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s),
-			setConstraintsCommand(s), constraintsCommand(s), setMinUnitsCommand(s), exposeCommand(s), unexposeCommand(s),
-			resolvedCommand(s)}},
+		{"services", []*cobra.Command{services.DeployCommand(s), bundles.DiffCommand(s), bundles.ExportCommand(s),
+			charms.UpgradeCharmCommand(s), services.AddUnitCommand(s), services.DestroyUnitCommand(s), services.DestroyServiceCommand(s),
+			services.SetCommand(s), services.GetCommand(s), services.UnsetCommand(s), services.ConfigCommand(s),
+			services.SetConstraintsCommand(s), services.ConstraintsCommand(s), services.SetMinUnitsCommand(s), services.ExposeCommand(s), services.UnexposeCommand(s),
+			services.ResolvedCommand(s)}},
 		{"actions", []*cobra.Command{actionsCommand(s), showActionCommand(s), runActionCommand(s), runCommand(s),
 			operationsCommand(s), showOperationCommand(s), showTaskCommand(s), cancelTaskCommand(s),
 			showActionStatusCommand(s), showActionOutputCommand(s)}},
-		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
+		{"relations", []*cobra.Command{services.AddRelationCommand(s), services.DestroyRelationCommand(s)}},
 		{"machines", []*cobra.Command{machines.AddMachineCommand(s), machines.MachinesCommand(s), machines.ShowMachineCommand(s),
 			machines.DestroyMachineCommand(s), machines.RetryProvisioningCommand(s),
 			ssh.SSHCommand(s), ssh.SCPCommand(s), ssh.DebugHooksCommand(s), ssh.KeysCommand(s), ssh.AddKeyCommand(s),
 			ssh.ImportKeyCommand(s), ssh.RemoveKeyCommand(s),
-			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},
+			services.SetModelConstraintsCommand(s), services.ModelConstraintsCommand(s)}},
 		{"storage", []*cobra.Command{storage.StorageCommand(s), storage.ShowStorageCommand(s), storage.AddStorageCommand(s),
 			storage.AttachStorageCommand(s), storage.DetachStorageCommand(s), storage.RemoveStorageCommand(s),
 			storage.ImportFilesystemCommand(s), storage.StoragePoolsCommand(s),

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"juju/state/entity"
 )
 
-func getCommand(s *cli.Session) *cobra.Command {
+func GetCommand(s *cli.Session) *cobra.Command {
 	g := &get{Session: s}
 	cmd := &cobra.Command{
 		Use:     "get SERVICE [KEY]",

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-func destroyRelationCommand(s *cli.Session) *cobra.Command {
+func DestroyRelationCommand(s *cli.Session) *cobra.Command {
 	var awaits wait.Flag
 	var flags wait.DestroyFlags
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func configCommand(s *cli.Session) *cobra.Command {
+func ConfigCommand(s *cli.Session) *cobra.Command {
 	c := &config{Session: s}
 	cmd := &cobra.Command{
 		Use:   "config SERVICE [KEY | KEY=VALUE...]",

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-func resolvedCommand(s *cli.Session) *cobra.Command {
+func ResolvedCommand(s *cli.Session) *cobra.Command {
 	r := &resolved{Session: s, machines: machines.RetryProvisioning{Session: s}}
 	cmd := &cobra.Command{
 		Use:     "resolved UNIT... | MACHINE...",

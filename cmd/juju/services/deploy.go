@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"juju/state/entity"
 )
 
-func deployCommand(s *cli.Session) *cobra.Command {
+func DeployCommand(s *cli.Session) *cobra.Command {
 	d := &deploy{Session: s, bundle: bundles.Deploy{Session: s}}
 	cmd := &cobra.Command{
 		Use:   "deploy CHARM [SERVICE] | BUNDLE",

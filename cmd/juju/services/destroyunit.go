@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"github.com/spf13/cobra"
@@ -7,7 +7,7 @@ import (
 	"juju/cmd/juju/wait"
 )
 
-func destroyUnitCommand(s *cli.Session) *cobra.Command {
+func DestroyUnitCommand(s *cli.Session) *cobra.Command {
 	return wait.DestroyCommand{
 		Command: cobra.Command{
 			Use:     "destroy-unit UNIT...",

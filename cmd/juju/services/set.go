@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-func setCommand(s *cli.Session) *cobra.Command {
+func SetCommand(s *cli.Session) *cobra.Command {
 	c := &set{Session: s}
 	cmd := &cobra.Command{
 		Use:     "set SERVICE KEY=VALUE...",

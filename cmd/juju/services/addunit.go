@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func addUnitCommand(s *cli.Session) *cobra.Command {
+func AddUnitCommand(s *cli.Session) *cobra.Command {
 	a := &addUnit{Session: s}
 	cmd := &cobra.Command{
 		Use:   "add-unit SERVICE",

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"github.com/spf13/cobra"
@@ -6,7 +6,7 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-func unexposeCommand(s *cli.Session) *cobra.Command {
+func UnexposeCommand(s *cli.Session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "unexpose SERVICE",
 		Short: "Close a service's ports to the world",

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"github.com/spf13/cobra"
@@ -6,7 +6,7 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-func unsetCommand(s *cli.Session) *cobra.Command {
+func UnsetCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unset SERVICE KEY...",
 		Short: "Reset settings of a service to their defaults",

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-func addRelationCommand(s *cli.Session) *cobra.Command {
+func AddRelationCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "add-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]",
 		Aliases: []string{"integrate", "relate"},

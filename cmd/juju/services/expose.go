@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func exposeCommand(s *cli.Session) *cobra.Command {
+func ExposeCommand(s *cli.Session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "expose SERVICE",
 		Short: "Open a service's ports to the world",

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type constraintsAPI interface {
 	SetModelConstraints(ctx context.Context, c constraints.Value) (warnings []string, err error)
 }
 
-func setConstraintsCommand(s *cli.Session) *cobra.Command {
+func SetConstraintsCommand(s *cli.Session) *cobra.Command {
 	service := ""
 	cmd := &cobra.Command{
 		Use:   "set-constraints SERVICE KEY=VALUE...",
@@ -64,7 +64,7 @@ The keys and their values:
 	return cmd
 }
 
-func setModelConstraintsCommand(s *cli.Session) *cobra.Command {
+func SetModelConstraintsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "set-model-constraints KEY=VALUE...",
 		Aliases: []string{"set-environment-constraints"},
@@ -109,7 +109,7 @@ func demands(args []string, command string) (constraints.Value, error) {
 	return constraints, nil
 }
 
-func constraintsCommand(s *cli.Session) *cobra.Command {
+func ConstraintsCommand(s *cli.Session) *cobra.Command {
 	c := &showConstraints{Session: s}
 	cmd := &cobra.Command{
 		Use:     "constraints SERVICE",
@@ -136,7 +136,7 @@ on, together with those of the model.`,
 	return cmd
 }
 
-func modelConstraintsCommand(s *cli.Session) *cobra.Command {
+func ModelConstraintsCommand(s *cli.Session) *cobra.Command {
 	c := &showConstraints{Session: s}
 	cmd := &cobra.Command{
 		Use:     "model-constraints",

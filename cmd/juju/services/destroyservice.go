@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"github.com/spf13/cobra"
@@ -7,7 +7,7 @@ import (
 	"juju/cmd/juju/wait"
 )
 
-func destroyServiceCommand(s *cli.Session) *cobra.Command {
+func DestroyServiceCommand(s *cli.Session) *cobra.Command {
 	return wait.DestroyCommand{
 		Command: cobra.Command{
 			Use:     "destroy-service SERVICE...",

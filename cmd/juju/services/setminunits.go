@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-func setMinUnitsCommand(s *cli.Session) *cobra.Command {
+func SetMinUnitsCommand(s *cli.Session) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "set-min-units SERVICE N",
