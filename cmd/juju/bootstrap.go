@@ -17,6 +17,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/connect"
+	"juju/cmd/juju/models"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
@@ -171,7 +172,7 @@ func (b *bootstrap) params(args []string) (p clouds.BootstrapParams, err error) 
 	if err := clouds.CheckName(p.Name); err != nil {
 		return p, cli.Usage(err)
 	}
-	if p.Config, err = modelSettings(b.config); err != nil {
+	if p.Config, err = models.ModelSettings(b.config); err != nil {
 		return p, err
 	}
 	// It is the default of all models, not only of the first.

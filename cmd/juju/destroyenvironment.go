@@ -19,6 +19,7 @@ import (
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/machines"
+	"juju/cmd/juju/models"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/cmd/juju/wait"
@@ -55,7 +56,7 @@ to be kept, as after juju remove-storage --no-destroy, --destroy-storage is refu
 		Annotations: cli.SeeAlso("destroy-model", "import-filesystem", "enable-destroy-controller", "unregister", "bootstrap"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.destroyStorage && d.releaseStorage {
-				return errBothStorage
+				return models.ErrBothStorage
 			}
 			d.asks = cmd.CalledAs() == "destroy-controller" && !d.allModels
 			return d.run(cmd.Context(), args)

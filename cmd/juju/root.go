@@ -11,6 +11,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/machines"
+	"juju/cmd/juju/models"
 	"juju/cmd/juju/services"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/status"
@@ -80,8 +81,8 @@ own services, relations and machines.`,
 	}{
 		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s), registerCommand(s),
 			unregisterCommand(s), loginCommand(s), logoutCommand(s), whoamiCommand(s), upgradeControllerCommand(s)}},
-		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), destroyModelCommand(s),
-			switchCommand(s), modelConfigCommand(s), upgradeModelCommand(s)}},
+		{"models", []*cobra.Command{models.AddModelCommand(s), models.ModelsCommand(s), models.ShowModelCommand(s), models.DestroyModelCommand(s),
+			models.SwitchCommand(s), models.ModelConfigCommand(s), upgradeModelCommand(s)}},
 		{"services", []*cobra.Command{services.DeployCommand(s), bundles.DiffCommand(s), bundles.ExportCommand(s),
 			charms.UpgradeCharmCommand(s), services.AddUnitCommand(s), services.DestroyUnitCommand(s), services.DestroyServiceCommand(s),
 			services.SetCommand(s), services.GetCommand(s), services.UnsetCommand(s), services.ConfigCommand(s),

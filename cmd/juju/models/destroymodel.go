@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"juju/state/entity"
 )
 
-func destroyModelCommand(s *cli.Session) *cobra.Command {
+func DestroyModelCommand(s *cli.Session) *cobra.Command {
 	d := &destroyModel{Session: s}
 	cmd := &cobra.Command{
 		Use:     "destroy-model MODEL",
@@ -57,7 +57,7 @@ the controller again; the command names its host, and says what removes it there
 				return err
 			}
 			if how.Release = d.release; how.Storage && how.Release {
-				return errBothStorage
+				return ErrBothStorage
 			}
 			return d.run(cmd.Context(), args[0], how)
 		},
@@ -79,7 +79,7 @@ the controller again; the command names its host, and says what removes it there
 	return cmd
 }
 
-var errBothStorage = cli.Usagef("--destroy-storage and --release-storage cannot both be specified")
+var ErrBothStorage = cli.Usagef("--destroy-storage and --release-storage cannot both be specified")
 
 type destroyModel struct {
 	*cli.Session

@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-func addModelCommand(s *cli.Session) *cobra.Command {
+func AddModelCommand(s *cli.Session) *cobra.Command {
 	a := &addModel{Session: s}
 	cmd := &cobra.Command{
 		Use:     "add-model NAME",
@@ -56,7 +56,7 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 	if !entity.IsValidModel(name) {
 		return cli.Usage(entity.InvalidModel(name))
 	}
-	config, err := modelSettings(a.config)
+	config, err := ModelSettings(a.config)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"juju/state/entity"
 )
 
-func switchCommand(s *cli.Session) *cobra.Command {
+func SwitchCommand(s *cli.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL]",
 		Aliases: []string{"env"},

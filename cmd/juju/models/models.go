@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"juju/state/entity"
 )
 
-func modelsCommand(s *cli.Session) *cobra.Command {
+func ModelsCommand(s *cli.Session) *cobra.Command {
 	m := &models{Session: s}
 	cmd := &cobra.Command{
 		Use:     "models",

@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-func showModelCommand(s *cli.Session) *cobra.Command {
+func ShowModelCommand(s *cli.Session) *cobra.Command {
 	m := &showModel{Session: s}
 	cmd := &cobra.Command{
 		Use:   "show-model [MODEL]",

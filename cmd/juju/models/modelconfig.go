@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"juju/state/modelconfig"
 )
 
-func modelConfigCommand(s *cli.Session) *cobra.Command {
+func ModelConfigCommand(s *cli.Session) *cobra.Command {
 	m := &modelConfig{Session: s}
 	cmd := &cobra.Command{
 		Use:     "model-config [KEY | KEY=VALUE...]",
@@ -193,8 +193,8 @@ func modelPairs(pairs []string) (map[string]string, error) {
 	return values, nil
 }
 
-// modelSettings reads and validates the settings of a model to be created.
-func modelSettings(pairs []string) (map[string]string, error) {
+// ModelSettings reads and validates the settings of a model to be created.
+func ModelSettings(pairs []string) (map[string]string, error) {
 	given, err := modelPairs(pairs)
 	if err != nil {
 		return nil, err

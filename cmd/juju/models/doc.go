@@ -1,0 +1,2 @@
+// Package models has the commands about models.
+package models
