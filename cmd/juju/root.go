@@ -10,6 +10,7 @@ import (
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/controllers"
 	"juju/cmd/juju/machines"
 	"juju/cmd/juju/models"
 	"juju/cmd/juju/services"
@@ -79,10 +80,10 @@ own services, relations and machines.`,
 		id       string
 		commands []*cobra.Command
 	}{
-		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s), registerCommand(s),
-			unregisterCommand(s), loginCommand(s), logoutCommand(s), whoamiCommand(s), upgradeControllerCommand(s)}},
+		{"controllers", []*cobra.Command{controllers.BootstrapCommand(s), controllers.DestroyEnvironmentCommand(s), registerCommand(s),
+			unregisterCommand(s), loginCommand(s), logoutCommand(s), whoamiCommand(s), controllers.UpgradeControllerCommand(s)}},
 		{"models", []*cobra.Command{models.AddModelCommand(s), models.ModelsCommand(s), models.ShowModelCommand(s), models.DestroyModelCommand(s),
-			models.SwitchCommand(s), models.ModelConfigCommand(s), upgradeModelCommand(s)}},
+			models.SwitchCommand(s), models.ModelConfigCommand(s), controllers.UpgradeModelCommand(s)}},
 		{"services", []*cobra.Command{services.DeployCommand(s), bundles.DiffCommand(s), bundles.ExportCommand(s),
 			charms.UpgradeCharmCommand(s), services.AddUnitCommand(s), services.DestroyUnitCommand(s), services.DestroyServiceCommand(s),
 			services.SetCommand(s), services.GetCommand(s), services.UnsetCommand(s), services.ConfigCommand(s),
@@ -105,9 +106,9 @@ own services, relations and machines.`,
 		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s),
 			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),
 			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
-		{"looking", []*cobra.Command{status.StatusCommand(s), status.ExplainCommand(s), checkCommand(s), status.ShowStatusLogCommand(s),
+		{"looking", []*cobra.Command{status.StatusCommand(s), status.ExplainCommand(s), controllers.CheckCommand(s), status.ShowStatusLogCommand(s),
 			ssh.CharmHistoryCommand(s),
-			wait.WaitForCommand(s), status.DebugLogCommand(s), dumpDBCommand(s), helpToolCommand(s),
+			wait.WaitForCommand(s), status.DebugLogCommand(s), controllers.DumpDBCommand(s), helpToolCommand(s),
 			versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {

@@ -1,4 +1,4 @@
-package main
+package controllers
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"juju/cmd/juju/connect"
 )
 
-func dumpDBCommand(s *cli.Session) *cobra.Command {
+func DumpDBCommand(s *cli.Session) *cobra.Command {
 	d := &dumpDB{Session: s}
 	cmd := &cobra.Command{
 		Use:   "dump-db",

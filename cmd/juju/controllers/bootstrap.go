@@ -1,4 +1,4 @@
-package main
+package controllers
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 	"juju/state/modelconfig"
 )
 
-func bootstrapCommand(s *cli.Session) *cobra.Command {
+func BootstrapCommand(s *cli.Session) *cobra.Command {
 	b := &bootstrap{Session: s}
 	cmd := &cobra.Command{
 		Use:   "bootstrap [CLOUD] [NAME]",

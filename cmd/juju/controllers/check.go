@@ -1,4 +1,4 @@
-package main
+package controllers
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type checkAPI interface {
 	CheckModel(ctx context.Context, model string, repair bool) ([]entity.Finding, error)
 }
 
-func checkCommand(s *cli.Session) *cobra.Command {
+func CheckCommand(s *cli.Session) *cobra.Command {
 	c := &check{Session: s}
 	cmd := &cobra.Command{
 		Use:   "check",

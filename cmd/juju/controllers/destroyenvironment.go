@@ -1,4 +1,4 @@
-package main
+package controllers
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ import (
 	"juju/state/entity"
 )
 
-func destroyEnvironmentCommand(s *cli.Session) *cobra.Command {
+func DestroyEnvironmentCommand(s *cli.Session) *cobra.Command {
 	d := &destroyEnvironment{Session: s}
 	cmd := &cobra.Command{
 		Use:     "destroy-environment NAME",

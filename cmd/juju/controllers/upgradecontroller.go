@@ -1,4 +1,4 @@
-package main
+package controllers
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"juju/state/entity"
 )
 
-func upgradeControllerCommand(s *cli.Session) *cobra.Command {
+func UpgradeControllerCommand(s *cli.Session) *cobra.Command {
 	u := &upgrade{Session: s}
 	cmd := &cobra.Command{
 		Use:   "upgrade-controller",
@@ -254,7 +254,7 @@ func packPrograms() (*os.File, entity.Programs, error) {
 	return file, want, nil
 }
 
-func upgradeModelCommand(s *cli.Session) *cobra.Command {
+func UpgradeModelCommand(s *cli.Session) *cobra.Command {
 	u := &upgrade{Session: s}
 	cmd := &cobra.Command{
 		Use:     "upgrade-model",

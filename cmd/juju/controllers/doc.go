@@ -1,0 +1,2 @@
+// Package controllers has the commands about controllers and what they store.
+package controllers
