@@ -17,6 +17,7 @@ import (
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/status"
 	"juju/cmd/juju/storage"
+	"juju/cmd/juju/users"
 	"juju/cmd/juju/wait"
 	"juju/state/entity/flagerror"
 )
@@ -80,8 +81,8 @@ own services, relations and machines.`,
 		id       string
 		commands []*cobra.Command
 	}{
-		{"controllers", []*cobra.Command{controllers.BootstrapCommand(s), controllers.DestroyEnvironmentCommand(s), registerCommand(s),
-			unregisterCommand(s), loginCommand(s), logoutCommand(s), whoamiCommand(s), controllers.UpgradeControllerCommand(s)}},
+		{"controllers", []*cobra.Command{controllers.BootstrapCommand(s), controllers.DestroyEnvironmentCommand(s), users.RegisterCommand(s),
+			users.UnregisterCommand(s), users.LoginCommand(s), users.LogoutCommand(s), users.WhoamiCommand(s), controllers.UpgradeControllerCommand(s)}},
 		{"models", []*cobra.Command{models.AddModelCommand(s), models.ModelsCommand(s), models.ShowModelCommand(s), models.DestroyModelCommand(s),
 			models.SwitchCommand(s), models.ModelConfigCommand(s), controllers.UpgradeModelCommand(s)}},
 		{"services", []*cobra.Command{services.DeployCommand(s), bundles.DiffCommand(s), bundles.ExportCommand(s),
@@ -103,8 +104,8 @@ own services, relations and machines.`,
 			storage.ImportFilesystemCommand(s), storage.StoragePoolsCommand(s),
 			storage.CreateStoragePoolCommand(s), storage.UpdateStoragePoolCommand(s), storage.RemoveStoragePoolCommand(s)}},
 		{"resources", []*cobra.Command{charms.ResourcesCommand(s), charms.AttachResourceCommand(s)}},
-		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s),
-			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),
+		{"users", []*cobra.Command{users.AddUserCommand(s), users.UsersCommand(s), users.ShowUserCommand(s), users.EnableUserCommand(s),
+			users.DisableUserCommand(s), users.RemoveUserCommand(s), users.ChangeUserPasswordCommand(s), users.GrantCommand(s), users.RevokeCommand(s),
 			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
 		{"looking", []*cobra.Command{status.StatusCommand(s), status.ExplainCommand(s), controllers.CheckCommand(s), status.ShowStatusLogCommand(s),
 			ssh.CharmHistoryCommand(s),

@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func addUserCommand(s *cli.Session) *cobra.Command {
+func AddUserCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-user NAME [DISPLAY-NAME]",
 		Short: "Add a user",

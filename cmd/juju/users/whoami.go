@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"juju/state/entity"
 )
 
-func whoamiCommand(s *cli.Session) *cobra.Command {
+func WhoamiCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:         "whoami",

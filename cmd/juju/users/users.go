@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func usersCommand(s *cli.Session) *cobra.Command {
+func UsersCommand(s *cli.Session) *cobra.Command {
 	u := &users{Session: s}
 	cmd := &cobra.Command{
 		Use:     "users [MODEL]",

@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"github.com/spf13/cobra"
@@ -6,7 +6,7 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-func enableUserCommand(s *cli.Session) *cobra.Command {
+func EnableUserCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "enable-user NAME",
 		Short: "Enable a disabled user",

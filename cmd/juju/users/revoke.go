@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"github.com/spf13/cobra"
@@ -7,7 +7,7 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-func revokeCommand(s *cli.Session) *cobra.Command {
+func RevokeCommand(s *cli.Session) *cobra.Command {
 	return accessCommand(s, &cobra.Command{
 		Use:   "revoke USER LEVEL [MODEL...]",
 		Short: "Revoke access from a user",

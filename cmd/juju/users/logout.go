@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-func logoutCommand(s *cli.Session) *cobra.Command {
+func LogoutCommand(s *cli.Session) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "logout",

@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func removeUserCommand(s *cli.Session) *cobra.Command {
+func RemoveUserCommand(s *cli.Session) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "remove-user NAME",

@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"juju/cmd/juju/store"
 )
 
-func changeUserPasswordCommand(s *cli.Session) *cobra.Command {
+func ChangeUserPasswordCommand(s *cli.Session) *cobra.Command {
 	c := &changeUserPassword{Session: s}
 	cmd := &cobra.Command{
 		Use:   "change-user-password [NAME]",

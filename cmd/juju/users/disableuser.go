@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"github.com/spf13/cobra"
@@ -6,7 +6,7 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-func disableUserCommand(s *cli.Session) *cobra.Command {
+func DisableUserCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disable-user NAME",
 		Short: "Disable a user",

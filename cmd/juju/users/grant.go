@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"github.com/spf13/cobra"
@@ -7,7 +7,7 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-func grantCommand(s *cli.Session) *cobra.Command {
+func GrantCommand(s *cli.Session) *cobra.Command {
 	return accessCommand(s, &cobra.Command{
 		Use:   "grant USER LEVEL [MODEL...]",
 		Short: "Grant a user access",

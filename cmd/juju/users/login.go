@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"juju/state/entity"
 )
 
-func loginCommand(s *cli.Session) *cobra.Command {
+func LoginCommand(s *cli.Session) *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use:   "login",

@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func showUserCommand(s *cli.Session) *cobra.Command {
+func ShowUserCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
 	var exact bool
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"juju/state/entity"
 )
 
-func registerCommand(s *cli.Session) *cobra.Command {
+func RegisterCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register [STRING]",
 		Short: "Register as a new user of a controller",

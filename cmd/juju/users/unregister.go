@@ -1,4 +1,4 @@
-package main
+package users
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"juju/state/entity"
 )
 
-func unregisterCommand(s *cli.Session) *cobra.Command {
+func UnregisterCommand(s *cli.Session) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "unregister CONTROLLER",
