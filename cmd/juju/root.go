@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/cmd/juju/actions"
 	"juju/cmd/juju/bundles"
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
@@ -90,9 +91,9 @@ own services, relations and machines.`,
 			services.SetCommand(s), services.GetCommand(s), services.UnsetCommand(s), services.ConfigCommand(s),
 			services.SetConstraintsCommand(s), services.ConstraintsCommand(s), services.SetMinUnitsCommand(s), services.ExposeCommand(s), services.UnexposeCommand(s),
 			services.ResolvedCommand(s)}},
-		{"actions", []*cobra.Command{actionsCommand(s), showActionCommand(s), runActionCommand(s), runCommand(s),
-			operationsCommand(s), showOperationCommand(s), showTaskCommand(s), cancelTaskCommand(s),
-			showActionStatusCommand(s), showActionOutputCommand(s)}},
+		{"actions", []*cobra.Command{actions.ActionsCommand(s), actions.ShowActionCommand(s), actions.RunActionCommand(s), actions.RunCommand(s),
+			actions.OperationsCommand(s), actions.ShowOperationCommand(s), actions.ShowTaskCommand(s), actions.CancelTaskCommand(s),
+			actions.ShowActionStatusCommand(s), actions.ShowActionOutputCommand(s)}},
 		{"relations", []*cobra.Command{services.AddRelationCommand(s), services.DestroyRelationCommand(s)}},
 		{"machines", []*cobra.Command{machines.AddMachineCommand(s), machines.MachinesCommand(s), machines.ShowMachineCommand(s),
 			machines.DestroyMachineCommand(s), machines.RetryProvisioningCommand(s),

@@ -1,4 +1,4 @@
-package main
+package actions
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"juju/state/entity"
 )
 
-func operationsCommand(s *cli.Session) *cobra.Command {
+func OperationsCommand(s *cli.Session) *cobra.Command {
 	var q client.OperationQuery
 	var output cli.Output
 	utc := false
@@ -141,7 +141,7 @@ func operationValue(o entity.Operation) map[string]any {
 	return value
 }
 
-func showOperationCommand(s *cli.Session) *cobra.Command {
+func ShowOperationCommand(s *cli.Session) *cobra.Command {
 	wait, output := noWait, cli.Output{}
 	cmd := &cobra.Command{
 		Use:   "show-operation ID",

@@ -1,4 +1,4 @@
-package main
+package actions
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"juju/state/entity"
 )
 
-func runCommand(s *cli.Session) *cobra.Command {
+func RunCommand(s *cli.Session) *cobra.Command {
 	r := &runOnUnits{Session: s}
 	cmd := &cobra.Command{
 		Use:     "run --unit UNIT|--application SERVICE|--machine MACHINE|--all COMMAND",

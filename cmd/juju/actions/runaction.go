@@ -1,4 +1,4 @@
-package main
+package actions
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"juju/state/entity"
 )
 
-func runActionCommand(s *cli.Session) *cobra.Command {
+func RunActionCommand(s *cli.Session) *cobra.Command {
 	r := &runAction{Session: s, wait: noWait}
 	cmd := &cobra.Command{
 		Use:   "run-action UNIT... ACTION [KEY=VALUE...]",

@@ -1,4 +1,4 @@
-package main
+package actions
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func taskID(what string, args []string) (string, error) {
 	return args[0], nil
 }
 
-func showTaskCommand(s *cli.Session) *cobra.Command {
+func ShowTaskCommand(s *cli.Session) *cobra.Command {
 	wait, output := noWait, cli.Output{}
 	cmd := &cobra.Command{
 		Use:   "show-task ID",
@@ -76,7 +76,7 @@ func taskFlags(cmd *cobra.Command, wait *waitTime, output *cli.Output) {
 	output.Flags(cmd, "yaml", "yaml", "json")
 }
 
-func showActionOutputCommand(s *cli.Session) *cobra.Command {
+func ShowActionOutputCommand(s *cli.Session) *cobra.Command {
 	wait, output := noWait, cli.Output{}
 	cmd := &cobra.Command{
 		Use:   "show-action-output ID",
@@ -171,7 +171,7 @@ func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, lim
 	}
 }
 
-func cancelTaskCommand(s *cli.Session) *cobra.Command {
+func CancelTaskCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:     "cancel-task ID...",
@@ -245,7 +245,7 @@ func noTask(ctx context.Context, api tasksAPI, id string, err error) error {
 	return entity.WithHint(err, "%s is an operation. To cancel its tasks: juju cancel-task %s", id, strings.Join(ids, " "))
 }
 
-func showActionStatusCommand(s *cli.Session) *cobra.Command {
+func ShowActionStatusCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "show-action-status [ID]",

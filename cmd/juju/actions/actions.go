@@ -1,4 +1,4 @@
-package main
+package actions
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"juju/state/entity"
 )
 
-func actionsCommand(s *cli.Session) *cobra.Command {
+func ActionsCommand(s *cli.Session) *cobra.Command {
 	schema := false
 	var output cli.Output
 	cmd := &cobra.Command{
@@ -71,7 +71,7 @@ func listActions(s *cli.Session, service string, all map[string]client.ActionInf
 	return s.WriteList(output, value, rows)
 }
 
-func showActionCommand(s *cli.Session) *cobra.Command {
+func ShowActionCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-action SERVICE ACTION",
 		Short: "Show an action and its parameters",
