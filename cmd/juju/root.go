@@ -7,6 +7,7 @@ import (
 
 	"juju/agent"
 	"juju/cmd/juju/actions"
+	"juju/cmd/juju/blocks"
 	"juju/cmd/juju/bundles"
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
@@ -107,7 +108,7 @@ own services, relations and machines.`,
 		{"resources", []*cobra.Command{charms.ResourcesCommand(s), charms.AttachResourceCommand(s)}},
 		{"users", []*cobra.Command{users.AddUserCommand(s), users.UsersCommand(s), users.ShowUserCommand(s), users.EnableUserCommand(s),
 			users.DisableUserCommand(s), users.RemoveUserCommand(s), users.ChangeUserPasswordCommand(s), users.GrantCommand(s), users.RevokeCommand(s),
-			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
+			blocks.DisableCommandCommand(s), blocks.EnableCommandCommand(s), blocks.DisabledCommandsCommand(s), blocks.EnableDestroyControllerCommand(s)}},
 		{"looking", []*cobra.Command{status.StatusCommand(s), status.ExplainCommand(s), controllers.CheckCommand(s), status.ShowStatusLogCommand(s),
 			ssh.CharmHistoryCommand(s),
 			wait.WaitForCommand(s), status.DebugLogCommand(s), controllers.DumpDBCommand(s), helpToolCommand(s),

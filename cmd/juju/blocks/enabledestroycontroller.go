@@ -1,4 +1,4 @@
-package main
+package blocks
 
 import (
 	"context"
@@ -15,7 +15,7 @@ type blockedModelsAPI interface {
 	RemoveBlocks(ctx context.Context) error
 }
 
-func enableDestroyControllerCommand(s *cli.Session) *cobra.Command {
+func EnableDestroyControllerCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable-destroy-controller",
 		Aliases: []string{"remove-all-blocks"},

@@ -1,4 +1,4 @@
-package main
+package blocks
 
 import (
 	"github.com/spf13/cobra"
@@ -6,7 +6,7 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-func enableCommandCommand(s *cli.Session) *cobra.Command {
+func EnableCommandCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable-command SET",
 		Aliases: []string{"unblock"},

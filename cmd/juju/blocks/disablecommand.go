@@ -1,4 +1,4 @@
-package main
+package blocks
 
 import (
 	"context"
@@ -62,7 +62,7 @@ const setsHelp = `The sets of commands are
                   destroy-relation
   all             every command that changes anything`
 
-func disableCommandCommand(s *cli.Session) *cobra.Command {
+func DisableCommandCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "disable-command SET [MESSAGE...]",
 		Aliases: []string{"block"},

@@ -1,4 +1,4 @@
-package main
+package blocks
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-func disabledCommandsCommand(s *cli.Session) *cobra.Command {
+func DisabledCommandsCommand(s *cli.Session) *cobra.Command {
 	d := &disabledCommands{Session: s}
 	cmd := &cobra.Command{
 		Use:     "disabled-commands",

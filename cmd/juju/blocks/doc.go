@@ -1,0 +1,2 @@
+// Package blocks has the commands that protect models from changes.
+package blocks
