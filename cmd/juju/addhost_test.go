@@ -13,6 +13,7 @@ import (
 
 // What is no host, or can't go with one, is refused before anything is asked.
 func TestHostsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		line, want, hint string
 	}{
@@ -37,6 +38,7 @@ func TestHostsThatAreRefused(t *testing.T) {
 
 // A controller on the local cloud is reached from its own host only.
 func TestHostsOfTheLocalCloud(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	u.types("add-machine", "ssh:root@db:2222")
@@ -48,6 +50,7 @@ A controller on a cloud with a network can have hosts: juju bootstrap lxd
 
 // Before a host is a machine, the model is not asked.
 func TestHostsThatCannotBeReached(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.env["HOME"] = t.TempDir()
 	u.types("add-machine", "ssh:root@127.0.0.1:1")
@@ -63,6 +66,7 @@ Make one with ssh-keygen, or name one: --private-key FILE
 
 // A host that a user has added is reached as by that user, with the own keys and known hosts.
 func TestSSHToManualMachines(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.env["HOME"] = t.TempDir()
 	u.fake.statuses = []*entity.ModelStatus{{

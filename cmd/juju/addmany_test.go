@@ -13,6 +13,7 @@ import (
 
 // More units or machines than a slip of the finger should start need --force.
 func TestAddingManyNeedsForce(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	for _, line := range []string{"add-unit web -n 100000", "add-machine -n 101", "set-min-units web 101", "deploy " + charmDir(t, "name: web\nsummary: s\ndescription: d\n") + " web -n 101"} {
 		u.types(strings.Fields(line)...)
@@ -33,6 +34,7 @@ func TestAddingManyNeedsForce(t *testing.T) {
 
 // A bundle is refused as a whole if a service is to get too many units. Those that it has don't count.
 func TestABundleOfManyUnitsNeedsForce(t *testing.T) {
+	t.Parallel()
 	file := shop(t)
 	u := newUser(t)
 	write(t, file, "applications: {store: {charm: ./store, num_units: 100}, web: {charm: ./web, num_units: 100000}}\n")
@@ -75,6 +77,7 @@ func (m *manyModel) AddUnits(ctx context.Context, service string, n int, to []st
 
 // An interrupted command says what it has added, and what adds the rest.
 func TestAddingUnitsIsInterrupted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -100,6 +103,7 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 
 // The bound of a request is the server's.
 func TestCheckAtOnce(t *testing.T) {
+	t.Parallel()
 	if entity.CheckAtOnce("units", entity.MaxAtOnce) != nil || entity.CheckAtOnce("units", entity.MaxAtOnce+1) == nil {
 		t.Error("the bound is not MaxAtOnce")
 	}

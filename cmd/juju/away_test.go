@@ -66,6 +66,7 @@ func refusing(t *testing.T, why error) (address, cert string) {
 // The controller itself reports that its store is unavailable, and what to do. Hints about an
 // unreachable controller would mislead the user.
 func TestStoreUnavailable(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	address, cert := refusing(t, entity.WithHint(entity.Errorf(entity.Unavailable,
 		"the controller's store is away since 2026-11-22 01:46:17 UTC, for 42s"),

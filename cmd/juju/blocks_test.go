@@ -8,6 +8,7 @@ import (
 )
 
 func TestDisabledCommandsAreListed(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.blocks = []entity.Block{{Type: entity.BlockRemove, Message: "ask\nSA"}, {Type: entity.BlockChange}}
 	u.types("disabled-commands")
@@ -21,6 +22,7 @@ func TestDisabledCommandsAreListed(t *testing.T) {
 
 // A disabled command says why it is refused, and how to enable it.
 func TestDisabledCommandsSayHowToEnableThem(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.err = entity.WithHint(entity.Errorf(entity.OperationBlocked, "Ask SA."),
 		"To enable removal, run\n\n    juju enable-command remove-object\n")
@@ -40,6 +42,7 @@ func (f *fakeController) BlockedModels(context.Context) ([]entity.ModelBlocks, e
 func (f *fakeController) RemoveBlocks(context.Context) error { return f.asked("RemoveBlocks") }
 
 func TestDisabledCommandsOfAllModels(t *testing.T) {
+	t.Parallel()
 	u := atController(t)
 	u.types("disabled-commands", "--all")
 	u.sees(0, "Name           Model UUID    Disabled commands\n"+

@@ -166,6 +166,7 @@ func TestBootstrapParams(t *testing.T) {
 
 // Without a yes, the controller stays.
 func TestDestroyEnvironmentAsks(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	const question = "This destroys controller \"prod\" with all its models, services and machines,\n" +
@@ -201,6 +202,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 
 // destroy-controller refuses a controller with models in use, and names them; one that does not answer too.
 func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	u.ctrl.add("admin", "shop")
@@ -221,6 +223,7 @@ func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 
 // A controller's end names the storage that it leaves, and not that of earlier ones.
 func TestOnlyItsOwnStorageIsNamed(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	for _, model := range []string{"earlier", "own"} {
 		write(t, filepath.Join(local.Released(dir), model, "data-0", "file"), "x")
@@ -355,6 +358,7 @@ func TestBootstrapOnLXDRefusals(t *testing.T) {
 
 // What an interrupted bootstrap on LXD has left on this host is found and removed.
 func TestInterruptedBootstrapOnLXD(t *testing.T) {
+	t.Parallel()
 	u := newcomer(t)
 	if err := os.MkdirAll(clouds.Dir(u.store(), "lxd", "half"), 0o700); err != nil {
 		t.Fatal(err)

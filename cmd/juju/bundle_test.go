@@ -91,6 +91,7 @@ func (l *leavingModel) Annotations(ctx context.Context, of ...entity.Tag) ([]map
 }
 
 func TestAModelIsReadAgainIfAMachineGoesMeanwhile(t *testing.T) {
+	t.Parallel()
 	there := &entity.ModelStatus{Machines: []entity.MachineStatus{{ID: "0", Life: entity.Dead}}}
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{there, {}}
@@ -274,6 +275,7 @@ relations:
 
 // The units of a bundle's services get the storage that it says.
 func TestDeployABundleWithStorage(t *testing.T) {
+	t.Parallel()
 	u, file := newUser(t), shop(t)
 	write(t, file, "applications: {store: {charm: ./store, num_units: 0, storage: {data: \"fast,1G,2\"}}}\n")
 	u.types("deploy", file, "-q")
@@ -313,6 +315,7 @@ func TestABundleWithOtherStorage(t *testing.T) {
 }
 
 func TestDiffBundleUsage(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.types("diff-bundle")
 	u.sees(2, "", "ERROR no bundle specified\nFor usage: juju help diff-bundle\n")

@@ -14,6 +14,7 @@ import (
 // What can't be deployed is refused by name, before anything is changed and most of it before
 // there is a connection.
 func TestBundleRefusals(t *testing.T) {
+	t.Parallel()
 	file := shop(t)
 	dir := filepath.Dir(file)
 	u := newUser(t)
@@ -149,6 +150,7 @@ func TestBundleRefusals(t *testing.T) {
 
 // Everything that a bundle says reaches the controller.
 func TestBundleRequests(t *testing.T) {
+	t.Parallel()
 	file := shop(t)
 	write(t, filepath.Join(filepath.Dir(file), "title"), "good\nmorning")
 	write(t, file, `series: jammy
@@ -189,6 +191,7 @@ machines: {"0": {constraints: cores=2, annotations: {c: d}}}
 
 // A dry run prints each warning of the cloud and of charms that the deployment prints.
 func TestDryRunWarns(t *testing.T) {
+	t.Parallel()
 	file := shop(t)
 	dir := filepath.Dir(file)
 	write(t, filepath.Join(dir, "web", "metadata.yaml"), "name: web\nsummary: s\ndescription: d\npayloads: {x: {type: y}}\n")
@@ -205,6 +208,7 @@ func TestDryRunWarns(t *testing.T) {
 
 // A unit on a machine of the model is not added with those that get machines of their own.
 func TestBundleUnitsAreAddedTogether(t *testing.T) {
+	t.Parallel()
 	file := shop(t)
 	write(t, file, "applications: {web: {charm: ./web, num_units: 4, to: [new, new, \"3\", new]}}\n"+
 		"machines: {\"3\": {}}\n")
@@ -218,6 +222,7 @@ func TestBundleUnitsAreAddedTogether(t *testing.T) {
 }
 
 func TestMachinesThatCannotBeMapped(t *testing.T) {
+	t.Parallel()
 	file := shop(t)
 	write(t, file, "applications: {web: {charm: ./web, num_units: 1, to: [\"0\"]}}\nmachines: {\"0\": {}}\n")
 	u := newUser(t)

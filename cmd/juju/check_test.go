@@ -64,6 +64,7 @@ func newCheckedController(u *user) *checkedController {
 
 // A model that goes while the models are checked ends the check of that model alone.
 func TestCheckGoesOnWhenAModelGoes(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	f := newCheckedController(u)
 	u.ctrl.add("admin", "last")
@@ -76,6 +77,7 @@ func TestCheckGoesOnWhenAModelGoes(t *testing.T) {
 }
 
 func TestCheckReportsProblems(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	f := newCheckedController(u)
 	u.types("check")
@@ -106,6 +108,7 @@ func TestCheckReportsProblems(t *testing.T) {
 }
 
 func TestCheckCoversWhatTheUserAdministers(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	f := newCheckedController(u)
 	f.findings[""] = []entity.Finding{{Where: "store", What: "it is broken"}}

@@ -18,6 +18,7 @@ import (
 // The API calls of each command line. Every command is here, under the names of Juju 1 and of
 // today.
 func TestCommandCalls(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "web.yaml")
 	write(t, file, "web: {title: x}\n")
@@ -191,6 +192,7 @@ func write(t *testing.T, path, text string) {
 // An invalid command line is refused before any API call, with exit code 2 and a hint at the
 // command's help.
 func TestUsageErrors(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"frob":                                      `unrecognized command: juju frob`,
 		"help frob":                                 `unrecognized command: juju frob`,
@@ -331,6 +333,7 @@ func TestUsageErrors(t *testing.T) {
 }
 
 func TestUnknownCommandSuggestions(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.types("statu")
 	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\n"+
@@ -341,6 +344,7 @@ func TestUnknownCommandSuggestions(t *testing.T) {
 
 // In a bulk call some entities can fail; the words are Juju's.
 func TestBulk(t *testing.T) {
+	t.Parallel()
 	gone := func(name string) error { return entity.Errorf(entity.NotFound, "unit %q not found", name) }
 	busy := entity.WithHint(entity.Errorf(entity.InUse, `machine 0 has unit "web/0" assigned`),
 		"Destroy the unit first: juju destroy-unit web/0")
@@ -385,6 +389,7 @@ func TestBulk(t *testing.T) {
 
 // Errors of the API are shown as they are, with their hints.
 func TestAPIErrors(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.err = entity.WithHint(entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to …", "a b"),
 		"Name the endpoints")
@@ -405,6 +410,7 @@ func TestAPIErrors(t *testing.T) {
 }
 
 func TestOptionFiles(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	dir := t.TempDir()
 	big := filepath.Join(dir, "big")
@@ -429,6 +435,7 @@ func TestOptionFiles(t *testing.T) {
 }
 
 func TestGet(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.config = client.ServiceConfig{Service: "web", Charm: "webpage", Settings: map[string]entity.ConfigSetting{
 		"port":  {Description: "a port", Type: "int", Value: int64(80), Default: int64(8080), Source: "user"},
@@ -472,6 +479,7 @@ settings:
 }
 
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.types("version")
 	version := u.out.String()

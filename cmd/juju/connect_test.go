@@ -24,6 +24,7 @@ import (
 
 // Which model a command works with.
 func TestTarget(t *testing.T) {
+	t.Parallel()
 	contents := &store.Contents{Current: "a", Controllers: map[string]*store.Controller{
 		"a": {User: "admin", Model: "admin/default"},
 		"b": {User: "bob", Model: "eve/shared"},
@@ -71,6 +72,7 @@ func TestTarget(t *testing.T) {
 
 // -m and the older -e choose the model.
 func TestModelFlag(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	for _, line := range []string{"status -m b:x", "status --model b:x", "status -e b:x", "status --environment=b:x"} {
 		u.note(func(c *store.Contents) { c.Controllers["b"] = &store.Controller{User: "bob"} })
@@ -82,6 +84,7 @@ func TestModelFlag(t *testing.T) {
 }
 
 func TestBeforeBootstrap(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.note(func(c *store.Contents) { delete(c.Controllers, "prod") })
 	real := func(ctx context.Context) (io.Closer, error) { return connect.Model(ctx, u.session) }
@@ -140,6 +143,7 @@ func containerOf(t *testing.T, u *user, status func() string) *store.Store {
 
 // When the controller's container is stopped or gone, users learn that, and how to start it or what is left.
 func TestTheContainerOfAControllerIsGone(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	var said atomic.Value
 	st := containerOf(t, u, func() string { return said.Load().(string) })
@@ -164,6 +168,7 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 
 // They learn it soon, while an attempt to connect goes on, and a container that restarts is waited for.
 func TestAStoppedContainerIsSeenSoon(t *testing.T) {
+	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +220,7 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 
 // So do they when the directory of a local controller is gone.
 func TestTheDirectoryOfAControllerIsGone(t *testing.T) {
+	t.Parallel()
 	err := clouds.Of("local").Controller(clouds.At{Dir: t.TempDir(), Name: "l"}).Unreachable(errors.New("no answer"))
 	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are gone") || !strings.Contains(text, "doc/lost-controller.md") {
 		t.Error(text)
@@ -223,6 +229,7 @@ func TestTheDirectoryOfAControllerIsGone(t *testing.T) {
 
 // A controller that can't be reached is tried for a while; then the error says what to do.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

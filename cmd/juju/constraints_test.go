@@ -8,6 +8,7 @@ import (
 )
 
 func TestSetConstraints(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	for _, test := range []struct {
 		args  []string
@@ -52,6 +53,7 @@ func TestSetConstraints(t *testing.T) {
 }
 
 func TestShowConstraints(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	var err error
 	if u.fake.constraints, err = constraints.Parse("mem=2G tags=a,^b cores="); err != nil {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestDebugLog(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.logs = []entity.LogMessage{
 		{Entity: "unit-web-0", Timestamp: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Severity: "INFO",

@@ -27,6 +27,7 @@ func charmDir(t *testing.T, meta string) string {
 }
 
 func TestDeploy(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	dir := charmDir(t, metadata)
 	u.types("deploy", dir)
@@ -79,6 +80,7 @@ func TestDeploy(t *testing.T) {
 // What the cloud refuses is refused before the upload of the charm, and its warnings are
 // shown.
 func TestCloudRefusalsAndWarnings(t *testing.T) {
+	t.Parallel()
 	dir := charmDir(t, metadata)
 	u := newUser(t)
 	u.fake.refused = entity.WithHint(entity.Errorf(entity.Invalid, "cannot deploy \"webpage\": no such machine"),
@@ -103,6 +105,7 @@ func TestCloudRefusalsAndWarnings(t *testing.T) {
 }
 
 func TestDeployRefusals(t *testing.T) {
+	t.Parallel()
 	dir := charmDir(t, metadata)
 	subordinate := charmDir(t, metadata+"subordinate: true\nrequires:\n  host: {interface: juju-info, scope: container}\n")
 	broken := charmDir(t, "name: webpage\nsummary: x\ndescription: y\nprovides:\n  db: 7\n")
@@ -188,6 +191,7 @@ func TestDeployRefusals(t *testing.T) {
 
 // An upgrade says what storage units get from now on.
 func TestUpgradeCharmWithStorage(t *testing.T) {
+	t.Parallel()
 	u, dir := newUser(t), charmDir(t, metadata)
 	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
 		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}
@@ -203,6 +207,7 @@ func TestUpgradeCharmWithStorage(t *testing.T) {
 }
 
 func TestUpgradeCharm(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
 		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}
@@ -249,6 +254,7 @@ func emptyZip(t *testing.T) []byte {
 
 // What the charm and the status show to be refused is refused before the upload.
 func TestUpgradesThatAreNotUploaded(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
 		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}

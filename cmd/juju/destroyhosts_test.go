@@ -31,6 +31,7 @@ const ofTwo = "The agent of machine 2 on host old has not left. To remove it, ru
 
 // Before a controller goes, the agents leave the hosts that users have added.
 func TestDestroyEnvironmentTakesItsAgentsOffHosts(t *testing.T) {
+	t.Parallel()
 	u, status := onLXD(t)
 	gone := &entity.ModelStatus{Machines: status.Machines[:1]}
 	u.fake.statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}, gone}
@@ -42,6 +43,7 @@ func TestDestroyEnvironmentTakesItsAgentsOffHosts(t *testing.T) {
 
 // Its user hears of the hosts before they decide.
 func TestDestroyEnvironmentAsksAboutHosts(t *testing.T) {
+	t.Parallel()
 	u, status := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{status}
 	u.session.Stdin = strings.NewReader("n\n")
@@ -55,6 +57,7 @@ func TestDestroyEnvironmentAsksAboutHosts(t *testing.T) {
 
 // What the controller does not do, its user can do on the hosts.
 func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
+	t.Parallel()
 	u, status := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{status}
 	u.fake.errs = []error{errors.New("no")}
@@ -76,6 +79,7 @@ func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
 
 // An agent whose machine can't be destroyed does not keep the others from leaving.
 func TestDestroyEnvironmentWaitsForTheOtherHosts(t *testing.T) {
+	t.Parallel()
 	u, status := onLXD(t)
 	status.Machines[2].Status = status.Machines[1].Status
 	u.fake.statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}}
@@ -99,6 +103,7 @@ func TestDestroyEnvironmentWaitsForTheOtherHosts(t *testing.T) {
 
 // A model that can't be reached any more leaves all its hosts.
 func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
+	t.Parallel()
 	u, status := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{status}
 	connect, n := u.session.Connect, 0
@@ -119,6 +124,7 @@ func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
 
 // Users run what is said about hosts as root, so a controller can't put what it likes there.
 func TestDestroyEnvironmentDistrustsIDs(t *testing.T) {
+	t.Parallel()
 	u, status := onLXD(t)
 	status.Machines[1].ID = "1; reboot"
 	u.fake.statuses = []*entity.ModelStatus{status}
@@ -133,6 +139,7 @@ func TestDestroyEnvironmentDistrustsIDs(t *testing.T) {
 // A model that is destroyed with force takes its agents off hosts. Its user hears which hosts these are, and
 // which agents are away.
 func TestDestroyModelNamesHosts(t *testing.T) {
+	t.Parallel()
 	u, status := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{status}
 	u.session.Stdin = strings.NewReader("y\n")

@@ -14,6 +14,7 @@ import (
 
 // Storage that is to be kept, and that the cloud has not released yet, is not destroyed with the rest.
 func TestDestroyEnvironmentKeepsStorageThatIsBeingReleased(t *testing.T) {
+	t.Parallel()
 	u, _ := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{{}}
 	u.fake.storage = []entity.StorageStatus{{ID: "data/0", Life: entity.Dying}, {ID: "data/1", Life: entity.Dying, Release: true}}
@@ -44,6 +45,7 @@ func TestDestroyEnvironmentKeepsStorageThatIsBeingReleased(t *testing.T) {
 
 // What releases storage says how it is imported.
 func TestReleasedStorageCanBeImported(t *testing.T) {
+	t.Parallel()
 	u, _ := onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{{}}
 	all := []entity.StorageStatus{{ID: "data/0", Pool: "fast", ImportID: "a:data-0"}, {ID: "logs/1", Pool: "rootfs"},

@@ -11,6 +11,7 @@ import (
 )
 
 func TestDestroyFlags(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ line, asked, refused string }{
 		{"destroy-unit web/0", "DestroyUnits [web/0]", ""},
 		{"destroy-unit web/0 --lenient", "DestroyUnits leniently [web/0]", ""},
@@ -43,6 +44,7 @@ func TestDestroyFlags(t *testing.T) {
 
 // What a forced destruction left behind is an error.
 func TestForceReportsLeftovers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
 		u.fake.explanations = []entity.Explanation{
@@ -60,6 +62,7 @@ func TestForceReportsLeftovers(t *testing.T) {
 // A host's containers are stopped one after another, each of which may take as long as the
 // cloud may take.
 func TestForceWaitsWhileItMakesProgress(t *testing.T) {
+	t.Parallel()
 	dying := func(containers ...string) (e entity.Explanation) {
 		e = entity.Explanation{Name: "machine 3", Life: entity.Dying}
 		for _, c := range containers {
@@ -108,6 +111,7 @@ func TestForceWaitsWhileItMakesProgress(t *testing.T) {
 
 // A controller that does not answer does not keep --force from giving up.
 func TestForceGivesUpOnASilentController(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
 		u.fake.silent = true
@@ -122,6 +126,7 @@ func TestForceGivesUpOnASilentController(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	u := newUser(t)
 	u.fake.explanations = []entity.Explanation{{Name: "service web", Life: entity.Dying, Since: now.Add(-time.Hour),
@@ -144,6 +149,7 @@ func TestExplain(t *testing.T) {
 
 // While a model is destroyed, what only a user can clear away is said, once each.
 func TestDestroyModelSaysWhatWaitsForAUser(t *testing.T) {
+	t.Parallel()
 	cause := entity.Reason{Of: "unit-web-0", By: entity.ByUser, Text: `unit "web/0": hook failed: "stop"`, Hint: "do this"}
 	u := newUser(t)
 	u.fake.explain = func() entity.Explanation { return entity.Explanation{Reasons: []entity.Reason{cause, cause}} }
@@ -160,6 +166,7 @@ func TestDestroyModelSaysWhatWaitsForAUser(t *testing.T) {
 
 // Who upgrades a charm, or resolves a unit, hears that a failed hook holds up the upgrade.
 func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	m := waittest.Model("web/0=error web/1=active web/2=error")
 	m.Services[0].CharmURL, m.Services[0].Series, u.fake.uploaded = "local:jammy/webpage-3", "jammy", emptyZip(t)
@@ -188,6 +195,7 @@ func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
 
 // Commands that destroy units say what becomes of their storage.
 func TestStorageOfWhatIsDestroyed(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.left = entity.DestroyInfo{DetachedStorage: []string{"data/0", "data/1"}, DestroyedStorage: []string{"cache/2"}}
 	for _, line := range []string{"destroy-unit web/0", "destroy-service web"} {
@@ -200,6 +208,7 @@ func TestStorageOfWhatIsDestroyed(t *testing.T) {
 
 // Commands that destroy units name the machines that are left without units.
 func TestMachinesLeftWithoutUnits(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	for line, want := range map[string]string{
 		"destroy-unit web/0": "Machines 3, 10 are left without units. To destroy them: juju " +

@@ -25,6 +25,7 @@ func doubled(text string) string {
 }
 
 func TestDoubled(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"cannot start an instance: cannot start an instance for machine 3: no": "cannot start an instance for machine 3",
 		"cannot stop instance i-0: cannot stop instances: no":                  "cannot stop instances",

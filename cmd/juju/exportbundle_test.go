@@ -10,6 +10,7 @@ import (
 )
 
 func TestExportBundle(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.types("export-bundle")
 	u.sees(1, "", "ERROR nothing to export as there are no applications\n")

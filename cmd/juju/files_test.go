@@ -15,6 +15,7 @@ import (
 // A path to anything but a regular file is refused at once: no command waits for a pipe, or
 // reads a device forever.
 func TestNotARegularFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -71,6 +72,7 @@ func TestNotARegularFile(t *testing.T) {
 
 // A pipe from the shell is read.
 func TestPipeFromTheShell(t *testing.T) {
+	t.Parallel()
 	var ends [2]int
 	if err := syscall.Pipe(ends[:]); err != nil {
 		t.Fatal(err)

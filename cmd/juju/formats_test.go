@@ -13,6 +13,7 @@ import (
 
 // Every command with --format prints a document of that format.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	lines := map[string][]string{
 		"status": {""}, "machines": {""}, "show-machine": {""},
 		"show-status-log": {"web/0"}, "explain": {""}, "get": {"web", "web title"},

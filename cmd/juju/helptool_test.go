@@ -6,6 +6,7 @@ import (
 )
 
 func TestHelpTool(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.types("help-tool")
 	if !strings.Contains(u.out.String(), "\nrelation-set ") || strings.Count(u.out.String(), "\n") < 30 {

@@ -132,6 +132,7 @@ func (h hostileController) UpgradeModel(context.Context, string, entity.Programs
 // For every command: text from charms, agents, other users and controllers is escaped before
 // it reaches a terminal, and begins no line.
 func TestHostileTextIsEscaped(t *testing.T) {
+	t.Parallel()
 	lines := map[string][]string{ // by command
 		"status": {"status", "status --color", "status --format oneline", "status --format oneline --color",
 			"status --format summary",
@@ -321,6 +322,7 @@ func unescaped(printed string) string {
 // The value of one option is printed with its line breaks, but otherwise escaped; JSON and
 // YAML decode to the same value.
 func TestGetEscapesValues(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.config.Settings = map[string]entity.ConfigSetting{"motd": {Value: "two\nlines\t\x1b[2J\u202e"}}
 	u.types("get", "web", "motd")
@@ -329,6 +331,7 @@ func TestGetEscapesValues(t *testing.T) {
 
 // A log entry of several lines can't pass for several entries.
 func TestDebugLogContinuationLines(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.logs = []entity.LogMessage{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
 		Message: "one\r\nmachine-0: 00:00:00 ERROR juju forged\n\tthree\x1b[A\n"}}
@@ -340,6 +343,7 @@ func TestDebugLogContinuationLines(t *testing.T) {
 // debug-log notes the entities in its flags that are not in the model, by any of their names,
 // and shows the rest.
 func TestDebugLogNotesAbsentEntities(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"},
 		Services: []entity.ServiceStatus{{Name: "web",

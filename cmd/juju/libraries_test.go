@@ -12,6 +12,7 @@ import (
 // Charms on the libraries that most charms are written with. Nothing of these is here:
 // CHARM_LIBRARIES names a directory with ops and charmhelpers, as in their own repositories.
 func TestCharmLibraries(t *testing.T) {
+	t.Parallel()
 	libraries := os.Getenv("CHARM_LIBRARIES")
 	if libraries == "" {
 		t.Skip("CHARM_LIBRARIES does not name a directory with ops and charmhelpers")

@@ -12,6 +12,7 @@ import (
 
 // The whole system on a real LXD, whose socket is named as in the tests of package provider/lxd.
 func TestOnLXD(t *testing.T) {
+	t.Parallel()
 	socket := os.Getenv("JUJU_LXD")
 	if dir := os.Getenv("LXD_DIR"); socket == "" && dir != "" {
 		socket = filepath.Join(dir, "unix.socket")

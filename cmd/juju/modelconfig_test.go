@@ -14,6 +14,7 @@ const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, a
 	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, update-status-hook-interval\n"
 
 func TestShowModelConfig(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.modelConfig = modelconfig.New(map[string]string{modelconfig.RetryHooks: "true"}, "jammy")
 	u.fake.modelConfig["agent-version"] = modelconfig.Value{Value: "0.1.0", Source: "model"}
@@ -78,6 +79,7 @@ func TestShowModelConfig(t *testing.T) {
 }
 
 func TestSetModelConfig(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "model.yaml")
 	// Settings as a user writes them, and as --format yaml prints them.
 	write(t, file, "automatically-retry-hooks: true\nprovisioner-harvest-mode: {value: none, source: model}\n")

@@ -120,6 +120,7 @@ func (u *user) selected() string {
 }
 
 func TestAddModel(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.ctrl.add("admin", "default")
 	u.types("add-model", "staging")
@@ -160,6 +161,7 @@ func TestAddModel(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.ctrl.add("admin", "controller").Machines = []entity.ModelMachine{{ID: "0"}}
 	u.ctrl.add("admin", "default")
@@ -201,6 +203,7 @@ bob/his     local  destroying  0         3      admin
 }
 
 func TestSwitch(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.note(func(c *store.Contents) {
 		c.Controllers["test"] = &store.Controller{UUID: "v", Cloud: "elsewhere", User: "admin", Model: "admin/work",
@@ -234,6 +237,7 @@ func TestSwitch(t *testing.T) {
 }
 
 func TestDestroyModel(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.ctrl.add("admin", "controller")
 	u.ctrl.add("admin", "default").Machines = []entity.ModelMachine{{ID: "0"}}

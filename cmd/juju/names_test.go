@@ -8,6 +8,7 @@ import (
 
 // The hint of an invalid name says what a valid name is, and no error mentions Go packages.
 func TestInvalidNames(t *testing.T) {
+	t.Parallel()
 	charms := func(meta string) string { return charmDir(t, meta) }
 	for _, test := range []struct {
 		want string // the error

@@ -98,6 +98,7 @@ func scriptTerminal(ts *testscript.TestScript, neg bool, args []string) {
 
 // What runs in the shell of debug-hooks has the terminal to itself: what it writes arrives as it is.
 func TestDebugHooksShell(t *testing.T) {
+	t.Parallel()
 	shown := inTerminal(t, `printf '\033[3%dmred\033[0m\377\a' 1; test -t 1 && test -t 2 && echo a ter""minal; exit 7`+"\n")
 	for _, want := range []string{"\x1b[31mred\x1b[0m\xff\a", "a terminal\r\n", "left with 7\r\n"} {
 		if !strings.Contains(shown, want) {

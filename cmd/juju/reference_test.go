@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "generate doc/cli.md")
 
 // doc/cli.md is generated from the commands, and up to date.
 func TestReference(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("..", "..", "doc", "cli.md")
 	want := reference(newRoot(newUser(t).session))
 	if *update {
@@ -127,6 +128,7 @@ func flags(b *strings.Builder, set *pflag.FlagSet) {
 
 // Every command has help, with examples that it accepts.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	root := newRoot(u.session)
 	root.InitDefaultHelpCmd()

@@ -12,6 +12,7 @@ import (
 // Files of resources are uploaded before the service is deployed or upgraded, and all mistakes are
 // found before anything is uploaded.
 func TestDeployWithResources(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	dir := charmDir(t, metadata+"resources:\n  site: {type: file, filename: s}\n  logo: {type: file, filename: l}\n")
 	site, logo := filepath.Join(dir, "..", "site"), filepath.Join(dir, "..", "logo")
@@ -44,6 +45,7 @@ func TestDeployWithResources(t *testing.T) {
 }
 
 func TestResources(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.types("resources", "web")
 	u.asked("Resources web")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestShowStatusLogCalls(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	for line, want := range map[string]string{
 		"web/0":                             "StatusHistory unit unit-web-0 20 0s",
@@ -50,6 +51,7 @@ func TestShowStatusLogCalls(t *testing.T) {
 }
 
 func TestShowStatusLogOutput(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	u.fake.history = []entity.PastStatus{

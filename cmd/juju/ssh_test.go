@@ -41,6 +41,7 @@ func withMachine(t *testing.T, u *user) string {
 }
 
 func TestSSH(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	dir := withMachine(t, u)
 	u.env["SHELL"] = "/bin/zsh"

@@ -22,6 +22,7 @@ const (
 )
 
 func TestSSHKeyCommands(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.types("ssh-keys")
 	u.sees(0, "", "No keys to display.\n")
@@ -185,6 +186,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 
 // The creator of a model on a cloud whose machines have users gets a key made, and brings the own ones.
 func TestKeysOfTheCreator(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	home := t.TempDir()
 	u.env["HOME"] = home

@@ -15,6 +15,7 @@ import (
 
 // Machines are listed and shown without the services.
 func TestMachines(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	m := waittest.Model("web/0=active web=active 0=started 1=started")
 	m.Machines[0].Hardware, m.Machines[0].InstanceID = "arch=amd64 cores=2 availability-zone=east", "inst-0"
@@ -47,6 +48,7 @@ func TestMachines(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	m := waittest.Model("web/0=active web=active 0=started")
 	m.At = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -88,6 +90,7 @@ func TestStatus(t *testing.T) {
 
 // On a terminal, lines fit its width; other output is not wrapped.
 func TestStatusFitsTheTerminal(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	m := waittest.Model("web/0=blocked web=active")
 	m.Services[0].Units[0].Workload.Message = strings.Repeat("no database is related. ", 10)
@@ -120,6 +123,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 }
 
 func TestEmptyStatus(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.types("status", "--utc")
 	u.sees(0, "Model    Controller  Cloud/Region  Version  Timestamp\n"+

@@ -36,6 +36,7 @@ unit: web/0
 `
 
 func TestShowTask(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.tasks = []entity.Task{taskOver}
 	u.types("show-task", "2", "--wait")
@@ -61,6 +62,7 @@ func TestShowTask(t *testing.T) {
 }
 
 func TestRunAction(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.tasks = []entity.Task{taskOver}
 	u.types("run-action", "web/0", "go")
@@ -91,6 +93,7 @@ func TestRunAction(t *testing.T) {
 
 // Whoever waits for tasks gets exit code 1 if one has failed, in all formats, after their results.
 func TestFailedTasks(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.tasks = []entity.Task{taskOver, {ID: "3", Receiver: "web/1", Status: entity.TaskFailed, Message: "command timed out"},
 		{ID: "4", Receiver: "web/2", Status: entity.TaskAborted}, {ID: "5", Receiver: "web/3", Status: entity.TaskCompleted, Results: []byte(`{"return-code":7}`)}}
@@ -116,6 +119,7 @@ func TestFailedTasks(t *testing.T) {
 
 // Of many tasks that can't be cancelled, the reason is told once. What is an operation is said so.
 func TestCancelTasks(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	var ids []string
 	for i := range 580 {
@@ -142,6 +146,7 @@ func TestCancelTasks(t *testing.T) {
 
 // The output and the exit code of one command are those of juju; several are a list.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	task := entity.Task{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted,
 		Results: []byte(`{"return-code":3,"stdout":"\u001b[1mx\n","stderr":"y\n"}`)}
@@ -191,6 +196,7 @@ func TestRun(t *testing.T) {
 
 // A command that cannot begin, behind a hook that never ends, is waited for as long as --timeout says.
 func TestRunDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
 		u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskPending}}
@@ -208,6 +214,7 @@ func TestRunDoesNotWaitForEver(t *testing.T) {
 }
 
 func TestOperations(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.tasks = []entity.Task{taskOver}
 	u.types("operations", "--utc")
@@ -229,6 +236,7 @@ func TestOperations(t *testing.T) {
 }
 
 func TestActions(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.actions = map[string]client.ActionInfo{
 		"go": {Description: "Go away.\nNow.", Schema: map[string]any{"properties": map[string]any{

@@ -9,6 +9,7 @@ import (
 
 // An invalid command line gets a helpful answer, without any API call.
 func TestUnknownCommandsAndFlags(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	const all = "To list all commands: juju help\n"
 	for line, want := range map[string]string{
@@ -49,6 +50,7 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 
 // What is said of an absent flag is so: the flag is absent, and the one to use is there.
 func TestAbsentFlags(t *testing.T) {
+	t.Parallel()
 	root := newRoot(newUser(t).session)
 	named := regexp.MustCompile(`--[a-z-]+`)
 	for _, a := range absentFlags {
@@ -74,6 +76,7 @@ func TestAbsentFlags(t *testing.T) {
 
 // Absent commands do not exist, and their replacements do.
 func TestAbsentCommands(t *testing.T) {
+	t.Parallel()
 	names := commandNames(newRoot(newUser(t).session))
 	seen := map[string]bool{}
 	for _, a := range absent {

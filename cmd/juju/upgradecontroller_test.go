@@ -26,6 +26,7 @@ func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.
 func (f *fakeModel) UploadPrograms(context.Context, io.Reader, entity.Programs) error { return nil }
 
 func TestUpgradeModel(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.ctrl.add("admin", "default")
 	u.ctrl.programs.Version = "0.2.0"
@@ -87,6 +88,7 @@ func TestASuperuserWhoHasNotBootstrappedUpgradesTheController(t *testing.T) {
 // A controller that is newer, or another version than this program's, is refused before anything is
 // sent. upgrade-model does the same for the controller's own model.
 func TestUpgradeControllerRefusals(t *testing.T) {
+	t.Parallel()
 	for name, command := range map[string][]string{
 		"upgrade-controller": {"upgrade-controller"}, "upgrade-model": {"upgrade-juju", "-m", "controller"},
 	} {

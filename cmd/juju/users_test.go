@@ -96,6 +96,7 @@ func atController(t *testing.T) *user {
 var bobsShell = clouds.Of("local").GrantNote("bob")
 
 func TestUserCommandCalls(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		line   string
 		stdin  string
@@ -152,6 +153,7 @@ func TestUserCommandCalls(t *testing.T) {
 }
 
 func TestUserCommandRefusals(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"add-user":                      "no username supplied",
 		"add-user b@d":                  `invalid user name "b@d"`,
@@ -196,6 +198,7 @@ func TestUserCommandRefusals(t *testing.T) {
 
 // A registration can be encoded and decoded.
 func TestRegistrationStrings(t *testing.T) {
+	t.Parallel()
 	u := atController(t)
 	text, err := os.ReadFile("testdata/ca.pem")
 	if err != nil {
@@ -234,6 +237,7 @@ func TestRegistrationStrings(t *testing.T) {
 }
 
 func TestInvalidPasswords(t *testing.T) {
+	t.Parallel()
 	for stdin, want := range map[string]string{
 		"":       "you must specify a non-empty password",
 		"a\nb\n": "passwords do not match",
@@ -251,6 +255,7 @@ func TestInvalidPasswords(t *testing.T) {
 }
 
 func TestRemoveUserAsks(t *testing.T) {
+	t.Parallel()
 	u := atController(t)
 	for _, answer := range []string{"", "n\n", "yesterday\n"} {
 		u.session.Stdin = strings.NewReader(answer)
@@ -268,6 +273,7 @@ func TestRemoveUserAsks(t *testing.T) {
 
 // Logging out forgets the user, but not a generated password that no one knows.
 func TestLogout(t *testing.T) {
+	t.Parallel()
 	u := atController(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Password, c.Controllers["prod"].Generated = "p", true })
 	u.types("logout")
@@ -295,6 +301,7 @@ func TestLogout(t *testing.T) {
 }
 
 func TestUnregister(t *testing.T) {
+	t.Parallel()
 	u := atController(t)
 	u.types("destroy-environment", "prod", "-y")
 	u.sees(1, "", "ERROR controller \"prod\" was not bootstrapped by this client\n"+
@@ -316,6 +323,7 @@ func TestUnregister(t *testing.T) {
 
 // With several models, some can fail.
 func TestGrantSeveralModels(t *testing.T) {
+	t.Parallel()
 	u := atController(t)
 	u.ctrl.err = entity.Errorf(entity.AlreadyExists, `user already has "read" access or greater`)
 	u.types("grant", "bob", "read", "default", "eve/shared")

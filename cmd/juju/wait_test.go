@@ -74,6 +74,7 @@ func testWait(t *testing.T) {
 // A wait reads the model when it changes: at once on a quiet model, and on a busy one no
 // more often than it would if it polled. It goes on when its watch ends.
 func TestWaitReadsWhenTheModelChanges(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, testWaitReadsWhenTheModelChanges)
 }
 
@@ -162,6 +163,7 @@ func testWaitReconnects(t *testing.T) {
 
 // The words that Juju requires before a name are accepted.
 func TestWaitForKinds(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=active unit/0=waiting")}
 	for _, line := range []string{"wait-for application web", "wait-for unit web/0", "wait-for service web unit web/0",
@@ -403,6 +405,7 @@ func testWaitForRelationGone(t *testing.T) {
 // Where units retry failed hooks by themselves, a failed hook does not end the wait; a failed
 // machine still does.
 func TestWaitWithHookRetry(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.fake.modelConfig = modelconfig.New(map[string]string{modelconfig.RetryHooks: "true"}, "jammy")
 	synctest.Test(t, func(t *testing.T) {
