@@ -70,7 +70,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 			}),
 			"deployer": a.deployer(conn),
 		}
-		if a.options.Programs != nil {
+		if a.options.Binaries != nil {
 			workers["upgrader"] = a.upgrader(conn)
 			workers["unit upgrader"] = a.unitUpgrader(conn)
 		}

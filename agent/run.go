@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/binaries"
 	"juju/agent/host/process"
-	"juju/agent/programs"
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/hooks"
@@ -120,7 +120,7 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 		return err
 	}
 	a, err := New(kind, dir, Options{Host: processes{unitAgent}, HookTool: hookTool, RetryDelay: retryDelay, Log: log,
-		Programs: &installed})
+		Binaries: &installed})
 	if err != nil {
 		return err
 	}
@@ -193,8 +193,8 @@ type Options struct {
 	// Log gets all that this process logs. The controller gets it too, as the agent's log. If
 	// Log is nil, the agent sends no log.
 	Log io.Writer
-	// Programs is where a machine's agent installs other programs; nil if it can't.
-	Programs *programs.Dir
+	// Binaries is where a machine's agent installs other programs; nil if it can't.
+	Binaries *binaries.Dir
 }
 
 // An Agent is the agent of one machine or of one unit.
@@ -247,7 +247,7 @@ func (a *Agent) root() string { return filepath.Dir(filepath.Dir(a.dir)) }
 // machine is to be restarted now: see reboot. The caller holds the directory, as process.Hold does, so that
 // no other agent runs there.
 func (a *Agent) Run(ctx context.Context) error {
-	logger.Infof("agent of %s begins, version %s", a.config.Tag, ownPrograms().Build())
+	logger.Infof("agent of %s begins, version %s", a.config.Tag, ownBinaries().Build())
 	var workers map[string]worker.Func
 	var err error
 	if a.kind == entity.KindUnit {
@@ -317,7 +317,7 @@ func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 	for pause := firstPause; ; pause *= 2 {
 		conn, err := client.Dial(ctx, client.Info{
 			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
-			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce, Programs: ownPrograms(),
+			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce, Binaries: ownBinaries(),
 		})
 		if !errors.Is(err, entity.NotProvisioned) || pause >= a.options.RetryDelay {
 			return conn, err
@@ -333,7 +333,7 @@ func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 
 // sibling returns the path of another of our programs, which is installed next to this one.
 func sibling(name string) (string, error) {
-	dir, err := programs.OwnDir()
+	dir, err := binaries.OwnDir()
 	if err != nil {
 		return "", fmt.Errorf("cannot find the program %s: %w", name, err)
 	}

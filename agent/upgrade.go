@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/binaries"
 	"juju/agent/host/process"
-	"juju/agent/programs"
 	"juju/apiserver/client"
 	"juju/state/entity"
 	"juju/worker"
@@ -31,21 +31,21 @@ const upgradeRetry = 5 * time.Minute
 // controller was away.
 const trialRetry = time.Hour
 
-// ownPrograms returns the programs that this process is one of.
-func ownPrograms() entity.Programs {
-	return entity.Programs{Version: Version, SHA256: programs.Own(), Commit: BuiltFrom()}
+// ownBinaries returns the programs that this process is one of.
+func ownBinaries() entity.Binaries {
+	return entity.Binaries{Version: Version, SHA256: binaries.Own(), Commit: BuiltFrom()}
 }
 
 // programsDir returns the directory of the machine's programs.
-func programsDir(root string) programs.Dir {
-	return programs.New(filepath.Join(root, "tools"), programs.Options{})
+func programsDir(root string) binaries.Dir {
+	return binaries.New(filepath.Join(root, "tools"), binaries.Options{})
 }
 
 // An upgradeAPI is what a machine's upgrader needs of the controller.
 type upgradeAPI interface {
 	upgradeArchives
 	// Programs returns the programs that the agent is to run; none if it does not matter.
-	Programs(ctx context.Context, agent entity.Tag) (entity.Programs, error)
+	Programs(ctx context.Context, agent entity.Tag) (entity.Binaries, error)
 	WatchPrograms(ctx context.Context, agent entity.Tag) (<-chan struct{}, error)
 	// SetUpgradeError tells users why the agent can't run those programs; "" if it can.
 	SetUpgradeError(ctx context.Context, agent entity.Tag, text string) error
@@ -55,8 +55,8 @@ type upgradeAPI interface {
 type upgrader struct {
 	api     upgradeAPI
 	machine entity.Tag
-	own     entity.Programs
-	dir     programs.Dir
+	own     entity.Binaries
+	dir     binaries.Dir
 	// retry and trialRetry are upgradeRetry and trialRetry, but for tests.
 	retry, trialRetry time.Duration
 	// idle waits until no command of the machine runs, and then lets none begin. It calls say if that takes long.
@@ -69,7 +69,7 @@ type upgrader struct {
 // programs are others.
 func (a *Agent) upgrader(conn *client.Conn) worker.Func {
 	u := upgrader{
-		api: client.AgentFacade{Caller: conn}, machine: a.config.Tag, own: ownPrograms(), dir: *a.options.Programs,
+		api: client.AgentFacade{Caller: conn}, machine: a.config.Tag, own: ownBinaries(), dir: *a.options.Binaries,
 		retry: upgradeRetry, trialRetry: trialRetry, idle: a.awaitCommands, say: a.sayMachine(conn),
 	}
 	return u.run
@@ -116,7 +116,7 @@ func (u upgrader) handle(ctx context.Context) (again time.Duration, err error) {
 
 // isDone reports whether the machine runs the programs that are wanted, or newer ones. There is no way
 // back to older ones: a controller that is upgraded starts new machines with its own programs.
-func (u upgrader) isDone(want entity.Programs) (bool, error) {
+func (u upgrader) isDone(want entity.Binaries) (bool, error) {
 	if want.SHA256 == "" || u.own.Are(want) {
 		return true, nil
 	}
@@ -125,12 +125,12 @@ func (u upgrader) isDone(want entity.Programs) (bool, error) {
 }
 
 // upgrade makes the wanted programs count from the next start on.
-func (u upgrader) upgrade(ctx context.Context, want entity.Programs) error {
+func (u upgrader) upgrade(ctx context.Context, want entity.Binaries) error {
 	record, err := u.dir.Record()
 	if err != nil {
 		return err
 	}
-	if f := record.Failed; f != nil && f.Programs.Same(want) {
+	if f := record.Failed; f != nil && f.Binaries.Same(want) {
 		since, err := u.dir.Changed()
 		if err != nil {
 			return err
@@ -150,7 +150,7 @@ type upgradeArchives interface {
 	Archive(ctx context.Context, sha256 string) (archive io.ReadCloser, err error)
 }
 
-func download(ctx context.Context, from upgradeArchives, dir programs.Dir, want entity.Programs) error {
+func download(ctx context.Context, from upgradeArchives, dir binaries.Dir, want entity.Binaries) error {
 	if dir.Has(want.SHA256) {
 		return nil
 	}
@@ -213,7 +213,7 @@ func endOthers(ctx context.Context, dir string, say func(ctx context.Context, te
 				continue
 			}
 			told[id] = true
-			logger.Infof("ending the agent of unit %s, which begins again with version %s", unit, ownPrograms().Build())
+			logger.Infof("ending the agent of unit %s, which begins again with version %s", unit, ownBinaries().Build())
 			if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
 			}
@@ -242,7 +242,7 @@ func endOthers(ctx context.Context, dir string, say func(ctx context.Context, te
 
 // othersIn returns the units whose agents, in a machine's directory of agents, run other programs than this one.
 func othersIn(dir string) (map[string]process.Identity, error) {
-	own, err := programs.OwnDir()
+	own, err := binaries.OwnDir()
 	if err != nil {
 		return nil, err
 	}

@@ -12,15 +12,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"juju/agent/programs"
-	"juju/agent/programs/programstest"
+	"juju/agent/binaries"
+	"juju/agent/binaries/binariestest"
 	"juju/state/entity"
 	"juju/worker"
 )
 
 // A fakeUpgrade is a controller that wants programs of its agents.
 type fakeUpgrade struct {
-	want    entity.Programs
+	want    entity.Binaries
 	archive []byte
 	lost    error // of the download
 	events  chan struct{}
@@ -28,7 +28,7 @@ type fakeUpgrade struct {
 	said    []string // what SetUpgradeError was told last, when it changed
 }
 
-func (f *fakeUpgrade) Programs(context.Context, entity.Tag) (entity.Programs, error) {
+func (f *fakeUpgrade) Programs(context.Context, entity.Tag) (entity.Binaries, error) {
 	return f.want, nil
 }
 
@@ -49,18 +49,18 @@ func (f *fakeUpgrade) Archive(context.Context, string) (io.ReadCloser, error) {
 // wants makes an archive of programs that say a version, and returns it as what is wanted.
 func wants(t *testing.T, version, says string) *fakeUpgrade {
 	t.Helper()
-	archive, want := programstest.Pack(t, version, "#!/bin/sh\n"+says+"\n")
+	archive, want := binariestest.Pack(t, version, "#!/bin/sh\n"+says+"\n")
 	return &fakeUpgrade{want: want, archive: archive,
 		events: make(chan struct{}, 1)}
 }
 
-func upgraderFor(t *testing.T, f *fakeUpgrade, own entity.Programs) (upgrader, programs.Dir) {
-	dir := programs.New(filepath.Join(t.TempDir(), "tools"), programs.Options{})
+func upgraderFor(t *testing.T, f *fakeUpgrade, own entity.Binaries) (upgrader, binaries.Dir) {
+	dir := binaries.New(filepath.Join(t.TempDir(), "tools"), binaries.Options{})
 	return upgrader{api: f, machine: entity.MachineTag("3"), own: own, dir: dir, retry: time.Minute,
 		trialRetry: trialRetry, idle: func(context.Context, func() error) error { return nil }}, dir
 }
 
-func current(t *testing.T, d programs.Dir) entity.Programs {
+func current(t *testing.T, d binaries.Dir) entity.Binaries {
 	t.Helper()
 	r, err := d.Record()
 	if err != nil {
@@ -69,7 +69,7 @@ func current(t *testing.T, d programs.Dir) entity.Programs {
 	return r.Current
 }
 
-var running = entity.Programs{Version: "0.1.0", SHA256: "0123456789abcdef"}
+var running = entity.Binaries{Version: "0.1.0", SHA256: "0123456789abcdef"}
 
 func TestAMachineIsUpgraded(t *testing.T) {
 	f := wants(t, "0.2.0", "echo 0.2.0")
@@ -88,11 +88,11 @@ func TestAMachineIsUpgraded(t *testing.T) {
 
 func TestAMachineThatNeedsNoUpgradeDownloadsNothing(t *testing.T) {
 	sum := strings.Repeat("0123456789abcdef", 4)
-	for name, test := range map[string]struct{ own, want entity.Programs }{
-		"nothing is wanted":    {running, entity.Programs{}},
-		"only a version":       {running, entity.Programs{Version: "0.2.0"}},
-		"it runs them":         {running, entity.Programs{Version: "0.1.0", SHA256: sum}},
-		"it runs a newer ones": {entity.Programs{Version: "0.3.0"}, entity.Programs{Version: "0.2.0", SHA256: sum}},
+	for name, test := range map[string]struct{ own, want entity.Binaries }{
+		"nothing is wanted":    {running, entity.Binaries{}},
+		"only a version":       {running, entity.Binaries{Version: "0.2.0"}},
+		"it runs them":         {running, entity.Binaries{Version: "0.1.0", SHA256: sum}},
+		"it runs a newer ones": {entity.Binaries{Version: "0.3.0"}, entity.Binaries{Version: "0.2.0", SHA256: sum}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fakeUpgrade{want: test.want}
@@ -100,7 +100,7 @@ func TestAMachineThatNeedsNoUpgradeDownloadsNothing(t *testing.T) {
 			if again, err := u.handle(t.Context()); again != 0 || err != nil {
 				t.Errorf("%v, %v", again, err)
 			}
-			if f.asked > 0 || current(t, dir) != (entity.Programs{}) || fmt.Sprintf("%q", f.said) != `[""]` {
+			if f.asked > 0 || current(t, dir) != (entity.Binaries{}) || fmt.Sprintf("%q", f.said) != `[""]` {
 				t.Errorf("%d downloads, %v, it says %q", f.asked, current(t, dir), f.said)
 			}
 		})
@@ -132,7 +132,7 @@ func TestAnUpgradeThatFailsIsReported(t *testing.T) {
 			if len(test.f.said) != 1 || test.f.said[0] != "upgrade to 0.2.0 failed: "+test.says {
 				t.Errorf("it says %q", test.f.said)
 			}
-			if got := current(t, dir); got != (entity.Programs{}) {
+			if got := current(t, dir); got != (entity.Binaries{}) {
 				t.Errorf("the machine's programs are %v", got)
 			}
 		})
@@ -142,7 +142,7 @@ func TestAnUpgradeThatFailsIsReported(t *testing.T) {
 // A failed download is tried again after a while, and succeeds.
 func TestAFailedUpgradeIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeUpgrade{want: entity.Programs{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)},
+		f := &fakeUpgrade{want: entity.Binaries{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)},
 			lost: errors.New("no such luck"), events: make(chan struct{}, 1)}
 		u, _ := upgraderFor(t, f, running)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -162,7 +162,7 @@ func TestAFailedUpgradeIsTriedAgain(t *testing.T) {
 	})
 }
 
-// Programs whose trial has failed on this machine are tried again after a while, since it may have failed only
+// Binaries whose trial has failed on this machine are tried again after a while, since it may have failed only
 // because the controller was away; and others at once.
 func TestAFailedTrialIsReported(t *testing.T) {
 	f := wants(t, "0.2.0", "echo 0.2.0")

@@ -56,7 +56,7 @@ func (s *Server) mux() http.Handler {
 		mux.HandleFunc(e.method+" /model/{uuid}"+e.path,
 			func(w http.ResponseWriter, r *http.Request) { s.serveEndpoint(e, w, r) })
 	}
-	mux.HandleFunc("GET "+ProgramsPath+"{sha256}", s.servePrograms)
+	mux.HandleFunc("GET "+BinariesPath+"{sha256}", s.serveBinaries)
 	if s.config.Dashboard != nil {
 		mux.Handle("/", s.config.Dashboard)
 	}

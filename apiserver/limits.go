@@ -58,8 +58,8 @@ type Limits struct {
 	PingEvery, Silence, WriteTime time.Duration
 
 	// Charm is the maximum size of an archive in bytes, Resource that of the file of a resource,
-	// Programs that of an archive of programs, UploadTime the time for an upload.
-	Charm, Resource, Programs int64
+	// Binaries that of an archive of programs, UploadTime the time for an upload.
+	Charm, Resource, Binaries int64
 	UploadTime                time.Duration
 	// Uploads is how many uploads can be in progress, and UserUploads how many of one user.
 	// UploadBytes is how much disk they can use together until they are in the store. Beyond
@@ -96,7 +96,7 @@ func limitsFor(files int, memory int64) Limits {
 		Memory: requests, MemoryShare: requests / 8, MemoryWait: 30 * time.Second, MemoryGrace: 10 * time.Second,
 		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024, MemberWatches: 8192,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
-		Charm: entity.MaxCharm, Resource: entity.MaxResource, Programs: entity.MaxPrograms, UploadTime: 10 * time.Minute,
+		Charm: entity.MaxCharm, Resource: entity.MaxResource, Binaries: entity.MaxBinaries, UploadTime: 10 * time.Minute,
 		Uploads: 32, UserUploads: 8, UploadBytes: 2 << 30, JudgedUploads: 2,
 		Downloads: 32, DownloadWait: 10 * time.Second, DownloadTime: 10 * time.Minute,
 	}

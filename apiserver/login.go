@@ -156,10 +156,10 @@ var shaPattern = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
 var commitPattern = regexp.MustCompile(`^([0-9a-f]{1,64}(-dirty)?)?$`)
 
 // programsOf returns the programs that an agent reports with its login, if they can be.
-func programsOf(p params.LoginRequest) entity.Programs {
+func programsOf(p params.LoginRequest) entity.Binaries {
 	_, err := entity.CompareVersions(p.ClientVersion, p.ClientVersion)
 	if err != nil || !shaPattern.MatchString(p.SHA256) || !commitPattern.MatchString(p.Commit) {
-		return entity.Programs{}
+		return entity.Binaries{}
 	}
-	return entity.Programs{Version: p.ClientVersion, SHA256: p.SHA256, Commit: p.Commit}
+	return entity.Binaries{Version: p.ClientVersion, SHA256: p.SHA256, Commit: p.Commit}
 }

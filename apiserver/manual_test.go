@@ -14,7 +14,7 @@ import (
 // fakeHosts are ManualHosts of one architecture.
 type fakeHosts struct{}
 
-func (fakeHosts) HasPrograms(arch string) bool { return arch == "amd64" }
+func (fakeHosts) HasBinaries(arch string) bool { return arch == "amd64" }
 
 func (fakeHosts) Script(_ context.Context, st *state.State, m entity.MachineInfo, password string) (string, error) {
 	return fmt.Sprint(st.Name(), " ", m.ID, " ", m.Nonce, " ", password), nil

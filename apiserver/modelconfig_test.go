@@ -23,7 +23,7 @@ func TestAgentVersionIsShownAndFixed(t *testing.T) {
 		}
 	}
 	shows("1.2.3") // the controller's
-	w.ok(w.st.Settings().SetPrograms(ctx, entity.Programs{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}))
+	w.ok(w.st.Settings().SetBinaries(ctx, entity.Binaries{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}))
 	shows("1.2.0")
 	for what, err := range map[string]error{
 		"set":   user.SetModelConfig(ctx, map[string]string{"agent-version": "1.2.3"}),

@@ -43,7 +43,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 	{"Watches MemberWatches", "watches of a connection; of one user or agent", "%s; %s", "refused"},
 	{"PingEvery Silence WriteTime", "time between pings; of silence; until a frame is read", "%s; %s; %s",
 		"the connection ends"},
-	{"Charm Resource Programs UploadTime",
+	{"Charm Resource Binaries UploadTime",
 		"a charm's archive; the file of a resource; an archive of programs; the time for each", "%s; %s; %s; %s", "refused"},
 	{"Uploads UserUploads UploadBytes", "uploads under way; of one user; their temporary files together", "%s; %s; %s",
 		"503, told to try again"},

@@ -111,7 +111,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	s.backend = &facades.Backend{
 		Config: config.Config, ControllerModel: s.controllerModel, Presence: s.presence,
 		Limits: facades.Limits{CloudTime: s.limits.CloudTime, Charm: s.limits.Charm, Resource: s.limits.Resource,
-			Programs: s.limits.Programs},
+			Binaries: s.limits.Binaries},
 		ImportTurn: func(ctx context.Context) (func(), error) { return importing.take(ctx, s.limits.CloudTime) },
 	}
 	s.handler = s.mux()

@@ -16,19 +16,19 @@ import (
 // fakeUpgrades are those of a controller of version 1.2.3, which is that of the tests' servers.
 type fakeUpgrades struct {
 	t         *testing.T
-	installed map[entity.Programs]string
-	switched  []entity.Programs
+	installed map[entity.Binaries]string
+	switched  []entity.Binaries
 	replied   <-chan struct{}
 	kept      map[string]string // archives, by hash
 }
 
-var runs = entity.Programs{Version: "1.2.3", SHA256: strings.Repeat("12", 32)}
+var runs = entity.Binaries{Version: "1.2.3", SHA256: strings.Repeat("12", 32)}
 
-func (f *fakeUpgrades) Running(context.Context) (entity.ControllerPrograms, error) {
-	return entity.ControllerPrograms{Programs: runs}, nil
+func (f *fakeUpgrades) Running(context.Context) (entity.ControllerBinaries, error) {
+	return entity.ControllerBinaries{Binaries: runs}, nil
 }
 
-func (f *fakeUpgrades) Install(_ context.Context, file string, p entity.Programs) error {
+func (f *fakeUpgrades) Install(_ context.Context, file string, p entity.Binaries) error {
 	text, err := os.ReadFile(file)
 	f.installed[p] = string(text)
 	return err
@@ -36,18 +36,18 @@ func (f *fakeUpgrades) Install(_ context.Context, file string, p entity.Programs
 
 func (f *fakeUpgrades) Archive(sha256 string) string { return f.kept[sha256] }
 
-func (f *fakeUpgrades) Switch(_ context.Context, to entity.Programs, replied <-chan struct{}) error {
+func (f *fakeUpgrades) Switch(_ context.Context, to entity.Binaries, replied <-chan struct{}) error {
 	f.switched, f.replied = append(f.switched, to), replied
 	return nil
 }
 
 func upgradeWorld(t *testing.T) (*world, *fakeUpgrades) {
-	f := &fakeUpgrades{t: t, installed: map[entity.Programs]string{}}
+	f := &fakeUpgrades{t: t, installed: map[entity.Binaries]string{}}
 	w := newWorld(t, func(c *Config) {
-		c.Upgrades, c.Programs = f, &facades.Programs{Path: filepath.Join(t.TempDir(), "none"), SHA256: runs.SHA256}
+		c.Upgrades, c.Binaries = f, &facades.Binaries{Path: filepath.Join(t.TempDir(), "none"), SHA256: runs.SHA256}
 		c.Commit = "c0ffee"
 		c.Limits = DefaultLimits()
-		c.Limits.Programs = 100
+		c.Limits.Binaries = 100
 	})
 	return w, f
 }
@@ -67,9 +67,9 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 	w.addUser("bob")
 	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "admin", ""))
 	w.ok(w.controller.GrantModel(ctx, own, "bob", "admin", ""))
-	newer := entity.Programs{Version: "1.3.0", SHA256: strings.Repeat("ab", 32)}
+	newer := entity.Binaries{Version: "1.3.0", SHA256: strings.Repeat("ab", 32)}
 	const lacking = `This needs "superuser" access to the controller; bob has "login". A superuser can grant it: juju grant bob superuser`
-	if err := w.userConn("bob", own).UploadPrograms(ctx, strings.NewReader("x"), newer); entity.KindOf(err) != entity.Unauthorized ||
+	if err := w.userConn("bob", own).UploadBinaries(ctx, strings.NewReader("x"), newer); entity.KindOf(err) != entity.Unauthorized ||
 		entity.Hint(err) != lacking {
 		t.Errorf("bob uploads: %v (%s)", err, entity.Hint(err))
 	}
@@ -78,23 +78,23 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 		entity.Hint(err) != lacking {
 		t.Errorf("bob upgrades: %v (%s)", err, entity.Hint(err))
 	}
-	if _, err := bob.ControllerPrograms(ctx); entity.KindOf(err) != entity.Unauthorized {
+	if _, err := bob.ControllerBinaries(ctx); entity.KindOf(err) != entity.Unauthorized {
 		t.Errorf("bob asks: %v", err)
 	}
-	if err := w.dial(w.adminInfo(w.st.UUID())).UploadPrograms(ctx, strings.NewReader("x"), newer); entity.KindOf(err) !=
+	if err := w.dial(w.adminInfo(w.st.UUID())).UploadBinaries(ctx, strings.NewReader("x"), newer); entity.KindOf(err) !=
 		entity.Unauthorized || entity.Hint(err) != "Programs are uploaded to the controller's own model" {
 		t.Errorf("an upload at another model: %v (%s)", err, entity.Hint(err))
 	}
 
 	at := w.dial(w.adminInfo(own))
-	w.ok(at.UploadPrograms(ctx, strings.NewReader("programs"), newer))
-	if err := at.UploadPrograms(ctx, bytes.NewReader(make([]byte, 101)), newer); entity.KindOf(err) != entity.Invalid ||
+	w.ok(at.UploadBinaries(ctx, strings.NewReader("programs"), newer))
+	if err := at.UploadBinaries(ctx, bytes.NewReader(make([]byte, 101)), newer); entity.KindOf(err) != entity.Invalid ||
 		!strings.Contains(err.Error(), "larger than 100 bytes") {
 		t.Errorf("a large upload: %v", err)
 	}
-	older := entity.Programs{Version: "1.2.2", SHA256: newer.SHA256}
+	older := entity.Binaries{Version: "1.2.2", SHA256: newer.SHA256}
 	const refused = "cannot upgrade the controller to 1.2.2: its version is 1.2.3, and a downgrade is not supported"
-	if err := at.UploadPrograms(ctx, strings.NewReader("older"), older); err == nil || err.Error() != refused {
+	if err := at.UploadBinaries(ctx, strings.NewReader("older"), older); err == nil || err.Error() != refused {
 		t.Errorf("a downgrade: %v", err)
 	}
 	root := w.dial(w.adminInfo(""))
@@ -114,7 +114,7 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 		t.Errorf("switched to %v", f.switched)
 	}
 	// The agents of other models keep what they have.
-	if p, err := w.st.Settings().Programs(ctx); p != runs || err != nil {
+	if p, err := w.st.Settings().Binaries(ctx); p != runs || err != nil {
 		t.Errorf("the model wants %v, %v", p, err)
 	}
 	select {
@@ -132,14 +132,14 @@ func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
 	root := w.dial(w.adminInfo(""))
 	upgrade := func(version string, dryRun bool, want, says string) {
 		t.Helper()
-		got, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Programs{Version: version}, dryRun)
+		got, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Binaries{Version: version}, dryRun)
 		if says == "" && (got.Build() != want || err != nil) || says != "" && (err == nil || err.Error() != says) {
 			t.Errorf("to %q: %v, %v, want %s %s", version, got, err, want, says)
 		}
 	}
 	upgrade("", false, "", "no upgrades available")
-	old := entity.Programs{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}
-	w.ok(w.st.Settings().SetPrograms(ctx, old))
+	old := entity.Binaries{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}
+	w.ok(w.st.Settings().SetBinaries(ctx, old))
 	if status, err := w.dial(w.adminInfo(w.st.UUID())).Status(ctx); err != nil || status.Model.Version != "1.2.0" {
 		t.Errorf("status shows %v, %v", status.Model, err)
 	}
@@ -148,11 +148,11 @@ func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
 	upgrade("1.2.1", false, "", "no matching agent versions available: the controller has 1.2.3")
 	upgrade("new", false, "", `invalid version "new"`)
 	upgrade("", true, "1.2.3 (c0ffee)", "")
-	if p, err := w.st.Settings().Programs(ctx); p != old || err != nil {
+	if p, err := w.st.Settings().Binaries(ctx); p != old || err != nil {
 		t.Errorf("after refusals and a dry run the model wants %v, %v", p, err)
 	}
 	upgrade("1.2.3", false, "1.2.3 (c0ffee)", "")
-	if p, err := w.st.Settings().Programs(ctx); p != runs || err != nil {
+	if p, err := w.st.Settings().Binaries(ctx); p != runs || err != nil {
 		t.Errorf("the model wants %v, %v", p, err)
 	}
 	if len(f.switched) > 0 {
@@ -160,13 +160,13 @@ func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
 	}
 	w.addUser("bob")
 	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""))
-	if _, err := w.userConn("bob", "").UpgradeModel(ctx, w.st.UUID(), entity.Programs{}, false); entity.KindOf(err) !=
+	if _, err := w.userConn("bob", "").UpgradeModel(ctx, w.st.UUID(), entity.Binaries{}, false); entity.KindOf(err) !=
 		entity.Unauthorized {
 		t.Errorf("a user with write access: %v", err)
 	}
-	w.ok(w.st.Settings().SetPrograms(ctx, entity.Programs{Version: "1.2.3", SHA256: old.SHA256}))
+	w.ok(w.st.Settings().SetBinaries(ctx, entity.Binaries{Version: "1.2.3", SHA256: old.SHA256}))
 	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockChange, ""))
-	if _, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Programs{}, false); entity.KindOf(err) != entity.OperationBlocked {
+	if _, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Binaries{}, false); entity.KindOf(err) != entity.OperationBlocked {
 		t.Errorf("with a block: %v", err)
 	}
 }
@@ -183,21 +183,21 @@ func TestStatusShowsAgentsPrograms(t *testing.T) {
 	unit, err := w.st.Unit(ctx, "mysql/0")
 	w.ok(err)
 	w.ok(unit.SetAgentStatus(ctx, entity.Status{Status: entity.StatusIdle}))
-	agent := func(tag entity.Tag, p entity.Programs) *client.Conn {
+	agent := func(tag entity.Tag, p entity.Binaries) *client.Conn {
 		info := w.info(tag)
-		info.Programs = p
+		info.Binaries = p
 		if tag.Kind == entity.KindUnit {
 			info.Nonce = ""
 		}
 		return w.dial(info)
 	}
-	old := entity.Programs{Version: "1.2.0", Commit: "c0-dirty",
+	old := entity.Binaries{Version: "1.2.0", Commit: "c0-dirty",
 		SHA256: strings.Repeat("34", 8)} // the beginning, as a directory's name
 	atM, atU := agent(m0, old), agent(u0, old)
 	user := w.dial(w.adminInfo(w.st.UUID()))
 	events, err := user.WatchStatus(ctx)
 	w.ok(err)
-	build := func(version, commit string) string { return entity.Programs{Version: version, Commit: commit}.Build() }
+	build := func(version, commit string) string { return entity.Binaries{Version: version, Commit: commit}.Build() }
 	// wait waits until status shows this of the machine's agent and of the unit's.
 	wait := func(want string) {
 		t.Helper()
@@ -215,9 +215,9 @@ func TestStatusShowsAgentsPrograms(t *testing.T) {
 		}
 	}
 	wait("1.2.0 (c0-dirty)||1.2.0 (c0-dirty)|")
-	w.ok(w.st.Settings().SetPrograms(ctx, entity.Programs{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}))
+	w.ok(w.st.Settings().SetBinaries(ctx, entity.Binaries{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}))
 	wait("1.2.0 (c0-dirty)||1.2.0 (c0-dirty)|")
-	w.ok(w.st.Settings().SetPrograms(ctx, runs))
+	w.ok(w.st.Settings().SetBinaries(ctx, runs))
 	wait("1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending|1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
 	w.ok(client.AgentFacade{Caller: atM}.SetUpgradeError(ctx, m0, "upgrade to 1.2.3 failed: no such luck"))
 	wait("1.2.0 (c0-dirty)|upgrade to 1.2.3 failed: no such luck|1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
@@ -228,11 +228,11 @@ func TestStatusShowsAgentsPrograms(t *testing.T) {
 	agent(m0, runs)
 	wait("1.2.3||1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
 	atU.Close()
-	agent(u0, entity.Programs{Version: "1.4.0"}) // newer than the model
+	agent(u0, entity.Binaries{Version: "1.4.0"}) // newer than the model
 	wait("1.2.3||1.4.0|")
 	// What can't be a version or a commit is not shown.
-	agent(m0, entity.Programs{Version: "none\n"})
+	agent(m0, entity.Binaries{Version: "none\n"})
 	wait("||1.4.0|")
-	agent(u0, entity.Programs{Version: "1.5.0", Commit: "none\n"})
+	agent(u0, entity.Binaries{Version: "1.5.0", Commit: "none\n"})
 	wait("|||")
 }

@@ -102,9 +102,9 @@ func setsProxy(key string) func(*scene) error {
 	}
 }
 
-func setsPrograms(version string) func(*scene) error {
+func setsBinaries(version string) func(*scene) error {
 	return func(s *scene) error {
-		return s.st.Settings().SetPrograms(s.ctx, entity.Programs{Version: version, SHA256: "hash of " + version})
+		return s.st.Settings().SetBinaries(s.ctx, entity.Binaries{Version: version, SHA256: "hash of " + version})
 	}
 }
 
@@ -250,8 +250,8 @@ var modelMutators = []mutator{
 	onModel("Settings.SetConfig", "reset", setsConfig("", modelconfig.HarvestMode),
 		func(s *scene) { s.ok(setsConfig("none")(s)) }),
 	onModel("Settings.SetConfig", "a proxy", setsProxy("juju-http-proxy"), func(s *scene) { s.ok(setsProxy("juju-ftp-proxy")(s)) }),
-	onModel("Settings.SetPrograms", "", setsPrograms("0.2.0")),
-	onModel("Settings.SetPrograms", "newer", setsPrograms("0.2.0"), func(s *scene) { s.ok(setsPrograms("0.1.0")(s)) }),
+	onModel("Settings.SetBinaries", "", setsBinaries("0.2.0")),
+	onModel("Settings.SetBinaries", "newer", setsBinaries("0.2.0"), func(s *scene) { s.ok(setsBinaries("0.1.0")(s)) }),
 	onModel("Blocks.SwitchOn", "", blocks),
 	onModel("Blocks.SwitchOff", "", func(s *scene) error { return s.st.Blocks().SwitchOff(s.ctx, entity.BlockRemove) },
 		func(s *scene) { s.ok(blocks(s)) }),

@@ -79,8 +79,8 @@ var readers = map[string]string{
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier",
-	"Watches":      "Deployed End HostExposure Machine MachineTasks Machines ModelConfig Operation Programs RelationUnits Relations Status Unit",
-	"Settings":     "Config Constraints Programs",
+	"Watches":      "Binaries Deployed End HostExposure Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Status Unit",
+	"Settings":     "Binaries Config Constraints",
 	"State": `Agents Annotations Blocks Charms Cleaner Done Dump Explain FindEntity Life Machine Machines MinUnits Name
 		PersistentStorage Pools Provisioning Refers Relation RelationByID Resources Service Settings Status
 		StatusHistory Storage StorageStatus Tasks Transactions UUID Unit Unsettled Watches`,

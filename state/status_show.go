@@ -15,7 +15,7 @@ import (
 // clients show the same.
 func (a *everything) status(now time.Time) *entity.ModelStatus {
 	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
-		Version: a.model.AgentPrograms().Version,
+		Version: a.model.AgentBinaries().Version,
 		Name:    a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == ControllerModel,
 		Life: a.model.Life, Cloud: a.model.Cloud, Status: a.modelStatus(),
 	}}

@@ -140,7 +140,7 @@ type player struct {
 
 func newPlayer(t *testing.T, seed uint64) *player {
 	t.Helper()
-	units := &agenttest.Processes{Program: filepath.Join(binaries, "unit-agent")}
+	units := &agenttest.Processes{Program: filepath.Join(builtDir, "unit-agent")}
 	s := newSystemOn(t, "", Options{Provisioner: provisioner.Config{
 		Retry: 200 * time.Millisecond, ScanInterval: 300 * time.Millisecond, LostAfter: 200 * time.Millisecond}}, units)
 	s.keepsLog()

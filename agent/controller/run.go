@@ -11,8 +11,8 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent"
+	"juju/agent/binaries"
 	"juju/agent/host/process"
-	"juju/agent/programs"
 	"juju/apiserver"
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
@@ -51,8 +51,8 @@ type Options struct {
 	Configured func(modelconfig.Config)
 	// Provisioner has the provisioners' times; its other fields are ignored.
 	Provisioner provisioner.Config
-	// Programs has the steps of an upgrade.
-	Programs programs.Options
+	// Binaries has the steps of an upgrade.
+	Binaries binaries.Options
 }
 
 // Run runs the controller in the cloud's directory dir until ctx is done. It fails if another
@@ -98,9 +98,9 @@ type running struct {
 	ready   func()
 
 	failures failures
-	upgrades programs.Dir
+	upgrades binaries.Dir
 	restart  context.CancelCauseFunc // with errUpgraded or process.ErrRemoved
-	programs *facades.Programs       // what machines download; nil if they share this host's
+	programs *facades.Binaries       // what machines download; nil if they share this host's
 
 	store  *mongo.Store
 	ctrl   *controller.Controller
@@ -135,7 +135,7 @@ func (c *running) run(ctx context.Context) (err error) {
 	}
 	open, cloudWorker, err := c.cloud()
 	if err == nil {
-		err = c.packPrograms()
+		err = c.packBinaries()
 	}
 	if err == nil {
 		err = c.newServer(ctx, open)
@@ -190,7 +190,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 		TLS: tls, Logs: c.logs, Addresses: c.conf.addresses, TempDir: c.own,
 		Config: facades.Config{
 			Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
-			Programs: c.programs, Upgrades: &upgrades{running: c}, ManualHosts: manual, Failures: c.failures.list,
+			Binaries: c.programs, Upgrades: &upgrades{running: c}, ManualHosts: manual, Failures: c.failures.list,
 			Cloud: func(ctx context.Context, model string) (facades.Cloud, error) {
 				environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
 				return cloud{environ}, err
@@ -264,7 +264,7 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 
 // programDir returns the directory of this program and of those of the agents.
 func programDir() (string, error) {
-	dir, err := programs.OwnDir()
+	dir, err := binaries.OwnDir()
 	if err != nil {
 		return "", fmt.Errorf("cannot find the programs of agents: %w", err)
 	}

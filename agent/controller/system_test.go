@@ -26,8 +26,8 @@ import (
 // patience bounds every wait.
 const patience = time.Minute
 
-// binaries is the directory of the programs that tests run as processes.
-var binaries string
+// builtDir is the directory of the programs that tests run as processes.
+var builtDir string
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(mortalVariable); text != "" {
@@ -48,7 +48,7 @@ func run(m *testing.M) int {
 	if err := build.Run(); err != nil {
 		panic(err)
 	}
-	binaries = dir
+	builtDir = dir
 	// Tests of whole systems mostly wait, so more of them run at a time than there are processors.
 	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err)
@@ -105,7 +105,7 @@ func newSystemOn(t *testing.T, url string, o Options, units *agenttest.Processes
 	t.Helper()
 	dir := memoryDir(t)
 	s := &system{T: t, ctx: t.Context(), host: &agenttest.Host{Units: units, Options: agent.Options{
-		HookTool: filepath.Join(binaries, "hook-tool"), RetryDelay: 100 * time.Millisecond,
+		HookTool: filepath.Join(builtDir, "hook-tool"), RetryDelay: 100 * time.Millisecond,
 		IdleDelay: 50 * time.Millisecond}}}
 	machines := memoryDir(t)
 	s.machines = machines

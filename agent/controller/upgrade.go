@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"juju/agent"
-	"juju/agent/programs"
+	"juju/agent/binaries"
 	"juju/state/entity"
 )
 
@@ -24,9 +24,9 @@ const replyBound = 5 * time.Second
 // Version returns the version of this program.
 func Version() string { return agent.Version }
 
-// Build returns what to call this build of it: entity.Programs.Build.
+// Build returns what to call this build of it: entity.Binaries.Build.
 func Build() string {
-	return entity.Programs{Version: agent.Version, Commit: agent.BuiltFrom()}.Build()
+	return entity.Binaries{Version: agent.Version, Commit: agent.BuiltFrom()}.Build()
 }
 
 // trialBound is how long a controller may take to come up with new programs, which may have to change all
@@ -34,9 +34,9 @@ func Build() string {
 const trialBound = 8 * time.Minute
 
 // upgradesIn returns the programs of the controller in the cloud's directory dir.
-func upgradesIn(dir string, o Options) programs.Dir {
-	o.Programs.Bound = cmp.Or(o.Programs.Bound, trialBound)
-	return programs.New(filepath.Join(dir, "tools"), o.Programs)
+func upgradesIn(dir string, o Options) binaries.Dir {
+	o.Binaries.Bound = cmp.Or(o.Binaries.Bound, trialBound)
+	return binaries.New(filepath.Join(dir, "tools"), o.Binaries)
 }
 
 // Enter replaces this process by the program that the controller in the cloud's directory dir is to
@@ -55,11 +55,11 @@ func (c *running) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var before entity.Programs
+	var before entity.Binaries
 	if r.Trial {
 		before = r.Previous
 	}
-	wanted, err := c.wantedPrograms(ctx, before)
+	wanted, err := c.wantedBinaries(ctx, before)
 	if err := c.upgrades.Confirm(); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *running) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = own.Settings().SetPrograms(ctx, entity.Programs{Version: agent.Version, SHA256: c.programs.SHA256})
+	err = own.Settings().SetBinaries(ctx, entity.Binaries{Version: agent.Version, SHA256: c.programs.SHA256})
 	if kind := entity.KindOf(err); kind == entity.Invalid || kind == entity.NotAlive {
 		logger.Warningf("%v", err) // these programs were put there by hand, or the controller is being destroyed
 		return nil
@@ -91,10 +91,10 @@ func (c *running) confirm(ctx context.Context) error {
 	return err
 }
 
-// wantedPrograms returns the hashes of the programs that models' agents are to run. A model may not have
+// wantedBinaries returns the hashes of the programs that models' agents are to run. A model may not have
 // been upgraded for several upgrades of its controller. One that has no record was made while the controller
 // ended for an upgrade: it gets that of the programs before, if there are any. The error has those of all models.
-func (c *running) wantedPrograms(ctx context.Context, before entity.Programs) (wanted []string, err error) {
+func (c *running) wantedBinaries(ctx context.Context, before entity.Binaries) (wanted []string, err error) {
 	rows, err := c.ctrl.Models(ctx)
 	if err != nil {
 		return nil, err
@@ -103,13 +103,13 @@ func (c *running) wantedPrograms(ctx context.Context, before entity.Programs) (w
 		if row.IsRemoving() {
 			continue
 		}
-		var p entity.Programs
+		var p entity.Binaries
 		st, one := c.ctrl.Model(ctx, row.UUID)
 		if one == nil {
-			p, one = st.Settings().Programs(ctx)
+			p, one = st.Settings().Binaries(ctx)
 		}
 		if one == nil && p.Version == "" && before.Version != "" && row.UUID != c.conf.Model {
-			p, one = before, st.Settings().SetPrograms(ctx, before)
+			p, one = before, st.Settings().SetBinaries(ctx, before)
 		}
 		if kind := entity.KindOf(one); one != nil && kind != entity.NotFound && kind != entity.NotAlive {
 			err = errors.Join(err, one)
@@ -156,26 +156,26 @@ type upgrades struct {
 func (u *upgrades) Archive(sha256 string) string { return u.archive(sha256) }
 
 // Running implements facades.Upgrades. The first call may have to read all programs.
-func (u *upgrades) Running(context.Context) (entity.ControllerPrograms, error) {
+func (u *upgrades) Running(context.Context) (entity.ControllerBinaries, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	record, err := u.running.upgrades.Record()
 	if err != nil {
-		return entity.ControllerPrograms{}, err
+		return entity.ControllerBinaries{}, err
 	}
 	if err := u.learn(); err != nil {
-		return entity.ControllerPrograms{}, err
+		return entity.ControllerBinaries{}, err
 	}
-	return entity.ControllerPrograms{Programs: u.own(), Failed: record.Failed}, nil
+	return entity.ControllerBinaries{Binaries: u.own(), Failed: record.Failed}, nil
 }
 
-func (u *upgrades) own() entity.Programs {
-	return entity.Programs{Version: agent.Version, SHA256: u.hash, Commit: agent.BuiltFrom()}
+func (u *upgrades) own() entity.Binaries {
+	return entity.Binaries{Version: agent.Version, SHA256: u.hash, Commit: agent.BuiltFrom()}
 }
 
 // learn finds out the hash of the own programs, once.
 func (u *upgrades) learn() error {
-	own := programs.Own()
+	own := binaries.Own()
 	switch {
 	case u.hash != "":
 	case u.programs != nil:
@@ -199,13 +199,13 @@ func (u *upgrades) pack(use func(path string) error) (err error) {
 }
 
 // Install implements facades.Upgrades.
-func (u *upgrades) Install(ctx context.Context, file string, want entity.Programs) error {
+func (u *upgrades) Install(ctx context.Context, file string, want entity.Binaries) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.install(ctx, file, want)
 }
 
-func (u *upgrades) install(ctx context.Context, file string, want entity.Programs) error {
+func (u *upgrades) install(ctx context.Context, file string, want entity.Binaries) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -218,14 +218,14 @@ func (u *upgrades) install(ctx context.Context, file string, want entity.Program
 }
 
 // Switch implements facades.Upgrades.
-func (u *upgrades) Switch(ctx context.Context, to entity.Programs, replied <-chan struct{}) error {
+func (u *upgrades) Switch(ctx context.Context, to entity.Binaries, replied <-chan struct{}) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	dir := u.running.upgrades
 	// The programs that were installed first are kept to go back to, since on the user's host another
 	// build may take their place at any time; and new machines of models that are not upgraded yet need
 	// their archive.
-	if programs.Own() == "" {
+	if binaries.Own() == "" {
 		if err := u.pack(func(path string) error { return u.install(ctx, path, u.own()) }); err != nil {
 			return err
 		}

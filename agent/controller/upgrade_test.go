@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"juju/agent/programs"
-	"juju/agent/programs/programstest"
+	"juju/agent/binaries"
+	"juju/agent/binaries/binariestest"
 	"juju/apiserver/facades"
 	"juju/state"
 	"juju/state/controller"
@@ -26,28 +26,28 @@ import (
 // store any more.
 func TestAControllerGoesBackAndOn(t *testing.T) {
 	t.Parallel()
-	old := entity.Programs{Version: "0.1.0"}
-	archive, newer := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
+	old := entity.Binaries{Version: "0.1.0"}
+	archive, newer := binariestest.Pack(t, "0.2.0", binariestest.Script("0.2.0"))
 	failed, unread := errors.New("no such luck"), entity.Errorf(entity.NotSupported, "the schema has version 9")
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	onTrial := programs.Record{Current: newer, Previous: old, Trial: true}
-	back := programs.Record{Current: old, Previous: old, Failed: &entity.FailedUpgrade{Programs: newer, Error: "no such luck"}}
+	onTrial := binaries.Record{Current: newer, Previous: old, Trial: true}
+	back := binaries.Record{Current: old, Previous: old, Failed: &entity.FailedUpgrade{Binaries: newer, Error: "no such luck"}}
 	for name, test := range map[string]struct {
 		errs []error // with which one controller after the other ends
-		want programs.Record
+		want binaries.Record
 		ctx  context.Context
 	}{
 		"it ends well":                  {[]error{nil}, onTrial, nil},
 		"it was stopped":                {[]error{failed}, onTrial, stopped},
 		"it fails":                      {[]error{failed}, back, nil},
 		"the old one fails too":         {[]error{failed, failed}, back, nil},
-		"the old one can't read it":     {[]error{failed, unread}, programs.Record{Current: newer, Previous: old}, nil},
-		"and then the new one fails":    {[]error{failed, unread, failed}, programs.Record{Current: newer, Previous: old}, nil},
-		"and then neither can be read ": {[]error{failed, unread, unread}, programs.Record{Current: newer, Previous: old}, nil},
+		"the old one can't read it":     {[]error{failed, unread}, binaries.Record{Current: newer, Previous: old}, nil},
+		"and then the new one fails":    {[]error{failed, unread, failed}, binaries.Record{Current: newer, Previous: old}, nil},
+		"and then neither can be read ": {[]error{failed, unread, unread}, binaries.Record{Current: newer, Previous: old}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &running{upgrades: programs.New(t.TempDir(), programs.Options{})}
+			c := &running{upgrades: binaries.New(t.TempDir(), binaries.Options{})}
 			if err := errors.Join(c.upgrades.Install(t.Context(), bytes.NewReader(archive), newer),
 				c.upgrades.Switch(t.Context(), old, newer)); err != nil {
 				t.Fatal(err)
@@ -92,13 +92,13 @@ func TestAFailedTrialThatHasChangedModels(t *testing.T) {
 	ctrl, err := controller.Open(t.Context(), store, s.c.options.State)
 	s.ok(err)
 	t.Cleanup(ctrl.Close)
-	archive, p := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
+	archive, p := binariestest.Pack(t, "0.2.0", binariestest.Script("0.2.0"))
 	for name, failed := range map[string]bool{"no upgrade has failed": false, "an upgrade has failed": true} {
 		t.Run(name, func(t *testing.T) {
-			c := &running{conf: s.c.conf, ctrl: ctrl, upgrades: programs.New(t.TempDir(), programs.Options{})}
+			c := &running{conf: s.c.conf, ctrl: ctrl, upgrades: binaries.New(t.TempDir(), binaries.Options{})}
 			if failed {
 				s.ok(c.upgrades.Install(t.Context(), bytes.NewReader(archive), p))
-				s.ok(c.upgrades.Switch(t.Context(), entity.Programs{}, p))
+				s.ok(c.upgrades.Switch(t.Context(), entity.Binaries{}, p))
 				_, err := c.upgrades.Revert("it did not come up in 8m0s")
 				s.ok(err)
 			}
@@ -120,23 +120,23 @@ func TestAFailedTrialThatHasChangedModels(t *testing.T) {
 func TestAModelOfTheLastMomentIsUpgradedToo(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
-	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: programs.New(t.TempDir(), programs.Options{})}
-	programsOf := func(st *state.State) entity.Programs {
+	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: binaries.New(t.TempDir(), binaries.Options{})}
+	programsOf := func(st *state.State) entity.Binaries {
 		t.Helper()
-		p, err := st.Settings().Programs(t.Context())
+		p, err := st.Settings().Binaries(t.Context())
 		s.ok(err)
 		return p
 	}
-	recorded := entity.Programs{Version: "0.0.9", SHA256: strings.Repeat("cd", 32)}
-	s.ok(s.st.Settings().SetPrograms(t.Context(), recorded))
+	recorded := entity.Binaries{Version: "0.0.9", SHA256: strings.Repeat("cd", 32)}
+	s.ok(s.st.Settings().SetBinaries(t.Context(), recorded))
 	late, err := s.c.ctrl.AddModel(t.Context(), controller.AddModelParams{Name: "late", Owner: statetest.Admin})
 	s.ok(err)
 	s.ok(c.confirm(t.Context()))
-	if got := programsOf(late); got != (entity.Programs{}) {
+	if got := programsOf(late); got != (entity.Binaries{}) {
 		t.Errorf("without an upgrade it has %v", got)
 	}
-	archive, to := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
-	from := entity.Programs{Version: "0.1.0"}
+	archive, to := binariestest.Pack(t, "0.2.0", binariestest.Script("0.2.0"))
+	from := entity.Binaries{Version: "0.1.0"}
 	s.ok(c.upgrades.Install(t.Context(), bytes.NewReader(archive), to))
 	s.ok(c.upgrades.Switch(t.Context(), from, to))
 	s.ok(c.confirm(t.Context()))
@@ -153,9 +153,9 @@ func TestAModelOfTheLastMomentIsUpgradedToo(t *testing.T) {
 func TestNewMachinesHaveTheProgramsOfTheirModel(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
-	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: programs.New(t.TempDir(), programs.Options{})}
+	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: binaries.New(t.TempDir(), binaries.Options{})}
 	c.conf.Cloud = lxdCloud // whose machines download programs
-	has := func(want entity.Programs) {
+	has := func(want entity.Binaries) {
 		t.Helper()
 		tools, err := c.tools(s.st)(t.Context())
 		s.ok(err)
@@ -167,26 +167,26 @@ func TestNewMachinesHaveTheProgramsOfTheirModel(t *testing.T) {
 			t.Errorf("there is no archive %s", got.SHA256)
 		}
 	}
-	var all []entity.Programs
-	var before entity.Programs
+	var all []entity.Binaries
+	var before entity.Binaries
 	for _, text := range []string{"1", "2", "3"} {
-		archive, p := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0")+"# build "+text)
+		archive, p := binariestest.Pack(t, "0.2.0", binariestest.Script("0.2.0")+"# build "+text)
 		file := filepath.Join(t.TempDir(), "archive")
 		s.ok(os.WriteFile(file, archive, 0o600))
 		s.ok((&upgrades{running: c}).Install(t.Context(), file, p))
 		all = append(all, p)
 		// The controller is upgraded to them, and works.
 		s.ok(c.upgrades.Switch(t.Context(), before, p))
-		c.programs = &facades.Programs{Path: c.upgrades.Archive(p.SHA256), SHA256: p.SHA256}
+		c.programs = &facades.Binaries{Path: c.upgrades.Archive(p.SHA256), SHA256: p.SHA256}
 		s.ok(c.confirm(t.Context()))
 		before = p
 		if text == "1" {
 			has(p)
-			s.ok(s.st.Settings().SetPrograms(t.Context(), p))
+			s.ok(s.st.Settings().SetBinaries(t.Context(), p))
 		}
 		has(all[0])
 	}
-	s.ok(s.st.Settings().SetPrograms(t.Context(), all[2]))
+	s.ok(s.st.Settings().SetBinaries(t.Context(), all[2]))
 	has(all[2])
 	s.ok(c.confirm(t.Context()))
 	if c.archive(all[0].SHA256) != "" {

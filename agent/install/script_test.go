@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"juju/agent/binaries/pack"
 	"juju/agent/host/process"
 	"juju/provider"
 	"juju/state/entity"
@@ -208,68 +209,17 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// The archive holds the programs, and the same programs always make the same one, so that machines
-// find again what they have.
-func TestArchive(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range Programs {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("I am "+name), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var first, second, all bytes.Buffer
-	some := Programs[1:]
-	for b, programs := range map[*bytes.Buffer][]string{&first: some, &second: some, &all: Programs} {
-		if sum, err := WriteArchive(b, dir, programs...); err != nil || sum != hash(b.Bytes()) {
-			t.Fatalf("the archive has the SHA-256 %s, %v", sum, err)
-		}
-	}
-	if !bytes.Equal(first.Bytes(), second.Bytes()) {
-		t.Error("the same programs make two archives")
-	}
-	for what, b := range map[string]*bytes.Buffer{"hook-tool machine-agent unit-agent": &first,
-		"hook-tool jujud machine-agent unit-agent": &all} {
-		to := t.TempDir()
-		cmd := exec.CommandContext(t.Context(), "tar", "-xz", "-C", to)
-		cmd.Stdin = b
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		entries, err := os.ReadDir(to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var names []string
-		for _, e := range entries {
-			names = append(names, e.Name())
-			info, err := e.Info()
-			if err != nil || info.Mode().Perm()&0o111 == 0 {
-				t.Errorf("%s is no program: %v (%v)", e.Name(), info.Mode(), err)
-			}
-			if text, err := os.ReadFile(filepath.Join(to, e.Name())); string(text) != "I am "+e.Name() {
-				t.Errorf("%s holds %q (%v)", e.Name(), text, err)
-			}
-		}
-		if got := strings.Join(names, " "); got != what {
-			t.Errorf("got %s, want %s", got, what)
-		}
-	}
-	if _, err := WriteArchive(&all, dir, "none"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got error %v for a program that is not there", err)
-	}
-}
-
 // The controller's script gives jujud its parameters, which hold a password, and removes them.
 func TestControllerScript(t *testing.T) {
 	root, bin, programs := t.TempDir(), t.TempDir(), t.TempDir()
-	for _, name := range Programs {
+	for _, name := range pack.Names {
 		text := "#!/bin/sh\necho \"$@\"; cat\n"
 		if err := os.WriteFile(filepath.Join(programs, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var archive bytes.Buffer
-	if _, err := WriteArchive(&archive, programs, Programs...); err != nil {
+	if _, err := pack.WriteArchive(&archive, programs, pack.Names...); err != nil {
 		t.Fatal(err)
 	}
 	write := func(path, text string, mode os.FileMode) {

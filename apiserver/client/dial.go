@@ -31,7 +31,7 @@ type Info struct {
 	Tag       entity.Tag
 	Password  string
 	Nonce     string          // for a machine's agent
-	Programs  entity.Programs // for an agent: those that it is one of
+	Binaries  entity.Binaries // for an agent: those that it is one of
 	// Dial, if set, replaces Addresses and CACert: it connects within a process.
 	Dial func(context.Context) (net.Conn, error) `json:"-"`
 }

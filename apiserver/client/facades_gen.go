@@ -14,9 +14,9 @@ import (
 // AgentFacade makes the requests of facade Agent.
 type AgentFacade struct{ Caller }
 
-// Programs calls Caller.agentPrograms.
-func (f AgentFacade) Programs(ctx context.Context, tag entity.Tag) (entity.Programs, error) {
-	var result entity.Programs
+// Programs calls Caller.agentBinaries.
+func (f AgentFacade) Programs(ctx context.Context, tag entity.Tag) (entity.Binaries, error) {
+	var result entity.Binaries
 	err := call(ctx, f, "Agent", "Programs", params.Entity{Tag: params.TagOf(tag)}, &result)
 	return result, err
 }
@@ -37,7 +37,7 @@ func (f AgentFacade) SetUpgradeError(ctx context.Context, tag entity.Tag, error 
 	}{params.TagOf(tag), error}, nil)
 }
 
-// WatchPrograms calls state.Watches.Programs.
+// WatchPrograms calls state.Watches.Binaries.
 func (f AgentFacade) WatchPrograms(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
 	return notify(ctx, f, "Agent", "WatchPrograms", params.Entity{Tag: params.TagOf(tag)})
 }

@@ -10,19 +10,19 @@ import (
 	"juju/state/entity"
 )
 
-// ControllerPrograms returns the programs that the controller runs. The connection must be to the
+// ControllerBinaries returns the programs that the controller runs. The connection must be to the
 // controller itself.
-func (c *Conn) ControllerPrograms(ctx context.Context) (p entity.ControllerPrograms, err error) {
+func (c *Conn) ControllerBinaries(ctx context.Context) (p entity.ControllerBinaries, err error) {
 	err = c.call(ctx, "ModelUpgrader", 1, "ControllerPrograms", nil, &p)
 	return p, err
 }
 
-// UploadPrograms sends an archive of programs to the controller, which checks them. The connection
+// UploadBinaries sends an archive of programs to the controller, which checks them. The connection
 // must be to the controller's own model.
-func (c *Conn) UploadPrograms(ctx context.Context, archive io.Reader, p entity.Programs) error {
+func (c *Conn) UploadBinaries(ctx context.Context, archive io.Reader, p entity.Binaries) error {
 	query := url.Values{"binaryVersion": {p.Version}, "sha256": {p.SHA256}}
 	body, err := c.transfer(ctx, http.MethodPost, "/tools", query, &sent{
-		"application/gzip", archive, "archive of programs", entity.MaxPrograms}, nil)
+		"application/gzip", archive, "archive of programs", entity.MaxBinaries}, nil)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (c *Conn) UploadPrograms(ctx context.Context, archive io.Reader, p entity.P
 // model, the controller to programs that were uploaded. It returns the version; with dryRun it changes
 // nothing. The error is AlreadyExists, with the version, if there is nothing to do. The connection must be to the
 // controller itself.
-func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (entity.Programs, error) {
+func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Binaries, dryRun bool) (entity.Binaries, error) {
 	var result params.UpgradeModelResult
 	err := c.call(ctx, "ModelUpgrader", 1, "UpgradeModel", params.UpgradeModelParams{
 		ModelTag: params.TagOf(entity.ModelTag(uuid)), TargetVersion: to.Version, SHA256: to.SHA256, DryRun: dryRun,
@@ -41,7 +41,7 @@ func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Programs
 	if err == nil {
 		err = params.FromError(result.Error)
 	}
-	return entity.Programs{Version: result.ChosenVersion, Commit: result.Commit}, err
+	return entity.Binaries{Version: result.ChosenVersion, Commit: result.Commit}, err
 }
 
 // Archive opens the archive of programs with this hash. The reader ends with ctx, with the connection,

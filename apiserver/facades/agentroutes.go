@@ -10,10 +10,10 @@ import "juju/state"
 func agentFacades() []agentFacade {
 	return []agentFacade{
 		{"Agent", MachineAgent | UnitAgent, []agentRoute{
-			{"Programs", self, calls((*Caller).agentPrograms, "tag")},
+			{"Programs", self, calls((*Caller).agentBinaries, "tag")},
 			{"SetFailures", self, calls((*Caller).setFailures, "tag", "failures")},
 			{"SetUpgradeError", self, calls((*Caller).setUpgradeError, "tag", "error")},
-			{"WatchPrograms", self, calls(state.Watches.Programs, "tag")},
+			{"WatchPrograms", self, calls(state.Watches.Binaries, "tag")},
 		}},
 
 		// For the agent of a machine: the machine.

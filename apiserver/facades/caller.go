@@ -28,7 +28,7 @@ type Config struct {
 	Version     string      // of this program, for clients to compare with theirs
 	Commit      string      // that it was built from, for people; "" if that is not known
 	Series      string      // of new models' machines, if the user names none
-	Programs    *Programs   // what new machines download; nil for none
+	Binaries    *Binaries   // what new machines download; nil for none
 	Upgrades    Upgrades    // nil if the controller's programs can't be replaced
 	ManualHosts ManualHosts // nil if the controller can't be reached from other hosts
 	// Cloud opens the cloud of a model; nil to ask no cloud.
@@ -44,7 +44,7 @@ type Config struct {
 // Limits bound what the methods do.
 type Limits struct {
 	CloudTime                 time.Duration // for a cloud to answer all questions of one request
-	Charm, Resource, Programs int64         // bytes of an upload
+	Charm, Resource, Binaries int64         // bytes of an upload
 }
 
 // A Backend is what all callers of a server share.

@@ -13,7 +13,7 @@ func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*p
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := c.Model.Settings().Programs(ctx)
+	wanted, err := c.Model.Settings().Binaries(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 
 // ManualHosts makes hosts that users have added into machines.
 type ManualHosts interface {
-	// HasPrograms reports whether there are programs of agents for an architecture ("amd64").
-	HasPrograms(arch string) bool
+	// HasBinaries reports whether there are programs of agents for an architecture ("amd64").
+	HasBinaries(arch string) bool
 	// Script returns a shell script that makes a host a machine of the model. It holds the password
 	// of the machine's agent.
 	Script(ctx context.Context, st *state.State, machine entity.MachineInfo, password string) (string, error)
@@ -27,7 +27,7 @@ func manualMachine(c *Caller, p params.AddMachineParams, args *state.AddMachineP
 	if !entity.IsManualInstance(p.InstanceID) {
 		return entity.Errorf(entity.Invalid, "cannot add a machine: %q is no instance of a manual machine", p.InstanceID)
 	}
-	if !hosts.HasPrograms(p.Hardware.Arch) {
+	if !hosts.HasBinaries(p.Hardware.Arch) {
 		return entity.Errorf(entity.NotSupported, "cannot add a machine: the controller has no programs of agents for %q",
 			p.Hardware.Arch)
 	}

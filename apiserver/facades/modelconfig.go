@@ -47,7 +47,7 @@ func modelConfigModelUnset(ctx context.Context, c *Caller, p params.ModelUnset) 
 // agentVersion returns the version that the model's agents are to run: the controller's, until there is
 // another record.
 func (c *Caller) agentVersion(ctx context.Context) (string, error) {
-	p, err := c.Model.Settings().Programs(ctx)
+	p, err := c.Model.Settings().Binaries(ctx)
 	return cmp.Or(p.Version, c.Version), err
 }
 

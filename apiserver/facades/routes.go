@@ -95,7 +95,7 @@ func userRoutes() []Route {
 		{"ModelManager", 10, "ModelInfo", AtController, Reader, Reads, nil, Do(modelManagerModelInfo)},
 		{"ModelManager", 10, "ModelLeftovers", AtController, Reader, Reads, nil, Do(modelManagerLeftovers)},
 		{"ModelManager", 10, "ModifyModelAccess", AtController, Reader, Named, nil, Do(modelManagerModifyAccess)},
-		{"ModelUpgrader", 1, "ControllerPrograms", AtController, Admin, Reads, nil, Do(modelUpgraderControllerPrograms)},
+		{"ModelUpgrader", 1, "ControllerPrograms", AtController, Admin, Reads, nil, Do(modelUpgraderControllerBinaries)},
 		{"ModelUpgrader", 1, "UpgradeModel", AtController, Reader, Named, nil, Do(modelUpgraderUpgradeModel)},
 		{"Status", 1, "WatchModel", AtController, Reader, Reads, nil, Watch(statusWatchModel)},
 		{"UserManager", 3, "AddUser", AtController, Admin, Changes, nil, Do(userManagerAddUser)},
@@ -119,6 +119,6 @@ func Endpoints() []Endpoint {
 		{"GET", "/applications/{service}/resources/{resource}", Reader, Reads, serveResource},
 		{"PUT", "/applications/{service}/resources/{resource}", Writer, Changes, serveResourceUpload},
 		{"GET", "/units/{unit}/resources/{resource}", UnitAgent, Reads, serveUnitResource},
-		{"POST", "/tools", Admin, Changes, serveProgramsUpload},
+		{"POST", "/tools", Admin, Changes, serveBinariesUpload},
 	}
 }

@@ -12,19 +12,19 @@ import (
 // Upgrades replaces the controller's own programs.
 type Upgrades interface {
 	// Running returns the programs that the controller runs.
-	Running(ctx context.Context) (entity.ControllerPrograms, error)
+	Running(ctx context.Context) (entity.ControllerBinaries, error)
 	// Install checks the archive in a file, and keeps it and its programs. The error is entity.Invalid
 	// if they are not the programs that are wanted, or don't run.
-	Install(ctx context.Context, file string, want entity.Programs) error
+	Install(ctx context.Context, file string, want entity.Binaries) error
 	// Archive returns the file with the archive of programs that has this hash, "" if there is none.
 	Archive(sha256 string) string
 	// Switch makes the controller end, when replied is closed, and begin again with programs that were
 	// installed.
-	Switch(ctx context.Context, to entity.Programs, replied <-chan struct{}) error
+	Switch(ctx context.Context, to entity.Binaries, replied <-chan struct{}) error
 }
 
-// Programs is the archive of agents' programs that the server hands to new machines.
-type Programs struct {
+// Binaries is the archive of agents' programs that the server hands to new machines.
+type Binaries struct {
 	Path   string // of the file
 	SHA256 string // in hex
 }
@@ -37,9 +37,9 @@ func (b *Backend) upgrades() (Upgrades, error) {
 	return b.Upgrades, nil
 }
 
-// serveProgramsUpload receives an archive of programs for the controller. It is found at the
+// serveBinariesUpload receives an archive of programs for the controller. It is found at the
 // controller's own model only.
-func serveProgramsUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
+func serveBinariesUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
 	switch {
 	case v.ControllerAccess != controller.AccessSuperuser:
 		return lacksController(v.Identity, controller.AccessSuperuser)
@@ -50,11 +50,11 @@ func serveProgramsUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	want := entity.Programs{Version: r.URL.Query().Get("binaryVersion"), SHA256: r.URL.Query().Get("sha256")}
+	want := entity.Binaries{Version: r.URL.Query().Get("binaryVersion"), SHA256: r.URL.Query().Get("sha256")}
 	if err := refuseDowngrade(r.Context(), upgrades, want.Version); err != nil {
 		return err
 	}
-	file, done, err := v.Receive(v.Limits.Programs, "archive of programs")
+	file, done, err := v.Receive(v.Limits.Binaries, "archive of programs")
 	if err != nil {
 		return err
 	}
@@ -81,10 +81,10 @@ func refuseDowngrade(ctx context.Context, upgrades Upgrades, to string) error {
 	return err
 }
 
-func modelUpgraderControllerPrograms(ctx context.Context, c *Caller, _ None) (entity.ControllerPrograms, error) {
+func modelUpgraderControllerBinaries(ctx context.Context, c *Caller, _ None) (entity.ControllerBinaries, error) {
 	upgrades, err := c.upgrades()
 	if err != nil {
-		return entity.ControllerPrograms{}, err
+		return entity.ControllerBinaries{}, err
 	}
 	return upgrades.Running(ctx)
 }
@@ -124,16 +124,16 @@ func upgradeController(
 	if err := Changes.AllowedAt(ctx, c.ControllerModel); err != nil || p.DryRun {
 		return result, err
 	}
-	if err := c.recordPrograms(ctx); err != nil {
+	if err := c.recordBinaries(ctx); err != nil {
 		return result, err
 	}
 	logger.Infof("%s upgrades the controller to version %s", c.Request, p.TargetVersion)
-	return result, upgrades.Switch(ctx, entity.Programs{Version: p.TargetVersion, SHA256: p.SHA256}, c.Request.Done())
+	return result, upgrades.Switch(ctx, entity.Binaries{Version: p.TargetVersion, SHA256: p.SHA256}, c.Request.Done())
 }
 
-// recordPrograms records for all models, before the controller is upgraded, which programs their
+// recordBinaries records for all models, before the controller is upgraded, which programs their
 // agents run until they are upgraded too.
-func (b *Backend) recordPrograms(ctx context.Context) error {
+func (b *Backend) recordBinaries(ctx context.Context) error {
 	rows, err := b.Controller.Models(ctx)
 	if err != nil {
 		return err
@@ -146,9 +146,9 @@ func (b *Backend) recordPrograms(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		recorded, err := st.Settings().Programs(ctx)
+		recorded, err := st.Settings().Binaries(ctx)
 		if err == nil && recorded.Version == "" {
-			err = st.Settings().SetPrograms(ctx, b.offered())
+			err = st.Settings().SetBinaries(ctx, b.offered())
 		}
 		if err != nil && entity.KindOf(err) != entity.NotAlive && !entity.IsNotFound(err) {
 			return err
@@ -158,10 +158,10 @@ func (b *Backend) recordPrograms(ctx context.Context) error {
 }
 
 // offered returns the programs that agents can have of this controller.
-func (b *Backend) offered() entity.Programs {
-	p := entity.Programs{Version: b.Version, Commit: b.Commit}
-	if b.Programs != nil {
-		p.SHA256 = b.Programs.SHA256
+func (b *Backend) offered() entity.Binaries {
+	p := entity.Binaries{Version: b.Version, Commit: b.Commit}
+	if b.Binaries != nil {
+		p.SHA256 = b.Binaries.SHA256
 	}
 	return p
 }
@@ -178,7 +178,7 @@ func upgradeModel(
 	if err := Changes.AllowedAt(ctx, st); err != nil {
 		return result, err
 	}
-	now, err := st.Settings().Programs(ctx)
+	now, err := st.Settings().Binaries(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -198,7 +198,7 @@ func upgradeModel(
 		return result, nil
 	}
 	logger.Infof("%s upgrades model %q to version %s", c.Request, row.Name, offered.Build())
-	return result, st.Settings().SetPrograms(ctx, offered)
+	return result, st.Settings().SetBinaries(ctx, offered)
 }
 
 // checkTarget returns an error if a model of version now can't be upgraded to a version, because the
@@ -225,9 +225,9 @@ func checkTarget(to, now, controller string) error {
 	return nil
 }
 
-// agentPrograms returns the programs that an agent is to run; none if it does not matter.
-func (c *Caller) agentPrograms(ctx context.Context, _ entity.Tag) (entity.Programs, error) {
-	return c.Model.Settings().Programs(ctx)
+// agentBinaries returns the programs that an agent is to run; none if it does not matter.
+func (c *Caller) agentBinaries(ctx context.Context, _ entity.Tag) (entity.Binaries, error) {
+	return c.Model.Settings().Binaries(ctx)
 }
 
 // setUpgradeError records why an agent can't run the programs that it should; "" if it can.

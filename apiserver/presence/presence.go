@@ -35,7 +35,7 @@ type entry struct {
 	conns    []*Line
 	left     time.Time              // when the last connection ended
 	failures []entity.WorkerFailure // what the agent says of its workers
-	programs entity.Programs        // that the agent last came with
+	programs entity.Binaries        // that the agent last came with
 	upgrade  string                 // why it can't run others
 	firewall string                 // why it can't close ports of its host
 }
@@ -73,7 +73,7 @@ func New(now func() time.Time) *Recorder {
 }
 
 // Arrive records a connection of an agent; leave records its end.
-func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, programs entity.Programs) (leave func()) {
+func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, programs entity.Binaries) (leave func()) {
 	key := key{model, tag}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,13 +191,13 @@ func (p *Recorder) FirewallErrors(model string) map[string]string {
 }
 
 // programs returns those that an agent last came with, and why it can't run others.
-func (p *Recorder) programs(model string, tag entity.Tag) (entity.Programs, string) {
+func (p *Recorder) programs(model string, tag entity.Tag) (entity.Binaries, string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.agents[key{model, tag}]; e != nil {
 		return e.programs, e.upgrade
 	}
-	return entity.Programs{}, ""
+	return entity.Binaries{}, ""
 }
 
 // forget drops agents that have been absent for longer than LostAfter: no entry means the
@@ -254,7 +254,7 @@ func (p *Recorder) Missing(model string, tag entity.Tag) (since time.Time, silen
 
 // A presentAgent is what a status shows of an agent that is present, and is not in the database.
 type presentAgent struct {
-	programs entity.Programs
+	programs entity.Binaries
 	upgrade  string
 }
 
@@ -327,7 +327,7 @@ func halted(machines []entity.MachineStatus) map[string]string {
 
 // Mark marks lost agents in a status, and says which programs each agent runs and whether it is to run
 // those that are wanted instead. This is done here, so that all clients show the same.
-func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Programs) {
+func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 	model := status.Model.UUID
 	halted := halted(status.AllMachines())
 	lost := func(tag entity.Tag, machine string) (since time.Time, message string, lost bool) {
@@ -347,7 +347,7 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Programs) {
 				m.Status.Status == entity.StatusStarted {
 				m.Status = entity.Status{Status: entity.StatusDown, Message: message, Since: since}
 			}
-			p.markPrograms(model, entity.MachineTag(m.ID), wanted, &m.AgentVersion, &m.AgentCommit, &m.Status, entity.StatusStarted)
+			p.markBinaries(model, entity.MachineTag(m.ID), wanted, &m.AgentVersion, &m.AgentCommit, &m.Status, entity.StatusStarted)
 			machines(m.Containers)
 		}
 	}
@@ -366,7 +366,7 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Programs) {
 					}
 				}
 			}
-			p.markPrograms(model, entity.UnitTag(u.Name), wanted, &u.AgentVersion, &u.AgentCommit, &u.Agent, entity.StatusIdle)
+			p.markBinaries(model, entity.UnitTag(u.Name), wanted, &u.AgentVersion, &u.AgentCommit, &u.Agent, entity.StatusIdle)
 			units(u.Subordinates)
 		}
 	}
@@ -375,10 +375,10 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Programs) {
 	}
 }
 
-// markPrograms says which version an agent runs. If its status is the word for all is well, and has no
+// markBinaries says which version an agent runs. If its status is the word for all is well, and has no
 // message, it says that the agent has yet to be upgraded, or why it can't be.
-func (p *Recorder) markPrograms(
-	model string, tag entity.Tag, wanted entity.Programs, version, commit *string, status *entity.Status, well entity.StatusWord,
+func (p *Recorder) markBinaries(
+	model string, tag entity.Tag, wanted entity.Binaries, version, commit *string, status *entity.Status, well entity.StatusWord,
 ) {
 	runs, failed := p.programs(model, tag)
 	*version, *commit = runs.Version, runs.Commit

@@ -31,7 +31,7 @@ func TestPresence(t *testing.T) {
 				{Name: "a/1", Agent: entity.Status{Status: entity.StatusAllocating}, Workload: active},
 			}}},
 		}
-		p.Mark(status, entity.Programs{})
+		p.Mark(status, entity.Binaries{})
 		for _, m := range status.Machines {
 			out += string(m.Status.Status) + " "
 		}
@@ -48,13 +48,13 @@ func TestPresence(t *testing.T) {
 		}
 	}
 	check("just started, no agent is back yet", well)
-	leaveM := p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
-	leaveA := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
-	again := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{}) // the new connection begins before the old one ends
-	p.Arrive("other", entity.UnitTag("s/0"), here(), entity.Programs{})
+	leaveM := p.Arrive("m", entity.MachineTag("0"), here(), entity.Binaries{})
+	leaveA := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Binaries{})
+	again := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Binaries{}) // the new connection begins before the old one ends
+	p.Arrive("other", entity.UnitTag("s/0"), here(), entity.Binaries{})
 	now = now.Add(LostAfter + 1)
 	check("the subordinate never came back", "started pending started idle/active lost/error allocating/active ")
-	p.Arrive("m", entity.UnitTag("s/0"), here(), entity.Programs{})
+	p.Arrive("m", entity.UnitTag("s/0"), here(), entity.Binaries{})
 	leaveA()
 	leaveM()
 	check("left just now, but for a/0's second connection", well)
@@ -66,12 +66,12 @@ func TestPresence(t *testing.T) {
 	if since, lost := p.lost("m", entity.UnitTag("a/0")); !lost || !since.Equal(now.Add(-LostAfter-1)) {
 		t.Errorf("a/0 is lost %v since %v", lost, since)
 	}
-	p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+	p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Binaries{})
 	check("it is back", "down pending started idle/active idle/error allocating/active ")
 
 	// A stopped process keeps its connection, and does not answer pings.
 	conn := here()
-	p.Arrive("m", entity.MachineTag("0"), conn, entity.Programs{})
+	p.Arrive("m", entity.MachineTag("0"), conn, entity.Binaries{})
 	conn.Ping(now)
 	now = now.Add(AnswerTime)
 	if _, silent, missing := p.Missing("m", entity.MachineTag("0")); !silent || missing {
@@ -90,7 +90,7 @@ func TestPresence(t *testing.T) {
 	check("it goes on", well)
 
 	for i := range 5 * goneKept {
-		p.Arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)), here(), entity.Programs{})()
+		p.Arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)), here(), entity.Binaries{})()
 		now = now.Add(time.Second)
 	}
 	if n := len(p.agents); n > goneKept+10 || p.gone > goneKept {
@@ -116,7 +116,7 @@ func TestAgentsOfAHaltedInstanceAreLostAtOnce(t *testing.T) {
 				Services: []entity.ServiceStatus{{Units: []entity.UnitStatus{{Name: "a/0", Machine: "0",
 					Agent: entity.Status{Status: entity.StatusIdle}, Workload: entity.Status{Status: entity.StatusActive}}}}},
 			}
-			p.Mark(status, entity.Programs{})
+			p.Mark(status, entity.Binaries{})
 			u := status.Services[0].Units[0]
 			text := ""
 			for _, s := range []entity.Status{status.Machines[0].Status, u.Agent} {
@@ -128,8 +128,8 @@ func TestAgentsOfAHaltedInstanceAreLostAtOnce(t *testing.T) {
 			}
 			return text + string(u.Workload.Status)
 		}
-		leaveMachine := p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
-		leaveUnit := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		leaveMachine := p.Arrive("m", entity.MachineTag("0"), here(), entity.Binaries{})
+		leaveUnit := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Binaries{})
 		if got, want := said(), "started idle active"; got != want {
 			t.Errorf("%s, connected: %s, want %s", word, got, want)
 		}
@@ -149,7 +149,7 @@ func TestPresenceWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		p := New(time.Now)
-		leave := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		leave := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Binaries{})
 		changes := make(chan struct{})
 		events := p.Watch(ctx, "m", changes)
 		expect := func(what string, want bool) {
@@ -174,13 +174,13 @@ func TestPresenceWatch(t *testing.T) {
 		expect("an agent has left just now", false)
 		time.Sleep(LostAfter)
 		expect("it is lost", true)
-		leave = p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		leave = p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Binaries{})
 		expect("it is back", true)
-		p.Arrive("m", entity.UnitTag("never/0"), here(), entity.Programs{})
+		p.Arrive("m", entity.UnitTag("never/0"), here(), entity.Binaries{})
 		expect("so is one that counted as lost", true)
-		p.Arrive("other", entity.UnitTag("a/0"), here(), entity.Programs{})
+		p.Arrive("other", entity.UnitTag("a/0"), here(), entity.Binaries{})
 		leave()
-		p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{})
+		p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Binaries{})
 		time.Sleep(LostAfter)
 		expect("another model's agent has come, and one has only reconnected", false)
 		close(changes)
@@ -211,9 +211,9 @@ func TestDepartures(t *testing.T) {
 		}
 	}
 	signalled(true, "at first")
-	first, second := p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{}), p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{})
-	other := p.Arrive("m", entity.MachineTag("1"), here(), entity.Programs{})
-	unit, elsewhere := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Programs{}), p.Arrive("n", entity.MachineTag("0"), here(), entity.Programs{})
+	first, second := p.Arrive("m", entity.MachineTag("0"), here(), entity.Binaries{}), p.Arrive("m", entity.MachineTag("0"), here(), entity.Binaries{})
+	other := p.Arrive("m", entity.MachineTag("1"), here(), entity.Binaries{})
+	unit, elsewhere := p.Arrive("m", entity.UnitTag("a/0"), here(), entity.Binaries{}), p.Arrive("n", entity.MachineTag("0"), here(), entity.Binaries{})
 	first()
 	unit()
 	elsewhere()
@@ -226,7 +226,7 @@ func TestDepartures(t *testing.T) {
 	if _, open := <-gone; open {
 		t.Error("a signal at the end")
 	}
-	p.Arrive("m", entity.MachineTag("0"), here(), entity.Programs{})()
+	p.Arrive("m", entity.MachineTag("0"), here(), entity.Binaries{})()
 	if len(p.departures) > 0 {
 		t.Error("a watch is left")
 	}

@@ -121,12 +121,12 @@ func (h hostileController) CheckModel(context.Context, string, bool) ([]entity.F
 	return planted[[]entity.Finding](), h.err
 }
 
-func (h hostileController) ControllerPrograms(context.Context) (entity.ControllerPrograms, error) {
-	return planted[entity.ControllerPrograms](), h.err
+func (h hostileController) ControllerBinaries(context.Context) (entity.ControllerBinaries, error) {
+	return planted[entity.ControllerBinaries](), h.err
 }
 
-func (h hostileController) UpgradeModel(context.Context, string, entity.Programs, bool) (entity.Programs, error) {
-	return planted[entity.Programs](), h.err
+func (h hostileController) UpgradeModel(context.Context, string, entity.Binaries, bool) (entity.Binaries, error) {
+	return planted[entity.Binaries](), h.err
 }
 
 // For every command: text from charms, agents, other users and controllers is escaped before

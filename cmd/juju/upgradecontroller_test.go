@@ -9,21 +9,21 @@ import (
 	"slices"
 	"testing"
 
-	"juju/agent/install"
+	"juju/agent/binaries/pack"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
-func (f *fakeController) ControllerPrograms(context.Context) (entity.ControllerPrograms, error) {
+func (f *fakeController) ControllerBinaries(context.Context) (entity.ControllerBinaries, error) {
 	return f.programs, nil
 }
 
-func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.Programs, dryRun bool) (entity.Programs, error) {
+func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.Binaries, dryRun bool) (entity.Binaries, error) {
 	f.calls = append(f.calls, fmt.Sprintf("UpgradeModel %s %q %v", uuid, to.Version, dryRun))
-	return f.programs.Programs, f.err
+	return f.programs.Binaries, f.err
 }
 
-func (f *fakeModel) UploadPrograms(context.Context, io.Reader, entity.Programs) error { return nil }
+func (f *fakeModel) UploadBinaries(context.Context, io.Reader, entity.Binaries) error { return nil }
 
 func TestUpgradeModel(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestUpgradeModel(t *testing.T) {
 // model of another user with a name like it is no controller.
 func TestASuperuserWhoHasNotBootstrappedUpgradesTheController(t *testing.T) {
 	programs := t.TempDir()
-	for _, name := range install.Programs {
+	for _, name := range pack.Names {
 		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}

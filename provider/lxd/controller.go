@@ -31,7 +31,7 @@ type ControllerParams struct {
 	Series      string // "" for the preferred one
 	Constraints constraints.Value
 	Arch        string // that of the programs
-	Archive     []byte // of the programs; see install.Programs
+	Archive     []byte // of the programs; see pack.Names
 	// Bootstrap returns the input of `jujud bootstrap` for a controller that has these addresses.
 	Bootstrap func(addresses []string) ([]byte, error)
 }

@@ -5,7 +5,7 @@ package entity
 const (
 	MaxCharm    = 512 << 20
 	MaxResource = 1 << 30
-	MaxPrograms = 512 << 20
+	MaxBinaries = 512 << 20
 )
 
 // TooLarge returns the Invalid error of an upload of more than limit bytes; what names it.

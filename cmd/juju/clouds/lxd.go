@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"juju/agent/binaries/pack"
 	"juju/agent/host/atomicfile"
-	"juju/agent/install"
 	"juju/cmd/juju/cli"
 	"juju/provider"
 	"juju/provider/lxd"
@@ -148,13 +148,13 @@ func (lxdCloud) Create(
 	if err != nil {
 		return nil, err
 	}
-	programs, err := ProgramsDir()
+	programs, err := BinariesDir()
 	if err != nil {
 		return nil, err
 	}
 	progress.Say("Packing the programs of controller %q", p.Name)
 	var archive bytes.Buffer
-	if _, err := install.WriteArchive(&archive, programs, install.Programs...); err != nil {
+	if _, err := pack.WriteArchive(&archive, programs, pack.Names...); err != nil {
 		return nil, err
 	}
 	progress.Say("Starting the container of controller %q, with %s of programs", p.Name, entity.MiB(uint64(archive.Len())>>20))

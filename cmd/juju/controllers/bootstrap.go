@@ -117,7 +117,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	if err := at.Prepare(ctx, &params); err != nil {
 		return err
 	}
-	if err := clouds.CheckPrograms(); err != nil {
+	if err := clouds.CheckBinaries(); err != nil {
 		return err
 	}
 	dir := clouds.Dir(st, params.Cloud, params.Name)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
-	"juju/agent/install"
+	"juju/agent/binaries/pack"
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
@@ -60,13 +60,13 @@ type upgradeAPI interface {
 	cli.ModelsAPI
 	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
-	ControllerPrograms(ctx context.Context) (entity.ControllerPrograms, error)
-	UpgradeModel(ctx context.Context, uuid string, to entity.Programs, dryRun bool) (entity.Programs, error)
+	ControllerBinaries(ctx context.Context) (entity.ControllerBinaries, error)
+	UpgradeModel(ctx context.Context, uuid string, to entity.Binaries, dryRun bool) (entity.Binaries, error)
 }
 
-// An uploadProgramsAPI is what they call at the controller's own model.
-type uploadProgramsAPI interface {
-	UploadPrograms(ctx context.Context, archive io.Reader, p entity.Programs) error
+// An uploadBinariesAPI is what they call at the controller's own model.
+type uploadBinariesAPI interface {
+	UploadBinaries(ctx context.Context, archive io.Reader, p entity.Binaries) error
 }
 
 type upgrade struct {
@@ -108,7 +108,7 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 		return err
 	}
 	defer func() { api.Close() }()
-	now, err := api.ControllerPrograms(ctx)
+	now, err := api.ControllerBinaries(ctx)
 	if errors.Is(err, entity.Unauthorized) {
 		err = entity.WithHint(fmt.Errorf("cannot upgrade controller %q: %w", t.Name, err), "Only a superuser of the controller can.")
 	}
@@ -123,14 +123,14 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 			now.Version), "Install juju %s here", now.Version)
 	}
 	p := u.Quickly("Packing the programs")
-	archive, want, err := packPrograms()
+	archive, want, err := packBinaries()
 	p.Done()
 	if err != nil {
 		return err
 	}
 	defer os.Remove(archive.Name())
 	defer archive.Close()
-	if want.Same(now.Programs) {
+	if want.Same(now.Binaries) {
 		u.noUpgrade()
 		return nil
 	}
@@ -148,10 +148,10 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	p = u.Progress("Upgrading controller %q from %s to %s", t.Name, now.Build(), want.Build())
 	defer p.Done()
 	u.Model = t.Name + ":" + own.Owner + "/" + own.Name
-	if err := cli.WithModel(ctx, u.Session, func(at uploadProgramsAPI) error {
+	if err := cli.WithModel(ctx, u.Session, func(at uploadBinariesAPI) error {
 		p := u.Quickly("Uploading %s", cli.Sized("the programs", archive))
 		defer p.Done()
-		return at.UploadPrograms(ctx, archive, want)
+		return at.UploadBinaries(ctx, archive, want)
 	}); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (u *upgrade) ownModel(ctx context.Context, t cli.Target, api upgradeAPI) (c
 }
 
 // follow waits until the controller runs other programs, or has gone back to those from before.
-func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Programs) error {
+func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, upgradeBound,
 		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.Name, upgradeBound))
 	defer cancel()
@@ -205,9 +205,9 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Programs
 			return context.Cause(ctx)
 		case err != nil && !errors.Is(err, entity.Unavailable):
 			return err
-		case err == nil && now.Programs.Same(want):
+		case err == nil && now.Binaries.Same(want):
 			return nil
-		case err == nil && now.Failed != nil && now.Failed.Programs.Same(want):
+		case err == nil && now.Failed != nil && now.Failed.Binaries.Same(want):
 			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.Name, want.Version, now.Failed.Error),
 				"It runs %s again, as before.", now.Version)
 		}
@@ -218,23 +218,23 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Programs
 	}
 }
 
-func (u *upgrade) programs(ctx context.Context, t cli.Target) (now entity.ControllerPrograms, err error) {
+func (u *upgrade) programs(ctx context.Context, t cli.Target) (now entity.ControllerBinaries, err error) {
 	api, err := u.connectUpgrade(ctx, t)
 	if err != nil {
 		return now, err
 	}
 	defer api.Close()
-	return api.ControllerPrograms(ctx)
+	return api.ControllerBinaries(ctx)
 }
 
-// packPrograms makes the archive of the programs beside this one, in a temporary file that the caller
+// packBinaries makes the archive of the programs beside this one, in a temporary file that the caller
 // removes. Their version is this program's; the controller checks that.
-func packPrograms() (*os.File, entity.Programs, error) {
-	want := entity.Programs{Version: agent.Version, Commit: agent.BuiltFrom()}
-	if err := clouds.CheckPrograms(); err != nil {
+func packBinaries() (*os.File, entity.Binaries, error) {
+	want := entity.Binaries{Version: agent.Version, Commit: agent.BuiltFrom()}
+	if err := clouds.CheckBinaries(); err != nil {
 		return nil, want, err
 	}
-	dir, err := clouds.ProgramsDir()
+	dir, err := clouds.BinariesDir()
 	if err != nil {
 		return nil, want, err
 	}
@@ -242,7 +242,7 @@ func packPrograms() (*os.File, entity.Programs, error) {
 	if err != nil {
 		return nil, want, fmt.Errorf("cannot pack the programs: %w", err)
 	}
-	want.SHA256, err = install.WriteArchive(file, dir, install.Programs...)
+	want.SHA256, err = pack.WriteArchive(file, dir, pack.Names...)
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
@@ -305,7 +305,7 @@ func (u *upgrade) run(ctx context.Context) error {
 	} else if info.IsController {
 		return u.controller(ctx, t)
 	}
-	to, err := api.UpgradeModel(ctx, model.UUID, entity.Programs{Version: u.version}, u.dryRun)
+	to, err := api.UpgradeModel(ctx, model.UUID, entity.Binaries{Version: u.version}, u.dryRun)
 	switch {
 	case errors.Is(err, entity.AlreadyExists):
 		u.noUpgrade()

@@ -23,8 +23,8 @@ type Model struct {
 	Config map[string]string `bson:"config,omitempty"`
 	// Released says that a user wants the filesystems kept that are not destroyed yet.
 	Released bool `bson:"released,omitempty"`
-	// Programs are those that the model's agents are to run; none for the controller's.
-	Programs *Programs `bson:"programs,omitempty"`
+	// Binaries are those that the model's agents are to run; none for the controller's.
+	Binaries *Binaries `bson:"programs,omitempty"`
 	// Imports grows with each filesystem that is imported, and Uploads with each addition of pending resources,
 	// so that one of them can assert that there was no other since it has looked.
 	Imports int `bson:"imports,omitempty"`
@@ -55,17 +55,17 @@ func (d Model) SeriesFor(charm []string) string {
 	return series
 }
 
-// A Programs is an entity.Programs. Their commit is left to those who run them.
-type Programs struct {
+// A Binaries is an entity.Binaries. Their commit is left to those who run them.
+type Binaries struct {
 	Version string `bson:"version"`
 	SHA256  string `bson:"sha256"`
 }
 
-func (d Model) AgentPrograms() entity.Programs {
-	if d.Programs == nil {
-		return entity.Programs{}
+func (d Model) AgentBinaries() entity.Binaries {
+	if d.Binaries == nil {
+		return entity.Binaries{}
 	}
-	return entity.Programs{Version: d.Programs.Version, SHA256: d.Programs.SHA256}
+	return entity.Binaries{Version: d.Binaries.Version, SHA256: d.Binaries.SHA256}
 }
 
 // A Block is a block that is on. Its id is its type, so a model has at most one of

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// ProgramsPath is the path, before the archive's SHA-256, at which new machines download the
+// BinariesPath is the path, before the archive's SHA-256, at which new machines download the
 // programs of agents. They have no login yet, and the programs are no secret.
-const ProgramsPath = "/tools/"
+const BinariesPath = "/tools/"
 
-// servePrograms answers a download of the programs. Downloads have a limit of their own, since
+// serveBinaries answers a download of the programs. Downloads have a limit of their own, since
 // anyone can ask; more are told to try again, as the script of new machines does.
-func (s *Server) servePrograms(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveBinaries(w http.ResponseWriter, r *http.Request) {
 	path := s.archive(r.PathValue("sha256"))
 	if path == "" {
 		http.NotFound(w, r)
@@ -44,7 +44,7 @@ func (s *Server) servePrograms(w http.ResponseWriter, r *http.Request) {
 // archive returns the file with the archive of programs that has this hash, "" if there is none. Models
 // that were not upgraded with their controller start machines with the programs from before.
 func (s *Server) archive(sha256 string) string {
-	if p := s.config.Programs; p != nil && p.SHA256 == sha256 {
+	if p := s.config.Binaries; p != nil && p.SHA256 == sha256 {
 		return p.Path
 	}
 	if s.config.Upgrades != nil {

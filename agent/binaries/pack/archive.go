@@ -1,4 +1,4 @@
-package install
+package pack
 
 import (
 	"archive/tar"
@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// Programs are the programs of controllers and agents. There is one archive of all of them, so that
+// Names are the binaries of controllers and agents. There is one archive of all of them, so that
 // its hash names a build, wherever that runs.
-var Programs = []string{"jujud", "machine-agent", "unit-agent", "hook-tool"}
+var Names = []string{"jujud", "machine-agent", "unit-agent", "hook-tool"}
 
-// WriteArchive writes an archive, as provider.Tools describes it, of programs of the directory dir,
-// and returns its SHA-256, in hex. The same programs make the same bytes.
+// WriteArchive writes an archive, as provider.Tools describes it, of binaries of the directory dir,
+// and returns its SHA-256, in hex. The same binaries make the same bytes.
 func WriteArchive(w io.Writer, dir string, programs ...string) (string, error) {
 	sum := sha256.New()
 	if err := writeArchive(io.MultiWriter(w, sum), dir, programs); err != nil {

@@ -1,5 +1,5 @@
-// Package programstest makes archives of programs for tests.
-package programstest
+// Package binariestest makes archives of binaries for tests.
+package binariestest
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"juju/agent/install"
+	"juju/agent/binaries/pack"
 	"juju/state/entity"
 )
 
@@ -22,19 +22,19 @@ esac
 `
 }
 
-// Pack makes an archive of programs that all have this text, and are to have this version.
-func Pack(t testing.TB, version, text string) ([]byte, entity.Programs) {
+// Pack makes an archive of binaries that all have this text, and are to have this version.
+func Pack(t testing.TB, version, text string) ([]byte, entity.Binaries) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range install.Programs {
+	for _, name := range pack.Names {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var b bytes.Buffer
-	sum, err := install.WriteArchive(&b, dir, install.Programs...)
+	sum, err := pack.WriteArchive(&b, dir, pack.Names...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes(), entity.Programs{Version: version, SHA256: sum}
+	return b.Bytes(), entity.Binaries{Version: version, SHA256: sum}
 }

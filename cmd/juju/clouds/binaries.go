@@ -35,8 +35,8 @@ func program(name string) (string, error) {
 	return path, nil
 }
 
-// ProgramsDir returns the directory of jujud, and of the programs of agents beside it.
-func ProgramsDir() (string, error) {
+// BinariesDir returns the directory of jujud, and of the programs of agents beside it.
+func BinariesDir() (string, error) {
 	jujud, err := program("jujud")
 	if err == nil {
 		jujud, err = filepath.EvalSymlinks(jujud)
@@ -44,10 +44,10 @@ func ProgramsDir() (string, error) {
 	return filepath.Dir(jujud), err
 }
 
-// CheckPrograms checks, before bootstrap creates anything, that the programs of a local
+// CheckBinaries checks, before bootstrap creates anything, that the programs of a local
 // controller exist. Those of the agents must be beside jujud.
-func CheckPrograms() error {
-	dir, err := ProgramsDir()
+func CheckBinaries() error {
+	dir, err := BinariesDir()
 	if err != nil {
 		return err
 	}

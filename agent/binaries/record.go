@@ -1,4 +1,4 @@
-package programs
+package binaries
 
 import (
 	"context"
@@ -27,18 +27,18 @@ import (
 
 var logger = loggo.GetLogger("juju.agent.programs")
 
-// maxStarts is how often programs on trial are started until the old ones count again.
+// maxStarts is how often binaries on trial are started until the old ones count again.
 const maxStarts = 3
 
 // recordName is the file of a Dir's Record.
 const recordName = "programs.json"
 
-// A Record says which programs count. The zero Record means those that were installed first, which
+// A Record says which binaries count. The zero Record means those that were installed first, which
 // are elsewhere.
 type Record struct {
-	Current  entity.Programs `json:"current"`
-	Previous entity.Programs `json:"previous"` // those to go back to
-	// Trial says that the current programs have not confirmed yet that they work. Starts is how
+	Current  entity.Binaries `json:"current"`
+	Previous entity.Binaries `json:"previous"` // those to go back to
+	// Trial says that the current binaries have not confirmed yet that they work. Starts is how
 	// often they were started.
 	Trial  bool                  `json:"trial,omitempty"`
 	Starts int                   `json:"starts,omitempty"`
@@ -82,11 +82,11 @@ func (d Dir) write(r Record) error {
 	return nil
 }
 
-// Switch makes the installed programs count from the next start on, on trial. from are those that run
+// Switch makes the installed binaries count from the next start on, on trial. from are those that run
 // now, to which a failed trial goes back; with no hash, they are the ones that were installed first. The
-// error is NotFound for programs that are not installed, and Invalid if they have another version: what
+// error is NotFound for binaries that are not installed, and Invalid if they have another version: what
 // decides whether a switch is a downgrade must not be the word of who asks for it.
-func (d Dir) Switch(ctx context.Context, from, to entity.Programs) error {
+func (d Dir) Switch(ctx context.Context, from, to entity.Binaries) error {
 	if !d.Has(to.SHA256) {
 		return entity.Errorf(entity.NotFound, "the programs of version %s are not installed", to.Version)
 	}
@@ -99,7 +99,7 @@ func (d Dir) Switch(ctx context.Context, from, to entity.Programs) error {
 	return d.write(Record{Current: to, Previous: from, Trial: true})
 }
 
-// Confirm ends the trial of the programs that this process runs from.
+// Confirm ends the trial of the binaries that this process runs from.
 func (d Dir) Confirm() error {
 	r, err := d.Record()
 	if err != nil || !r.Trial || !runsFrom(d.Of(r.Current.SHA256)) {
@@ -112,7 +112,7 @@ func (d Dir) Confirm() error {
 	return d.write(r)
 }
 
-// Revert ends a trial that has failed: the previous programs count again from the next start on. It
+// Revert ends a trial that has failed: the previous binaries count again from the next start on. It
 // does nothing, and returns false, if nothing is on trial.
 func (d Dir) Revert(why string) (bool, error) {
 	r, err := d.Record()
@@ -124,17 +124,17 @@ func (d Dir) Revert(why string) (bool, error) {
 
 func reverted(r Record, why string) Record {
 	return Record{Current: r.Previous, Previous: r.Previous,
-		Failed: &entity.FailedUpgrade{Programs: r.Current, Error: why}}
+		Failed: &entity.FailedUpgrade{Binaries: r.Current, Error: why}}
 }
 
-// Retake makes programs whose trial has failed count all the same, for good: the previous ones can't
+// Retake makes binaries whose trial has failed count all the same, for good: the previous ones can't
 // run any more. It returns false if there are none, or if they were removed since.
 func (d Dir) Retake() (bool, error) {
 	r, err := d.Record()
 	if err != nil || r.Failed == nil || !d.Has(r.Failed.SHA256) {
 		return false, err
 	}
-	return true, d.write(Record{Current: r.Failed.Programs, Previous: r.Current})
+	return true, d.write(Record{Current: r.Failed.Binaries, Previous: r.Current})
 }
 
 // Enter replaces this process by the program of the same name among those that count, unless it is
@@ -189,7 +189,7 @@ func alarm(after time.Duration) error {
 	return err
 }
 
-// revertOnAlarm ends this process, whose programs are on trial, when the alarm that the program before it
+// revertOnAlarm ends this process, whose binaries are on trial, when the alarm that the program before it
 // has set goes off: it neither confirms that it works nor ends.
 func (d Dir) revertOnAlarm() {
 	alarms := make(chan os.Signal, 1)
@@ -230,7 +230,7 @@ func OwnDir() (string, error) {
 
 var ownPattern = regexp.MustCompile(`^[0-9a-f]{16}([0-9a-f]{48})?$`)
 
-// Own returns the hash of the programs that this process is one of, or its first 16 digits; "" if
+// Own returns the hash of the binaries that this process is one of, or its first 16 digits; "" if
 // their directory is not named by one.
 func Own() string {
 	dir, err := OwnDir()
@@ -240,7 +240,7 @@ func Own() string {
 	return filepath.Base(dir)
 }
 
-// Sweep removes what interrupted installations have left, and the programs that neither count nor are
+// Sweep removes what interrupted installations have left, and the binaries that neither count nor are
 // gone back to, unless a process runs from them. Archives with the hashes in wanted stay.
 func (d Dir) Sweep(wanted ...string) error {
 	r, err := d.Record()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Programs names one build of the programs of controllers and agents.
-type Programs struct {
+// Binaries names one build of the binaries of controllers and agents.
+type Binaries struct {
 	Version string `json:"version"`
 	// SHA256 is the hash, in hex, of the archive that they come in; "" if they were not taken from
 	// one, or of a controller that has none to hand out. An agent may report only the first 16 digits.
@@ -19,7 +19,7 @@ type Programs struct {
 }
 
 // Build names the build for people: "0.1.0 (0123456789ab)".
-func (p Programs) Build() string {
+func (p Binaries) Build() string {
 	if p.Commit == "" {
 		return p.Version
 	}
@@ -27,30 +27,30 @@ func (p Programs) Build() string {
 }
 
 // Same reports whether these are the same version of the same archive.
-func (p Programs) Same(other Programs) bool {
+func (p Binaries) Same(other Binaries) bool {
 	return p.Version == other.Version && p.SHA256 == other.SHA256
 }
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // IsSHA256 reports whether a text is a whole SHA-256, in hex. Only such a text is made into the name of
-// a directory or a file of programs.
+// a directory or a file of binaries.
 func IsSHA256(s string) bool { return hashPattern.MatchString(s) }
 
-// Are reports whether these, which an agent reports, are the programs that are wanted.
-func (p Programs) Are(wanted Programs) bool {
+// Are reports whether these, which an agent reports, are the binaries that are wanted.
+func (p Binaries) Are(wanted Binaries) bool {
 	return p.SHA256 == wanted.SHA256 || len(p.SHA256) >= 16 && strings.HasPrefix(wanted.SHA256, p.SHA256)
 }
 
 // A FailedUpgrade is an upgrade of a controller or of an agent that was undone.
 type FailedUpgrade struct {
-	Programs
+	Binaries
 	Error string `json:"error"`
 }
 
-// ControllerPrograms are those that a controller runs.
-type ControllerPrograms struct {
-	Programs
+// ControllerBinaries are those that a controller runs.
+type ControllerBinaries struct {
+	Binaries
 	Failed *FailedUpgrade `json:"failed,omitempty"` // the last upgrade, if it has failed
 }
 

@@ -1,4 +1,4 @@
-package programs
+package binaries
 
 import (
 	"archive/tar"
@@ -18,9 +18,9 @@ import (
 	"syscall"
 	"time"
 
+	"juju/agent/binaries/pack"
 	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
-	"juju/agent/install"
 	"juju/state/entity"
 )
 
@@ -37,12 +37,12 @@ const draftPattern = ".draft-*"
 type Options struct {
 	// Step is called before each change of the disk, with a name for it.
 	Step func(name string)
-	// Bound is how long programs on trial may take, from a start that counts, to confirm that they work;
+	// Bound is how long binaries on trial may take, from a start that counts, to confirm that they work;
 	// for ever when zero.
 	Bound time.Duration
 }
 
-// A Dir is a directory with the programs of a controller or a machine.
+// A Dir is a directory with the binaries of a controller or a machine.
 type Dir struct {
 	path    string
 	options Options
@@ -57,13 +57,13 @@ func (d Dir) step(name string) {
 	}
 }
 
-// Of returns the directory of the programs with this hash.
+// Of returns the directory of the binaries with this hash.
 func (d Dir) Of(sha256 string) string { return filepath.Join(d.path, sha256) }
 
 // Archive returns the file with the archive that has this hash, if Keep has kept it.
 func (d Dir) Archive(sha256 string) string { return filepath.Join(d.path, sha256+".tar.gz") }
 
-// Has reports whether the programs with this hash are installed.
+// Has reports whether the binaries with this hash are installed.
 func (d Dir) Has(sha256 string) bool {
 	if !entity.IsSHA256(sha256) {
 		return false
@@ -72,10 +72,10 @@ func (d Dir) Has(sha256 string) bool {
 	return err == nil
 }
 
-// Install unpacks the programs of the archive that r reads. It refuses, and leaves nothing of, an
-// archive with another hash, an archive that lacks a program, and programs that don't run or have
-// another version. It does nothing if the programs are there.
-func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Programs) error {
+// Install unpacks the binaries of the archive that r reads. It refuses, and leaves nothing of, an
+// archive with another hash, an archive that lacks a program, and binaries that don't run or have
+// another version. It does nothing if the binaries are there.
+func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Binaries) error {
 	if !entity.IsSHA256(want.SHA256) {
 		return entity.Errorf(entity.Invalid, "%q is no SHA-256", want.SHA256)
 	}
@@ -101,13 +101,13 @@ func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Programs) err
 	return atomicfile.SyncDir(d.path)
 }
 
-func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Programs) error {
+func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Binaries) error {
 	// Agents of other users may run what is here.
 	if err := os.Chmod(draft, 0o755); err != nil {
 		return err
 	}
 	sum := sha256.New()
-	limited := &io.LimitedReader{R: r, N: entity.MaxPrograms + 1}
+	limited := &io.LimitedReader{R: r, N: entity.MaxBinaries + 1}
 	all := io.TeeReader(limited, sum)
 	d.step("unpack")
 	unpackErr := unpack(draft, all)
@@ -116,7 +116,7 @@ func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Pr
 		return fmt.Errorf("cannot read the archive of programs: %w", err)
 	}
 	if limited.N == 0 {
-		return entity.TooLarge("the archive of programs", entity.MaxPrograms)
+		return entity.TooLarge("the archive of programs", entity.MaxBinaries)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want.SHA256 {
 		return entity.Errorf(entity.Invalid, "the archive of programs has another SHA-256 than %s", want.SHA256)
@@ -131,7 +131,7 @@ func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Pr
 	return atomicfile.SyncDir(draft)
 }
 
-// unpack writes the programs of an archive into dir, and syncs them.
+// unpack writes the binaries of an archive into dir, and syncs them.
 func unpack(dir string, r io.Reader) error {
 	z, err := gzip.NewReader(r)
 	if err != nil {
@@ -146,7 +146,7 @@ func unpack(dir string, r io.Reader) error {
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(install.Programs, h.Name) || h.Typeflag != tar.TypeReg || h.Size > entity.MaxPrograms ||
+		if !slices.Contains(pack.Names, h.Name) || h.Typeflag != tar.TypeReg || h.Size > entity.MaxBinaries ||
 			slices.Contains(found, h.Name) {
 			return fmt.Errorf("it holds %q, which is not expected", h.Name)
 		}
@@ -155,7 +155,7 @@ func unpack(dir string, r io.Reader) error {
 		}
 		found = append(found, h.Name)
 	}
-	for _, name := range install.Programs {
+	for _, name := range pack.Names {
 		if !slices.Contains(found, name) {
 			return fmt.Errorf("it holds no %s", name)
 		}
@@ -172,7 +172,7 @@ func writeProgram(path string, r io.Reader) error {
 	return errors.Join(err, f.Chmod(0o755), f.Sync(), f.Close())
 }
 
-// try runs programs of dir that do nothing, and compares the version.
+// try runs binaries of dir that do nothing, and compares the version.
 func try(ctx context.Context, dir, version string) error {
 	if err := checkVersion(ctx, dir, version); err != nil {
 		return err
@@ -185,7 +185,7 @@ func try(ctx context.Context, dir, version string) error {
 	return nil
 }
 
-// checkVersion asks the programs of dir for their version.
+// checkVersion asks the binaries of dir for their version.
 func checkVersion(ctx context.Context, dir, version string) error {
 	said, err := run(ctx, filepath.Join(dir, "jujud"), "version")
 	if err == nil && said != version {
@@ -215,7 +215,7 @@ func run(ctx context.Context, path, arg string) (string, error) {
 	}
 }
 
-// Keep keeps an archive whose programs are installed, under its hash, so that others can have it. The
+// Keep keeps an archive whose binaries are installed, under its hash, so that others can have it. The
 // file is on the same disk.
 func (d Dir) Keep(file *os.File, sha256 string) error {
 	d.step("keep the archive")

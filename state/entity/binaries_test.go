@@ -31,7 +31,7 @@ func TestAgentsReportProgramsByTheBeginningOfAHash(t *testing.T) {
 	sum := strings.Repeat("0123456789abcdef", 4)
 	for reported, want := range map[string]bool{sum: true, sum[:16]: true, sum[:15]: false, "": false,
 		strings.Repeat("f", 64): false} {
-		if got := (Programs{SHA256: reported}).Are(Programs{SHA256: sum}); got != want {
+		if got := (Binaries{SHA256: reported}).Are(Binaries{SHA256: sum}); got != want {
 			t.Errorf("%q: %v", reported, got)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"juju/agent/binaries"
+	"juju/agent/binaries/pack"
 	"juju/agent/install"
-	"juju/agent/programs"
 	"juju/apiserver"
 	"juju/apiserver/facades"
 	"juju/provider"
@@ -22,17 +23,17 @@ import (
 // before.
 const archiveName = "agents.tar.gz"
 
-// packPrograms finds or makes the archive of programs that machines download, if they may have to.
-func (c *running) packPrograms() error {
-	if own := programs.Own(); own != "" && exists(c.upgrades.Archive(own)) {
-		c.programs = &facades.Programs{Path: c.upgrades.Archive(own), SHA256: own}
+// packBinaries finds or makes the archive of programs that machines download, if they may have to.
+func (c *running) packBinaries() error {
+	if own := binaries.Own(); own != "" && exists(c.upgrades.Archive(own)) {
+		c.programs = &facades.Binaries{Path: c.upgrades.Archive(own), SHA256: own}
 	} else if c.conf.Cloud == lxdCloud {
 		path := filepath.Join(c.own, archiveName)
 		sum, err := writeOwnArchive(path)
 		if err != nil {
 			return fmt.Errorf("cannot make the archive for new machines: %w", err)
 		}
-		c.programs = &facades.Programs{Path: path, SHA256: sum}
+		c.programs = &facades.Binaries{Path: path, SHA256: sum}
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func (c *running) tools(st *state.State) func(context.Context) (map[string]provi
 		if !c.hasTools() {
 			return nil, nil
 		}
-		want, err := st.Settings().Programs(ctx)
+		want, err := st.Settings().Binaries(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +71,7 @@ func (c *running) tools(st *state.State) func(context.Context) (map[string]provi
 		}
 		tools := provider.Tools{SHA256: sum, CACert: c.conf.CA.Cert}
 		for _, address := range c.conf.addresses() {
-			tools.URLs = append(tools.URLs, "https://"+address+apiserver.ProgramsPath+sum)
+			tools.URLs = append(tools.URLs, "https://"+address+apiserver.BinariesPath+sum)
 		}
 		return map[string]provider.Tools{runtime.GOARCH: tools}, nil
 	}
@@ -79,8 +80,8 @@ func (c *running) tools(st *state.State) func(context.Context) (map[string]provi
 // manualHosts makes hosts that users have added into machines.
 type manualHosts struct{ c *running }
 
-// HasPrograms implements facades.ManualHosts.
-func (h manualHosts) HasPrograms(arch string) bool {
+// HasBinaries implements facades.ManualHosts.
+func (h manualHosts) HasBinaries(arch string) bool {
 	return arch == runtime.GOARCH && h.c.hasTools()
 }
 
@@ -117,7 +118,7 @@ func writeOwnArchive(path string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(links)
-	for _, name := range install.Programs {
+	for _, name := range pack.Names {
 		to := filepath.Join(dir, name)
 		if name == "jujud" {
 			to = "/proc/self/exe"
@@ -135,6 +136,6 @@ func writeArchive(path, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum, err := install.WriteArchive(file, dir, install.Programs...)
+	sum, err := pack.WriteArchive(file, dir, pack.Names...)
 	return sum, errors.Join(err, file.Close())
 }

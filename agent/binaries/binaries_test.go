@@ -1,4 +1,4 @@
-package programs
+package binaries
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"juju/agent/install"
-	"juju/agent/programs/programstest"
+	"juju/agent/binaries/binariestest"
+	"juju/agent/binaries/pack"
 	"juju/state/entity"
 )
 
@@ -64,22 +64,22 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func programs(archive []byte, version string) entity.Programs {
+func programs(archive []byte, version string) entity.Binaries {
 	sum := sha256.Sum256(archive)
-	return entity.Programs{Version: version, SHA256: hex.EncodeToString(sum[:])}
+	return entity.Binaries{Version: version, SHA256: hex.EncodeToString(sum[:])}
 }
 
-// install installs programs that are scripts.
-func install(t testing.TB, d Dir, version string) entity.Programs {
+// install installs binaries that are scripts.
+func install(t testing.TB, d Dir, version string) entity.Binaries {
 	t.Helper()
-	archive, p := programstest.Pack(t, version, programstest.Script(version))
+	archive, p := binariestest.Pack(t, version, binariestest.Script(version))
 	if err := d.Install(t.Context(), bytes.NewReader(archive), p); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// enter runs what the Dir's programs are by Enter, and returns what it prints.
+// enter runs what the Dir's binaries are by Enter, and returns what it prints.
 func enter(t testing.TB, dir, unit string) string {
 	t.Helper()
 	return again(t, strings.TrimSpace("enter "+dir+" "+unit))
@@ -129,7 +129,7 @@ func TestProgramsThatCountAreRun(t *testing.T) {
 	if got := enter(t, dir, ""); got != "installed first" {
 		t.Errorf("before the switch: %s", got)
 	}
-	if err := d.Switch(t.Context(), entity.Programs{Version: "0.1.0"}, one); err != nil {
+	if err := d.Switch(t.Context(), entity.Binaries{Version: "0.1.0"}, one); err != nil {
 		t.Fatal(err)
 	}
 	if got := enter(t, dir, ""); got != "runs 0.2.0" {
@@ -164,7 +164,7 @@ func TestATrialFailsAfterSomeStarts(t *testing.T) {
 		t.Errorf("after the trial: %s", got)
 	}
 	r := record(t, d)
-	if r.Trial || r.Current != one || r.Failed == nil || r.Failed.Programs != two ||
+	if r.Trial || r.Current != one || r.Failed == nil || r.Failed.Binaries != two ||
 		r.Failed.Error != "it did not come up in 3 starts" {
 		t.Errorf("the record is %+v", r)
 	}
@@ -179,7 +179,7 @@ func TestATrialFailsAfterSomeStarts(t *testing.T) {
 	}
 }
 
-// Once the old programs work, those whose trial has failed are removed, and can't be taken again: what is not
+// Once the old binaries work, those whose trial has failed are removed, and can't be taken again: what is not
 // there would end every start.
 func TestProgramsThatAreGoneAreNotTakenAgain(t *testing.T) {
 	dir := t.TempDir()
@@ -206,7 +206,7 @@ func TestProgramsThatCantBeRunAreLeft(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
 	one := install(t, d, "0.2.0")
-	if err := d.Switch(t.Context(), entity.Programs{}, one); err != nil {
+	if err := d.Switch(t.Context(), entity.Binaries{}, one); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(d.Of(one.SHA256), "jujud")); err != nil {
@@ -220,11 +220,11 @@ func TestProgramsThatCantBeRunAreLeft(t *testing.T) {
 	}
 }
 
-// Only the programs on trial can say that they work, and only those that work can't be gone back from.
+// Only the binaries on trial can say that they work, and only those that work can't be gone back from.
 func TestATrialEndsWhenItsProgramConfirms(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
-	path := filepath.Join(d.Of(goPrograms(t, d).SHA256), "jujud")
+	path := filepath.Join(d.Of(goBinaries(t, d).SHA256), "jujud")
 	if got := again(t, "confirm "+dir); got != "" || !record(t, d).Trial {
 		t.Errorf("another program has confirmed: %q, %+v", got, record(t, d))
 	}
@@ -242,29 +242,29 @@ func TestATrialEndsWhenItsProgramConfirms(t *testing.T) {
 }
 
 func TestBadArchivesAreRefused(t *testing.T) {
-	good, want := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0"))
-	other, _ := programstest.Pack(t, "0.2.0", programstest.Script("0.2.0")+"\n")
-	dead, deadly := programstest.Pack(t, "0.2.0", "#!/bin/sh\necho no such luck >&2\nexit 1\n")
-	loud, endless := programstest.Pack(t, "0.2.0", "#!/bin/sh\nwhile :; do echo y; done\n")
-	text, plain := programstest.Pack(t, "0.2.0", "no program")
-	old, older := programstest.Pack(t, "0.2.0", programstest.Script("0.1.0"))
+	good, want := binariestest.Pack(t, "0.2.0", binariestest.Script("0.2.0"))
+	other, _ := binariestest.Pack(t, "0.2.0", binariestest.Script("0.2.0")+"\n")
+	dead, deadly := binariestest.Pack(t, "0.2.0", "#!/bin/sh\necho no such luck >&2\nexit 1\n")
+	loud, endless := binariestest.Pack(t, "0.2.0", "#!/bin/sh\nwhile :; do echo y; done\n")
+	text, plain := binariestest.Pack(t, "0.2.0", "no program")
+	old, older := binariestest.Pack(t, "0.2.0", binariestest.Script("0.1.0"))
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "jujud"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	var few, many bytes.Buffer
-	if _, err := install.WriteArchive(&few, dir, "jujud"); err != nil {
+	if _, err := pack.WriteArchive(&few, dir, "jujud"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "extra"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := install.WriteArchive(&many, dir, "extra"); err != nil {
+	if _, err := pack.WriteArchive(&many, dir, "extra"); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
 		archive []byte
-		want    entity.Programs
+		want    entity.Binaries
 		says    string
 	}{
 		"another hash":     {other, want, "the archive of programs has another SHA-256 than " + want.SHA256},
@@ -278,7 +278,7 @@ func TestBadArchivesAreRefused(t *testing.T) {
 		"it prints no end": {loud, endless, "jujud does not run: it prints too much: more than 65536 bytes"},
 		"it is no program": {text, plain, "jujud does not run"},
 		"another version":  {old, older, "the programs have version 0.1.0, not 0.2.0"},
-		"no hash":          {good, entity.Programs{Version: "0.2.0", SHA256: "../x"}, `"../x" is no SHA-256`},
+		"no hash":          {good, entity.Binaries{Version: "0.2.0", SHA256: "../x"}, `"../x" is no SHA-256`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -296,10 +296,10 @@ func TestBadArchivesAreRefused(t *testing.T) {
 // hasty has a bound for trials that no test waits long for.
 var hasty = Options{Bound: 200 * time.Millisecond}
 
-// goPrograms installs this test's program, to be run as jujud on trial.
-func goPrograms(t *testing.T, d Dir) entity.Programs {
+// goBinaries installs this test's program, to be run as jujud on trial.
+func goBinaries(t *testing.T, d Dir) entity.Binaries {
 	t.Helper()
-	p := entity.Programs{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)}
+	p := entity.Binaries{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)}
 	self, err := os.ReadFile(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -312,24 +312,24 @@ func goPrograms(t *testing.T, d Dir) entity.Programs {
 	return p
 }
 
-// Programs that neither confirm nor end are ended, whatever started them, and left again.
+// Binaries that neither confirm nor end are ended, whatever started them, and left again.
 func TestATrialThatHangsIsEnded(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
-	p := goPrograms(t, d)
+	p := goBinaries(t, d)
 	if got := again(t, "hang "+dir); !strings.HasSuffix(got, "exit status 1") {
 		t.Errorf("it ends with %s", got)
 	}
 	r := record(t, d)
-	if r.Trial || r.Current != (entity.Programs{}) || r.Failed == nil || r.Failed.Programs != p ||
+	if r.Trial || r.Current != (entity.Binaries{}) || r.Failed == nil || r.Failed.Binaries != p ||
 		r.Failed.Error != "it did not come up in 200ms" {
 		t.Errorf("the record is %+v", r)
 	}
 
 	// One that does not know of the alarm is killed by it.
-	archive, other := programstest.Pack(t, "0.3.0", "#!/bin/sh\ncase $1 in version) echo 0.3.0;; --help) ;; *) exec sleep 600;; esac\n")
+	archive, other := binariestest.Pack(t, "0.3.0", "#!/bin/sh\ncase $1 in version) echo 0.3.0;; --help) ;; *) exec sleep 600;; esac\n")
 	if err := errors.Join(d.Install(t.Context(), bytes.NewReader(archive), other),
-		d.Switch(t.Context(), entity.Programs{}, other)); err != nil {
+		d.Switch(t.Context(), entity.Binaries{}, other)); err != nil {
 		t.Fatal(err)
 	}
 	for range maxStarts {
@@ -346,7 +346,7 @@ func TestATrialThatHangsIsEnded(t *testing.T) {
 func TestProgramsThatWorkAreLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
-	p := goPrograms(t, d)
+	p := goBinaries(t, d)
 	if got := again(t, "work "+dir); got != "works 0" {
 		t.Errorf("got %s", got)
 	}
@@ -362,13 +362,13 @@ func TestOnlyWhatIsInstalledIsSwitchedTo(t *testing.T) {
 	d := New(filepath.Join(root, "tools"), Options{})
 	now, old := install(t, d, "0.3.0"), install(t, d, "0.2.0")
 	if err := errors.Join(d.write(Record{Current: now}),
-		os.WriteFile(filepath.Join(root, "jujud"), []byte(programstest.Script("0.4.0")), 0o755),
-		os.WriteFile(filepath.Join(d.path, "jujud"), []byte(programstest.Script("0.4.0")), 0o755)); err != nil {
+		os.WriteFile(filepath.Join(root, "jujud"), []byte(binariestest.Script("0.4.0")), 0o755),
+		os.WriteFile(filepath.Join(d.path, "jujud"), []byte(binariestest.Script("0.4.0")), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	for sum, kind := range map[string]entity.Kind{"": entity.NotFound, ".": entity.NotFound, "..": entity.NotFound,
 		recordName: entity.NotFound, strings.Repeat("0", 64): entity.NotFound, old.SHA256: entity.Invalid} {
-		err := d.Switch(t.Context(), now, entity.Programs{Version: "0.4.0", SHA256: sum})
+		err := d.Switch(t.Context(), now, entity.Binaries{Version: "0.4.0", SHA256: sum})
 		if entity.KindOf(err) != kind {
 			t.Errorf("%q: got %v, want %v", sum, err, kind)
 		}
@@ -394,7 +394,7 @@ func killedUpgrade(dir string, n int) error {
 	}
 	defer archive.Close()
 	sum := filepath.Base(os.Getenv("PROGRAMS_TEST_HASH"))
-	want := entity.Programs{Version: "0.3.0", SHA256: sum}
+	want := entity.Binaries{Version: "0.3.0", SHA256: sum}
 	if err := d.Install(context.Background(), archive, want); err != nil {
 		return err
 	}
@@ -413,12 +413,12 @@ func killedUpgrade(dir string, n int) error {
 	return nil
 }
 
-// A process that is killed at any step of an upgrade leaves the old programs or the new ones, whole,
+// A process that is killed at any step of an upgrade leaves the old binaries or the new ones, whole,
 // and the next attempt completes it.
 func TestAnUpgradeCanBeKilledAtEveryStep(t *testing.T) {
-	archive, want := programstest.Pack(t, "0.3.0", programstest.Script("0.3.0"))
+	archive, want := binariestest.Pack(t, "0.3.0", binariestest.Script("0.3.0"))
 	t.Setenv("PROGRAMS_TEST_HASH", want.SHA256)
-	world := func() (string, Dir, entity.Programs) {
+	world := func() (string, Dir, entity.Binaries) {
 		root := t.TempDir()
 		if err := os.WriteFile(filepath.Join(root, "archive"), archive, 0o600); err != nil {
 			t.Fatal(err)
@@ -472,7 +472,7 @@ func TestAnUpgradeCanBeKilledAtEveryStep(t *testing.T) {
 func TestOldProgramsAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
-	var all []entity.Programs
+	var all []entity.Binaries
 	for _, version := range []string{"0.1.0", "0.2.0", "0.3.0", "0.4.0"} {
 		all = append(all, install(t, d, version))
 		if err := os.WriteFile(d.Archive(all[len(all)-1].SHA256), nil, 0o600); err != nil {

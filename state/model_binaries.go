@@ -12,29 +12,29 @@ import (
 	"juju/state/watcher"
 )
 
-// Programs returns the programs that the model's agents are to run; none if they run what the
+// Binaries returns the binaries that the model's agents are to run; none if they run what the
 // controller had when they were started.
-func (s Settings) Programs(ctx context.Context) (entity.Programs, error) {
+func (s Settings) Binaries(ctx context.Context) (entity.Binaries, error) {
 	doc, err := s.st.db.Model()
-	return doc.AgentPrograms(), err
+	return doc.AgentBinaries(), err
 }
 
-// SetPrograms changes the programs that the model's agents are to run. The error is entity.Invalid if
+// SetBinaries changes the binaries that the model's agents are to run. The error is entity.Invalid if
 // they are older than those before.
-func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
+func (s Settings) SetBinaries(ctx context.Context, to entity.Binaries) error {
 	err := s.st.change(ctx, func(o *ops) error {
 		doc, err := s.st.db.Model()
 		if err != nil {
 			return err
 		}
-		was := doc.AgentPrograms()
+		was := doc.AgentBinaries()
 		asserts := bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}
 		switch {
 		case doc.Life == entity.Dead:
 			return entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
-		case doc.Programs != nil && was.Same(to):
+		case doc.Binaries != nil && was.Same(to):
 			return mongo.ErrNothing
-		case doc.Programs != nil:
+		case doc.Binaries != nil:
 			if order, err := entity.CompareVersions(to.Version, was.Version); err != nil {
 				return err
 			} else if order < 0 {
@@ -44,7 +44,7 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 		default:
 			asserts = append(asserts, bson.DocElem{"programs", bson.D{{"$exists", false}}})
 		}
-		o.Update(modeldb.ModelC, modeldb.ModelC, asserts, bson.D{{"$set", bson.D{{"programs", modeldb.Programs{to.Version, to.SHA256}}}}})
+		o.Update(modeldb.ModelC, modeldb.ModelC, asserts, bson.D{{"$set", bson.D{{"programs", modeldb.Binaries{to.Version, to.SHA256}}}}})
 		return nil
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ func (s Settings) SetPrograms(ctx context.Context, to entity.Programs) error {
 	return nil
 }
 
-// Programs fires when the programs that agents are to run may have changed.
-func (w Watches) Programs(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
+// Binaries fires when the binaries that agents are to run may have changed.
+func (w Watches) Binaries(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }

@@ -27,7 +27,7 @@ func TestProgramsAreDownloaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, func(c *Config) {
-		c.Programs = &facades.Programs{Path: path, SHA256: "abcdef"}
+		c.Binaries = &facades.Binaries{Path: path, SHA256: "abcdef"}
 		c.Upgrades = &fakeUpgrades{t: t, kept: map[string]string{"fedcba": before}}
 		c.Limits = DefaultLimits()
 		c.Limits.Downloads, c.Limits.DownloadWait = 1, time.Millisecond

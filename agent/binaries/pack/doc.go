@@ -1,0 +1,2 @@
+// Package pack packs agent binaries into the archives in which they reach controllers and machines.
+package pack
