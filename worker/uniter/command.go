@@ -2,8 +2,7 @@ package uniter
 
 import "juju/hooks"
 
-// nextCommand returns the channel of the next command of a user of the machine; nil while there is
-// one.
+// nextCommand returns the channel of juju-run commands, or nil while one is pending.
 func (r *remote) nextCommand() <-chan *hooks.Command {
 	if r.command != nil {
 		return nil
@@ -11,7 +10,7 @@ func (r *remote) nextCommand() <-chan *hooks.Command {
 	return r.commands
 }
 
-// endCommand answers the user whose command was to run. err says why it has not been run to its end.
+// endCommand returns the result of the pending command to its user. err is why it could not be completed.
 func (r *remote) endCommand(err error) {
 	if r.command.Err == nil {
 		r.command.Err = err

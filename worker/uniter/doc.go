@@ -1,16 +1,15 @@
-// Package uniter is the main worker of a unit's agent. It turns what the controller says
-// into the charm's hooks, in an order that charms can rely on, until the unit is gone.
+// Package uniter is the main worker of a unit agent. It responds to changes in the controller's state by
+// running the charm's hooks, in an order that charms can rely on, until the unit is removed.
 //
-// It has four parts, which can be understood one by one:
+// Its subpackages can be understood independently:
 //
-//   - localstate: what the unit remembers, in one file;
-//   - resolver: the pure function from that, and from what the controller says, to the unit's
-//     next operation; it documents the rules;
+//   - localstate: the unit's own persistent state, a single file;
+//   - resolver: a pure function from the local and the controller's state to the unit's next
+//     operation; it documents the rules;
 //   - operation: operations, in steps that survive a crash between any two;
 //   - charmdir: the charm directory and its history.
 //
-// What is left for this package is the loop. It reads what the controller says, asks the
-// resolver, carries out the operation, and asks again, until there is nothing to do. Then it
-// waits for a watch. A watch only wakes it up: it then reads everything anew. It does one
-// thing at a time.
+// This package has the loop. It reads the controller's state, asks the resolver for the next operation, runs
+// it, and repeats this until there is nothing to do. Then it waits for a watch. A watch only wakes the loop,
+// which then reads the current state. The loop runs one operation at a time.
 package uniter

@@ -15,18 +15,18 @@ import (
 	"juju/worker/uniter/operation"
 )
 
-// stateFile is the name in Config.StateDir of the file that the unit's state is in.
+// stateFile is the name of the file in Config.StateDir that holds the unit's state.
 const stateFile = "uniter.json"
 
 // A host is what a uniter uses on its machine.
 type host struct {
 	store  store
 	runner runner
-	deploy func(ctx context.Context, url string) (*charm.Meta, error) // puts a charm into the charm directory
+	deploy func(ctx context.Context, url string) (*charm.Meta, error) // deploys a charm in the charm directory
 	record func(message string) error                                 // commits the directory to its history
-	hooks  func() (hooks.Implemented, error)                          // which hooks the charm has
-	boot   string                                                     // identifies the machine's present boot
-	// commands are those of the machine's users; it may be nil. endCommands ends their service.
+	hooks  func() (hooks.Implemented, error)                          // returns the hooks that the charm has
+	boot   string                                                     // identifies the machine's current boot
+	// commands receives juju-run's commands; it may be nil. endCommands stops serving them.
 	commands    <-chan *hooks.Command
 	endCommands func()
 }
@@ -37,7 +37,7 @@ type store interface {
 	Read() (localstate.State, error)
 }
 
-// A runner runs hooks, and ends those that another agent has left running.
+// A runner runs hooks, and stops those that a previous agent left running.
 type runner interface {
 	operation.Runner
 	EndInterrupted(hooks.Process) error
@@ -48,10 +48,10 @@ type processRunner struct{ *hooks.Runner }
 
 func (processRunner) EndInterrupted(p hooks.Process) error { return hooks.EndInterrupted(p) }
 
-// newHost prepares what the unit needs on this machine.
+// newHost prepares the unit's directories, tools and hook runner.
 func newHost(config Config) (*host, error) {
 	if err := os.MkdirAll(config.StateDir, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the unit's directory: %w", err)
+		return nil, fmt.Errorf("cannot create the unit's directory: %w", err)
 	}
 	if err := hooktools.Install(config.Hooks.ToolsDir, config.Hooks.LauncherPath); err != nil {
 		return nil, err

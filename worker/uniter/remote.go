@@ -17,10 +17,10 @@ import (
 	"juju/worker/uniter/resolver"
 )
 
-// errTimeout is returned by wait when the timeout comes first.
-var errTimeout = errors.New("nothing has happened")
+// errTimeout is returned by wait if the timeout expires before an event.
+var errTimeout = errors.New("timed out")
 
-// A goneError says that the unit itself is gone.
+// A goneError means that the unit itself is removed.
 type goneError struct{ error }
 
 func (e *goneError) Unwrap() error { return e.error }
@@ -28,14 +28,11 @@ func (e *goneError) Unwrap() error { return e.error }
 // remoteAPI is what a remote reads and watches of the unit and its relations.
 type remoteAPI interface {
 	Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error)
-	// WatchUnit fires when anything in UnitInfo may have changed: the unit, its
-	// service's life, charm or settings, its relations to its principal. It also fires when the
-	// model's settings may have changed.
+	// WatchUnit fires when anything in UnitInfo or the model's settings may have changed.
 	WatchUnit(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
 
-	// Relations returns, sorted by id, the Alive relations of the unit's service and the
-	// Dying ones whose scope the unit is in. A container relation is among them only if the
-	// unit can be in it.
+	// Relations returns the Alive relations of the unit's service and the Dying ones whose scope the unit is in,
+	// sorted by id. It omits container relations that the unit can't enter.
 	Relations(ctx context.Context, unit entity.Tag) ([]entity.RelationInfo, error)
 	// WatchRelations fires when anything in Relations may have changed.
 	WatchRelations(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
@@ -45,7 +42,7 @@ type remoteAPI interface {
 	WatchRelationUnits(ctx context.Context, unit entity.Tag, relation int) (<-chan entity.RelationUnitsChange, error)
 }
 
-// A remote knows what the controller says. Its watches tell it when to read that again. Only
+// A remote caches the controller's state as far as it concerns the unit. Watches mark parts of it as stale. Only
 // the uniter's loop may call its methods.
 type remote struct {
 	api    remoteAPI
@@ -54,27 +51,27 @@ type remote struct {
 
 	snapshot resolver.Remote
 
-	units          <-chan struct{} // the watch of the unit and of its model's settings
-	relations      <-chan struct{} // that of its relations
-	unitStale      bool            // to be read again
+	units          <-chan struct{} // watches the unit and its model's settings
+	relations      <-chan struct{} // watches its relations
+	unitStale      bool            // must be read again
 	relationsStale bool
 	configStale    bool
-	woken          bool // a watch has fired since an operation began
+	woken          bool // a watch has fired since the current operation began
 
 	config     modelconfig.Config
-	configured func(modelconfig.Config) // is called with it whenever it was read
+	configured func(modelconfig.Config) // called whenever config was read
 
-	commands <-chan *hooks.Command // of the machine's users; nil if there are none
-	command  *hooks.Command        // the one that runs next, or nil
+	commands <-chan *hooks.Command // from juju-run; nil if there are none
+	command  *hooks.Command        // the pending one, or nil
 
 	counterparts chan counterpart // events of the relations' watches
 	watched      map[int]context.CancelFunc
 	cancel       context.CancelFunc
-	ctx          context.Context // of the watches: ends with close
+	ctx          context.Context // of the watches; close cancels it
 	watches      sync.WaitGroup
 }
 
-// A counterpart is an event of a relation's watch. Its change is nil when the watch has ended.
+// A counterpart is an event of a relation's watch. Its change is nil if the watch has ended.
 type counterpart struct {
 	relation int
 	change   *entity.RelationUnitsChange
@@ -84,8 +81,8 @@ func newRemote(
 	ctx context.Context, api remoteAPI, unit entity.Tag, leader *leadership.Tracker,
 	configured func(modelconfig.Config),
 ) (*remote, error) {
-	// A hook that goes on while the agent is told to stop is watched over too. To begin a watch may wait for the
-	// controller, which an agent that stops does not.
+	// A hook that outlives ctx must still be abortable, so the watches outlive ctx too. But starting a watch
+	// may block on the controller, which a stopping agent must not wait for.
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, cancel)()
 	r := &remote{
@@ -109,14 +106,14 @@ func newRemote(
 	return r, nil
 }
 
-// close ends all watches and waits until they have.
+// close ends all watches and waits for them.
 func (r *remote) close() {
 	r.cancel()
 	r.watches.Wait()
 }
 
-// ofUnit turns an error that says that the unit is gone into a goneError. It must be of a
-// call that concerns the unit itself.
+// ofUnit converts an error of a call about the unit itself into a goneError if it means that the unit is
+// removed.
 func ofUnit(err error) error {
 	if errors.Is(err, entity.NotFound) || errors.Is(err, entity.Unauthorized) {
 		return &goneError{err}
@@ -124,7 +121,7 @@ func ofUnit(err error) error {
 	return err
 }
 
-// refresh brings the snapshot up to date.
+// refresh updates the stale parts of the snapshot.
 func (r *remote) refresh(ctx context.Context) error {
 	if err := r.drain(ctx); err != nil {
 		return err
@@ -153,7 +150,7 @@ func (r *remote) refresh(ctx context.Context) error {
 		r.configured(config)
 	}
 	if r.relationsStale {
-		r.relationsStale = false // unless one is removed meanwhile
+		r.relationsStale = false // first: readRelations sets it if one is removed in the meantime
 		if err := r.readRelations(ctx); err != nil {
 			return err
 		}
@@ -161,15 +158,14 @@ func (r *remote) refresh(ctx context.Context) error {
 	return nil
 }
 
-// copy returns a copy of the snapshot that later events don't change.
+// copy returns a copy of the snapshot that is safe from later events.
 func (r *remote) copy() resolver.Remote {
 	s := r.snapshot
 	s.Relations = slices.Clone(s.Relations)
 	return s
 }
 
-// readRelations reads the relations, and watches the counterparts in those whose scope the
-// unit is in.
+// readRelations reads the relations, and watches the counterparts in those whose scope the unit is in.
 func (r *remote) readRelations(ctx context.Context) error {
 	infos, err := r.api.Relations(ctx, r.unit)
 	if err != nil {
@@ -208,7 +204,7 @@ func (r *remote) complete() bool {
 	})
 }
 
-// watch begins to watch the counterparts in a relation, unless ctx is done before that.
+// watch starts watching the counterparts in a relation, unless ctx is done first.
 func (r *remote) watch(ctx context.Context, relation int) error {
 	lasting, cancel := context.WithCancel(r.ctx)
 	defer context.AfterFunc(ctx, cancel)()
@@ -216,7 +212,7 @@ func (r *remote) watch(ctx context.Context, relation int) error {
 	if err != nil {
 		cancel()
 		if errors.Is(err, entity.NotFound) {
-			r.relationsStale = true // it was removed after it was listed
+			r.relationsStale = true // removed after it was listed
 			return nil
 		}
 		return err
@@ -269,7 +265,7 @@ func (r *remote) drain(ctx context.Context) error {
 	}
 }
 
-// wait waits for an event, and handles it. It returns errTimeout if timeout comes first.
+// wait waits for an event and handles it. It returns errTimeout if timeout fires first.
 func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 	select {
 	case <-ctx.Done():
@@ -290,13 +286,13 @@ func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 	}
 }
 
-// unitEvent handles an event of the watch of the unit.
+// unitEvent handles an event of the unit's watch.
 func (r *remote) unitEvent(ctx context.Context, ok bool) error {
 	r.configStale = true
 	return r.event(ctx, ok, &r.unitStale)
 }
 
-// event handles an event of the watch of what is stale now.
+// event handles an event of a watch: it sets stale, or fails if the watch has ended.
 func (r *remote) event(ctx context.Context, ok bool, stale *bool) error {
 	if !ok {
 		return worker.Ended(ctx)
@@ -334,10 +330,10 @@ func (r *remote) counterpart(c counterpart) {
 	}
 }
 
-// watchOver calls f, and aborts it when the unit is removed or destroyed with force, or when the
-// task that it runs, "" for none, is cancelled; also while f goes on although ctx is done. It calls exempt when the
-// unit's hooks need not wait for others.
-func (r *remote) watchOver(
+// runWatched calls f, and aborts it when the unit is removed or destroyed with force, or when the task that f
+// runs ("" for none) is cancelled. It does so even while f continues after ctx is done. It calls exempt when
+// the unit's hooks become exempt from the machine lock.
+func (r *remote) runWatched(
 	ctx context.Context, task string, exempt func(), f func(context.Context) error,
 ) error {
 	during, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -357,7 +353,7 @@ func (r *remote) watchOver(
 			return err
 		case _, ok := <-units:
 			if !ok {
-				// The loop finds out too, and begins anew. Until then the watch goes on without it.
+				// The loop sees this after f, and restarts the worker. Until then, watch again here.
 				var err error
 				if units, err = r.api.WatchUnit(during, r.unit); err != nil {
 					units = nil
@@ -379,8 +375,8 @@ func (r *remote) watchOver(
 	}
 }
 
-// barred notes that the controller has refused an operation. It won't be tried again before
-// something changes, unless something has changed while it was tried.
+// barred records that the controller has refused an operation. The operation is retried only when something
+// changes, or has changed since it began.
 func (r *remote) barred(op resolver.Op) {
 	r.unitStale, r.relationsStale = true, true
 	if r.woken {
@@ -401,8 +397,7 @@ func (r *remote) unbar() {
 	}
 }
 
-// done notes what an operation has changed, if no watch reports that. before is the unit's
-// state before the operation.
+// done records the changes of an operation that no watch reports. before and after are the unit's states.
 func (r *remote) done(op resolver.Op, before, after localstate.State) {
 	ran := op.Hook.Kind
 	switch op.Verb {
@@ -419,7 +414,7 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 		ran = before.Op.Hook.Kind
 		r.unitStale = true
 	case resolver.Run:
-		// The user's request is cleared before the hook runs, whatever becomes of the hook.
+		// The user's request is cleared before the hook runs, whether or not the hook succeeds.
 		r.unitStale = r.unitStale || op.Resolved
 	}
 	if ran == hooks.ConfigChanged && after.FailedHook() == nil {

@@ -10,21 +10,20 @@ import (
 	"juju/worker/uniter/resolver"
 )
 
-// The first and the longest pause before a failed hook runs again by itself.
+// The initial and the maximum pause before a failed hook is retried automatically.
 const (
 	firstRetry = 5 * time.Second
 	lastRetry  = 5 * time.Minute
 )
 
-// A retry says when a failed hook runs again by itself, if the model's settings say that it
-// does. After a restart of the agent the pauses are short again.
+// A retry schedules the automatic retries of a failed hook, if the model's settings enable them. A restart of
+// the agent resets it.
 type retry struct {
-	attempts int       // failed ones since the hook was resolved or the agent started
-	due      time.Time // zero if nothing is due
+	attempts int       // failed retries since the hook was resolved or the agent started
+	due      time.Time // zero if nothing is scheduled
 }
 
-// pause returns how long to wait before the next attempt. Each pause is twice as long as the
-// one before.
+// pause returns the time until the next attempt. Pauses double up to lastRetry.
 func (r retry) pause() time.Duration {
 	pause := firstRetry
 	for range r.attempts {
@@ -33,8 +32,7 @@ func (r retry) pause() time.Duration {
 	return min(newJitter().of(pause), lastRetry)
 }
 
-// A jitter makes a pause shorter or longer, by a fifth at most, so that units that do something
-// at the same time don't do it at the same time again.
+// A jitter is a random factor between 0.8 and 1.2 for pauses, so that units that act simultaneously drift apart.
 type jitter float64
 
 func newJitter() jitter { return jitter(0.8 + 0.4*rand.Float64()) }
@@ -43,7 +41,7 @@ func (j jitter) of(pause time.Duration) time.Duration {
 	return time.Duration(float64(j) * float64(pause))
 }
 
-// after returns the retry after an operation. s is the unit's state then.
+// after returns the retry after an operation, given the unit's state after it.
 func (r retry) after(op resolver.Op, s localstate.State) retry {
 	switch {
 	case s.FailedHook() == nil || op.Resolved:
@@ -54,7 +52,7 @@ func (r retry) after(op resolver.Op, s localstate.State) retry {
 	return r
 }
 
-// awaitRetry waits until something changes, or until the failed hook should run again.
+// awaitRetry waits until something changes or the failed hook's retry is due.
 func (u *uniter) awaitRetry(ctx context.Context) error {
 	failed := u.executor.State().FailedHook()
 	if failed == nil || !u.remote.config.RetryHooks() {
@@ -64,7 +62,7 @@ func (u *uniter) awaitRetry(ctx context.Context) error {
 	if u.retry.due.IsZero() {
 		pause := u.retry.pause()
 		u.retry.due = time.Now().Add(pause)
-		logger.Infof("unit %s: hook %q runs again in %v", u.Unit.ID, failed.Name,
+		logger.Infof("unit %s: retrying hook %q in %v", u.Unit.ID, failed.Name,
 			pause.Round(time.Second))
 	}
 	err := u.waitUntil(ctx, u.retry.due)

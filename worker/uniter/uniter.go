@@ -21,16 +21,16 @@ import (
 
 var logger = loggo.GetLogger("juju.worker.uniter")
 
-// API is what a uniter needs of the controller: what its parts need, and the agent's status.
-// Every method is about the unit named first, whose agent is logged in.
+// API is what a uniter and its parts need of the controller. Every method is about the unit named first, whose
+// agent is logged in.
 type API interface {
 	remoteAPI
 	operation.API
 	charmdir.Source
 
 	SetAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error
-	// RequestReboot asks the agent of the unit's machine to restart the machine, unless that has
-	// happened since the boot.
+	// RequestReboot asks the machine's agent to restart the machine, unless it has restarted since the given
+	// boot.
 	RequestReboot(ctx context.Context, unit entity.Tag, boot string) error
 }
 
@@ -39,26 +39,25 @@ type Config struct {
 	API        API
 	Leadership leadership.API
 	Unit       entity.Tag
-	// StateDir holds the unit's state. New charms are unpacked there, so it must be on the
-	// same file system as the charm directory, Hooks.CharmDir.
+	// StateDir holds the unit's state. Charms are unpacked there, so it must be on the same file system as the
+	// charm directory, Hooks.CharmDir.
 	StateDir string
 	// Hooks says where hooks run. The uniter fills the tools directory.
 	Hooks hooks.RunnerParams
-	// Context is what the environment of all hooks has in common.
+	// Context has the parameters that the environments of all hooks share.
 	Context hooks.ContextParams
-	// Configured is called with the model's settings at first, and when they may have changed; it
-	// may be nil.
+	// Configured is called with the model's settings initially and when they may have changed. It may be nil.
 	Configured func(modelconfig.Config)
-	// IdleDelay is how long the agent must have had nothing to do before its status is idle;
-	// 2 seconds if zero.
+	// IdleDelay is how long the agent must have had nothing to do before its status becomes idle; 2 seconds if
+	// zero.
 	IdleDelay time.Duration
 
-	newHost func(Config) (*host, error) // another one in tests
+	newHost func(Config) (*host, error) // replaced in tests
 }
 
-// New returns the uniter of one unit. It ends with worker.ErrTerminateAgent when the unit is
-// Dead or gone. When it is told to end it lets a running hook finish, however long that takes, and
-// then gives back the leadership of its service.
+// New returns the uniter of one unit. It fails with worker.ErrTerminateAgent when the unit is Dead or removed.
+// When its context ends, it lets a running hook finish, however long that takes, and then releases the
+// leadership.
 func New(config Config) worker.Func {
 	if config.IdleDelay == 0 {
 		config.IdleDelay = 2 * time.Second
@@ -75,7 +74,7 @@ func New(config Config) worker.Func {
 		err := run(ctx, config, tracker)
 		var gone *goneError
 		if errors.As(err, &gone) {
-			return fmt.Errorf("unit %s is gone: %w", config.Unit.ID, worker.ErrTerminateAgent)
+			return fmt.Errorf("unit %s is removed: %w", config.Unit.ID, worker.ErrTerminateAgent)
 		}
 		return err
 	}
@@ -111,8 +110,8 @@ func run(ctx context.Context, config Config, tracker *leadership.Tracker) error 
 	return u.loop(ctx)
 }
 
-// track runs the tracker until the function that it returns is called. If the agent stops, that
-// also releases the leadership: it is called when no hook runs any more.
+// track runs the tracker until the returned function is called, which must be when no hook is running. If ctx is
+// done, that function also releases the leadership.
 func track(ctx context.Context, tracker *leadership.Tracker) (end func()) {
 	during, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
@@ -129,7 +128,7 @@ func track(ctx context.Context, tracker *leadership.Tracker) (end func()) {
 	}
 }
 
-// A uniter belongs to its loop, which alone uses the fields.
+// A uniter's fields are owned by its loop.
 type uniter struct {
 	Config
 	host     *host
@@ -137,16 +136,16 @@ type uniter struct {
 	executor *operation.Executor
 	factory  operation.Factory
 	busy     time.Time // when the last operation ended
-	updated  time.Time // when update-status has run last, or the agent has started
+	updated  time.Time // when update-status last ran, or the agent started
 	jitter   jitter    // of the pause since then
 	reported bool      // the workload's status shows the failure
-	asked    bool      // the machine's agent knows that it must restart the machine
-	retry    retry     // of that hook
-	status   shown     // what the agent's status was last set to
-	hidden   shown     // and what before it said that the disk is full
+	asked    bool      // a restart of the machine has been requested
+	retry    retry     // of the failed hook
+	status   shown     // the agent's status as last set
+	hidden   shown     // the status to restore when the disk is no longer full
 }
 
-// shown is what an agent's status says.
+// shown is an agent's status.
 type shown struct {
 	word    entity.StatusWord
 	message string
@@ -162,7 +161,7 @@ func (u *uniter) loop(ctx context.Context) error {
 		}
 		var err error
 		if u.remote.snapshot.Hooks, err = u.host.hooks(); err != nil {
-			// The runner says so when a hook is to run. A unit that is removed by force runs none.
+			// The next hook will fail with this error. A unit that is removed by force runs none, so continue.
 			logger.Warningf("unit %s: cannot look up the charm's hooks: %v", u.Unit.ID, err)
 		}
 		u.remote.snapshot.UpdateStatusDue = u.remote.snapshot.Hooks.Has(string(hooks.UpdateStatus)) &&
@@ -187,8 +186,7 @@ func (u *uniter) loop(ctx context.Context) error {
 	}
 }
 
-// idle waits until something changes, or it is time for an update-status hook. After IdleDelay
-// the agent's status is idle.
+// idle waits until something changes or update-status is due. After IdleDelay it sets the agent's status to idle.
 func (u *uniter) idle(ctx context.Context) error {
 	if !u.remote.complete() {
 		return u.remote.wait(ctx, nil)
@@ -201,7 +199,7 @@ func (u *uniter) idle(ctx context.Context) error {
 		return err
 	}
 	if due := u.remote.snapshot.UpdateStatusDue; due || !u.remote.snapshot.Hooks.Has(string(hooks.UpdateStatus)) {
-		return u.remote.wait(ctx, nil) // one that is due, and does not run, can't run now
+		return u.remote.wait(ctx, nil) // the resolver has decided that it can't run now
 	}
 	if err := u.waitUntil(ctx, u.nextUpdate()); !errors.Is(err, errTimeout) {
 		return err
@@ -209,20 +207,19 @@ func (u *uniter) idle(ctx context.Context) error {
 	return nil
 }
 
-// nextUpdate returns when it is time for an update-status hook.
+// nextUpdate returns when the next update-status hook is due.
 func (u *uniter) nextUpdate() time.Time {
 	return u.updated.Add(u.jitter.of(u.remote.config.UpdateStatusInterval()))
 }
 
-// waitUntil waits until something changes; it returns errTimeout if that is not before at.
+// waitUntil waits until something changes. It returns errTimeout if nothing does before at.
 func (u *uniter) waitUntil(ctx context.Context, at time.Time) error {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
 	return u.remote.wait(ctx, timer.C)
 }
 
-// awaitResolution shows the user what has failed, and waits until something changes or the
-// failed hook should run again.
+// awaitResolution shows the failure in the unit's status, and waits until something changes or a retry is due.
 func (u *uniter) awaitResolution(ctx context.Context) error {
 	if !u.reported {
 		if err := u.executor.Run(ctx, u.factory.Report()); err != nil {
@@ -236,15 +233,14 @@ func (u *uniter) awaitResolution(ctx context.Context) error {
 	return u.awaitRetry(ctx)
 }
 
-// awaitReboot has the machine restarted, and waits until something changes. The agent is told to stop
-// before the machine restarts.
+// awaitReboot requests a restart of the machine and waits. The agent is stopped before the machine restarts.
 func (u *uniter) awaitReboot(ctx context.Context) error {
 	if !u.asked {
 		if err := u.API.RequestReboot(ctx, u.Unit, u.remote.snapshot.Boot); err != nil {
 			return err
 		}
 		u.asked = true
-		logger.Infof("unit %s: waiting for the machine's restart", u.Unit.ID)
+		logger.Infof("unit %s: waiting for the machine to restart", u.Unit.ID)
 	}
 	if err := u.setAgentStatus(ctx, entity.StatusRebooting, ""); err != nil {
 		return err
@@ -252,20 +248,20 @@ func (u *uniter) awaitReboot(ctx context.Context) error {
 	return u.remote.wait(ctx, nil)
 }
 
-// showFull shows in the agent's status that the disk is too full to record what the unit does or, if err is nil, what it
-// showed before.
+// showFull sets the agent's status to say that the disk is too full to record the unit's state. If err is nil, it
+// restores the previous status.
 func (u *uniter) showFull(ctx context.Context, err error) {
 	word, message := u.hidden.word, u.hidden.message
 	if err != nil {
 		u.hidden = u.status
-		word, message = entity.StatusExecuting, fmt.Sprintf("waiting for room on the disk: %v", err)
+		word, message = entity.StatusExecuting, fmt.Sprintf("waiting for disk space: %v", err)
 	}
 	if err := u.setAgentStatus(ctx, word, message); err != nil {
-		logger.Warningf("unit %s: cannot say that the disk is full: %v", u.Unit.ID, err)
+		logger.Warningf("unit %s: cannot set its status to say that the disk is full: %v", u.Unit.ID, err)
 	}
 }
 
-// setAgentStatus sets the agent's status, unless it is set already.
+// setAgentStatus sets the agent's status if it differs from the current one.
 func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	if u.status.word == word && u.status.message == message {
 		return nil
@@ -277,7 +273,7 @@ func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, mes
 	return err
 }
 
-// carryOut carries out one operation and notes what it changes.
+// carryOut runs one operation and records what it changes.
 func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	before := u.executor.State()
 	u.factory.Hook.Settings = u.remote.config.Values()
@@ -296,14 +292,14 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	if err != nil {
 		return err
 	}
-	err = u.remote.watchOver(ctx, next.Task, exempt, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
+	err = u.remote.runWatched(ctx, next.Task, exempt, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
 	u.busy, u.reported = time.Now(), false
 	u.remote.snapshot.RetryDue = false
 	if next.Hook.Kind == hooks.UpdateStatus {
 		u.updated, u.jitter = u.busy, newJitter()
 	}
 	u.retry = u.retry.after(next, u.executor.State())
-	// A failure that a forced upgrade returns to is not a new one.
+	// A failure from before the operation, to which a forced upgrade or a task returns, is not logged again.
 	failed := u.executor.State().Failed()
 	if failed == before.Op || before.Op != nil && failed == before.Op.After {
 		failed = nil

@@ -20,18 +20,18 @@ type Commit struct {
 	Time    time.Time
 	Message string
 	Changes []Change // sorted by path
-	// Lost says that a power loss has taken what tells the changes.
+	// Lost means that the changes are unknown, because objects were lost in a power failure.
 	Lost bool
 }
 
-// A Change is what a commit changed in one file.
+// A Change is a change of one file in a commit.
 type Change struct {
-	How  byte // 'A' for a new file, 'M' for a modified one, 'D' for a deleted one
+	How  byte // 'A' for added, 'M' for modified, 'D' for deleted
 	Path string
 }
 
-// Commits returns the last n commits, the newest first; all if n is 0, as far as a power loss has not
-// taken them. The error is fs.ErrNotExist if the directory has no history.
+// Commits returns the last n commits, or all if n is 0, newest first. It omits those lost in a power failure. The
+// error is fs.ErrNotExist if the directory has no history.
 func (h *History) Commits(n int) ([]Commit, error) {
 	var all []Commit
 	err := h.walk(func(c *object.Commit) (bool, error) {
@@ -49,7 +49,7 @@ func (h *History) Commits(n int) ([]Commit, error) {
 	return all, nil
 }
 
-// walk calls f with each commit, the newest first, while f returns true and the repository has one.
+// walk calls f with each commit, newest first, until f returns false or there are no more.
 func (h *History) walk(f func(*object.Commit) (bool, error)) error {
 	repo, err := git.PlainOpen(h.Path)
 	if errors.Is(err, git.ErrRepositoryNotExists) {
@@ -79,7 +79,7 @@ func (h *History) walk(f func(*object.Commit) (bool, error)) error {
 	}
 }
 
-// changesOf returns what a commit changed.
+// changesOf returns the changes in a commit.
 func changesOf(c *object.Commit) ([]Change, error) {
 	tree, err := c.Tree()
 	if err != nil {
@@ -122,14 +122,14 @@ func changesBetween(before, after *object.Tree) ([]Change, error) {
 	return changes, nil
 }
 
-// charmPrefix begins the messages of the commits of charms, as opposed to hooks.
+// charmPrefix begins the commit messages of charms, as opposed to hooks.
 const charmPrefix = "charm "
 
-// CharmMessage returns the message of the commit that follows the deployment of a charm.
+// CharmMessage returns the message of the commit after the deployment of a charm.
 func CharmMessage(url string) string { return charmPrefix + url }
 
-// changedSinceCharm returns the files that were changed, added or deleted since the last charm was
-// put there, with the hashes of their contents; the zero hash for the deleted ones.
+// changedSinceCharm returns the files that were changed, added or deleted since the last charm was deployed, with
+// the hashes of their contents. The hash of a deleted file is zero.
 func (h *History) changedSinceCharm() (map[string]plumbing.Hash, error) {
 	var head, charm *object.Tree
 	err := h.walk(func(c *object.Commit) (more bool, err error) {
@@ -145,7 +145,7 @@ func (h *History) changedSinceCharm() (map[string]plumbing.Hash, error) {
 		return false, err
 	})
 	if errors.Is(err, fs.ErrNotExist) || err == nil && charm == nil {
-		return nil, nil // the history begins later
+		return nil, nil // the history began after the charm was deployed
 	} else if err != nil {
 		return nil, err
 	}

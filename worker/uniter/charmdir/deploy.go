@@ -22,13 +22,12 @@ import (
 	"juju/state/entity"
 )
 
-// ErrConflict is the error of a deployment that the charm directory stands in the way of: a file in it
-// can't be replaced or removed.
+// ErrConflict is the error of a deployment that can't replace or remove a file in the charm directory.
 var ErrConflict = errors.New("cannot replace the files of the charm")
 
-// A Source has the archives of charms, by URL.
+// A Source provides charm archives by URL.
 type Source interface {
-	// CharmArchive opens the zip of a charm and tells its SHA-256, in hex.
+	// CharmArchive opens a charm's zip archive and returns its SHA-256 in hex.
 	CharmArchive(ctx context.Context, url string) (archive io.ReadCloser, sha256 string, err error)
 }
 
@@ -36,8 +35,7 @@ type Source interface {
 type Dir struct {
 	Path string // the charm itself
 	Work string // for the manifest and for unpacking; on the same file system
-	// History gets what was changed in the directory before a deployment, and tells that from the
-	// charm's own files. Without one, nothing is recorded.
+	// History records local changes before a deployment replaces them. If nil, they are not recorded.
 	History *History
 }
 
@@ -48,18 +46,17 @@ const (
 	unpackedDir  = "charm.unpacked"
 )
 
-// manifest lists the files that came with charms. During an upgrade it lists those of both
-// charms, so that the next deployment removes all of them, however this one is interrupted.
+// manifest lists the files that came with charms. During an upgrade it lists those of both charms, so that the
+// next deployment can remove all of them if this one is interrupted.
 type manifest struct {
 	Paths []string `json:"paths"`
 }
 
-// Deploy puts the charm at url into the charm directory and returns its metadata. It
-// replaces or removes the files of the charm that was there before and leaves all others
-// alone, unless the new charm has a file of the same name. If it replaces a file that was changed
-// here, it says so in the log, and the history has the file as it was. When it returns nil the charm is
-// on disk. After ErrConflict, on a full disk, or after a crash, the directory may hold a mixture of both
-// charms: the next Deploy, of either, sets that right.
+// Deploy deploys the charm at url in the charm directory and returns its metadata. It replaces or removes the
+// files of the previous charm. Other files stay, unless the new charm has a file of the same name. If it
+// replaces a file that was changed locally, it logs a warning; the history has the changed version. When it
+// returns nil, the charm is durably on disk. After ErrConflict, a full disk or a crash, the directory may
+// hold a mixture of both charms; the next Deploy of either repairs that.
 func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta, error) {
 	for _, dir := range []string{d.Path, d.Work} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -76,7 +73,7 @@ func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta
 	if err != nil {
 		return nil, err
 	}
-	// The archive is unpacked beside the charm, so that a bad one does no harm to the charm.
+	// The archive is unpacked in a separate directory, so that a bad one can't damage the current charm.
 	if err := os.RemoveAll(unpacked); err != nil {
 		return nil, err
 	}
@@ -118,8 +115,7 @@ func download(ctx context.Context, source Source, url, to string) error {
 	return nil
 }
 
-// replace moves the unpacked files into the charm directory and removes the files that only
-// earlier charms had.
+// replace moves the unpacked files into the charm directory and removes files that only earlier charms had.
 func (d Dir) replace(unpacked string, paths []string) error {
 	before, err := d.readManifest()
 	if err != nil {
@@ -139,15 +135,14 @@ func (d Dir) replace(unpacked string, paths []string) error {
 	return d.writeManifest(manifest{paths})
 }
 
-// place makes the charm directory hold, of the files of both charms, those of the unpacked one at
-// paths.
+// place removes the files of both charms that are not in paths, and moves those at paths to the charm directory.
 func (d Dir) place(unpacked string, both, paths []string) error {
 	root, err := os.OpenRoot(d.Path)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	for _, name := range slices.Backward(both) { // a directory's files come before it
+	for _, name := range slices.Backward(both) { // files before their directory
 		if _, found := slices.BinarySearch(paths, name); !found {
 			if err := remove(root, name); err != nil {
 				return inTheWay(name, err)
@@ -159,7 +154,7 @@ func (d Dir) place(unpacked string, both, paths []string) error {
 			return inTheWay(name, err)
 		}
 	}
-	// All of it must be on disk before the caller records that it is.
+	// Everything must be on disk before the caller records the deployment.
 	for _, name := range append(paths, ".") {
 		if err := syncPath(root, name); err != nil {
 			return err
@@ -168,7 +163,7 @@ func (d Dir) place(unpacked string, both, paths []string) error {
 	return nil
 }
 
-// inTheWay says which file of the charm could not be replaced or removed, without the directories.
+// inTheWay names the file that could not be replaced or removed, by its path within the charm.
 func inTheWay(name string, err error) error {
 	if link := new(os.LinkError); errors.As(err, &link) {
 		err = link.Err
@@ -179,8 +174,8 @@ func inTheWay(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// remove removes a file of an earlier charm, or an empty directory. It leaves alone what
-// hooks or users have put in its place.
+// remove removes a file or an empty directory of an earlier charm. It keeps whatever hooks or users have put
+// in its place.
 func remove(root *os.Root, name string) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
@@ -194,8 +189,7 @@ func remove(root *os.Root, name string) error {
 	return err
 }
 
-// move moves one unpacked file to its place. Names come in order, so its directory exists
-// and is not a link.
+// move moves one unpacked file to its place. Names are sorted, so its directory already exists and is not a link.
 func move(root *os.Root, charmDir, unpacked, name string) error {
 	from, to := filepath.Join(unpacked, name), filepath.Join(charmDir, name)
 	is, err := os.Lstat(from)
@@ -217,7 +211,7 @@ func move(root *os.Root, charmDir, unpacked, name string) error {
 				return err
 			}
 		}
-		return root.Chmod(name, is.Mode().Perm()) // whatever the umask
+		return root.Chmod(name, is.Mode().Perm()) // override the umask
 	}
 	if was != nil && was.IsDir() {
 		if err := root.RemoveAll(name); err != nil {
@@ -259,7 +253,7 @@ func syncPath(root *os.Root, name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// maxListed is how many files a warning names.
+// maxListed is the maximum number of files that a warning names.
 const maxListed = 10
 
 func listed(names []string) string {
@@ -269,9 +263,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// conflicts records what was changed in the directory since the present charm was put there, and
-// returns the changed files that the unpacked one replaces or removes. A history that fails does
-// not keep the charm from being deployed.
+// conflicts records local changes in the history, and returns those files changed since the current charm was
+// deployed that the unpacked one replaces or removes. An error of the history does not prevent the deployment.
 func (d Dir) conflicts(url, unpacked string) (names []string) {
 	if d.History == nil {
 		return nil
@@ -286,7 +279,7 @@ func (d Dir) conflicts(url, unpacked string) (names []string) {
 		changed, err = d.History.changedSinceCharm()
 	}
 	if err != nil {
-		logger.Warningf("cannot tell what was changed in %s: %v", d.Path, err)
+		logger.Warningf("cannot find local changes in %s: %v", d.Path, err)
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
@@ -298,9 +291,8 @@ func (d Dir) conflicts(url, unpacked string) (names []string) {
 	return names
 }
 
-// keeps reports whether a file that was changed here, to the content with this hash, is the same
-// after the unpacked charm has been put in place. A zero hash is that of a deleted file. ofCharm
-// says that the present charm brought the file.
+// keeps reports whether a locally changed file stays as it is when the unpacked charm is deployed. here is the
+// hash of its content, or zero if it was deleted. ofCharm says whether the file came with the current charm.
 func keeps(unpacked, name string, here plumbing.Hash, ofCharm bool) bool {
 	path := filepath.Join(unpacked, name)
 	info, err := os.Lstat(path)
@@ -313,7 +305,7 @@ func keeps(unpacked, name string, here plumbing.Hash, ofCharm bool) bool {
 	case here.IsZero():
 		return true
 	}
-	// The new charm does not have it. Files that the charm did not bring stay, unless a file of
-	// the new charm is where their directory was.
+	// The new charm does not have it. Files that did not come with the charm stay, unless a file of the new charm
+	// replaces their directory.
 	return !ofCharm && errors.Is(err, fs.ErrNotExist)
 }

@@ -1,11 +1,8 @@
-// Package charmdir keeps a unit's charm directory: it deploys charms there, one over the
-// other, and records what hooks change in it.
+// Package charmdir manages a unit's charm directory: it deploys charms there and records what hooks change.
 //
-// Hooks may write to the directory while they run, and so may the user while the unit is in
-// error. An upgrade therefore replaces only the files that the old charm brought, and leaves
-// alone what hooks and users have added.
+// Hooks may write to the directory, and so may the user while the unit is in error. An upgrade therefore replaces
+// only the files that came with the old charm, and keeps those that hooks and users have added.
 //
-// The directory is also a git repository with its own history, a commit for each hook. It is
-// there for people who look into a problem. No charm may depend on it, and no failure of it
-// stops a unit.
+// The directory is also a git repository, with a commit after each hook, to help people debug problems.
+// Charms must not depend on it, and its errors never stop a unit.
 package charmdir

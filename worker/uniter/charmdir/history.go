@@ -17,25 +17,24 @@ var logger = loggo.GetLogger("juju.worker.uniter.charmdir")
 // A History records the changes of a charm directory as commits of a git repository in that
 // directory.
 //
-// It finds changed files by their size, times and inode, which it remembers and git's own index
-// holds, and reads only those. Git's commands and go-git's Worktree would hash the whole
-// tree, or write the whole index once per file.
+// It finds changed files by their size, times and inode, which it keeps in memory and in git's index, and reads
+// only those. go-git's Worktree would hash the whole tree, or write the whole index once per file.
 type History struct {
 	Path string // the charm directory
 	// Author is the author of the commits.
 	Author string
 
 	last  *recorded // nil if the index must be read
-	loose int       // how many loose objects the repository has, at least; valid if last is not nil
+	loose int       // a lower bound of the number of loose objects; valid if last is not nil
 }
 
-// maxLoose is how many loose objects the history leaves before it packs them, as git itself does.
+// maxLoose is how many loose objects may accumulate before they are packed; git gc has the same default.
 var maxLoose = 6700
 
-// recorded is what a Record has found and left.
+// recorded is the state after a Record.
 type recorded struct {
 	survey
-	index fs.FileInfo // of git's index; nil if there is none
+	index fs.FileInfo // git's index; nil if there is none
 }
 
 // Record commits all changes since the last commit, if there are any. It leaves out sockets,
@@ -43,7 +42,7 @@ type recorded struct {
 // .git. Git does not record empty directories.
 func (h *History) Record(message string) error {
 	last := h.last
-	h.last = nil // a failure may leave anything
+	h.last = nil // after a failure the state is unknown
 	var err error
 	if last == nil || !h.isCurrent(last) {
 		last, err = h.load()
@@ -62,8 +61,7 @@ func (h *History) Record(message string) error {
 	return nil
 }
 
-// isCurrent reports whether git's index is as Record has left it, and not another that a user
-// has made.
+// isCurrent reports whether git's index is as the last Record left it, and not changed by a user.
 func (h *History) isCurrent(last *recorded) bool {
 	now, err := os.Lstat(h.indexPath())
 	return err == nil && last.index != nil && os.SameFile(now, last.index) && now.Size() == last.index.Size() &&
@@ -72,7 +70,7 @@ func (h *History) isCurrent(last *recorded) bool {
 
 func (h *History) indexPath() string { return filepath.Join(h.Path, git.GitDirName, "index") }
 
-// load makes a repository, or mends the one there is, and reads git's index.
+// load creates the repository, or repairs an existing one, and reads git's index.
 func (h *History) load() (*recorded, error) {
 	_, err := git.PlainInit(h.Path, false)
 	if err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
@@ -88,12 +86,11 @@ func (h *History) load() (*recorded, error) {
 	}
 	idx, err := repo.Storer.Index()
 	switch {
-	case back: // the index has files that the repository has not
+	case back: // the index refers to lost objects
 		idx = &index.Index{}
 	case err != nil:
-		// An agent that died while it wrote the index leaves a part of one. The index can be
-		// made anew from the directory.
-		logger.Warningf("cannot read the index of %s, makes a new one: %v", h.Path, err)
+		// An agent that died while writing the index leaves it incomplete. It can be rebuilt from the directory.
+		logger.Warningf("cannot read the index of %s, rebuilding it: %v", h.Path, err)
 		idx = &index.Index{}
 	}
 	last := &recorded{survey: survey{path: h.Path, at: idx.ModTime, root: &folder{}}}
@@ -106,7 +103,7 @@ func (h *History) load() (*recorded, error) {
 func (h *History) record(last *recorded, message string) error {
 	objects := &objects{path: h.Path, thorough: last.index == nil}
 	defer objects.close()
-	changed, err := last.look(objects)
+	changed, err := last.scan(objects)
 	if err != nil || !changed {
 		return err
 	}
@@ -114,7 +111,7 @@ func (h *History) record(last *recorded, message string) error {
 		return err
 	}
 	h.loose += objects.n + 1
-	// The index comes last: without it the changed files are read again, and nothing is lost.
+	// The index is written last: if it is outdated, the changed files are read again, and nothing is lost.
 	if err := objects.repo.Storer.SetIndex(&index.Index{Version: 2, Entries: last.root.entries(nil)}); err != nil {
 		return err
 	}

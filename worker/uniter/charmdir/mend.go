@@ -14,10 +14,10 @@ import (
 	"juju/agent/host/atomicfile"
 )
 
-// mend makes the repository of a charm directory usable after a power loss, which can leave files
-// empty that were written shortly before: the history syncs nothing, so that hooks don't wait for the
-// disk. It removes empty objects and, if the last commit is damaged, goes back to the newest that is
-// whole. It returns the number of loose objects, and whether it has gone back.
+// mend repairs the repository of a charm directory after a power failure, which can leave recently written files
+// empty: the history syncs nothing, so that hooks don't wait for the disk. It removes empty objects and, if
+// the last commit is damaged, reverts to the newest complete one. It returns the number of loose objects, and
+// whether it has reverted.
 func mend(path string) (loose int, back bool, err error) {
 	gitDir := filepath.Join(path, git.GitDirName)
 	loose, err = removeEmpty(filepath.Join(gitDir, "objects"))
@@ -38,16 +38,15 @@ func mend(path string) (loose int, back bool, err error) {
 		return loose, false, nil
 	}
 	newest := newestWhole(repo)
-	from := "anew"
+	from := "with an empty history"
 	if !newest.IsZero() {
 		from = "after " + newest.String()
 	}
-	logger.Warningf("the last commits of the history of %s are damaged; it goes on %s", path, from)
+	logger.Warningf("the last commits of the history of %s are damaged; continuing %s", path, from)
 	return loose, true, setHead(repo, newest)
 }
 
-// removeEmpty removes the empty files from a repository's objects, and counts the loose ones that it
-// leaves.
+// removeEmpty removes empty files from a repository's objects, and returns the number of loose objects left.
 func removeEmpty(objects string) (loose int, err error) {
 	err = filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -79,7 +78,7 @@ func headOf(repo *git.Repository) (plumbing.Hash, error) {
 	return head.Hash(), nil
 }
 
-// setHead makes a commit the last, or none if the hash is zero.
+// setHead sets the last commit, or removes the reference if the hash is zero.
 func setHead(repo *git.Repository, commit plumbing.Hash) error {
 	branch, err := repo.Reference(plumbing.HEAD, false)
 	if err != nil {
@@ -95,7 +94,7 @@ func setHead(repo *git.Repository, commit plumbing.Hash) error {
 	return repo.Storer.SetReference(plumbing.NewHashReference(name, commit))
 }
 
-// whole reports whether the repository has a commit and all of its tree.
+// whole reports whether the repository has a commit and its complete tree.
 func whole(repo *git.Repository, commit plumbing.Hash) bool {
 	c, err := repo.CommitObject(commit)
 	return err == nil && wholeTree(repo, c.TreeHash)
@@ -118,15 +117,14 @@ func wholeTree(repo *git.Repository, hash plumbing.Hash) bool {
 	return true
 }
 
-// newestWhole returns the newest commit that is whole, as far as the objects can be read; zero if
-// there is none.
+// newestWhole returns the newest complete commit among the readable objects, or zero if there is none.
 func newestWhole(repo *git.Repository) plumbing.Hash {
 	commits, err := repo.CommitObjects()
 	if err != nil {
 		return plumbing.ZeroHash
 	}
 	var all []object.Commit
-	parents := map[plumbing.Hash]bool{} // several commits may have the time of the newest
+	parents := map[plumbing.Hash]bool{} // excluded, because several commits may have the same time
 	err = commits.ForEach(func(c *object.Commit) error {
 		if whole(repo, c.Hash) {
 			all = append(all, *c)

@@ -10,23 +10,23 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// looseObjects is how many objects of one commit get a file each. The others share a pack: the
-// first commit of a large charm has thousands.
+// looseObjects is how many objects of one commit are stored as loose objects. The others go into a pack,
+// because the first commit of a large charm has thousands.
 const looseObjects = 100
 
-// objects puts the objects of one commit into a repository.
+// objects stores the objects of one commit in a repository.
 type objects struct {
 	path string
-	// thorough says that packs may have what is put. Otherwise that is new, or the object of an
-	// earlier hook, so that packs, whose indexes take time to read, are not searched.
+	// thorough means that packs may already have the objects. Otherwise an object is new or stems from an
+	// earlier hook, so packs, whose indexes are slow to read, are not searched.
 	thorough bool
-	repo     *git.Repository // nil until there is something to put
-	n        int             // how many were put
+	repo     *git.Repository // nil until it is needed
+	n        int             // how many were stored
 	pack     *packfile       // nil until it is needed
-	err      error           // the first; put does nothing after it
+	err      error           // the first error; put does nothing after it
 }
 
-// put puts an object, unless the repository has it, and returns its hash.
+// put stores an object unless the repository has it, and returns its hash.
 func (o *objects) put(encoded *plumbing.MemoryObject) plumbing.Hash {
 	if o.err == nil {
 		o.err = o.tryPut(encoded)
@@ -55,7 +55,7 @@ func (o *objects) tryPut(encoded *plumbing.MemoryObject) (err error) {
 	return o.pack.add(encoded)
 }
 
-// has reports whether the repository has an object, as far as it was searched.
+// has reports whether the repository is known to have an object.
 func (o *objects) has(hash plumbing.Hash) bool {
 	if o.thorough || o.n >= looseObjects {
 		return o.repo.Storer.HasEncodedObject(hash) == nil
@@ -65,7 +65,7 @@ func (o *objects) has(hash plumbing.Hash) bool {
 	return err == nil
 }
 
-// putTree puts a tree and returns its hash.
+// putTree stores a tree and returns its hash.
 func (o *objects) putTree(tree *object.Tree) plumbing.Hash {
 	encoded := &plumbing.MemoryObject{}
 	if err := tree.Encode(encoded); o.err == nil {
@@ -74,8 +74,8 @@ func (o *objects) putTree(tree *object.Tree) plumbing.Hash {
 	return o.put(encoded)
 }
 
-// commit makes a commit with this tree the branch's last, unless that has the same tree. It returns
-// the error of all that was put.
+// commit adds a commit with the given tree to the branch, unless the last one has the same tree. It returns the
+// first error of the puts before it, if any.
 func (o *objects) commit(tree plumbing.Hash, author, message string) error {
 	if o.err == nil && o.pack != nil {
 		o.err = o.pack.finish()

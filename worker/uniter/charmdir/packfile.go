@@ -20,8 +20,7 @@ import (
 	"juju/agent/host/atomicfile"
 )
 
-// A packfile is a file of many objects, as git has them. It becomes a part of the repository when it
-// is finished.
+// A packfile writes a git packfile. It becomes part of the repository when it is finished.
 type packfile struct {
 	file    *os.File
 	out     *bufio.Writer
@@ -29,13 +28,13 @@ type packfile struct {
 	at      int64 // bytes written to out
 	index   idxfile.Writer
 	has     map[plumbing.Hash]bool
-	durable bool // finish must have it on the disk
+	durable bool // finish must sync it to disk
 }
 
-// packHeader is the length of what comes before the first object.
+// packHeader is the length of the header.
 const packHeader = 12
 
-// newPackfile begins a packfile for the repository in a directory.
+// newPackfile starts a packfile for the repository in dir.
 func newPackfile(dir string) (*packfile, error) {
 	dir = filepath.Join(dir, git.GitDirName, "objects", "pack")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -46,9 +45,9 @@ func newPackfile(dir string) (*packfile, error) {
 		return nil, err
 	}
 	p := &packfile{file: file, out: bufio.NewWriterSize(file, 1<<18), has: map[plumbing.Hash]bool{}}
-	// The directory is on a disk of the unit's own, so time counts for more than space.
+	// The directory is on the unit's own disk, so speed matters more than size.
 	if p.deflate, err = zlib.NewWriterLevel(nil, zlib.BestSpeed); err == nil {
-		_, err = p.Write(make([]byte, packHeader)) // finish writes it
+		_, err = p.Write(make([]byte, packHeader)) // finish fills it in
 	}
 	if err != nil {
 		p.close()
@@ -89,8 +88,8 @@ func (p *packfile) add(o plumbing.EncodedObject) error {
 	return nil
 }
 
-// objectHeader returns the type and the length of an object in a pack: four bits of the length in
-// the first byte, seven in each that follows. The eighth bit says that another follows.
+// objectHeader encodes the type and length of an object in a pack: four bits of the length in the first byte,
+// seven in each that follows. The eighth bit means that another byte follows.
 func objectHeader(kind plumbing.ObjectType, length int64) []byte {
 	header := []byte{byte(kind)<<4 | byte(length&0x0f)}
 	for length >>= 4; length > 0; length >>= 7 {
@@ -100,7 +99,7 @@ func objectHeader(kind plumbing.ObjectType, length int64) []byte {
 	return header
 }
 
-// packLoose puts the loose objects of the repository in a directory into a packfile.
+// packLoose moves the loose objects of the repository in dir into a packfile.
 func packLoose(dir string) error {
 	repo, err := git.PlainOpen(dir)
 	if err != nil {
@@ -125,7 +124,7 @@ func packLoose(dir string) error {
 	if err != nil || len(p.has) == 0 {
 		return err
 	}
-	p.durable = true // before the only other copy goes
+	p.durable = true // because the loose copies are deleted
 	if err := p.finish(); err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func packLoose(dir string) error {
 	return nil
 }
 
-// finish completes the pack and makes it a part of the repository.
+// finish completes the pack and adds it to the repository.
 func (p *packfile) finish() error {
 	if err := p.out.Flush(); err != nil {
 		return err
@@ -176,7 +175,7 @@ func (p *packfile) finish() error {
 	return atomicfile.SyncDir(filepath.Dir(final))
 }
 
-// writeIndex writes the index of the pack with a checksum.
+// writeIndex writes the index of the pack with the given checksum.
 func (p *packfile) writeIndex(sum plumbing.Hash, path string) error {
 	if err := p.index.OnFooter(sum); err != nil {
 		return err

@@ -20,15 +20,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxTracked is the size of the largest file that the history holds. Otherwise a charm with
-// a database in its directory would store it anew for each hook.
+// maxTracked is the maximum size of a file in the history. Without it, a database in the charm directory would be
+// stored again after every hook.
 const maxTracked = 16 << 20
 
-// racy is how recent a file's time may be for an equal time to prove nothing: file systems
-// take their times from a clock that advances in steps of this size.
+// racy is the age below which an equal modification time does not prove that a file is unchanged. It exceeds the
+// granularity of file system timestamps.
 const racy = 50 * time.Millisecond
 
-// A survey is what the files of a directory were when it was last looked at.
+// A survey is the state of a directory's files when it was last scanned.
 type survey struct {
 	path string
 	root *folder
@@ -39,7 +39,7 @@ type survey struct {
 type folder struct {
 	files   map[string]*index.Entry // by name in the folder
 	folders map[string]*folder
-	hash    plumbing.Hash // of its tree; zero if it must be made
+	hash    plumbing.Hash // of its tree; zero if it must be stored
 }
 
 // insert adds the entry of a file at a path below the folder.
@@ -71,20 +71,19 @@ func (f *folder) entries(to []*index.Entry) []*index.Entry {
 	return to
 }
 
-// look looks at the directory again, stores what is new in files, and reports whether anything
-// has changed.
-func (s *survey) look(objects *objects) (changed bool, err error) {
+// scan scans the directory again, stores new file contents, and reports whether anything has changed.
+func (s *survey) scan(objects *objects) (changed bool, err error) {
 	listed, err := os.ReadDir(s.path)
 	if err != nil {
 		return false, err
 	}
-	changed = s.lookAt("", s.root, listed, objects)
+	changed = s.scanFolder("", s.root, listed, objects)
 	s.at = time.Now()
 	return changed, objects.err
 }
 
-// lookAt is look for one folder, whose path in the directory is "" or ends with a slash.
-func (s *survey) lookAt(path string, f *folder, listed []fs.DirEntry, objects *objects) (changed bool) {
+// scanFolder is scan for one folder, whose path within the directory is "" or ends with a slash.
+func (s *survey) scanFolder(path string, f *folder, listed []fs.DirEntry, objects *objects) (changed bool) {
 	files, folders := make(map[string]*index.Entry, len(f.files)), make(map[string]*folder, len(f.folders))
 	for _, d := range listed {
 		name := d.Name()
@@ -95,20 +94,20 @@ func (s *survey) lookAt(path string, f *folder, listed []fs.DirEntry, objects *o
 			if sub == nil {
 				sub = &folder{}
 			}
-			below, _ := os.ReadDir(filepath.Join(s.path, path, name)) // what can't be read counts as empty
-			changed = s.lookAt(path+name+"/", sub, below, objects) || changed
+			below, _ := os.ReadDir(filepath.Join(s.path, path, name)) // an unreadable directory is treated as empty
+			changed = s.scanFolder(path+name+"/", sub, below, objects) || changed
 			if len(sub.files)+len(sub.folders) > 0 {
 				folders[name] = sub
 			}
 		default:
 			was := f.files[name]
-			if now := s.lookAtFile(path+name, d, was, objects); now != nil {
+			if now := s.scanFile(path+name, d, was, objects); now != nil {
 				files[name] = now
 				changed = changed || was == nil || was.Hash != now.Hash || was.Mode != now.Mode
 			}
 		}
 	}
-	// A file that has come was noticed, so a smaller number means that one has gone.
+	// Added entries were noticed above, so a different number means that some were removed.
 	changed = changed || len(files) != len(f.files) || len(folders) != len(f.folders)
 	f.files, f.folders = files, folders
 	if changed {
@@ -117,8 +116,8 @@ func (s *survey) lookAt(path string, f *folder, listed []fs.DirEntry, objects *o
 	return changed
 }
 
-// lookAtFile returns what a file is now, or nil if the history does not hold it.
-func (s *survey) lookAtFile(name string, d fs.DirEntry, was *index.Entry, objects *objects) *index.Entry {
+// scanFile returns a file's current index entry, or nil if the history does not track it.
+func (s *survey) scanFile(name string, d fs.DirEntry, was *index.Entry, objects *objects) *index.Entry {
 	info, err := d.Info()
 	if err != nil {
 		return nil
@@ -137,14 +136,14 @@ func (s *survey) lookAtFile(name string, d fs.DirEntry, was *index.Entry, object
 	}
 	blob := &plumbing.MemoryObject{}
 	blob.SetType(plumbing.BlobObject)
-	_, _ = blob.Write(content) // memory takes all
+	_, _ = blob.Write(content) // never fails
 	if now.Hash = blob.Hash(); was == nil || was.Hash != now.Hash {
 		objects.put(blob)
 	}
 	return now
 }
 
-// store stores the trees of the folder, as far as they are new, and returns the hash of its own.
+// store stores the new trees of the folder and its subfolders, and returns the hash of its own.
 func (f *folder) store(objects *objects) plumbing.Hash {
 	if !f.hash.IsZero() {
 		return f.hash
@@ -161,8 +160,8 @@ func (f *folder) store(objects *objects) plumbing.Hash {
 	return f.hash
 }
 
-// describe makes a file's entry in the index, without its hash. It returns false for files
-// that the history does not hold.
+// describe returns a file's index entry without its hash. It returns false for files that the history does not
+// track.
 func describe(name string, info fs.FileInfo) (*index.Entry, bool) {
 	entry := &index.Entry{Name: name, ModifiedAt: info.ModTime(), Size: uint32(info.Size())}
 	switch mode := info.Mode(); {
@@ -201,12 +200,12 @@ func read(path string, info fs.FileInfo) ([]byte, error) {
 	}
 	defer f.Close()
 	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
-		return nil, errors.New("is no longer a regular file")
+		return nil, errors.New("it is no longer a regular file")
 	}
 	content := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	_, err = content.ReadFrom(io.LimitReader(f, maxTracked+1))
 	if err == nil && content.Len() > maxTracked {
-		err = errors.New("grows beyond the bound")
+		err = errors.New("it has grown beyond the size limit")
 	}
 	return content.Bytes(), err
 }

@@ -1,7 +1,7 @@
-// Package localstate is all that a unit agent remembers. It is one file whose content
-// is replaced as a whole, so it always describes one moment.
+// Package localstate defines and stores the persistent state of a unit agent. It is a single file that is
+// replaced atomically, so it is always consistent.
 //
-// It holds what only the agent knows: which hooks have run, which one is running, and what
-// the charm has been told about its relations. What is also in the controller's state, such
-// as the scopes that the unit is in, is read there and never from here.
+// It holds only what the controller does not know: which hooks have run, which one is running, and what the charm
+// has seen of its relations. Everything else, such as the scopes that the unit is in, is read from the
+// controller.
 package localstate

@@ -14,14 +14,14 @@ import (
 type File struct {
 	path string
 	doc  *atomicfile.Document
-	last []byte // what it holds, as far as this process knows
+	last []byte // its content; nil if unknown
 }
 
 // Open returns the file at path, which need not exist; its directory must.
 func Open(path string) *File { return &File{path: path, doc: atomicfile.OpenDocument(path)} }
 
-// Read returns the stored State, or the zero State if there is no file. A file that can't be
-// parsed is an error: to treat the unit as new would run its install hook again.
+// Read returns the stored State, or the zero State if there is no file. A file that can't be parsed is an
+// error, because treating the unit as new would run its install hook again.
 func (f *File) Read() (State, error) {
 	content, err := f.doc.Read()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,17 +32,16 @@ func (f *File) Read() (State, error) {
 	}
 	var s State
 	decoder := json.NewDecoder(bytes.NewReader(content))
-	// Fields that a later version has added must not be lost silently.
+	// Don't silently drop fields that a later version has added.
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {
-		return State{}, fmt.Errorf("cannot understand the unit's state in %s: %w", f.path, err)
+		return State{}, fmt.Errorf("cannot parse the unit's state in %s: %w", f.path, err)
 	}
 	f.last = content
 	return s, nil
 }
 
-// Write stores s, and returns when that would survive a power loss. It does not write a file
-// that holds s already.
+// Write stores s durably, unless the file already holds it.
 func (f *File) Write(s State) error {
 	content, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

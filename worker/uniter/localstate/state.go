@@ -10,98 +10,96 @@ import (
 
 // A State is what a unit has done so far. The zero State is that of a new unit.
 type State struct {
-	// Charm is the URL of the charm that the charm directory holds, and Endpoints
-	// are the names of that charm's relations.
+	// Charm is the URL of the charm in the charm directory, and Endpoints are the names of its relations.
 	Charm     string   `json:"charm,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
 
 	Installed bool `json:"installed,omitempty"` // the install hook has succeeded
-	Started   bool `json:"started,omitempty"`   // the start hook has
-	Stopped   bool `json:"stopped,omitempty"`   // the stop hook has; none but remove runs
-	Removed   bool `json:"removed,omitempty"`   // the remove hook has
+	Started   bool `json:"started,omitempty"`   // the start hook has succeeded
+	Stopped   bool `json:"stopped,omitempty"`   // the stop hook has succeeded; only remove may follow
+	Removed   bool `json:"removed,omitempty"`   // the remove hook has succeeded
 
 	UpgradePending bool   `json:"upgrade-pending,omitempty"` // upgrade-charm must run before any other hook
 	ConfigPending  bool   `json:"config-pending,omitempty"`  // config-changed must run, after upgrade-charm
-	Config         Config `json:"config"`                    // what the last config-changed was about
+	Config         Config `json:"config"`                    // as of the last config-changed
 
-	LeaderEpoch    int64  `json:"leader-epoch,omitempty"`    // of the claim that the last leader-elected was about
-	LeaderSettings *int64 `json:"leader-settings,omitempty"` // the version that the last leader-settings-changed was about
+	LeaderEpoch    int64  `json:"leader-epoch,omitempty"`    // the claim's epoch as of the last leader-elected
+	LeaderSettings *int64 `json:"leader-settings,omitempty"` // the version as of the last leader-settings-changed
 
-	Resources int64 `json:"resources,omitempty"` // the version of the resources that install or upgrade-charm was about
+	Resources int64 `json:"resources,omitempty"` // the resources' version as of install or the last upgrade-charm
 
-	Relations map[int]Relation `json:"relations,omitempty"` // by id; those that the charm knows of
+	Relations map[int]Relation `json:"relations,omitempty"` // those that the charm has seen, by id
 
-	// Turn counts the hooks and tasks that have run, and Turns says in which turn each source of
-	// them was served last. Those of relations are in Relation.Turns.
+	// Turn counts the hooks and tasks that have run, and Turns has the turn in which each source was last
+	// served. Relations' turns are in Relation.Turns.
 	Turn  int64            `json:"turn,omitempty"`
 	Turns map[Source]int64 `json:"turns,omitempty"`
 
-	// Storage is what the charm has been told of storage, by instance.
+	// Storage is the charm's view of storage, by instance.
 	Storage map[string]Storage `json:"storage,omitempty"`
 
-	// Boot is the boot of the machine in which the start hook has run; "" if that is not known.
+	// Boot is the machine's boot in which the start hook has run; "" if unknown.
 	Boot string `json:"boot,omitempty"`
-	// Reboot is the boot that the unit waits for the end of, because a hook has asked for the machine's
-	// restart.
+	// Reboot is the machine's boot in which a hook has requested a restart. While the machine is still in that
+	// boot, the unit waits.
 	Reboot string `json:"reboot,omitempty"`
 
-	Op *Op `json:"op,omitempty"` // what is in progress
+	Op *Op `json:"op,omitempty"` // the operation in progress
 }
 
-// A Storage is how much a charm has been told about a storage instance.
+// A Storage is a charm's view of a storage instance. An instance that it has not seen has no entry.
 type Storage string
 
-// What a charm has been told. An instance that it knows nothing of has none of these.
+// The views of storage.
 const (
 	Attached  Storage = "attached"  // storage-attached has run
-	Detaching Storage = "detaching" // storage-detaching has: the unit has only to give it up
+	Detaching Storage = "detaching" // storage-detaching has run; only the detachment is left
 )
 
-// A Source is where hooks and tasks come from. Sources are served in turn.
+// A Source is a source of hooks and tasks. Sources are served in turn.
 type Source string
 
-// The sources, besides those at the other ends of relations.
+// The sources, besides the units and services at the other ends of relations.
 const (
 	OfSettings Source = "settings"
 	OfLeader   Source = "leader"
 	OfStorage  Source = "storage"
-	OfCommands Source = "commands" // of users of the machine
+	OfCommands Source = "commands" // from juju-run
 	OfTasks    Source = "tasks"
 	OfTime     Source = "time" // update-status
 )
 
-// Config identifies what a config-changed hook is about.
+// Config identifies the settings and addresses that a config-changed hook sees.
 type Config struct {
 	Version        int64  `json:"version,omitempty"` // of the service's settings
 	PrivateAddress string `json:"private-address,omitempty"`
 	PublicAddress  string `json:"public-address,omitempty"`
 }
 
-// ConfigOf returns what a config-changed hook that begins now is about.
+// ConfigOf returns the Config of a config-changed hook that starts now.
 func ConfigOf(u entity.UnitInfo) Config {
 	return Config{Version: u.ConfigVersion, PrivateAddress: u.PrivateAddress, PublicAddress: u.PublicAddress}
 }
 
-// A Relation is what the charm has been told about one relation.
+// A Relation is the charm's view of a relation.
 type Relation struct {
-	// Members are the units that have joined and not departed, with the version of their
-	// settings that the charm was last told about.
+	// Members are the units that have joined and not departed, with the version of their settings as of the
+	// last hook.
 	Members map[string]int64 `json:"members,omitempty"`
-	// Application is that version for the other service's own settings; 0 before the first.
+	// Application is the version of the other service's own settings as of the last hook; 0 before the first.
 	Application int64 `json:"application,omitempty"`
-	// ChangedPending is the unit that has just joined: the relation's next hook must be
-	// relation-changed for it.
+	// ChangedPending is the unit that has just joined: the relation's next hook must be relation-changed for it.
 	ChangedPending string `json:"changed-pending,omitempty"`
-	// CreatedPending says that the unit enters the relation with a charm that has a
-	// relation-created hook, which has not run: it must be the relation's first.
+	// CreatedPending means that the charm's relation-created hook has not run yet. It must be the relation's
+	// first hook.
 	CreatedPending bool `json:"created-pending,omitempty"`
-	// Broken says that relation-broken has run: the unit has only to leave the scope.
+	// Broken means that relation-broken has run. Only leaving the scope is left.
 	Broken bool `json:"broken,omitempty"`
-	// Turns says in which turn each of the other units, and the other service, was served last.
+	// Turns has the turn in which each of the other units, and the other service, was last served.
 	Turns map[string]int64 `json:"turns,omitempty"`
 }
 
-// An OpKind is a kind of operation that is recorded, because it can be interrupted.
+// An OpKind is a kind of operation that is recorded because it can be interrupted.
 type OpKind string
 
 // The kinds of operations.
@@ -111,7 +109,7 @@ const (
 	RunTask     OpKind = "run-task"
 )
 
-// A Step is how far an operation has come.
+// A Step is an operation's progress.
 type Step string
 
 // The steps of an operation.
@@ -131,44 +129,40 @@ type Op struct {
 	// For a deployment or a task: the failed hook that the unit returns to, if it was in error.
 	After *Op `json:"after,omitempty"`
 
-	// For a task: its id, "" for a command of a user of the machine, and how it has ended when it
-	// is Done.
+	// For a task: its id, or "" for a command from juju-run, and its outcome once it is Done.
 	Task    string             `json:"task,omitempty"`
 	Outcome entity.TaskOutcome `json:"outcome,omitzero"`
 
 	// For a hook: which hook, and the name of its file.
 	Hook hooks.Info `json:"hook,omitzero"`
 	Name string     `json:"name,omitempty"`
-	// Process is that of the hook or task. If it is pending without one, it has not begun.
+	// Process is the process of the hook or task. A pending operation without one has not started.
 	Process *hooks.Process `json:"process,omitempty"`
-	// Config is what a config-changed hook is about.
+	// Config is what a config-changed hook sees.
 	Config Config `json:"hook-config,omitzero"`
 	// Changes are the buffered changes of a hook or task that is Done. They must be committed.
 	Changes entity.HookChanges `json:"changes,omitzero"`
-	// Resolved says that the user has asked for this, and that the controller must be told so
-	// before the hook runs or is skipped.
+	// Resolved means that the user has requested this. The request must be cleared before the hook runs or is
+	// skipped.
 	Resolved bool `json:"resolved,omitempty"`
-	// Retried says that a failed hook, or one that was ended with its agent or for the machine's restart, runs
-	// again by itself.
+	// Retried means that this is an automatic retry of a hook that failed, or that was stopped with its agent
+	// or for a restart of the machine.
 	Retried bool `json:"retried,omitempty"`
-	// Boot is the boot in which a hook has run, and Reboot is the same boot if the machine must be
-	// restarted after it.
+	// Boot is the boot in which a hook has run. Reboot is the same if the machine must be restarted after it.
 	Boot   string `json:"boot,omitempty"`
 	Reboot string `json:"reboot,omitempty"`
-	// Reason says why a hook or an upgrade has failed: "exit status 1".
+	// Reason is why a hook or an upgrade has failed, such as "exit status 1".
 	Reason string `json:"reason,omitempty"`
-	// Message is what a hook that has failed said with juju-fail.
+	// Message is the message that a failed hook set with juju-fail.
 	Message string `json:"message,omitempty"`
-	// ExitCode is the exit code of a hook that has exited by itself, and LastLine the last
-	// line that it printed to stderr.
+	// ExitCode is the exit code of a hook that was not killed, and LastLine the last line of its stderr.
 	ExitCode int    `json:"exit-code,omitempty"`
 	LastLine string `json:"last-line,omitempty"`
-	// Workload is the workload's status before it showed the failure. It is shown again when
-	// the failure is resolved.
+	// Workload is the workload's status before the failure, to be restored when the failure is resolved.
 	Workload *entity.Status `json:"workload,omitempty"`
 }
 
-// Failed returns what has failed and awaits resolution: a hook or an upgrade of the charm, or nil.
+// Failed returns the hook or charm upgrade that has failed and awaits resolution, or nil.
 func (s State) Failed() *Op {
 	if s.Op != nil && s.Op.Step == Failed {
 		return s.Op
@@ -184,22 +178,22 @@ func (s State) FailedHook() *Op {
 	return nil
 }
 
-// FailedWith returns the operation after its hook has failed for this reason.
+// FailedWith returns the operation after its hook has failed for the given reason.
 func (op Op) FailedWith(reason string) *Op {
 	return &Op{Kind: RunHook, Step: Failed, Hook: op.Hook, Name: op.Name, Config: op.Config, Boot: op.Boot, Reason: reason}
 }
 
-// Again returns the operation of a hook that was ended with its agent or its machine: it runs again.
+// Again returns the operation that retries a hook stopped with its agent or its machine.
 func (op Op) Again() *Op {
 	return &Op{Kind: RunHook, Step: Pending, Hook: op.Hook, Name: op.Name, Config: op.Config, Retried: true}
 }
 
-// ConflictsWith returns the upgrade after the charm directory has stood in its way.
+// ConflictsWith returns the upgrade after it has failed because of a conflict in the charm directory.
 func (op Op) ConflictsWith(err error) *Op {
 	return &Op{Kind: DeployCharm, Step: Failed, Charm: op.Charm, After: op.After, Reason: err.Error()}
 }
 
-// Has reports whether the charm has a relation of this name.
+// Has reports whether the charm has a relation of the given name.
 func (s State) Has(endpoint string) bool { return slices.Contains(s.Endpoints, endpoint) }
 
 // With returns a copy of the state with another operation, or none if op is nil.
@@ -208,8 +202,8 @@ func (s State) With(op *Op) State {
 	return s
 }
 
-// Ran returns the state after a hook has succeeded, or was skipped at the user's request.
-// No operation is in progress then. op is the hook's record.
+// Ran returns the state after a hook, whose record is op, has succeeded or was skipped at the user's request. No
+// operation is in progress then.
 func (s State) Ran(op Op) State {
 	s.Op = nil
 	if op.Reboot != "" {
@@ -247,7 +241,7 @@ func (s State) Ran(op Op) State {
 	return s.served(sourceOf(hook.Kind))
 }
 
-// sourceOf returns where hooks come from that are not about relations.
+// sourceOf returns the source of a kind of hook that is not about relations.
 func sourceOf(kind hooks.Kind) Source {
 	switch {
 	case kind == hooks.LeaderElected || kind == hooks.LeaderSettingsChanged:
@@ -260,7 +254,7 @@ func sourceOf(kind hooks.Kind) Source {
 	return OfSettings
 }
 
-// served returns the state after a source had this turn.
+// served returns the state after a source was served in the current turn.
 func (s State) served(source Source) State {
 	s.Turns = maps.Clone(s.Turns)
 	if s.Turns == nil {
@@ -270,8 +264,8 @@ func (s State) served(source Source) State {
 	return s
 }
 
-// Over returns the state after the task in progress is over.
-func (s State) Over() State {
+// AfterTask returns the state after the task in progress has ended.
+func (s State) AfterTask() State {
 	s.Turn++
 	source := OfTasks
 	if s.Op.Task == "" {
@@ -280,20 +274,19 @@ func (s State) Over() State {
 	return s.With(s.Op.After).served(source)
 }
 
-// Entering returns the state before the unit enters a relation whose first hook must be
-// relation-created.
+// Entering returns the state before the unit enters a relation whose first hook must be relation-created.
 func (s State) Entering(relation int) State {
 	r := s.Relations[relation]
 	r.CreatedPending = true
 	return s.withRelation(relation, r)
 }
 
-func (s State) withStorage(id string, told Storage) State {
+func (s State) withStorage(id string, seen Storage) State {
 	s.Storage = maps.Clone(s.Storage)
 	if s.Storage == nil {
 		s.Storage = map[string]Storage{}
 	}
-	s.Storage[id] = told
+	s.Storage[id] = seen
 	return s
 }
 
@@ -313,7 +306,7 @@ func (s State) withRelation(id int, r Relation) State {
 	return s
 }
 
-// ran returns what the charm knows after a hook, which was served in this turn.
+// ran returns the charm's view of the relation after a hook that ran in the given turn.
 func (r Relation) ran(hook hooks.Info, turn int64) Relation {
 	r.Members, r.Turns = maps.Clone(r.Members), maps.Clone(r.Turns)
 	if r.Members == nil {
@@ -354,8 +347,8 @@ func (s State) Without(relation int) State {
 	return s
 }
 
-// Deployed returns the state after the charm at url was put into the charm directory. after
-// is the failed hook that the unit returns to, if any; then no hook runs for the new charm.
+// Deployed returns the state after the charm at url was deployed in the charm directory. after is the failed hook
+// that the unit returns to, or nil. If there is one, upgrade-charm does not run.
 func (s State) Deployed(url string, after *Op) State {
 	s.Charm, s.Op = url, after
 	s.UpgradePending = s.UpgradePending || s.Installed && after == nil

@@ -1,20 +1,18 @@
-// Package operation carries out what the resolver has decided. Any operation can be
-// interrupted at any moment.
+// Package operation runs the operations that the resolver chooses. Any operation can be interrupted at any
+// moment.
 //
-// An operation has three steps: Prepare, Execute and Commit. Each takes the unit's state and
-// returns the state after it, which the Executor writes to disk before the next step begins.
-// After a crash a step may therefore run again, or has to be judged by the state before it:
+// An operation has three steps: Prepare, Execute and Commit. Each takes the unit's state and returns the new
+// state, which the Executor writes to disk before the next step begins. After a crash, the agent continues from
+// the last state on disk:
 //
-//   - A hook that had not begun is forgotten, and the resolver decides anew: it is recorded
-//     together with its process, and the runner starts no hook before that is on disk. Only one
-//     that replaces a failed hook is recorded before, since that must not be forgotten.
-//   - A hook that had begun has failed, as if it had exited with a non-zero code: the agent
-//     can't know how far it came. This includes a hook that succeeded if the agent died
-//     before it could record that.
-//   - If its success and its buffered changes are on disk, only the commit is left. It is
-//     repeated until it succeeds. The controller's part may happen twice, with the same
-//     effect.
-//   - A charm is deployed again from the start.
+//   - A hook that had not started leaves no trace, and the resolver decides again. A hook is recorded
+//     together with its process, and the runner starts no hook before the record is on disk. Only a hook
+//     that replaces a failed one is recorded earlier, so that the failure is not lost.
+//   - A hook that had started is treated as failed, because the agent can't know how much of it ran.
+//     This includes a hook that succeeded if the agent died before recording the success.
+//   - If the success and the buffered changes are on disk, only the commit remains. It is repeated
+//     until it succeeds; the controller ignores repetitions.
+//   - The deployment of a charm starts over.
 //
-// Every other operation is one call to the controller, which can be repeated.
+// Every other operation is a single, repeatable call to the controller.
 package operation

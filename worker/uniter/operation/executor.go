@@ -17,24 +17,22 @@ var logger = loggo.GetLogger("juju.worker.uniter.operation")
 // errSkipExecute is returned by Prepare when there is nothing to execute.
 var errSkipExecute = errors.New("nothing to execute")
 
-// errSkipCommit is returned by Execute when there is nothing to commit: the state is that after the
-// commit.
+// errSkipCommit is returned by Execute when there is nothing to commit: the state it returns is final.
 var errSkipCommit = errors.New("nothing to commit")
 
-// commitTimeout limits how long an agent that is told to stop tries to commit a hook that
-// has succeeded. After that the commit is left to the next agent. An agent that is not told
-// to stop waits as long as the controller is away.
+// commitTimeout limits how long a stopping agent tries to commit a hook that has succeeded, before it leaves
+// that to the next agent. An agent that is not stopping waits as long as the controller is unavailable.
 const commitTimeout = 10 * time.Second
 
-// roomPause is how often to try again to write to a full disk.
+// roomPause is the pause between attempts to write to a full disk.
 const roomPause = time.Second
 
-// An Operation is a change of the unit's state, in three steps.
+// An Operation changes the unit's state in three steps.
 type Operation interface {
 	// String describes it for logs.
 	String() string
-	// History is the message for the history of the charm directory, or "" if the operation
-	// does not touch that directory.
+	// History returns the commit message for the charm directory's history, or "" if the operation does not
+	// touch that directory.
 	History() string
 
 	Prepare(ctx context.Context, s localstate.State) (localstate.State, error)
@@ -43,29 +41,29 @@ type Operation interface {
 	Commit(ctx context.Context, s localstate.State) (localstate.State, error)
 }
 
-// A Store keeps the unit's state; *localstate.File is one.
+// A Store stores the unit's state; *localstate.File implements it.
 type Store interface {
 	Write(localstate.State) error
 }
 
 // An Executor runs operations, one at a time.
 type Executor struct {
-	// Full, unless it is nil, is called when a state can't be stored because the disk is full, and with nil when
-	// that has passed.
+	// Full is called with an error when a state can't be stored because the disk is full, and with nil when
+	// the state is stored. It may be nil.
 	Full func(ctx context.Context, err error)
 
 	store Store
 	state localstate.State
 }
 
-// NewExecutor returns the Executor of a unit whose state, as stored, is s.
+// NewExecutor returns the Executor of a unit whose stored state is s.
 func NewExecutor(store Store, s localstate.State) *Executor { return &Executor{store: store, state: s} }
 
 // State returns the unit's state.
 func (e *Executor) State() localstate.State { return e.state }
 
-// Run takes op through its steps. After an error State says how far it came, and the
-// resolver knows what to do next.
+// Run takes op through its steps. After an error, State reflects op's progress, from which the resolver decides
+// how to continue.
 func (e *Executor) Run(ctx context.Context, op Operation) error {
 	next, err := op.Prepare(ctx, e.state)
 	skip := errors.Is(err, errSkipExecute)
@@ -88,7 +86,7 @@ func (e *Executor) Run(ctx context.Context, op Operation) error {
 	if e.state.Failed() != nil {
 		return nil
 	}
-	// An agent that is told to stop while its hook runs must still commit it.
+	// An agent that is stopped while its hook runs must still commit it.
 	ctx, cancel := lingering(ctx, commitTimeout)
 	defer cancel()
 	next, err = op.Commit(ctx, e.state)
@@ -98,7 +96,7 @@ func (e *Executor) Run(ctx context.Context, op Operation) error {
 	return e.persist(ctx, next)
 }
 
-// lingering returns a context that ends some time after ctx does.
+// lingering returns a context that ends the given time after ctx does.
 func lingering(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
 	lingers, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -116,8 +114,8 @@ func lingering(ctx context.Context, after time.Duration) (context.Context, conte
 	}
 }
 
-// persist stores a state. It waits while the disk is full: otherwise a hook that has run
-// would count as interrupted, and fail, because a few bytes could not be written.
+// persist stores a state. It waits while the disk is full; otherwise a successful hook would be treated as
+// interrupted because its result could not be written.
 func (e *Executor) persist(ctx context.Context, s localstate.State) error {
 	waits := false
 	err := awaitRoom(ctx, func() error { return e.store.Write(s) }, func(err error) {
@@ -135,16 +133,16 @@ func (e *Executor) persist(ctx context.Context, s localstate.State) error {
 	return err
 }
 
-// awaitRoom calls f until it fails for another reason than a full disk, or ctx is done. It calls full with the first
-// such error.
+// awaitRoom calls f until it returns anything but a disk-full error, or ctx is done. It passes the first such
+// error to full.
 func awaitRoom(ctx context.Context, f func() error, full func(error)) error {
-	for told := false; ; told = true {
+	for warned := false; ; warned = true {
 		err := f()
 		if err == nil || !entity.IsDiskFull(err) {
 			return err
 		}
-		if !told {
-			logger.Warningf("waiting for room on the disk: %v", err)
+		if !warned {
+			logger.Warningf("waiting for disk space: %v", err)
 			full(err)
 		}
 		select {

@@ -8,12 +8,11 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// report shows in the workload's status which hook, or that an upgrade, has failed. First it records the status
-// that it hides, to show it again when the failure is resolved: the charm has set it, and
-// won't set it again.
+// report shows a failed hook or upgrade in the workload's status. First it records the current status, which the
+// charm won't set again, so that it can be restored when the failure is resolved.
 type report struct{ Factory }
 
-// Report returns the operation that shows what has failed. It can be repeated.
+// Report returns the operation that shows a failure in the workload's status. It can be repeated.
 func (f Factory) Report() Operation { return report{f} }
 
 func (report) String() string  { return "report a failure" }
@@ -29,9 +28,9 @@ func (o report) Prepare(ctx context.Context, s localstate.State) (localstate.Sta
 	case s.Op.Workload != nil:
 		return s, nil
 	case s.Op.After != nil && s.Op.After.Workload != nil:
-		shown = *s.Op.After.Workload // it hid that of the failed hook
+		shown = *s.Op.After.Workload // the current one shows the earlier failed hook
 	case shown.Status == entity.StatusError:
-		// It shows a failure from before the unit's machine, and the agent's memory, was lost.
+		// It shows a failure from before the unit's machine was lost, and the agent's state with it.
 		shown = entity.Status{Status: entity.StatusUnknown}
 	}
 	op := *s.Op
@@ -76,7 +75,7 @@ func (report) Commit(_ context.Context, s localstate.State) (localstate.State, e
 	return s, nil
 }
 
-// Failure describes for the log what has failed, and how.
+// Failure describes a failed hook or upgrade for the log.
 func Failure(op *localstate.Op) string {
 	if op.Kind == localstate.DeployCharm {
 		return fmt.Sprintf("upgrade to charm %q failed: %s", op.Charm, op.Reason)
@@ -94,8 +93,7 @@ func Failure(op *localstate.Op) string {
 	return text
 }
 
-// message is what the workload's status says of a failure; of a failed hook the charm's own words
-// too, if it has said any.
+// message returns the workload status's message for a failure, including what the charm set with juju-fail.
 func message(op *localstate.Op) string {
 	if op.Kind == localstate.DeployCharm {
 		return "upgrade failed"
@@ -107,8 +105,8 @@ func message(op *localstate.Op) string {
 	return text
 }
 
-// showWorkload shows the workload's status again that a failure has hidden. It runs before
-// the user's request is cleared, so that every unit that can be resolved is in error.
+// showWorkload restores the workload's status from before the failure. It runs before the user's request is
+// cleared, so that every unit that can be resolved is in error.
 func (f Factory) showWorkload(ctx context.Context, s localstate.State) error {
 	if op := s.Failed(); op != nil && op.Workload != nil {
 		shown := *op.Workload

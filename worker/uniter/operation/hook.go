@@ -15,31 +15,31 @@ import (
 	"juju/worker/uniter/resolver"
 )
 
-// What the workload's status says until the charm sets it.
+// The workload's status messages until the charm sets one.
 const (
 	installing = "installing charm software"
 	stopping   = "stopping charm software"
 )
 
-// hookAPI is what hooks need of the controller, and the operations that run them.
+// hookAPI is what hooks and the operations that run them need of the controller.
 type hookAPI interface {
 	hooks.Backend
 
-	// CommitHook writes what a successful hook has buffered, all or nothing.
+	// CommitHook applies the buffered changes of a successful hook atomically.
 	CommitHook(ctx context.Context, unit entity.Tag, changes entity.HookChanges) error
 	// ClearResolved clears the user's request to resolve the failed hook.
 	ClearResolved(ctx context.Context, unit entity.Tag) error
 }
 
-// runHook runs a hook, or finishes one.
+// runHook runs a hook, or commits one that has run.
 type runHook struct {
 	Factory
 	op     resolver.Op
 	remote resolver.Remote
-	skip   bool // the failed hook counts as run
-	done   bool // an earlier agent has run it
+	skip   bool // treat the failed hook as successful
+	done   bool // a previous agent has run it
 	name   string
-	begins localstate.Op // the record of the hook, which has not begun
+	begins localstate.Op // the hook's record before it starts
 }
 
 func (o *runHook) String() string {
@@ -90,11 +90,11 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 	if s.Op == nil {
 		return s, nil // Execute records the hook together with its process
 	}
-	return s.With(&o.begins), nil // it replaces a failed one
+	return s.With(&o.begins), nil // it replaces a failed hook
 }
 
-// announce sets the statuses to what is about to run. update-status runs all the time, and is
-// not announced.
+// announce shows in the statuses which hook is about to run. It does nothing for update-status, which runs
+// all the time.
 func (o *runHook) announce(ctx context.Context) error {
 	if o.op.Hook.Kind == hooks.UpdateStatus {
 		return nil
@@ -118,24 +118,24 @@ func (o *runHook) announce(ctx context.Context) error {
 	return nil
 }
 
-// showBound is how long an agent tries to say what it waits for.
+// showBound limits how long an agent tries to show what it waits for.
 const showBound = 5 * time.Second
 
-// show shows in the agent's status what it waits for. That it can't is no reason not to wait.
+// show shows a message in the agent's status. It only logs a failure.
 func (f Factory) show(ctx context.Context, message string) {
 	ctx, cancel := context.WithTimeout(ctx, showBound)
 	defer cancel()
 	if err := f.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
-		logger.Warningf("unit %s: cannot say that it is %s: %v", f.Unit.ID, message, err)
+		logger.Warningf("unit %s: cannot set its status to %q: %v", f.Unit.ID, message, err)
 	}
 }
 
-// showWaiting shows what the hook or task waits for.
+// showWaiting shows that a hook or task waits for the machine lock.
 func (f Factory) showWaiting(ctx context.Context, what, holder string) {
 	f.show(ctx, fmt.Sprintf("waiting to run %s: the machine lock is held by %s", what, holder))
 }
 
-// showStopping shows that the agent is told to stop and waits for what it runs.
+// showStopping shows that the agent stops once the running hook or task has ended.
 func (f Factory) showStopping(ctx context.Context, what string) {
 	message := fmt.Sprintf("running %s, after which the agent stops or is upgraded", what)
 	logger.Infof("unit %s: %s", f.Unit.ID, message)
@@ -146,14 +146,14 @@ func (o *runHook) setWorkload(ctx context.Context, word entity.StatusWord, messa
 	return o.API.SetUnitStatus(ctx, o.Unit, entity.Status{Status: word, Message: message})
 }
 
-// context makes the sandbox that the hook runs in.
+// context returns the hook's context.
 func (o *runHook) context(s localstate.State) (*hooks.Context, error) {
 	params := o.contextParams(s, o.remote, o.op.Hook)
 	params.DepartingUnit = o.op.Departing
 	return hooks.NewContext(o.API, params)
 }
 
-// contextParams says what a hook, or a task, of the unit runs in.
+// contextParams returns the parameters of the context of a hook or a task.
 func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook hooks.Info) hooks.ContextParams {
 	params := f.Hook
 	params.Unit, params.Info = f.Unit.ID, hook
@@ -162,20 +162,20 @@ func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook 
 	params.Storage = remote.Unit.Storage
 	params.Relations = map[int]hooks.Relation{}
 	for _, rel := range remote.Relations {
-		// A relation is recorded before the unit enters it, which may be refused.
-		told, known := s.Relations[rel.ID]
-		if rel.InScope || known && !told.CreatedPending {
+		// A relation is recorded before the unit enters it, and entering may fail.
+		seen, known := s.Relations[rel.ID]
+		if rel.InScope || known && !seen.CreatedPending {
 			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Remote: rel.Remote,
-				Members: members(hook, rel.ID, told)}
+				Members: members(hook, rel.ID, seen)}
 		}
 	}
 	return params
 }
 
-// members returns the units that the hook sees in a relation: those that the charm knows of,
-// and the one that this hook is about unless that departs.
-func members(hook hooks.Info, relation int, told localstate.Relation) []string {
-	units := maps.Clone(told.Members)
+// members returns the units that a hook sees in a relation: those that the charm has seen, plus the one that the
+// hook is about, unless that one departs.
+func members(hook hooks.Info, relation int, seen localstate.Relation) []string {
+	units := maps.Clone(seen.Members)
 	if units == nil {
 		units = map[string]int64{}
 	}
@@ -198,8 +198,8 @@ func (o *runHook) Execute(
 ) (localstate.State, error) {
 	op := o.begins
 	if op.Resolved {
-		// The hook is recorded, so the request can be cleared. From now on the user can make
-		// another, for the next failure.
+		// The hook is recorded, so the request can be cleared. From now on the user can request a retry of the
+		// next failure.
 		if err := o.API.ClearResolved(ctx, o.Unit); err != nil {
 			return s, err
 		}
@@ -256,8 +256,7 @@ func (o *runHook) Execute(
 	return s.With(&op), nil
 }
 
-// Commit applies the hook's effects, those in the controller's state first. It can be
-// repeated.
+// Commit applies the hook's effects, those on the controller's state first. It can be repeated.
 func (o *runHook) Commit(ctx context.Context, s localstate.State) (localstate.State, error) {
 	op := *s.Op
 	if op.Resolved {
@@ -294,9 +293,8 @@ func (o *runHook) endInstalling(ctx context.Context) error {
 	return nil
 }
 
-// isRefusal reports whether an error will be the same next time, unlike a failure that may
-// pass. A refused commit, as of a port that another unit has opened meanwhile, makes the hook
-// fail.
+// isRefusal reports whether an error is permanent rather than transient. A commit that is refused, for example
+// because another unit has opened the same port in the meantime, makes the hook fail.
 func isRefusal(err error) bool {
 	switch entity.KindOf(err) {
 	case entity.NotFound, entity.AlreadyExists, entity.Invalid, entity.NotAlive, entity.InUse, entity.NotSupported,

@@ -15,8 +15,8 @@ import (
 	"juju/worker/uniter/resolver"
 )
 
-// ErrBarred is the error of an operation that the controller refuses for now. The operation
-// is tried again when something has changed.
+// ErrBarred is the error of an operation that the controller refuses for now. The operation is retried when
+// something has changed.
 var ErrBarred = errors.New("barred")
 
 // API is what operations need of the controller, by operation.
@@ -26,54 +26,55 @@ type API interface {
 	scopeAPI
 	lifeAPI
 
-	// SetCharm records the charm that the unit is about to unpack.
+	// SetCharm records the charm that the unit is about to deploy.
 	SetCharm(ctx context.Context, unit entity.Tag, url string) error
 }
 
-// scopeAPI is what the operations need that enter and leave relations.
+// scopeAPI is what entering and leaving relations needs of the controller.
 type scopeAPI interface {
-	// EnterScope writes the unit's first settings and enters; nil if it is in. A principal
-	// that enters a container relation gets its subordinate. Errors: entity.CannotEnter,
-	// entity.CannotEnterYet.
+	// EnterScope writes the unit's initial settings and enters the scope; it does nothing if the unit is already
+	// in it. When a principal enters a container relation, its subordinate is created. It returns
+	// entity.CannotEnter or entity.CannotEnterYet if the unit must not enter.
 	EnterScope(ctx context.Context, unit entity.Tag, relation int) error
-	// LeaveScope leaves, and removes what only this unit still held; nil if it is out.
+	// LeaveScope leaves the scope, and removes entities that only this unit still held. It does nothing if the
+	// unit is not in the scope.
 	LeaveScope(ctx context.Context, unit entity.Tag, relation int) error
 }
 
-// lifeAPI is what the operations need that end the unit.
+// lifeAPI is what shutting the unit down needs of the controller.
 type lifeAPI interface {
-	// DestroyUnit sets the agent's own unit Dying, because its service is, or because its
-	// last container relation is no longer Alive.
+	// DestroyUnit sets the agent's own unit Dying, because its service or its last container relation is no
+	// longer Alive.
 	DestroyUnit(ctx context.Context, unit entity.Tag) error
-	// DetachStorage says that the unit, which is told to or is not Alive, has given up a storage
-	// instance.
+	// DetachStorage records that the unit has released a storage instance. The attachment or the unit must be
+	// Dying.
 	DetachStorage(ctx context.Context, unit entity.Tag, storage string) error
 	// DestroySubordinates sets all the unit's subordinates Dying.
 	DestroySubordinates(ctx context.Context, unit entity.Tag) error
-	// EnsureDead takes the Dying unit to Dead; entity.InUse while it is in a scope,
+	// EnsureDead sets the Dying unit Dead. It returns entity.InUse while the unit is in a scope, and
 	// entity.HasSubordinates while it has subordinates.
 	EnsureDead(ctx context.Context, unit entity.Tag) error
 }
 
-// A Runner runs hooks. *hooks.Runner is one, and documents its errors.
+// A Runner runs hooks. *hooks.Runner implements it and documents its errors.
 type Runner interface {
 	Run(ctx context.Context, hctx *hooks.Context, persist func(hooks.Process) error) error
 }
 
-// A Factory makes operations of one unit.
+// A Factory creates the operations of one unit.
 type Factory struct {
 	API    API
 	Unit   entity.Tag
 	Runner Runner
 	// EndInterrupted is hooks.EndInterrupted.
 	EndInterrupted func(hooks.Process) error
-	// Deploy puts the charm at url into the charm directory.
+	// Deploy deploys the charm at url in the charm directory.
 	Deploy func(ctx context.Context, url string) (*charm.Meta, error)
-	// SetAgentStatus tells the controller what the agent does.
+	// SetAgentStatus sets the agent's status.
 	SetAgentStatus func(ctx context.Context, word entity.StatusWord, message string) error
-	// Hook is what the contexts of all hooks have in common.
+	// Hook has the parameters that the contexts of all hooks share.
 	Hook hooks.ContextParams
-	// Command is what a user of the machine runs next, or nil.
+	// Command is the pending command from juju-run, or nil.
 	Command *hooks.Command
 }
 
@@ -106,7 +107,7 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 		}},
 		resolver.Abandon: {prepare: f.showWorkload, execute: f.abandon},
 		resolver.Enter: {
-			// Before the unit enters, or a crash could make it miss the relation's first hook.
+			// Recorded before the unit enters; otherwise a crash could make it miss the relation's first hook.
 			record: func(s localstate.State) localstate.State { return f.entering(s, op.Relation, remote) },
 			call: func(ctx context.Context) error {
 				err := f.API.EnterScope(ctx, f.Unit, op.Relation)
@@ -143,7 +144,7 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 	return &simple, nil
 }
 
-// barred wraps an error of one of the kinds in ErrBarred.
+// barred wraps err in ErrBarred if it is of one of the kinds.
 func barred(err error, kinds ...entity.Kind) error {
 	if slices.ContainsFunc(kinds, func(k entity.Kind) bool { return errors.Is(err, k) }) {
 		return fmt.Errorf("%w: %w", ErrBarred, err)
@@ -200,8 +201,7 @@ func (o *simple) Commit(_ context.Context, s localstate.State) (localstate.State
 	return s, nil
 }
 
-// entering records that relation-created must be the first hook of a relation, if the charm has
-// that hook.
+// entering records that relation-created must be the relation's first hook, if the charm has that hook.
 func (f Factory) entering(s localstate.State, relation int, remote resolver.Remote) localstate.State {
 	for _, rel := range remote.Relations {
 		hook := hooks.Info{Kind: hooks.RelationCreated}.Name(rel.Endpoint)
@@ -212,7 +212,7 @@ func (f Factory) entering(s localstate.State, relation int, remote resolver.Remo
 	return s
 }
 
-// fail ends the processes that the interrupted hook or task has left.
+// fail kills the processes that the interrupted hook or task left.
 func (f Factory) fail(s localstate.State) (localstate.State, error) {
 	op := s.Op
 	if op.Kind == localstate.RunTask {
@@ -224,7 +224,7 @@ func (f Factory) fail(s localstate.State) (localstate.State, error) {
 	return s.With(op.FailedWith("the agent was stopped before it was over")), nil
 }
 
-// abandon forgets the operation in progress, and ends it if it is a running hook.
+// abandon discards the operation in progress, and kills its processes if it is a running hook.
 func (f Factory) abandon(s localstate.State) (localstate.State, error) {
 	if s.Op.Process != nil {
 		return s.With(nil), f.EndInterrupted(*s.Op.Process)
@@ -232,12 +232,12 @@ func (f Factory) abandon(s localstate.State) (localstate.State, error) {
 	return s.With(nil), nil
 }
 
-// deploy puts a charm into the charm directory.
+// deploy deploys a charm in the charm directory.
 type deploy struct {
 	Factory
 	url      string
-	resolved bool // the user has asked to try it again
-	done     bool // an earlier agent has done it
+	resolved bool // the user has requested a retry
+	done     bool // a previous agent has deployed it
 }
 
 func (o *deploy) String() string  { return fmt.Sprintf("deploy charm %q", o.url) }
@@ -269,10 +269,9 @@ func (o *deploy) Execute(
 			return s, err
 		}
 	}
-	// State learns the unit's charm before the unit has it, so that what the charm needs of
-	// state, such as its settings, is there when its first hook runs. It learns it only now
-	// that this operation is on disk: otherwise, if the agent died here and its service then
-	// went back to the old charm, nothing would correct state.
+	// Record the charm in state before deploying it, so that what it needs of state, such as its settings,
+	// exists when its first hook runs. But do so only now that this operation is on disk: otherwise, if the
+	// agent died here and the service then reverted to the old charm, nothing would correct state.
 	if err := o.API.SetCharm(ctx, o.Unit, o.url); err != nil {
 		return s, err
 	}

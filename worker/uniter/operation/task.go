@@ -11,21 +11,21 @@ import (
 	"juju/worker/uniter/resolver"
 )
 
-// taskAPI is what the operations need that run tasks.
+// taskAPI is what running tasks needs of the controller.
 type taskAPI interface {
-	// BeginTask returns a task that the unit begins; entity.TaskGone if it is over.
+	// BeginTask marks a task as running and returns it; entity.TaskGone if it has finished.
 	BeginTask(ctx context.Context, unit entity.Tag, id string) (entity.Task, error)
-	// FinishTask ends a task; nil if it is over.
+	// FinishTask records a task's outcome; it does nothing if the task has already finished.
 	FinishTask(ctx context.Context, unit entity.Tag, id string, outcome entity.TaskOutcome) error
 }
 
-// runTask runs an action or a user's command, or finishes one.
+// runTask runs an action or a command, or finishes one that has run.
 type runTask struct {
 	Factory
-	id      string         // "" for a command of a user of the machine
-	command *hooks.Command // that; nil if an earlier agent has run it
+	id      string         // "" for a command from juju-run
+	command *hooks.Command // the command from juju-run; nil if a previous agent has run it
 	remote  resolver.Remote
-	done    bool // an earlier agent has run it
+	done    bool // a previous agent has run it
 	name    string
 }
 
@@ -47,7 +47,7 @@ func (o *runTask) Prepare(_ context.Context, s localstate.State) (localstate.Sta
 	if o.done {
 		return s, errSkipExecute
 	}
-	// The failed hook that the unit is in error with is kept.
+	// If the unit is in error, its failed hook is kept.
 	op := &localstate.Op{Kind: localstate.RunTask, Step: localstate.Pending, Task: o.id, After: s.FailedHook()}
 	if s.Op != nil && s.Op.Kind == localstate.RunTask {
 		op.After = s.Op.After
@@ -63,7 +63,7 @@ func (o *runTask) Execute(
 	}
 	begun, err := o.API.BeginTask(ctx, o.Unit, o.id)
 	if errors.Is(err, entity.TaskGone) {
-		return s.Over(), nil
+		return s.AfterTask(), nil
 	} else if err != nil {
 		return s, err
 	}
@@ -78,7 +78,7 @@ func (o *runTask) Execute(
 	case entity.IsDiskFull(err):
 		op.Outcome = entity.TaskOutcome{Status: entity.TaskFailed, Message: err.Error()}
 		return s.With(&op), nil
-	case errors.Is(err, hooks.ErrAbort): // while it waited for others
+	case errors.Is(err, hooks.ErrAbort): // while waiting for the machine lock
 		op.Outcome = entity.TaskOutcome{Status: entity.TaskAborted, Message: "aborted"}
 		return s.With(&op), nil
 	case err != nil:
@@ -87,18 +87,18 @@ func (o *runTask) Execute(
 	if op.Outcome, err = hctx.Outcome(failed); err != nil {
 		return s, err
 	}
-	if failed == nil || failed.ExitCode == 0 { // by action-fail: what else the action did counts
+	if failed == nil || failed.ExitCode == 0 { // 0: failed by action-fail, which discards no changes
 		op.Changes = hctx.Changes()
 	}
 	return s.With(&op), nil
 }
 
-// executeCommand runs a command of a user of the machine. It succeeds also if the command can't be
-// run: that concerns only the user.
+// executeCommand runs a command from juju-run. It succeeds even if the command can't be run, because that
+// concerns only the user.
 func (o *runTask) executeCommand(
 	ctx context.Context, s localstate.State, persist func(localstate.State) error,
 ) (localstate.State, error) {
-	over := s.Over()
+	over := s.AfterTask()
 	info, err := o.command.Info(o.contextParams(s, o.remote, hooks.Info{}).Relations)
 	if err != nil {
 		o.command.Err = err
@@ -129,8 +129,8 @@ func (o *runTask) executeCommand(
 	return s.With(&op), nil
 }
 
-// run runs a task, or a user's command that is about what info says. failed says how it has failed;
-// err, that it has not run.
+// run runs a task, or a command in the relation context given by info. failed is set if it ran and failed; err,
+// if it did not run.
 func (o *runTask) run(
 	ctx context.Context, s localstate.State, task *hooks.Task, info hooks.Info, persist func(localstate.State) error,
 ) (hctx *hooks.Context, failed *hooks.FailedError, err error) {
@@ -173,10 +173,10 @@ func (o *runTask) announce(ctx context.Context, task *hooks.Task) error {
 	return o.SetAgentStatus(ctx, entity.StatusExecuting, message)
 }
 
-// Commit applies the task's effects, and then tells how it has ended. It can be repeated.
+// Commit applies the task's effects, then reports its outcome. It can be repeated.
 func (o *runTask) Commit(ctx context.Context, s localstate.State) (localstate.State, error) {
 	if s.Op == nil || s.Op.Kind != localstate.RunTask {
-		return s, nil // it was gone
+		return s, nil // the task had already finished
 	}
 	op := *s.Op
 	if !op.Changes.IsEmpty() {
@@ -192,15 +192,15 @@ func (o *runTask) Commit(ctx context.Context, s localstate.State) (localstate.St
 		}
 	}
 	if op.Task == "" {
-		return s.Over(), nil
+		return s.AfterTask(), nil
 	}
 	if err := o.API.FinishTask(ctx, o.Unit, op.Task, op.Outcome); err != nil {
 		return s, err
 	}
-	return s.Over(), nil
+	return s.AfterTask(), nil
 }
 
-// failTask ends the processes that an interrupted task has left. Its commit tells the controller.
+// failTask kills the processes that an interrupted task left. Its commit reports the outcome.
 func (f Factory) failTask(s localstate.State) (localstate.State, error) {
 	op := *s.Op
 	if op.Process != nil {
@@ -208,8 +208,8 @@ func (f Factory) failTask(s localstate.State) (localstate.State, error) {
 			return s, err
 		}
 	}
-	if op.Task == "" { // no one waits for it any more
-		return s.Over(), nil
+	if op.Task == "" { // no one is waiting for it any more
+		return s.AfterTask(), nil
 	}
 	op.Step, op.Outcome, op.Process = localstate.Done, entity.TaskTerminated, nil
 	return s.With(&op), nil

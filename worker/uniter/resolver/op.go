@@ -6,36 +6,36 @@ import (
 	"juju/hooks"
 )
 
-// A Verb says what to do.
+// A Verb is a kind of operation.
 type Verb string
 
-// What a unit can do next.
+// The kinds of operations.
 const (
-	Wait                Verb = "wait"                 // nothing, until something changes
-	AwaitResolution     Verb = "await-resolution"     // nothing, until the user deals with the failed hook or upgrade
-	AwaitReboot         Verb = "await-reboot"         // nothing, until the machine restarts
-	Terminate           Verb = "terminate"            // end the agent, for good
+	Wait                Verb = "wait"                 // wait until something changes
+	AwaitResolution     Verb = "await-resolution"     // wait until the user resolves the failed hook or upgrade
+	AwaitReboot         Verb = "await-reboot"         // wait until the machine restarts
+	Terminate           Verb = "terminate"            // terminate the agent
 	DestroyUnit         Verb = "destroy-unit"         // set the unit itself Dying
 	DestroySubordinates Verb = "destroy-subordinates" // set its subordinates Dying
 	Die                 Verb = "die"                  // set the unit Dead
-	Deploy              Verb = "deploy"               // put Op.Charm into the charm directory
+	Deploy              Verb = "deploy"               // deploy Op.Charm in the charm directory
 	Run                 Verb = "run"                  // run Op.Hook
 	RunTask             Verb = "run-task"             // run Op.Task
-	RunCommand          Verb = "run-command"          // run the command of a user of the machine
-	FailTask            Verb = "fail-task"            // Op.Task was interrupted, and nothing is left of it here
-	Fail                Verb = "fail"                 // end what is left of the interrupted hook or task; it has failed
-	Skip                Verb = "skip"                 // count the failed hook as run, at the user's request
-	Commit              Verb = "commit"               // finish what had succeeded
-	Abandon             Verb = "abandon"              // forget what is in progress
-	ClearResolved       Verb = "clear-resolved"       // clear the user's request: no hook has failed
+	RunCommand          Verb = "run-command"          // run the command from juju-run
+	FailTask            Verb = "fail-task"            // fail Op.Task, which was interrupted and has no local record
+	Fail                Verb = "fail"                 // kill the interrupted hook or task and mark it as failed
+	Skip                Verb = "skip"                 // treat the failed hook as successful, at the user's request
+	Commit              Verb = "commit"               // commit the successful operation
+	Abandon             Verb = "abandon"              // discard the operation in progress
+	ClearResolved       Verb = "clear-resolved"       // clear the user's request, because no hook has failed
 	Enter               Verb = "enter"                // enter the scope of Op.Relation
-	Leave               Verb = "leave"                // leave it
-	Forget              Verb = "forget"               // forget what the charm was told of Op.Relation
-	Detach              Verb = "detach"               // give up Op.Storage
-	ForgetStorage       Verb = "forget-storage"       // forget what the charm was told of it
+	Leave               Verb = "leave"                // leave the scope of Op.Relation
+	Forget              Verb = "forget"               // delete the local state of Op.Relation
+	Detach              Verb = "detach"               // release Op.Storage
+	ForgetStorage       Verb = "forget-storage"       // delete the local state of Op.Storage
 )
 
-// An Op is what a unit does next. Fields that its verb does not use are zero.
+// An Op is an operation. Fields that its verb does not use are zero.
 type Op struct {
 	Verb     Verb
 	Charm    string
@@ -43,11 +43,11 @@ type Op struct {
 	Task     string // an id
 	Relation int
 	Storage  string
-	// Resolved says that the user has asked to run the hook, or to deploy the charm, again.
+	// Resolved means that the user has requested to retry the hook or the deployment.
 	Resolved bool
-	// Retried says that a failed hook runs again by itself, because its pause is over.
+	// Retried means that the failed hook is retried automatically.
 	Retried bool
-	// Departing is the unit that departs, for a relation-departed hook.
+	// Departing is the departing unit of a relation-departed hook.
 	Departing string
 }
 

@@ -9,76 +9,71 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// Remote is what is known of the controller's state, and what this process has done
-// about it.
+// Remote is the controller's state as far as it is known, and what this process has done about it.
 type Remote struct {
 	Unit      entity.UnitInfo
 	Relations []Relation // sorted by id
 
-	// Epoch is that of the claim by which the unit leads its service; 0 if it does not lead. It
-	// is valid if EpochKnown.
+	// Epoch is the epoch of the unit's leadership claim; 0 if it is not the leader. It is valid if EpochKnown.
 	Epoch      int64
 	EpochKnown bool
 
-	// Boot identifies the present boot of the unit's machine.
+	// Boot identifies the current boot of the unit's machine.
 	Boot string
-	// Recovering says that no config-changed hook has run since the agent started.
+	// Recovering means that no config-changed hook has run since the agent started.
 	Recovering bool
 	// Asked are the subordinates that this process has destroyed.
 	Asked map[string]bool
-	// Barred says that the controller has refused to set the unit Dead, and that nothing has
-	// changed since then.
+	// Barred means that the controller has refused to set the unit Dead, and nothing has changed since.
 	Barred bool
-	// RetryDue says that the failed hook should run again by itself.
+	// RetryDue means that an automatic retry of the failed hook is due.
 	RetryDue bool
-	// Command says that a user of the machine waits for a command to run.
+	// Command means that a command from juju-run is pending.
 	Command bool
-	// UpdateStatusDue says that it is time for an update-status hook.
+	// UpdateStatusDue means that an update-status hook is due.
 	UpdateStatusDue bool
-	// Hooks are the hooks that the deployed charm has now. Only those of charm.LaterHooks matter:
-	// a charm without them is not even asked.
+	// Hooks are the hooks that the deployed charm currently has. Only those in charm.LaterHooks matter; they
+	// are skipped if the charm lacks them.
 	Hooks hooks.Implemented
 }
 
 // A Relation is a relation of the unit.
 type Relation struct {
 	entity.RelationInfo
-	// Members are the counterparts in the unit's scope, with the versions of their settings.
-	// They are valid if Known.
+	// Members are the counterparts in the unit's scope with the versions of their settings. Valid if Known.
 	Members map[string]int64
 	Known   bool
 	// Application is the version of the other service's own settings; 0 if it has set none.
 	Application int64
-	// Barred says that the controller has refused to let the unit enter, and that nothing has
-	// changed since then.
+	// Barred means that the controller has refused to let the unit enter, and nothing has changed since.
 	Barred bool
 }
 
 // NextOp returns what the unit does next.
 func NextOp(local localstate.State, remote Remote) Op {
 	unit := remote.Unit
-	going := unit.Life != entity.Alive
+	dying := unit.Life != entity.Alive
 	switch {
 	case unit.Life >= entity.Dead:
 		return Op{Verb: Terminate}
-	case !going && (unit.ServiceLife != entity.Alive || unit.OrphanedBySubRel):
+	case !dying && (unit.ServiceLife != entity.Alive || unit.OrphanedBySubRel):
 		return Op{Verb: DestroyUnit}
-	case going && slices.ContainsFunc(unit.Subordinates, func(name string) bool { return !remote.Asked[name] }):
+	case dying && slices.ContainsFunc(unit.Subordinates, func(name string) bool { return !remote.Asked[name] }):
 		return Op{Verb: DestroySubordinates}
 	case unit.Strength == entity.Force && local.Op != nil:
 		return Op{Verb: Abandon}
 	case unit.Strength == entity.Force:
-		return goSilently(local, remote)
+		return endWithoutHooks(local, remote)
 	case local.Reboot != "" && local.Reboot == remote.Boot:
 		return Op{Verb: AwaitReboot}
 	case local.Op != nil:
 		return nextInProgress(*local.Op, local, remote)
 	case unit.Resolved != entity.ResolvedNone:
-		return Op{Verb: ClearResolved} // or it would resolve the next failure, which the user has not seen
-	case going && !local.Installed:
-		return goSilently(local, remote)
+		return Op{Verb: ClearResolved} // otherwise it would resolve the next failure, which the user has not seen
+	case dying && !local.Installed:
+		return endWithoutHooks(local, remote)
 	case !local.Installed && unit.PrivateAddress == "":
-		return Op{Verb: Wait} // the cloud has not told the machine's address yet, which hooks ask for
+		return Op{Verb: Wait} // the machine has no address yet, which hooks may need
 	}
 	for _, next := range []func(localstate.State, Remote) (Op, bool){nextCreated, nextInChain, nextInScopes, nextInTurn} {
 		if op, ok := next(local, remote); ok {
@@ -86,7 +81,7 @@ func NextOp(local localstate.State, remote Remote) Op {
 		}
 	}
 	switch {
-	case !going:
+	case !dying:
 		return Op{Verb: Wait}
 	case local.Started && !local.Stopped:
 		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.Stop}}
@@ -96,16 +91,16 @@ func NextOp(local localstate.State, remote Remote) Op {
 	return die(remote)
 }
 
-// betweenChains reports whether later hooks can run: after install and before the first
-// config-changed, or after start. They interrupt none of the sequences of nextInChain.
+// betweenChains reports whether other hooks can run without interrupting a sequence of nextInChain: after install
+// and before the first config-changed, or after start.
 func betweenChains(local localstate.State, remote Remote) bool {
 	return remote.Unit.Life == entity.Alive && local.Installed && !local.UpgradePending &&
 		local.ConfigPending != local.Started
 }
 
-// nextOfLeader runs the hooks about the leader of the service, if the charm has them:
-// leader-elected once for each claim by which the unit leads, leader-settings-changed in a unit
-// that does not lead when it has not seen the leader's settings.
+// nextOfLeader runs the leadership hooks, if the charm has them: leader-elected once for each of the unit's
+// claims, and leader-settings-changed in a unit that is not the leader when it has not seen the leader's
+// settings.
 func nextOfLeader(local localstate.State, remote Remote) (Op, bool) {
 	elected, changed := remote.Hooks.Has(string(hooks.LeaderElected)),
 		remote.Hooks.Has(string(hooks.LeaderSettingsChanged))
@@ -122,21 +117,20 @@ func nextOfLeader(local localstate.State, remote Remote) (Op, bool) {
 	return Op{}, false
 }
 
-// nextCreated enters Alive relations and runs their relation-created hooks, if the charm has
-// these.
+// nextCreated enters Alive relations and runs their relation-created hooks, if the charm has these.
 func nextCreated(local localstate.State, remote Remote) (Op, bool) {
 	if !betweenChains(local, remote) {
 		return Op{}, false
 	}
 	for _, rel := range remote.Relations {
-		told, known := local.Relations[rel.ID]
+		seen, known := local.Relations[rel.ID]
 		info := hooks.Info{Kind: hooks.RelationCreated, RelationID: rel.ID}
 		has := remote.Hooks.Has(info.Name(rel.Endpoint))
-		// The unit is in a relation that it does not know when its machine was lost.
+		// If the unit is in a relation without a local record, its machine was lost.
 		lost := has && !known && !local.Started
 		switch {
 		case rel.Life != entity.Alive || rel.Implicit:
-		case rel.InScope && (told.CreatedPending || lost):
+		case rel.InScope && (seen.CreatedPending || lost):
 			return Op{Verb: Run, Hook: info}, true
 		case has && !rel.InScope && !rel.Barred && local.Has(rel.Endpoint):
 			return Op{Verb: Enter, Relation: rel.ID}, true
@@ -145,7 +139,7 @@ func nextCreated(local localstate.State, remote Remote) (Op, bool) {
 	return Op{}, false
 }
 
-// die makes the unit Dead as soon as its subordinates are gone.
+// die sets the unit Dead once its subordinates are removed.
 func die(remote Remote) Op {
 	if remote.Barred || len(remote.Unit.Subordinates) > 0 {
 		return Op{Verb: Wait}
@@ -153,8 +147,8 @@ func die(remote Remote) Op {
 	return Op{Verb: Die}
 }
 
-// goSilently is what a unit does that goes without running hooks.
-func goSilently(local localstate.State, remote Remote) Op {
+// endWithoutHooks returns the next operation of a unit that shuts down without running hooks.
+func endWithoutHooks(local localstate.State, remote Remote) Op {
 	for _, rel := range remote.Relations {
 		if rel.InScope {
 			return Op{Verb: Leave, Relation: rel.ID}
@@ -166,7 +160,7 @@ func goSilently(local localstate.State, remote Remote) Op {
 	return die(remote)
 }
 
-// nextInProgress finishes what is in progress.
+// nextInProgress finishes the operation in progress.
 func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op {
 	unit := remote.Unit
 	if op.Kind == localstate.DeployCharm {
@@ -183,7 +177,7 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Commit}
 	case op.Step == localstate.Pending && op.Process != nil:
 		return Op{Verb: Fail}
-	case op.Hook.Kind.IsRelation() && !remote.tells(op.Hook.RelationID):
+	case op.Hook.Kind.IsRelation() && !remote.runsHooks(op.Hook.RelationID):
 		return Op{Verb: Abandon} // the relation was destroyed with force
 	case op.Hook.Kind.IsStorage() && !remote.hasStorage(op.Hook.Storage):
 		return Op{Verb: Abandon} // the storage was detached with force
@@ -191,13 +185,13 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return again
 	case op.Step == localstate.Pending && op.Retried:
 		return byItself
-	case op.Step == localstate.Pending: // as an earlier version recorded it
+	case op.Step == localstate.Pending: // recorded by an earlier version
 		return Op{Verb: Abandon}
 	case unit.ForceCharm && unit.ServiceCharmURL != local.Charm:
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
 	case op.Hook.Kind == hooks.LeaderElected && op.Hook.ChangeVersion != remote.Epoch && remote.EpochKnown &&
 		(unit.Resolved != entity.ResolvedNone || remote.RetryDue):
-		return Op{Verb: Skip} // the unit no longer leads by the claim that the hook is about
+		return Op{Verb: Skip} // the claim that the hook is about has ended
 	case unit.Resolved == entity.ResolvedRetry:
 		return again
 	case unit.Resolved == entity.ResolvedNoHooks || remote.lenient(op.Hook):
@@ -221,17 +215,17 @@ func nextOfDeploy(op localstate.Op, local localstate.State, remote Remote) Op {
 	case unit.Life != entity.Alive && !local.Installed && op.After == nil:
 		return Op{Verb: Abandon}
 	case op.Step == localstate.Failed && unit.Life != entity.Alive && unit.Strength >= entity.Lenient:
-		return Op{Verb: Abandon} // it goes with what is in the directory
+		return Op{Verb: Abandon} // it shuts down with whatever is in the directory
 	case op.Step == localstate.Failed && !resolved && !(unit.ForceCharm && unit.ServiceCharmURL != op.Charm):
 		return Op{Verb: AwaitResolution}
 	}
-	// The charm directory may be a mixture of charms. Whichever charm the unit should have
-	// now, even the old one, must be deployed.
+	// The charm directory may hold a mixture of charms, so even the old charm must be deployed again if that is
+	// what the unit should run.
 	return Op{Verb: Deploy, Charm: unit.ServiceCharmURL, Resolved: op.Resolved || resolved && op.Step == localstate.Failed}
 }
 
-// tasks returns the command of a user of the machine, and the oldest task. A task that is running
-// already is known only to the controller: its agent, or its machine, was lost.
+// tasks returns the pending command from juju-run, and the oldest task. A task that is already running has no
+// local record, because its agent or machine was lost.
 func tasks(local localstate.State, remote Remote) (waiting []waiter) {
 	if remote.Command {
 		waiting = append(waiting, waiter{local.Turns[localstate.OfCommands], Op{Verb: RunCommand}})
@@ -246,8 +240,7 @@ func tasks(local localstate.State, remote Remote) (waiting []waiter) {
 	return waiting
 }
 
-// nextOfTask finishes a task, or a user's command, that is in progress. It is never run again once
-// it has begun.
+// nextOfTask finishes the task or command in progress. Once started, it is never run again.
 func nextOfTask(op localstate.Op, remote Remote) Op {
 	unfinished := slices.ContainsFunc(remote.Unit.Tasks, func(t entity.TaskRef) bool {
 		return t.ID == op.Task && t.Status != entity.TaskAborting
@@ -261,8 +254,8 @@ func nextOfTask(op localstate.Op, remote Remote) Op {
 	return Op{Verb: Fail}
 }
 
-// nextInChain deploys and upgrades the charm, with the hooks that follow, and runs those that a
-// machine or an agent begins with.
+// nextInChain deploys and upgrades the charm with the hooks that follow, and runs the hooks that are due after a
+// restart of the machine or the agent.
 func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 	unit := remote.Unit
 	alive := unit.Life == entity.Alive
@@ -303,8 +296,8 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 	return Op{}, false
 }
 
-// departing returns the unit that departs according to a relation-departed hook: the unit
-// itself if it is not Alive, otherwise the other. It is "" for other hooks.
+// departing returns the departing unit of a relation-departed hook: the unit itself if it or its service is not
+// Alive, otherwise the remote one. It returns "" for other hooks.
 func departing(hook hooks.Info, unit entity.UnitInfo) string {
 	switch {
 	case hook.Kind != hooks.RelationDeparted:
@@ -319,15 +312,15 @@ func (r Remote) has(relation int) bool {
 	return slices.ContainsFunc(r.Relations, func(rel Relation) bool { return rel.ID == relation })
 }
 
-// tells reports whether hooks run for a relation: not if it is gone, or goes by force.
-func (r Remote) tells(relation int) bool {
+// runsHooks reports whether hooks run for a relation: not if it is removed, or destroyed with force.
+func (r Remote) runsHooks(relation int) bool {
 	return slices.ContainsFunc(r.Relations, func(rel Relation) bool {
 		return rel.ID == relation && rel.Strength != entity.Force
 	})
 }
 
-// lenient reports whether the unit does not wait for a failed hook, because the unit, or the
-// relation that the hook is about, is being destroyed leniently.
+// lenient reports whether a failed hook is skipped because the unit, or the relation that the hook is about, is
+// being destroyed leniently.
 func (r Remote) lenient(hook hooks.Info) bool {
 	if r.Unit.Life != entity.Alive && r.Unit.Strength >= entity.Lenient {
 		return true
@@ -337,8 +330,8 @@ func (r Remote) lenient(hook hooks.Info) bool {
 	})
 }
 
-// nextInScopes enters relations and leaves them, and has changed follow joined. None of this goes
-// on for ever, whatever charms do.
+// nextInScopes enters and leaves relations, and makes changed follow joined. This work always comes to an end,
+// whatever charms do.
 func nextInScopes(local localstate.State, remote Remote) (Op, bool) {
 	if remote.Unit.Life != entity.Alive {
 		if op, ok := nextInStorage(local, remote); ok {
@@ -346,15 +339,15 @@ func nextInScopes(local localstate.State, remote Remote) (Op, bool) {
 		}
 	}
 	for _, rel := range remote.Relations {
-		told, known := local.Relations[rel.ID]
-		takesPart := remote.takesPart(told, rel)
+		seen, known := local.Relations[rel.ID]
+		participates := remote.participates(seen, rel)
 		switch {
-		case takesPart && !rel.InScope && !rel.Barred && (rel.Implicit || local.Has(rel.Endpoint)):
+		case participates && !rel.InScope && !rel.Barred && (rel.Implicit || local.Has(rel.Endpoint)):
 			return Op{Verb: Enter, Relation: rel.ID}, true
-		case takesPart && rel.InScope && !rel.Implicit && told.ChangedPending != "":
-			return changed(told, rel, told.ChangedPending), true
-		case !takesPart && (rel.InScope || known):
-			op := nextInLeaving(told, rel)
+		case participates && rel.InScope && !rel.Implicit && seen.ChangedPending != "":
+			return changed(seen, rel, seen.ChangedPending), true
+		case !participates && (rel.InScope || known):
+			op := nextInLeaving(seen, rel)
 			op.Departing = departing(op.Hook, remote.Unit)
 			return op, true
 		}
@@ -368,35 +361,35 @@ func nextInScopes(local localstate.State, remote Remote) (Op, bool) {
 	return Op{}, false
 }
 
-// takesPart reports whether the unit is in a relation, or is to enter it.
-func (r Remote) takesPart(told localstate.Relation, rel Relation) bool {
-	return rel.Life == entity.Alive && r.Unit.Life == entity.Alive && !told.Broken
+// participates reports whether the unit should be in a relation.
+func (r Remote) participates(seen localstate.Relation, rel Relation) bool {
+	return rel.Life == entity.Alive && r.Unit.Life == entity.Alive && !seen.Broken
 }
 
 // changed runs relation-changed for a unit.
-func changed(told localstate.Relation, rel Relation, unit string) Op {
+func changed(seen localstate.Relation, rel Relation, unit string) Op {
 	version, ok := rel.Members[unit]
 	if !ok {
-		version = told.Members[unit]
+		version = seen.Members[unit]
 	}
 	return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationChanged, RelationID: rel.ID, RemoteUnit: unit,
 		ChangeVersion: version}}
 }
 
-// nextInLeaving decides for a relation that the unit leaves.
-func nextInLeaving(told localstate.Relation, rel Relation) Op {
+// nextInLeaving returns the next operation for a relation that the unit leaves.
+func nextInLeaving(seen localstate.Relation, rel Relation) Op {
 	run := func(kind hooks.Kind, unit string) Op {
 		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, RelationID: rel.ID, RemoteUnit: unit}}
 	}
 	switch {
-	case told.CreatedPending && !rel.InScope:
+	case seen.CreatedPending && !rel.InScope:
 		return Op{Verb: Forget, Relation: rel.ID} // it was never entered
-	case told.Broken || rel.Implicit || rel.Strength == entity.Force:
+	case seen.Broken || rel.Implicit || rel.Strength == entity.Force:
 		return Op{Verb: Leave, Relation: rel.ID}
-	case told.ChangedPending != "":
-		return changed(told, Relation{RelationInfo: rel.RelationInfo}, told.ChangedPending)
+	case seen.ChangedPending != "":
+		return changed(seen, Relation{RelationInfo: rel.RelationInfo}, seen.ChangedPending)
 	}
-	for _, unit := range sorted(told.Members) {
+	for _, unit := range sorted(seen.Members) {
 		return run(hooks.RelationDeparted, unit)
 	}
 	return run(hooks.RelationBroken, "")

@@ -238,7 +238,7 @@ func (w *world) over(id string) {
 	w.remote.Unit.Tasks = slices.DeleteFunc(w.remote.Unit.Tasks, func(t entity.TaskRef) bool { return t.ID == id })
 	if op := w.local.Op; op != nil && op.Kind == localstate.RunTask {
 		w.remote.Command = w.remote.Command && id != ""
-		w.local = w.local.Over()
+		w.local = w.local.AfterTask()
 	}
 }
 
@@ -289,7 +289,7 @@ func (w *world) happen(what string, words []string) error {
 	case "relation":
 		return w.relation(words)
 	case "told":
-		return w.told(words)
+		return w.seen(words)
 	case "storage":
 		return w.storage(words)
 	case "hooks":
@@ -469,22 +469,22 @@ func (w *world) storage(words []string) error {
 	})
 }
 
-func (w *world) told(words []string) error {
+func (w *world) seen(words []string) error {
 	id, err := strconv.Atoi(words[0])
 	if err != nil {
 		return err
 	}
-	var told localstate.Relation
+	var seen localstate.Relation
 	err = each(words[1:], func(key, value string) error {
 		switch key {
 		case "members":
-			told.Members = members(value)
+			seen.Members = members(value)
 		case "changed-pending":
-			told.ChangedPending = value
+			seen.ChangedPending = value
 		case "broken":
-			told.Broken = true
+			seen.Broken = true
 		case "created-pending":
-			told.CreatedPending = true
+			seen.CreatedPending = true
 		default:
 			return fmt.Errorf("unknown key %q", key)
 		}
@@ -493,7 +493,7 @@ func (w *world) told(words []string) error {
 	if w.local.Relations == nil {
 		w.local.Relations = map[int]localstate.Relation{}
 	}
-	w.local.Relations[id] = told
+	w.local.Relations[id] = seen
 	return err
 }
 

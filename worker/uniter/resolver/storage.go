@@ -9,12 +9,11 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// nextInStorage tells the charm of storage that has come, before install or between the sequences
-// of other hooks, and of storage that goes. Before install it waits until all is there that the
-// unit is to begin with.
+// nextInStorage runs storage-attached for new storage, before install or between the sequences of other hooks,
+// and storage-detaching for storage to be released. Before install it waits for all of the unit's storage.
 func nextInStorage(local localstate.State, remote Remote) (Op, bool) {
 	unit := remote.Unit
-	current := local.Charm == unit.ServiceCharmURL // or a store may be one that only the next charm has
+	current := local.Charm == unit.ServiceCharmURL // otherwise only the next charm may declare the storage
 	switch {
 	case !local.Installed && !current, local.UpgradePending:
 		return Op{}, false
@@ -26,17 +25,17 @@ func nextInStorage(local localstate.State, remote Remote) (Op, bool) {
 	}
 	wait := false
 	for _, s := range unit.Storage {
-		told := local.Storage[s.ID]
-		switch goes := unit.Life != entity.Alive || s.Life != entity.Alive; {
-		case goes && told == localstate.Attached:
+		seen := local.Storage[s.ID]
+		switch dying := unit.Life != entity.Alive || s.Life != entity.Alive; {
+		case dying && seen == localstate.Attached:
 			return run(hooks.StorageDetaching, s.ID)
-		case goes:
+		case dying:
 			return Op{Verb: Detach, Storage: s.ID}, true
-		case told == localstate.Detaching: // it was given up, and has come back while the agent was away
+		case seen == localstate.Detaching: // it was released, and attached again while the agent was down
 			return Op{Verb: ForgetStorage, Storage: s.ID}, true
-		case told == "" && s.Location != "" && current:
+		case seen == "" && s.Location != "" && current:
 			return run(hooks.StorageAttached, s.ID)
-		case told == "":
+		case seen == "":
 			wait = wait || !local.Installed
 		}
 	}

@@ -9,20 +9,20 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// A waiter is what one of the unit's sources of work waits to have done: settings, the leader, storage,
-// commands, tasks, update-status, and each unit and service at the other end of a relation.
+// A waiter is a pending operation of one of the unit's sources of work: settings, the leader, storage, commands,
+// tasks, update-status, and each unit and service at the other end of a relation.
 type waiter struct {
-	served int64 // the turn in which the source was served last; 0 for never
+	served int64 // the turn in which the source was last served; 0 for never
 	op     Op
 }
 
-// longest returns the waiter whose source was served longest ago. So a source is served again only
-// when every other that waits has been, however much each has to say.
+// longest returns the waiter whose source was served longest ago. So a busy source is not served again before
+// every other waiting source has been.
 func longest(waiting []waiter) waiter {
 	return slices.MinFunc(waiting, func(a, b waiter) int { return cmp.Compare(a.served, b.served) })
 }
 
-// nextInTurn serves one of the sources that wait.
+// nextInTurn serves the source that has waited longest.
 func nextInTurn(local localstate.State, remote Remote) (Op, bool) {
 	if local.Stopped {
 		return Op{}, false
@@ -54,33 +54,33 @@ func nextOfSettings(local localstate.State, remote Remote) (Op, bool) {
 	return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.ConfigChanged}}, local.Config != localstate.ConfigOf(remote.Unit)
 }
 
-// ofRelation returns what is to be said of the units and the service at the other end of a relation.
-// Units that are gone come before the others of their relation, in the turn of the one that waits
-// longest. The leader of a service is not told what it sets itself in a peer relation.
-func ofRelation(told localstate.Relation, rel Relation, remote Remote) []waiter {
-	if !remote.takesPart(told, rel) || !rel.InScope || rel.Implicit || !rel.Known {
+// ofRelation returns the pending hooks about the units and the service at the other end of a relation. Departed
+// units come before the others of their relation, in the turn of the one that has waited longest. In a peer
+// relation, the leader runs no hook for the service's settings, which it sets itself.
+func ofRelation(seen localstate.Relation, rel Relation, remote Remote) []waiter {
+	if !remote.participates(seen, rel) || !rel.InScope || rel.Implicit || !rel.Known {
 		return nil
 	}
 	var gone, others []waiter
-	for _, unit := range sorted(told.Members) {
+	for _, unit := range sorted(seen.Members) {
 		if _, ok := rel.Members[unit]; !ok {
 			op := Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationDeparted, RelationID: rel.ID, RemoteUnit: unit}}
 			op.Departing = departing(op.Hook, remote.Unit)
-			gone = append(gone, waiter{told.Turns[unit], op})
+			gone = append(gone, waiter{seen.Turns[unit], op})
 		}
 	}
-	if rel.Application != told.Application && !(remote.Epoch != 0 && rel.Role == "peer") {
-		others = append(others, waiter{told.Turns[rel.Remote], Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationChanged,
+	if rel.Application != seen.Application && !(remote.Epoch != 0 && rel.Role == "peer") {
+		others = append(others, waiter{seen.Turns[rel.Remote], Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationChanged,
 			RelationID: rel.ID, RemoteApplication: rel.Remote, ChangeVersion: rel.Application}}})
 	}
 	for _, unit := range sorted(rel.Members) {
-		op := changed(told, rel, unit)
-		version, joined := told.Members[unit]
+		op := changed(seen, rel, unit)
+		version, joined := seen.Members[unit]
 		if !joined {
 			op.Hook.Kind = hooks.RelationJoined
 		}
 		if !joined || version != rel.Members[unit] {
-			others = append(others, waiter{told.Turns[unit], op})
+			others = append(others, waiter{seen.Turns[unit], op})
 		}
 	}
 	if len(gone) == 0 || len(others) == 0 {
