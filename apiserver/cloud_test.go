@@ -96,7 +96,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.st.AddService(ctx,
-		state.AddServiceParams{Name: "needy", CharmURL: mysql, Constraints: "arch=s390x"}); err != nil {
+		state.AddServiceParams{Name: "needy", CharmURL: mysql, Constraints: statetest.Constraints("arch=s390x")}); err != nil {
 		t.Fatal(err)
 	}
 	const arch = "invalid constraint value: arch=s390x\nvalid values are: [amd64 arm64]"

@@ -8,6 +8,7 @@ import (
 	"juju/provider/dummytest"
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // Machines whose instances could not be started are retried by name, or all at once, with their own constraints or with
@@ -24,7 +25,7 @@ func TestRetryProvisioning(t *testing.T) {
 		}
 	}
 	for range 3 {
-		_, err := w.st.AddMachine(ctx, state.AddMachineParams{Constraints: "mem=500T"})
+		_, err := w.st.AddMachine(ctx, state.AddMachineParams{Constraints: statetest.Constraints("mem=500T")})
 		ok(err)
 	}
 	fail := func(ids ...string) {

@@ -13,6 +13,7 @@ import (
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/statetest"
 )
 
 // A conflict is a change that another client makes between a mutator's reads
@@ -96,7 +97,9 @@ var conflicts = []conflict{
 	{"a unit is added to the other service", serviceDoes("riak", addUnits(1, "1"))},
 	{"the service is configured", serviceDoes("mysql", configures("w"))},
 	{"the service gets constraints", serviceDoes("mysql",
-		func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=4G") })},
+		func(s *scene, x *state.Service) error {
+			return x.SetConstraints(s.ctx, statetest.Constraints("mem=4G"))
+		})},
 	{"the relation is destroyed", relationDoes(web, destroyRelation(plain))},
 	{"the relation is removed by force", thenCleans(relationDoes(web, destroyRelation(atLast)))},
 	{"the container relation is destroyed", relationDoes(logs, destroyRelation(plain))},

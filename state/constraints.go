@@ -12,77 +12,71 @@ import (
 	"juju/state/mongo"
 )
 
-// keepConstraints stores the constraints that a new unit or machine was added with; "" is
-// not stored.
-func (o *ops) keepConstraints(key, constraints string) {
-	if constraints != "" {
-		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, constraints})
+// keepConstraints stores the constraints that a new unit or machine was added with, if any.
+func (o *ops) keepConstraints(key string, c constraints.Value) {
+	if !c.IsEmpty() {
+		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, c.String()})
 	}
 }
 
 // constraintsOps replaces the constraints of a machine.
-func (st *State) constraintsOps(o *ops, key, constraints string) error {
-	if _, err := checkConstraints(constraints); err != nil {
+func (st *State) constraintsOps(o *ops, key string, c constraints.Value) error {
+	if err := checkConstraints(c); err != nil {
 		return err
 	}
 	was, err := st.db.Constraints(key)
 	switch {
-	case err != nil || was == constraints:
+	case err != nil || was == c.String():
 		return err
 	case was == "":
-		o.keepConstraints(key, constraints)
-	case constraints == "":
+		o.keepConstraints(key, c)
+	case c.IsEmpty():
 		o.Remove(modeldb.ConstraintsC, key, bson.D{{"value", was}})
 	default:
-		o.Update(modeldb.ConstraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
+		o.Update(modeldb.ConstraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", c.String()}}}})
 	}
 	return nil
 }
 
-// checkConstraints parses constraints. Those that exclude each other on any cloud are
-// entity.Invalid; a key that one cloud ignores is not.
-func checkConstraints(text string) (constraints.Value, error) {
-	c, err := constraints.Parse(text)
-	if err == nil {
-		_, err = constraints.DefaultRules().Check(c)
-	}
-	return c, err
+// checkConstraints refuses constraints that exclude each other on any cloud, as
+// entity.Invalid; a key that one cloud ignores is none of these.
+func checkConstraints(c constraints.Value) error {
+	_, err := constraints.DefaultRules().Check(c)
+	return err
 }
 
 // mergeConstraints returns the model's constraints with over laid over them: a key of
 // over replaces the model's, and removes those that conflict with it.
-func mergeConstraints(d modeldb.Model, over string) (string, error) {
-	top, err := checkConstraints(over)
-	if err != nil {
-		return "", err
+func mergeConstraints(d modeldb.Model, over constraints.Value) (constraints.Value, error) {
+	if err := checkConstraints(over); err != nil {
+		return over, err
 	}
 	base, err := constraints.Parse(d.Constraints)
-	if err != nil {
-		return "", err
-	}
-	return constraints.Merge(base, top).String(), nil
+	return constraints.Merge(base, over), err
 }
 
 // assertModelAs is assertModelAlive for operations that depend on the model's
 // constraints.
 func (o *ops) assertModelAs(d modeldb.Model) { o.Assert(modeldb.ModelC, modeldb.ModelC, d.AsRead()) }
 
-// Constraints returns the model's constraints, as users write them. They apply to every
-// machine unless a service's or machine's own replace them.
-func (s Settings) Constraints(ctx context.Context) (string, error) {
+// Constraints returns the model's constraints. They apply to every machine unless a
+// service's or machine's own replace them.
+func (s Settings) Constraints(ctx context.Context) (constraints.Value, error) {
 	doc, err := s.st.db.Model()
-	return doc.Constraints, err
+	if err != nil {
+		return constraints.Value{}, err
+	}
+	return constraints.Parse(doc.Constraints)
 }
 
 // SetConstraints replaces the model's constraints. Existing units and machines keep those
 // that they were added with.
-func (s Settings) SetConstraints(ctx context.Context, constraints string) error {
-	checked, err := checkConstraints(constraints)
-	if err != nil {
+func (s Settings) SetConstraints(ctx context.Context, c constraints.Value) error {
+	if err := checkConstraints(c); err != nil {
 		return err
 	}
-	constraints = checked.String()
-	err = s.st.change(ctx, func(o *ops) error {
+	constraints := c.String()
+	err := s.st.change(ctx, func(o *ops) error {
 		doc, err := s.st.db.AliveModel()
 		if err != nil {
 			return err
@@ -113,23 +107,26 @@ func (s *Service) noSubordinate() error {
 		"Its units run on the machines of the services that it is related to.")
 }
 
-// Constraints returns the service's own constraints, as users write them; they apply to
-// units added from now on. The error is entity.Invalid for a subordinate service.
-func (s *Service) Constraints(ctx context.Context) (string, error) {
+// Constraints returns the service's own constraints; they apply to units added from now on.
+// The error is entity.Invalid for a subordinate service.
+func (s *Service) Constraints(ctx context.Context) (constraints.Value, error) {
 	if err := s.noSubordinate(); err != nil {
-		return "", err
+		return constraints.Value{}, err
 	}
-	return s.st.db.Constraints(modeldb.ServiceKey(s.doc.Name))
+	text, err := s.st.db.Constraints(modeldb.ServiceKey(s.doc.Name))
+	if err != nil {
+		return constraints.Value{}, err
+	}
+	return constraints.Parse(text)
 }
 
 // SetConstraints replaces the service's constraints. Existing units, and their machines,
 // keep those that they were added with.
-func (s *Service) SetConstraints(ctx context.Context, constraints string) error {
-	checked, err := checkConstraints(constraints)
-	if err != nil {
+func (s *Service) SetConstraints(ctx context.Context, c constraints.Value) error {
+	if err := checkConstraints(c); err != nil {
 		return err
 	}
-	constraints = checked.String()
+	constraints := c.String()
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
 			return err

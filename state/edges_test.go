@@ -28,7 +28,7 @@ func TestSubordinatesAreNotDeployedAlone(t *testing.T) {
 		{state.AddServiceParams{Units: 1}, `cannot add service "other": subordinate service must be deployed without units`},
 		{state.AddServiceParams{Placement: []string{"0"}},
 			`cannot add service "other": subordinate service must be deployed without units`},
-		{state.AddServiceParams{Constraints: "mem=1G"}, `cannot add service "other": subordinate service must be deployed without constraints`},
+		{state.AddServiceParams{Constraints: statetest.Constraints("mem=1G")}, `cannot add service "other": subordinate service must be deployed without constraints`},
 	} {
 		c.p.Name, c.p.CharmURL = "other", s.CharmURL()
 		_, err := w.st.AddService(w.ctx, c.p)
@@ -220,16 +220,16 @@ func TestExposeAndPorts(t *testing.T) {
 func TestUnsupportedConstraintHidesNoConflict(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
-	w.refused(s.SetConstraints(w.ctx, "virt-type=kvm instance-type=x mem=1G"), entity.Invalid,
+	w.refused(s.SetConstraints(w.ctx, statetest.Constraints("virt-type=kvm instance-type=x mem=1G")), entity.Invalid,
 		`ambiguous constraints: "instance-type" overlaps with "mem"`)
-	w.ok(s.SetConstraints(w.ctx, "virt-type=kvm mem=1G"))
+	w.ok(s.SetConstraints(w.ctx, statetest.Constraints("virt-type=kvm mem=1G")))
 }
 
 func TestSubordinatesHaveNoConstraints(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("logging", statetest.Logging, 0)
 	const want = "constraints do not apply to subordinate services"
-	w.refused(s.SetConstraints(w.ctx, "mem=1G"), entity.Invalid, want)
+	w.refused(s.SetConstraints(w.ctx, statetest.Constraints("mem=1G")), entity.Invalid, want)
 	_, err := s.Constraints(w.ctx)
 	w.refused(err, entity.Invalid, want)
 	if hint := entity.Hint(err); hint == "" {

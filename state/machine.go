@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
@@ -130,12 +131,12 @@ func (m *Machine) info(status entity.StatusWord, constraints string) entity.Mach
 
 // AddMachineParams describes a new machine.
 type AddMachineParams struct {
-	Series      string   // the model's default if empty
-	Constraints string   // laid over the model's
-	Placement   string   // passed to the cloud
-	Jobs        []string // JobHostUnits if nil
-	Container   string   // the type of a container, or "" for a machine that the cloud starts
-	Host        string   // the machine that the container is on; a new one if empty
+	Series      string            // the model's default if empty
+	Constraints constraints.Value // laid over the model's
+	Placement   string            // passed to the cloud
+	Jobs        []string          // JobHostUnits if nil
+	Container   string            // the type of a container, or "" for a machine that the cloud starts
+	Host        string            // the machine that the container is on; a new one if empty
 	// Manual is the instance of a manual machine, and Hardware what it has. Such a machine has a
 	// series, no constraints, and a placement that begins with entity.ManualPlacement, or none.
 	Manual   entity.Instance
@@ -155,12 +156,12 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if err != nil {
 			return err
 		}
-		constraints, err := mergeConstraints(model, p.Constraints)
+		demands, err := mergeConstraints(model, p.Constraints)
 		if err != nil {
 			return err
 		}
 		if p.Manual.ID != "" {
-			constraints = "" // it is there already
+			demands = constraints.Value{} // it is there already
 		}
 		doc := modeldb.Machine{Living: born, Series: cmp.Or(p.Series, model.DefaultSeries()), Jobs: p.Jobs,
 			Placement: p.Placement, Clean: true, InstanceID: p.Manual.ID, Nonce: p.Manual.Nonce,
@@ -178,7 +179,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if err != nil {
 			return err
 		}
-		st.addMachineOps(o, doc, constraints)
+		st.addMachineOps(o, doc, demands)
 		return nil
 	})
 	if err != nil {
@@ -225,7 +226,7 @@ func (p *AddMachineParams) checkManual() error {
 		return entity.Errorf(entity.Invalid, "a manual machine needs a nonce")
 	case p.Series == "":
 		return entity.Errorf(entity.Invalid, "no series specified")
-	case p.Container != "" || p.Host != "" || p.Constraints != "":
+	case p.Container != "" || p.Host != "" || !p.Constraints.IsEmpty():
 		return entity.Errorf(entity.Invalid, "a manual machine is no container, and has no constraints")
 	case p.Placement != "" && !strings.HasPrefix(p.Placement, entity.ManualPlacement):
 		return entity.Errorf(entity.Invalid, "%q is no placement of a manual machine", p.Placement)
@@ -253,7 +254,7 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 		if _, err := st.keptMachineID(ctx, host); err != nil {
 			return err
 		}
-		st.addMachineOps(o, modeldb.Machine{Living: doc.Living, ID: *host, Series: doc.Series, Jobs: []string{modeldb.JobHostUnits}}, "")
+		st.addMachineOps(o, modeldb.Machine{Living: doc.Living, ID: *host, Series: doc.Series, Jobs: []string{modeldb.JobHostUnits}}, constraints.Value{})
 	} else {
 		*host = p.Host
 		if err := st.checkHost(ctx, p.Host, p.Container); err != nil {
@@ -296,11 +297,11 @@ func (st *State) newMachineID(ctx context.Context) (string, error) {
 	return strconv.Itoa(n), err
 }
 
-func (st *State) addMachineOps(o *ops, doc modeldb.Machine, constraints string) {
+func (st *State) addMachineOps(o *ops, doc modeldb.Machine, c constraints.Value) {
 	doc.Born = doc.Since
 	o.Insert(modeldb.MachinesC, doc.ID, doc)
 	o.bear(&Machine{st: st, doc: doc})
-	o.keepConstraints(modeldb.MachineKey(doc.ID), constraints)
+	o.keepConstraints(modeldb.MachineKey(doc.ID), c)
 }
 
 // ManagerNonce is the nonce, and the instance id, of machine 0 of the controller's model.
@@ -323,7 +324,7 @@ func AddManager(ctx context.Context, st *State, series string) error {
 		}
 		o.AssertModelAlive()
 		st.addMachineOps(o, modeldb.Machine{Living: born, ID: "0", Series: series, Jobs: []string{modeldb.JobManageModel},
-			InstanceID: ManagerNonce, Nonce: ManagerNonce}, "")
+			InstanceID: ManagerNonce, Nonce: ManagerNonce}, constraints.Value{})
 		return nil
 	})
 }

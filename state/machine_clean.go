@@ -22,11 +22,7 @@ type clean struct {
 // cleanMachines returns the machines that never had a unit and suit the service, except those taken. A
 // container does not count: it was added for what is to be placed in it. Nor does a machine in error, which
 // may never start. Whether the agent of a started machine is there, state does not know.
-func (s *Service) cleanMachines(ctx context.Context, demands string, taken []string) ([]clean, error) {
-	want, err := constraints.Parse(demands)
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, taken []string) ([]clean, error) {
 	machines, err := s.st.machines(bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
 		{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}},
 		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}})
@@ -94,14 +90,14 @@ func (c clean) zone() string { return c.doc.KnownHardware().Zone }
 
 // asRead returns what a unit with these constraints asserts of the machine, and asserts the rest: that no
 // unit came before it, and that the machine is as it was when it was chosen.
-func (c clean) asRead(o *ops, constraints string) bson.D {
+func (c clean) asRead(o *ops, demands constraints.Value) bson.D {
 	assert := bson.D{{"life", entity.Alive}, {"clean", true}}
 	if c.said.Unset {
 		o.Assert(modeldb.StatusesC, c.said.ID, txn.DocMissing)
 	} else {
 		o.Assert(modeldb.StatusesC, c.said.ID, bson.D{{"status", bson.D{{"$ne", entity.StatusError}}}})
 	}
-	if constraints == "" {
+	if demands.IsEmpty() {
 		return assert
 	}
 	key := modeldb.MachineKey(c.doc.ID)

@@ -14,7 +14,7 @@ import (
 // cleanMachine adds a machine, which has an instance with this hardware if there is any.
 func (w *world) cleanMachine(constraints string, hardware entity.Hardware) *state.Machine {
 	w.Helper()
-	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Constraints: constraints})
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Constraints: statetest.Constraints(constraints)})
 	w.ok(err)
 	if hardware != (entity.Hardware{}) {
 		w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-" + m.ID(), Nonce: "n", Hardware: hardware}))
@@ -50,11 +50,11 @@ func TestCleanMachinesThatHaveEnough(t *testing.T) {
 	w.cleanMachine("mem=8G", entity.Hardware{})
 	w.cleanMachine("", entity.Hardware{})
 	s := w.deploy("mysql", statetest.MySQL, 0)
-	w.ok(s.SetConstraints(w.ctx, "mem=2G"))
+	w.ok(s.SetConstraints(w.ctx, statetest.Constraints("mem=2G")))
 	if got := w.added(s, 3); got != "1 3 5" {
 		t.Errorf("units that want 2G are on %s", got)
 	}
-	w.ok(s.SetConstraints(w.ctx, ""))
+	w.ok(s.SetConstraints(w.ctx, statetest.Constraints("")))
 	if got := w.added(s, 4); got != "0 2 4 6" {
 		t.Errorf("units that want nothing are on %s", got)
 	}
@@ -128,7 +128,7 @@ func TestCleanMachinesThatChangeMeanwhile(t *testing.T) {
 				}
 				w.deploy("other", statetest.Riak, 0)
 				s := w.deploy("mysql", statetest.MySQL, 0)
-				w.ok(s.SetConstraints(w.ctx, "mem=2G"))
+				w.ok(s.SetConstraints(w.ctx, statetest.Constraints("mem=2G")))
 				w.st.Before(func() { test.change(w) })
 				if got := w.added(s, 1); got == "0" {
 					t.Error("the unit is on the machine that does not suit it any more")

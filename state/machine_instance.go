@@ -142,7 +142,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 		if constraints == nil {
 			return nil
 		}
-		return m.st.constraintsOps(o, key, constraints.String())
+		return m.st.constraintsOps(o, key, *constraints)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot retry provisioning of machine %s: %w", m.doc.ID, err)

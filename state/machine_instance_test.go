@@ -136,8 +136,8 @@ func TestRetryProvisioning(t *testing.T) {
 // A user who retries with other constraints replaces all of those that the machine has.
 func TestRetryProvisioningWithConstraints(t *testing.T) {
 	w := newWorld(t)
-	w.ok(w.st.Settings().SetConstraints(w.ctx, "arch=amd64"))
-	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Constraints: "mem=500T cores=2"})
+	w.ok(w.st.Settings().SetConstraints(w.ctx, statetest.Constraints("arch=amd64")))
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Constraints: statetest.Constraints("mem=500T cores=2")})
 	w.ok(err)
 	for _, c := range []struct{ asked, want string }{
 		{"mem=2G cpu-power=400", "cpu-power=400 mem=2048M"},

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
@@ -59,7 +60,7 @@ func checkUnits(n int, placement, attach []string) error {
 
 // places finds a place for each of n units. It uses the ids of the last try's places again.
 func (s *Service) places(ctx context.Context, last []place, n int, placement []string,
-	constraints string) ([]place, error) {
+	constraints constraints.Value) ([]place, error) {
 	var all []place
 	var taken []string
 	for i, text := range placement {
@@ -162,7 +163,8 @@ func (st *State) checkPlace(ctx context.Context, p place, service, series string
 }
 
 // placeOps adds the machine or container, or asserts that the machine can take a unit.
-func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *place, series, constraints string) error {
+func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *place, series string,
+	constraints constraints.Value) error {
 	doc := modeldb.Machine{Living: born, ID: p.machine, Series: series, Jobs: []string{modeldb.JobHostUnits}, Placement: p.placement,
 		ForUnits: true}
 	if p.container != "" {

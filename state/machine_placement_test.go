@@ -19,7 +19,7 @@ func TestPlacements(t *testing.T) {
 		w.ok(err)
 	}
 	s := w.deploy("mysql", statetest.MySQL, 0)
-	w.ok(s.SetConstraints(w.ctx, "mem=1G"))
+	w.ok(s.SetConstraints(w.ctx, statetest.Constraints("mem=1G")))
 	names, err := s.AddUnits(w.ctx, 6, []string{"lxd:0", "lxd:0", "lxd", "new", "zone=a"})
 	w.ok(err)
 	var on []string

@@ -6,6 +6,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/statetest"
 )
 
 func manualMachine() state.AddMachineParams {
@@ -19,7 +20,7 @@ func manualMachine() state.AddMachineParams {
 
 func TestAManualMachineHasItsInstanceFromTheStart(t *testing.T) {
 	w := newWorld(t)
-	w.ok(w.st.Settings().SetConstraints(w.ctx, "mem=64G"))
+	w.ok(w.st.Settings().SetConstraints(w.ctx, statetest.Constraints("mem=64G")))
 	m, err := w.st.AddMachine(w.ctx, manualMachine())
 	w.ok(err)
 	info, err := m.Info(w.ctx)
@@ -59,7 +60,7 @@ func TestManualMachinesThatAreRefused(t *testing.T) {
 		"a manual machine needs a nonce":               func(p *state.AddMachineParams) { p.Manual.Nonce = "" },
 		"no series specified":                          func(p *state.AddMachineParams) { p.Series = "" },
 		"a manual machine is no container, and has no constraints": func(p *state.AddMachineParams) {
-			p.Constraints = "mem=1G"
+			p.Constraints = statetest.Constraints("mem=1G")
 		},
 		`"zone=a" is no placement of a manual machine`: func(p *state.AddMachineParams) { p.Placement = "zone=a" },
 		"a manual machine cannot run a controller": func(p *state.AddMachineParams) {

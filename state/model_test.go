@@ -379,7 +379,7 @@ func TestConcurrentDeploy(t *testing.T) {
 func TestConstraintsAreCapturedWhenAUnitIsAdded(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL)
-	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1, Constraints: "mem=2G"})
+	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1, Constraints: statetest.Constraints("mem=2G")})
 	w.ok(err)
 	m, err := w.st.Machine(w.ctx, "0")
 	w.ok(err)
@@ -388,9 +388,9 @@ func TestConstraintsAreCapturedWhenAUnitIsAdded(t *testing.T) {
 	if info.Constraints != "mem=2048M" {
 		t.Errorf("the machine's constraints are %q", info.Constraints)
 	}
-	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "bad", CharmURL: url, Constraints: "nosuch=1"})
-	w.refused(err, entity.Invalid, `unknown constraint "nosuch"`)
+	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "bad", CharmURL: url, Constraints: statetest.Constraints("instance-type=x mem=1G")})
+	w.refused(err, entity.Invalid, "ambiguous constraints")
 	sub := statetest.Charm(t, w.st, statetest.Logging)
-	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "logging", CharmURL: sub, Constraints: "mem=2G"})
+	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "logging", CharmURL: sub, Constraints: statetest.Constraints("mem=2G")})
 	w.refused(err, entity.Invalid, "subordinate service must be deployed without constraints")
 }

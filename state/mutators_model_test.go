@@ -72,7 +72,7 @@ func keepsUnits(service string, n int) func(*scene) {
 }
 
 func wantsMemory(service string) func(*scene) {
-	return func(s *scene) { s.ok(s.service(service).SetConstraints(s.ctx, "mem=2G")) }
+	return func(s *scene) { s.ok(s.service(service).SetConstraints(s.ctx, statetest.Constraints("mem=2G"))) }
 }
 
 // manyRelations adds more relations than one transaction destroys.
@@ -118,7 +118,7 @@ var serviceMutators = []mutator{
 		}),
 	on("Service.AddUnits", "on a clean machine that was asked to have enough", theService("riak"), addUnits(1),
 		destroysMachine("4", plain), wantsMemory("riak"), func(s *scene) {
-			m, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Series: "jammy", Constraints: "mem=4G"})
+			m, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Series: "jammy", Constraints: statetest.Constraints("mem=4G")})
 			s.ok(err)
 			s.ok(m.SetStatus(s.ctx, entity.Status{Status: entity.StatusPending, Message: "starting"}))
 		}),
@@ -131,7 +131,9 @@ var serviceMutators = []mutator{
 	on("Service.SetCharm", "with a new peer relation", theService("riak"), upgrades("local:jammy/riak-1", nil),
 		adds(twoPeers)),
 	on("Service.SetConstraints", "", theService("mysql"),
-		func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=1G") }),
+		func(s *scene, x *state.Service) error {
+			return x.SetConstraints(s.ctx, statetest.Constraints("mem=1G"))
+		}),
 	on("Service.SetExposed", "", theService("mysql"),
 		func(s *scene, x *state.Service) error { return x.SetExposed(s.ctx, true) }),
 	on("Service.SetMinUnits", "", theService("mysql"), keeps(3)),

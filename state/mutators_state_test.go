@@ -83,7 +83,7 @@ func leftover(s *scene) {
 func blocks(s *scene) error { return s.st.Blocks().SwitchOn(s.ctx, entity.BlockRemove, "no") }
 
 func setsConstraints(c string) func(*scene) error {
-	return func(s *scene) error { return s.st.Settings().SetConstraints(s.ctx, c) }
+	return func(s *scene) error { return s.st.Settings().SetConstraints(s.ctx, statetest.Constraints(c)) }
 }
 
 func setsConfig(mode string, reset ...string) func(*scene) error {
@@ -179,7 +179,7 @@ func checksController(s *scene) error { _, err := s.ctrl.Check(s.ctx, true); ret
 var modelMutators = []mutator{
 	addCharm("", `{name: fresh, summary: s, description: d}`),
 	addCharm("a revision more", `{name: riak, summary: other, description: d}`),
-	onModel("AddMachine", "", addMachine(state.AddMachineParams{Constraints: "mem=1G"})),
+	onModel("AddMachine", "", addMachine(state.AddMachineParams{Constraints: statetest.Constraints("mem=1G")})),
 	onModel("AddMachine", "with the model's constraints", addMachine(state.AddMachineParams{}),
 		func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
 	onModel("AddMachine", "a container", addMachine(state.AddMachineParams{Container: "lxd", Host: "4"})),

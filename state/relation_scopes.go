@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/charm"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
@@ -191,7 +192,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	o.AssertLife(modeldb.ServicesC, service, entity.Alive)
 	doc := modeldb.Unit{Living: born, Name: service + "/" + strconv.Itoa(number.unit), Service: service,
 		Series: svc.doc.Series, Principal: ru.unit.doc.Name}
-	ru.st.addUnitOps(o, doc, "")
+	ru.st.addUnitOps(o, doc, constraints.Value{})
 	if len(svc.doc.Stores) == 0 {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/charm"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
@@ -71,7 +72,7 @@ type AddServiceParams struct {
 	CharmURL    string
 	Series      string            // if empty the model's default, or the charm's first if the charm does not support that
 	Config      map[string]string // as users write it
-	Constraints string
+	Constraints constraints.Value
 	Units       int
 	Placement   []string                             // ids of machines for the first units
 	Storage     map[string]entity.StorageConstraints // by the names of the charm's stores; may be partial
@@ -120,8 +121,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	if err := entity.LimitServiceSettings.Check(modeltxn.SettingsSize(config)); err != nil {
 		return err
 	}
-	constraints, err := checkConstraints(p.Constraints)
-	if err != nil {
+	if err := checkConstraints(p.Constraints); err != nil {
 		return err
 	}
 	if p.Series != "" && len(ch.Meta.Series) > 0 && !slices.Contains(ch.Meta.Series, p.Series) && !p.Force {
@@ -132,7 +132,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 		if p.Units > 0 || len(p.Placement) > 0 {
 			return entity.Errorf(entity.Invalid, "subordinate service must be deployed without units")
 		}
-		if p.Constraints != "" {
+		if !p.Constraints.IsEmpty() {
 			return entity.Errorf(entity.Invalid, "subordinate service must be deployed without constraints")
 		}
 	}
@@ -186,7 +186,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 		o.Insert(modeldb.ServicesC, p.Name, doc)
 		o.bear(&Service{st: st, doc: doc})
 		o.Insert(modeldb.SettingsC, key, modeldb.Settings{ID: key, Settings: modeldb.EscapeKeys(config)})
-		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, constraints.String()})
+		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, p.Constraints.String()})
 		o.Insert(modeldb.StatusesC, key, modeldb.NewStatus(key, entity.Status{Status: entity.StatusUnknown}, st.host.Now()))
 		for _, r := range peers {
 			st.addRelationOps(o, r)
@@ -195,7 +195,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 			return nil
 		}
 		units.service = &Service{st: st, doc: doc}
-		return units.newOps(ctx, o, n, placement, model, constraints.String(), ch.Meta)
+		return units.newOps(ctx, o, n, placement, model, p.Constraints, ch.Meta)
 	})
 }
 

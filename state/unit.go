@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 )
@@ -60,12 +61,12 @@ func (u *Unit) refresh(ctx context.Context) error {
 }
 
 // addUnitOps adds a new unit to a service; the caller asserts that the service is Alive.
-func (st *State) addUnitOps(o *ops, doc modeldb.Unit, constraints string) {
+func (st *State) addUnitOps(o *ops, doc modeldb.Unit, c constraints.Value) {
 	key := modeldb.UnitKey(doc.Name)
 	doc.Born = doc.Since
 	o.Insert(modeldb.UnitsC, doc.Name, doc)
 	o.bear(&Unit{st, doc})
-	o.keepConstraints(key, constraints)
+	o.keepConstraints(key, c)
 	if parent := doc.Deployer(); !parent.IsZero() {
 		o.Insert(modeldb.DeploymentsC, modeldb.DeploymentID(parent, doc.Name), modeldb.Deployment{Parent: parent.String(), Unit: doc.Name})
 	}

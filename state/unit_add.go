@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/charm"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 )
@@ -84,12 +85,16 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	if err != nil {
 		return err
 	}
-	own, err := s.st.db.Constraints(modeldb.ServiceKey(s.doc.Name))
+	text, err := s.st.db.Constraints(modeldb.ServiceKey(s.doc.Name))
+	if err != nil {
+		return err
+	}
+	own, err := constraints.Parse(text)
 	if err != nil {
 		return err
 	}
 	o.AssertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
-	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", own}})
+	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", text}})
 	var meta *charm.Meta
 	if len(s.doc.Stores) > 0 || len(b.attach) > 0 {
 		ch, err := s.st.charmOf(ctx, o, s.doc.Name)
@@ -103,7 +108,7 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 
 // newOps adds n units to a service, which the transaction may add too. own are the service's constraints,
 // and meta is its charm's, if the units get storage.
-func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []string, model modeldb.Model, own string,
+func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []string, model modeldb.Model, own constraints.Value,
 	meta *charm.Meta) error {
 	s := b.service
 	constraints, err := mergeConstraints(model, own)

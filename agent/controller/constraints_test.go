@@ -27,14 +27,14 @@ func (s *system) asked() (all []string) {
 func TestEachMachineHasTheConstraintsOfItsUnitsTime(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
-	s.ok(s.st.Settings().SetConstraints(s.ctx, "arch=amd64 mem=1G"))
-	svc, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: "wordpress", Units: 1, Constraints: "mem=2G",
+	s.ok(s.st.Settings().SetConstraints(s.ctx, statetest.Constraints("arch=amd64 mem=1G")))
+	svc, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: "wordpress", Units: 1, Constraints: statetest.Constraints("mem=2G"),
 		CharmURL: statetest.Charm(t, s.st, statetest.Wordpress)})
 	s.ok(err)
-	s.ok(svc.SetConstraints(s.ctx, "mem=3G"))
+	s.ok(svc.SetConstraints(s.ctx, statetest.Constraints("mem=3G")))
 	_, err = svc.AddUnits(s.ctx, 2, nil)
 	s.ok(err)
-	s.ok(svc.SetConstraints(s.ctx, "mem=4G"))
+	s.ok(svc.SetConstraints(s.ctx, statetest.Constraints("mem=4G")))
 	s.until("three idle units", func(m *entity.ModelStatus) bool { idle, _ := units(m); return idle == 3 })
 	want := []string{"arch=amd64 mem=2048M", "arch=amd64 mem=3072M", "arch=amd64 mem=3072M"}
 	if got := s.asked(); !slices.Equal(got, want) {
@@ -52,13 +52,13 @@ func TestAMachineThatTheCloudCannotHave(t *testing.T) {
 		return m.Status.Status == entity.StatusError && m.Status.Message == why && m.InstanceID == ""
 	}
 	for range 2 {
-		_, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Constraints: "arch=s390x mem=9G"})
+		_, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Constraints: statetest.Constraints("arch=s390x mem=9G")})
 		s.ok(err)
 	}
 	for name, p := range map[string]state.AddServiceParams{
 		// More than the machines above were asked for with: it gets one of its own, even before they fail.
-		"mysql":     {Constraints: "arch=s390x mem=10G", CharmURL: statetest.Charm(t, s.st, statetest.MySQL)},
-		"wordpress": {Constraints: "arch=arm64", CharmURL: statetest.Charm(t, s.st, statetest.Wordpress)},
+		"mysql":     {Constraints: statetest.Constraints("arch=s390x mem=10G"), CharmURL: statetest.Charm(t, s.st, statetest.MySQL)},
+		"wordpress": {Constraints: statetest.Constraints("arch=arm64"), CharmURL: statetest.Charm(t, s.st, statetest.Wordpress)},
 	} {
 		p.Name, p.Units = name, 1
 		_, err := s.st.AddService(s.ctx, p)

@@ -81,7 +81,7 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	}
 	args := state.AddServiceParams{
 		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
-		Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: c.placements(a.Placement), Force: a.Force,
+		Constraints: a.Constraints, Units: a.NumUnits, Placement: c.placements(a.Placement), Force: a.Force,
 		Storage: a.Storage, Resources: a.Resources,
 	}
 	if args.Attach, err = storageTags(a.AttachStorage); err != nil {

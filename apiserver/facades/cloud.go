@@ -173,11 +173,7 @@ func (w *warnings) series(
 
 // overModel merges own over the model's, as state does for new machines.
 func overModel(ctx context.Context, c *Caller, own constraints.Value) (constraints.Value, error) {
-	text, err := c.Model.Settings().Constraints(ctx)
-	if err != nil {
-		return constraints.Value{}, err
-	}
-	model, err := constraints.Parse(text)
+	model, err := c.Model.Settings().Constraints(ctx)
 	return constraints.Merge(model, own), err
 }
 
@@ -286,7 +282,7 @@ func applicationCheckDeploy(ctx context.Context, c *Caller, p params.CheckDeploy
 
 // checkUnits asks the cloud whether a service can have more machines.
 func checkUnits(
-	ctx context.Context, c *Caller, p params.AddApplicationUnits, series, demands string,
+	ctx context.Context, c *Caller, p params.AddApplicationUnits, series string, own constraints.Value,
 ) (w warnings, err error) {
 	if err := checkNumUnits(p.NumUnits, 1); err != nil {
 		return nil, err
@@ -297,10 +293,6 @@ func checkUnits(
 		return nil, nil // all units go to existing machines
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		own, err := constraints.Parse(demands)
-		if err != nil {
-			return err
-		}
 		all, err := overModel(ctx, c, own)
 		if err != nil {
 			return err

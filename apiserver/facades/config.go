@@ -57,7 +57,7 @@ func applicationGet(ctx context.Context, c *Caller, p params.ApplicationGet) (pa
 		Storage: svc.StorageConstraints(),
 	}
 	if !svc.IsSubordinate() {
-		result.Constraints, err = serviceConstraints(ctx, svc)
+		result.Constraints, err = svc.Constraints(ctx)
 	}
 	return result, err
 }

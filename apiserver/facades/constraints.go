@@ -4,19 +4,9 @@ import (
 	"context"
 
 	"juju/apiserver/params"
-	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
-
-// serviceConstraints returns a service's constraints.
-func serviceConstraints(ctx context.Context, svc *state.Service) (constraints.Value, error) {
-	text, err := svc.Constraints(ctx)
-	if err != nil {
-		return constraints.Value{}, err
-	}
-	return constraints.Parse(text)
-}
 
 func applicationGetConstraints(
 	ctx context.Context, c *Caller, p params.Entities,
@@ -42,7 +32,7 @@ func constraintsOf(ctx context.Context, c *Caller, tag params.Tag) (constraints.
 	if err != nil {
 		return constraints.Value{}, err
 	}
-	return serviceConstraints(ctx, svc)
+	return svc.Constraints(ctx)
 }
 
 func applicationSetConstraints(
@@ -60,15 +50,11 @@ func applicationSetConstraints(
 	if err != nil {
 		return params.SetConstraintsResult{}, err
 	}
-	return params.SetConstraintsResult{Warnings: warnings.log(c)}, svc.SetConstraints(ctx, p.Constraints.String())
+	return params.SetConstraintsResult{Warnings: warnings.log(c)}, svc.SetConstraints(ctx, p.Constraints)
 }
 
 func modelConfigGetConstraints(ctx context.Context, c *Caller, _ None) (params.GetConstraintsResults, error) {
-	text, err := c.Model.Settings().Constraints(ctx)
-	if err != nil {
-		return params.GetConstraintsResults{}, err
-	}
-	constraints, err := constraints.Parse(text)
+	constraints, err := c.Model.Settings().Constraints(ctx)
 	return params.GetConstraintsResults{Constraints: constraints}, err
 }
 
@@ -79,5 +65,5 @@ func modelConfigSetConstraints(
 	if err != nil {
 		return params.SetConstraintsResult{}, err
 	}
-	return params.SetConstraintsResult{Warnings: warnings.log(c)}, c.Model.Settings().SetConstraints(ctx, p.Constraints.String())
+	return params.SetConstraintsResult{Warnings: warnings.log(c)}, c.Model.Settings().SetConstraints(ctx, p.Constraints)
 }

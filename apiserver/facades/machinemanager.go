@@ -41,7 +41,7 @@ func addMachine(ctx context.Context, c *Caller, p params.AddMachineParams) (id s
 			return "", nil, entity.Errorf(entity.NotSupported, "cannot add a machine with job %q: not supported yet", job)
 		}
 	}
-	args := state.AddMachineParams{Constraints: p.Constraints.String(), Jobs: p.Jobs}
+	args := state.AddMachineParams{Constraints: p.Constraints, Jobs: p.Jobs}
 	if place != nil && entity.IsContainerType(place.Scope) {
 		if place.Directive != "" && !entity.IsValidMachine(place.Directive) {
 			return "", nil, entity.Errorf(entity.Invalid, "cannot add a machine: invalid value %q for %q scope: expected machine-id",

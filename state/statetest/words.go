@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -31,4 +32,13 @@ func Lines(found []entity.Finding) string {
 		lines[i] = f.Where + ": " + f.What
 	}
 	return strings.Join(lines, "\n     ")
+}
+
+// Constraints parses the constraints of a test, and panics if they are invalid.
+func Constraints(text string) constraints.Value {
+	c, err := constraints.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
