@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -41,7 +40,7 @@ func TestWatchWithASlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range changes {
-		if err := svc.SetConfig(t.Context(), map[string]string{"size": fmt.Sprint(i)}, nil); err != nil {
+		if err := svc.SetConfig(t.Context(), map[string]any{"size": i}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,7 +57,7 @@ func TestWatchWithASlowReader(t *testing.T) {
 	if events > changes/5 {
 		t.Errorf("%d changes came as %d events", changes, events)
 	}
-	if err := svc.SetConfig(t.Context(), map[string]string{"size": "-1"}, nil); err != nil {
+	if err := svc.SetConfig(t.Context(), map[string]any{"size": -1}); err != nil {
 		t.Fatal(err)
 	}
 	if reply := r.read(); reply.RequestID != next || reply.Err() != nil {

@@ -15,6 +15,36 @@ import (
 // Each of the functions here returns either the settings it was given, all
 // valid, or the error about the first bad one by name and nothing else.
 
+// ParseSettings parses settings that users give for a service one by one, and in a YAML file with
+// the settings of several services, or "". The former win.
+func (c *Config) ParseSettings(service string, words map[string]string, file string) (map[string]any, error) {
+	all := map[string]any{}
+	if file != "" {
+		var err error
+		if all, err = c.ParseSettingsYAML([]byte(file), service); err != nil {
+			return nil, err
+		}
+	}
+	typed, err := c.ParseSettingsStrings(words)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(all, typed)
+	return all, nil
+}
+
+// CheckSettings returns parsed settings, nil for one that is reset. It refuses those of an option that
+// the charm does not have, or has with another type.
+func (c *Config) CheckSettings(settings map[string]any) (map[string]any, error) {
+	return eachSetting(settings, func(name string, value any) (any, error) {
+		o, err := c.option(name)
+		if err != nil {
+			return nil, err
+		}
+		return o.convert(name, value)
+	})
+}
+
 // ParseSettingsStrings parses settings that users write on a command line, each by its
 // option's type, and returns them as string, int64, float64 or bool. An empty value is
 // the empty string for a string option and an error for any other.

@@ -125,13 +125,13 @@ func TestEmptyStringIsAValue(t *testing.T) {
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url})
 	w.ok(err)
-	w.ok(s.SetConfig(w.ctx, map[string]string{"title": ""}, nil))
+	w.ok(s.SetConfig(w.ctx, map[string]any{"title": ""}))
 	set, err := s.ConfigSettings(w.ctx)
 	w.ok(err)
 	if v, there := set["title"]; !there || v != "" {
 		t.Errorf("an empty string is stored as %#v", set)
 	}
-	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": ""}, nil), entity.Invalid,
+	w.refused(s.SetConfig(w.ctx, map[string]any{"title": "x", "port": ""}), entity.Invalid,
 		`option "port" expected int, got ""`)
 }
 

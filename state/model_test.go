@@ -27,13 +27,13 @@ func TestSettingsAreAllOrNothing(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
 	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url,
-		Config: map[string]string{"nosuch": "1"}})
+		Config: map[string]any{"nosuch": "1"}})
 	w.refused(err, entity.Invalid, `unknown option "nosuch"`)
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
 
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url,
-		Config: map[string]string{"port": "80"}})
+		Config: map[string]any{"port": 80}})
 	w.ok(err)
 	config := func() map[string]any {
 		t.Helper()
@@ -45,13 +45,13 @@ func TestSettingsAreAllOrNothing(t *testing.T) {
 	if got := config(); !reflect.DeepEqual(got, want) {
 		t.Errorf("config is %#v, want %#v", got, want)
 	}
-	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": "many"}, nil), entity.Invalid,
+	w.refused(s.SetConfig(w.ctx, map[string]any{"title": "x", "port": "many"}), entity.Invalid,
 		`option "port" expected int, got "many"`)
-	w.refused(s.SetConfig(w.ctx, nil, []string{"nosuch"}), entity.Invalid, `unknown option "nosuch"`)
+	w.refused(s.SetConfig(w.ctx, map[string]any{"nosuch": nil}), entity.Invalid, `unknown option "nosuch"`)
 	if got := config(); !reflect.DeepEqual(got, want) {
 		t.Errorf("a refused change changed it to %#v", got)
 	}
-	w.ok(s.SetConfig(w.ctx, map[string]string{"title": "x"}, []string{"port"}))
+	w.ok(s.SetConfig(w.ctx, map[string]any{"title": "x", "port": nil}))
 	want = map[string]any{"title": "x", "port": nil, "debug": false}
 	if got := config(); !reflect.DeepEqual(got, want) {
 		t.Errorf("config is %#v, want %#v", got, want)
@@ -68,13 +68,13 @@ func TestUnchangedSettingsWakeNoWatcher(t *testing.T) {
 		w.ok(err)
 		return info.ConfigVersion
 	}
-	w.ok(s.SetConfig(w.ctx, map[string]string{"title": "x"}, nil))
+	w.ok(s.SetConfig(w.ctx, map[string]any{"title": "x"}))
 	before := version()
-	w.ok(s.SetConfig(w.ctx, map[string]string{"title": "x"}, []string{"port"}))
+	w.ok(s.SetConfig(w.ctx, map[string]any{"title": "x", "port": nil}))
 	if version() != before {
 		t.Error("setting what is set made a new version")
 	}
-	w.ok(s.SetConfig(w.ctx, map[string]string{"title": "y"}, nil))
+	w.ok(s.SetConfig(w.ctx, map[string]any{"title": "y"}))
 	if version() == before {
 		t.Error("a change made no new version")
 	}

@@ -38,11 +38,14 @@ func addUnits(n int, placement ...string) func(*scene, *state.Service) error {
 
 func configures(a string, reset ...string) func(*scene, *state.Service) error {
 	return func(s *scene, x *state.Service) error {
-		values := map[string]string{}
+		settings := map[string]any{}
 		if a != "" {
-			values["a"] = a
+			settings["a"] = a
 		}
-		return x.SetConfig(s.ctx, values, reset)
+		for _, name := range reset {
+			settings[name] = nil
+		}
+		return x.SetConfig(s.ctx, settings)
 	}
 }
 
@@ -56,7 +59,7 @@ func adds(metadata string, files ...string) func(*scene) {
 }
 
 // upgrades changes the charm of a service, and a setting with it.
-func upgrades(url string, config map[string]string) func(*scene, *state.Service) error {
+func upgrades(url string, config map[string]any) func(*scene, *state.Service) error {
 	return func(s *scene, x *state.Service) error {
 		_, err := x.SetCharm(s.ctx, state.SetCharmParams{URL: url, Config: config})
 		return err
@@ -124,9 +127,9 @@ var serviceMutators = []mutator{
 		}),
 	on("Service.SetConfig", "", theService("mysql"), configures("v")),
 	on("Service.SetConfig", "reset", theService("mysql"), configures("", "a"), func(s *scene) {
-		s.ok(s.service("mysql").SetConfig(s.ctx, map[string]string{"a": "1"}, nil))
+		s.ok(s.service("mysql").SetConfig(s.ctx, map[string]any{"a": "1"}))
 	}),
-	on("Service.SetCharm", "", theService("mysql"), upgrades("local:jammy/mysql-1", map[string]string{"a": "new"}),
+	on("Service.SetCharm", "", theService("mysql"), upgrades("local:jammy/mysql-1", map[string]any{"a": "new"}),
 		adds(statetest.MySQL, "config.yaml", settable)),
 	on("Service.SetCharm", "with a new peer relation", theService("riak"), upgrades("local:jammy/riak-1", nil),
 		adds(twoPeers)),

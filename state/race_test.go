@@ -124,9 +124,9 @@ func TestChangeThatTheStoreCannotApplyIsRefused(t *testing.T) {
 	w.ok(set("a", long[:1<<20]))
 	w.refused(set("b", long[:1<<20]), entity.Invalid, "settings of a unit in a relation: ")
 	w.ok(set("b", "short"))
-	w.ok(s.SetConfig(w.ctx, map[string]string{"a": long}, nil))
-	w.refused(s.SetConfig(w.ctx, map[string]string{"b": long}, nil), entity.Invalid, "")
-	w.ok(s.SetConfig(w.ctx, map[string]string{"b": "short"}, nil))
+	w.ok(s.SetConfig(w.ctx, map[string]any{"a": long}))
+	w.refused(s.SetConfig(w.ctx, map[string]any{"b": long}), entity.Invalid, "")
+	w.ok(s.SetConfig(w.ctx, map[string]any{"b": "short"}))
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(u.LeaveScope(w.ctx, r.ID()))
 }

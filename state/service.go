@@ -70,8 +70,8 @@ func (s *Service) refresh(ctx context.Context) error {
 type AddServiceParams struct {
 	Name        string
 	CharmURL    string
-	Series      string            // if empty the model's default, or the charm's first if the charm does not support that
-	Config      map[string]string // as users write it
+	Series      string         // if empty the model's default, or the charm's first if the charm does not support that
+	Config      map[string]any // as charm.Config.ParseSettings returns it
 	Constraints constraints.Value
 	Units       int
 	Placement   []string                             // ids of machines for the first units
@@ -114,10 +114,11 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	if err != nil {
 		return err
 	}
-	config, err := ch.Config.ParseSettingsStrings(p.Config)
+	config, err := ch.Config.CheckSettings(p.Config)
 	if err != nil {
 		return entity.Errorf(entity.Invalid, "%w", err)
 	}
+	maps.DeleteFunc(config, func(_ string, v any) bool { return v == nil })
 	if err := entity.LimitServiceSettings.Check(modeltxn.SettingsSize(config)); err != nil {
 		return err
 	}
@@ -260,9 +261,9 @@ func (s *Service) EffectiveConfig(ctx context.Context, charmURL string) (map[str
 	return config, nil
 }
 
-// SetConfig changes settings, all or none. Values are as users write them; the keys in
-// reset get the charm's defaults again.
-func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset []string) error {
+// SetConfig changes settings, all or none. They are as charm.Config.ParseSettings returns them; one that is
+// nil gets the charm's default again.
+func (s *Service) SetConfig(ctx context.Context, settings map[string]any) error {
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
@@ -271,15 +272,9 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 		if err != nil {
 			return err
 		}
-		changes, err := ch.Config.ParseSettingsStrings(values)
+		changes, err := ch.Config.CheckSettings(settings)
 		if err != nil {
 			return entity.Errorf(entity.Invalid, "%w", err)
-		}
-		for _, key := range reset {
-			if _, known := ch.Config.Options[key]; !known {
-				return entity.Errorf(entity.Invalid, "unknown option %q", key)
-			}
-			changes[key] = nil
 		}
 		doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
 		if err != nil {

@@ -19,7 +19,7 @@ type SetCharmParams struct {
 	URL         string
 	ForceUnits  bool              // upgrade units in error too, without waiting until they are resolved
 	ForceSeries bool              // allow a charm that does not support the service's series
-	Config      map[string]string // settings to change with it, as users write them
+	Config      map[string]any    // settings to change with it, as for SetConfig
 	Resources   map[string]string // ids of uploads, by the names of the charm's resources
 	// Storage replaces what new units get for stores of the charm.
 	Storage map[string]entity.StorageConstraints
@@ -114,7 +114,7 @@ func (c *charmChange) check() error {
 // configOps changes the settings that come with the charm, and finds those that it does
 // not use.
 func (c *charmChange) configOps(ctx context.Context, o *ops) error {
-	changes, err := c.charm.Config.ParseSettingsStrings(c.Config)
+	changes, err := c.charm.Config.CheckSettings(c.Config)
 	if err != nil {
 		return entity.Errorf(entity.Invalid, "%w", err)
 	}

@@ -21,7 +21,7 @@ func TestSetCharm(t *testing.T) {
 	old := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", settable)
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: old, Units: 1})
 	w.ok(err)
-	w.ok(s.SetConfig(w.ctx, map[string]string{"a": "one", "b": "two"}, nil))
+	w.ok(s.SetConfig(w.ctx, map[string]any{"a": "one", "b": "two"}))
 	w.ok(w.unit("mysql/0").SetCharm(w.ctx, old))
 	_, err = w.upgrade("mysql", statetest.MySQL, "options:\n  b: {type: string}\n  c: {type: int, default: 3}\n", state.SetCharmParams{})
 	w.ok(err)
@@ -67,10 +67,10 @@ func TestSetCharmSaysWhichSettingsAreNotUsed(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", settable)
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url,
-		Config: map[string]string{"a": "one", "b": "two"}})
+		Config: map[string]any{"a": "one", "b": "two"}})
 	w.ok(err)
 	unused, err := w.upgrade("mysql", statetest.MySQL, "options:\n  b: {type: int, default: 1}\n  d: {type: int}\n",
-		state.SetCharmParams{Config: map[string]string{"d": "4"}})
+		state.SetCharmParams{Config: map[string]any{"d": 4}})
 	w.ok(err)
 	if !slices.Equal(unused, []string{"a", "b"}) {
 		t.Errorf("the unused settings are %v, want a and b", unused)
@@ -80,7 +80,7 @@ func TestSetCharmSaysWhichSettingsAreNotUsed(t *testing.T) {
 	if len(set) != 1 || set["d"] != int64(4) {
 		t.Errorf("the settings are %v, want only d", set)
 	}
-	_, err = w.upgrade("mysql", statetest.MySQL, settable, state.SetCharmParams{Config: map[string]string{"d": "5"}})
+	_, err = w.upgrade("mysql", statetest.MySQL, settable, state.SetCharmParams{Config: map[string]any{"d": 5}})
 	w.refused(err, entity.Invalid, `cannot upgrade service "mysql" to charm "local:jammy/mysql-2": unknown option "d"`)
 }
 

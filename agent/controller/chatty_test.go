@@ -58,7 +58,7 @@ func TestChattyRelationsDelayNothingElse(t *testing.T) {
 	runs("cache-relation-broken")
 	svc, err := s.st.Service(s.ctx, "site")
 	s.ok(err)
-	s.ok(svc.SetConfig(s.ctx, map[string]string{"n": "1"}, nil))
+	s.ok(svc.SetConfig(s.ctx, map[string]any{"n": 1}))
 	runs("config-changed")
 	_, _, _, err = s.st.Tasks().Enqueue(s.ctx, []state.NewTask{{Receiver: "site/0", Name: entity.CommandTask,
 		Params: map[string]any{"command": "echo site/0 command >>" + journal}}})

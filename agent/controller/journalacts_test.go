@@ -2,7 +2,6 @@ package controller
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -26,7 +25,7 @@ func (p *player) act(hooks, kills int) {
 		}
 		p.setting++
 		p.note("config %s %d", service, p.setting)
-		p.ok(p.service(service).SetConfig(p.ctx, map[string]string{"n": fmt.Sprint(p.setting)}, nil))
+		p.ok(p.service(service).SetConfig(p.ctx, map[string]any{"n": p.setting}))
 	case n < 13:
 		if len(p.alive(service)) < 4 {
 			_, err := p.service(service).AddUnits(p.ctx, 1, nil)

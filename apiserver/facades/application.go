@@ -3,10 +3,8 @@ package facades
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"juju/apiserver/params"
 	"juju/charm"
@@ -75,7 +73,7 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if err != nil {
 		return nil, err
 	}
-	config, _, err := settings(ch.Config, a.ApplicationName, a.Config, a.ConfigYAML)
+	config, err := ch.Config.ParseSettings(a.ApplicationName, a.Config, a.ConfigYAML)
 	if err != nil {
 		return nil, err
 	}
@@ -108,34 +106,6 @@ func (c *Caller) placements(list []*params.Placement) (out []string) {
 		out = append(out, c.placementText(p))
 	}
 	return out
-}
-
-// settings merges settings that users give one by one over those of a file, which may hold
-// the settings of several services. A null in the file resets its option.
-func settings(
-	options *charm.Config, service string, words map[string]string, file string,
-) (values map[string]string, reset []string, err error) {
-	values = map[string]string{}
-	if file != "" {
-		typed, err := options.ParseSettingsYAML([]byte(file), service)
-		if err != nil {
-			return nil, nil, err
-		}
-		for key, v := range typed {
-			switch v := v.(type) {
-			case nil:
-				reset = append(reset, key)
-			case float64:
-				values[key] = strconv.FormatFloat(v, 'g', -1, 64)
-			default:
-				values[key] = fmt.Sprint(v)
-			}
-		}
-	}
-	for key, v := range words {
-		values[key] = v
-	}
-	return values, reset, nil
 }
 
 func applicationAddUnits(

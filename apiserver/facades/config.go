@@ -83,11 +83,11 @@ func applicationSetConfigs(ctx context.Context, c *Caller, p params.ConfigSetArg
 		if err != nil {
 			return err
 		}
-		values, reset, err := settings(ch.Config, arg.ApplicationName, arg.Config, arg.ConfigYAML)
+		settings, err := ch.Config.ParseSettings(arg.ApplicationName, arg.Config, arg.ConfigYAML)
 		if err != nil {
 			return err
 		}
-		return svc.SetConfig(ctx, values, reset)
+		return svc.SetConfig(ctx, settings)
 	}), nil
 }
 
@@ -99,6 +99,10 @@ func applicationUnset(
 		if err != nil {
 			return err
 		}
-		return svc.SetConfig(ctx, nil, arg.Options)
+		reset := map[string]any{}
+		for _, name := range arg.Options {
+			reset[name] = nil
+		}
+		return svc.SetConfig(ctx, reset)
 	}), nil
 }

@@ -27,7 +27,7 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	if err != nil {
 		return result, err
 	}
-	config, _, err := settings(ch.Config, p.ApplicationName, p.ConfigSettings, p.ConfigSettingsYAML)
+	config, err := ch.Config.ParseSettings(p.ApplicationName, p.ConfigSettings, p.ConfigSettingsYAML)
 	if err != nil {
 		return result, err
 	}

@@ -320,11 +320,8 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 		if r.ConfigYAML, err = cli.ReadOptionFile(files[0]); err != nil {
 			return err
 		}
-		if _, err := config.ParseSettingsYAML([]byte(r.ConfigYAML), r.Service); err != nil {
-			return hint(err)
-		}
 	}
-	_, err = config.ParseSettingsStrings(r.Config)
+	_, err = config.ParseSettings(r.Service, r.Config, r.ConfigYAML)
 	return hint(err)
 }
 
