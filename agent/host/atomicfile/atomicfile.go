@@ -1,5 +1,5 @@
-// Package atomicfile writes files that survive crashes: a reader finds the old content or the
-// new one, never a part.
+// Package atomicfile writes files atomically and durably: after a crash a file has either the old or the new
+// content.
 package atomicfile
 
 import (
@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// WriteFile makes or replaces the file at path, for those whom mode lets use it, and returns when
-// that would survive a power loss. After a crash the file has the old content or the new one.
-// Several processes may write the same file.
+// WriteFile creates or replaces the file at path, with the given mode. When it returns, the file survives a power
+// failure. After a crash the file has either the old or the new content. Several processes may write the same
+// file.
 func WriteFile(path string, content []byte, mode fs.FileMode) error {
 	return WriteFunc(path, mode, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -21,7 +21,7 @@ func WriteFile(path string, content []byte, mode fs.FileMode) error {
 	})
 }
 
-// WriteFunc is WriteFile for the content that write writes. If write fails, the file stays as it was.
+// WriteFunc is WriteFile with the content written by write. If write fails, the file is unchanged.
 func WriteFunc(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	dir, name := filepath.Split(path)
 	draft, err := os.CreateTemp(filepath.Clean(dir), draftPrefix(name)+"*")
@@ -43,18 +43,20 @@ func WriteFunc(path string, mode fs.FileMode, write func(io.Writer) error) error
 	return SyncDir(filepath.Dir(path))
 }
 
-// draftPrefix is how the names begin under which a file is written at first. They are hidden, and no one else's: the
-// directory may be one that programs read all of, and in which users keep files.
+// draftPrefix returns the name prefix of a file's drafts, the temporary files that are renamed to it. The
+// names are hidden and unmistakable, because programs may read all files in the directory, and users may keep
+// files there.
 func draftPrefix(name string) string { return "." + name + ".juju-draft-" }
 
-// Drafts is a pattern, for the shell too, of the files that crashes of writers of the file at path leave. The path has no
-// character that is special in one.
+// Drafts returns a glob pattern, valid in a shell too, that matches the drafts that crashes leave. The path
+// must not have special characters.
 func Drafts(path string) string {
 	dir, name := filepath.Split(path)
 	return dir + draftPrefix(name) + "*"
 }
 
-// RemoveDrafts removes what crashes of writers of the file at path have left. No one may be writing it.
+// RemoveDrafts removes the drafts that crashes have left of the file at path. The file must not be written
+// concurrently.
 func RemoveDrafts(path string) error {
 	dir, name := filepath.Split(path)
 	dir = filepath.Clean(dir)
@@ -70,7 +72,7 @@ func RemoveDrafts(path string) error {
 	return err
 }
 
-// SyncDir syncs a directory, so that its entries survive a power loss.
+// SyncDir syncs a directory, so that its entries survive a power failure.
 func SyncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

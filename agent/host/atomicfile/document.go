@@ -13,26 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slotUnit is what the size of a slot is a multiple of.
+// The size of a slot is a multiple of slotUnit.
 const slotUnit = 4 << 10
 
-// spare is how many times as large as what it must hold a slot may be.
+// spare is the maximum ratio of a slot's size to its content's.
 const spare = 32
 
-// A Document is a file whose content is replaced often. A replacement costs one flush of the disk,
-// where WriteFile costs at least two commits of the file system's journal.
+// A Document is a file whose content is replaced often. A replacement costs one disk flush, whereas WriteFile
+// costs at least two commits of the file system's journal.
 //
-// The file has two slots of the same size. Each begins with a line that has a number, and the
-// length and the SHA-256 of the content that follows. A write overwrites the slot with the smaller
-// number in place, so a crash leaves the other whole. If the content does not fit, or would leave
-// most of the slot empty, WriteFile writes the file anew with larger or smaller slots.
+// The file has two slots of the same size. Each begins with a line that has a sequence number, and the length
+// and SHA-256 of the content that follows. A write overwrites the slot with the lower number in place, so a
+// crash leaves the other intact. If the content does not fit, or would leave most of the slot empty, the file
+// is rewritten by WriteFile with larger or smaller slots.
 //
-// A Document is for one writer.
+// A Document has a single writer.
 type Document struct {
 	path string
-	slot int64 // the size of each slot; 0 if the file must be written anew
-	at   int64 // the offset of the slot with the content
-	head head  // of that slot
+	slot int64 // the size of each slot; 0 if the file must be rewritten
+	at   int64 // the offset of the current slot
+	head head  // of the current slot
 }
 
 // head is the first line of a slot.
@@ -45,8 +45,8 @@ type head struct {
 // OpenDocument returns the document at path, which need not exist; its directory must.
 func OpenDocument(path string) *Document { return &Document{path: path} }
 
-// Read returns the content; fs.ErrNotExist if there is no file. A file that has no valid slot
-// is returned whole: it is one that WriteFile has written, or damaged.
+// Read returns the content; the error is fs.ErrNotExist if there is no file. A file without a valid slot is
+// returned whole: it was written by WriteFile, or is damaged.
 func (d *Document) Read() ([]byte, error) {
 	text, err := os.ReadFile(d.path)
 	if err != nil {
@@ -76,8 +76,8 @@ func sum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// Write replaces the content and returns when it would survive a power loss. After a crash the
-// file has the old content or the new one. Only the user may read it.
+// Write replaces the content. When it returns, the new content survives a power failure. After a crash the
+// file has either the old or the new content. Only the owner may read it.
 func (d *Document) Write(content []byte) error {
 	next := head{Number: d.head.Number + 1, Length: len(content), SHA256: sum(content)}
 	line, err := json.Marshal(next)
@@ -98,7 +98,7 @@ func (d *Document) Write(content []byte) error {
 	return nil
 }
 
-// writeAnew writes the file with slots that a growing content fits in for a while.
+// writeAnew rewrites the file, with slots that leave room for the content to grow.
 func (d *Document) writeAnew(text []byte, h head) error {
 	slot := (int64(len(text))*3/2/slotUnit + 1) * slotUnit
 	if err := errors.Join(RemoveDrafts(d.path), WriteFile(d.path, pad(text, 2*slot), 0o600)); err != nil {
@@ -113,7 +113,7 @@ func pad(text []byte, size int64) []byte {
 	return append(text, bytes.Repeat([]byte("\n"), int(size)-len(text))...)
 }
 
-// overwrite overwrites a part of a file and returns when that would survive a power loss.
+// overwrite durably overwrites a part of a file.
 func overwrite(path string, text []byte, at int64) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

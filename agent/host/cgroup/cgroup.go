@@ -1,5 +1,5 @@
-// Package cgroup reads how much memory the kernel lets a process use, and whether it has killed one
-// for using more. It knows both versions of control groups.
+// Package cgroup reads a process's memory limit, and how often the kernel has killed a process for exceeding
+// it. It supports both versions of control groups.
 package cgroup
 
 import (
@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Memory returns how many bytes of memory the groups of this process can use together: the least that
-// its group or one above it allows. It is false if none has a limit, or no group can be seen. root is
-// the root of the file system.
+// Memory returns the memory limit of this process in bytes: the lowest limit of its group and the groups
+// above it. It returns false if there is no limit, or no group is visible. root is the root of the file
+// system.
 func Memory(root fs.FS) (bytes int64, limited bool) {
 	own, files, ok := group(root)
 	bytes = math.MaxInt64
@@ -25,12 +25,12 @@ func Memory(root fs.FS) (bytes int64, limited bool) {
 		}
 		own = path.Dir(own)
 	}
-	// Version 1 writes no limit as a number that is the largest multiple of a page.
+	// Version 1 represents the absence of a limit as the largest multiple of the page size.
 	return bytes, bytes < math.MaxInt64/2
 }
 
-// Kills returns how many processes the kernel has killed in the group of this process, because memory
-// was used up. Only a difference between two calls means anything.
+// Kills returns how many processes of this process's group the OOM killer has killed. Only the difference
+// between two calls is meaningful.
 func Kills(root fs.FS) int64 {
 	if own, files, ok := group(root); ok {
 		if n, ok := field(read(root, path.Join(files.mount, own, files.events)), "oom_kill"); ok {
@@ -41,7 +41,7 @@ func Kills(root fs.FS) int64 {
 	return n
 }
 
-// files are where a version of control groups has what is read here.
+// files has the locations of a control group version's files.
 type files struct{ mount, limit, events string }
 
 var (
@@ -49,20 +49,20 @@ var (
 	version2 = files{"sys/fs/cgroup", "memory.max", "memory.events"}
 )
 
-// group returns the group of this process that its memory counts in, relative to where groups are mounted.
+// group returns the memory control group of this process, relative to the mount point.
 func group(root fs.FS) (own string, where files, ok bool) {
 	for line := range strings.Lines(read(root, "proc/self/cgroup")) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
-		// In a namespace the path can begin with "/..", for what can't be seen.
+		// In a namespace the path can begin with "/..", for groups outside of it.
 		inside := strings.TrimPrefix(path.Clean("/"+parts[2]), "/")
 		if inside == "" {
 			inside = "."
 		}
 		switch {
-		case parts[1] == "memory": // on a system with both versions too
+		case parts[1] == "memory": // takes precedence on a system with both versions
 			where, own = version1, inside
 		case parts[0] == "0" && parts[1] == "" && !ok:
 			where, own = version2, inside
@@ -72,7 +72,7 @@ func group(root fs.FS) (own string, where files, ok bool) {
 		ok = true
 	}
 	if _, err := fs.Stat(root, path.Join(where.mount, own)); err != nil {
-		own = "." // the mount may begin at the group, as in a container
+		own = "." // in a container the group itself may be mounted
 	}
 	return own, where, ok
 }

@@ -1,8 +1,9 @@
-// Package lockfile has locks between processes. They are flocks, which end with their holder, in whatever way it ends.
+// Package lockfile implements locks between processes. They are flocks, which are released when their holder
+// exits, however that happens.
 //
-// A blocked flock can't be cancelled, and would wake up holding the lock. So a lock may have a FIFO beside it, which
-// the holder keeps open for writing: its readers get EOF when the holder releases the lock or dies, and a read can be
-// cancelled. Locks that are only held for moments need no FIFO; they are polled.
+// A blocked flock can't be cancelled, and would wake up holding the lock. So a lock may have a FIFO, which
+// the holder keeps open for writing: readers get EOF when the holder releases the lock or dies, and a read
+// can be cancelled. Locks that are held only briefly need no FIFO; they are polled.
 package lockfile
 
 import (
@@ -17,26 +18,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrHeld is returned by Try when another process, or another Lock of this one, has the lock.
+// ErrHeld is returned by Try if another process, or another Lock of this process, holds the lock.
 var ErrHeld = errors.New("the lock is held")
 
 const (
 	pollMin = time.Millisecond
 	pollMax = 50 * time.Millisecond
-	// recordSize is the least size of a lock file with a record, in bytes. Records overwrite each other in place,
-	// which needs no room on the disk.
+	// recordSize is the minimum size of a lock file with a record, in bytes. Records are padded and overwrite
+	// each other in place, which works even if the disk is full.
 	recordSize = 1 << 10
 )
 
-// A Lock is held until Unlock, or until the process ends. It is not released when it becomes unreachable.
+// A Lock is held until Unlock, or until the process exits. It is not released when it becomes unreachable.
 type Lock struct {
 	path string
 	// Descriptors, not files, because the garbage collector closes files. fifo is -1 if there is none.
 	fd, fifo int
 }
 
-// Try takes the lock of the file at path, which it creates if necessary, and opens the FIFO at fifo, unless that is
-// "". The error is ErrHeld if the lock is not free.
+// Try locks the file at path, which it creates if necessary, and opens the FIFO at fifo, unless that is "".
+// The error is ErrHeld if the lock is held.
 func Try(path, fifo string) (*Lock, error) {
 	l, err := try(path, unix.O_RDWR|unix.O_CREAT, unix.LOCK_EX)
 	if err != nil || fifo == "" {
@@ -54,13 +55,13 @@ func Try(path, fifo string) (*Lock, error) {
 	return l, nil
 }
 
-// Take is Try, but waits until the lock is free. It tries once even if ctx is done. Otherwise its error is ctx's cause
-// when ctx is done first.
+// Take is Try, but waits until the lock is free. It tries at least once even if ctx is done. If ctx is done
+// first, the error is its cause.
 func Take(ctx context.Context, path, fifo string) (*Lock, error) {
 	return take(ctx, fifo, func() (*Lock, error) { return Try(path, fifo) })
 }
 
-// TakeDir is Take for the lock of an existing directory.
+// TakeDir is Take for an existing directory.
 func TakeDir(ctx context.Context, dir string) (*Lock, error) {
 	return take(ctx, "", func() (*Lock, error) { return try(dir, unix.O_RDONLY|unix.O_DIRECTORY, unix.LOCK_EX) })
 }
@@ -75,7 +76,7 @@ func take(ctx context.Context, fifo string, try func() (*Lock, error)) (*Lock, e
 			if err := AwaitRelease(ctx, fifo); err != nil {
 				return nil, err
 			}
-			d = pollMin // the FIFO is closed a moment before the lock is free, and opened a moment after it is taken
+			d = pollMin // the FIFO is closed shortly before the lock is released, and opened shortly after it is taken
 		}
 		select {
 		case <-time.After(d):
@@ -85,8 +86,8 @@ func take(ctx context.Context, fifo string, try func() (*Lock, error)) (*Lock, e
 	}
 }
 
-// try locks the file at path. Whoever holds the lock may remove the file or its directory: then another file, if one is
-// there, is the one to lock.
+// try locks the file at path. The lock's holder may remove the file or its directory, so after locking, try
+// checks that path still refers to the same file, and otherwise starts over.
 func try(path string, flags, how int) (*Lock, error) {
 	for {
 		fd, err := open(path, flags)
@@ -136,8 +137,8 @@ func flock(fd, how int) error {
 
 // Unlock releases the lock.
 func (l *Lock) Unlock() {
-	// Closing would not do: children that have just been forked keep copies until they exec. The FIFO comes last, so
-	// that those whom it wakes find the lock free.
+	// Closing is not enough, because children that have just been forked keep copies until they exec. The
+	// FIFO is closed last, so that the processes it wakes find the lock free.
 	flock(l.fd, unix.LOCK_UN)
 	unix.Close(l.fd)
 	if l.fifo >= 0 {
@@ -145,7 +146,7 @@ func (l *Lock) Unlock() {
 	}
 }
 
-// Write replaces the record in the lock's file, which is for others to read.
+// Write replaces the record in the lock's file, which other processes may read.
 func (l *Lock) Write(record []byte) error {
 	record = append(bytes.Clone(record), '\n')
 	if pad := recordSize - len(record); pad > 0 {
@@ -158,7 +159,7 @@ func (l *Lock) Write(record []byte) error {
 	return nil
 }
 
-// Removed reports whether the lock's file is gone or another is in its place, so that others can't see the lock.
+// Removed reports whether the lock's file was removed or replaced, so that others can't see the lock.
 func (l *Lock) Removed() (bool, error) {
 	var mine, there unix.Stat_t
 	if err := unix.Fstat(l.fd, &mine); err != nil {
@@ -173,7 +174,7 @@ func (l *Lock) Removed() (bool, error) {
 	return mine.Dev != there.Dev || mine.Ino != there.Ino, nil
 }
 
-// IsHeld reports whether a process holds the lock of the file at path; none does if there is no such file.
+// IsHeld reports whether a process holds the lock of the file at path. It returns false if there is no such file.
 func IsHeld(path string) (bool, error) {
 	l, err := try(path, unix.O_RDONLY, unix.LOCK_SH)
 	switch {
@@ -188,8 +189,8 @@ func IsHeld(path string) (bool, error) {
 	return false, nil
 }
 
-// AwaitRelease returns nil when no process has the FIFO open for writing, which is so at once if there is no such FIFO.
-// Its error is ctx's cause when ctx is done first.
+// AwaitRelease waits until no process has the FIFO open for writing. It returns nil immediately if there is
+// no FIFO. If ctx is done first, the error is its cause.
 func AwaitRelease(ctx context.Context, fifo string) error {
 	f, err := os.OpenFile(fifo, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

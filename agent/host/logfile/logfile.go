@@ -1,5 +1,5 @@
-// Package logfile writes logs of bounded size. A full file is renamed to FILE.1, which replaces
-// the one before it, so a log never takes more than twice the size of one file.
+// Package logfile writes logs of bounded size. A full file is renamed to FILE.1, replacing the previous one,
+// so a log never takes more than twice the maximum size of a file.
 package logfile
 
 import (
@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// MaxSize is the default size of one file, in bytes.
+	// MaxSize is the default maximum size of a file, in bytes.
 	MaxSize = 8 << 20
-	// MaxLine is how many bytes of one entry are kept.
+	// MaxLine is the maximum length of an entry in bytes. Longer ones are truncated.
 	MaxLine = 32 << 10
 )
 
@@ -43,7 +43,7 @@ type Writer struct {
 	file *os.File
 }
 
-// Open opens a log whose files have at most max bytes each; MaxSize when zero.
+// Open opens a log whose files have at most max bytes each; MaxSize if zero.
 func Open(path string, max int64) (*Writer, error) {
 	if max == 0 {
 		max = MaxSize
@@ -55,10 +55,10 @@ func Open(path string, max int64) (*Writer, error) {
 	return &Writer{path: path, max: max, file: file}, nil
 }
 
-// OfProcess returns the log of a process whose standard output and error go to the file at
-// path. When a new file is started, both are redirected to it, so that what does not go through
-// the Writer, such as a panic, is in the log too. If the process prints elsewhere, because it
-// was started by hand, OfProcess returns standard error.
+// OfProcess returns the log of this process, whose standard output and error go to the file at path. When a
+// new file is started, both are redirected to it, so that output that bypasses the Writer, such as a panic,
+// is in the log too. If the process's output goes elsewhere, because it was started by hand, OfProcess
+// returns standard error.
 func OfProcess(path string, max int64) (io.Writer, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -90,12 +90,12 @@ func leadsTo(file *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// Write appends one entry, cut to MaxLine bytes.
+// Write appends one entry, truncated to MaxLine bytes.
 func (w *Writer) Write(entry []byte) (int, error) {
 	text := cut(entry)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// The size is read each time, because output that bypasses the Writer counts too.
+	// The size is read each time, because some output bypasses the Writer.
 	info, err := w.file.Stat()
 	if err == nil && info.Size() > 0 && info.Size()+int64(len(text)) > w.max {
 		err = w.rotate()
@@ -116,8 +116,8 @@ func (w *Writer) Close() error {
 	return w.file.Close()
 }
 
-// rotate starts a new file. If it can't, because the directory is gone or the disk full, it
-// empties the old one: the size is bounded in any case.
+// rotate starts a new file. If it can't, because the directory was removed or the disk is full, it truncates
+// the old one, so that the size stays bounded in any case.
 func (w *Writer) rotate() error {
 	file, err := OpenFile(w.path, 1)
 	if err != nil {
@@ -128,7 +128,7 @@ func (w *Writer) rotate() error {
 	return w.redirect()
 }
 
-// redirect makes the follows descriptors lead to the file.
+// redirect redirects the follows descriptors to the file.
 func (w *Writer) redirect() error {
 	for _, fd := range w.follows {
 		if err := unix.Dup3(int(w.file.Fd()), fd, 0); err != nil {
@@ -138,7 +138,7 @@ func (w *Writer) redirect() error {
 	return nil
 }
 
-// lines cuts entries for a file that this package does not manage.
+// lines truncates entries for a file that this package does not manage.
 type lines struct{ io.Writer }
 
 func (l lines) Write(entry []byte) (int, error) {

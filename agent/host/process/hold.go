@@ -23,9 +23,8 @@ const (
 	logName   = "log"
 )
 
-// holdBound is how long Hold tries. Others hold the lock for a moment when they look at it; and
-// when a holder is killed, children that it has just forked keep copies of the lock until they
-// exec.
+// holdBound limits how long Hold tries. Other processes hold the lock briefly when they check it; and when a
+// holder is killed, children that it has just forked keep copies of the lock until they exec.
 const holdBound = 3 * time.Second
 
 // ErrHeld is wrapped by Hold's error when another process holds the directory.
@@ -34,18 +33,18 @@ var ErrHeld = errors.New("another process runs there")
 // ErrNotHeld is wrapped by Holder's error when no process holds the directory.
 var ErrNotHeld = errors.New("no process runs there")
 
-// Held is a directory that this process holds. It is released when the process ends, in
-// whatever way, and not when the Held becomes unreachable.
+// Held is a directory that this process holds. It is released when the process exits, however that happens,
+// but not when the Held becomes unreachable.
 type Held struct {
 	dir   string
 	lock  *lockfile.Lock // nil until it is held
-	ready *os.File       // where Start waits for this process; nil if it doesn't
+	ready *os.File       // the pipe to a waiting Start; nil if there is none
 }
 
-// Hold makes this process the one that runs in dir, which must exist, and tells the Start that
-// waits for it. The error wraps ErrHeld when another process still runs there after a few
-// seconds, and ErrEnded when the process in dir has been marked as ended, even if that happened
-// after this one was started. In both cases this process must end.
+// Hold makes this process the one that runs in dir, which must exist, and notifies the Start that waits for
+// it. The error wraps ErrHeld if another process still runs there after a few seconds, and ErrEnded if the
+// process in dir has been marked as ended, even after this one was started. In both cases this process must
+// exit.
 func Hold(dir string) (*Held, error) {
 	h, err := HoldStarting(dir)
 	if err != nil {
@@ -55,8 +54,8 @@ func Hold(dir string) (*Held, error) {
 	return h, nil
 }
 
-// HoldStarting is Hold for a process that is not ready: the Start that waits for it goes on
-// waiting until Ready.
+// HoldStarting is Hold for a process that is not ready yet: the Start that waits for it keeps waiting until
+// Ready.
 func HoldStarting(dir string) (*Held, error) {
 	h := &Held{dir: dir, ready: takeReady()}
 	if err := h.hold(dir); err != nil {
@@ -66,36 +65,37 @@ func HoldStarting(dir string) (*Held, error) {
 	return h, nil
 }
 
-// Ready tells the Start that waits for this process, if one does, that it is up.
+// Ready notifies the Start that waits for this process, if any, that it is ready.
 func (h *Held) Ready() {
 	if h.ready == nil {
 		return
 	}
-	// An error means that the starter is gone, which does not matter.
+	// An error means that the starter has exited, which does not matter.
 	h.ready.Write([]byte{1})
 	h.ready.Close()
 	h.ready = nil
 }
 
-// ErrRemoved is wrapped by the errors of AwaitRemoval and Supervise when the directory is gone.
+// ErrRemoved is wrapped by the errors of AwaitRemoval and Supervise if the directory was removed.
 var ErrRemoved = errors.New("its directory was removed")
 
 func removed(dir string) error { return fmt.Errorf("%w: %s", ErrRemoved, dir) }
 
-// removedLook is how often AwaitRemoval looks. A watch of the kernel's would cost each process one of the few that a
-// user has.
-const removedLook = 2 * time.Second
+// removalPoll is the interval at which AwaitRemoval polls. It does not use inotify, because a user has few
+// instances and every process would need one.
+const removalPoll = 2 * time.Second
 
-// AwaitRemoval returns when the directory that this process holds is gone, or another is in its place: then no one can
-// find this process any more, and it must end. The error wraps ErrRemoved. If ctx is done before, it is ctx's cause.
+// AwaitRemoval waits until the directory that this process holds is removed or replaced. Then no one can find
+// this process any more, and it must exit. The error wraps ErrRemoved, or is ctx's cause if ctx is done
+// first.
 func (h *Held) AwaitRemoval(ctx context.Context) error {
-	look := time.NewTicker(removedLook)
-	defer look.Stop()
+	poll := time.NewTicker(removalPoll)
+	defer poll.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-look.C:
+		case <-poll.C:
 		}
 		gone, err := h.lock.Removed()
 		if err != nil {
@@ -107,8 +107,8 @@ func (h *Held) AwaitRemoval(ctx context.Context) error {
 	}
 }
 
-// Close releases the directory. Only a process that continues without it calls Close. Any other
-// just ends, so that no process takes its place before that.
+// Close releases the directory. Only a process that continues without the directory should call it; any other
+// should just exit, so that no other process takes its place before that.
 func (h *Held) Close() {
 	if h.ready != nil {
 		h.ready.Close()
@@ -124,7 +124,8 @@ func (h *Held) hold(dir string) error {
 	if err != nil {
 		return err
 	}
-	// The FIFO is there before the lock names this process, so that whoever finds the name can wait for the end.
+	// The FIFO exists before the lock identifies this process, so that whoever reads the identity can wait
+	// for the exit.
 	path, fifo := filepath.Join(dir, lockName), filepath.Join(dir, fifoName)
 	for deadline := time.Now().Add(holdBound); ; time.Sleep(5 * time.Millisecond) {
 		if h.lock, err = lockfile.Try(path, fifo); err == nil {
@@ -141,8 +142,8 @@ func (h *Held) hold(dir string) error {
 		}
 	}
 
-	// This must come after the lock: End marks first and then looks at the lock, so either this
-	// sees the mark or End sees the lock.
+	// This must come after taking the lock: End sets the mark and then checks the lock, so either this sees
+	// the mark or End sees the lock.
 	if why, ended := Ended(dir); ended {
 		return fmt.Errorf("%w: %s", ErrEnded, why)
 	}
@@ -178,7 +179,7 @@ func Holder(dir string) (Identity, error) {
 			return id, nil
 		}
 		if time.Now().After(deadline) {
-			return Identity{}, fmt.Errorf("cannot tell which process runs in %s: its lock names none that lives", dir)
+			return Identity{}, fmt.Errorf("cannot tell which process runs in %s: its lock identifies none that is alive", dir)
 		}
 	}
 }
@@ -192,16 +193,16 @@ func readIdentity(dir string) (id Identity, err error) {
 	return id, err
 }
 
-// WaitEnd returns nil once no process runs in dir. If one ends and another takes its place at
-// the same moment, it may wait for that one.
+// WaitEnd waits until no process runs in dir. If another process replaces the one that exits, it may wait for
+// that one too.
 func WaitEnd(ctx context.Context, dir string) error {
 	pause := newPause(time.Millisecond, 100*time.Millisecond)
 	for {
 		if err := lockfile.AwaitRelease(ctx, filepath.Join(dir, fifoName)); err != nil {
 			return err
 		}
-		// The FIFO is closed a moment before the lock is released, and opened a
-		// moment after it is taken. The lock is what counts.
+		// The FIFO is closed shortly before the lock is released, and opened shortly after it is taken. Only
+		// the lock is authoritative.
 		alive, err := Alive(dir)
 		if err != nil || !alive {
 			return err
@@ -212,11 +213,10 @@ func WaitEnd(ctx context.Context, dir string) error {
 	}
 }
 
-// readyVariable names the descriptor on which Start waits for the process it has started.
+// readyVariable is the environment variable with the descriptor of the pipe on which Start waits for its child.
 const readyVariable = "JUJU_READY_FD"
 
-// takeReady returns that descriptor, or nil if there is none, and hides it from this process's
-// children.
+// takeReady returns that pipe, or nil if there is none, and hides it from this process's children.
 func takeReady() *os.File {
 	fd, err := strconv.Atoi(os.Getenv(readyVariable))
 	if err != nil {

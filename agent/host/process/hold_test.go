@@ -180,7 +180,7 @@ func TestRemovalOfAHeldDirectory(t *testing.T) {
 				}
 			}
 			began := time.Now()
-			if err := held.AwaitRemoval(t.Context()); !errors.Is(err, ErrRemoved) || time.Since(began) > removedLook {
+			if err := held.AwaitRemoval(t.Context()); !errors.Is(err, ErrRemoved) || time.Since(began) > removalPoll {
 				t.Errorf("after %v: %v", time.Since(began), err)
 			}
 		})

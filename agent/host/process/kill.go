@@ -15,12 +15,12 @@ import (
 	"juju/agent/host/cgroup"
 )
 
-// killedName is the file that says that the process before this one was killed. Where systemd restarts the
-// process it writes the file; see agent/install.
+// killedName is the file that records that the previous process was killed. If systemd restarts the process,
+// the service writes the file; see agent/install.
 const killedName = "killed"
 
-// Killed returns how the last process in dir was killed, with the time, and how long ago; "" if it ended in
-// another way.
+// Killed describes how and when the previous process in dir was killed, and returns how long ago that was. It
+// returns "" if the process was not killed.
 func Killed(dir string) (how string, ago time.Duration) {
 	path := filepath.Join(dir, killedName)
 	text, err := os.ReadFile(path)
@@ -34,11 +34,10 @@ func Killed(dir string) (how string, ago time.Duration) {
 	return strings.TrimSpace(string(text)), time.Since(info.ModTime())
 }
 
-// children has, by directory, a channel with how the last process ended that this one has started there.
+// children maps directories to channels that receive the exit state of the last child started there.
 var children sync.Map
 
-// killed reports whether the process that ran in dir was killed. It knows that only of one that this process
-// has started.
+// killed reports whether the process that ran in dir was killed. It can tell only for a child of this process.
 func killed(dir string) bool {
 	how, ok := children.LoadAndDelete(dir)
 	if !ok {
@@ -48,13 +47,13 @@ func killed(dir string) bool {
 	case state := <-how.(chan *os.ProcessState):
 		status, ok := state.Sys().(syscall.WaitStatus)
 		return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
-	case <-time.After(time.Second): // it has released its directory, and is about to be gone
+	case <-time.After(time.Second): // it has released its directory, so it should have exited by now
 		return false
 	}
 }
 
-// noteKill writes down that the process in dir was killed, for the next one and for users, or that it was
-// not. outOfMemory says that the kernel has killed a process meanwhile, since memory was used up.
+// noteKill records whether the process in dir was killed, for its successor and for users. outOfMemory means
+// that the kernel's OOM killer was active while the process ran.
 func noteKill(dir string, killed, outOfMemory bool) {
 	path := filepath.Join(dir, killedName)
 	if !killed {
@@ -70,7 +69,7 @@ func noteKill(dir string, killed, outOfMemory bool) {
 			how += fmt.Sprintf(" (its control group has %d MiB)", limit>>20)
 		}
 	}
-	logger.Errorf("what runs in %s: %s", dir, how)
+	logger.Errorf("process in %s: %s", dir, how)
 	if err := atomicfile.WriteFile(path, []byte(how+"\n"), 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		logger.Warningf("%v", err)
 	}

@@ -14,29 +14,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxOutput is how much of a program's output is kept where no more is expected, in bytes.
+// MaxOutput is the default limit of a program's output, in bytes.
 const MaxOutput = 1 << 20
 
 // ErrTooMuch is matched by the error of a program that was killed because it printed too much.
 var ErrTooMuch = errors.New("it prints too much")
 
-// outputGrace is how long output is read after the end of the program that printed it. What it leaves running
-// may have it open.
+// outputGrace is how long output is read after the program has exited, because children that it left running
+// may hold the pipes open.
 const outputGrace = time.Second
 
-// A Program is a program that prints little and ends by itself.
+// A Program is a short-lived program with limited output.
 type Program struct {
 	Path  string
 	Args  []string
-	Env   []string // instead of this process's
+	Env   []string // replaces this process's environment
 	Stdin io.Reader
-	Max   int // bytes that it may print to either stream; MaxOutput when 0
-	// Alone gives it a process group of its own, of which nothing outlives it.
+	Max   int // the limit in bytes of each output stream; MaxOutput if 0
+	// Alone runs it in a process group of its own, which is killed when the program exits.
 	Alone bool
 }
 
-// Output runs the program and returns what it prints. It kills the program when ctx ends, or it prints too much.
-func (p Program) Output(ctx context.Context) (out, said []byte, err error) {
+// Output runs the program and returns its output. It kills the program if ctx ends or the output exceeds the
+// limit.
+func (p Program) Output(ctx context.Context) (out, errOut []byte, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	max := p.Max
@@ -64,8 +65,8 @@ func (p Program) Output(ctx context.Context) (out, said []byte, err error) {
 	return stdout.Bytes(), stderr.Bytes(), err
 }
 
-// endGroup waits until the leader of a process group, a child, has ended, and kills the rest of the group. The
-// leader is not reaped yet, so its number is no other group's.
+// endGroup waits until the leader of a process group, which is a child, has exited, and kills the rest of the
+// group. The leader is not reaped yet, so its pid can't be another group's.
 func endGroup(leader int) {
 	for {
 		err := unix.Waitid(unix.P_PID, leader, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -79,7 +80,7 @@ func endGroup(leader int) {
 // A Kept is a writer that keeps the first Max bytes.
 type Kept struct {
 	Max  int
-	Full func() // is called when there are more, if it is set
+	Full func() // called when more bytes are written; may be nil
 
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -97,12 +98,12 @@ func (k *Kept) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns what is kept.
+// Bytes returns the kept bytes.
 func (k *Kept) Bytes() []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.text.Bytes()
 }
 
-// String returns what is kept.
+// String returns the kept bytes as a string.
 func (k *Kept) String() string { return string(k.Bytes()) }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pause is a wait that doubles each time, for the few cases without an event to wait for.
+// pause is an exponentially growing wait, for the few cases without an event to wait for.
 type pause struct{ next, max time.Duration }
 
 func newPause(first, max time.Duration) *pause { return &pause{first, max} }

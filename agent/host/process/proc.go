@@ -12,21 +12,21 @@ import (
 	"syscall"
 )
 
-// Identity identifies one process for good. A pid alone does not: the kernel uses it again.
+// Identity identifies a process uniquely. A pid alone does not, because the kernel reuses pids.
 type Identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // when it began, in clock ticks since boot
 	Boot  string `json:"boot"`  // the boot that Start counts from
 }
 
-// bootID returns a text that is different after each boot of the host.
+// bootID returns a string that differs for each boot of the host.
 var bootID = sync.OnceValues(func() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b)), err
 })
 
-// Boot identifies the present boot of this machine: it is another after each restart. A container has
-// the boot id of its host's kernel, so the start of its first process tells its boots apart.
+// Boot identifies the current boot of this machine. A container has the boot id of its host's kernel, so the
+// result includes the start time of its first process.
 func Boot() (string, error) {
 	id, err := bootID()
 	if err != nil {
@@ -39,7 +39,7 @@ func Boot() (string, error) {
 	return fmt.Sprintf("%s.%d", id, first.start), nil
 }
 
-// Of returns the identity of a process that runs.
+// Of returns the identity of a running process.
 func Of(pid int) (Identity, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -58,13 +58,13 @@ func (id Identity) Alive() bool {
 	return ok && err == nil
 }
 
-// Runs is Alive for those to whom a process that can't be looked at may not count as ended.
+// Runs is Alive for callers that must not take a process for ended if its state can't be read.
 func (id Identity) Runs() (bool, error) {
 	_, ok, err := id.stat()
 	return ok, err
 }
 
-// stat returns what the kernel says of the process; ok is false when it has ended.
+// stat returns the kernel's record of the process; ok is false if it has ended.
 func (id Identity) stat() (st stat, ok bool, err error) {
 	boot, err := bootID()
 	if err != nil || boot != id.Boot {
@@ -89,7 +89,7 @@ func (id Identity) Program() (string, error) {
 	return path, err
 }
 
-// Programs returns the files of all programs that run, as far as this user may see them.
+// Programs returns the files of all running programs that this user may see.
 func Programs() ([]string, error) {
 	all, err := processes()
 	if err != nil {
@@ -106,7 +106,7 @@ func Programs() ([]string, error) {
 
 // stat is the part of /proc/PID/stat that matters here.
 type stat struct {
-	name               string // of the program, as far as the kernel keeps it
+	name               string // of the program, truncated by the kernel
 	pid, pgrp, session int
 	state              byte
 	threads            int
@@ -115,8 +115,8 @@ type stat struct {
 	hasEnv             bool // its environment is readable, even if empty
 }
 
-// ended reports whether no part of the process runs any more. Its first thread can be a zombie
-// while others still have its files open, and its locks.
+// ended reports whether all threads of the process have ended. Its first thread can be a zombie while others
+// still hold its files and locks.
 func (s stat) ended() bool { return s.state == 'X' || s.state == 'Z' && s.threads <= 1 }
 
 // leads reports whether the process is a session leader.
@@ -147,10 +147,10 @@ func readStat(pid int) (stat, error) {
 	return st, errors.Join(err, err1, err2, err3, err4)
 }
 
-// signal sends sig to the process that s was read from, if it is still there.
+// signal sends sig to the process that s was read from, if it still exists.
 func (s stat) signal(sig syscall.Signal) error {
-	// FindProcess pins the process by a pidfd if the kernel supports it, so that the signal
-	// goes to the process that is compared next.
+	// FindProcess pins the process with a pidfd if the kernel supports it, so that the signal goes to the
+	// process that is compared next.
 	p, err := os.FindProcess(s.pid)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func processes() ([]stat, error) {
 	return all, nil
 }
 
-// group returns the living members of the process group that the process leads or led.
+// group returns the live members of the process group that the process leads or led.
 func group(leader Identity) (members []stat, settled bool, err error) {
 	all, err := processes()
 	if err != nil {
@@ -199,8 +199,8 @@ func group(leader Identity) (members []stat, settled bool, err error) {
 	for _, st := range all {
 		switch {
 		case st.pid == leader.PID && st.start != leader.Start:
-			// The kernel uses a pid again only when no group has its number. So the group is
-			// empty, and the process that has the number now is a stranger.
+			// The kernel does not reuse a pid while a group has its number. So the group is empty, and the
+			// process with this pid is unrelated.
 			return nil, true, nil
 		case st.pgrp == leader.PID:
 			members = append(members, st)

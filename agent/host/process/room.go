@@ -9,8 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// CheckRoom returns an error that is syscall.ENOSPC when the directory's file system has fewer
-// free bytes than need. It returns nil if the free space can't be determined.
+// CheckRoom returns an error that wraps syscall.ENOSPC if the directory's file system has fewer free bytes
+// than need. It returns nil if the free space can't be determined.
 func CheckRoom(dir string, need uint64) error {
 	var disk unix.Statfs_t
 	if need == 0 || unix.Statfs(dir, &disk) != nil {

@@ -19,29 +19,28 @@ import (
 
 // Spec is a process to run in a directory.
 type Spec struct {
-	Dir     string        // exists; the program must Hold it
+	Dir     string        // must exist; the program must Hold it
 	Path    string        // the program: an absolute path, or a name on PATH
 	Args    []string      // its arguments, without its name
-	Env     []string      // "KEY=value", laid over this process's environment
+	Env     []string      // "KEY=value", added to this process's environment
 	WorkDir string        // "" for Dir
-	LogMax  int64         // bytes; a longer log is renamed to log.1 at the start; logfile.MaxSize when zero
-	Bound   time.Duration // how long it may take to be ready; 20 s when zero
-	Room    uint64        // bytes that must be free where Dir is, or it is not started
+	LogMax  int64         // bytes; at the start, a longer log is renamed to log.1; logfile.MaxSize if zero
+	Bound   time.Duration // how long it may take to be ready; 20 s if zero
+	Room    uint64        // bytes that must be free on Dir's file system before it is started
 }
 
 // LogPath returns the file with the output of the process in dir.
 func LogPath(dir string) string { return filepath.Join(dir, logName) }
 
-// Log returns the log of this process, which Start has started in dir. The log's size stays
-// bounded while the process runs. A process that was started by hand logs to standard error.
+// Log returns the log of this process, which Start has started in dir. The log's size is bounded even while
+// the process runs. A process that was started by hand logs to standard error.
 func Log(dir string) (io.Writer, error) { return logfile.OfProcess(LogPath(dir), 0) }
 
-// Start starts the process detached: in a session of its own, without a terminal, so that it
-// survives this process. It returns once the process holds its directory; started is false,
-// without an error, when one already did. If the process ends before that, or isn't ready
-// within the bound, Start ends its process group and returns an error that quotes the end of
-// its log. Errors wrap ErrEnded for a process that has ended for good, and fs.ErrNotExist if
-// the directory does not exist.
+// Start starts the process detached, in a session of its own without a terminal, so that it survives this
+// process. It returns once the process holds its directory. If a process already held it, started is false
+// and err is nil. If the process exits before that, or isn't ready within the bound, Start kills its process
+// group and returns an error that quotes the end of its log. The error wraps ErrEnded if the process has
+// ended permanently, and fs.ErrNotExist if the directory does not exist.
 func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	bound := spec.Bound
 	if bound == 0 {
@@ -50,7 +49,7 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("not ready within %v", bound))
 	defer cancel()
 
-	// Starters take turns, so that only one of them finds nothing running.
+	// Starts are serialized, so that only one starts the process.
 	turn, err := lockfile.Take(ctx, filepath.Join(spec.Dir, startName), "")
 	if err != nil {
 		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
@@ -62,7 +61,7 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	if why, ended := Ended(spec.Dir); ended {
 		return false, fmt.Errorf("cannot start %s: %w: %s", spec.Path, ErrEnded, why)
 	}
-	// Not Alive, because a dying process does not count as running.
+	// Holder rather than Alive, because a process that is exiting must not be treated as running.
 	if _, err := Holder(spec.Dir); !errors.Is(err, ErrNotHeld) {
 		return false, err
 	}
@@ -70,7 +69,7 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
 	}
 	if err := start(ctx, spec); err != nil {
-		// A holder that was started elsewhere, by hand say, will do.
+		// A process that was started elsewhere, for example by hand, is fine too.
 		if _, err := Holder(spec.Dir); err == nil {
 			return false, nil
 		}
@@ -115,8 +114,7 @@ func start(ctx context.Context, spec Spec) error {
 	}
 	st, statErr := readStat(cmd.Process.Pid)
 
-	// This goroutine ends with the child: it has to be reaped, or it stays a zombie for as long
-	// as this process lives.
+	// This goroutine reaps the child, which would otherwise remain a zombie as long as this process lives.
 	giveUp := func() { ready.SetReadDeadline(time.Unix(1, 0)) }
 	ended := make(chan error, 1)
 	how := make(chan *os.ProcessState, 1)
@@ -125,7 +123,7 @@ func start(ctx context.Context, spec Spec) error {
 		err := cmd.Wait()
 		how <- cmd.ProcessState
 		ended <- err
-		giveUp() // the child's children may still have the pipe
+		giveUp() // the child's children may still hold the pipe
 	}()
 
 	stop := context.AfterFunc(ctx, giveUp)
@@ -134,12 +132,11 @@ func start(ctx context.Context, spec Spec) error {
 	if n == 1 {
 		return nil
 	}
-	// The child has ended, or time is up, or the program does not know the pipe and has closed
-	// it.
+	// The child has exited, or time is up, or the program does not support the pipe and has closed it.
 	select {
 	case err = <-ended:
-		// A child that reported ready before it ended counts: an agent may be ready and find at
-		// once that its entity is Dead.
+		// A child that reported ready before it exited was started successfully: an agent may find right away
+		// that its entity is Dead.
 		ready.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 		if n, _ := ready.Read(make([]byte, 1)); n == 1 {
 			return nil

@@ -16,13 +16,12 @@ import (
 	"juju/agent/host/lockfile"
 )
 
-// killBound is how long a killed process may take to disappear. The kernel can hold one in a
-// system call for a while.
+// killBound is how long a killed process may take to disappear. A system call can delay its death.
 const killBound = 10 * time.Second
 
-// Stop ends the process that runs in dir, and its process group: with SIGTERM, and after grace
-// with SIGKILL. It returns when all are gone; nil if nothing runs there. It doesn't keep a
-// supervisor from starting the process again: for that, call MarkEnded first.
+// Stop terminates the process that runs in dir and its process group, with SIGTERM, and after grace with
+// SIGKILL. It waits until all have exited, and returns nil if none runs there. A supervisor may restart the
+// process unless MarkEnded is called first.
 func Stop(ctx context.Context, dir string, grace time.Duration) error {
 	id, err := Holder(dir)
 	if errors.Is(err, ErrNotHeld) {
@@ -36,7 +35,7 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 	}
 	members := func() ([]stat, bool, error) { return group(id) }
 	if st, ok, _ := id.stat(); ok && st.pgrp != st.pid {
-		// Started by hand, in a group with its shell, which must not be ended.
+		// It was started by hand, in a group with its shell, which must not be killed.
 		members = func() ([]stat, bool, error) {
 			st, ok, err := id.stat()
 			if err != nil || !ok {
@@ -55,8 +54,8 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 	return nil
 }
 
-// released waits until a process that has ended no longer holds the directory. A child that it
-// was about to exec can hold it for a moment longer, and a start in that moment would fail.
+// released waits until a process that has exited no longer holds the directory. A child that it was about to
+// exec can hold the directory slightly longer, and a start at that moment would fail.
 func released(ctx context.Context, dir string, id Identity) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, killBound,
 		fmt.Errorf("it is still locked %v after process %d ended", killBound, id.PID))
@@ -76,8 +75,8 @@ func released(ctx context.Context, dir string, id Identity) error {
 	}
 }
 
-// End ends the process in dir for good: it marks it as MarkEnded does, and stops it as Stop
-// does. A start in progress fails. It returns nil if the directory does not exist.
+// End stops the process in dir permanently: it calls MarkEnded and Stop, and makes a start in progress fail.
+// It returns nil if the directory does not exist.
 func End(ctx context.Context, dir, why string, grace time.Duration) error {
 	turn, err := lockfile.Take(ctx, filepath.Join(dir, startName), "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,16 +91,16 @@ func End(ctx context.Context, dir, why string, grace time.Duration) error {
 	return Stop(ctx, dir, grace)
 }
 
-// EndGroup ends the process group that the process leads or led, as Stop does; with grace 0 it kills it at once. It
-// returns nil if there is none.
+// EndGroup terminates the process group that the process leads or led, as Stop does. If grace is 0 it kills
+// the group immediately. It returns nil if there is no such group.
 func EndGroup(ctx context.Context, leader Identity, grace time.Duration) error {
 	return end(ctx, func() ([]stat, bool, error) { return group(leader) }, grace)
 }
 
-// EndMarked ends, as Stop does, every process of this user, or of any user if this is root, whose
-// environment variable key has a value that match accepts, and every process in a session that such a
-// process leads. Children inherit the variable, so this finds daemons too; match also gets the name of the
-// program. The calling process is spared.
+// EndMarked terminates, as Stop does, every process of this user (of any user if this is root) whose environment
+// variable key has a value that match accepts, and every process in a session that such a process leads. Children
+// inherit the variable, so this finds daemons too. match also gets the name of the program. The calling
+// process is spared.
 func EndMarked(ctx context.Context, key string, match func(value, program string) bool, grace time.Duration) error {
 	err := end(ctx, func() ([]stat, bool, error) { return marked(key, match) }, grace)
 	if err != nil {
@@ -110,8 +109,8 @@ func EndMarked(ctx context.Context, key string, match func(value, program string
 	return nil
 }
 
-// Marks returns the distinct values of the variable key in the environments of the processes that
-// EndMarked looks at, in no particular order.
+// Marks returns the distinct values of the variable key in the environments of the processes that EndMarked
+// considers, in no particular order.
 func Marks(key string) ([]string, error) {
 	seen := map[string]bool{}
 	var values []string
@@ -125,8 +124,8 @@ func Marks(key string) ([]string, error) {
 	return values, err
 }
 
-// marked lists the processes for EndMarked. It is settled unless there are processes that can't
-// be judged, because they are just executing a program or ending.
+// marked lists the processes for EndMarked. The list is settled unless there are processes whose environment
+// can't be read because they are in the middle of an exec or an exit.
 func marked(key string, match func(value, program string) bool) (found []stat, settled bool, err error) {
 	all, err := processes()
 	if err != nil {
@@ -160,8 +159,9 @@ func marked(key string, match func(value, program string) bool) (found []stat, s
 	return found, settled, nil
 }
 
-// mayEnd reports whether a process is this user's. Root's are also those of other users, whose identity
-// the daemons take that root starts, but for those in containers: a container may be a host of its own.
+// mayEnd reports whether EndMarked may terminate a process: one of this user, or for root one of any user,
+// because daemons started by root switch users. Processes in containers are spared, because a container may
+// be a host of its own.
 func mayEnd(pid int) bool {
 	proc := "/proc/" + strconv.Itoa(pid)
 	info, err := os.Stat(proc)
@@ -177,8 +177,8 @@ func mayEnd(pid int) bool {
 	return os.Geteuid() == 0 && err == nil && errOwn == nil && theirs == own
 }
 
-// lookup returns the value of a variable in the content of /proc/PID/environ: the environment
-// with which the process executed its program.
+// lookup returns the value of a variable in the content of /proc/PID/environ, which is the environment at the
+// process's last exec.
 func lookup(env []byte, key string) (string, bool) {
 	if !bytes.Contains(env, []byte(key)) {
 		return "", false
@@ -191,24 +191,23 @@ func lookup(env []byte, key string) (string, bool) {
 	return "", false
 }
 
-// lister finds the processes to end. If it finds none and is not settled, it must be called
-// again.
+// lister finds the processes to terminate. If it finds none and is not settled, it must be called again.
 type lister func() (found []stat, settled bool, err error)
 
-// settleBound is how long a list must stay empty and unsettled to count as empty: on a busy
-// host there is always some process starting or ending.
+// settleBound is how long an unsettled list must stay empty to be treated as empty: on a busy host some
+// process is always starting or exiting.
 const settleBound = 500 * time.Millisecond
 
-// end terminates the processes that list finds, including those that appear meanwhile, and
-// kills the rest after grace.
+// end terminates the processes that list finds, including those that appear in the meantime, and kills the
+// rest after grace.
 func end(ctx context.Context, list lister, grace time.Duration) error {
-	told := map[stat]bool{}
+	signalled := map[stat]bool{}
 	left, err := each(ctx, list, grace, func(st stat) error {
 		key := stat{pid: st.pid, start: st.start}
-		if told[key] {
+		if signalled[key] {
 			return nil
 		}
-		told[key] = true
+		signalled[key] = true
 		// A stopped process would not act on SIGTERM without SIGCONT.
 		return errors.Join(st.signal(syscall.SIGTERM), st.signal(syscall.SIGCONT))
 	})
@@ -222,12 +221,12 @@ func end(ctx context.Context, list lister, grace time.Duration) error {
 func kill(ctx context.Context, list lister) error {
 	left, err := each(ctx, list, killBound, func(st stat) error { return st.signal(syscall.SIGKILL) })
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("process %d is still there %v after it was killed", left[0].pid, killBound)
+		err = fmt.Errorf("process %d still exists %v after it was killed", left[0].pid, killBound)
 	}
 	return err
 }
 
-// living returns those of some processes, each given by its pid and start, that have not ended.
+// living returns those of the given processes, identified by pid and start, that have not ended.
 func living(some map[stat]bool) (left []stat) {
 	for id := range some {
 		if st, err := readStat(id.pid); err == nil && st.start == id.start && !st.ended() {
@@ -237,9 +236,9 @@ func living(some map[stat]bool) (left []stat) {
 	return left
 }
 
-// each calls do for every process that list finds, repeatedly, until there are none or time is
-// up. It returns the processes that are left. One that list has found counts until it has ended: while
-// it ends, list may not know it by its environment any more.
+// each calls do for every process that list finds, repeatedly, until there are none or the time is up. It
+// returns the remaining processes. A process once found remains until it has exited, even if list no longer
+// finds it: the environment of an exiting process can't be read.
 func each(ctx context.Context, list lister, bound time.Duration, do func(stat) error) ([]stat, error) {
 	pause := newPause(time.Millisecond, 50*time.Millisecond)
 	deadline := time.Now().Add(bound)

@@ -16,10 +16,10 @@ import (
 
 var logger = loggo.GetLogger("juju.agent.host.process")
 
-// Supervise keeps the process running: it starts it, or watches the one that already runs, and
-// starts it again whenever it ends, at once the first time, and after growing pauses if it
-// keeps ending soon. It returns nil when the process has ended for good, an error that wraps
-// ErrRemoved when its directory is gone, and ctx's error when ctx is done; the process then goes on.
+// Supervise keeps the process running. It starts the process, or watches the one that is already running, and
+// restarts it whenever it exits: immediately the first time, and with exponential backoff if it keeps exiting
+// early. It returns nil when the process has ended permanently, an error that wraps ErrRemoved if the
+// directory was removed, and ctx's error when ctx is done; in that case the process keeps running.
 func Supervise(ctx context.Context, spec Spec) error {
 	var b backoff
 	full := false
@@ -62,39 +62,39 @@ func Supervise(ctx context.Context, spec Spec) error {
 			return nil
 		}
 		d := b.next(time.Since(began))
-		logger.Warningf("%s in %s has ended; starting it again in %v", spec.Path, spec.Dir, d)
+		logger.Warningf("%s in %s has exited; restarting it in %v", spec.Path, spec.Dir, d)
 		if err := wait(ctx, d); err != nil {
 			return err
 		}
 	}
 }
 
-// backoff says how long to wait before the next start.
-type backoff struct{ young int }
+// backoff computes the pauses before restarts. early is the number of early exits in a row.
+type backoff struct{ early int }
 
-// roomPause is the time between two checks for room on the disk.
+// roomPause is the interval between checks for disk space.
 const roomPause = time.Second
 
 const (
 	backoffFirst = 100 * time.Millisecond
 	backoffMax   = 30 * time.Second
-	// backoffGrown is how long a process must have run for its end to reset the pauses.
-	backoffGrown = 10 * time.Second
+	// backoffReset is how long a process must have run for its exit to reset the backoff.
+	backoffReset = 10 * time.Second
 )
 
 // next returns the pause after a process that ran for the given time.
 func (b *backoff) next(ran time.Duration) time.Duration {
-	if ran >= backoffGrown {
-		b.young = 0
+	if ran >= backoffReset {
+		b.early = 0
 	}
-	b.young++
-	if b.young == 1 {
+	b.early++
+	if b.early == 1 {
 		return 0
 	}
 	d := backoffMax
-	if shift := b.young - 2; shift < 9 {
+	if shift := b.early - 2; shift < 9 {
 		d = min(backoffFirst<<shift, backoffMax)
 	}
-	// Agents that died together must not come back together.
+	// The jitter keeps agents that died together from restarting together.
 	return d/2 + rand.N(d/2+1)
 }

@@ -186,7 +186,7 @@ func TestBackoff(t *testing.T) {
 	if last < backoffMax/2 {
 		t.Errorf("after 50 times: wait %v, want %v or half of it", last, backoffMax)
 	}
-	if d := b.next(backoffGrown); d != 0 {
+	if d := b.next(backoffReset); d != 0 {
 		t.Errorf("after a long life: wait %v, want none", d)
 	}
 }
