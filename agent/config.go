@@ -12,16 +12,16 @@ import (
 	"juju/state/entity"
 )
 
-// Version is the version of this program. A build of another version says so to the linker:
+// Version is the version of this program. To build another version, set it with the linker:
 // -ldflags "-X juju/agent.Version=0.2.0".
 var Version = "0.1.0"
 
-// commit names the sources of this build, if the linker is told so: -ldflags "-X juju/agent.commit=0123456789ab". Else
-// the toolchain says it, which knows a clone of git, and not a worktree.
+// commit is the git commit of this build, if set with the linker: -ldflags "-X juju/agent.commit=0123456789ab".
+// Otherwise it comes from the toolchain, which finds it in a git clone, but not in a worktree.
 var commit string
 
-// BuiltFrom returns the commit of git that this program was built from, and "-dirty" if files were changed since; "" if that
-// is not known.
+// BuiltFrom returns the git commit that this program was built from, with the suffix "-dirty" if there were
+// uncommitted changes, or "" if it is unknown.
 var BuiltFrom = sync.OnceValue(func() string {
 	build, ok := debug.ReadBuildInfo()
 	if commit != "" || !ok {
@@ -30,7 +30,7 @@ var BuiltFrom = sync.OnceValue(func() string {
 	return builtFrom(build.Settings)
 })
 
-// builtFrom is BuiltFrom as the toolchain says it.
+// builtFrom is BuiltFrom from the toolchain's build settings.
 func builtFrom(settings []debug.BuildSetting) string {
 	revision, dirty := "", ""
 	for _, setting := range settings {
@@ -47,15 +47,15 @@ func builtFrom(settings []debug.BuildSetting) string {
 	return revision[:min(12, len(revision))] + dirty
 }
 
-// ConfigName is the name of the file in an agent's directory that holds its Config. Only its
-// owner can read it, since it holds the agent's password.
+// ConfigName is the name of the file in an agent's directory that holds its Config. Only its owner can read it,
+// because it has the agent's password.
 const ConfigName = "agent.conf"
 
-// Config says who an agent is and where its controller is.
+// Config has an agent's identity and the addresses of its controller.
 type Config struct {
 	Tag        entity.Tag `yaml:"tag"`
 	Password   string     `yaml:"password"`
-	Nonce      string     `yaml:"nonce,omitempty"` // for a machine's agent: which of its instances this is
+	Nonce      string     `yaml:"nonce,omitempty"` // for a machine's agent: identifies the instance
 	Controller string     `yaml:"controller"`      // UUID
 	Model      string     `yaml:"model"`           // UUID
 	ModelName  string     `yaml:"model-name"`
@@ -63,23 +63,23 @@ type Config struct {
 	CACert     string     `yaml:"ca-cert"`             // PEM
 	Machine    string     `yaml:"machine,omitempty"`   // for a unit's agent: the machine that it is on
 	Principal  string     `yaml:"principal,omitempty"` // for a subordinate's agent
-	// HookLock is the file that is locked while a hook runs on the machine, or on another that
-	// shares its operating system. For a machine's agent, "" is a file of the machine's own.
+	// HookLock is the file that is locked while a hook runs on the machine, or on another machine that shares
+	// its operating system. For a machine's agent, "" means a file in the machine's own directory.
 	HookLock string `yaml:"hook-lock,omitempty"`
 	// LogDir is the directory with links to the logs of the machine's agents; "" for none.
 	LogDir string `yaml:"log-dir,omitempty"`
-	// SSHUser is the user of the machine that people log in as with the model's SSH keys; "" for
-	// none. It is for a machine's agent that runs as root.
+	// SSHUser is the user that people log in as with the model's SSH keys; "" for none. Only for the agent of a
+	// machine that runs as root.
 	SSHUser string `yaml:"ssh-user,omitempty"`
-	// OwnHost says that the machine's operating system is no one else's: its agent, as root, may
-	// restart it and write its files.
+	// OwnHost means that the machine has an operating system of its own. Its agent runs as root, and may
+	// restart the system and write its files.
 	OwnHost bool `yaml:"own-host,omitempty"`
-	// Manual says that the machine is a host that a user has lent: its agent uninstalls itself when
-	// the machine is destroyed.
+	// Manual means that the machine is a host that a user has added. Its agent uninstalls itself when the
+	// machine is destroyed.
 	Manual bool `yaml:"manual,omitempty"`
 }
 
-// Marshal returns the file's text.
+// Marshal returns the content of the configuration file.
 func (c Config) Marshal() ([]byte, error) {
 	text, err := safeyaml.Marshal(c, 4)
 	if err != nil {

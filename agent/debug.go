@@ -19,16 +19,16 @@ import (
 	"juju/state/entity"
 )
 
-// A Debugging is how a unit's hooks are run by hand, on the machine that they run on.
+// A Debugging is a session in which a user runs a unit's hooks by hand, on the unit's machine.
 type Debugging struct {
-	Root, Unit string   // Root holds everything of the machine's
-	Hooks      []string // all if there are none
+	Root, Unit string   // Root is the machine's directory
+	Hooks      []string // all if empty
 	Shell      hooks.Shell
-	// Note tells the user something, in a line.
+	// Note prints a line for the user.
 	Note func(format string, args ...any)
 }
 
-// Check refuses hooks that the unit's charm can't have: the error is Invalid.
+// Check returns an Invalid error if one of the hooks is not valid for the unit's charm.
 func (d Debugging) Check() error {
 	ch, err := charm.ReadDir(CharmDir(d.Root, d.Unit))
 	if err != nil {
@@ -80,14 +80,14 @@ func (d Debugging) Run(ctx context.Context) error {
 	return err
 }
 
-// The words before the arguments of what the program of units' agents does for users who reach the
-// machine by SSH. The arguments are the machine's root, the unit, and
+// The subcommands of unit-agent for users who reach the machine by SSH. Their arguments are the machine's
+// directory, the unit, and
 const (
 	RunDebugHooks   = "debug-hooks"   // the hooks
-	RunCharmHistory = "charm-history" // how many commits; prints them as JSON
+	RunCharmHistory = "charm-history" // the number of commits, which are printed as JSON
 )
 
-// forUsers does what a user asks for on the machine.
+// forUsers runs a subcommand for a user on the machine.
 func forUsers(ctx context.Context, what, root, unit string, args []string, stdout io.Writer) error {
 	if what == RunCharmHistory {
 		n, err := strconv.Atoi(strings.Join(args, " "))

@@ -16,12 +16,11 @@ import (
 	"juju/worker/deployer"
 )
 
-// deployed is the deployer.Agents of an agent: the agents of its units. All agents of a machine,
-// those of subordinates too, have their directories side by side. Each agent looks only after
-// those that it has deployed.
+// deployed is the deployer.Agents of an agent: the agents of its units. The directories of all agents of a
+// machine, including those of subordinates, are siblings. Each agent manages only those that it has deployed.
 type deployed struct {
 	dir    string // agents/ of the machine
-	config Config // that of the deploying agent
+	config Config // of the deploying agent
 	host   Host
 	ended  chan struct{}
 
@@ -51,7 +50,7 @@ func (d *deployed) deployedBy(parent entity.Tag) ([]string, error) {
 	}
 	var units []string
 	for _, e := range entries {
-		// The name of a directory that is being made or removed begins with a dot.
+		// Directories being created or removed have names that begin with a dot.
 		tag, err := entity.ParseTag(e.Name())
 		if err != nil || tag.Kind != entity.KindUnit {
 			continue
@@ -70,7 +69,7 @@ func (d *deployed) deployedBy(parent entity.Tag) ([]string, error) {
 	return units, nil
 }
 
-// parent returns whose agent deploys the agent of a unit.
+// parent returns the machine or principal whose agent deploys this unit's agent.
 func (c Config) parent() entity.Tag {
 	if c.Principal != "" {
 		return entity.UnitTag(c.Principal)
@@ -78,8 +77,7 @@ func (c Config) parent() entity.Tag {
 	return entity.MachineTag(c.Machine)
 }
 
-// Deploy makes the agent's directory, which appears together with its configuration, and starts
-// the agent.
+// Deploy atomically creates the agent's directory with its configuration, and starts the agent.
 func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	config := d.config
 	config.Tag, config.Password, config.Nonce = entity.UnitTag(unit), password, ""
@@ -103,7 +101,7 @@ func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	return d.Ensure(ctx, unit)
 }
 
-// configure writes the configuration in dir, with which it makes dir if it is not there.
+// configure writes the configuration in dir. If dir does not exist, it appears together with its configuration.
 func (d *deployed) configure(dir string, config Config) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, config.write(dir))
@@ -129,7 +127,7 @@ func (d *deployed) logLink(unit string) string {
 	return filepath.Join(d.config.LogDir, entity.UnitTag(unit).String()+".log")
 }
 
-// linkLog makes the link to the log of a unit's agent where users look for it.
+// linkLog links the log of a unit's agent into LogDir, where users look for it.
 func (d *deployed) linkLog(unit string) error {
 	link := d.logLink(unit)
 	if link == "" {
@@ -144,13 +142,12 @@ func (d *deployed) linkLog(unit string) error {
 	return os.Symlink(process.LogPath(d.unitDir(unit)), link)
 }
 
-// hidden returns the name that the directory of an agent has while this agent makes or removes it.
+// hidden returns the path of an agent's directory while this agent creates or removes it.
 func (d *deployed) hidden(dir string) string {
 	return filepath.Join(d.dir, "."+d.config.Tag.String()+"."+filepath.Base(dir))
 }
 
-// Ensure starts the agent if it does not run. The error is deployer.ErrEnded if the agent has
-// ended for good.
+// Ensure starts the agent if it is not running. The error wraps deployer.ErrEnded if the agent has terminated.
 func (d *deployed) Ensure(ctx context.Context, unit string) error {
 	err := d.host.Start(ctx, d.unitDir(unit))
 	if errors.Is(err, process.ErrEnded) {
@@ -163,7 +160,7 @@ func (d *deployed) Ensure(ctx context.Context, unit string) error {
 	return nil
 }
 
-// wait tells the deployer when the agent ends.
+// wait signals the deployer when the agent exits.
 func (d *deployed) wait(unit string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -181,7 +178,7 @@ func (d *deployed) wait(unit string) {
 		if err != nil && d.ctx.Err() != nil {
 			return
 		}
-		// If the agent can't be waited for, the deployer looks again too.
+		// The deployer must check again even if waiting failed.
 		select {
 		case d.ended <- struct{}{}:
 		default:
@@ -189,12 +186,11 @@ func (d *deployed) wait(unit string) {
 	}()
 }
 
-// Ended is signalled when an agent ends.
+// Ended is signalled when an agent exits.
 func (d *deployed) Ended() <-chan struct{} { return d.ended }
 
-// Recall ends the agent and removes its directory. To others the removal is one step. The agents of
-// subordinates that a principal's agent has not recalled, because the unit was removed by force, go
-// with it.
+// Recall stops the agent and atomically removes its directory. If the unit was removed by force, its agent
+// may not have recalled its subordinates; Recall does that too.
 func (d *deployed) Recall(ctx context.Context, unit string) error {
 	subordinates, err := d.deployedBy(entity.UnitTag(unit))
 	if err != nil {
@@ -227,8 +223,8 @@ func (d *deployed) Recall(ctx context.Context, unit string) error {
 	return removeAll(out)
 }
 
-// sweep removes what this agent's interrupted recalls and deployments have left, and those of
-// agents that are gone.
+// sweep removes the remains of interrupted recalls and deployments by this agent, and by agents that no longer
+// exist.
 func (d *deployed) sweep() error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
@@ -247,8 +243,7 @@ func (d *deployed) sweep() error {
 	return nil
 }
 
-// removeAll is os.RemoveAll for files made by charms: it also removes what is in directories
-// that are not writable.
+// removeAll is os.RemoveAll for files created by charms: it also removes the content of read-only directories.
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil

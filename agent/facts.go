@@ -14,17 +14,17 @@ import (
 	"juju/worker"
 )
 
-// factsPause is the time between two looks at what the host has.
+// factsPause is the interval between checks of the host's addresses.
 const factsPause = time.Minute
 
-// factsAPI is where an agent reports what its host has.
+// factsAPI is what reporting the host's hardware and addresses needs of the controller.
 type factsAPI interface {
 	SetMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error
 	SetMachineHardware(ctx context.Context, machine entity.Tag, hardware entity.Hardware) error
 }
 
-// facts is the worker that reports the hardware of a machine with an operating system of its own, and of a
-// manual machine, for which no cloud does, also the addresses, also when they have changed.
+// facts returns the worker that reports the hardware of a machine with an operating system of its own. For a
+// manual machine it also reports the addresses, initially and on change, because no cloud does.
 func (a *Agent) facts(api factsAPI) worker.Func {
 	return func(ctx context.Context) error {
 		reported := false // the hardware, which does not change while the machine is up
@@ -60,7 +60,7 @@ type networkCard struct {
 	addresses []netip.Addr
 }
 
-// networkCards returns the interfaces that are up, but for the loopback interface.
+// networkCards returns the interfaces that are up, except the loopback interface.
 func networkCards() ([]networkCard, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -86,11 +86,11 @@ func networkCards() ([]networkCard, error) {
 	return cards, nil
 }
 
-// inner begin the names of interfaces that lead to containers and virtual machines on the host, where no
-// one else reaches it.
+// inner has the name prefixes of interfaces to containers and virtual machines on the host. The host can't be
+// reached from outside at their addresses.
 var inner = []string{"docker", "lxcbr", "lxdbr", "virbr", "veth", "br-", "cni", "flannel", "cali"}
 
-// hostAddresses returns the addresses at which others may reach the host: those of IPv4 first.
+// hostAddresses returns the addresses at which others may reach the host, IPv4 first.
 func hostAddresses(cards []networkCard) (result []string) {
 	var all []netip.Addr
 	for _, card := range cards {

@@ -13,8 +13,8 @@ import (
 	"juju/worker/firewaller/nftables"
 )
 
-// firewaller is the worker that closes ports of a manual machine. It is the one that gives a cloud its rules;
-// the host takes the cloud's place, and is its only instance.
+// firewaller returns the worker that closes ports of a manual machine. It is the same worker that applies
+// rules to a cloud; here the host takes the cloud's place and is its only instance.
 func (a *Agent) firewaller(conn *client.Conn) worker.Func {
 	machine, api := a.config.Tag, client.HostFirewallerFacade{Caller: conn}
 	return firewaller.New(firewaller.Config{
@@ -24,7 +24,7 @@ func (a *Agent) firewaller(conn *client.Conn) worker.Func {
 	})
 }
 
-// A hostExposure is what the worker sees of a model: one host.
+// A hostExposure is the worker's view of a model with one host.
 type hostExposure struct {
 	api interface {
 		Exposure(ctx context.Context, machine entity.Tag) (entity.HostExposure, error)
@@ -38,8 +38,8 @@ func (h hostExposure) WatchExposure(ctx context.Context) (<-chan struct{}, error
 	return h.api.WatchExposure(ctx, h.machine)
 }
 
-// Exposure returns the host as an instance of which everything is open but what units there have opened and
-// no one has exposed. Where nothing is to be closed, there are no rules for it.
+// Exposure returns the host as an instance whose ports are all open, except those that units have opened without
+// being exposed. If no port must be closed, there are no rules for the host.
 func (h hostExposure) Exposure(ctx context.Context) (entity.Exposure, error) {
 	host, err := h.api.Exposure(ctx, h.machine)
 	x := entity.Exposure{Mode: host.Mode, Instances: map[string][]entity.PortRange{}, Hosts: host.Peers}

@@ -7,24 +7,23 @@ import (
 	"juju/agent/host/process"
 )
 
-// A Host starts and ends the agents that an agent deploys. Each runs in a directory that
-// holds its configuration.
+// A Host starts and stops the agents that an agent deploys. Each runs in a directory that holds its
+// configuration.
 type Host interface {
-	// Start starts the agent in dir unless it runs. The error wraps process.ErrEnded if the
-	// agent has ended for good.
+	// Start starts the agent in dir if it is not running. The error wraps process.ErrEnded if the agent has
+	// terminated.
 	Start(ctx context.Context, dir string) error
-	// WaitEnd returns nil when no agent runs in dir.
+	// WaitEnd waits until no agent runs in dir.
 	WaitEnd(ctx context.Context, dir string) error
-	// End ends the agent in dir for good.
+	// End stops the agent in dir permanently.
 	End(ctx context.Context, dir, why string) error
 }
 
-// recallGrace is how long a recalled agent has to end before it is killed. Its unit is Dead
-// and runs no hook.
+// recallGrace is how long a recalled agent may take to exit before it is killed. Its unit is Dead and runs no
+// hooks.
 const recallGrace = 10 * time.Second
 
-// processes is the Host of the programs: each agent is a process, which outlives the agent that
-// started it.
+// processes is the Host in production. Each agent is a process that outlives the agent that started it.
 type processes struct{ unitAgent string }
 
 func (p processes) Start(ctx context.Context, dir string) error {

@@ -11,12 +11,11 @@ import (
 	"juju/state/entity"
 )
 
-// A link is a client.Caller that outlives connections, for the uniter, and for what runs a machine's
-// commands. A hook must not fail because the controller is away for a moment, so a request that is
-// cut short by a lost connection is made again on the next one. That is safe because all of the
-// requests of these workers can be repeated: each succeeds if what it asks for is so already.
+// A link is a client.Caller that outlives connections, for the uniter and the machine actions worker. A hook must
+// not fail because the controller is briefly unavailable, so a request interrupted by the loss of its
+// connection is retried on the next one. This is safe because all requests of these workers are idempotent.
 //
-// A watch ends with its connection. The worker then starts anew, after the hook that runs.
+// A watch ends with its connection. The worker then restarts, once the running hook has ended.
 type link struct {
 	mu      sync.Mutex
 	conn    *client.Conn
@@ -25,10 +24,10 @@ type link struct {
 
 func newLink() *link { return &link{changed: make(chan struct{})} }
 
-// linkBound is how long a request waits for a controller that is away.
+// linkBound limits how long a request waits for an unavailable controller.
 const linkBound = 5 * time.Minute
 
-// set makes conn the connection of the next requests; nil for none.
+// set sets the connection for subsequent requests; nil for none.
 func (l *link) set(conn *client.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,20 +48,19 @@ func (l *link) get(ctx context.Context) (*client.Conn, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, entity.Errorf(entity.Unavailable, "the controller is away: %w", context.Cause(ctx))
+			return nil, entity.Errorf(entity.Unavailable, "the controller is unavailable: %w", context.Cause(ctx))
 		}
 	}
 }
 
-// The pauses between two attempts of a request that the controller can't serve just now.
+// The initial and maximum pause between attempts of a request that the controller can't serve at the moment.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 3 * time.Second
 )
 
-// Do makes a request. It repeats the request on the next connection if the one that it was
-// made on is lost, and on the same one if the controller says that it can't serve it just
-// now, as while its store elects a primary.
+// Do makes a request. It retries the request on the next connection if its connection is lost, and on the
+// same one if the controller can't serve it at the moment, for example while its store elects a primary.
 func (l *link) Do(ctx context.Context, request func(*client.Conn) error) error {
 	wait, cancel := context.WithTimeout(ctx, linkBound)
 	defer cancel()
@@ -84,9 +82,9 @@ func (l *link) Do(ctx context.Context, request func(*client.Conn) error) error {
 		}
 		if !logged {
 			logged = true
-			logger.Warningf("repeating a request for up to %v: %v", linkBound, err)
+			logger.Warningf("retrying a request for up to %v: %v", linkBound, err)
 		}
-		// The jitter keeps agents from asking at the same moment.
+		// The jitter keeps agents from retrying simultaneously.
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 			pause = min(2*pause, lastPause)
@@ -96,7 +94,7 @@ func (l *link) Do(ctx context.Context, request func(*client.Conn) error) error {
 	}
 }
 
-// passes reports whether another attempt may have another result.
+// passes reports whether an error is transient.
 func passes(err error) bool {
 	return errors.Is(err, entity.Unavailable) || errors.Is(err, entity.Contention)
 }

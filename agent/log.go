@@ -18,38 +18,37 @@ import (
 
 var logger = loggo.GetLogger("juju.agent")
 
-// logBacklog is how many lines wait while the controller is away. Later lines are only in the
-// agent's own log file.
+// logBacklog is the maximum number of queued lines while the controller is unavailable. Further lines are only in
+// the agent's log file.
 const logBacklog = 2000
 
-// maxSent is how many bytes of a message are sent to the controller, which keeps no more.
+// maxSent is the maximum length in bytes of a message sent to the controller, which would truncate longer ones.
 const maxSent = 16 << 10
 
-// A logQueue is between loggers, which must not wait, and the controller.
+// A logQueue queues lines for the controller, so that loggers don't block.
 type logQueue struct {
 	lines   chan params.LogRecord
-	dropped atomic.Int64 // lines dropped since that was last reported
+	dropped atomic.Int64 // lines dropped since the last report
 }
 
-// startLog sends all that this process logs to w, and to a queue for the controller.
+// startLog writes this process's log to w, and to a queue for the controller.
 func startLog(w io.Writer) *logQueue {
 	q := &logQueue{lines: make(chan params.LogRecord, logBacklog)}
 	loggo.ResetLogging()
-	SetLevels(modelconfig.New(nil, "").Logging()) // until the model's are known
+	SetLevels(modelconfig.New(nil, "").Logging()) // until the model's levels are known
 	_ = loggo.RegisterWriter("file", loggo.NewSimpleWriter(w, formatEntry))
 	_ = loggo.RegisterWriter("controller", q)
 	return q
 }
 
-// configured applies those of the model's settings that concern this process: which lines it logs.
+// configured applies the model's settings to this process: its logging levels.
 func (a *Agent) configured(config modelconfig.Config) {
 	if a.logs != nil {
 		SetLevels(config.Logging())
 	}
 }
 
-// SetLevels sets the lowest level that each module of this process logs. A module that has none logs what the
-// module above it does.
+// SetLevels sets the logging levels of this process's modules. A module without one inherits its parent's.
 func SetLevels(levels loggo.Config) {
 	all := loggo.Config{}
 	for module := range loggo.DefaultContext().Config() {
@@ -76,8 +75,8 @@ func (q *logQueue) Write(e loggo.Entry) {
 	}
 }
 
-// send is the worker that sends the queue. A line that can't be sent is not sent again: it is
-// in the agent's own log file.
+// send returns the worker that sends the queue. Lines that can't be sent are not retried; they are in the agent's
+// log file.
 func (q *logQueue) send(conn *client.Conn) func(context.Context) error {
 	return func(ctx context.Context) error {
 		sink, err := conn.LogSink(ctx)

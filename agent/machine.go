@@ -29,8 +29,8 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 	if a.config.HookLock == "" {
 		a.config.HookLock = filepath.Join(a.root(), "hooks.lock")
 	}
-	var settings atomic.Pointer[modelconfig.Config] // of the model, as last read
-	changed := make(chan struct{}, 1)               // they may have been
+	var settings atomic.Pointer[modelconfig.Config] // the model's settings as last read
+	changed := make(chan struct{}, 1)               // signalled when they may have changed
 	configured := func(config modelconfig.Config) {
 		settings.Store(&config)
 		a.configured(config)
@@ -94,10 +94,10 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 	}), nil
 }
 
-// proxies is what the agent keeps the proxies and the mirror of.
+// proxies returns the host whose proxies and mirror the agent configures.
 func (a *Agent) proxies() proxyupdater.Host { return proxyupdater.Host{Root: "/", Keep: a.dir} }
 
-// deployer is the worker that deploys the units of a machine, or the subordinates of a unit.
+// deployer returns the worker that deploys a machine's units or a unit's subordinates.
 func (a *Agent) deployer(conn *client.Conn) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)

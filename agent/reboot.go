@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	// stopGrace is how long the agent of a unit may take to finish its hook and end.
+	// stopGrace is how long a unit's agent may take to finish its hook and exit.
 	stopGrace = time.Minute
-	// shutdownBound is how long the program that restarts the machine may take.
+	// shutdownBound limits the run time of the shutdown command.
 	shutdownBound = time.Minute
-	// rebootBound is how long the machine may go on after that.
+	// rebootBound is how long the machine may stay up after that.
 	rebootBound = 10 * time.Minute
-	// restartPause is the time before another attempt. Units are stopped during each.
+	// restartPause is the pause before another attempt. Each attempt stops the units' agents.
 	restartPause = 5 * time.Minute
 )
 
-// restartAPI is where an agent says what the restart of its machine waits for.
+// restartAPI is what reporting the progress of a restart needs of the controller.
 type restartAPI interface {
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
 }
 
-// restart is the worker that waits until the machine may be restarted, once that is asked for: until the
-// hook that runs is over, or a user has ended juju debug-hooks. Then it keeps all hooks from running, and
-// ends with worker.ErrReboot. After an attempt that failed it waits a while first. Meanwhile the agent
-// works on, and the machine's status says what the restart waits for.
+// restart returns the worker that waits, once a restart is requested, until the machine may be restarted:
+// until the running hook has ended or a user has left juju debug-hooks. Then it takes the machine lock, so
+// that no hook can run, and fails with worker.ErrReboot. After a failed attempt it pauses first. Meanwhile
+// the agent keeps working, and the machine's status shows what the restart is waiting for.
 func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 	return func(ctx context.Context) error {
 		select {
@@ -79,9 +79,8 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 	}
 }
 
-// reboot restarts the machine when the worker restart has ended. It stops the agents of all units, and
-// holds the lock of hooks until the machine goes down. If the machine does not, the error says why. stop
-// stops the agent in a directory.
+// reboot restarts the machine after the worker restart has ended. It stops the agents of all units with stop, and
+// holds the machine lock until the machine goes down. If the machine stays up, it returns the reason.
 func (a *Agent) reboot(ctx context.Context, stop func(ctx context.Context, dir string) error) error {
 	logger.Infof("restarting the machine")
 	defer func() {
@@ -109,8 +108,8 @@ func (a *Agent) reboot(ctx context.Context, stop func(ctx context.Context, dir s
 	}
 }
 
-// stopUnits stops the agents of all units: those of principals first, which would start those of their
-// subordinates again.
+// stopUnits stops the agents of all units. It stops those of principals first, because they would restart
+// those of their subordinates.
 func (a *Agent) stopUnits(ctx context.Context, stop func(ctx context.Context, dir string) error) error {
 	dir := filepath.Dir(a.dir)
 	entries, err := os.ReadDir(dir)
@@ -146,10 +145,10 @@ func (a *Agent) stopUnits(ctx context.Context, stop func(ctx context.Context, di
 	return nil
 }
 
-// stopProcess stops the agent that is a process in dir.
+// stopProcess stops the agent process in dir.
 func stopProcess(ctx context.Context, dir string) error { return process.Stop(ctx, dir, stopGrace) }
 
-// hasShutdown returns an error if this host has no program that restarts it, as a container may not.
+// hasShutdown returns an error if this host lacks the shutdown command, as a container may.
 func hasShutdown() error {
 	if _, err := exec.LookPath("shutdown"); err != nil {
 		return errors.New("the host has no command shutdown")
@@ -157,7 +156,7 @@ func hasShutdown() error {
 	return nil
 }
 
-// shutdown has the system restart.
+// shutdown restarts the system.
 func shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownBound)
 	defer cancel()
@@ -167,12 +166,11 @@ func shutdown(ctx context.Context) error {
 	return nil
 }
 
-// runProgramOfHost runs a program of the host. The error has what the program says.
+// runProgramOfHost runs one of the host's programs. An error includes the program's output.
 func runProgramOfHost(ctx context.Context, name string, args ...string) error {
-	// It may leave something running.
-	out, said, err := process.Program{Path: name, Args: args}.Output(ctx)
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+	out, stderr, err := process.Program{Path: name, Args: args}.Output(ctx)
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // it may have left children that hold its output open
 		return nil
 	}
-	return fmt.Errorf("%w: %s", err, bytes.TrimSpace(append(out, said...)))
+	return fmt.Errorf("%w: %s", err, bytes.TrimSpace(append(out, stderr...)))
 }

@@ -39,12 +39,12 @@ machine-agent uninstall DIR takes it off a host that was added with juju add-mac
 ssh:HOST, when its controller is gone.
 `
 
-// Main is the main function of an agent's program. Its one argument is the agent's directory, or
-// --help; the program of a machine's agent also takes a word of onMachine before the directory, and
-// that of units' agents what forUsers takes. It runs the agent until SIGTERM or SIGINT, or until the
-// agent has nothing left to do, and returns the exit status.
+// Main is the main function of an agent's program. Its argument is the agent's directory, or --help.
+// machine-agent also accepts a subcommand of onMachine before the directory, and unit-agent those of
+// forUsers. Main runs the agent until SIGTERM or SIGINT, or until the agent terminates, and returns the exit
+// status.
 func Main(kind entity.TagKind, args []string) int {
-	if len(args) == 1 && args[0] == "version" { // as charms ask it, by the name of jujud
+	if len(args) == 1 && args[0] == "version" { // charms run "jujud version"
 		fmt.Printf("%s-ubuntu-%s\n", charm.Contract, runtime.GOARCH)
 		return 0
 	}
@@ -90,7 +90,7 @@ func Main(kind entity.TagKind, args []string) int {
 	return 0
 }
 
-// onMachine are what the program of a machine's agent also does, by the word before the directory.
+// onMachine has the subcommands of machine-agent.
 var onMachine = map[string]func(*Agent, context.Context) error{
 	"supervise": (*Agent).supervise,
 	"uninstall": (*Agent).uninstallNow,
@@ -103,7 +103,7 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 		return err
 	}
 	installed := programsDir(filepath.Dir(filepath.Dir(dir)))
-	// The starts of units' agents say nothing about the programs that are on trial.
+	// Only starts of the machine's agent count towards the trial of new programs.
 	if err := installed.Enter(string(kind)+"-agent", kind == entity.KindMachine); err != nil {
 		return err
 	}
@@ -126,10 +126,10 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 	}
 	if why, ended := process.Ended(a.dir); ended && kind == entity.KindMachine {
 		if a.config.Manual {
-			return a.uninstall(ctx) // it was interrupted
+			return a.uninstall(ctx) // an earlier attempt was interrupted
 		}
-		logger.Infof("agent of %s has ended for good: %s", a.config.Tag, why)
-		return nil // else systemd would start it again and again
+		logger.Infof("agent of %s has terminated: %s", a.config.Tag, why)
+		return nil // not an error, on which systemd would restart it
 	}
 	// The directory is held until the process has exited.
 	if a.held, err = process.Hold(a.dir); err != nil {
@@ -158,10 +158,10 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 	return err
 }
 
-// toolsDir returns the directory of programs for the users of the machine.
+// toolsDir returns the directory of programs for the machine's users.
 func (a *Agent) toolsDir() string { return filepath.Join(a.root(), "tools", a.config.Tag.String()) }
 
-// installJujud makes a link to this program where charms look for jujud, to ask it for the version.
+// installJujud links this program to where charms look for jujud, which they run to get the version.
 func (a *Agent) installJujud() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -184,16 +184,15 @@ func (a *Agent) installJujud() error {
 	return nil
 }
 
-// Options say how an agent runs.
+// Options configure an agent.
 type Options struct {
-	Host       Host          // where the agents run that it deploys
+	Host       Host          // runs the agents that it deploys
 	HookTool   string        // the path of the hook-tool program
 	RetryDelay time.Duration // before a failed worker is restarted
 	IdleDelay  time.Duration // see uniter.Config.IdleDelay
-	// Log gets all that this process logs. The controller gets it too, as the agent's log. If
-	// Log is nil, the agent sends no log.
+	// Log receives this process's log, which is also sent to the controller. If nil, nothing is sent.
 	Log io.Writer
-	// Binaries is where a machine's agent installs other programs; nil if it can't.
+	// Binaries is where a machine's agent installs upgrades; nil if it can't be upgraded.
 	Binaries *binaries.Dir
 }
 
@@ -208,11 +207,12 @@ type Agent struct {
 
 	// held is the agent's directory; nil in tests that run an agent without a process of its own.
 	held *process.Held
-	// lock is that of hooks, which the agent holds while it restarts the machine.
+	// lock is the machine lock, held while the agent restarts the machine.
 	lock *hooks.MachineLock
-	// commands is filled while a command of the machine runs, or none may begin because the agent is about to end.
+	// commands is a semaphore of size one, held while one of the machine's commands runs, and when none may start
+	// because the agent is about to stop.
 	commands chan struct{}
-	// restartFailed says why the last attempt to restart the machine has failed.
+	// restartFailed is why the last attempt to restart the machine failed.
 	restartFailed error
 }
 
@@ -236,18 +236,18 @@ func New(kind entity.TagKind, dir string, o Options) (*Agent, error) {
 	return a, nil
 }
 
-// Dir returns the directory of an agent on a machine; root holds everything of the machine's.
+// Dir returns the directory of an agent on a machine with the given root.
 func Dir(root string, tag entity.Tag) string { return filepath.Join(root, "agents", tag.String()) }
 
-// root returns the directory that holds everything of the machine's.
+// root returns the machine's directory.
 func (a *Agent) root() string { return filepath.Dir(filepath.Dir(a.dir)) }
 
-// Run runs the agent until ctx ends, or until its entity is Dead or gone. Then it leaves a mark
-// in its directory, so that the agent is not started again. The error wraps worker.ErrReboot when the
-// machine is to be restarted now: see reboot. The caller holds the directory, as process.Hold does, so that
-// no other agent runs there.
+// Run runs the agent until ctx ends, or until its entity is Dead or removed. In the latter case it marks its
+// directory, so that the agent is not restarted. The error wraps worker.ErrReboot if the machine must be
+// restarted now: see reboot. The caller must hold the directory with process.Hold, so that no other agent
+// runs there.
 func (a *Agent) Run(ctx context.Context) error {
-	logger.Infof("agent of %s begins, version %s", a.config.Tag, ownBinaries().Build())
+	logger.Infof("agent of %s starting, version %s", a.config.Tag, ownBinaries().Build())
 	var workers map[string]worker.Func
 	var err error
 	if a.kind == entity.KindUnit {
@@ -259,10 +259,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		workers["directory"] = a.removed
 	}
 	err = worker.Run(worker.WithFailures(ctx, a.failures), a.options.RetryDelay, workers)
-	logger.Infof("agent of %s ends: %v", a.config.Tag, err)
+	logger.Infof("agent of %s stopped: %v", a.config.Tag, err)
 	switch {
 	case errors.Is(err, process.ErrRemoved):
-		return fmt.Errorf("agent of %s ends: %w", a.config.Tag, err)
+		return fmt.Errorf("agent of %s stopped: %w", a.config.Tag, err)
 	case errors.Is(err, worker.ErrTerminateAgent):
 		return process.MarkEnded(a.dir, err.Error())
 	case ctx.Err() != nil:
@@ -271,8 +271,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	return err
 }
 
-// removed is the worker that ends the agent when its directory is removed. No one could find the agent any more, and it
-// has lost what it knows.
+// removed is the worker that stops the agent when its directory is removed. Without it the agent has lost its
+// state, and its supervisor could no longer find it.
 func (a *Agent) removed(ctx context.Context) error {
 	err := a.held.AwaitRemoval(ctx)
 	if errors.Is(err, process.ErrRemoved) {
@@ -281,14 +281,14 @@ func (a *Agent) removed(ctx context.Context) error {
 	return err
 }
 
-// connected is the worker that connects to the controller and runs other workers on the
-// connection. When the connection is lost, all of them restart on another.
+// connected returns the worker that connects to the controller and runs other workers on the connection. When the
+// connection is lost, all of them restart on a new one.
 func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := a.dial(ctx)
 		if errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotFound) {
-			// The entity or its model is gone, or its password has changed. The agent that deployed
-			// this one starts it again if it is still wanted.
+			// The entity or its model is removed, or its password has changed. The agent that deployed this one
+			// restarts it if it is still needed.
 			return fmt.Errorf("%w: %w", worker.ErrTerminateAgent, err)
 		} else if err != nil {
 			return err
@@ -298,11 +298,11 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 		defer cancel()
 		set := workers(conn)
 		set["failures"] = a.failures.Report(func(ctx context.Context, all []worker.Failure) error {
-			said := make([]entity.WorkerFailure, len(all))
-			for i, t := range all {
-				said[i] = entity.WorkerFailure(t)
+			failures := make([]entity.WorkerFailure, len(all))
+			for i, f := range all {
+				failures[i] = entity.WorkerFailure(f)
 			}
-			return client.AgentFacade{Caller: conn}.SetFailures(ctx, a.config.Tag, said)
+			return client.AgentFacade{Caller: conn}.SetFailures(ctx, a.config.Tag, failures)
 		})
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)
@@ -311,8 +311,8 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 	}
 }
 
-// dial connects to the controller. A machine's agent may be there a moment before the controller has
-// recorded the machine's instance; it tries again, and soon at first.
+// dial connects to the controller. A machine's agent may start shortly before the controller has recorded the
+// machine's instance, so it retries, quickly at first.
 func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 	for pause := firstPause; ; pause *= 2 {
 		conn, err := client.Dial(ctx, client.Info{
@@ -322,7 +322,7 @@ func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 		if !errors.Is(err, entity.NotProvisioned) || pause >= a.options.RetryDelay {
 			return conn, err
 		}
-		logger.Debugf("trying again in %v: %v", pause, err)
+		logger.Debugf("retrying in %v: %v", pause, err)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -331,7 +331,7 @@ func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 	}
 }
 
-// sibling returns the path of another of our programs, which is installed next to this one.
+// sibling returns the path of another of Juju's programs, which is installed next to this one.
 func sibling(name string) (string, error) {
 	dir, err := binaries.OwnDir()
 	if err != nil {

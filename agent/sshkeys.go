@@ -18,11 +18,11 @@ import (
 	"juju/worker"
 )
 
-// keyMark begins the comments of the keys that come from the model. Other keys are left alone.
+// keyMark begins the comments of keys from the model. Other keys are not touched.
 const keyMark = "Juju:"
 
-// authorize lets the owners of the model's SSH keys log in to the machine as the agent's SSH user. Keys
-// that have left the model open it no longer.
+// authorize authorizes the model's SSH keys to log in to the machine as the agent's SSH user, and removes
+// keys that are no longer in the model.
 func (a *Agent) authorize(keys string) {
 	if a.config.SSHUser == "" {
 		return
@@ -48,7 +48,7 @@ func authorize(name, keys string) error {
 	return writeKeys(filepath.Join(owner.HomeDir, ".ssh"), keys, uid, gid)
 }
 
-// writeKeys replaces the keys of the model in dir/authorized_keys, which belong to a user.
+// writeKeys replaces the model's keys in dir/authorized_keys. dir and the file belong to the given user.
 func writeKeys(dir, keys string, uid, gid int) error {
 	all, err := sshkey.ParseAll(keys)
 	if err != nil {
@@ -61,7 +61,7 @@ func writeKeys(dir, keys string, uid, gid int) error {
 	}
 	var lines []string
 	for line := range strings.Lines(string(had)) {
-		if line = strings.TrimRight(line, "\n"); !isOurs(line) {
+		if line = strings.TrimRight(line, "\n"); !isFromModel(line) {
 			lines = append(lines, line)
 		}
 	}
@@ -88,8 +88,8 @@ func writeKeys(dir, keys string, uid, gid int) error {
 	return os.Chown(path, uid, gid)
 }
 
-// isOurs reports whether writeKeys has written a line.
-func isOurs(line string) bool {
+// isFromModel reports whether writeKeys has written a line.
+func isFromModel(line string) bool {
 	key, err := sshkey.Parse(line)
 	return err == nil && strings.HasPrefix(key.Comment, keyMark)
 }
@@ -97,8 +97,8 @@ func isOurs(line string) bool {
 // hostKeyFiles are the public keys of the machine's SSH server.
 const hostKeyFiles = "/etc/ssh/ssh_host_*_key.pub"
 
-// hostKeys is the worker that reports the keys of the machine's SSH server, so that users know that
-// they reach this machine and no other.
+// hostKeys returns the worker that reports the host keys of the machine's SSH server, so that users can
+// verify that they connect to this machine.
 func (a *Agent) hostKeys(conn *client.Conn) worker.Func {
 	return func(ctx context.Context) error {
 		keys, err := readHostKeys(hostKeyFiles)

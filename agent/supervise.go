@@ -15,19 +15,19 @@ import (
 	"juju/state/entity"
 )
 
-// hostVariable marks the processes of a host without systemd that belong to a machine's agent, by the
-// agent's directory. Children inherit it, hooks too.
+// hostVariable marks the processes of a machine's agent on a host without systemd. Its value is the agent's
+// directory. All descendants inherit it, including hooks.
 const hostVariable = "JUJU_HOST_AGENT"
 
-// logins are the programs by which users reach their hosts. A hook's installation of packages may have started
-// the host's own again, with the hook's environment; without it the owner would be locked out.
+// logins are SSH servers, which are never killed: a package installed by a hook may have restarted the host's
+// server with the hook's environment, and killing it would lock out the host's owner.
 var logins = []string{"sshd", "sshd-session", "dropbear"}
 
-// systemPath is the environment of what removes everything. A user who has become root may have another PATH,
-// on which the system's commands are not.
+// systemPath is the environment of the removal script. The PATH of a user who has become root may lack the
+// system's commands.
 const systemPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// leavePause is the pause between two attempts to take an agent off its host, as systemd makes it.
+// leavePause is the pause between attempts to uninstall an agent. It is the same as in the systemd service.
 const leavePause = 3 * time.Second
 
 // hasSystemd reports whether this host runs systemd.
@@ -39,7 +39,7 @@ func hasSystemd() bool {
 // supervisorDir is the directory that the supervisor holds.
 func (a *Agent) supervisorDir() string { return filepath.Join(a.dir, "supervisor") }
 
-// holdSupervisor makes this process the supervisor of the machine's agent.
+// holdSupervisor makes this process the machine agent's supervisor.
 func (a *Agent) holdSupervisor() error {
 	if err := os.Mkdir(a.supervisorDir(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -50,9 +50,9 @@ func (a *Agent) holdSupervisor() error {
 	return nil
 }
 
-// supervise keeps the machine's agent running where there is no systemd. When the agent has ended for
-// good, it takes a manual machine off its host; not when the agent's directory is gone, which no one has
-// asked for: its disk may only be unmounted. After ctx the agent goes on.
+// supervise keeps the machine's agent running on a host without systemd. When the agent of a manual machine has
+// terminated, it uninstalls the agent; but not if the agent's directory has disappeared, because the disk may
+// merely be unmounted. The agent keeps running when ctx ends.
 func (a *Agent) supervise(ctx context.Context) error {
 	if err := a.holdSupervisor(); err != nil {
 		return err
@@ -69,12 +69,12 @@ func (a *Agent) supervise(ctx context.Context) error {
 	if err != nil || !a.config.Manual {
 		return err
 	}
-	for { // what keeps it from leaving, such as a full disk, may pass
+	for { // the error may be transient, such as a full disk
 		err := a.leaveHost(ctx)
 		if ctx.Err() != nil {
 			return err
 		}
-		logger.Errorf("%v; trying again in %v", err, leavePause)
+		logger.Errorf("%v; retrying in %v", err, leavePause)
 		select {
 		case <-ctx.Done():
 			return err
@@ -83,8 +83,8 @@ func (a *Agent) supervise(ctx context.Context) error {
 	}
 }
 
-// leaveHost takes a manual machine's agent, which has ended for good, off a host without systemd. This
-// process is its supervisor, and becomes what removes everything.
+// leaveHost uninstalls the terminated agent of a manual machine from a host without systemd. This process is the
+// agent's supervisor, and execs the removal script.
 func (a *Agent) leaveHost(ctx context.Context) error {
 	err := process.EndMarked(ctx, hostVariable, func(dir, program string) bool {
 		return dir == a.dir && !slices.Contains(logins, program)
@@ -93,14 +93,14 @@ func (a *Agent) leaveHost(ctx context.Context) error {
 		err = a.proxies().Restore()
 	}
 	if err == nil {
-		// If that is interrupted, what starts the supervisor when the host boots goes on.
+		// If it is interrupted, the supervisor continues when the host next boots.
 		err = syscall.Exec("/bin/sh", []string{"sh", "-c", install.Removal(a.config.Tag.ID)}, []string{systemPath})
 	}
 	return fmt.Errorf("cannot uninstall the agent of %s: %w", a.config.Tag, err)
 }
 
-// uninstallNow takes a manual machine's agent off its host, because a user of the host says so: its
-// controller is gone.
+// uninstallNow uninstalls a manual machine's agent at the request of a user of the host, because its
+// controller no longer exists.
 func (a *Agent) uninstallNow(ctx context.Context) error {
 	const why = "uninstalled by a user of the host"
 	switch {
@@ -108,14 +108,14 @@ func (a *Agent) uninstallNow(ctx context.Context) error {
 		return entity.Errorf(entity.Invalid, "cannot uninstall the agent of %s: it is not on a host that a user has added",
 			a.config.Tag)
 	case hasSystemd():
-		// While it runs, the agent could write what is about to be taken back.
+		// A running agent could write again what is about to be restored.
 		if err := process.End(ctx, a.dir, why, recallGrace); err != nil {
 			return err
 		}
 		return a.uninstall(ctx)
 	}
-	// A supervisor that runs does the rest. To take its place when it removes everything would make again what it
-	// has just removed.
+	// A running supervisor does the rest. Taking over from it while it removes everything would re-create
+	// files that it has just removed.
 	supervised, err := process.Alive(a.supervisorDir())
 	if err == nil && !supervised {
 		err = a.holdSupervisor()

@@ -9,21 +9,21 @@ import (
 	"juju/agent/install"
 )
 
-// systemctlBound is how long systemd may take to answer.
+// systemctlBound limits the run time of systemctl.
 const systemctlBound = time.Minute
 
-// uninstall takes a manual machine's agent, which has ended for good, off its host. It replaces the
-// agent's own service by one that removes everything, and has systemd start that, which ends this
-// process. Before, it takes back what the model's settings of proxies have changed. If it is interrupted,
-// the agent's service starts it again, or the new one goes on.
+// uninstall uninstalls the terminated agent of a manual machine. It restores what the model's proxy settings have
+// changed, replaces the agent's own service by one that removes everything, and has systemd restart the
+// service, which stops this process. If it is interrupted, either the agent's service runs it again or the new
+// service continues.
 func (a *Agent) uninstall(ctx context.Context) error {
 	logger.Infof("uninstalling the agent of %s", a.config.Tag)
 	if !hasSystemd() {
-		return nil // the supervisor sees that this agent has ended for good
+		return nil // the supervisor does it once this agent has terminated
 	}
 	err := a.proxies().Restore()
 	if err == nil {
-		// It removes the service in the end, and what crashes of this write have left.
+		// The removal also deletes this file and any drafts that a crash may leave.
 		id := a.config.Tag.ID
 		err = atomicfile.WriteFile(install.ServiceFile(id), []byte(install.RemovalService(id)), 0o644)
 	}

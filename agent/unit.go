@@ -11,8 +11,8 @@ import (
 	"juju/worker/uniter"
 )
 
-// unitWorkers returns the workers of a unit's agent. The uniter outlives connections, since a
-// running hook must not notice that the controller was away.
+// unitWorkers returns the workers of a unit's agent. The uniter outlives connections, because a running hook must
+// not notice that the controller was unavailable.
 func (a *Agent) unitWorkers() map[string]worker.Func {
 	api := newLink()
 	uniter := uniter.New(uniter.Config{
@@ -43,13 +43,13 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 	})
 }
 
-// outliving returns an agent's workers: those of a connection, and one that outlives connections
-// and uses api. When the agent stops, all the others go on until that one has ended: a hook that it
-// waits for must not notice that the controller was away meanwhile.
+// outliving returns an agent's workers: those of a connection, and one that outlives connections and uses
+// api. When the agent stops, the others keep running until that one has ended, so that the hook it waits for
+// can still reach the controller.
 func (a *Agent) outliving(
 	api *link, name string, work worker.Func, workers func(*client.Conn) map[string]worker.Func,
 ) map[string]worker.Func {
-	running := make(chan struct{}, 1) // full while work runs
+	running := make(chan struct{}, 1) // a semaphore held while work runs
 	connected := a.connected(func(conn *client.Conn) map[string]worker.Func {
 		set := workers(conn)
 		set["link"] = func(ctx context.Context) error {
@@ -77,7 +77,7 @@ func (a *Agent) outliving(
 			defer abort()
 			defer context.AfterFunc(ctx, func() {
 				if errors.Is(context.Cause(ctx), worker.ErrTerminateAgent) {
-					abort() // nothing is left to finish the hook for
+					abort() // the unit is removed, so finishing the hook is pointless
 				}
 			})()
 			return work(ctx)

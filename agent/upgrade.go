@@ -21,17 +21,17 @@ import (
 	"juju/worker"
 )
 
-// errUpgraded ends an agent that is to begin again with other programs.
-var errUpgraded = fmt.Errorf("%w: it begins again with other programs", worker.ErrFatal)
+// errUpgraded stops an agent that must restart with new programs.
+var errUpgraded = fmt.Errorf("%w: restarting with new programs", worker.ErrFatal)
 
-// upgradeRetry is the shortest pause after an upgrade that has failed.
+// upgradeRetry is the minimum pause after a failed upgrade.
 const upgradeRetry = 5 * time.Minute
 
-// trialRetry is the time after which programs are tried again that did not come up: perhaps only because the
-// controller was away.
+// trialRetry is the pause before programs that did not come up are retried. They may have failed only because the
+// controller was unavailable.
 const trialRetry = time.Hour
 
-// ownBinaries returns the programs that this process is one of.
+// ownBinaries identifies the programs to which this process belongs.
 func ownBinaries() entity.Binaries {
 	return entity.Binaries{Version: Version, SHA256: binaries.Own(), Commit: BuiltFrom()}
 }
@@ -44,29 +44,30 @@ func programsDir(root string) binaries.Dir {
 // An upgradeAPI is what a machine's upgrader needs of the controller.
 type upgradeAPI interface {
 	upgradeArchives
-	// Programs returns the programs that the agent is to run; none if it does not matter.
+	// Programs returns the programs that the agent should run; the zero value if any will do.
 	Programs(ctx context.Context, agent entity.Tag) (entity.Binaries, error)
 	WatchPrograms(ctx context.Context, agent entity.Tag) (<-chan struct{}, error)
-	// SetUpgradeError tells users why the agent can't run those programs; "" if it can.
+	// SetUpgradeError shows users why the agent can't run those programs; "" if it can.
 	SetUpgradeError(ctx context.Context, agent entity.Tag, text string) error
 }
 
-// An upgrader makes a machine run the programs that its model wants.
+// An upgrader upgrades a machine to the programs of its model.
 type upgrader struct {
 	api     upgradeAPI
 	machine entity.Tag
 	own     entity.Binaries
 	dir     binaries.Dir
-	// retry and trialRetry are upgradeRetry and trialRetry, but for tests.
+	// retry and trialRetry are upgradeRetry and trialRetry, except in tests.
 	retry, trialRetry time.Duration
-	// idle waits until no command of the machine runs, and then lets none begin. It calls say if that takes long.
+	// idle waits until none of the machine's commands runs, and prevents new ones. It calls say if that takes
+	// long.
 	idle func(ctx context.Context, say func() error) error
-	// say tells users what the upgrade waits for.
+	// say shows users what the upgrade is waiting for.
 	say func(ctx context.Context, text string) error
 }
 
-// upgrader is the worker that upgrades the machine. It ends with errUpgraded once the machine's
-// programs are others.
+// upgrader returns the worker that upgrades the machine. It fails with errUpgraded once new programs are
+// installed.
 func (a *Agent) upgrader(conn *client.Conn) worker.Func {
 	u := upgrader{
 		api: client.AgentFacade{Caller: conn}, machine: a.config.Tag, own: ownBinaries(), dir: *a.options.Binaries,
@@ -76,7 +77,7 @@ func (a *Agent) upgrader(conn *client.Conn) worker.Func {
 }
 
 func (u upgrader) run(ctx context.Context) error {
-	// The controller has let this agent in, so its programs work.
+	// The agent has logged in, so its programs work.
 	if err := u.dir.Confirm(); err != nil {
 		return err
 	}
@@ -108,14 +109,14 @@ func (u upgrader) handle(ctx context.Context) (again time.Duration, err error) {
 		return 0, err
 	}
 	err = fmt.Errorf("upgrade to %s failed: %w", want.Version, err)
-	// The machines of a model must not come back together.
+	// The jitter keeps a model's machines from retrying simultaneously.
 	again = u.retry + rand.N(u.retry/2)
 	logger.Errorf("%v; trying again in %v", err, again.Round(time.Second))
 	return again, u.api.SetUpgradeError(ctx, u.machine, err.Error())
 }
 
-// isDone reports whether the machine runs the programs that are wanted, or newer ones. There is no way
-// back to older ones: a controller that is upgraded starts new machines with its own programs.
+// isDone reports whether the machine runs the wanted programs, or newer ones. Machines are never downgraded; an
+// upgraded controller starts new machines with its own programs, which may be newer than the model's.
 func (u upgrader) isDone(want entity.Binaries) (bool, error) {
 	if want.SHA256 == "" || u.own.Are(want) {
 		return true, nil
@@ -124,7 +125,7 @@ func (u upgrader) isDone(want entity.Binaries) (bool, error) {
 	return order > 0, err
 }
 
-// upgrade makes the wanted programs count from the next start on.
+// upgrade installs the wanted programs and makes them current from the next start on.
 func (u upgrader) upgrade(ctx context.Context, want entity.Binaries) error {
 	record, err := u.dir.Record()
 	if err != nil {
@@ -145,7 +146,7 @@ func (u upgrader) upgrade(ctx context.Context, want entity.Binaries) error {
 	return u.dir.Switch(ctx, u.own, want)
 }
 
-// upgradeArchives has the archives of programs.
+// upgradeArchives provides the archives of programs.
 type upgradeArchives interface {
 	Archive(ctx context.Context, sha256 string) (archive io.ReadCloser, err error)
 }
@@ -162,7 +163,8 @@ func download(ctx context.Context, from upgradeArchives, dir binaries.Dir, want 
 	return dir.Install(ctx, archive, want)
 }
 
-// sayMachine returns what tells users, in the status of a machine that is up, what its agent waits for; "" if nothing.
+// sayMachine returns a function that sets the message of the machine's status started, to show what its agent is
+// waiting for; "" for nothing.
 func (a *Agent) sayMachine(conn *client.Conn) func(context.Context, string) error {
 	return func(ctx context.Context, text string) error {
 		if text != "" {
@@ -173,10 +175,10 @@ func (a *Agent) sayMachine(conn *client.Conn) func(context.Context, string) erro
 	}
 }
 
-// sayAfter is how long something waits before users are told.
+// sayAfter is how long something waits before its status shows that.
 const sayAfter = time.Second
 
-// awaitCommands waits until no command of the machine runs, and keeps others from beginning. If that takes longer than
+// awaitCommands waits until none of the machine's commands runs, and prevents new ones. If that takes longer than
 // sayAfter, it calls say.
 func (a *Agent) awaitCommands(ctx context.Context, say func() error) error {
 	for soon := time.After(sayAfter); ; soon = nil {
@@ -193,27 +195,27 @@ func (a *Agent) awaitCommands(ctx context.Context, say func() error) error {
 	}
 }
 
-// unitUpgrader is the worker that ends the agents of the machine's units that run other programs than this one. Each
-// lets its hook finish first, however long that takes, and is started again by the agent that has deployed it.
+// unitUpgrader returns the worker that stops the machine's unit agents that run other programs than this one.
+// Each finishes its hook first, however long that takes, and is restarted by the agent that deployed it.
 func (a *Agent) unitUpgrader(conn *client.Conn) worker.Func {
 	return func(ctx context.Context) error { return endOthers(ctx, filepath.Dir(a.dir), a.sayMachine(conn)) }
 }
 
-// endOthers tells the agents in a machine's directory of agents to end whose programs are in another directory than
-// this one, and waits until they have. It says which it waits for.
+// endOthers stops the unit agents in dir whose programs are in another directory than this one, and waits for
+// them. It calls say with the names of those it is waiting for.
 func endOthers(ctx context.Context, dir string, say func(ctx context.Context, text string) error) error {
-	told, said := map[process.Identity]bool{}, ""
+	signalled, said := map[process.Identity]bool{}, ""
 	for again := false; ; again = true {
 		others, err := othersIn(dir)
 		if err != nil {
 			return err
 		}
 		for unit, id := range others {
-			if told[id] {
+			if signalled[id] {
 				continue
 			}
-			told[id] = true
-			logger.Infof("ending the agent of unit %s, which begins again with version %s", unit, ownBinaries().Build())
+			signalled[id] = true
+			logger.Infof("restarting the agent of unit %s with version %s", unit, ownBinaries().Build())
 			if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
 			}
@@ -240,7 +242,7 @@ func endOthers(ctx context.Context, dir string, say func(ctx context.Context, te
 	}
 }
 
-// othersIn returns the units whose agents, in a machine's directory of agents, run other programs than this one.
+// othersIn returns the units whose agents in dir run other programs than this one.
 func othersIn(dir string) (map[string]process.Identity, error) {
 	own, err := binaries.OwnDir()
 	if err != nil {
@@ -264,7 +266,7 @@ func othersIn(dir string) (map[string]process.Identity, error) {
 		}
 		program, err := id.Program()
 		if err != nil || filepath.Dir(program) == own {
-			continue // an error says that it has ended since
+			continue // an error means that it has exited in the meantime
 		}
 		others[tag.ID] = id
 	}
