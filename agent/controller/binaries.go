@@ -18,12 +18,11 @@ import (
 	"juju/state/entity"
 )
 
-// archiveName is the file in the controller's directory that machines download, unless the controller
-// runs programs that were uploaded. It is made at every start, because the programs may be others than
-// before.
+// archiveName is the file in the controller's directory that machines download, unless the controller runs
+// uploaded programs. It is created at every start, because the programs may have changed.
 const archiveName = "agents.tar.gz"
 
-// packBinaries finds or makes the archive of programs that machines download, if they may have to.
+// packBinaries finds or creates the archive of programs that machines download, if they may need one.
 func (c *running) packBinaries() error {
 	if own := binaries.Own(); own != "" && exists(c.upgrades.Archive(own)) {
 		c.programs = &facades.Binaries{Path: c.upgrades.Archive(own), SHA256: own}
@@ -38,8 +37,8 @@ func (c *running) packBinaries() error {
 	return nil
 }
 
-// archive returns the file with the archive that has this hash, "" if there is none: that of the programs
-// which run, or one from before an upgrade.
+// archive returns the path of the archive with the given hash, or "" if there is none. It may be that of the
+// running programs, or one from before an upgrade.
 func (c *running) archive(sha256 string) string {
 	switch {
 	case c.programs != nil && c.programs.SHA256 == sha256:
@@ -50,12 +49,11 @@ func (c *running) archive(sha256 string) string {
 	return ""
 }
 
-// hasTools reports whether the machines of this controller download programs. Those of the local cloud
-// share its host.
+// hasTools reports whether the controller's machines download programs. Those of the local cloud share its host.
 func (c *running) hasTools() bool { return c.conf.Cloud == lxdCloud && c.programs != nil }
 
-// tools returns how the new machines of a model download their programs: those that the model's agents
-// run, so that a controller's upgrade changes nothing for models that have yet to follow.
+// tools returns the location of the programs for a model's new machines. They get the version that the
+// model's agents run, so that an upgrade of the controller does not affect models that are not upgraded yet.
 func (c *running) tools(st *state.State) func(context.Context) (map[string]provider.Tools, error) {
 	return func(ctx context.Context) (map[string]provider.Tools, error) {
 		if !c.hasTools() {
@@ -77,7 +75,7 @@ func (c *running) tools(st *state.State) func(context.Context) (map[string]provi
 	}
 }
 
-// manualHosts makes hosts that users have added into machines.
+// manualHosts turns hosts that users add into machines.
 type manualHosts struct{ c *running }
 
 // HasBinaries implements facades.ManualHosts.
@@ -103,15 +101,16 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// writeOwnArchive makes the archive at path of this program and those beside it, and returns its
-// SHA-256. Another build may have taken the place of this program since it was started.
+// writeOwnArchive writes an archive of this program and its siblings to path, and returns its SHA-256. It
+// reads this program from /proc/self/exe, because another build may have replaced the file since it was
+// started.
 func writeOwnArchive(path string) (string, error) {
 	dir, err := programDir()
 	if err != nil {
 		return "", err
 	}
 	links := path + ".links"
-	if err := os.RemoveAll(links); err != nil { // left by a kill
+	if err := os.RemoveAll(links); err != nil { // a killed process may have left it
 		return "", err
 	}
 	if err := os.Mkdir(links, 0o700); err != nil {
@@ -130,7 +129,7 @@ func writeOwnArchive(path string) (string, error) {
 	return writeArchive(path, links)
 }
 
-// writeArchive makes the archive at path of the programs in dir, and returns its SHA-256.
+// writeArchive writes an archive of the programs in dir to path, and returns its SHA-256.
 func writeArchive(path, dir string) (string, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

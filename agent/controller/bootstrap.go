@@ -26,20 +26,19 @@ type BootstrapParams struct {
 	Series   string `json:"series"` // for charms that name no series
 	User     string `json:"user"`
 	Password string `json:"password"`
-	// MongoURL names the MongoDB that holds the store; "" means the embedded store.
+	// MongoURL is the URL of the MongoDB for the store; "" means the embedded store.
 	MongoURL string `json:"mongo-url,omitempty"`
 	// Config has settings for the user's first model.
 	Config map[string]string `json:"config,omitempty"`
-	// Controller is the controller's UUID; "" to make one.
+	// Controller is the controller's UUID; if "", one is generated.
 	Controller string `json:"controller-uuid,omitempty"`
-	// Hosts are the addresses of the controller's own machine, the best first, on a cloud other than
-	// local.
+	// Hosts are the addresses of the controller's own machine, best first, on a cloud other than local.
 	Hosts []string `json:"hosts,omitempty"`
-	// LXD is how the controller reaches the cloud lxd.
+	// LXD configures the controller's access to the cloud lxd.
 	LXD *lxd.Config `json:"lxd,omitempty"`
 }
 
-// Bootstrapped is what a client must know of a new controller.
+// Bootstrapped is what a client must know to reach a new controller.
 type Bootstrapped struct {
 	Controller string            `json:"controller-uuid"`
 	CACert     string            `json:"ca-cert"`
@@ -47,11 +46,11 @@ type Bootstrapped struct {
 	Models     map[string]string `json:"models"` // name → UUID
 }
 
-// DefaultModel is the name of the model that bootstrap makes for the user.
+// DefaultModel is the name of the model that Bootstrap creates for the user.
 const DefaultModel = "default"
 
-// Bootstrap makes a controller in the cloud's directory dir, without starting it. When it
-// returns, the controller is on disk. It refuses a directory that already has one.
+// Bootstrap creates a controller in the cloud's directory dir, without starting it. When it returns, the
+// controller is durably on disk. It fails if the directory already has one.
 func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {
 	made, err := bootstrap(ctx, dir, p, o)
 	return made, noRoom(err, dir)
@@ -122,7 +121,7 @@ func checkCloud(p BootstrapParams, o Options) error {
 	return nil
 }
 
-// apiPort is where the API listens on a machine that the controller has to itself. It is Juju's.
+// apiPort is the API's port on a machine that runs only the controller. It is Juju's standard port.
 const apiPort = "17070"
 
 func newConfig(p BootstrapParams) (config, error) {
@@ -150,8 +149,8 @@ func newConfig(p BootstrapParams) (config, error) {
 	return c, err
 }
 
-// freeAddress chooses the port on which the controller will always listen, so that agents find
-// it again after a restart.
+// freeAddress chooses a free port. The controller always listens on this port, so that agents find it after a
+// restart.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,8 +160,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// initialize fills the store with the controller, its models, and the password of the agent
-// that jujud itself is.
+// initialize writes the controller, its models, and the password of jujud's own agent to the store.
 func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams,
 	o Options) (map[string]string, error) {
 	err := controller.Initialize(ctx, store, controller.InitParams{Name: p.Name, UUID: conf.Controller, Cloud: p.Cloud,

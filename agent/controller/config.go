@@ -21,7 +21,7 @@ type config struct {
 	Cloud      string `json:"cloud"`
 	Series     string `json:"series"`
 	Address    string `json:"address"` // where the API listens, host:port
-	// Addresses are where agents and clients reach the API, the best first; none for Address.
+	// Addresses are the API's addresses for agents and clients, best first; if empty, Address is used.
 	Addresses []string          `json:"addresses,omitempty"`
 	CA        apiserver.KeyPair `json:"ca"`
 	Server    apiserver.KeyPair `json:"server"`
@@ -31,7 +31,7 @@ type config struct {
 	LXD *lxd.Config `json:"lxd,omitempty"`
 }
 
-// addresses returns where agents and clients reach the API.
+// addresses returns the API's addresses for agents and clients.
 func (c config) addresses() []string {
 	if len(c.Addresses) == 0 {
 		return []string{c.Address}
@@ -39,7 +39,7 @@ func (c config) addresses() []string {
 	return c.Addresses
 }
 
-// hosts returns the hosts of addresses.
+// hosts returns the hosts of the API's addresses.
 func (c config) hosts() ([]string, error) {
 	var hosts []string
 	for _, address := range c.addresses() {

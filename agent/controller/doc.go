@@ -1,7 +1,7 @@
 // Package controller implements `jujud controller`: the store, the API server, and the workers
-// that a controller runs for each of its models. Bootstrap makes a controller.
+// that a controller runs for each of its models. Bootstrap creates a controller.
 //
-// A controller's directory, controller/ below the cloud's, holds
+// A controller's directory is controller/ in the cloud's directory. It holds
 //
 //	controller.conf   its certificates, its address, its agent's password
 //	db/               the embedded store

@@ -7,14 +7,13 @@ import (
 	"juju/worker"
 )
 
-// failures are the workers that keep failing, by the UUID of the model they work for; "" for
-// the workers of the controller itself.
+// failures tracks the workers that keep failing, by the UUID of their model; "" for the controller's own workers.
 type failures struct {
 	mu  sync.Mutex
 	all map[string]*worker.Failures
 }
 
-// of returns the Failures of a model, which it makes if there is none.
+// of returns the Failures of a model, which it creates if necessary.
 func (f *failures) of(model string) *worker.Failures {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -27,7 +26,7 @@ func (f *failures) of(model string) *worker.Failures {
 	return f.all[model]
 }
 
-// forget deletes the Failures of a model that has no workers any more.
+// forget deletes the Failures of a model that no longer has workers.
 func (f *failures) forget(model string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,12 +25,10 @@ func StartLog(dir string) error {
 	return err
 }
 
-// ConfigureLog applies the settings of the controller's own model that concern its process: which
-// lines it logs.
+// ConfigureLog applies the logging levels of the controller's own model to this process.
 func ConfigureLog(config modelconfig.Config) { agent.SetLevels(config.Logging()) }
 
-// logWriter writes the controller's own log to the log of its own model, as that of its
-// machine.
+// logWriter writes the controller's log to the log of its own model, under the name of its machine.
 type logWriter struct {
 	logs  *logs.Store
 	model string

@@ -9,13 +9,13 @@ import (
 	"juju/agent/host/process"
 )
 
-// memoryShare is how much of a control group's memory, in percent, the process plans to use. The rest is for
-// what Go's heap does not count: its program, the kernel's buffers, other processes in the group.
+// memoryShare is the percentage of the control group's memory limit that Go's runtime may use. The rest is
+// for the executable, kernel buffers and other processes in the group.
 const memoryShare = 85
 
-// LimitMemory makes the garbage collector work harder before the process reaches the limit of its control
-// group, where the kernel would kill it. GOMEMLIMIT, if it is set, counts instead. root is the root of the
-// file system.
+// LimitMemory sets Go's memory limit below that of the control group, so that the garbage collector works
+// harder before the kernel would kill the process. GOMEMLIMIT takes precedence if set. root is the root of
+// the file system.
 func LimitMemory(root fs.FS) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -25,9 +25,9 @@ func LimitMemory(root fs.FS) {
 	}
 }
 
-// sayLast logs that the controller before this one was killed. Its own log ends without a word.
+// sayLast logs that the previous controller process was killed, which it could not log itself.
 func sayLast(own string) {
 	if how, _ := process.Killed(own); how != "" {
-		logger.Errorf("the controller before this one: %s", how)
+		logger.Errorf("the previous controller process: %s", how)
 	}
 }

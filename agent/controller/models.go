@@ -23,7 +23,7 @@ import (
 	"juju/worker/storageprovisioner"
 )
 
-// models returns the worker that runs a set of workers for each model that is ready.
+// models returns the worker that runs a set of workers for each ready model.
 func (c *running) models(open provider.Open) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -33,15 +33,15 @@ func (c *running) models(open provider.Open) worker.Func {
 		begun := map[string]bool{}
 		return worker.Strings(ctx, c.ctrl.WatchModels, func(ctx context.Context, ids []string) error {
 			for _, id := range ids {
-				_, err := c.ctrl.Model(ctx, id) // closes a model that is not ready any more
+				_, err := c.ctrl.Model(ctx, id) // closes a model that is no longer ready
 				switch {
 				case entity.KindOf(err) == entity.NotFound:
 					delete(begun, id)
 				case !begun[id]:
 					begun[id] = true
 					running.Go(func() {
-						// A model that can't be opened, or that fails for good, must not end
-						// the others.
+						// A model that can't be opened, or whose workers fail fatally, must not affect the
+						// others.
 						work := map[string]worker.Func{"model " + id: c.model(id, open)}
 						if err := worker.Run(ctx, retryDelay, work); err != nil && ctx.Err() == nil {
 							logger.Errorf("the workers of model %s ended: %v", id, err)
@@ -54,8 +54,7 @@ func (c *running) models(open provider.Open) worker.Func {
 	}
 }
 
-// model returns the worker that runs the workers of one model, for as long as the model is
-// ready.
+// model returns the worker that runs the workers of one model while the model is ready.
 func (c *running) model(id string, open provider.Open) worker.Func {
 	return func(ctx context.Context) error {
 		st, err := c.ctrl.Model(ctx, id)
@@ -87,7 +86,7 @@ func (c *running) model(id string, open provider.Open) worker.Func {
 	}
 }
 
-// How often tasks and uploads are removed that are kept no longer.
+// The intervals at which expired tasks and uploads are removed.
 const (
 	pruneTasks   = time.Hour
 	pruneUploads = time.Hour
@@ -153,8 +152,7 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 // addresses returns the addresses of the controller's own machine.
 func (c *running) addresses() ([]string, error) { return c.conf.hosts() }
 
-// connected returns a worker that uses the API of a model, as every agent does, but over a
-// connection in memory.
+// connected returns a worker that uses a model's API like any agent, but over an in-memory connection.
 func (c *running) connected(st *state.State, work func(context.Context, *client.Conn) error) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := client.Dial(ctx, client.Info{Dial: c.server.Dial, Model: st.UUID(),
@@ -169,8 +167,8 @@ func (c *running) connected(st *state.State, work func(context.Context, *client.
 	}
 }
 
-// hookLock returns the file by which hooks of all machines run one at a time, because the machines
-// share one operating system; "" if each machine has its own.
+// hookLock returns the lock file that serializes the hooks of all machines, if the machines share an
+// operating system; "" if each has its own.
 func (c *running) hookLock() string {
 	if c.conf.Cloud == localCloud {
 		return filepath.Join(c.dir, "hooks.lock")
@@ -178,8 +176,7 @@ func (c *running) hookLock() string {
 	return ""
 }
 
-// logDir returns the directory of a machine with links to the logs of its agents; "" if the machine
-// has no such directory of its own.
+// logDir returns the directory on a machine with links to the logs of its agents, or "" if machines have none.
 func (c *running) logDir() string {
 	if c.conf.Cloud == localCloud {
 		return ""
@@ -187,7 +184,7 @@ func (c *running) logDir() string {
 	return install.LogDir
 }
 
-// sshUser returns the user of a machine that people log in as; "" if there is none that is juju's.
+// sshUser returns the user that people log in to a machine as, or "" if Juju manages none.
 func (c *running) sshUser(m entity.MachineInfo) string {
 	if c.conf.Cloud == lxdCloud && !m.IsManual() {
 		return install.User
@@ -195,8 +192,7 @@ func (c *running) sshUser(m entity.MachineInfo) string {
 	return ""
 }
 
-// agentConfig returns a function that makes the configuration file with which a machine's agent
-// starts.
+// agentConfig returns a function that creates the initial configuration file of a machine's agent.
 func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, string) ([]byte, error) {
 	return func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
 		return agent.Config{

@@ -22,17 +22,17 @@ func (c *running) endModel(ctx context.Context, st *state.State) error {
 	}
 	err = st.EnsureDead(ctx)
 	if errors.Is(err, entity.InUse) {
-		return nil // an event follows when it is empty
+		return nil // the watch fires when it is empty
 	}
 	if err != nil {
 		return err
 	}
-	logger.Infof("model %q is empty and is removed", st.Name())
+	logger.Infof("removing model %q, which is empty", st.Name())
 	return c.ctrl.RemoveModel(ctx, st.UUID())
 }
 
-// resumeModels returns the worker that finishes the removal of models, and removes models whose
-// creation was abandoned. It retries what fails, as while a cloud is away.
+// resumeModels returns the worker that finishes the removal of models, and removes models whose creation was
+// abandoned. It retries failures, for example while a cloud is unavailable.
 func (c *running) resumeModels(open provider.Open) worker.Func {
 	config := removals{
 		watch:   c.ctrl.WatchUnfinishedModels,
@@ -47,8 +47,9 @@ func (c *running) resumeModels(open provider.Open) worker.Func {
 	return func(ctx context.Context) error { r := config; return r.run(ctx) }
 }
 
-// removeOutside removes what a model has outside the store: what is left in its cloud, and its
-// log. Filesystems that are to be destroyed come first: the rest of the model's storage is released.
+// removeOutside removes everything that a model has outside the store: its remaining cloud resources and its
+// log. It destroys the filesystems that must be destroyed first, because Destroy releases the rest of the
+// model's storage.
 func (c *running) removeOutside(ctx context.Context, open provider.Open, row controller.ModelRow) error {
 	environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: row.UUID})
 	if err != nil {
@@ -63,7 +64,8 @@ func (c *running) removeOutside(ctx context.Context, open provider.Open, row con
 	return c.logs.Remove(row.UUID)
 }
 
-// destroyFilesystems destroys filesystems of a model, on whose instances nothing runs any more.
+// destroyFilesystems stops all of a model's instances, whose units are all removed, and destroys the given
+// filesystems.
 func destroyFilesystems(ctx context.Context, environ provider.Environ, ids []string) error {
 	if len(ids) == 0 {
 		return nil

@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// removalsAtOnce is how many models are removed at once.
+	// removalsAtOnce is the maximum number of concurrent removals.
 	removalsAtOnce = 8
-	// firstRetry is the pause before the removal of a model is tried again for the first time.
+	// firstRetry is the initial pause before the removal of a model is retried.
 	firstRetry = time.Second
 )
 
-// removals remove what is left of models. The loop owns the fields. Each model has a goroutine, which waits for
-// its turn, and a pause of its own when it has failed: so a cloud that is slow with one does not hold up the rest.
+// removals remove the remains of models. The loop owns the fields. Each removal runs in a goroutine of its
+// own, which waits for a slot, and has its own backoff, so that a cloud that is slow for one model does not
+// hold up the others.
 type removals struct {
 	watch   func(context.Context) (<-chan struct{}, error)
 	remains func(context.Context) ([]controller.Remains, error)
 	resume  func(context.Context, controller.Remains) (done bool, err error)
-	retry   time.Duration // the longest pause
+	retry   time.Duration // the maximum pause
 
-	turns  chan struct{} // what has waited longest is next
+	turns  chan struct{} // a semaphore, first come, first served
 	ended  chan *removal
 	busy   map[string]*removal // by model
 	failed map[string]*removal // by model
 }
 
-// A removal is one attempt.
+// A removal is one attempt to remove a model.
 type removal struct {
 	controller.Remains
 	done  bool
-	pause time.Duration // until it is tried again, if it is not done
+	pause time.Duration // until it is retried, if it is not done
 	next  time.Time
 }
 
@@ -82,8 +83,8 @@ func (r *removals) run(ctx context.Context) error {
 	}
 }
 
-// pass begins what is due, and returns how long it is until the first of the rest is, 0 if there is none. A
-// model that has changed since it failed is due at once; a leftover when there is news of models.
+// pass starts the removals that are due, and returns the time until the next one is due, or 0 if there is
+// none. A model that has changed since it failed is due immediately, a leftover only if the watch has fired.
 func (r *removals) pass(ctx context.Context, news bool) (again time.Duration, err error) {
 	all, err := r.remains(ctx)
 	if err != nil {
@@ -112,7 +113,7 @@ func (r *removals) pass(ctx context.Context, news bool) (again time.Duration, er
 	return again, nil
 }
 
-// attempt tries in its turn to remove what is left of a model.
+// attempt waits for a slot and tries to remove the remains of a model.
 func (r *removals) attempt(ctx context.Context, m *removal) {
 	select {
 	case <-ctx.Done():
@@ -123,6 +124,6 @@ func (r *removals) attempt(ctx context.Context, m *removal) {
 	var err error
 	m.done, err = r.resume(ctx, m.Remains)
 	if err != nil && !m.Leftover && ctx.Err() == nil {
-		logger.Errorf("cannot remove what is left of model %q (%s): %v; again in %v", m.Name, m.UUID, err, m.pause)
+		logger.Errorf("cannot remove the remains of model %q (%s): %v; retrying in %v", m.Name, m.UUID, err, m.pause)
 	}
 }

@@ -37,26 +37,26 @@ const (
 	logShare   = 20 << 20        // bytes of one model's log
 )
 
-// Options change what a controller does, for tests. The zero value is right in production.
+// Options change what a controller does, mainly for tests. The zero value is the default.
 type Options struct {
 	State    controller.Options
 	Store    mongo.Options
-	PruneAge time.Duration // of finished transactions; an hour when zero
-	// Retry is the longest pause before the removal of a model is tried again; ten seconds when zero.
+	PruneAge time.Duration // of finished transactions; an hour if zero
+	// Retry is the maximum pause before the removal of a model is retried; ten seconds if zero.
 	Retry time.Duration
-	// Open opens a model's cloud; if nil, the configuration says how.
+	// Open opens a model's cloud; if nil, the one in the configuration is used.
 	Open provider.Open
-	// Configured is called with the settings of the controller's own model at first, and when they
-	// may have changed; it may be nil.
+	// Configured is called with the settings of the controller's own model initially and when they may have
+	// changed. It may be nil.
 	Configured func(modelconfig.Config)
-	// Provisioner has the provisioners' times; its other fields are ignored.
+	// Provisioner has the provisioners' intervals; its other fields are ignored.
 	Provisioner provisioner.Config
-	// Binaries has the steps of an upgrade.
+	// Binaries has the options of upgrades.
 	Binaries binaries.Options
 }
 
-// Run runs the controller in the cloud's directory dir until ctx is done. It fails if another
-// process runs it.
+// Run runs the controller in the cloud's directory dir until ctx is done. It fails if another process is
+// running it.
 func Run(ctx context.Context, dir string, o Options) error {
 	own := local.ControllerDir(dir)
 	conf, err := readConfig(own)
@@ -67,8 +67,7 @@ func Run(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return fmt.Errorf("cannot run the controller: %w", err)
 	}
-	// The hold is never released: the next controller must not begin before this process has
-	// ended.
+	// The hold is never released, because the next controller must not start before this process has exited.
 	c := &running{dir: dir, own: own, conf: conf, options: o, ready: held.Ready, upgrades: upgradesIn(dir, o)}
 	ctx, c.restart = context.WithCancelCause(ctx)
 	defer c.restart(nil)
@@ -84,12 +83,12 @@ func Run(ctx context.Context, dir string, o Options) error {
 	}
 	if errors.Is(context.Cause(ctx), errUpgraded) {
 		logger.Infof("%v", errUpgraded)
-		return nil // what has started this process starts it again
+		return nil // whatever started this process restarts it
 	}
 	return c.goBack(ctx, err)
 }
 
-// A running is a controller that runs in this process.
+// A running is the controller that runs in this process.
 type running struct {
 	dir     string // the cloud's directory
 	own     string // the controller's own directory, below it
@@ -100,7 +99,7 @@ type running struct {
 	failures failures
 	upgrades binaries.Dir
 	restart  context.CancelCauseFunc // with errUpgraded or process.ErrRemoved
-	programs *facades.Binaries       // what machines download; nil if they share this host's
+	programs *facades.Binaries       // the programs that machines download; nil if they share this host's
 
 	store  *mongo.Store
 	ctrl   *controller.Controller
@@ -121,7 +120,7 @@ func (c *running) run(ctx context.Context) (err error) {
 		defer loggo.RemoveWriter("store")
 	}
 	sayLast(c.own)
-	// This also upgrades what an older program has stored, before any request is served.
+	// This also upgrades the stored data of an older version, before any request is served.
 	if c.ctrl, err = controller.Open(ctx, c.store, c.options.State); err != nil {
 		return err
 	}
@@ -150,7 +149,7 @@ func (c *running) run(ctx context.Context) (err error) {
 			if ctx.Err() != nil {
 				return err
 			}
-			// Nothing works without the API server, so its end is the controller's.
+			// Nothing works without the API server, so the controller stops with it.
 			return fmt.Errorf("%w: the API server ended: %w", worker.ErrFatal, err)
 		},
 		"models":                  c.models(open),
@@ -200,7 +199,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	return err
 }
 
-// A cloud is a model's cloud as the API server uses it.
+// A cloud adapts a model's cloud to facades.Cloud.
 type cloud struct{ provider.Environ }
 
 // Precheck implements facades.Cloud.
@@ -230,7 +229,7 @@ func attachmentOf(a entity.Attached) provider.AttachmentParams {
 	return provider.AttachmentParams{Filesystem: a.Filesystem, Instance: a.Instance, Mount: a.Mount}
 }
 
-// cloud returns how to open a model's cloud, and a worker that the cloud needs, or nil.
+// cloud returns a function that opens a model's cloud, and a worker that the cloud needs, or nil.
 func (c *running) cloud() (provider.Open, worker.Func, error) {
 	if c.options.Open != nil {
 		return c.options.Open, nil, nil
@@ -262,7 +261,7 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 	return nil, nil, entity.Errorf(entity.NotSupported, "cannot run on cloud %q: it is not known", c.conf.Cloud)
 }
 
-// programDir returns the directory of this program and of those of the agents.
+// programDir returns the directory of this program and the agents' programs.
 func programDir() (string, error) {
 	dir, err := binaries.OwnDir()
 	if err != nil {

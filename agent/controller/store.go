@@ -21,21 +21,21 @@ import (
 // dbName is the directory of the embedded store, below the controller's.
 const dbName = "db"
 
-// mongoName is the file that says which MongoDB holds the store. Only its owner can read it,
-// since it holds a password. If there is none, the store is embedded.
+// mongoName is the file with the URL of the store's MongoDB. Only its owner can read it, because it has a
+// password. If there is none, the store is embedded.
 const mongoName = "mongo.conf"
 
 // controllerDB is the database that every controller's store has.
 const controllerDB = "juju"
 
-// A mongoConfig is written before anything is in the MongoDB, so that what an interrupted
-// bootstrap leaves there can be found and removed.
+// A mongoConfig is written before anything is stored in the MongoDB, so that the remains of an interrupted
+// bootstrap can be found and removed.
 type mongoConfig struct {
 	URL        string `json:"url"`
 	Controller string `json:"controller"` // UUID of the store's controller
 }
 
-// readMongoConfig returns nil when the store is embedded.
+// readMongoConfig returns nil if the store is embedded.
 func readMongoConfig(own string) (*mongoConfig, error) {
 	path := filepath.Join(own, mongoName)
 	text, err := os.ReadFile(path)
@@ -87,9 +87,8 @@ func openEmbedded(own string, o Options, fatal func(error)) (*mongo.Store, error
 	return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
 }
 
-// end ends the process, with an error as the last lines of its log. A store that can't be
-// written can keep no new promises, and has broken none: a client that waits for an answer sees
-// its connection end.
+// end exits the process after logging an error. It is called when the store can't be written. No acknowledged
+// write is lost: a client that is waiting for a reply sees its connection close.
 func end(err error) {
 	text := fmt.Sprintf("ERROR %v\n", err)
 	if hint := entity.Hint(err); hint != "" {
@@ -102,8 +101,7 @@ func end(err error) {
 	os.Exit(1)
 }
 
-// hasOpenLine reports whether a file ends within a line, as a log does when the disk filled up
-// half-way.
+// hasOpenLine reports whether a file's last line is incomplete, as in a log when the disk has filled up.
 func hasOpenLine(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -114,8 +112,8 @@ func hasOpenLine(f *os.File) bool {
 	return err == nil && last[0] != '\n'
 }
 
-// makeStore opens the store of a controller that is being made: in the MongoDB that the URL
-// names or, if it is empty, in the controller's own directory.
+// makeStore opens the store of a new controller: in the MongoDB at url or, if that is empty, in the
+// controller's own directory.
 func makeStore(ctx context.Context, own, controller, url string, o Options) (*mongo.Store, error) {
 	if url == "" {
 		return openEmbedded(own, o, func(err error) {
@@ -146,9 +144,9 @@ func makeStore(ctx context.Context, own, controller, url string, o Options) (*mo
 	return store, nil
 }
 
-// RemoveStore removes what the controller in the cloud's directory dir has in a MongoDB: its
-// own database and those of its models. It leaves an embedded store, which is removed with the
-// directory. The controller must not run.
+// RemoveStore removes the databases of the controller in the cloud's directory dir from its MongoDB: its own
+// and those of its models. It does nothing for an embedded store, which is removed with the directory. The
+// controller must not be running.
 func RemoveStore(ctx context.Context, dir string) error {
 	own := local.ControllerDir(dir)
 	conf, err := readMongoConfig(own)
@@ -169,7 +167,7 @@ func RemoveStore(ctx context.Context, dir string) error {
 	return nil
 }
 
-// dropAll drops the databases of the controller with this UUID.
+// dropAll drops the databases of the controller with the given UUID.
 func dropAll(ctx context.Context, store *mongo.Store, uuid string) error {
 	names, err := store.Databases()
 	if err != nil {

@@ -15,22 +15,23 @@ import (
 	"juju/state/entity"
 )
 
-// errUpgraded ends a controller that is to begin again with other programs.
-var errUpgraded = errors.New("the controller ends, to begin again with other programs")
+// errUpgraded stops a controller that must restart with new programs.
+var errUpgraded = errors.New("the controller is restarting with new programs")
 
-// replyBound is how long the user who has asked for an upgrade has to read the reply.
+// replyBound limits how long the controller waits for the client to receive the reply to an upgrade request.
 const replyBound = 5 * time.Second
 
 // Version returns the version of this program.
 func Version() string { return agent.Version }
 
-// Build returns what to call this build of it: entity.Binaries.Build.
+// Build returns the name of this program's build, as entity.Binaries.Build does.
 func Build() string {
 	return entity.Binaries{Version: agent.Version, Commit: agent.BuiltFrom()}.Build()
 }
 
-// trialBound is how long a controller may take to come up with new programs, which may have to change all
-// that is stored. It is less than a client waits, which then says why the old ones run again.
+// trialBound is how long a controller may take to come up with new programs, which may have to upgrade all
+// stored data. It is less than the client's timeout, so that the client can report why the controller has
+// reverted.
 const trialBound = 8 * time.Minute
 
 // upgradesIn returns the programs of the controller in the cloud's directory dir.
@@ -39,8 +40,8 @@ func upgradesIn(dir string, o Options) binaries.Dir {
 	return binaries.New(filepath.Join(dir, "tools"), o.Binaries)
 }
 
-// Enter replaces this process by the program that the controller in the cloud's directory dir is to
-// run, unless it is that one. It is called before anything else.
+// Enter execs the current program of the controller in the cloud's directory dir, unless this is that
+// program. It must be called before anything else.
 func Enter(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -49,7 +50,7 @@ func Enter(dir string) error {
 	return upgradesIn(dir, Options{}).Enter("jujud", true)
 }
 
-// confirm records that this controller works. From then on there is no way back to older programs.
+// confirm records that this controller works. From then on it can't revert to older programs.
 func (c *running) confirm(ctx context.Context) error {
 	r, err := c.upgrades.Record()
 	if err != nil {
@@ -64,7 +65,7 @@ func (c *running) confirm(ctx context.Context) error {
 		return err
 	}
 	if errors.Is(err, entity.NotSupported) {
-		// A trial that failed may have changed models before, without which these programs come up.
+		// A failed trial may already have upgraded models that these programs did not need in order to come up.
 		if on, retakeErr := c.retake(err); on || retakeErr != nil {
 			return errors.Join(err, retakeErr)
 		}
@@ -85,15 +86,15 @@ func (c *running) confirm(ctx context.Context) error {
 	}
 	err = own.Settings().SetBinaries(ctx, entity.Binaries{Version: agent.Version, SHA256: c.programs.SHA256})
 	if kind := entity.KindOf(err); kind == entity.Invalid || kind == entity.NotAlive {
-		logger.Warningf("%v", err) // these programs were put there by hand, or the controller is being destroyed
+		logger.Warningf("%v", err) // these programs were installed by hand, or the controller is being destroyed
 		return nil
 	}
 	return err
 }
 
-// wantedBinaries returns the hashes of the programs that models' agents are to run. A model may not have
-// been upgraded for several upgrades of its controller. One that has no record was made while the controller
-// ended for an upgrade: it gets that of the programs before, if there are any. The error has those of all models.
+// wantedBinaries returns the hashes of the programs that models' agents should run. A model may be several
+// upgrades behind its controller. A model without a record was created while the controller was stopping for
+// an upgrade; it gets the programs from before the upgrade, if known. The error joins those of all models.
 func (c *running) wantedBinaries(ctx context.Context, before entity.Binaries) (wanted []string, err error) {
 	rows, err := c.ctrl.Models(ctx)
 	if err != nil {
@@ -119,26 +120,26 @@ func (c *running) wantedBinaries(ctx context.Context, before entity.Binaries) (w
 	return wanted, err
 }
 
-// retake makes the programs whose trial has failed count for good, because these can't read the store any
-// more; it returns false if there are none.
+// retake makes the programs whose trial failed current permanently, because these can no longer read the
+// store. It returns false if there are none.
 func (c *running) retake(why error) (bool, error) {
 	on, err := c.upgrades.Retake()
 	if on {
-		logger.Errorf("these programs can't read the store any more; going on with those of the upgrade: %v", why)
+		logger.Errorf("these programs can no longer read the store; continuing with those of the upgrade: %v", why)
 	}
 	return on, err
 }
 
-// goBack returns the error with which the controller ends. If its programs are on trial, the old ones
-// count again. If the trial of others has failed, and only they can read what the store now has, they
-// count for good.
+// goBack returns the error with which the controller stops. If its programs are on trial, it reverts to the
+// old ones. If the trial of other programs has failed, but only those can read the store now, it switches to
+// them permanently.
 func (c *running) goBack(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	back, backErr := c.upgrades.Revert(err.Error())
 	if back {
-		logger.Errorf("going back to the programs before the upgrade: %v", err)
+		logger.Errorf("reverting to the programs from before the upgrade: %v", err)
 	} else if errors.Is(err, entity.NotSupported) {
 		_, backErr = c.retake(err)
 	}
@@ -149,7 +150,7 @@ func (c *running) goBack(ctx context.Context, err error) error {
 type upgrades struct {
 	*running
 	mu   sync.Mutex // one installation at a time
-	hash string     // of the own programs, once it is known
+	hash string     // of the controller's programs, once known
 }
 
 // Archive implements facades.Upgrades.
@@ -173,7 +174,7 @@ func (u *upgrades) own() entity.Binaries {
 	return entity.Binaries{Version: agent.Version, SHA256: u.hash, Commit: agent.BuiltFrom()}
 }
 
-// learn finds out the hash of the own programs, once.
+// learn determines the hash of the controller's programs, once.
 func (u *upgrades) learn() error {
 	own := binaries.Own()
 	switch {
@@ -188,7 +189,7 @@ func (u *upgrades) learn() error {
 	return nil
 }
 
-// pack makes an archive of the own programs, and removes it when use has returned.
+// pack creates an archive of the controller's programs, calls use, and removes the archive.
 func (u *upgrades) pack(use func(path string) error) (err error) {
 	path := filepath.Join(u.running.own, "own.tar.gz")
 	defer os.Remove(path)
@@ -222,9 +223,9 @@ func (u *upgrades) Switch(ctx context.Context, to entity.Binaries, replied <-cha
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	dir := u.running.upgrades
-	// The programs that were installed first are kept to go back to, since on the user's host another
-	// build may take their place at any time; and new machines of models that are not upgraded yet need
-	// their archive.
+	// Keep a copy of the programs that the controller was bootstrapped with, in order to be able to revert:
+	// on the user's host, another build may replace them at any time. New machines of models that are not
+	// upgraded yet also need their archive.
 	if binaries.Own() == "" {
 		if err := u.pack(func(path string) error { return u.install(ctx, path, u.own()) }); err != nil {
 			return err
