@@ -7,6 +7,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
@@ -59,58 +60,20 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 	if leader.Holder != u.doc.Name {
 		return all, u.notLeader(ctx)
 	}
-	units, err := u.st.units(bson.D{{"service", u.doc.Service}})
+	units, err := u.st.db.Units(bson.D{{"service", u.doc.Service}})
 	if err != nil {
 		return all, err
 	}
-	if all.Units, err = u.st.workloads(units); err != nil {
+	if all.Units, err = modelstatus.Workloads(u.st.db, units); err != nil {
 		return all, err
 	}
 	var workloads []entity.Status
 	for _, each := range units { // in their order, which decides between two of the same word
-		workloads = append(workloads, all.Units[each.doc.Name])
+		workloads = append(workloads, all.Units[each.Name])
 	}
 	set, err := u.st.db.Status(modeldb.ServiceKey(u.doc.Service))
-	all.Service = shownServiceStatus(set, workloads)
+	all.Service = modelstatus.OfService(set, workloads)
 	return all, err
-}
-
-// workloads returns the statuses of units' workloads, by the units' names.
-func (st *State) workloads(units []*Unit) (map[string]entity.Status, error) {
-	keys := make([]string, len(units))
-	for i, u := range units {
-		keys[i] = modeldb.WorkloadKey(u.doc.Name)
-	}
-	var docs []modeldb.Status
-	if err := st.db.All(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
-		return nil, err
-	}
-	said := make(map[string]modeldb.Status, len(docs))
-	for _, doc := range docs {
-		said[doc.ID] = doc
-	}
-	all := make(map[string]entity.Status, len(units))
-	for i, u := range units {
-		doc, ok := said[keys[i]]
-		if !ok {
-			doc = modeldb.FirstStatus(keys[i], modeldb.Birth{u.doc.Born})
-		}
-		all[u.doc.Name] = doc.Mended()
-	}
-	return all, nil
-}
-
-// shownServiceStatus returns the status that a service shows: the one that its leader has
-// set, else the worst of its units'.
-func shownServiceStatus(set entity.Status, workloads []entity.Status) entity.Status {
-	if set.Status != entity.StatusUnknown {
-		return set
-	}
-	shown := entity.Worst(workloads)
-	if shown.Since.IsZero() {
-		shown.Since = set.Since
-	}
-	return shown
 }
 
 // SetWorkloadVersion records the version of the workload that the unit runs, which status

@@ -14,7 +14,7 @@ import (
 )
 
 // ControllerModel is the name of the model that holds the controller's machines.
-const ControllerModel = "controller"
+const ControllerModel = modeldb.ControllerModel
 
 // Life returns the model's present life.
 func (st *State) Life(ctx context.Context) (entity.Life, error) {
@@ -147,13 +147,4 @@ func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error 
 func (w Watches) End(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC), watcher.Collection(modeldb.MachinesC),
 		watcher.Collection(modeldb.ServicesC), watcher.Collection(modeldb.StorageC)), nil
-}
-
-// modelStatus returns the status of the model itself.
-func (a *everything) modelStatus() entity.Status {
-	if a.model.Life == entity.Alive {
-		return entity.Status{Status: entity.StatusAvailable}
-	}
-	return entity.Status{Status: entity.StatusDestroying, Since: a.model.Since,
-		Message: fmt.Sprintf("%d machine(s), %d service(s) are left in it", len(a.machines), len(a.services))}.Mended()
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modelstatus"
 	"juju/state/lifecycle"
 )
 
@@ -308,7 +308,7 @@ func (u *Unit) storage() ([]entity.UnitStorage, error) {
 	instances, err := u.st.storages(bson.D{{"_id", bson.D{{"$in", storageIDs(all)}}}})
 	sizes := map[string]uint64{}
 	for _, s := range instances {
-		sizes[s.doc.ID] = s.size()
+		sizes[s.doc.ID] = s.doc.ActualSize()
 	}
 	out := make([]entity.UnitStorage, len(all))
 	for i, a := range all {
@@ -325,32 +325,27 @@ func storageIDs(all []*attachment) []string {
 	return ids
 }
 
-// size returns the size that the filesystem has, or is to have, in MiB.
-func (s *Storage) size() uint64 {
-	if s.doc.Made > 0 {
-		return s.doc.Made
-	}
-	return s.doc.Size
+// StorageStatus returns the named storage instances as users see them, or all, in natural
+// order. The error is entity.NotFound if one of those named does not exist.
+func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.StorageStatus, error) {
+	return modelstatus.Storage(st.db, ids...)
 }
 
-// shownStatus returns the status that users see: what the storage provisioner could not do,
-// or what follows from the lives of the instance and its attachment.
-func (s *Storage) shownStatus(a *attachment, said modeldb.Status) entity.Status {
-	status := entity.Status{Status: entity.StatusPending, Since: s.doc.Since}
-	set := func(word entity.StatusWord, since time.Time) { status.Status, status.Since = word, since }
-	switch {
-	case said.Status == entity.StatusError:
-		return said.Mended()
-	case a != nil && a.doc.Life != entity.Alive:
-		set(entity.StatusDetaching, a.doc.Since)
-	case s.doc.Life != entity.Alive:
-		set(entity.StatusDestroying, s.doc.Since)
-	case a != nil && a.doc.Location != "":
-		set(entity.StatusAttached, a.doc.Since)
-	case a != nil && s.doc.Filesystem != "":
-		set(entity.StatusAttaching, a.doc.Since)
-	case a == nil && s.doc.Filesystem != "":
-		set(entity.StatusDetached, s.doc.Since)
+// StorageStatus returns the storage that the unit has, in natural order.
+func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error) {
+	all, err := u.st.attachments(bson.D{{"unit", u.doc.Name}})
+	if err != nil || len(all) == 0 {
+		return nil, err
 	}
-	return status
+	return modelstatus.Storage(u.st.db, storageIDs(all)...)
+}
+
+// PersistentStorage returns the number of storage instances that outlive machines; 0 if the model
+// is not Alive, because its destruction has said what becomes of them.
+func (st *State) PersistentStorage(ctx context.Context) (int, error) {
+	model, err := st.db.Model()
+	if err != nil || model.Life != entity.Alive {
+		return 0, err
+	}
+	return st.db.Count(modeldb.StorageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
 }

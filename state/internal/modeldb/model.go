@@ -97,3 +97,6 @@ type Credential struct {
 	ID   string `bson:"_id"` // a tag
 	Hash string `bson:"hash"`
 }
+
+// ControllerModel is the name of the model that holds the controller's machines.
+const ControllerModel = "controller"

@@ -32,6 +32,14 @@ func (d Storage) IsReleased(model Model) bool {
 	return d.Release || d.IsPersistent() && model.Life != entity.Alive && !model.WithStorage
 }
 
+// ActualSize returns the size that the filesystem has, or is to have, in MiB.
+func (d Storage) ActualSize() uint64 {
+	if d.Made > 0 {
+		return d.Made
+	}
+	return d.Size
+}
+
 // An Attachment says that a unit has a storage instance. The instance's count of
 // attachments keeps it from having two.
 type Attachment struct {

@@ -1,4 +1,4 @@
-package state
+package modelstatus
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 func (a *everything) status(now time.Time) *entity.ModelStatus {
 	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
 		Version: a.model.AgentBinaries().Version,
-		Name:    a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == ControllerModel,
+		Name:    a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == modeldb.ControllerModel,
 		Life: a.model.Life, Cloud: a.model.Cloud, Status: a.modelStatus(),
 	}}
 	containers := map[string][]string{} // host → ids
@@ -129,7 +129,7 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 		}
 	}
 	said := a.statuses[modeldb.ServiceKey(name)]
-	s.Status, s.WorkloadVersion = shownServiceStatus(said.Mended(), workloads), said.Version
+	s.Status, s.WorkloadVersion = OfService(said.Mended(), workloads), said.Version
 	return s
 }
 
@@ -262,4 +262,13 @@ func (a *everything) relation(doc modeldb.Relation) entity.RelationStatus {
 			Subordinate: a.services[e.Service].Subordinate})
 	}
 	return r
+}
+
+// modelStatus returns the status of the model itself.
+func (a *everything) modelStatus() entity.Status {
+	if a.model.Life == entity.Alive {
+		return entity.Status{Status: entity.StatusAvailable}
+	}
+	return entity.Status{Status: entity.StatusDestroying, Since: a.model.Since,
+		Message: fmt.Sprintf("%d machine(s), %d service(s) are left in it", len(a.machines), len(a.services))}.Mended()
 }

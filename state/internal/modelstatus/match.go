@@ -1,4 +1,4 @@
-package state
+package modelstatus
 
 import (
 	"path"
@@ -14,12 +14,12 @@ var (
 	portPattern  = regexp.MustCompile(`^[0-9]+(-[0-9]+)?/(tcp|udp)$|^icmp$`)
 )
 
-// MatchStatus removes from a status what matches none of the patterns. A pattern is a
+// Match removes from a status what matches none of the patterns. A pattern is a
 // glob of names of services or units, a machine's id, "exposed", "not exposed", a status,
 // a port or an address. A matching subordinate keeps its principal, and a principal its
 // subordinates; a machine is kept with its units, a relation with either of its services.
 // Errors are entity.Invalid.
-func MatchStatus(s *entity.ModelStatus, patterns []string) error {
+func Match(s *entity.ModelStatus, patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
 	}

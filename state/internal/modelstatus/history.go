@@ -1,7 +1,6 @@
-package state
+package modelstatus
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -10,17 +9,18 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 )
 
 // maxHistory is the maximum number of statuses in one answer, the newest.
 const maxHistory = 10000
 
-// StatusHistory returns the statuses that a unit or machine has had, the oldest first and
+// History returns the statuses that a unit or machine has had, the oldest first and
 // the present one last. The history of a removed entity is kept for a while. The error is
 // entity.NotFound if there is neither an entity nor a history of it.
 //
 // A model keeps a bounded number of statuses, of all its entities together.
-func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id string,
+func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 	filter entity.HistoryFilter) ([]entity.PastStatus, error) {
 	kinds, err := historyKeys(kind, id)
 	if err != nil {
@@ -30,7 +30,7 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	for key := range kinds {
 		keys = append(keys, key)
 	}
-	past, err := st.pastStatuses(keys, filter)
+	past, err := pastStatuses(db, keys, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -38,14 +38,14 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	// write failed.
 	var present []modeldb.Status
 	for _, key := range keys {
-		if now, err := st.db.StatusDoc(key); err == nil {
+		if now, err := db.StatusDoc(key); err == nil {
 			present = append(present, now)
 		} else if !entity.IsNotFound(err) {
 			return nil, err
 		}
 	}
 	if len(past) == 0 && len(present) == 0 {
-		return nil, st.neverThere(kind, keys, id)
+		return nil, neverThere(db, kind, keys, id)
 	}
 	for _, now := range present {
 		if now.Since.Before(filter.From) || slices.Contains(filter.Exclude, now.Message) {
@@ -109,7 +109,7 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 }
 
 // pastStatuses reads the history of some keys, the oldest first.
-func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]modeldb.PastStatus, error) {
+func pastStatuses(db *modeltxn.DB, keys []string, filter entity.HistoryFilter) ([]modeldb.PastStatus, error) {
 	query := bson.D{{"key", bson.D{{"$in", keys}}}}
 	if !filter.From.IsZero() {
 		query = append(query, bson.DocElem{Name: "since", Value: bson.D{{"$gte", filter.From}}})
@@ -122,7 +122,7 @@ func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]mod
 		most = min(most, filter.Size)
 	}
 	var past []modeldb.PastStatus
-	err := st.db.Reading(modeldb.HistoryC, func(c *mgo.Collection) error {
+	err := db.Reading(modeldb.HistoryC, func(c *mgo.Collection) error {
 		return c.Find(query).Sort("-$natural").Limit(most).All(&past)
 	})
 	if err != nil {
@@ -134,8 +134,8 @@ func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]mod
 
 // neverThere returns entity.NotFound if there never was such an entity, and nil if the
 // filter matches none of its statuses.
-func (st *State) neverThere(kind entity.HistoryKind, keys []string, id string) error {
-	n, err := st.db.Count(modeldb.HistoryC, bson.D{{"key", bson.D{{"$in", keys}}}})
+func neverThere(db *modeltxn.DB, kind entity.HistoryKind, keys []string, id string) error {
+	n, err := db.Count(modeldb.HistoryC, bson.D{{"key", bson.D{{"$in", keys}}}})
 	switch {
 	case err != nil || n > 0:
 		return err

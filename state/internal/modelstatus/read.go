@@ -1,0 +1,98 @@
+package modelstatus
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	mgo "gopkg.in/mgo.v2"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+)
+
+// Read reads the full status of a model, in a fixed number of queries. Match selects from it.
+func Read(db *modeltxn.DB) (*entity.ModelStatus, error) {
+	all, err := readAll(db)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the status of model %q: %w", db.Name, err)
+	}
+	return all.status(db.Clock()), nil
+}
+
+// everything holds the documents that status is made from, by id.
+type everything struct {
+	model       modeldb.Model
+	machines    map[string]modeldb.Machine
+	services    map[string]modeldb.Service
+	units       map[string]modeldb.Unit
+	relations   []modeldb.Relation
+	statuses    map[string]modeldb.Status
+	ports       map[string]modeldb.Ports
+	constraints map[string]modeldb.Constraints
+	charms      map[string]modeldb.Charm
+	leaders     map[string]modeldb.Leader
+	attachments map[string]modeldb.Attachment
+
+	opened   map[string]map[string][]entity.PortRange // by machine and unit: openPorts makes it
+	awaiting map[string][]string                      // by unit: awaitedStorage makes it
+}
+
+func readAll(db *modeltxn.DB) (*everything, error) {
+	a := &everything{}
+	var err error
+	if a.model, err = db.Model(); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.MachinesC, &a.machines, func(d modeldb.Machine) string { return d.ID }); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.ServicesC, &a.services, func(d modeldb.Service) string { return d.Name }); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.UnitsC, &a.units, func(d modeldb.Unit) string { return d.Name }); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.StatusesC, &a.statuses, func(d modeldb.Status) string { return d.ID }); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.PortsC, &a.ports, func(d modeldb.Ports) string { return d.ID }); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.ConstraintsC, &a.constraints, func(d modeldb.Constraints) string { return d.Key }); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.CharmsC, &a.charms, func(d modeldb.Charm) string { return d.URL }, "files", "warnings"); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.LeadersC, &a.leaders, func(d modeldb.Leader) string { return d.Service }); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.AttachmentsC, &a.attachments, func(d modeldb.Attachment) string { return d.ID }); err != nil {
+		return nil, err
+	}
+	if err := db.All(modeldb.RelationsC, nil, &a.relations); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(a.relations, func(x, y modeldb.Relation) int { return cmp.Compare(x.ID, y.ID) })
+	return a, nil
+}
+
+// readMap reads a collection without the given fields.
+func readMap[D any](db *modeltxn.DB, collection string, into *map[string]D, id func(D) string, without ...string) error {
+	fields := map[string]int{"txn-queue": 0, "txn-revno": 0}
+	for _, f := range without {
+		fields[f] = 0
+	}
+	var docs []D
+	err := db.Reading(collection, func(c *mgo.Collection) error { return c.Find(nil).Select(fields).All(&docs) })
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", collection, err)
+	}
+	*into = make(map[string]D, len(docs))
+	for _, d := range docs {
+		(*into)[id(d)] = d
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package modelstatus
+
+import (
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+)
+
+// Workloads returns the statuses of units' workloads, by the units' names.
+func Workloads(db *modeltxn.DB, units []modeldb.Unit) (map[string]entity.Status, error) {
+	keys := make([]string, len(units))
+	for i, u := range units {
+		keys[i] = modeldb.WorkloadKey(u.Name)
+	}
+	var docs []modeldb.Status
+	if err := db.All(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+		return nil, err
+	}
+	said := make(map[string]modeldb.Status, len(docs))
+	for _, doc := range docs {
+		said[doc.ID] = doc
+	}
+	all := make(map[string]entity.Status, len(units))
+	for i, u := range units {
+		doc, ok := said[keys[i]]
+		if !ok {
+			doc = modeldb.FirstStatus(keys[i], modeldb.Birth{u.Born})
+		}
+		all[u.Name] = doc.Mended()
+	}
+	return all, nil
+}
+
+// OfService returns the status that a service shows: the one that its leader has
+// set, else the worst of its units'.
+func OfService(set entity.Status, workloads []entity.Status) entity.Status {
+	if set.Status != entity.StatusUnknown {
+		return set
+	}
+	shown := entity.Worst(workloads)
+	if shown.Since.IsZero() {
+		shown.Since = set.Since
+	}
+	return shown
+}
