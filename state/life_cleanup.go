@@ -12,6 +12,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/tasks"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -144,7 +145,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 	case modeldb.CleanupEmptied:
 		err = st.cleanupEmptied(ctx, doc.Arg, d)
 	case modeldb.CleanupTasks:
-		err = st.cleanupTasks(ctx, doc.Arg)
+		err = tasks.CancelLeft(ctx, st.db, doc.Arg)
 	case modeldb.CleanupArchive:
 		err = st.host.Archives.Release(ctx, doc.Arg, func() (bool, error) { return st.uses(doc.Arg) })
 	case modeldb.CleanupStorage:

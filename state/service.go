@@ -290,3 +290,13 @@ func (s *Service) SetConfig(ctx context.Context, settings map[string]any) error 
 		return nil
 	})
 }
+
+// UnitNames returns the names of the service's units, in order.
+func (s *Service) UnitNames(ctx context.Context) ([]string, error) {
+	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
+	names := make([]string, len(units))
+	for i, u := range units {
+		names[i] = u.doc.Name
+	}
+	return names, err
+}

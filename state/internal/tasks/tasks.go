@@ -1,4 +1,4 @@
-package state
+package tasks
 
 import (
 	"context"
@@ -13,22 +13,22 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
-	"juju/state/watcher"
 )
 
-// Tasks is the part of a model's state that holds the tasks of its units and machines.
-type Tasks struct{ st *State }
+// Tasks are the tasks of the units and machines of a model.
+type Tasks struct{ db *modeltxn.DB }
 
-// Tasks returns the model's tasks.
-func (st *State) Tasks() Tasks { return Tasks{st} }
+// Of returns the tasks of a model.
+func Of(db *modeltxn.DB) Tasks { return Tasks{db} }
 
 // taskDoc reads the document of a task; the error is entity.NotFound if there is none.
 func (t Tasks) taskDoc(id string) (modeldb.Task, error) {
 	var docs []modeldb.Task
 	number, err := strconv.Atoi(id)
 	if err == nil {
-		err = t.st.db.All(modeldb.TasksC, bson.D{{"number", number}}, &docs)
+		err = t.db.All(modeldb.TasksC, bson.D{{"number", number}}, &docs)
 	}
 	if err == nil && len(docs) == 0 || !entity.IsValidTask(id) {
 		err = entity.Errorf(entity.NotFound, "task %q not found", id)
@@ -63,7 +63,7 @@ func (t Tasks) Find(ctx context.Context, prefix string) (ids []string, err error
 // Operation returns an operation; the error is entity.NotFound if there is none.
 func (t Tasks) Operation(ctx context.Context, id string) (entity.Operation, error) {
 	var doc modeldb.Operation
-	if err := t.st.db.Get(modeldb.OperationsC, id, &doc, fmt.Sprintf("operation %q", id)); err != nil {
+	if err := t.db.Get(modeldb.OperationsC, id, &doc, fmt.Sprintf("operation %q", id)); err != nil {
 		return entity.Operation{}, err
 	}
 	all, err := t.withTasks([]modeldb.Operation{doc}, nil)
@@ -81,7 +81,7 @@ func (t Tasks) Operations(
 	// The store can't order ids, which are numbers written as text. To read and sort all 20,000 takes 60 to 90 ms,
 	// and Prune bounds them.
 	var docs []modeldb.Operation
-	if err := t.st.db.All(modeldb.OperationsC, nil, &docs); err != nil {
+	if err := t.db.All(modeldb.OperationsC, nil, &docs); err != nil {
 		return nil, false, err
 	}
 	entity.SortBy(docs, func(d modeldb.Operation) string { return d.ID })
@@ -108,7 +108,7 @@ var withoutValues = bson.D{{"params", 0}, {"results", 0}, {"log", 0}}
 
 // read reads fields of the tasks that match a query; all fields for nil.
 func (t Tasks) read(query, fields bson.D, docs *[]modeldb.Task) error {
-	return t.st.db.Reading(modeldb.TasksC, func(c *mgo.Collection) error { return c.Find(query).Select(fields).All(docs) })
+	return t.db.Reading(modeldb.TasksC, func(c *mgo.Collection) error { return c.Find(query).Select(fields).All(docs) })
 }
 
 // withTasks reads the tasks of some operations, and returns both in order.
@@ -136,15 +136,15 @@ func (t Tasks) withTasks(docs []modeldb.Operation, fields bson.D) ([]entity.Oper
 // Cancel ends a task: one that is pending is over at once, one that runs is ended by its receiver. It
 // does nothing to a task that is over.
 func (t Tasks) Cancel(ctx context.Context, id string) error {
-	now := t.st.db.Now()
-	return t.st.change(ctx, func(o *ops) error {
+	now := t.db.Now()
+	return t.db.Change(ctx, func(o *modeltxn.Ops) error {
 		doc, err := t.taskDoc(id)
 		if err != nil {
 			return err
 		}
 		switch doc.Status {
 		case entity.TaskPending:
-			o.endTask(doc, now, entity.TaskOutcome{Status: entity.TaskCancelled, Message: "action cancelled via the API"})
+			endTask(o, doc, now, entity.TaskOutcome{Status: entity.TaskCancelled, Message: "action cancelled via the API"})
 		case entity.TaskRunning:
 			o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", doc.Status}},
 				bson.D{{"$set", bson.D{{"status", entity.TaskAborting}}}})
@@ -156,7 +156,7 @@ func (t Tasks) Cancel(ctx context.Context, id string) error {
 }
 
 // endTask ends a task that is not over.
-func (o *ops) endTask(doc modeldb.Task, now time.Time, outcome entity.TaskOutcome) {
+func endTask(o *modeltxn.Ops, doc modeldb.Task, now time.Time, outcome entity.TaskOutcome) {
 	size := len(doc.Params) + len(outcome.Message) + len(outcome.Results)
 	for _, m := range doc.Log {
 		size += len(m.Message)
@@ -169,21 +169,4 @@ func (o *ops) endTask(doc modeldb.Task, now time.Time, outcome entity.TaskOutcom
 		set = append(set, bson.DocElem{Name: "results", Value: outcome.Results})
 	}
 	o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", doc.Status}}, bson.D{{"$set", set}})
-}
-
-// Operation fires when a task of the operation may have changed.
-func (w Watches) Operation(ctx context.Context, id string) (<-chan struct{}, error) {
-	operation, err := w.st.Tasks().Operation(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	var topics []watcher.Topic
-	for _, t := range operation.Tasks {
-		number, err := strconv.Atoi(t.ID)
-		if err != nil {
-			return nil, err
-		}
-		topics = append(topics, watcher.Doc(modeldb.TasksC, modeldb.TaskID(t.Receiver, number)))
-	}
-	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }

@@ -1,4 +1,4 @@
-package state
+package tasks
 
 import (
 	"context"
@@ -9,17 +9,18 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 )
 
 // Prune removes tasks that have been over for longer than the model's settings say, or that take
 // more room than they say, the oldest first, and operations without tasks. It returns how many
 // tasks it has removed.
 func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
-	config, err := t.st.Settings().Config(ctx)
+	model, err := t.db.Model()
 	if err != nil {
 		return 0, err
 	}
-	age, size := config.KeepTasks()
+	age, size := model.Settings().KeepTasks()
 	var docs []modeldb.Task
 	over := bson.D{{"status", bson.D{{"$nin", entity.UnfinishedTask}}}}
 	if err := t.read(over, bson.D{{"operation", 1}, {"completed", 1}, {"size", 1}}, &docs); err != nil {
@@ -28,7 +29,7 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 	slices.SortFunc(docs, func(a, b modeldb.Task) int { return b.Completed.Compare(a.Completed) }) // the newest first
 	oldest, used := time.Time{}, int64(0)
 	if age > 0 {
-		oldest = t.st.db.Now().Add(-age)
+		oldest = t.db.Now().Add(-age)
 	}
 	for _, doc := range docs {
 		if used += int64(doc.Size); !doc.Completed.Before(oldest) && (size == 0 || used <= size) {
@@ -44,8 +45,8 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 
 // remove removes a task that is over, with its operation if that has no other.
 func (t Tasks) remove(ctx context.Context, doc modeldb.Task) error {
-	return t.st.change(ctx, func(o *ops) error {
-		beside, err := t.st.db.Count(modeldb.TasksC,
+	return t.db.Change(ctx, func(o *modeltxn.Ops) error {
+		beside, err := t.db.Count(modeldb.TasksC,
 			bson.D{{"operation", doc.Operation}, {"_id", bson.D{{"$ne", doc.ID}}}})
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package state
+package tasks
 
 import (
 	"context"
@@ -38,15 +38,15 @@ type NewTask struct {
 func (t Tasks) Enqueue(
 	ctx context.Context, tasks []NewTask,
 ) (operation string, ids []string, errs []error, err error) {
-	first, err := t.st.db.Next(ctx, modeldb.TaskSequence, 1+len(tasks))
+	first, err := t.db.Next(ctx, modeldb.TaskSequence, 1+len(tasks))
 	if err != nil {
 		return "", nil, nil, err
 	}
 	operation, first = strconv.Itoa(first+1), first+2
-	now := t.st.db.Now()
-	err = t.st.change(ctx, func(o *ops) error {
+	now := t.db.Now()
+	err = t.db.Change(ctx, func(o *modeltxn.Ops) error {
 		ids, errs = make([]string, len(tasks)), make([]error, len(tasks))
-		e := enqueueing{st: t.st, units: map[string]*Unit{}, machines: map[string]*Machine{}, asserts: map[string]bson.D{}}
+		e := enqueueing{db: t.db, units: map[string]modeldb.Unit{}, machines: map[string]modeldb.Machine{}, asserts: map[string]bson.D{}}
 		for i, task := range tasks {
 			doc, err := e.task(ctx, o, task)
 			if refused := isTaskRefusal(err); refused {
@@ -66,9 +66,9 @@ func (t Tasks) Enqueue(
 		o.Insert(modeldb.OperationsC, operation, modeldb.Operation{ID: operation, Summary: e.summary(), Enqueued: now})
 		for _, name := range slices.Sorted(maps.Keys(e.asserts)) {
 			if m, ok := e.machines[name]; ok {
-				o.assertTasked(modeldb.MachinesC, name, m.doc.Tasked, e.asserts[name])
+				assertTasked(o, modeldb.MachinesC, name, m.Tasked, e.asserts[name])
 			} else {
-				o.assertTasked(modeldb.UnitsC, name, e.units[name].doc.Tasked, e.asserts[name])
+				assertTasked(o, modeldb.UnitsC, name, e.units[name].Tasked, e.asserts[name])
 			}
 		}
 		return nil
@@ -86,7 +86,7 @@ func isTaskRefusal(err error) bool {
 
 // assertTasked asserts what a new task requires of its unit or machine, and that the removal of that
 // ends its tasks.
-func (o *ops) assertTasked(collection, id string, tasked bool, assert bson.D) {
+func assertTasked(o *modeltxn.Ops, collection, id string, tasked bool, assert bson.D) {
 	if tasked {
 		o.Assert(collection, id, assert)
 		return
@@ -94,26 +94,16 @@ func (o *ops) assertTasked(collection, id string, tasked bool, assert bson.D) {
 	o.Update(collection, id, assert, bson.D{{"$set", bson.D{{"tasked", true}}}})
 }
 
-// UnitNames returns the names of the service's units, in order.
-func (s *Service) UnitNames(ctx context.Context) ([]string, error) {
-	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
-	names := make([]string, len(units))
-	for i, u := range units {
-		names[i] = u.doc.Name
-	}
-	return names, err
-}
-
 // enqueueing is one try to enqueue tasks.
 type enqueueing struct {
-	st       *State
-	units    map[string]*Unit
-	machines map[string]*Machine
+	db       *modeltxn.DB
+	units    map[string]modeldb.Unit
+	machines map[string]modeldb.Machine
 	asserts  map[string]bson.D // what the tasks require of the unit or machine
 	added    []modeldb.Task
 }
 
-func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (modeldb.Task, error) {
+func (e *enqueueing) task(ctx context.Context, o *modeltxn.Ops, task NewTask) (modeldb.Task, error) {
 	doc, spec, assert, err := e.receiver(ctx, o, task)
 	if err != nil {
 		return doc, err
@@ -149,7 +139,7 @@ func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (modeldb.Ta
 // receiver begins the document of a task, and returns what describes its parameters and what it
 // requires of the unit or machine.
 func (e *enqueueing) receiver(
-	ctx context.Context, o *ops, task NewTask,
+	ctx context.Context, o *modeltxn.Ops, task NewTask,
 ) (doc modeldb.Task, spec charm.ActionSpec, assert bson.D, err error) {
 	command := task.Name == entity.CommandTask
 	if entity.IsValidMachine(task.Receiver) {
@@ -163,7 +153,7 @@ func (e *enqueueing) receiver(
 		if err != nil {
 			return doc, spec, nil, err
 		}
-		return modeldb.Task{Receiver: m.doc.ID, Name: task.Name}, commandSpec, modeltxn.NotDead, nil
+		return modeldb.Task{Receiver: m.ID, Name: task.Name}, commandSpec, modeltxn.NotDead, nil
 	}
 	spec, assert = commandSpec, modeltxn.IsAlive
 	u, err := e.unit(ctx, o, task.Receiver)
@@ -173,16 +163,16 @@ func (e *enqueueing) receiver(
 	if err != nil {
 		return doc, spec, nil, err
 	}
-	return modeldb.Task{Receiver: u.doc.Name, Name: task.Name}, spec, assert, nil
+	return modeldb.Task{Receiver: u.Name, Name: task.Name}, spec, assert, nil
 }
 
 // machine reads the machine that a task names.
-func (e *enqueueing) machine(ctx context.Context, id string) (*Machine, error) {
-	if m := e.machines[id]; m != nil {
+func (e *enqueueing) machine(ctx context.Context, id string) (modeldb.Machine, error) {
+	if m, known := e.machines[id]; known {
 		return m, nil
 	}
-	m, err := e.st.Machine(ctx, id)
-	if err == nil && m.doc.Life == entity.Dead {
+	m, err := e.db.Machine(id)
+	if err == nil && m.Life == entity.Dead {
 		err = entity.Errorf(entity.NotAlive, "machine %s is dead", id)
 	}
 	if err == nil {
@@ -201,28 +191,28 @@ var commandSpec = charm.ActionSpec{Schema: map[string]any{
 }}
 
 // unit reads the unit that a task names.
-func (e *enqueueing) unit(ctx context.Context, o *ops, name string) (*Unit, error) {
+func (e *enqueueing) unit(ctx context.Context, o *modeltxn.Ops, name string) (modeldb.Unit, error) {
 	if service, ok := strings.CutSuffix(name, leaderOf); ok {
-		if _, err := e.st.Service(ctx, service); err != nil {
-			return nil, err
+		if _, err := e.db.Service(service); err != nil {
+			return modeldb.Unit{}, err
 		}
-		leader, _, err := e.st.db.Leader(service)
+		leader, _, err := e.db.Leader(service)
 		if err != nil {
-			return nil, err
+			return modeldb.Unit{}, err
 		}
 		if leader.Holder == "" {
-			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
+			return modeldb.Unit{}, entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
 				"No unit leads it at the moment: name a unit, or try again.")
 		}
 		name = leader.Holder
 	}
-	if u := e.units[name]; u != nil {
+	if u, known := e.units[name]; known {
 		return u, nil
 	}
-	u, err := e.st.Unit(ctx, name)
-	if err == nil && u.doc.Life != entity.Alive { // a Dying one would put off its last hooks for each new task
+	u, err := e.db.Unit(name)
+	if err == nil && u.Life != entity.Alive { // a Dying one would put off its last hooks for each new task
 		err = entity.Errorf(entity.NotAlive, "unit %q is not alive", name)
-		if u.doc.Life == entity.Dying {
+		if u.Life == entity.Dying {
 			err = entity.WithHint(err, "Until it is removed, work on it with: juju ssh %s, where juju-run works too", name)
 		}
 	}
@@ -234,20 +224,20 @@ func (e *enqueueing) unit(ctx context.Context, o *ops, name string) (*Unit, erro
 
 // action finds an action in the charm of a unit, and returns what makes the unit have it.
 func (e *enqueueing) action(
-	ctx context.Context, o *ops, u *Unit, name string,
+	ctx context.Context, o *modeltxn.Ops, u modeldb.Unit, name string,
 ) (spec charm.ActionSpec, assert bson.D, err error) {
-	url := u.doc.CharmURL
+	url := u.CharmURL
 	assert = append(slices.Clone(modeltxn.IsAlive), bson.DocElem{Name: "charm", Value: url})
 	if url == "" {
-		svc, err := e.st.Service(ctx, u.doc.Service)
+		svc, err := e.db.Service(u.Service)
 		if err != nil {
 			return spec, nil, err
 		}
-		url = svc.doc.CharmURL
+		url = svc.CharmURL
 		assert[len(assert)-1].Value = bson.D{{"$exists", false}}
-		o.Assert(modeldb.ServicesC, svc.doc.Name, bson.D{{"charm", url}})
+		o.Assert(modeldb.ServicesC, svc.Name, bson.D{{"charm", url}})
 	}
-	ch, err := e.st.db.Charm(url)
+	ch, err := e.db.Charm(url)
 	if err != nil {
 		return spec, nil, err
 	}
@@ -256,8 +246,8 @@ func (e *enqueueing) action(
 	case len(ch.Actions.Specs) == 0:
 		err = entity.Errorf(entity.Invalid, "no actions defined on charm %q", url)
 	case !ok:
-		err = entity.WithHint(entity.Errorf(entity.Invalid, "action %q not defined on unit %q", name, u.doc.Name),
-			"See which there are: juju actions %s", u.doc.Service)
+		err = entity.WithHint(entity.Errorf(entity.Invalid, "action %q not defined on unit %q", name, u.Name),
+			"See which there are: juju actions %s", u.Service)
 	}
 	return spec, assert, err
 }

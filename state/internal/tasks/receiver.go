@@ -1,0 +1,134 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+	"juju/state/mongo"
+)
+
+// Refs returns the receiver's tasks that are not over, the oldest first.
+func Refs(db *modeltxn.DB, receiver string) (refs []entity.TaskRef, err error) {
+	docs, err := Of(db).unfinished(receiver)
+	for _, doc := range docs {
+		refs = append(refs, entity.TaskRef{ID: doc.Task().ID, Status: doc.Status})
+	}
+	return refs, err
+}
+
+func (t Tasks) unfinished(receiver string) ([]modeldb.Task, error) {
+	var docs []modeldb.Task
+	query := bson.D{{"unit", receiver}, {"status", bson.D{{"$in", entity.UnfinishedTask}}}}
+	if err := t.read(query, withoutValues, &docs); err != nil {
+		return nil, err
+	}
+	entity.SortBy(docs, func(d modeldb.Task) string { return d.ID })
+	return docs, nil
+}
+
+// own reads the document of one of the receiver's own tasks.
+func (t Tasks) own(receiver, id string) (modeldb.Task, error) {
+	doc, err := t.taskDoc(id)
+	if err == nil && doc.Receiver != receiver {
+		err = entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	return doc, err
+}
+
+// Begin records that the receiver begins a pending task, and returns the task. It can be repeated.
+// The error is entity.TaskGone if the task is over, or was cancelled.
+func Begin(ctx context.Context, db *modeltxn.DB, receiver, id string) (entity.Task, error) {
+	var doc modeldb.Task
+	now := db.Now()
+	err := db.Change(ctx, func(o *modeltxn.Ops) (err error) {
+		if doc, err = Of(db).own(receiver, id); err != nil {
+			return err
+		}
+		switch doc.Status {
+		case entity.TaskPending:
+		case entity.TaskRunning:
+			return mongo.ErrNothing
+		default:
+			return entity.Errorf(entity.TaskGone, "action no longer available")
+		}
+		doc.Status, doc.Started = entity.TaskRunning, now
+		o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", entity.TaskPending}},
+			bson.D{{"$set", bson.D{{"status", doc.Status}, {"started", now}}}})
+		return nil
+	})
+	if errors.Is(err, entity.NotFound) {
+		err = entity.Errorf(entity.TaskGone, "action no longer available")
+	}
+	return doc.Task(), err
+}
+
+// Finish ends one of the receiver's tasks. It does nothing to a task that is over or gone.
+func Finish(ctx context.Context, db *modeltxn.DB, receiver, id string, outcome entity.TaskOutcome) error {
+	now := db.Now()
+	return db.Change(ctx, func(o *modeltxn.Ops) error {
+		doc, err := Of(db).own(receiver, id)
+		if entity.IsNotFound(err) || err == nil && doc.Status.IsOver() {
+			return mongo.ErrNothing
+		} else if err != nil {
+			return err
+		}
+		if doc.Status == entity.TaskAborting && outcome.Status == entity.TaskFailed {
+			outcome.Status = entity.TaskAborted
+		}
+		endTask(o, doc, now, outcome)
+		return nil
+	})
+}
+
+// Log adds a message to one of the receiver's tasks, which must be running.
+func Log(ctx context.Context, db *modeltxn.DB, receiver, id, message string) error {
+	if err := entity.LimitTaskMessage.CheckText(message); err != nil {
+		return err
+	}
+	now := db.Now()
+	return db.Change(ctx, func(o *modeltxn.Ops) error {
+		doc, err := Of(db).own(receiver, id)
+		if err != nil {
+			return err
+		}
+		if doc.Status != entity.TaskRunning && doc.Status != entity.TaskAborting {
+			return entity.Errorf(entity.Invalid, "cannot log message to task %q with status %s", id, doc.Status)
+		}
+		if err := entity.LimitTaskMessages.Check(len(doc.Log) + 1); err != nil {
+			return err
+		}
+		o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", doc.Status}},
+			bson.D{{"$push", bson.D{{"log", entity.TaskMessage{At: now, Message: message}}}}})
+		return nil
+	})
+}
+
+// CancelLeft cancels the tasks that a removed unit or machine has left. No other can be added.
+func CancelLeft(ctx context.Context, db *modeltxn.DB, receiver string) error {
+	docs, err := Of(db).unfinished(receiver)
+	if err != nil {
+		return err
+	}
+	now, message := db.Now(), string(entity.ReceiverTag(receiver).Kind)+" removed"
+	for _, left := range docs {
+		err := db.Change(ctx, func(o *modeltxn.Ops) error {
+			doc, err := Of(db).taskDoc(left.Task().ID)
+			if err == nil && doc.Status.IsOver() {
+				return mongo.ErrNothing
+			} else if err != nil {
+				return err
+			}
+			endTask(o, doc, now, entity.TaskOutcome{Status: entity.TaskCancelled, Message: message})
+			return nil
+		})
+		if err != nil && !entity.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
