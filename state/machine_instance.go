@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/ports"
 	"juju/state/mongo"
 )
 
@@ -97,7 +98,8 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		if err := m.lostStorageOps(o); err != nil {
 			return err
 		}
-		if err := m.lostPortsOps(o); err != nil {
+		// Nothing listens there. The hooks of the new agents open them again.
+		if err := ports.Lose(m.st.db, o.Ops, m.doc.ID); err != nil {
 			return err
 		}
 		if err := m.lostUnitsOps(o); err != nil {

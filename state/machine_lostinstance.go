@@ -34,16 +34,6 @@ func (m *Machine) lostStorageOps(o *ops) error {
 	return nil
 }
 
-// lostPortsOps closes the ports of the machine's units: nothing listens there. The hooks of the new
-// agents open them again.
-func (m *Machine) lostPortsOps(o *ops) error {
-	doc, err := m.st.ports(m.doc.ID)
-	if err == nil && len(doc.Ports) > 0 {
-		o.setPorts(doc, []modeldb.OpenPort{})
-	}
-	return err
-}
-
 // lostUnitsOps gives the machine's units the statuses of new ones, and takes the passwords from
 // their agents. A failed hook that was resolved failed on the lost instance.
 func (m *Machine) lostUnitsOps(o *ops) error {

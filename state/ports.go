@@ -1,147 +1,46 @@
 package state
 
 import (
-	"cmp"
 	"context"
-	"slices"
-
-	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/ports"
+	"juju/state/modelconfig"
+	"juju/state/watcher"
 )
-
-func (st *State) ports(machine string) (modeldb.Ports, error) {
-	var doc modeldb.Ports
-	err := st.db.Get(modeldb.PortsC, machine, &doc, "ports of machine "+machine)
-	if entity.IsNotFound(err) {
-		return modeldb.Ports{ID: machine, Missing: true}, nil
-	}
-	return doc, err
-}
 
 // OpenedPorts returns the open ports of all units on the unit's machine, by unit.
 func (u *Unit) OpenedPorts(ctx context.Context) (map[string][]entity.PortRange, error) {
-	open := map[string][]entity.PortRange{}
-	id, err := u.st.db.MachineOf(u.doc)
-	if err != nil || id == "" {
-		return open, err
-	}
-	doc, err := u.st.ports(id)
+	return ports.Opened(u.st.db, u.doc)
+}
+
+// WatchExposure fires when the result of Exposure may have changed.
+func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, p.st.hub, watcher.Collection(modeldb.PortsC), watcher.Collection(modeldb.ServicesC),
+		watcher.Collection(modeldb.MachinesC)), nil
+}
+
+// Exposure returns which ports are to be reached from outside: see ports.Exposure.
+func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
+	return ports.Exposure(p.st.db)
+}
+
+// HostExposure fires when the result of Exposure of the machine may have changed.
+func (w Watches) HostExposure(ctx context.Context, machine string) (<-chan struct{}, error) {
+	model, err := w.st.db.Model()
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range doc.Ports {
-		open[p.Unit] = append(open[p.Unit], p.Range())
+	open := watcher.Doc(modeldb.PortsC, machine)
+	if model.Settings()[modelconfig.FirewallMode].Value == modelconfig.FirewallGlobal {
+		open = watcher.Collection(modeldb.PortsC)
 	}
-	for _, ranges := range open {
-		slices.SortFunc(ranges, entity.ComparePorts)
-	}
-	return open, nil
+	return watcher.Notify(ctx, w.st.hub, open, watcher.Collection(modeldb.ServicesC), watcher.Collection(modeldb.MachinesC)), nil
 }
 
-// portsOps opens and closes ports of the unit. It refuses a range that another unit has
-// open, or that overlaps another of the unit's own.
-func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.PortRange) error {
-	id, err := u.st.db.MachineOf(u.doc)
-	if err != nil {
-		return err
-	}
-	if id == "" {
-		return entity.Errorf(entity.NotAssigned, "unit %q is not assigned to a machine", u.doc.Name)
-	}
-	doc, err := u.st.ports(id)
-	if err != nil {
-		return err
-	}
-	after, err := changedPorts(doc.Ports, u.doc.Name, opened, closed)
-	if err != nil {
-		return err
-	}
-	if after != nil {
-		o.setPorts(doc, after)
-	}
-	return nil
-}
-
-// changedPorts returns the open ports of a machine after a unit has closed and opened
-// some; nil if nothing changes.
-func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entity.PortRange) ([]modeldb.OpenPort, error) {
-	going := make(map[entity.PortRange]bool, len(closed))
-	for _, r := range closed {
-		going[r] = true
-	}
-	after := slices.DeleteFunc(slices.Clone(before),
-		func(p modeldb.OpenPort) bool { return p.Unit == unit && going[p.Range()] })
-	changed := len(after) < len(before)
-	units := make(map[entity.PortRange]string, len(after)+len(opened)) // the unit that has a range open
-	there := make([]entity.PortRange, len(after))
-	mine := 0
-	for i, p := range after {
-		there[i] = p.Range()
-		units[there[i]] = p.Unit
-		if p.Unit == unit {
-			mine++
-		}
-	}
-	// The open ports stay in one table; the new ones are added to another.
-	tables := []*entity.PortTable{entity.NewPortTable(there), entity.NewPortTable(nil)}
-	for _, r := range opened {
-		if err := r.Check(); err != nil {
-			return nil, err
-		}
-		if units[r] == unit {
-			continue
-		}
-		for _, table := range tables {
-			if with, conflict := table.Conflict(r); conflict {
-				return nil, entity.Errorf(entity.InUse, "port ranges %v (%q) and %v (%q) conflict", with, units[with], r, unit)
-			}
-		}
-		tables[1].Add(r)
-		units[r] = unit
-		after = append(after, modeldb.OpenPort{unit, r.From, r.To, r.Protocol})
-		mine++
-		changed = true
-	}
-	if !changed {
-		return nil, nil
-	}
-	if len(after) > len(before) {
-		// What exceeds a limit already may shrink.
-		if err := cmp.Or(entity.LimitUnitPorts.Check(mine), entity.LimitMachinePorts.Check(len(after))); err != nil {
-			return nil, err
-		}
-	}
-	return after, nil
-}
-
-func (o *ops) setPorts(doc modeldb.Ports, ports []modeldb.OpenPort) {
-	if doc.Missing {
-		o.Insert(modeldb.PortsC, doc.ID, modeldb.Ports{ID: doc.ID, Ports: ports, Version: 1})
-		return
-	}
-	o.Update(modeldb.PortsC, doc.ID, doc.AsRead(),
-		bson.D{{"$set", bson.D{{"ports", ports}}}, {"$inc", bson.D{{"version", 1}}}})
-}
-
-// closeAllPortsOps closes the ports of a unit that is removed.
-func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
-	id, err := u.st.db.MachineOf(u.doc)
-	if err != nil || id == "" {
-		return err
-	}
-	doc, err := u.st.ports(id)
-	if err != nil {
-		return err
-	}
-	after := slices.DeleteFunc(slices.Clone(doc.Ports), func(p modeldb.OpenPort) bool { return p.Unit == u.doc.Name })
-	switch {
-	case len(after) < len(doc.Ports):
-		o.setPorts(doc, after)
-	case u.doc.Life != entity.Dead:
-		// A unit that is not Dead may open another meanwhile.
-		o.Assert(modeldb.PortsC, doc.ID, doc.AsRead())
-	}
-	return nil
+// Exposure returns which of the ports that units on the machine have open are to be reached from outside:
+// see ports.HostExposure.
+func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
+	return ports.HostExposure(m.st.db, m.doc)
 }

@@ -12,6 +12,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/ports"
 )
 
 // CommitHook writes the changes that a successful hook has buffered, all or none. It
@@ -49,7 +50,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return err
 		}
 		if len(changes.OpenPorts)+len(changes.ClosePorts) > 0 {
-			if err := u.portsOps(ctx, o, changes.OpenPorts, changes.ClosePorts); err != nil {
+			if err := ports.Change(u.st.db, o.Ops, u.doc, changes.OpenPorts, changes.ClosePorts); err != nil {
 				return err
 			}
 		}

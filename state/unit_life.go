@@ -7,6 +7,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/ports"
 	"juju/state/lifecycle"
 )
 
@@ -129,7 +130,7 @@ func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err 
 	if t.to != entity.Gone {
 		return nil, nil
 	}
-	if err := u.closeAllPortsOps(ctx, o); err != nil {
+	if err := ports.CloseAll(u.st.db, o.Ops, u.doc); err != nil {
 		return nil, err
 	}
 	o.taskedOps(u.doc.Name, u.doc.Tasked)

@@ -1,38 +1,31 @@
-package state
+package ports
 
 import (
-	"context"
 	"net/netip"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/modelconfig"
-	"juju/state/watcher"
 )
-
-// WatchExposure fires when the result of Exposure may have changed.
-func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, p.st.hub, watcher.Collection(modeldb.PortsC), watcher.Collection(modeldb.ServicesC),
-		watcher.Collection(modeldb.MachinesC)), nil
-}
 
 // Exposure returns which ports are to be reached from outside: those that units of exposed services
 // have open, subordinates included. A manager's machine is in it neither as an instance nor as a host.
-func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
+func Exposure(db *modeltxn.DB) (entity.Exposure, error) {
 	x := entity.Exposure{Instances: map[string][]entity.PortRange{}, Addresses: map[string][]string{}}
-	model, err := p.st.db.Model()
+	model, err := db.Model()
 	if err != nil {
 		return x, err
 	}
 	x.Mode = model.Settings()[modelconfig.FirewallMode].Value
-	exposed, err := p.st.exposed()
+	exposed, err := exposedServices(db)
 	if err != nil {
 		return x, err
 	}
 	var docs []modeldb.Ports
-	if err := p.st.db.All(modeldb.PortsC, nil, &docs); err != nil {
+	if err := db.All(modeldb.PortsC, nil, &docs); err != nil {
 		return x, err
 	}
 	open := map[string][]entity.PortRange{} // by machine
@@ -43,28 +36,28 @@ func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
 			}
 		}
 	}
-	machines, err := p.st.machines(nil)
+	machines, err := db.Machines(nil)
 	for _, m := range machines {
 		switch {
-		case m.doc.InstanceID == "" || m.IsManager():
-		case entity.IsManualInstance(m.doc.InstanceID):
-			x.Hosts = append(x.Hosts, peerAddresses(m.doc)...)
+		case m.InstanceID == "" || m.IsManager():
+		case entity.IsManualInstance(m.InstanceID):
+			x.Hosts = append(x.Hosts, peerAddresses(m)...)
 		default:
-			x.Instances[m.doc.InstanceID] = open[m.doc.ID]
-			if len(m.doc.CloudAddresses) > 0 {
-				x.Addresses[m.doc.InstanceID] = m.doc.CloudAddresses
+			x.Instances[m.InstanceID] = open[m.ID]
+			if len(m.CloudAddresses) > 0 {
+				x.Addresses[m.InstanceID] = m.CloudAddresses
 			}
 		}
 	}
 	return x, err
 }
 
-// exposed returns the services that are exposed.
-func (st *State) exposed() (map[string]bool, error) {
+// exposedServices returns the services that are exposed.
+func exposedServices(db *modeltxn.DB) (map[string]bool, error) {
 	var services []struct {
 		Name string `bson:"_id"`
 	}
-	err := st.db.All(modeldb.ServicesC, bson.D{{"exposed", true}}, &services)
+	err := db.All(modeldb.ServicesC, bson.D{{"exposed", true}}, &services)
 	exposed := map[string]bool{}
 	for _, s := range services {
 		exposed[s.Name] = true
