@@ -21,7 +21,7 @@ func (st *State) Check(ctx context.Context, repair bool) ([]entity.Finding, erro
 			return made.doc(), err
 		},
 		EndLease: func(ctx context.Context, service string) error {
-			_, err := st.cleanupLease(ctx, service)
+			_, err := st.leadership().EndLease(ctx, service)
 			return err
 		}}.Rules()
 	k := &check.Checker{DB: st.db.Database, Model: st.db.Name, Now: st.host.Now(),

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/leadership"
 	"juju/state/internal/modeltxn"
 )
 
@@ -13,7 +14,7 @@ import (
 // write. epoch is what its claim returned.
 func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := u.leaderOps(ctx, o.Ops, epoch); err != nil {
+		if err := leadership.Assert(u.st.db, o.Ops, u.doc, epoch); err != nil {
 			return err
 		}
 		if _, err := u.st.LeadersText(u.doc.Service); entity.IsNotFound(err) {

@@ -151,7 +151,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 	case modeldb.CleanupStorage:
 		err = st.cleanupStorage(ctx, doc.Arg, d)
 	case modeldb.CleanupLease:
-		done, err = st.cleanupLease(ctx, doc.Arg)
+		done, err = st.leadership().EndLease(ctx, doc.Arg)
 		return done, 0, err
 	case modeldb.CleanupSettings:
 		done, err = st.deleteRelationSettings(ctx, doc.Arg)

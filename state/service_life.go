@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/leadership"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
@@ -54,7 +55,7 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 	if err := s.releaseResources(o); err != nil {
 		return nil, err
 	}
-	return update, s.st.releaseLeaseOps(o, s.doc.Name)
+	return update, leadership.LeaveLease(s.st.db, o.Ops, s.doc.Name)
 }
 
 // forgetDestructions removes the cleanups that the service's destructions have left: they would

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/leadership"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/ports"
@@ -42,7 +43,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return err
 		}
 		if len(changes.Applications) > 0 {
-			if err := u.leaderOps(ctx, o.Ops, changes.Epoch); err != nil {
+			if err := leadership.Assert(u.st.db, o.Ops, u.doc, changes.Epoch); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,13 @@
-package state
+// Package leadership decides which unit leads a service.
+//
+// Leadership is in two databases. The lease, in the controller's, says for how long no
+// other unit may lead a service. The leaders document, in the model's, says which unit
+// leads it, and is what a leader's writes assert. No transaction covers both, so a claim
+// takes the lease, then writes its holder and epoch to the leaders document, and only
+// then is granted. The epoch grows each time the lease is taken, and the document never
+// takes a lower one. So a leader that was held up, and does not know that it was
+// replaced, can't write once its successor leads.
+package leadership
 
 import (
 	"context"
@@ -15,47 +24,46 @@ import (
 	"juju/state/watcher"
 )
 
-// Leadership is in two databases. The lease, in the controller's, says for how long no
-// other unit may lead a service. The leaders document, in the model's, says which unit
-// leads it, and is what a leader's writes assert. No transaction covers both, so a claim
-// takes the lease, then writes its holder and epoch to the leaders document, and only
-// then is granted. The epoch grows each time the lease is taken, and the document never
-// takes a lower one. So a leader that was held up, and does not know that it was
-// replaced, can't write once its successor leads.
-
 // The minimum and maximum duration of a claim.
 const (
 	MinLease = 5 * time.Second
 	MaxLease = 5 * time.Minute
 )
 
+// A Leadership is the leadership of a model's services.
+type Leadership struct {
+	DB     *modeltxn.DB
+	Leases *lease.Leases
+	Hub    *watcher.Hub
+}
+
 func refusedLeadership() error {
 	return entity.Errorf(entity.LeadershipRefused, "leadership claim denied")
 }
 
-// ClaimLeadership makes the unit the leader of its service, or extends its leadership,
+// Claim makes the unit the leader of its service, or extends its leadership,
 // for at least d from the call. It returns the epoch to be named in writes that only a
 // leader may make. The error is entity.LeadershipRefused while another unit leads, and if
 // the unit is not Alive.
-func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int64, err error) {
+func (l Leadership) Claim(ctx context.Context, u modeldb.Unit, d time.Duration) (epoch int64, err error) {
 	if d < MinLease || d > MaxLease {
 		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d,
 			MinLease, MaxLease)
 	}
 	d = wholeMillis(d)
-	for tries := u.st.host.Leases.Tries(); tries.Next(); {
-		began := u.st.host.Now()
-		epoch, done, err := u.claim(ctx, d)
+	for tries := l.Leases.Tries(); tries.Next(); {
+		began := l.DB.Clock()
+		epoch, done, err := l.claim(ctx, u, d)
 		// A caller that was held up until the time is over has not been told that it
 		// leads: try again.
-		if err != nil || done && u.st.host.Now().Sub(began) < d {
+		if err != nil || done && l.DB.Clock().Sub(began) < d {
 			return epoch, err
 		}
 		if err := tries.Pause(ctx); err != nil {
 			return 0, err
 		}
 	}
-	return 0, tooQuick()
+	return 0, mongo.Contention("")
 }
 
 // wholeMillis rounds d up to the store's precision.
@@ -64,47 +72,47 @@ func wholeMillis(d time.Duration) time.Duration {
 }
 
 // claim tries once. It is not done if another unit came in between.
-func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bool, err error) {
-	if err := u.refresh(ctx); entity.IsNotFound(err) || err == nil && u.doc.Life != entity.Alive {
+func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) (epoch int64, done bool, err error) {
+	if u, err = l.DB.Unit(u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
 		return 0, false, refusedLeadership()
 	} else if err != nil {
 		return 0, false, err
 	}
-	leases, service := u.st.host.Leases, u.doc.Service
-	leader, there, err := u.st.db.Leader(service)
+	service := u.Service
+	leader, there, err := l.DB.Leader(service)
 	if err != nil {
 		return 0, false, err
 	}
 	if !there {
-		return 0, false, u.st.makeLeaders(ctx, service)
+		return 0, false, l.makeLeaders(ctx, service)
 	}
-	l, err := leases.Read(lease.ID(u.st.db.UUID, service))
+	held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))
 	if err != nil {
 		return 0, false, err
 	}
-	mine := l.Holder == u.doc.Name
-	if mine && leader.Epoch < l.Epoch { // the claim was cut short after taking the lease
-		return 0, false, u.becomeLeader(ctx, l.Epoch)
+	mine := held.Holder == u.Name
+	if mine && leader.Epoch < held.Epoch { // the claim was cut short after taking the lease
+		return 0, false, l.becomeLeader(ctx, u, held.Epoch)
 	}
-	if mine && leader.Epoch == l.Epoch && leader.Holder == u.doc.Name {
-		next := l.Doc
+	if mine && leader.Epoch == held.Epoch && leader.Holder == u.Name {
+		next := held.Doc
 		next.Beat++
 		// An earlier promise is kept, even if this request was overtaken by a later
 		// one.
-		next.Duration = max(d, wholeMillis(l.Left))
-		done, err = leases.Swap(ctx, l, next)
-		return l.Epoch, done, err
+		next.Duration = max(d, wholeMillis(held.Left))
+		done, err = l.Leases.Swap(ctx, held, next)
+		return held.Epoch, done, err
 	}
 	if !mine {
-		if free, err := u.st.isFree(ctx, l); err != nil || !free {
+		if free, err := l.isFree(held); err != nil || !free {
 			return 0, false, orRefused(err)
 		}
 	}
-	next := lease.Doc{ID: l.ID, Holder: u.doc.Name, Epoch: max(l.Epoch, leader.Epoch) + 1, Duration: d}
-	if taken, err := leases.Swap(ctx, l, next); err != nil || !taken {
+	next := lease.Doc{ID: held.ID, Holder: u.Name, Epoch: max(held.Epoch, leader.Epoch) + 1, Duration: d}
+	if taken, err := l.Leases.Swap(ctx, held, next); err != nil || !taken {
 		return 0, false, err
 	}
-	return next.Epoch, true, u.becomeLeader(ctx, next.Epoch)
+	return next.Epoch, true, l.becomeLeader(ctx, u, next.Epoch)
 }
 
 func orRefused(err error) error {
@@ -116,27 +124,27 @@ func orRefused(err error) error {
 
 // isFree reports whether any unit may take a lease: it has lapsed, was given back, or its
 // holder is Dead or gone.
-func (st *State) isFree(ctx context.Context, l lease.Lease) (bool, error) {
-	if l.Holder == "" || l.Left <= 0 {
+func (l Leadership) isFree(held lease.Lease) (bool, error) {
+	if held.Holder == "" || held.Left <= 0 {
 		return true, nil
 	}
-	holder, err := st.Unit(ctx, l.Holder)
+	holder, err := l.DB.Unit(held.Holder)
 	if entity.IsNotFound(err) {
 		return true, nil
 	}
-	return err == nil && holder.doc.Life == entity.Dead, err
+	return err == nil && holder.Life == entity.Dead, err
 }
 
 // makeLeaders inserts the leaders document of a service.
-func (st *State) makeLeaders(ctx context.Context, service string) error {
+func (l Leadership) makeLeaders(ctx context.Context, service string) error {
 	token := mongo.NewID()
-	return st.change(ctx, func(o *ops) error {
-		if _, there, err := st.db.Leader(service); err != nil {
+	return l.DB.Change(ctx, func(o *modeltxn.Ops) error {
+		if _, there, err := l.DB.Leader(service); err != nil {
 			return err
 		} else if there {
 			return mongo.ErrNothing
 		}
-		if _, err := st.Service(ctx, service); entity.IsNotFound(err) {
+		if _, err := l.DB.Service(service); entity.IsNotFound(err) {
 			return refusedLeadership() // the service is gone, and the unit with it
 		} else if err != nil {
 			return err
@@ -150,62 +158,61 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 }
 
 // becomeLeader is the second step of a claim, by the holder of the lease.
-func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
-	return u.st.change(ctx, func(o *ops) error {
-		if err := u.refresh(ctx); entity.IsNotFound(err) || err == nil && u.doc.Life != entity.Alive {
+func (l Leadership) becomeLeader(ctx context.Context, u modeldb.Unit, epoch int64) error {
+	return l.DB.Change(ctx, func(o *modeltxn.Ops) error {
+		if u, err := l.DB.Unit(u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
 			return refusedLeadership()
 		} else if err != nil {
 			return err
 		}
-		leader, there, err := u.st.db.Leader(u.doc.Service)
+		leader, there, err := l.DB.Leader(u.Service)
 		switch {
 		case err != nil:
 			return err
-		case leader.Epoch == epoch && leader.Holder == u.doc.Name:
+		case leader.Epoch == epoch && leader.Holder == u.Name:
 			return mongo.ErrNothing
 		case !there || leader.Epoch >= epoch:
 			return refusedLeadership() // another unit has led since the lease was taken
 		}
-		o.AssertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
-		o.Update(modeldb.LeadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
-			bson.D{{"$set", bson.D{{"holder", u.doc.Name}, {"epoch", epoch}}}})
+		o.AssertLife(modeldb.UnitsC, u.Name, entity.Alive)
+		o.Update(modeldb.LeadersC, u.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
+			bson.D{{"$set", bson.D{{"holder", u.Name}, {"epoch", epoch}}}})
 		return nil
 	})
 }
 
-// leaderOps asserts that the unit leads its service by the claim that returned this
+// Assert asserts that a unit leads its service by the claim that returned this
 // epoch. The error is entity.LeadershipRefused if it does not, and entity.NotFound if it is gone.
-func (u *Unit) leaderOps(ctx context.Context, o *modeltxn.Ops, epoch int64) error {
-	leader, _, err := u.st.db.Leader(u.doc.Service)
+func Assert(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, epoch int64) error {
+	leader, _, err := db.Leader(u.Service)
 	if err != nil {
 		return err
 	}
-	if leader.Holder != u.doc.Name || leader.Epoch != epoch {
-		return u.notLeader(ctx)
+	if leader.Holder != u.Name || leader.Epoch != epoch {
+		return Refusal(db, u)
 	}
-	o.Assert(modeldb.LeadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
+	o.Assert(modeldb.LeadersC, u.Service, bson.D{{"holder", u.Name}, {"epoch", epoch}})
 	return nil
 }
 
-// notLeader returns why the unit does not lead.
-func (u *Unit) notLeader(ctx context.Context) error {
-	if err := u.refresh(ctx); err != nil {
+// Refusal returns why a unit does not lead.
+func Refusal(db *modeltxn.DB, u modeldb.Unit) error {
+	if _, err := db.Unit(u.Name); err != nil {
 		return err // it was removed, and so it leads no more
 	}
-	return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.doc.Name, u.doc.Service)
+	return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.Name, u.Service)
 }
 
-// ReleaseLeadership gives the unit's leadership back, so that another unit can lead at
+// Release gives a unit's leadership back, so that another unit can lead at
 // once. It does nothing if the unit does not lead.
-func (u *Unit) ReleaseLeadership(ctx context.Context) error {
-	leases, service := u.st.host.Leases, u.doc.Service
-	for tries := leases.Tries(); tries.Next(); {
-		l, err := leases.Read(lease.ID(u.st.db.UUID, service))
+func (l Leadership) Release(ctx context.Context, u modeldb.Unit) error {
+	for tries := l.Leases.Tries(); tries.Next(); {
+		held, err := l.Leases.Read(lease.ID(l.DB.UUID, u.Service))
 		if err != nil {
 			return err
 		}
-		if l.Holder == u.doc.Name {
-			given, err := leases.Swap(ctx, l, lease.Doc{ID: l.ID, Epoch: l.Epoch, Beat: l.Beat + 1})
+		if held.Holder == u.Name {
+			given, err := l.Leases.Swap(ctx, held, lease.Doc{ID: held.ID, Epoch: held.Epoch, Beat: held.Beat + 1})
 			if err != nil {
 				return err
 			}
@@ -215,54 +222,53 @@ func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 				}
 				continue
 			}
-		} else if l.Holder != "" {
+		} else if held.Holder != "" {
 			return nil
 		}
-		return u.stepDown(ctx, l.Epoch)
+		return l.stepDown(ctx, u, held.Epoch)
 	}
-	return tooQuick()
+	return mongo.Contention("")
 }
 
 // stepDown removes the unit from the leaders document, if it is there by the claim of
 // this epoch.
-func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
-	return u.st.change(ctx, func(o *ops) error {
-		leader, _, err := u.st.db.Leader(u.doc.Service)
+func (l Leadership) stepDown(ctx context.Context, u modeldb.Unit, epoch int64) error {
+	return l.DB.Change(ctx, func(o *modeltxn.Ops) error {
+		leader, _, err := l.DB.Leader(u.Service)
 		if err != nil {
 			return err
 		}
-		if leader.Holder != u.doc.Name || leader.Epoch != epoch {
+		if leader.Holder != u.Name || leader.Epoch != epoch {
 			return mongo.ErrNothing
 		}
-		o.Update(modeldb.LeadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
+		o.Update(modeldb.LeadersC, u.Service, bson.D{{"holder", u.Name}, {"epoch", epoch}},
 			bson.D{{"$set", bson.D{{"holder", ""}}}})
 		return nil
 	})
 }
 
-// BlockUntilLeadershipReleased waits until the leadership of the unit's service is free:
+// BlockUntilReleased waits until the leadership of a service is free:
 // no unit leads it, or its lease has lapsed. Another unit may still claim it before the
 // caller.
-func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
-	st, service := u.st, u.doc.Service
-	sub := st.hub.Subscribe(watcher.Doc(modeldb.LeadersC, service))
+func (l Leadership) BlockUntilReleased(ctx context.Context, service string) error {
+	sub := l.Hub.Subscribe(watcher.Doc(modeldb.LeadersC, service))
 	defer sub.Close()
 	holder := ""
 	for {
-		l, err := st.host.Leases.Read(lease.ID(st.db.UUID, service))
+		held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))
 		if err != nil {
 			return err
 		}
-		if l.Holder != holder {
+		if held.Holder != holder {
 			// Watch before reading: the holder's end is a release too.
 			sub.Drop(watcher.Doc(modeldb.UnitsC, holder))
-			holder = l.Holder
+			holder = held.Holder
 			sub.Add(watcher.Doc(modeldb.UnitsC, holder))
 		}
-		if free, err := st.isFree(ctx, l); err != nil || free {
+		if free, err := l.isFree(held); err != nil || free {
 			return err
 		}
-		lapse := time.NewTimer(l.Left)
+		lapse := time.NewTimer(held.Left)
 		select {
 		case <-ctx.Done():
 			err = context.Cause(ctx)
@@ -279,27 +285,27 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	}
 }
 
-// releaseLeaseOps leaves the lease of a service that is removed to a cleanup.
-func (st *State) releaseLeaseOps(o *ops, service string) error {
-	doc, there, err := st.db.Leader(service)
+// LeaveLease leaves the lease of a service that is removed to a cleanup.
+func LeaveLease(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
+	doc, there, err := db.Leader(service)
 	if there {
 		o.Cleanup(modeldb.CleanupLease, service+"#"+doc.Token)
 	}
 	return err
 }
 
-// cleanupLease removes the lease of a service that is gone, unless a new service of the
+// EndLease removes the lease of a service that is gone, unless a new service of the
 // name has taken it over.
-func (st *State) cleanupLease(ctx context.Context, arg string) (done bool, err error) {
+func (l Leadership) EndLease(ctx context.Context, arg string) (done bool, err error) {
 	service, _, _ := strings.Cut(arg, "#")
-	l, err := st.host.Leases.Read(lease.ID(st.db.UUID, service))
-	if err != nil || !l.There {
+	held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))
+	if err != nil || !held.There {
 		return err == nil, err
 	}
-	if l.Holder != "" {
-		if _, err := st.Unit(ctx, l.Holder); !entity.IsNotFound(err) {
+	if held.Holder != "" {
+		if _, err := l.DB.Unit(held.Holder); !entity.IsNotFound(err) {
 			return err == nil, err
 		}
 	}
-	return st.host.Leases.Drop(ctx, l)
+	return l.Leases.Drop(ctx, held)
 }

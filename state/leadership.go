@@ -2,15 +2,46 @@ package state
 
 import (
 	"context"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/leadership"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
+
+// The minimum and maximum duration of a claim.
+const (
+	MinLease = leadership.MinLease
+	MaxLease = leadership.MaxLease
+)
+
+func (st *State) leadership() leadership.Leadership {
+	return leadership.Leadership{DB: st.db, Leases: st.host.Leases, Hub: st.hub}
+}
+
+// ClaimLeadership makes the unit the leader of its service, or extends its leadership,
+// for at least d from the call: see leadership.Leadership.Claim.
+func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int64, err error) {
+	return u.st.leadership().Claim(ctx, u.doc, d)
+}
+
+// ReleaseLeadership gives the unit's leadership back, so that another unit can lead at
+// once. It does nothing if the unit does not lead.
+func (u *Unit) ReleaseLeadership(ctx context.Context) error {
+	return u.st.leadership().Release(ctx, u.doc)
+}
+
+// BlockUntilLeadershipReleased waits until the leadership of the unit's service is free:
+// no unit leads it, or its lease has lapsed. Another unit may still claim it before the
+// caller.
+func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
+	return u.st.leadership().BlockUntilReleased(ctx, u.doc.Service)
+}
 
 // What only the leader of a service writes: every such transaction asserts the epoch of its
 // claim.
@@ -30,7 +61,7 @@ func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error
 // the unit does not lead by this claim.
 func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings entity.LeaderSettings) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := u.leaderOps(ctx, o.Ops, epoch); err != nil {
+		if err := leadership.Assert(u.st.db, o.Ops, u.doc, epoch); err != nil {
 			return err
 		}
 		key := modeldb.LeaderSettingsKey(u.doc.Service)
@@ -46,7 +77,7 @@ func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings enti
 // from the statuses of its units. epoch is what the unit's claim to lead the service
 // returned. The error is entity.LeadershipRefused if the unit does not lead by this claim.
 func (u *Unit) SetServiceStatus(ctx context.Context, epoch int64, s entity.Status) error {
-	return u.st.db.SetStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *modeltxn.Ops) error { return u.leaderOps(ctx, o, epoch) })
+	return u.st.db.SetStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *modeltxn.Ops) error { return leadership.Assert(u.st.db, o, u.doc, epoch) })
 }
 
 // ServiceStatus returns the status of the unit's service, and those of its units' workloads.
@@ -58,7 +89,7 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 		return all, err
 	}
 	if leader.Holder != u.doc.Name {
-		return all, u.notLeader(ctx)
+		return all, leadership.Refusal(u.st.db, u.doc)
 	}
 	units, err := u.st.db.Units(bson.D{{"service", u.doc.Service}})
 	if err != nil {
