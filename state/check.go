@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"juju/state/check"
@@ -32,3 +33,6 @@ func (st *State) Check(ctx context.Context, repair bool) ([]entity.Finding, erro
 	}
 	return found, nil
 }
+
+// Dump returns every document of the model: see mongo.Database.Dump.
+func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error) { return st.db.Dump() }

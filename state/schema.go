@@ -1,8 +1,15 @@
 package state
 
 import (
+	"cmp"
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/mongo"
+	"juju/state/schema"
 )
 
 // Sizes bound the capped collections of a database, in bytes.
@@ -40,4 +47,78 @@ func Schema(sizes Sizes) mongo.Schema {
 			{Collection: modeldb.AttachmentsC, Fields: []string{"storage"}},
 		},
 	}
+}
+
+// Steps are the upgrade steps of models' databases: see schema.Form.
+var Steps = []schema.Step{
+	{About: "one kind of cleanup destroys what refers to an entity", Run: mergeCleanups},
+	{About: "residues are leftovers", Run: schema.Rename("residues", "leftovers")},
+	{About: "units and machines count their storage", Run: countStorage},
+}
+
+// oldCleanups maps the kinds of cleanups of version 1 to the prefixes of the keys that
+// "destroy" has.
+var oldCleanups = map[string]string{"model": "", "units": "s#", "relations": "s#", "subordinates": "u#", "guests": "m#"}
+
+// mergeCleanups is the models' step to version 2. In version 1 there was a kind of
+// cleanup for each kind of entity that destroys others, with the entity's id.
+func mergeCleanups(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
+	type cleanup struct {
+		ID   string `bson:"_id"`
+		Kind string `bson:"kind"`
+		Arg  string `bson:"arg"`
+	}
+	var docs []cleanup
+	if err := db.All("cleanups", nil, &docs); err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		prefix, old := oldCleanups[doc.Kind]
+		if !old {
+			continue
+		}
+		err := db.Change(ctx, func(o *mongo.Ops) error {
+			var now cleanup
+			if err := db.Get("cleanups", doc.ID, &now, "cleanup"); entity.IsNotFound(err) || err == nil && now.Kind != doc.Kind {
+				return mongo.ErrNothing // another controller has done it
+			} else if err != nil {
+				return err
+			}
+			o.Update("cleanups", doc.ID, bson.D{{"kind", doc.Kind}},
+				bson.D{{"$set", bson.D{{"kind", "destroy"}, {"arg", prefix + doc.Arg}}}})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countStorage is the models' step to version 4. Before, units did not count attachments, nor
+// machines storage, of which there was none.
+func countStorage(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
+	for prefix, count := range map[string]string{"u#": "attachments", "m#": "storage"} {
+		var docs []struct {
+			ID string `bson:"_id"`
+		}
+		query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:1] + "$"}}}, {count, bson.D{{"$exists", false}}}}
+		if err := db.All("counts", query, &docs); err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			err := db.Change(ctx, func(o *mongo.Ops) error {
+				n, err := db.Count("counts", bson.D{{"_id", doc.ID}, {count, bson.D{{"$exists", false}}}})
+				if err != nil || n == 0 {
+					return cmp.Or(err, mongo.ErrNothing) // another controller has done it
+				}
+				o.Update("counts", doc.ID, bson.D{{count, bson.D{{"$exists", false}}}}, bson.D{{"$set", bson.D{{count, 0}}}})
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -2,12 +2,20 @@ package state
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/juju/loggo"
+	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/lease"
 	"juju/state/mongo"
+	"juju/state/schema"
 	"juju/state/watcher"
 )
 
@@ -77,4 +85,121 @@ func (st *State) change(ctx context.Context, build func(*ops) error) error {
 	return st.db.Change(ctx, func(o *modeltxn.Ops) error {
 		return build(&ops{Ops: o, moving: map[string]bool{}, pools: map[string]bool{}})
 	})
+}
+
+// A Host is what a model needs of its controller.
+type Host struct {
+	Store    *mongo.Store
+	Form     schema.Form      // of the model's database
+	Now      func() time.Time // only for timestamps and ages
+	Leases   *lease.Leases
+	Archives Archives
+	// Made returns the model as it was made.
+	Made func() (NewModel, error)
+}
+
+// Archives are the archives of a model's charms, and the files of its resources. The controller stores each once for all
+// models.
+type Archives interface {
+	// Adding keeps archives that nothing uses from being removed until done is called.
+	Adding() (done func())
+	// Keep stores an archive, and returns its SHA-256 in hex and its size.
+	Keep(ctx context.Context, archive io.ReadSeeker) (sum string, size int64, err error)
+	Open(sum string) (io.ReadCloser, error)
+	// Find reports whether an archive exists, and whether the model refers to it.
+	Find(sum string) (there, referred bool, err error)
+	// Refer adds the model to those that refer to an archive.
+	Refer(ctx context.Context, sum string) error
+	// Release drops the model's reference to an archive, and deletes the archive with the last
+	// one, unless used returns true, or the archive is kept again meanwhile.
+	Release(ctx context.Context, sum string, used func() (bool, error)) error
+}
+
+// Open opens the database of an existing model. First it finishes transactions begun
+// before the given time, which a crash has left, and what an older program has left to
+// upgrade. close ends every watch of the model, and closes its connections once no call
+// uses them; later calls fail with why.
+func Open(ctx context.Context, h Host, uuid, name string, before time.Time) (st *State, close func(why error), err error) {
+	st = &State{host: h, db: &modeltxn.DB{Database: h.Store.Open(uuid), UUID: uuid, Name: name, Clock: h.Now}, done: make(chan struct{})}
+	st.follow = func(ctx context.Context, hub *watcher.Hub) { watcher.Tail(ctx, st.db.Tail, h.Store.Barrier, hub) }
+	st.hub, st.tail = watcher.Follow(func(ctx context.Context, hub *watcher.Hub) { st.follow(ctx, hub) })
+	if err = st.db.ResumeTransactions(ctx, before); err == nil {
+		err = h.Form.Reach(ctx, h.Store, st.db.Database, fmt.Sprintf("model %q", name))
+	}
+	if err != nil {
+		st.close(errors.New("the model could not be opened"))
+		return nil, nil, err
+	}
+	return st, st.close, nil
+}
+
+func (st *State) close(why error) {
+	close(st.done)
+	st.tail.End()
+	st.db.Close(why)
+}
+
+// NewModel describes a new model.
+type NewModel struct {
+	UUID    string
+	Name    string
+	Series  string            // the controller's default series
+	Cloud   string            // the kind of the controller's cloud
+	Config  map[string]string // settings, as ParseModelConfig returns them
+	Created time.Time
+}
+
+// Make makes the database of a model, and fills it with what an empty model holds. It can
+// be run again after an interruption.
+func Make(ctx context.Context, store *mongo.Store, form schema.Form, p NewModel) error {
+	if err := store.Make(p.UUID, form.Schema); err != nil {
+		return err
+	}
+	db := store.Open(p.UUID)
+	defer db.Close(errors.New("the model is made"))
+	return db.Change(ctx, func(o *mongo.Ops) error {
+		var there modeldb.Model
+		if err := db.Get(modeldb.ModelC, modeldb.ModelC, &there, "model"); err == nil {
+			return mongo.ErrNothing
+		} else if !entity.IsNotFound(err) {
+			return err
+		}
+		o.Insert(modeldb.ModelC, modeldb.ModelC, p.doc())
+		form.Record(o)
+		return nil
+	})
+}
+
+func (p NewModel) doc() modeldb.Model {
+	return modeldb.Model{Living: modeldb.Living{Since: p.Created}, ID: modeldb.ModelC, Name: p.Name, UUID: p.UUID, Series: p.Series,
+		Cloud: p.Cloud, Config: p.Config}
+}
+
+// A Remnant is what the database of a model that is being removed still says.
+type Remnant struct {
+	There  bool // the model's own document is
+	Forced bool // the model was destroyed with force
+	// Filesystems are the cloud's ids of the leftovers that are to be destroyed.
+	Filesystems []string
+}
+
+// ReadRemnant reads what is left of a model that no process has open.
+func ReadRemnant(store *mongo.Store, uuid string) (r Remnant, err error) {
+	db := store.Open(uuid)
+	defer db.Close(errors.New("the model is being removed"))
+	var doc modeldb.Model
+	if err := db.Get(modeldb.ModelC, modeldb.ModelC, &doc, "model"); entity.IsNotFound(err) {
+		return r, nil
+	} else if err != nil {
+		return r, err
+	}
+	var left []modeldb.Leftover
+	err = db.All(modeldb.LeftoversC, bson.D{{"filesystem", bson.D{{"$exists", true}}}}, &left)
+	for _, l := range left {
+		if !l.IsReleased(doc) {
+			r.Filesystems = append(r.Filesystems, l.Filesystem)
+		}
+	}
+	r.There, r.Forced = true, doc.Forced()
+	return r, err
 }
