@@ -24,6 +24,6 @@
 // does to leave a relation is in relation_scopes.go.
 //
 // Packages below internal have what stands on the documents alone: modeldb has these, modeltxn reads them and builds
-// transactions; explain and modelstatus say how a model is, modelcheck finds what can't be; leadership, tasks and
-// ports are subjects of their own.
+// transactions; explain and modelstatus say how a model is, modelcheck finds what can't be; leadership, tasks,
+// resources and ports are subjects of their own.
 package state

@@ -12,6 +12,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/resources"
 	"juju/state/internal/tasks"
 	"juju/state/mongo"
 	"juju/state/watcher"
@@ -147,7 +148,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 	case modeldb.CleanupTasks:
 		err = tasks.CancelLeft(ctx, st.db, doc.Arg)
 	case modeldb.CleanupArchive:
-		err = st.host.Archives.Release(ctx, doc.Arg, func() (bool, error) { return st.uses(doc.Arg) })
+		err = st.host.Archives.Release(ctx, doc.Arg, func() (bool, error) { return resources.Uses(st.db, doc.Arg) })
 	case modeldb.CleanupStorage:
 		err = st.cleanupStorage(ctx, doc.Arg, d)
 	case modeldb.CleanupLease:

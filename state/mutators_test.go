@@ -11,6 +11,7 @@ import (
 
 	"juju/state"
 	"juju/state/controller"
+	"juju/state/internal/resources"
 	"juju/state/internal/tasks"
 )
 
@@ -144,7 +145,7 @@ func TestEveryMutatorIsListed(t *testing.T) {
 // methods lead to.
 func exported(roots ...reflect.Type) map[reflect.Type]bool {
 	found := map[reflect.Type]bool{}
-	packages := []string{reflect.TypeFor[tasks.Tasks]().PkgPath()}
+	packages := []string{reflect.TypeFor[tasks.Tasks]().PkgPath(), reflect.TypeFor[resources.Resources]().PkgPath()}
 	for _, t := range roots {
 		packages = append(packages, t.Elem().PkgPath())
 	}

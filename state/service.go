@@ -16,6 +16,7 @@ import (
 	"juju/state/internal/leadership"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/resources"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
@@ -183,7 +184,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 		o.Assert(modeldb.CharmsC, p.CharmURL, modeltxn.Exists)
 		doc := modeldb.Service{Living: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
 			Stores: storage, Maker: maker}
-		if doc.Resources, err = st.resourceOps(o, doc, ch.Meta, p.Resources); err != nil {
+		if doc.Resources, err = resources.Give(st.db, o.Ops, doc, ch.Meta, p.Resources); err != nil {
 			return err
 		}
 		o.Insert(modeldb.ServicesC, p.Name, doc)
@@ -343,7 +344,7 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 	if err := s.forgetDestructions(o); err != nil {
 		return nil, err
 	}
-	if err := s.releaseResources(o); err != nil {
+	if err := resources.Release(s.st.db, o.Ops, s.doc.Name); err != nil {
 		return nil, err
 	}
 	return update, leadership.LeaveLease(s.st.db, o.Ops, s.doc.Name)

@@ -12,6 +12,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/resources"
 )
 
 // SetCharmParams say which charm the units of a service are to run, and how they get it.
@@ -66,12 +67,12 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 		return err
 	}
 	same := bson.D{{"life", c.doc.Life}, {"charm", c.doc.CharmURL}}
-	resources, err := c.st.resourceOps(o, c.doc, c.charm.Meta, c.SetCharmParams.Resources)
+	version, err := resources.Give(c.st.db, o.Ops, c.doc, c.charm.Meta, c.SetCharmParams.Resources)
 	if err != nil {
 		return err
 	}
 	// Other storage or resources for the same charm do not take force back.
-	other := len(c.Storage) > 0 || resources != c.doc.Resources
+	other := len(c.Storage) > 0 || version != c.doc.Resources
 	force := c.ForceUnits || other && c.URL == c.doc.CharmURL && c.doc.ForceCharm
 	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == force && !other {
 		if o.Len() > 0 { // the settings were checked against this charm
@@ -95,8 +96,8 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if len(storage) > 0 {
 		set = append(set, bson.DocElem{Name: "stores", Value: storage})
 	}
-	if resources != c.doc.Resources {
-		set = append(set, bson.DocElem{Name: "resources", Value: resources})
+	if version != c.doc.Resources {
+		set = append(set, bson.DocElem{Name: "resources", Value: version})
 	}
 	o.Update(modeldb.ServicesC, c.doc.Name, same, bson.D{{"$set", set}})
 	return nil

@@ -1,0 +1,207 @@
+package resources
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+	"juju/state/mongo"
+)
+
+// Resources takes the files of a model's resources.
+type Resources struct {
+	db    *modeltxn.DB
+	files Files
+}
+
+// Files stores the files of resources, each once.
+type Files interface {
+	// Adding keeps files that nothing uses from being removed until done is called.
+	Adding() (done func())
+	// Keep stores a file, and returns its SHA-256 in hex and its size.
+	Keep(ctx context.Context, file io.ReadSeeker) (sum string, size int64, err error)
+	Open(sum string) (io.ReadCloser, error)
+}
+
+// Of returns the resources of a model.
+func Of(db *modeltxn.DB, files Files) Resources { return Resources{db, files} }
+
+// AddPending returns an id for each of the named resources of a service, which may not exist yet.
+// Store uploads a file under it, and the service gets it when it is added, or its charm or
+// resources are set.
+//
+// Of what is never used a model has no more than entity.LimitPending, and Prune removes it.
+func (r Resources) AddPending(ctx context.Context, service string, names []string) ([]string, error) {
+	ids := make([]string, len(names))
+	for i := range ids {
+		ids[i] = mongo.NewID()
+	}
+	err := r.db.Change(ctx, func(o *modeltxn.Ops) error {
+		model, err := r.db.AliveModel()
+		if err != nil {
+			return err
+		}
+		if err := r.checkPending(len(names)); err != nil {
+			return err
+		}
+		// Of two at once the later counts what the earlier has added.
+		o.AssertModelAlive()
+		o.Update(modeldb.ModelC, modeldb.ModelC, modeltxn.Unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
+		for i, name := range names {
+			o.Insert(modeldb.UploadsC, ids[i], modeldb.Upload{ID: ids[i], Service: service, Resource: name, Began: r.db.Now()})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot add resources to service %q: %w", service, err)
+	}
+	return ids, nil
+}
+
+// checkPending refuses n more uploads if the model then has too many.
+func (r Resources) checkPending(n int) error {
+	has, err := r.db.Count(modeldb.UploadsC, nil)
+	if err != nil {
+		return err
+	}
+	if err := entity.LimitPending.Check(has + n); err != nil {
+		return entity.WithHint(err, "Those that no service uses are removed %d hours after they were added.",
+			int(keepUploads.Hours()))
+	}
+	return nil
+}
+
+// upload reads the record of an upload of a service's resource.
+func upload(db *modeltxn.DB, service, name, id string) (doc modeldb.Upload, err error) {
+	err = db.Get(modeldb.UploadsC, id, &doc, fmt.Sprintf("upload %q of resource %q", id, name))
+	if err == nil && (doc.Service != service || doc.Resource != name) {
+		err = entity.Errorf(entity.NotFound, "upload %q of resource %q not found", id, name)
+	}
+	return doc, err
+}
+
+// An Upload says which resource a file is for.
+type Upload struct {
+	Service, Resource string
+	ID                string // of AddPending
+	User              string // who uploads it
+	SHA384            string // in hex; "" if the user does not know it
+}
+
+// Store stores the file of an upload.
+func (r Resources) Store(ctx context.Context, to Upload, src io.ReadSeeker) error {
+	if err := r.store(ctx, to, src); err != nil {
+		return fmt.Errorf("cannot store resource %q: %w", to.Resource, err)
+	}
+	return nil
+}
+
+func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) error {
+	file, err := describe(src)
+	if err != nil {
+		return err
+	}
+	if to.SHA384 != "" && to.SHA384 != file.SHA384 {
+		return entity.Errorf(entity.Invalid, "the file has SHA-384 %s, not %s", file.SHA384, to.SHA384)
+	}
+	file.User, file.Uploaded, file.Upload = to.User, r.db.Now(), to.ID
+	defer r.files.Adding()()
+	// The record first: a file that is recorded is not removed.
+	if err := r.record(ctx, to, file); err != nil {
+		return err
+	}
+	if _, err := src.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, _, err := r.files.Keep(ctx, src); err != nil {
+		return err
+	}
+	return r.db.Change(ctx, func(o *modeltxn.Ops) error {
+		doc, err := upload(r.db, to.Service, to.Resource, to.ID)
+		if err != nil {
+			return err
+		}
+		if doc.SHA256 != file.SHA256 {
+			return entity.Errorf(entity.Contention, "another file was uploaded for it meanwhile")
+		}
+		if doc.Stored {
+			return mongo.ErrNothing
+		}
+		o.Update(modeldb.UploadsC, to.ID, bson.D{{"sha256", file.SHA256}}, bson.D{{"$set", bson.D{{"stored", true}}}})
+		return nil
+	})
+}
+
+// describe returns the size and sums of a file.
+func describe(src io.Reader) (entity.ResourceFile, error) {
+	short, long := sha256.New(), sha512.New384()
+	size, err := io.Copy(io.MultiWriter(short, long), src)
+	return entity.ResourceFile{Size: size, SHA256: hex.EncodeToString(short.Sum(nil)),
+		SHA384: hex.EncodeToString(long.Sum(nil))}, err
+}
+
+// record says which file is about to be stored for an upload.
+func (r Resources) record(ctx context.Context, to Upload, file entity.ResourceFile) error {
+	return r.db.Change(ctx, func(o *modeltxn.Ops) error {
+		doc, err := upload(r.db, to.Service, to.Resource, to.ID)
+		switch {
+		case err != nil:
+			return err
+		case doc.SHA256 == file.SHA256:
+			return mongo.ErrNothing
+		case doc.SHA256 != "":
+			releaseFile(o, doc.SHA256)
+		}
+		o.Update(modeldb.UploadsC, to.ID, bson.D{{"sha256", doc.SHA256}},
+			bson.D{{"$set", bson.D{{"stored", false}, {"sha256", file.SHA256}, {"sha384", file.SHA384}, {"size", file.Size},
+				{"user", file.User}, {"uploaded", file.Uploaded}, {"upload", file.Upload}}}})
+		return nil
+	})
+}
+
+// keepUploads is how long an upload is kept that no service uses.
+const keepUploads = 24 * time.Hour
+
+// Prune removes old uploads that no service uses.
+func (r Resources) Prune(ctx context.Context) error {
+	var old []modeldb.Upload
+	if err := r.db.All(modeldb.UploadsC, bson.D{{"began", bson.D{{"$lt", r.db.Now().Add(-keepUploads)}}}}, &old); err != nil {
+		return err
+	}
+	for _, doc := range old {
+		err := r.db.Change(ctx, func(o *modeltxn.Ops) error {
+			if _, err := upload(r.db, doc.Service, doc.Resource, doc.ID); entity.IsNotFound(err) {
+				return mongo.ErrNothing
+			} else if err != nil {
+				return err
+			}
+			o.Remove(modeldb.UploadsC, doc.ID, bson.D{{"sha256", doc.SHA256}})
+			if doc.SHA256 != "" {
+				releaseFile(o, doc.SHA256)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("cannot remove an upload of resource %q: %w", doc.Resource, err)
+		}
+	}
+	return nil
+}
+
+// Open opens the file of a resource.
+func (r Resources) Open(file entity.ResourceFile) (io.ReadCloser, error) {
+	content, err := r.files.Open(file.SHA256)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the file of a resource: %w", err)
+	}
+	return content, nil
+}
