@@ -11,18 +11,18 @@ import (
 	"juju/state/entity"
 )
 
-// An identity is the outcome of a login.
+// An identity is the result of a successful login.
 type identity struct {
 	facades.Identity
-	password string // a stamp of the login's password
-	// For an agent: since is before its password was looked up. home is where that was done,
-	// nil for the model.
+	password string // the stamp of the password used to log in
+	// For an agent, since is a time before its password was looked up, and home is the state that it was looked up in:
+	// nil for the model's own.
 	since time.Time
 	home  *state.State
 }
 
-// wrong is the error of every refused login, whatever the reason.
-func wrong() error {
+// invalidLogin returns the error of every rejected login, whatever the reason, so that it reveals nothing.
+func invalidLogin() error {
 	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
 }
 
@@ -30,23 +30,23 @@ func wrong() error {
 type credential struct {
 	tag             entity.Tag
 	password, nonce string
-	guest           *guest // the connection
+	netConn         *limitedConn // the connection
 }
 
-// authenticate checks a credential at a model ("" for the controller's own path), and opens
-// the model. Its errors are Unauthorized, NotFound for a user who asks for a model that is
-// not there, NotProvisioned, or Unavailable when too many are logging in.
+// authenticate checks a credential for a model ("" for the controller itself) and opens the model. The error is
+// Unauthorized; NotFound for a user who names a model that does not exist; NotProvisioned; or Unavailable if there are
+// too many concurrent logins.
 func (s *Server) authenticate(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
 	switch cred.tag.Kind {
 	case entity.KindUser:
 		return s.authenticateUser(ctx, model, cred)
 	case entity.KindMachine, entity.KindUnit:
 		if model == "" {
-			return identity{}, nil, wrong() // agents belong to models
+			return identity{}, nil, invalidLogin() // agents belong to models
 		}
 		return s.authenticateAgent(ctx, model, cred)
 	}
-	return identity{}, nil, wrong()
+	return identity{}, nil, invalidLogin()
 }
 
 func (s *Server) authenticateUser(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
@@ -55,7 +55,7 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 		return identity{}, nil, err
 	}
 	if !known {
-		release, err := s.hashTurn(ctx, cred.guest, cred.tag.ID)
+		release, err := s.hashTurn(ctx, cred.netConn, cred.tag.ID)
 		if err != nil {
 			return identity{}, nil, err
 		}
@@ -78,15 +78,15 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 	return id, st, err
 }
 
-// hashTurn waits for a turn to hash the password of a user. Strangers can send names of any
-// length; the beginning is enough to count turns by.
-func (s *Server) hashTurn(ctx context.Context, g *guest, user string) (release func(), err error) {
+// hashTurn waits for its turn to hash the password of a user. Unauthenticated clients can send names of any length, so
+// turns are counted by a prefix of the name.
+func (s *Server) hashTurn(ctx context.Context, g *limitedConn, user string) (release func(), err error) {
 	user = entity.Cut(strings.ToLower(user), 256)
 	return s.hashing.take(ctx, s.limits.UserWait, turn{source: g.source, user: user, failed: int(g.failed.Load())})
 }
 
-// identify looks up what a user may do now at a model ("" for the controller's own path). A
-// user without access has no roles.
+// identify looks up the current roles of a user in a model ("" for the controller itself). A user without access has no
+// roles.
 func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (identity, error) {
 	rights, err := s.controller.Rights(ctx, user.ID, model)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (i
 	return identity{Identity: facades.IdentityOf(user, model, rights), password: rights.Password}, nil
 }
 
-// identifyBy is identify for a user who has logged in before. A user whose password has
-// changed since has no roles.
+// identifyBy is identify for a user who has already logged in. A user whose password has changed since then has no
+// roles.
 func (s *Server) identifyBy(ctx context.Context, then identity, model string) (identity, error) {
 	now, err := s.identify(ctx, then.Tag, model)
 	if err == nil && now.password != then.password {
@@ -105,16 +105,15 @@ func (s *Server) identifyBy(ctx context.Context, then identity, model string) (i
 	return now, err
 }
 
-// followRights calls now with a user's roles at a model ("" for the controller's own path),
-// which look finds, and again whenever they may have changed, until ctx ends. A user who
-// can't be looked up has no roles. It returns before ctx ends only if the store can no
-// longer be followed.
+// followRights calls now with a user's roles in a model ("" for the controller itself), as returned by look, and calls
+// it again whenever they may have changed, until ctx ends. A user who cannot be looked up has no roles. followRights
+// returns before ctx ends only if the store can no longer be watched.
 func (s *Server) followRights(
 	ctx context.Context, user entity.Tag, model string, look func() (identity, error), now func(facades.Roles),
 ) {
 	for range s.controller.WatchRights(ctx, user.ID, model) {
 		id, err := look()
-		for errors.Is(err, entity.StoreAway) && ctx.Err() == nil { // no rights change meanwhile
+		for errors.Is(err, entity.StoreAway) && ctx.Err() == nil { // no rights can change during an outage
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
@@ -122,7 +121,7 @@ func (s *Server) followRights(
 			id, err = look()
 		}
 		if err != nil && ctx.Err() == nil {
-			logger.Errorf("%s at %q: cannot look up what they may do: %v", user, model, err)
+			logger.Errorf("%s at %q: cannot look up their roles: %v", user, model, err)
 		}
 		now(id.Roles)
 	}
@@ -136,7 +135,7 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	defer release()
 	st, err := s.controller.Model(ctx, model)
 	if errors.Is(err, entity.NotFound) {
-		return identity{}, nil, wrong()
+		return identity{}, nil, invalidLogin()
 	}
 	if err != nil {
 		return identity{}, nil, err
@@ -160,8 +159,8 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	if !errors.Is(err, entity.Unauthorized) {
 		return id, st, err
 	}
-	// The controller's machines may log in to any model. Their ids have no meaning there: the
-	// model has a machine 0 of its own.
+	// The controller's machines may log in to any model. Their ids have no meaning there, because each model has its
+	// own machine 0.
 	if otherErr := s.controllerModel.Agents().Check(ctx, cred.tag, cred.password, cred.nonce); otherErr != nil {
 		return identity{}, nil, unlessAway(otherErr, err)
 	}
@@ -173,8 +172,8 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	return id, st, nil
 }
 
-// unlessAway returns err, or why if that is only that the store is away. An agent ends for
-// good when it is told that it is unknown, so that must be certain.
+// unlessAway returns why if it is only that the store is unavailable, and err otherwise. An agent that is told that it
+// is unknown terminates permanently, so that answer must be certain.
 func unlessAway(why, err error) error {
 	if errors.Is(why, entity.StoreAway) {
 		return why
@@ -182,8 +181,7 @@ func unlessAway(why, err error) error {
 	return err
 }
 
-// managerRoles returns the roles of a machine of the controller's model besides that of a
-// machine.
+// managerRoles returns the roles, beyond MachineAgent, of a machine of the controller's model.
 func (s *Server) managerRoles(ctx context.Context, machine entity.Tag) (facades.Roles, error) {
 	m, err := s.controllerModel.Machine(ctx, machine.ID)
 	if err != nil || !m.IsManager() {
@@ -192,11 +190,10 @@ func (s *Server) managerRoles(ctx context.Context, machine entity.Tag) (facades.
 	return facades.ControllerAgent, nil
 }
 
-// slots limit how many callers do something at the same time.
+// slots limits the number of concurrent callers of something.
 type slots chan struct{}
 
-// take waits for a slot for as long as wait; release frees it. The error is Unavailable, or
-// the context's.
+// take waits at most wait for a slot; release frees it. The error is Unavailable or the context's.
 func (s slots) take(ctx context.Context, wait time.Duration) (release func(), err error) {
 	release = func() { <-s }
 	select {

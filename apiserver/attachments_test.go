@@ -110,7 +110,7 @@ func TestCheckFindsStorageThatIsNotAttached(t *testing.T) {
 		}
 	}
 	missing := func(id string) string {
-		return "storage " + id + ": it is recorded as attached to machine 0, which does not have it; have it attached again "
+		return "storage " + id + ": it is recorded as attached to machine 0, which does not have it; attach it again "
 	}
 	attached := func(want ...string) {
 		t.Helper()
@@ -176,7 +176,7 @@ func TestCheckGoesOnWithoutTheCloud(t *testing.T) {
 	statetest.Damage(t, w.controller, w.st, "vault")
 	all, err := w.dial(w.adminInfo("")).CheckModel(t.Context(), w.st.UUID(), true)
 	want := "counts s#vault: it is missing; write the right counts true \n" +
-		"storage: whether it is attached is not known: cannot ask the cloud what is attached: no route to host;  false "
+		"storage: cannot check whether it is attached: cannot ask the cloud what is attached: no route to host;  false "
 	if got := found(all); got != want || err != nil {
 		t.Errorf("found %q (%v), want %q", got, err, want)
 	}

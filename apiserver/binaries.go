@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// BinariesPath is the path, before the archive's SHA-256, at which new machines download the
-// programs of agents. They have no login yet, and the programs are no secret.
+// BinariesPath is the path, followed by the archive's SHA-256, at which new machines download the agent binaries. The
+// machines have no login yet, and the binaries are no secret.
 const BinariesPath = "/tools/"
 
-// serveBinaries answers a download of the programs. Downloads have a limit of their own, since
-// anyone can ask; more are told to try again, as the script of new machines does.
+// serveBinaries serves a download of the binaries. Downloads have a separate limit, because anyone can request them;
+// beyond it clients are told to try again, as the script of new machines does.
 func (s *Server) serveBinaries(w http.ResponseWriter, r *http.Request) {
 	path := s.archive(r.PathValue("sha256"))
 	if path == "" {
@@ -25,24 +25,24 @@ func (s *Server) serveBinaries(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	defer guestOf(r.Context()).busy()()
+	defer netConnOf(r.Context()).busy()()
 	file, err := os.Open(path)
 	if err != nil {
-		logger.Errorf("cannot hand the agents' programs to %s: %v", r.RemoteAddr, err)
-		http.Error(w, "the programs cannot be read", http.StatusInternalServerError)
+		logger.Errorf("cannot send the agent binaries to %s: %v", r.RemoteAddr, err)
+		http.Error(w, "the agent binaries cannot be read", http.StatusInternalServerError)
 		return
 	}
 	defer file.Close()
 	control := http.NewResponseController(w)
 	if err := control.SetWriteDeadline(time.Now().Add(s.limits.DownloadTime)); err != nil {
-		logger.Warningf("the download of agents' programs by %s has no limit: %v", r.RemoteAddr, err)
+		logger.Warningf("the download of agent binaries by %s has no time limit: %v", r.RemoteAddr, err)
 	}
 	w.Header().Set("Content-Type", "application/gzip")
 	http.ServeContent(w, r, "", time.Time{}, file)
 }
 
-// archive returns the file with the archive of programs that has this hash, "" if there is none. Models
-// that were not upgraded with their controller start machines with the programs from before.
+// archive returns the file with the archive of binaries that has this hash, or "" if there is none. Models that were
+// not upgraded with their controller start machines with older binaries.
 func (s *Server) archive(sha256 string) string {
 	if p := s.config.Binaries; p != nil && p.SHA256 == sha256 {
 		return p.Path

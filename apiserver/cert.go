@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// ServerName is a name in every server certificate. Clients verify this name, not the
-// address that they dialled: addresses change (a container moves, a port is forwarded), and
-// a controller's CA signs only that controller's certificates.
+// ServerName is a name in every server certificate. Clients verify this name rather than the address that they dialled:
+// addresses change (a container moves, a port is forwarded), and a controller's CA signs only that controller's
+// certificates.
 const ServerName = "juju-apiserver"
 
-// How long certificates are valid. They begin a day early for clocks that are behind.
+// The validity of certificates. It starts a day early, for clients whose clocks are behind.
 const (
 	certEarly = 24 * time.Hour
 	certLife  = 10 * 365 * 24 * time.Hour
@@ -34,8 +34,8 @@ type KeyPair struct {
 	Key  string
 }
 
-// NewCA makes the certificate authority of a new controller. It signs only the certificates
-// of that controller's servers.
+// NewCA creates the certificate authority of a new controller. It signs only the certificates of that controller's
+// servers.
 func NewCA(controllerUUID string, now time.Time) (KeyPair, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "juju-ca", Organization: []string{"juju"}, SerialNumber: controllerUUID},
@@ -51,8 +51,8 @@ func NewCA(controllerUUID string, now time.Time) (KeyPair, error) {
 	return pair, nil
 }
 
-// NewServerCert makes a server certificate for the given addresses (IPs or names), signed by
-// ca. It is also valid for localhost and for ServerName.
+// NewServerCert creates a server certificate for the given addresses (IPs or names), signed by ca. It is also valid for
+// localhost and for ServerName.
 func NewServerCert(ca KeyPair, addresses []string, now time.Time) (KeyPair, error) {
 	fail := func(err error) (KeyPair, error) {
 		return KeyPair{}, fmt.Errorf("cannot make a server certificate: %w", err)
@@ -90,8 +90,8 @@ func NewServerCert(ca KeyPair, addresses []string, now time.Time) (KeyPair, erro
 	return pair, nil
 }
 
-// makeCert completes the template with a key, a serial number and times, and has it signed by
-// parent, or by itself if parent is nil.
+// makeCert adds a key, a serial number and a validity period to the template, and has parent sign it. If parent is nil,
+// the certificate is self-signed.
 func makeCert(
 	template *x509.Certificate, now time.Time, parent *x509.Certificate, signer *ecdsa.PrivateKey,
 ) (KeyPair, error) {
@@ -122,8 +122,8 @@ func makeCert(
 	}, nil
 }
 
-// aeadSuites returns the cipher suites of TLS 1.2 that encrypt and authenticate in one: the others have had
-// attacks on their padding. Those of TLS 1.3 are all like that.
+// aeadSuites returns the TLS 1.2 cipher suites with authenticated encryption; the padding of the others has been
+// attacked. All TLS 1.3 suites are of this kind.
 func aeadSuites() (ids []uint16) {
 	for _, suite := range tls.CipherSuites() {
 		if strings.Contains(suite.Name, "_GCM_") || strings.Contains(suite.Name, "_CHACHA20_POLY1305") {

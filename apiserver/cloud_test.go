@@ -266,7 +266,7 @@ func TestWarningsOfIgnoredConstraints(t *testing.T) {
 	cloud.SetSeries("trixie")
 	_, warnings, err = c.AddUnits(ctx, "mysql", 1, nil)
 	check("add-unit", warnings, err,
-		`service "mysql" has series "jammy", which is not available any more: hooks run on "trixie"`)
+		`service "mysql" has series "jammy", which is no longer available: hooks run on "trixie"`)
 	warnings, err = c.Deploy(ctx, client.DeployArgs{Service: "forced", CharmURL: mysql, Series: "xenial", Force: true})
 	check("deploy --series xenial --force", warnings, err, `series "xenial" is not available: hooks run on "trixie"`)
 	if svc, err := w.st.Service(ctx, "forced"); err != nil || svc.Series() != "trixie" {
@@ -292,7 +292,7 @@ func TestWarningsOfOpenPorts(t *testing.T) {
 			t.Errorf("expose: got warnings %q, %v, want %q", warnings, err, want)
 		}
 	}
-	const all = "all ports can be reached, whether their services are exposed or not: "
+	const all = "all ports are reachable, whether their services are exposed or not: "
 	check(c, "mysql")
 	cloud.Break("CheckFirewall")
 	check(c, "mysql")
@@ -324,7 +324,7 @@ func TestWarningsOfHosts(t *testing.T) {
 	}
 	m0, m1 := w.dial(w.info(entity.MachineTag("0"))), w.dial(w.info(entity.MachineTag("1")))
 	check("nothing is known")
-	const all = " can be reached, whether their services are exposed or not: "
+	const all = " are reachable, whether their services are exposed or not: "
 	say(m1, strings.Repeat("é", 1000))
 	long := "all ports of machine 1" + all + entity.Cut(strings.Repeat("é", 1000), 1000)
 	check("a long reason", long)

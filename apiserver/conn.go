@@ -21,52 +21,52 @@ import (
 	"juju/state/entity"
 )
 
-// A conn is a client's websocket. It has a goroutine that reads, one for each request in
-// progress, and one that waits for events.
+// A conn is a client's websocket. It has a goroutine that reads, one for each request in progress, and one that waits
+// for events.
 type conn struct {
-	server *Server
-	ws     *websocket.Conn
-	uuid   string // of the model in the path, "" on the controller's path
-	remote string
-	guest  *guest
+	server  *Server
+	ws      *websocket.Conn
+	uuid    string // of the model in the path, "" for the controller itself
+	remote  string
+	netConn *limitedConn
 
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
 
 	session  atomic.Pointer[session] // nil before the login
 	line     presence.Line
-	password sync.RWMutex // held for writing while the user's password is changed here
+	password sync.RWMutex // held for writing while this connection changes the user's password
 	watches  watches
-	silent   *time.Timer    // ends the connection if there is no login
+	silent   *time.Timer    // closes the connection if the client does not log in
 	asked    int            // requests before the login
 	turns    slots          // requests in progress
 	requests sync.WaitGroup // goroutines of requests, and the one that waits for events
 	writing  sync.Mutex
 }
 
-// A session is the outcome of a login.
+// A session is a connection's login.
 type session struct {
 	identity
 	model *state.State
-	leave func() // must be called at its end
+	leave func() // must be called when it ends
 }
 
-// requestsPerLogin is how many requests a stranger can make for each login attempt.
+// requestsPerLogin is the number of requests that an unauthenticated client can make for each login attempt.
 const requestsPerLogin = 10
 
-// Why connections end.
+// The reasons why connections end.
 var (
 	errNoLogin = errors.New("the client did not log in")
-	errCrowded = errors.New("too many connections wait to log in; try again")
+	errCrowded = errors.New("too many connections are waiting to log in; try again")
 	errGone    = errors.New("the client has left")
 	errBye     = errors.New("the controller is stopping")
-	errNoModel = errors.New("the model is gone")
+	errNoModel = errors.New("the model was removed")
 	errRevoked = errors.New("permission denied")
-	errUnsure  = errors.New("the controller cannot tell who this is; try again")
+	errUnsure  = errors.New("the controller cannot verify the login; try again")
 )
 
-// serve serves the client until it leaves or the server stops. Nothing that was begun for the
-// connection is left when it returns.
+// serve serves the client until it disconnects or the server stops. When it returns, nothing that was started for the
+// connection is still running.
 func (c *conn) serve(ctx context.Context) {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.requests.Wait()
@@ -83,8 +83,8 @@ func (c *conn) serve(ctx context.Context) {
 			s.leave()
 		}
 	}()
-	c.guest.onPut(func() { c.cancel(errCrowded) })
-	silence := limits.LoginTime // the rest of it
+	c.netConn.onEvict(func() { c.cancel(errCrowded) })
+	silence := limits.LoginTime // the time that remains
 	c.silent = time.AfterFunc(silence, func() {
 		if c.session.Load() == nil {
 			c.cancel(errNoLogin)
@@ -100,8 +100,8 @@ func (c *conn) serve(ctx context.Context) {
 	}
 	c.ws.SetPongHandler(alive)
 	for {
-		// The deadline is set for each frame: while all turns were taken the server did not
-		// read, and the client must not suffer for that.
+		// The deadline is set for each frame. While all turns were taken the server did not read, and the client must
+		// not be blamed for that.
 		if err := alive(""); err != nil {
 			return
 		}
@@ -113,7 +113,7 @@ func (c *conn) serve(ctx context.Context) {
 		}
 		req, err := c.read(h, limit)
 		if c.session.Load() == nil {
-			// A stranger is not silent while its login is in progress.
+			// The time that a login takes is not the client's silence.
 			silence -= time.Since(began)
 			c.silent.Stop()
 		}
@@ -127,8 +127,8 @@ func (c *conn) serve(ctx context.Context) {
 	}
 }
 
-// read reads a request, and waits until there is memory for it. It returns nil if the connection has to
-// end, and an error for a request that is to be refused.
+// read reads a request, and waits until there is memory for it. It returns nil if the connection must end, and an error
+// if the request must be rejected.
 func (c *conn) read(h *hold, limit int64) (*params.Request, error) {
 	kind, frame, err := readFrame(c.ctx, c.ws, h, limit)
 	if err != nil {
@@ -140,11 +140,11 @@ func (c *conn) read(h *hold, limit int64) (*params.Request, error) {
 	}
 	req := &params.Request{}
 	if kind != websocket.TextMessage {
-		c.refuse(websocket.CloseUnsupportedData, "requests are text")
+		c.refuse(websocket.CloseUnsupportedData, "requests must be text")
 		return nil, nil
 	}
 	if err := json.Unmarshal(frame, req); err != nil || req.RequestID == 0 {
-		c.refuse(websocket.CloseInvalidFramePayloadData, "not a request")
+		c.refuse(websocket.CloseInvalidFramePayloadData, "malformed request")
 		return nil, nil
 	}
 	values, err := weigh(req.Params, c.server.limits.Values)
@@ -154,8 +154,8 @@ func (c *conn) read(h *hold, limit int64) (*params.Request, error) {
 	return req, err
 }
 
-// accept waits for a turn and begins to work on a request, or to refuse it with an error. It returns
-// false if the connection has ended meanwhile. h is closed when the request is done.
+// accept waits for a turn, then starts executing a request, or rejecting it if refused is an error. It returns false if
+// the connection has ended in the meantime. h is closed when the request is done.
 func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 	s := c.session.Load()
 	select {
@@ -166,7 +166,7 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 	done := make(chan struct{})
 	idle := func() {}
 	if s == nil {
-		idle = c.guest.busy()
+		idle = c.netConn.busy()
 	}
 	c.requests.Go(func() {
 		defer close(done)
@@ -192,22 +192,22 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 		}
 	})
 	if s == nil {
-		// A stranger's requests run one by one, since the login decides what comes next. Each
-		// has a goroutine nevertheless, so that the stack of this one stays small.
+		// The requests of an unauthenticated client are executed one by one, since the login affects those after it.
+		// Each has a goroutine nevertheless, to keep the stack of this one small.
 		<-done
 		c.asked++
 		logins := c.server.limits.Logins
-		return c.ctx.Err() == nil && int(c.guest.failed.Load()) < logins && c.asked < requestsPerLogin*logins
+		return c.ctx.Err() == nil && int(c.netConn.failed.Load()) < logins && c.asked < requestsPerLogin*logins
 	}
 	return true
 }
 
-// dispatch finds the caller of a request and the route that it names. What a user may do is
-// looked up for each request: it may have changed since the login, and the change must not
-// wait until the user leaves. The roles of an agent don't change.
+// dispatch finds the caller of a request and the route that it names. A user's roles are looked up for each request:
+// they may have changed since the login, and the change must take effect before the user disconnects. The roles of an
+// agent don't change.
 func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *hold) (*facades.Caller, *facades.Route, error) {
 	who := &facades.Caller{Backend: c.server.backend, Request: &request{c, req.RequestID, req.ID, h}}
-	who.Roles = facades.Stranger
+	who.Roles = facades.Unauthenticated
 	if s != nil {
 		who.Identity, who.Model = s.Identity, s.model
 	}
@@ -229,8 +229,7 @@ func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h 
 	return who, r, err
 }
 
-// now looks up what the connection's user may do now: nothing if the password is not the one
-// of the login.
+// now looks up the current roles of the connection's user. There are none if the password has changed since the login.
 func (c *conn) now(ctx context.Context) (identity, error) {
 	c.password.RLock()
 	defer c.password.RUnlock()
@@ -238,8 +237,7 @@ func (c *conn) now(ctx context.Context) (identity, error) {
 	return c.server.identifyBy(ctx, s.identity, c.uuid)
 }
 
-// follow ends the watches that the user has lost the right to, and the connection when the
-// user has no rights left.
+// follow ends the watches for which the user no longer has a role, and the connection when the user has no roles left.
 func (c *conn) follow(user entity.Tag) {
 	c.server.followRights(c.ctx, user, c.uuid, func() (identity, error) { return c.now(c.ctx) }, func(now facades.Roles) {
 		if now == 0 {
@@ -247,10 +245,10 @@ func (c *conn) follow(user entity.Tag) {
 		}
 		c.watches.endWithout(now)
 	})
-	c.cancel(errBye) // unless it has ended already
+	c.cancel(errBye) // no effect if it has already ended
 }
 
-// work runs a request and sends its outcome.
+// work executes a request and sends the reply.
 func (c *conn) work(ctx context.Context, who *facades.Caller, r *facades.Route, req *params.Request, h *hold) {
 	call := func() (result any, err error) {
 		defer func() {
@@ -268,7 +266,7 @@ func (c *conn) work(ctx context.Context, who *facades.Caller, r *facades.Route, 
 		}
 		_, watches := result.(params.WatcherID)
 		if watches && err == nil {
-			ctx = controller.Began(ctx) // its events only say what to read, and pass the barrier themselves
+			ctx = controller.Began(ctx) // its events carry no data, and pass the barrier themselves
 		}
 		barrier := c.barrier(ctx, err)
 		if errors.Is(barrier, entity.StoreUnsure) && r.Effect == facades.Reads && !watches && try < rereads {
@@ -281,12 +279,11 @@ func (c *conn) work(ctx context.Context, who *facades.Caller, r *facades.Route, 
 	}
 }
 
-// rereads is how often a request that only reads is repeated because the store's primary has
-// changed.
+// rereads limits how often a read-only request is repeated because the store's primary has changed.
 const rereads = 5
 
-// barrier returns when all that the outcome of a request depends on is on disk. The error that
-// the store is away depends on nothing.
+// barrier returns when everything that the outcome of a request depends on is on disk. An outcome that says that the
+// store is unavailable depends on nothing.
 func (c *conn) barrier(ctx context.Context, outcome error) error {
 	if errors.Is(outcome, entity.StoreAway) || c.ctx.Err() != nil {
 		return nil
@@ -294,12 +291,12 @@ func (c *conn) barrier(ctx context.Context, outcome error) error {
 	return c.server.barrier(ctx)
 }
 
-// answer sends the outcome of a request, after the barrier: all it depends on is on disk. An error
-// depends on what was read as much as a result does. barrier is the error of that, or nil. It returns the
-// size of the answer, which h holds too.
+// answer sends the reply to a request after the barrier. An error passes the barrier too, because it depends on what
+// was read as much as a result does. barrier is the barrier's error or nil. It returns the size of the reply, which is
+// added to h.
 func (c *conn) answer(request uint64, doing string, result any, err, barrier error, h *hold) (size int64) {
 	if c.ctx.Err() != nil {
-		return 0 // no one is there to read it
+		return 0 // the client is gone
 	}
 	if barrier != nil {
 		err = fmt.Errorf("cannot pass the barrier: %w", barrier)
@@ -325,7 +322,7 @@ func (c *conn) answer(request uint64, doing string, result any, err, barrier err
 	return size
 }
 
-// send writes a frame. It gives up on a client that does not read.
+// send writes a frame. It fails if the client does not read.
 func (c *conn) send(frame []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -335,12 +332,12 @@ func (c *conn) send(frame []byte) error {
 	return c.ws.WriteMessage(websocket.TextMessage, frame)
 }
 
-// pinging pings the client of a websocket regularly until ctx ends, so that each side notices
-// when the other is gone. It calls note with the time of each ping. It has a timer and no
-// goroutine, since there are thousands of idle connections.
+// pinging pings the client of a websocket regularly until ctx ends, so that each side notices when the other is gone.
+// It calls note with the time of each ping. It uses a timer rather than a goroutine, because there are thousands of
+// idle connections.
 func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time.Time)) *time.Timer {
 	every := func() time.Duration {
-		// The jitter spreads the pings of clients that have connected at the same moment.
+		// The jitter spreads the pings of clients that connected at the same moment.
 		return s.limits.PingEvery/2 + rand.N(s.limits.PingEvery/2+1)
 	}
 	var timer *time.Timer
@@ -348,7 +345,7 @@ func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time
 	timer = time.AfterFunc(every(), func() {
 		<-ready
 		note(s.config.now())
-		// A failure shows as silence soon enough.
+		// If this fails, the read deadline ends the connection.
 		_ = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.limits.WriteTime))
 		if ctx.Err() == nil {
 			timer.Reset(every())
@@ -358,12 +355,12 @@ func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time
 	return timer
 }
 
-// refuse tells the client why the connection ends.
+// refuse sends the client the reason for which the connection ends.
 func (c *conn) refuse(code int, why string) {
 	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
 }
 
-// closeSocket closes the websocket, which ends the reading goroutine.
+// closeSocket closes the websocket, which unblocks the reading goroutine.
 func (c *conn) closeSocket() {
 	switch cause := context.Cause(c.ctx); {
 	case errors.Is(cause, errNoLogin):
@@ -378,9 +375,9 @@ func (c *conn) closeSocket() {
 	c.ws.Close()
 }
 
-// String returns the client's name for logs.
+// String returns the client's name in logs.
 func (c *conn) String() string {
-	who := "stranger"
+	who := "unauthenticated"
 	if s := c.session.Load(); s != nil {
 		who = s.Tag.String()
 	}

@@ -109,7 +109,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 		"Panic":    {Message: params.Internal},
 		"Internal": {Message: params.Internal},
 		"Full": {Message: "the controller's disk is full", Code: string(entity.Unavailable),
-			Info: map[string]any{"hint": "Make room on the controller's disk, and try again"}},
+			Info: map[string]any{"hint": "Free space on the controller's disk, and try again"}},
 		"Hint":    {Message: "machine 0 is busy", Code: "in use", Info: map[string]any{"hint": "run 'juju status'"}},
 		"Slow":    {Message: "the controller took too long; try again", Code: "try again"},
 		"Nothing": {Message: "no such request - method Test.Nothing is not implemented", Code: "not implemented"},

@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	// maxLogFrame limits what an agent sends in one frame.
+	// maxLogFrame limits the size of a frame from an agent.
 	maxLogFrame = 256 << 10
-	// maxBacklog limits how many messages debug-log holds in memory before it sends them.
+	// maxBacklog limits the number of messages that debug-log holds in memory before it sends them.
 	maxBacklog = 10_000
 )
 
-// serveDebugLog streams a model's log over a websocket: first an error, or {}
-// when there is none, then a entity.LogMessage a frame. The query's words are
-// Juju's.
+// serveDebugLog streams a model's log over a websocket. The first frame is an error, or {} if there is none; each of
+// the others is an entity.LogMessage. The query parameters are Juju's.
 func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	q, err := logQuery(r.URL.Query())
 	if err != nil {
@@ -35,7 +34,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	}
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return nil // the upgrader has answered
+		return nil // the upgrader has responded
 	}
 	ctx, done, end := s.streaming(r, ws, v, facades.Reader)
 	defer done()
@@ -62,12 +61,12 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 		return nil
 	}
 	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m entity.LogMessage) error {
-		h.idle() // if the client is slow, what it has yet to read can be needed for others
+		h.idle() // while the client reads, the memory can be reclaimed for others
 		defer h.busy()
 		return send(m)
 	})
 	if ctx.Err() != nil {
-		return nil // the socket ends with it
+		return nil // streaming closes the socket
 	}
 	code, why := websocket.CloseNormalClosure, ""
 	if errors.Is(err, entity.Unavailable) {
@@ -80,7 +79,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	return nil
 }
 
-// logQuery reads which messages the client wants.
+// logQuery parses the query parameters of debug-log.
 func logQuery(values url.Values) (q logs.Query, err error) {
 	number := func(key string) int {
 		text := values.Get(key)
@@ -119,8 +118,8 @@ func logQuery(values url.Values) (q logs.Query, err error) {
 	return q, err
 }
 
-// serveLogSink receives an agent's log over a websocket, one params.LogRecord in a frame. The
-// login says which agent it is, not the record.
+// serveLogSink receives an agent's log over a websocket, one params.LogRecord per frame. The agent is identified by its
+// login, not by the record.
 func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
@@ -131,7 +130,7 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 	return nil
 }
 
-// receiveLog receives the log of an agent until it leaves, or ctx ends.
+// receiveLog receives an agent's log until it disconnects or ctx ends.
 func (s *Server) receiveLog(ctx context.Context, v *visitor, ws *websocket.Conn, from string) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errGone)
@@ -156,7 +155,7 @@ func (s *Server) receiveLog(ctx context.Context, v *visitor, ws *websocket.Conn,
 	}
 }
 
-// receiveRecord receives one line of an agent's log, for which there must be memory.
+// receiveRecord receives one line of an agent's log, once there is memory for it.
 func (s *Server) receiveRecord(
 	ctx context.Context, v *visitor, ws *websocket.Conn, from string, end context.CancelCauseFunc,
 ) error {
@@ -180,8 +179,7 @@ func (s *Server) receiveRecord(
 	return err
 }
 
-// closeStream closes a websocket that only streams. It tells the client if its right to the
-// stream has ended.
+// closeStream closes a websocket that only streams. If the client's access was revoked, it is told so.
 func closeStream(ctx context.Context, ws *websocket.Conn) {
 	if errors.Is(context.Cause(ctx), errRevoked) {
 		bye := websocket.FormatCloseMessage(params.CloseRevoked, errRevoked.Error())
@@ -190,9 +188,8 @@ func closeStream(ctx context.Context, ws *websocket.Conn) {
 	ws.Close()
 }
 
-// streaming returns a context for a websocket whose client only listens. It ends when the
-// client leaves or has none of the roles any more, or when the server stops. done ends it and
-// closes the socket; end ends it for a reason.
+// streaming returns a context for a websocket whose client only listens. It ends when the client disconnects or no
+// longer has any of the roles, or when the server stops. done ends it and closes the socket; end ends it with a cause.
 func (s *Server) streaming(
 	r *http.Request, ws *websocket.Conn, v *visitor, who facades.Roles,
 ) (ctx context.Context, done func(), end context.CancelCauseFunc) {
@@ -202,7 +199,7 @@ func (s *Server) streaming(
 	stop := context.AfterFunc(ctx, closing)
 	ping := s.pinging(ctx, ws, func(time.Time) {})
 	reading := make(chan struct{})
-	go func() { // notices that the client leaves, and reads its pongs
+	go func() { // detects a disconnect, and reads the pongs
 		defer close(reading)
 		defer cancel(errGone)
 		alive := func(string) error { return ws.SetReadDeadline(time.Now().Add(s.limits.Silence)) }

@@ -197,7 +197,7 @@ func TestDestroyController(t *testing.T) {
 	_, err = statetest.ResumeModels(ctx, w.controller, func(context.Context, controller.ModelRow) error { return nil })
 	w.ok(err)
 	err = destroy(true)
-	if !errors.Is(err, entity.NotSupported) || entity.Hint(err) != "End it where it runs: juju destroy-environment test" {
+	if !errors.Is(err, entity.NotSupported) || entity.Hint(err) != "Destroy it on its host: juju destroy-environment test" {
 		t.Errorf("with none: %v (%s)", err, entity.Hint(err))
 	}
 }

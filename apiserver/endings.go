@@ -9,16 +9,15 @@ import (
 	"juju/state/entity"
 )
 
-// endings ends connections and streams that have outlived their right: all to a model when
-// the model can't be used any more, and those of an agent when the agent is removed or gets
-// another password. Users are followed one by one, by Server.followRights. There are
-// thousands of agents, so one watch for each model serves all of them while any is connected.
+// endings ends connections and streams whose access has ended: all of a model's when the model closes, and an agent's
+// when the agent is removed or its password changes. Users are followed one by one, by Server.followRights. There are
+// thousands of agents, so each model has one watch for all of them, while any is connected.
 type endings struct {
 	mu     sync.Mutex
 	models map[*state.State]*modelTies
 }
 
-// modelTies are the connections and streams to a model.
+// modelTies is the connections and streams to a model.
 type modelTies struct {
 	model *state.State
 	ctx   context.Context // ends when nothing is tied to the model
@@ -27,26 +26,25 @@ type modelTies struct {
 	// Guarded by endings.mu.
 	all     map[*tie]bool
 	agents  map[entity.Tag]map[*tie]bool
-	watched bool // passwords are watched, since there was an agent
-	// listed is when the watch of passwords delivered its first event; zero before.
+	watched bool // passwords are watched, which starts with the first agent
+	// listed is when the watch of passwords delivered its first event; zero before that.
 	listed time.Time
-	// changed is when the watch named an agent, for agents whose login was in progress then.
+	// changed is when the watch last named an agent, for agents whose login was in progress then.
 	changed map[entity.Tag]time.Time
 }
 
 // A tie is a connection or stream that can be ended.
 type tie struct {
-	agent    entity.Tag // zero if only the end of the model ends it
-	password string     // the stamp of the login's password
+	agent    entity.Tag // zero if it ends only with the model
+	password string     // the stamp of the password used to log in
 	since    time.Time  // before the password was looked up
 	end      context.CancelCauseFunc
 }
 
-// changedKept is how long changed keeps an agent: longer than any login takes.
+// changedKept is how long changed keeps an agent: longer than a login can take.
 const changedKept = 10 * time.Minute
 
-// join registers end, to be called when the right to a connection or stream ends; leave
-// removes it.
+// join registers end, which is called when the access to a connection or stream ends; leave unregisters it.
 func (e *endings) join(s *Server, model *state.State, id identity, end context.CancelCauseFunc) (leave func()) {
 	t := &tie{end: end, since: id.since}
 	home := model
@@ -59,7 +57,7 @@ func (e *endings) join(s *Server, model *state.State, id identity, end context.C
 	if home == model {
 		return e.tie(s, model, t)
 	}
-	// A machine of the controller's model at another model: the end of either ends it.
+	// A machine of the controller's model that is connected to another model: the end of either ends it.
 	leaveModel := e.tie(s, model, &tie{end: end})
 	leaveHome := e.tie(s, home, t)
 	return func() { leaveModel(); leaveHome() }
@@ -77,7 +75,7 @@ func (e *endings) tie(s *Server, model *state.State, t *tie) (leave func()) {
 		m = &modelTies{model: model, ctx: empty, empty: cancel, all: map[*tie]bool{},
 			agents: map[entity.Tag]map[*tie]bool{}, changed: map[entity.Tag]time.Time{}}
 		e.models[model] = m
-		// As long as m is not empty, s.active counts a connection, for which the server waits.
+		// While m is not empty, s.active includes one of its connections, so the server is still waiting.
 		s.active.Go(func() { e.wait(empty, m) })
 	}
 	m.all[t] = true
@@ -110,7 +108,7 @@ func (e *endings) tie(s *Server, model *state.State, t *tie) (leave func()) {
 	}
 }
 
-// wait ends what is tied to a model when the model ends.
+// wait ends a model's ties when the model closes.
 func (e *endings) wait(empty context.Context, m *modelTies) {
 	select {
 	case <-empty.Done():
@@ -124,7 +122,7 @@ func (e *endings) wait(empty context.Context, m *modelTies) {
 	}
 }
 
-// watchAgents ends what is tied to agents, until the model ends or has no ties left.
+// watchAgents ends the ties of agents, until the model closes or has no ties left.
 func (e *endings) watchAgents(empty context.Context, m *modelTies) {
 	for {
 		passwords, err := m.model.Agents().WatchPasswords(empty)
@@ -138,13 +136,13 @@ func (e *endings) watchAgents(empty context.Context, m *modelTies) {
 			return
 		case <-m.model.Done():
 			return
-		case <-time.After(time.Second): // the store is away
+		case <-time.After(time.Second): // the store is unavailable
 		}
 	}
 }
 
-// follow checks agents whose passwords may have changed until the model ends, the watch ends,
-// or nothing is tied to the model.
+// follow checks agents whose passwords may have changed, until the model closes, the watch ends, or the model has no
+// ties left.
 func (e *endings) follow(empty context.Context, m *modelTies, passwords <-chan []string) {
 	first := true
 	for {
@@ -163,9 +161,8 @@ func (e *endings) follow(empty context.Context, m *modelTies, passwords <-chan [
 	}
 }
 
-// concerned returns the ties of the agents that a watch names. The first event names all
-// agents, and stands for all changes since they were read. So it concerns all ties, and by
-// listed those whose login began before it.
+// concerned returns the ties of the agents that a watch names. The first event names all agents, and stands for all
+// changes since they were read. So it concerns all ties, and through listed also those whose login began before it.
 func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*tie) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -197,13 +194,13 @@ func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*t
 	return ties
 }
 
-// check ends the ties whose agent has another password now, or none.
+// check ends the ties whose agent has a different password now, or none.
 func (e *endings) check(m *modelTies, ties []*tie) {
 	for _, t := range ties {
 		now, err := m.model.Agents().Stamp(context.Background(), t.agent)
 		switch {
 		case err != nil:
-			t.end(errUnsure) // the agent connects again
+			t.end(errUnsure) // the agent reconnects
 		case now != t.password:
 			t.end(errRevoked)
 		}

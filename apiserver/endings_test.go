@@ -137,7 +137,7 @@ func TestPasswordChangeDuringLogin(t *testing.T) {
 		m := w.server.ending.models[w.st]
 		return m != nil && !m.listed.IsZero()
 	})
-	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &guest{}})
+	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &limitedConn{}})
 	w.ok(err)
 	w.newPassword(w.st, u0)
 	first.ended() // so the watch has delivered the event

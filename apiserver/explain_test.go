@@ -87,8 +87,8 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 			t.Fatal("an unanswered ping is not noticed")
 		}
 	}
-	const silent = " the agent of unit mysql/0 does not answer\n" +
-		" → on its machine, ps ax | grep unit-mysql-0 finds its process: kill -CONT lets it go on if it is stopped, kill -KILL has another started\n"
+	const silent = " the agent of unit mysql/0 does not respond\n" +
+		" → on its machine, ps ax | grep unit-mysql-0 finds its process: kill -CONT resumes it if it is stopped, kill -KILL makes it restart\n"
 	want(explained("mysql/0"), "unit mysql/0\n"+silent)
 	want(explained("mysql"), "service mysql\n"+silent)
 
@@ -117,7 +117,7 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 		[]entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
-	const failing = " worker \"uniter\" of unit mysql/1 fails again and again: cannot write: disk full\n → juju debug-log --replay --no-tail -i unit-mysql-1\n"
+	const failing = " worker \"uniter\" of unit mysql/1 keeps failing: cannot write: disk full\n → juju debug-log --replay --no-tail -i unit-mysql-1\n"
 	want(explained("mysql/1"), "unit mysql/1\n"+failing)
 	want(explained("0"), "machine 0\n the agent of machine 0 has not come up on instance i-0\n → juju debug-log --replay --no-tail -i machine-0\n")
 
@@ -126,12 +126,12 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(explained(id.ID()), "machine "+id.ID()+"\n machine "+id.ID()+" has no instance: the provisioner must start one\n"+
-		"  worker \"provisioner\" fails again and again: no more addresses\n  → juju debug-log --replay --no-tail -m controller -l WARNING\n")
+		"  worker \"provisioner\" keeps failing: no more addresses\n  → juju debug-log --replay --no-tail -m controller -l WARNING\n")
 	// Without names, everything is explained.
 	all := explained()
 	for _, part := range []string{
-		"controller\n worker \"resumer\" fails again and again: no disk\n",
-		"model default\n worker \"provisioner\" fails again and again: no more addresses\n",
+		"controller\n worker \"resumer\" keeps failing: no disk\n",
+		"model default\n worker \"provisioner\" keeps failing: no more addresses\n",
 		"unit mysql/0\n" + silent, "unit mysql/1\n" + failing} {
 		if strings.Count(all, part) != 1 {
 			t.Errorf("the explanation of everything does not have it once: %s\n%s", part, all)

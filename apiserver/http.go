@@ -15,8 +15,7 @@ import (
 	"juju/state/entity"
 )
 
-// An endpoint of a model is found by plain HTTP, or by a websocket that does not carry
-// requests.
+// An endpoint of a model is served over plain HTTP, or over a websocket that does not carry requests.
 type endpoint struct {
 	method string
 	path   string // below /model/UUID
@@ -25,7 +24,7 @@ type endpoint struct {
 	serve  func(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error
 }
 
-// endpoints lists what is found at a model beside its API.
+// endpoints lists the endpoints of a model beside its API.
 func endpoints() []endpoint {
 	all := []endpoint{
 		{"GET", "/log", facades.Reader, facades.Reads, serveDebugLog},
@@ -44,10 +43,10 @@ func endpoints() []endpoint {
 type visitor struct {
 	identity
 	model *state.State
-	leave func() // must be called when it has been served
+	leave func() // must be called when the request has been served
 }
 
-// mux returns the handler of all paths.
+// mux returns the handler for all paths.
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api", s.serveAPI)
@@ -70,8 +69,8 @@ func (s *Server) mux() http.Handler {
 	})
 }
 
-// serveEndpoint authenticates and authorises a request, and calls the endpoint. If that fails
-// before it has written anything, serveEndpoint answers with the error.
+// serveEndpoint authenticates and authorises a request, and calls the endpoint. If that fails before anything is
+// written, serveEndpoint responds with the error.
 func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(controller.Began(r.Context()))
 	err := func() (err error) {
@@ -92,10 +91,10 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		if err != nil {
 			return err
 		}
-		g := guestOf(r.Context())
-		g.admit()
+		g := netConnOf(r.Context())
+		g.authenticated()
 		v.leave = func() {
-			g.dismiss() // the connection may bring other requests
+			g.unauthenticated() // other requests may follow on the connection
 			leave()
 		}
 		defer func() { v.leave() }()
@@ -108,15 +107,15 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		return e.serve(s, v, w, r)
 	}()
 	if err != nil {
-		if int(guestOf(r.Context()).failed.Load()) >= s.limits.Logins {
+		if int(netConnOf(r.Context()).failed.Load()) >= s.limits.Logins {
 			w.Header().Set("Connection", "close")
 		}
 		s.writeError(w, r, err)
 	}
 }
 
-// goOn serves a visitor in another goroutine, after its request: thousands of agents keep a
-// websocket, and net/http's goroutine and buffers are freed.
+// goOn continues to serve a visitor in another goroutine after its request has ended. Thousands of agents keep a
+// websocket open, and this frees net/http's goroutine and buffers.
 func (s *Server) goOn(v *visitor, serve func()) {
 	leave := v.leave
 	v.leave = func() {}
@@ -131,8 +130,7 @@ func (s *Server) goOn(v *visitor, serve func()) {
 	})
 }
 
-// still returns an error unless the visitor still has one of the roles. Long requests check
-// at their end.
+// still returns an error if the visitor no longer has any of the roles. Long requests check this at their end.
 func (s *Server) still(r *http.Request, v *visitor, who facades.Roles) error {
 	if v.Tag.Kind != entity.KindUser {
 		return nil
@@ -152,23 +150,23 @@ func (s *Server) visitor(r *http.Request) (*visitor, error) {
 	}
 	tag, err := params.ParseTag(user)
 	if err != nil {
-		return nil, wrong()
+		return nil, invalidLogin()
 	}
-	g := guestOf(r.Context())
+	g := netConnOf(r.Context())
 	defer g.busy()()
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.UserWait+s.limits.LoginTime)
 	defer cancel()
 	id, model, err := s.authenticate(ctx, r.PathValue("uuid"),
 		credential{tag, password, r.Header.Get(params.NonceHeader), g})
 	if err != nil {
-		s.failed(g, r.RemoteAddr, fmt.Sprintf("%s has no entry to %s", entity.Named(tag.String()), entity.Named(r.URL.Path)),
+		s.failed(g, r.RemoteAddr, fmt.Sprintf("%s cannot access %s", entity.Named(tag.String()), entity.Named(r.URL.Path)),
 			err)
 		return nil, err
 	}
 	return &visitor{identity: id, model: model}, nil
 }
 
-// httpStatus is the status for each kind of error; others are 500.
+// httpStatus maps kinds of errors to HTTP statuses; all others are 500.
 var httpStatus = map[entity.Kind]int{
 	entity.NotFound: http.StatusNotFound, entity.Unauthorized: http.StatusForbidden, entity.Invalid: http.StatusBadRequest,
 	entity.AlreadyExists: http.StatusConflict, entity.NotAlive: http.StatusConflict, entity.InUse: http.StatusConflict,
@@ -177,7 +175,7 @@ var httpStatus = map[entity.Kind]int{
 	entity.NotProvisioned: http.StatusForbidden, entity.OperationBlocked: http.StatusBadRequest,
 }
 
-// writeError answers with an error, in the form that clients of Juju's charms endpoint know.
+// writeError responds with an error, in the form that clients of Juju's charms endpoint expect.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	e := facades.WireError(r.Method+" "+r.URL.Path, err)
 	status, ok := httpStatus[entity.Kind(e.Code)]
@@ -194,24 +192,24 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	s.writeJSON(w, r, status, params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info})
 }
 
-// writeJSON answers with v, once all it depends on is on disk.
+// writeJSON responds with v, once everything it depends on is on disk.
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	barrier := s.barrier(r.Context())
 	if errors.Is(barrier, entity.StoreAway) {
 		e := facades.WireError(r.Method+" "+r.URL.Path, barrier)
 		status, v = http.StatusServiceUnavailable,
 			params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info}
-		barrier = nil // that depends on nothing
+		barrier = nil // this response depends on nothing
 	}
 	text, err := json.Marshal(v)
 	if err == nil {
 		err = barrier
 	}
 	if err != nil {
-		logger.Errorf("%s %s: cannot answer: %v", r.Method, r.URL.Path, err)
-		panic(http.ErrAbortHandler) // the client sees a broken connection instead of an answer
+		logger.Errorf("%s %s: cannot respond: %v", r.Method, r.URL.Path, err)
+		panic(http.ErrAbortHandler) // breaks the connection instead of responding
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // the client may have left
+	_, _ = w.Write(text) // the client may have disconnected
 }

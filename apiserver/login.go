@@ -12,23 +12,23 @@ import (
 	"juju/state/entity"
 )
 
-// failed logs and counts a failed login, which may be a guess.
-func (s *Server) failed(g *guest, remote, attempt string, err error) {
-	if entity.KindOf(err) != entity.Unavailable { // else no password was tried
+// failed logs and counts a failed login, which may be a guess at a password.
+func (s *Server) failed(g *limitedConn, remote, attempt string, err error) {
+	if entity.KindOf(err) != entity.Unavailable { // otherwise no password was checked
 		g.failed.Add(1)
 	}
 	s.failures.add(g.source, fmt.Sprintf("%s: %s: %s", remote, attempt, entity.Cut(err.Error(), 200)))
 }
 
-// adminLogin logs in. It can be done once for each connection.
+// adminLogin logs in. A connection can log in once.
 func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.LoginResult, error) {
 	s, conn := c.server, c.conn
 	if conn.session.Load() != nil {
 		return params.LoginResult{}, entity.Errorf(entity.Invalid, "already logged in")
 	}
-	id, model, err := s.authenticate(ctx, conn.uuid, credential{p.AuthTag.Tag, p.Credentials, p.Nonce, conn.guest})
+	id, model, err := s.authenticate(ctx, conn.uuid, credential{p.AuthTag.Tag, p.Credentials, p.Nonce, conn.netConn})
 	if err != nil {
-		s.failed(conn.guest, conn.remote, entity.Named(p.AuthTag.String())+" cannot log in", err)
+		s.failed(conn.netConn, conn.remote, entity.Named(p.AuthTag.String())+" cannot log in", err)
 		return params.LoginResult{}, err
 	}
 	left, err := s.members.enter(conn.uuid, id)
@@ -76,7 +76,7 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 			f()
 		}
 	}})
-	conn.guest.admit()
+	conn.netConn.authenticated()
 	if id.Tag.Kind == entity.KindUser {
 		conn.requests.Go(func() { conn.follow(id.Tag) })
 	}
@@ -84,7 +84,7 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 	return result, nil
 }
 
-// userLogin describes a user who logs in, and records the login.
+// userLogin records a user's login and returns a description of the user.
 func userLogin(ctx context.Context, s *Server, id identity, model string) (*params.AuthUserInfo, error) {
 	user, err := s.controller.User(ctx, id.Tag.ID)
 	if err != nil {
@@ -99,8 +99,7 @@ func userLogin(ctx context.Context, s *Server, id identity, model string) (*para
 	}, nil
 }
 
-// adminRegister sets the password of a user who was given a key for that. It allows as few
-// wrong guesses as a login.
+// adminRegister sets the password of a user who was given a key for this. Wrong keys are limited like failed logins.
 func adminRegister(ctx context.Context, r *request, p params.RegisterRequest) (struct{}, error) {
 	release, err := r.HashTurn(ctx, p.User.ID)
 	if err != nil {
@@ -109,12 +108,12 @@ func adminRegister(ctx context.Context, r *request, p params.RegisterRequest) (s
 	defer release()
 	err = r.server.controller.RegisterUser(ctx, p.User.ID, p.Key, p.Password)
 	if err != nil {
-		r.server.failed(r.guest, r.remote, entity.Named(p.User.String())+" cannot register", err)
+		r.server.failed(r.netConn, r.remote, entity.Named(p.User.String())+" cannot register", err)
 	}
 	return struct{}{}, err
 }
 
-// hostPort returns the wire's form of an address; false if it is not valid.
+// hostPort returns an address in the wire format; false if it is not valid.
 func hostPort(address string) (params.HostPort, bool) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -145,17 +144,17 @@ func adminRedirectInfo(context.Context, *request, facades.None) (params.Redirect
 	return params.RedirectInfoResult{}, entity.Errorf(entity.NotSupported, "not redirected")
 }
 
-// pingerPing does nothing, and stands for Stop too: any frame shows that the client is there, and
-// the server does not rely on pings by clients.
+// pingerPing does nothing, and implements Stop too. Any frame shows that the client is alive, and the server does not
+// rely on pings from clients.
 func pingerPing(context.Context, *request, facades.None) (struct{}, error) { return struct{}{}, nil }
 
-// shaPattern is a SHA-256, or the beginning of one, or nothing.
+// shaPattern matches a SHA-256, a prefix of one, or nothing.
 var shaPattern = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
 
-// commitPattern is what agent.BuiltFrom returns.
+// commitPattern matches what agent.BuiltFrom returns.
 var commitPattern = regexp.MustCompile(`^([0-9a-f]{1,64}(-dirty)?)?$`)
 
-// programsOf returns the programs that an agent reports with its login, if they can be.
+// programsOf returns the binaries that an agent reports with its login, if they are valid.
 func programsOf(p params.LoginRequest) entity.Binaries {
 	_, err := entity.CompareVersions(p.ClientVersion, p.ClientVersion)
 	if err != nil || !shaPattern.MatchString(p.SHA256) || !commitPattern.MatchString(p.Commit) {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// failuresLogged is how many failed logins from one address are logged in a minute, and
-	// failuresLoggedAll how many from all addresses together. The others are counted.
+	// failuresLogged is the maximum number of failed logins from one address that are logged per minute, and
+	// failuresLoggedAll that from all addresses together. Beyond that they are only counted.
 	failuresLogged    = 5
 	failuresLoggedAll = 100
-	// failuresNamed is how many addresses are named in the line about the others.
+	// failuresNamed is the maximum number of addresses in the line about those that were counted.
 	failuresNamed = 10
 )
 
-// failures logs failed logins, of which strangers can make any number.
+// failures logs failed logins, of which unauthenticated clients can cause any number.
 type failures struct {
 	log func(line string)
 
@@ -50,7 +50,7 @@ func (f *failures) add(source, line string) {
 	}
 }
 
-// flush ends the minute, and logs what was only counted.
+// flush ends the minute, and logs the number of failures that were only counted.
 func (f *failures) flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -65,11 +65,11 @@ func TestAManualMachine(t *testing.T) {
 	cloud, err := w.st.AddMachine(ctx, state.AddMachineParams{Series: "jammy"})
 	w.ok(err)
 	w.ok(cloud.SetProvisioned(ctx, entity.Instance{ID: "i-1", Nonce: "n"}))
-	refused("1", "n", entity.Invalid, "cannot make the script for machine 1: it is no manual machine with that nonce")
-	refused("0", "n", entity.Invalid, "cannot make the script for machine 0: it is no manual machine with that nonce")
+	refused("1", "n", entity.Invalid, "cannot make the script for machine 1: it is not a manual machine with that nonce")
+	refused("0", "n", entity.Invalid, "cannot make the script for machine 0: it is not a manual machine with that nonce")
 	refused("7", "n", entity.NotFound, "cannot make the script for machine 7: machine 7 not found")
 	w.ok(m.SetStatus(ctx, entity.Status{Status: entity.StatusStarted}))
-	refused("0", "manual:db:1", entity.Invalid, "cannot make the script for machine 0: its agent has started already")
+	refused("0", "manual:db:1", entity.Invalid, "cannot make the script for machine 0: its agent has already started")
 
 	// Its model is not destroyed under it, except by force.
 	root := w.dial(w.adminInfo(""))
@@ -109,11 +109,11 @@ func TestRefusedManualMachines(t *testing.T) {
 	c := w.dial(w.adminInfo(w.st.UUID()))
 	for want, change := range map[string]func(*client.MachineArgs){
 		`cannot add a machine: "i-0" is no instance of a manual machine`: func(a *client.MachineArgs) { a.Manual.ID = "i-0" },
-		`cannot add a machine: the controller has no programs of agents for "s390x"`: func(a *client.MachineArgs) {
+		`cannot add a machine: the controller has no agent binaries for "s390x"`: func(a *client.MachineArgs) {
 			a.Hardware.Arch = "s390x"
 		},
-		`cannot add a machine: series "sid" is not known`: func(a *client.MachineArgs) { a.Series = "sid" },
-		`cannot add a machine: series "" is not known`:    func(a *client.MachineArgs) { a.Series = "" },
+		`cannot add a machine: unknown series "sid"`: func(a *client.MachineArgs) { a.Series = "sid" },
+		`cannot add a machine: unknown series ""`:    func(a *client.MachineArgs) { a.Series = "" },
 		"cannot add a machine: nonce, addresses and hardware need an instance id": func(a *client.MachineArgs) {
 			a.Manual.ID = ""
 		},

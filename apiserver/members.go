@@ -8,9 +8,8 @@ import (
 	"juju/state/entity"
 )
 
-// members counts the connections that have logged in, by user or agent, and their watches. The
-// controller's own have no limit. For each kind of members some are reserved: however many of one kind come, there is
-// room for some of the others.
+// members counts connections that have logged in, by user or agent, and their watches. The controller's own connections
+// are unlimited. Some connections are reserved for each kind of member, so that no kind can crowd out the others.
 type members struct {
 	max, reserved, ofUser, ofAgent int
 	maxWatches                     int // of one user or agent
@@ -22,7 +21,7 @@ type members struct {
 	ofKinds [kinds]int
 }
 
-// A memberKind is one of the kinds of members that have reserves.
+// A memberKind is a kind of member that has a reserve.
 type memberKind int
 
 const (
@@ -33,9 +32,9 @@ const (
 	kinds
 )
 
-// String returns the kind for errors.
+// String returns the kind for error messages.
 func (k memberKind) String() string {
-	return [kinds]string{"superusers", "users", "the agents of machines", "the agents of units"}[k]
+	return [kinds]string{"superusers", "users", "machine agents", "unit agents"}[k]
 }
 
 func kindOf(id identity) memberKind {
@@ -50,7 +49,7 @@ func kindOf(id identity) memberKind {
 	return unitAgents
 }
 
-// full reports whether there is no room for one more of a kind: what is left is reserved for others.
+// full reports whether there is no connection left for a kind: those that are left are reserved for others.
 func (m *members) full(kind memberKind) bool {
 	left := m.max - m.all
 	for other, n := range m.ofKinds {
@@ -67,7 +66,7 @@ type member struct {
 	tag   entity.Tag
 }
 
-// memberOf returns as what an identity counts at a model ("" for the controller's own path).
+// memberOf returns the member that an identity is counted as in a model ("" for the controller itself).
 func memberOf(model string, id identity) member {
 	if id.Tag.Kind == entity.KindUser {
 		model = ""
@@ -75,8 +74,7 @@ func memberOf(model string, id identity) member {
 	return member{model, id.Tag}
 }
 
-// enter counts a connection until leave is called. It returns Unavailable if there are too
-// many.
+// enter counts a connection until leave is called. It returns Unavailable if there are too many.
 func (m *members) enter(model string, id identity) (leave func(), err error) {
 	if id.Roles&facades.ControllerAgent != 0 {
 		return func() {}, nil
@@ -91,10 +89,10 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 	switch {
 	case m.of[who] >= limit:
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
-			"%s has %d connections to the controller, which is all it may have", id.Tag, limit),
+			"%s has %d connections to the controller, which is the limit", id.Tag, limit),
 			"Close some of them, and try again.")
 	case m.full(kind):
-		return nil, entity.Errorf(entity.Unavailable, "the controller has all the connections it can have for %s; try again",
+		return nil, entity.Errorf(entity.Unavailable, "the controller has no connections left for %s; try again",
 			kind)
 	}
 	m.all++
@@ -105,8 +103,8 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 	}), nil
 }
 
-// watch counts a watch until leave is called. It returns Unavailable if its user or agent has too
-// many, on all of its connections together.
+// watch counts a watch until leave is called. It returns Unavailable if its user or agent has too many on all of its
+// connections together.
 func (m *members) watch(model string, id identity) (leave func(), err error) {
 	if id.Roles&facades.ControllerAgent != 0 {
 		return func() {}, nil
@@ -116,14 +114,14 @@ func (m *members) watch(model string, id identity) (leave func(), err error) {
 	defer m.mu.Unlock()
 	if m.watches[who] >= m.maxWatches {
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
-			"%s has %d watchers on its connections to the controller, which is all it may have", id.Tag, m.maxWatches),
+			"%s has %d watchers on its connections to the controller, which is the limit", id.Tag, m.maxWatches),
 			"Stop some of them, and try again.")
 	}
 	return m.count(&m.watches, who, func() {}), nil
 }
 
-// count counts one more of a member, until what it returns is called; that also calls leave. The caller
-// holds m.mu.
+// count counts one more of a member until the returned function is called, which also calls leave. The caller holds
+// m.mu.
 func (m *members) count(of *map[member]int, who member, leave func()) (end func()) {
 	if *of == nil {
 		*of = map[member]int{}

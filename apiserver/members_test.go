@@ -18,7 +18,7 @@ import (
 func TestReservedConnections(t *testing.T) {
 	for _, files := range []int{64, 256, 1024, 1 << 20} {
 		l := limitsFor(files, math.MaxInt64)
-		if l.Members+l.Strangers > files-32 || l.UserConns < 8 || l.AgentConns < 8 || l.Reserved < 1 || l.Strangers < 8 {
+		if l.Members+l.Unauthenticated > files-32 || l.UserConns < 8 || l.AgentConns < 8 || l.Reserved < 1 || l.Unauthenticated < 8 {
 			t.Errorf("%d files: %+v", files, l)
 		}
 		m := &members{max: l.Members, reserved: l.Reserved, ofUser: l.UserConns, ofAgent: l.AgentConns}
@@ -35,7 +35,7 @@ func TestReservedConnections(t *testing.T) {
 			n, err = enter(identity{Identity: facades.Identity{Tag: entity.UnitTag(fmt.Sprint("evil/", i))}})
 			units += n
 		}
-		if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "for the agents of units; try again") {
+		if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "for unit agents; try again") {
 			t.Errorf("%d files: %v", files, err)
 		}
 		if units > l.Members-3*l.Reserved {
@@ -52,12 +52,12 @@ func TestReservedConnections(t *testing.T) {
 	}
 }
 
-// When the process can open no more files, the guest goes that has waited longest, and the log says so once.
+// When the process can open no more files, the connection that has waited longest is closed, and this is logged once.
 func TestNoFilesForConnections(t *testing.T) {
-	c := &crowd{T: t, door: newDoor(4, 4)}
+	c := &crowd{T: t, limiter: newConnLimiter(4, 4)}
 	c.enters("one", "192.0.2.1:1", true)
 	c.enters("two", "192.0.2.1:2", true)
-	l := c.door.listen(fullListener{})
+	l := c.limiter.listen(fullListener{})
 	for range 2 {
 		if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
 			t.Errorf("accepted: %v", err)
@@ -65,9 +65,9 @@ func TestNoFilesForConnections(t *testing.T) {
 	}
 	c.putOut("one", "two")
 	if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
-		t.Errorf("with no guest: %v", err)
+		t.Errorf("without connections: %v", err)
 	}
-	if c.door.said.IsZero() {
+	if c.limiter.warned.IsZero() {
 		t.Error("the log says nothing")
 	}
 }

@@ -18,36 +18,36 @@ import (
 	"juju/state/entity"
 )
 
-// A budget bounds the memory that requests take together, from the first byte of a frame until its
-// answer is sent. Whoever needs more than is left waits. The next turn goes to the one who holds the
-// least, so that a few who ask for much make no one else wait long. While someone waits, a hold that
-// has waited for its client for longer than grace ends, and its connection with it: of the one who
-// holds the most, the oldest. So clients that send or read slowly can't keep memory from others.
+// A budget limits the total memory of requests, from the first byte of a frame until the reply is sent. A request that
+// needs more than is left waits. The next turn goes to the owner that holds the least, so that a few large owners don't
+// delay everyone else. While any request waits, a hold that has waited for its client for longer than grace is ended
+// together with its connection: the oldest hold of the owner that holds the most. So clients that send or read slowly
+// can't starve others of memory.
 type budget struct {
-	total, share int64 // bytes; share is what one user or agent can have while it has something else
+	total, share int64 // bytes; share limits a user or agent that holds more than one
 	wait, grace  time.Duration
 
 	mu      sync.Mutex
 	used    int64
-	peak    int64 // the most that was ever used
+	peak    int64 // the maximum of used
 	of      map[member]*account
 	waiting []*claim // in order of arrival
 }
 
-// An account is what one user or agent holds.
+// An account is the memory that one user or agent holds.
 type account struct {
 	used  int64
 	holds map[*hold]bool
 }
 
-// A hold is the memory of one request. A nil hold holds any amount: that of the controller's own workers,
-// and of strangers, whose frames are small and few.
+// A hold is the memory of one request. A nil hold is unlimited: it is for the controller's own workers, and for
+// unauthenticated clients, whose frames are small and few.
 type hold struct {
 	budget *budget
 	who    member
 	end    func(error) // ends the connection
 	bytes  int64
-	since  time.Time // since when it has waited for its client or for memory; zero while the server works
+	since  time.Time // when it began to wait for its client or for memory; zero while the server works
 }
 
 // A claim is a hold that waits for memory.
@@ -57,7 +57,7 @@ type claim struct {
 	given chan struct{}
 }
 
-// errMemory is why a connection ends whose client is slow while others wait for memory.
+// errMemory is the reason for ending a connection whose client is slow while others wait for memory.
 var errMemory = errors.New("the controller needs the memory that this connection holds; try again")
 
 func newBudget(l *Limits) *budget {
@@ -65,7 +65,7 @@ func newBudget(l *Limits) *budget {
 		of: map[member]*account{}}
 }
 
-// open begins a hold of nothing. end ends the connection whose memory it is; it must not wait.
+// open opens an empty hold. end ends its connection, and must not block.
 func (b *budget) open(who member, end func(error)) *hold {
 	h := &hold{budget: b, who: who, end: end}
 	b.mu.Lock()
@@ -79,7 +79,7 @@ func (b *budget) open(who member, end func(error)) *hold {
 	return h
 }
 
-// hold returns a hold for a request of one who has logged in. The controller's own workers have no limits.
+// hold returns a hold for a request of an authenticated client. The controller's own workers have no limits.
 func (s *Server) hold(model string, id identity, end func(error)) *hold {
 	if id.Roles&facades.ControllerAgent != 0 {
 		return nil
@@ -87,7 +87,7 @@ func (s *Server) hold(model string, id identity, end func(error)) *hold {
 	return s.budget.open(memberOf(model, id), end)
 }
 
-// frameOf returns how large a request of one who has logged in can be.
+// frameOf returns the maximum size of a request of an authenticated client.
 func (s *Server) frameOf(id identity) int64 {
 	if id.Roles&(facades.MachineAgent|facades.UnitAgent) != 0 && id.Roles&facades.ControllerAgent == 0 {
 		return s.limits.AgentFrame
@@ -95,7 +95,7 @@ func (s *Server) frameOf(id identity) int64 {
 	return s.limits.Frame
 }
 
-// close gives back what is held. The second time it does nothing.
+// close releases the memory. It is idempotent.
 func (h *hold) close() {
 	if h == nil {
 		return
@@ -115,10 +115,10 @@ func (h *hold) close() {
 	b.give()
 }
 
-// idle says that the hold waits for its client from now on.
+// idle marks the hold as waiting for its client.
 func (h *hold) idle() { h.wait(time.Now()) }
 
-// busy says that the server works on what is held.
+// busy marks the hold as being worked on by the server.
 func (h *hold) busy() { h.wait(time.Time{}) }
 
 func (h *hold) wait(since time.Time) {
@@ -129,7 +129,7 @@ func (h *hold) wait(since time.Time) {
 	}
 }
 
-// force adds memory that is already in use, or gives some back.
+// force adds memory that is already in use, or releases some.
 func (h *hold) force(bytes int64) {
 	if h != nil {
 		h.budget.mu.Lock()
@@ -139,14 +139,14 @@ func (h *hold) force(bytes int64) {
 	}
 }
 
-// grow waits until there are so many bytes more. The error is Unavailable, or the context's.
+// grow waits until it can add that many bytes. The error is Unavailable, or the context's.
 func (h *hold) grow(ctx context.Context, bytes int64) error {
 	if h == nil || bytes <= 0 {
 		return nil
 	}
 	b := h.budget
 	if bytes > h.left() {
-		return entity.Errorf(entity.Invalid, "the request and its answer need more than the %d MiB of memory that one can have",
+		return entity.Errorf(entity.Invalid, "the request and its reply need more than the limit of %d MiB of memory",
 			b.total/2>>20)
 	}
 	b.mu.Lock()
@@ -177,7 +177,7 @@ func (h *hold) grow(ctx context.Context, bytes int64) error {
 		case <-tick.C:
 			b.reclaim(c)
 		case <-end.C:
-			err = entity.Errorf(entity.Unavailable, "the controller has no memory for this request now; try again")
+			err = entity.Errorf(entity.Unavailable, "the controller currently has no memory for this request; try again")
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -194,7 +194,7 @@ func (h *hold) grow(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// left returns how much more the hold can have: no request can have more than half of all memory.
+// left returns how much the hold can grow: no request can have more than half of all memory.
 func (h *hold) left() int64 {
 	h.budget.mu.Lock()
 	defer h.budget.mu.Unlock()
@@ -217,14 +217,14 @@ func (b *budget) drop(c *claim) {
 	}
 }
 
-// short reports whether the claim needs more than the share of its owner.
+// short reports whether the claim exceeds the share of its owner.
 func (b *budget) short(c *claim) bool {
 	used := b.of[c.hold.who].used
 	return used > c.hold.bytes && used+c.bytes > b.share
 }
 
-// give serves claims: of those that fit in the share of their owner, that of the owner who holds the
-// least. It stops when there is too little for that one, which must not starve behind smaller ones.
+// give grants claims. Of the claims that fit in the share of their owner, it takes that of the owner that holds the
+// least. It stops when there is too little memory for that claim, so that smaller ones can't starve it.
 func (b *budget) give() {
 	for {
 		var next *claim
@@ -242,9 +242,8 @@ func (b *budget) give() {
 	}
 }
 
-// reclaim ends the connection that keeps memory from a claim: one that has waited for its client, or
-// itself for memory, for longer than grace. It is one of the owner who holds the most, or of the claim's
-// own owner if the share of that one is used up.
+// reclaim ends a connection whose memory a claim needs: one that has waited for its client, or for memory, for longer
+// than grace. It belongs to the owner that holds the most, or to the claim's own owner if that has used up its share.
 func (b *budget) reclaim(c *claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -271,25 +270,24 @@ func (b *budget) reclaim(c *claim) {
 	}
 }
 
-// What requests take, besides their frames.
+// The memory of requests, besides their frames.
 const (
-	// requestMemory is what a request takes at least: its goroutine, and what it reads.
+	// requestMemory is the minimum for a request: its goroutine, and the documents that it reads.
 	requestMemory = 16 << 10
-	// valueMemory is what one value of JSON, of two bytes, can take once it is decoded. freeValues of
-	// them are part of requestMemory.
+	// valueMemory is the maximum size of a decoded JSON value, which can have two bytes of text. requestMemory covers
+	// the first freeValues of them.
 	valueMemory = 512
 	freeValues  = 32
-	// copies is how often the text of a frame is in memory: as it came, as the method's arguments, and
-	// decoded.
+	// copies is the number of copies of a frame in memory: the frame, the method's arguments, and the decoded values.
 	copies = 3
-	// freeFrame is what a connection can always read.
+	// freeFrame is the size that a connection can always read.
 	freeFrame = 4 << 10
-	// maxNesting is more than any request has.
+	// maxNesting exceeds the depth of any request.
 	maxNesting = 64
 )
 
-// readFrame reads a frame of at most limit bytes as it comes. Beyond its first bytes it grows only as far
-// as h can, which takes copies of it.
+// readFrame reads a frame of at most limit bytes as it arrives. Beyond its first bytes it grows only as far as h can,
+// which accounts for all copies of it.
 func readFrame(ctx context.Context, ws *websocket.Conn, h *hold, limit int64) (kind int, frame []byte, err error) {
 	ws.SetReadLimit(limit)
 	kind, r, err := ws.NextReader()
@@ -301,7 +299,7 @@ func readFrame(ctx context.Context, ws *websocket.Conn, h *hold, limit int64) (k
 		if len(frame) == cap(frame) {
 			size := min(2*cap(frame), int(limit)+1) // so that a frame of limit bytes needs no more
 			if size > freeFrame {
-				if cap(frame) <= freeFrame { // from here on it holds memory
+				if cap(frame) <= freeFrame { // it holds memory from here on
 					h.idle()
 				}
 				if err := h.grow(ctx, copies*int64(size-max(cap(frame), freeFrame))); err != nil {
@@ -322,8 +320,7 @@ func readFrame(ctx context.Context, ws *websocket.Conn, h *hold, limit int64) (k
 	}
 }
 
-// weigh returns what the values of a JSON text take once they are decoded. They can take many times
-// as much as their text.
+// weigh returns the size of the values of a JSON text when decoded. It can be many times that of the text.
 func weigh(text []byte, limit int) (int64, error) {
 	values, depth := 1, 0
 	inside, escaped := false, false
@@ -352,8 +349,8 @@ func weigh(text []byte, limit int) (int64, error) {
 	return valueMemory * int64(max(0, values-freeValues)), nil
 }
 
-// answers remembers how large the answers of methods are, by model: what a request will take is not
-// known before it has been made.
+// answers remembers the sizes of methods' replies by model, because the size of a reply is not known before the request
+// has been executed.
 type answers struct {
 	mu    sync.Mutex
 	sizes map[answerKey]int64
@@ -364,14 +361,14 @@ type answerKey struct {
 	route *facades.Route
 }
 
-// expected returns what the result of a request probably takes, and its frame.
+// expected returns the probable size of a request's result and of its frame.
 func (a *answers) expected(model string, r *facades.Route) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return copies * a.sizes[answerKey{model, r}]
 }
 
-// note records the size of an answer. A smaller one than before counts for little.
+// note records the size of a reply. A smaller size lowers the estimate only slowly.
 func (a *answers) note(model string, r *facades.Route, size int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -389,7 +386,7 @@ func (a *answers) note(model string, r *facades.Route, size int64) {
 	a.sizes[key] = size
 }
 
-// memory returns how much the process may use: its own limit, or that of the host.
+// memory returns how much memory the process may use: its own limit, or the host's.
 func memory() int64 {
 	limit := debug.SetMemoryLimit(-1)
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {

@@ -37,7 +37,7 @@ func TestMinUnitsOverTheWire(t *testing.T) {
 		t.Errorf("status shows %+v (%v)", status, err)
 	}
 	if err := manager.EnsureMinUnits(ctx, entity.UnitTag("mysql/0")); entity.KindOf(err) != entity.Unauthorized ||
-		entity.Hint(err) != `The agent of machine-0 can ask this about services only, not about "unit-mysql-0"` {
+		entity.Hint(err) != `The agent of machine-0 can request this only for services, not for "unit-mysql-0"` {
 		t.Errorf("about a unit: %v (%s)", err, entity.Hint(err))
 	}
 	if err := admin.SetMinUnits(ctx, "nosuch", 3); entity.KindOf(err) != entity.NotFound {

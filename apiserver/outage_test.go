@@ -105,7 +105,7 @@ func TestOutageOfTheStore(t *testing.T) {
 		began := time.Now()
 		told := func(what string, err error) {
 			t.Helper()
-			if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "the controller's store is away since ") ||
+			if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "the controller's store has been unavailable since ") ||
 				!strings.Contains(entity.Hint(err), "MongoDB has a primary") {
 				t.Errorf("%s: %v (%s)", what, err, entity.Hint(err))
 			}

@@ -8,38 +8,36 @@ import (
 	"juju/state/entity"
 )
 
-// A queue gives turns at something slow: to hash users' passwords. It does not give them in
-// order of arrival, because then an attacker who guesses passwords would make everyone wait.
-// The next turn goes to the one who waits
+// A queue gives turns for a slow operation: hashing users' passwords. Turns are not given in order of arrival, because
+// then an attacker who guesses passwords would make everyone wait. The next turn goes to the caller
 //
 //   - with the fewest failures on the same connection,
 //   - from the address that has had the fewest turns,
 //   - for the user who has had the fewest turns,
-//   - and came last: in a flood those who came first have given up.
+//   - and that arrived last: in a flood, those that arrived first have given up.
 type queue struct {
-	max int // how many may wait; when one more comes, the last in order gives up
+	max int // how many may wait; beyond that, the last in order is rejected
 
 	mu      sync.Mutex
 	free    int
-	given   int // turns, ever
+	given   int // the total number of turns
 	waiting []*turn
 	// Turns since the queue was last empty; see count.
 	ofSource, ofUser map[string]int
 }
 
-// A turn is what a login waits for.
+// A turn is a caller that waits for a turn.
 type turn struct {
 	source, user string
 	failed       int
-	come         chan bool // receives true for the turn, false if there is no room to wait
+	come         chan bool // receives true for the turn, false if the queue is full
 }
 
 func newQueue(turns, max int) *queue {
 	return &queue{max: max, free: turns, ofSource: map[string]int{}, ofUser: map[string]int{}}
 }
 
-// take waits for a turn for as long as wait; release ends the turn. The error is Unavailable,
-// or the context's.
+// take waits at most wait for a turn; release ends the turn. The error is Unavailable, or the context's.
 func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release func(), err error) {
 	t.come = make(chan bool, 1)
 	q.mu.Lock()
@@ -82,7 +80,7 @@ func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release f
 
 func tryAgain() error { return entity.Errorf(entity.Unavailable, "try again") }
 
-// leave gives up waiting. A turn that comes meanwhile goes to the next.
+// leave stops waiting. A turn given in the meantime goes to the next.
 func (q *queue) leave(t *turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -109,7 +107,7 @@ func (q *queue) release() {
 	q.give()
 }
 
-// give gives free turns to the next in order.
+// give gives free turns to the next callers in order.
 func (q *queue) give() {
 	for q.free > 0 && len(q.waiting) > 0 {
 		best := 0
@@ -131,9 +129,8 @@ func (q *queue) give() {
 	}
 }
 
-// count counts a turn. Strangers choose their names, and can keep the queue from ever being
-// empty, so the counts are halved when there are too many: names with one turn are
-// forgotten, and the order of the others stays.
+// count counts a turn. Unauthenticated clients choose the names, and can keep the queue from ever being empty, so the
+// counts are halved when there are too many: names with one turn are deleted, and the order of the others is preserved.
 func (q *queue) count(turns map[string]int, who string) {
 	turns[who]++
 	for len(turns) > 2*max(q.max, 1) {
@@ -147,7 +144,7 @@ func (q *queue) count(turns map[string]int, who string) {
 	}
 }
 
-// before reports whether the i-th of those who wait comes before the j-th.
+// before reports whether the i-th waiting caller precedes the j-th.
 func (q *queue) before(i, j int) bool {
 	a, b := q.waiting[i], q.waiting[j]
 	switch {

@@ -16,12 +16,12 @@ func routes() []facades.Route { return append(connRoutes(), facades.Routes()...)
 // connRoutes lists the methods of the connection itself.
 func connRoutes() []facades.Route {
 	return []facades.Route{
-		{"Admin", 3, "Login", facades.AtController | facades.AtModel, facades.Stranger | facades.LoggedIn, facades.Free, nil, on(adminLogin)},
-		{"Admin", 3, "Register", facades.AtController, facades.Stranger, facades.Free, nil, on(adminRegister)},
-		{"Admin", 3, "RedirectInfo", facades.AtController | facades.AtModel, facades.Stranger | facades.LoggedIn, facades.Free, nil, on(adminRedirectInfo)},
+		{"Admin", 3, "Login", facades.AtController | facades.AtModel, facades.Unauthenticated | facades.LoggedIn, facades.Free, nil, on(adminLogin)},
+		{"Admin", 3, "Register", facades.AtController, facades.Unauthenticated, facades.Free, nil, on(adminRegister)},
+		{"Admin", 3, "RedirectInfo", facades.AtController | facades.AtModel, facades.Unauthenticated | facades.LoggedIn, facades.Free, nil, on(adminRedirectInfo)},
 		{"Pinger", 1, "Ping", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(pingerPing)},
 		{"Pinger", 1, "Stop", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(pingerPing)},
-		// A watcher's id is valid on its own connection only.
+		// A watcher's id is only valid on its own connection.
 		{"Watcher", 1, "Next", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(watcherNext)},
 		{"Watcher", 1, "Stop", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(watcherStop)},
 	}
@@ -40,17 +40,17 @@ type request struct {
 	hold    *hold  // the memory of the request
 }
 
-// Watch begins a watch.
+// Watch starts a watch.
 func (r *request) Watch(who facades.Roles, open func(context.Context) (facades.Stream, error)) (params.WatcherID, error) {
 	return r.watches.begin(who, open)
 }
 
-// Keep makes room for so many bytes of the result.
+// Keep reserves memory for that many bytes of the result.
 func (r *request) Keep(ctx context.Context, bytes int64) error { return r.hold.grow(ctx, bytes) }
 
-// HashTurn waits for a turn to hash a password for the user.
+// HashTurn waits for its turn to hash a password for the user.
 func (r *request) HashTurn(ctx context.Context, user string) (release func(), err error) {
-	return r.server.hashTurn(ctx, r.guest, user)
+	return r.server.hashTurn(ctx, r.netConn, user)
 }
 
 // ChangePassword calls change, which ends the user's other connections, but not this one.
@@ -82,10 +82,10 @@ func (t *transfer) Receive(limit int64, what string) (*os.File, func(), error) {
 	return t.server.receive(t.visitor, t.w, t.r, limit, what)
 }
 
-// Send answers with a file.
+// Send sends a file.
 func (t *transfer) Send(file io.Reader, sum, what string) error {
 	return t.server.send(t.w, t.r, t.visitor, file, sum, what)
 }
 
-// Reply answers with v.
+// Reply responds with v.
 func (t *transfer) Reply(v any) { t.server.writeJSON(t.w, t.r, http.StatusOK, v) }

@@ -102,7 +102,7 @@ func TestResourcesAsJujusClientsUploadThem(t *testing.T) {
 	get("/applications/site/resources/pages", user, statetest.Password, 200, "two")
 	get("/units/unit-site-0/resources/pages", "unit-site-0", password, 200, "two")
 	get("/units/unit-site-1/resources/pages", "unit-site-0", password, 403,
-		`The agent of unit-site-0 can ask this about itself only, not about \"unit-site-1\"`)
+		`The agent of unit-site-0 can request this only for itself, not for \"unit-site-1\"`)
 	get("/units/unit-site-0/resources/none", "unit-site-0", password, 404, `charm \"site\" has no resource \"none\"`)
 	mysql := w.passwords[entity.UnitTag("mysql/0")]
 	get("/units/unit-site-0/resources/pages", "unit-mysql-0", mysql, 403, "permission denied")

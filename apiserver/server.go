@@ -29,8 +29,8 @@ type Config struct {
 	facades.Config
 	TLS       *tls.Config     // see TLSConfig
 	Logs      *logs.Store     // for agents' logs
-	Addresses func() []string // "host:port" at which clients reach the API, the best first
-	TempDir   string          // for uploads in progress, and nothing else; os.TempDir if empty
+	Addresses func() []string // "host:port" at which clients reach the API, the preferred one first
+	TempDir   string          // only for uploads in progress; os.TempDir if empty
 	Limits    Limits          // DefaultLimits if zero
 	Dashboard http.Handler    // for all paths that are not the API's; may be nil
 
@@ -48,10 +48,10 @@ type Server struct {
 	handler         http.Handler
 	memory          *memoryListener
 	agentLogins     slots
-	downloads       slots  // of programs
+	downloads       slots  // of agent binaries
 	hashing         *queue // of users' passwords
 	uploads         *uploads
-	door            *door
+	limiter         *connLimiter
 	members         members
 	failures        failures
 	presence        *presence.Recorder
@@ -60,17 +60,17 @@ type Server struct {
 	budget          *budget
 	answers         answers
 
-	stopping sync.RWMutex // held for writing once, so that nothing enters any more
+	stopping sync.RWMutex // held for writing once, to reject new requests
 	stopped  bool
 	active   sync.WaitGroup // HTTP requests and websockets
 }
 
-// New returns a server. Call Serve to have it serve.
+// New returns a server. Serve starts it.
 func New(ctx context.Context, config Config) (*Server, error) {
 	if config.Limits == (Limits{}) {
 		config.Limits = DefaultLimits()
 		if files := openFiles(); files < fewFiles {
-			logger.Warningf("the controller can have only %d files open, and so at most %d connections of users and "+
+			logger.Warningf("the controller can open only %d files, and so serve at most %d connections of users and "+
 				"agents; raise the limit of its user (ulimit -Hn)", files, config.Limits.Members)
 		}
 	}
@@ -82,7 +82,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 		table: facades.NewTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
 		agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
 		hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
-		door:    newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
+		limiter: newConnLimiter(config.Limits.Unauthenticated, config.Limits.UnauthenticatedFrom),
 		members: members{max: config.Limits.Members, reserved: config.Limits.Reserved, ofUser: config.Limits.UserConns,
 			ofAgent: config.Limits.AgentConns, maxWatches: config.Limits.MemberWatches},
 		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
@@ -118,23 +118,23 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Serve serves TLS connections to l, and those of Dial, until ctx ends or the
-// listener fails. When it returns, l is closed and every connection has ended.
+// Serve serves TLS connections to l, and those of Dial, until ctx ends or the listener fails. When it returns, l is
+// closed and every connection has ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errBye)
 	hs := &http.Server{
 		Handler:           s.handler,
 		BaseContext:       func(net.Listener) context.Context { return context.WithValue(ctx, serveKey{}, ctx) },
-		ConnContext:       withGuest,
-		ReadHeaderTimeout: 30 * time.Second, // for the handshake too; thousands may come at once
+		ConnContext:       withNetConn,
+		ReadHeaderTimeout: 30 * time.Second, // includes the handshake; thousands may connect at once
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          stdlog.New(debugWriter{}, "", 0),
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2
 	}
 	ended := make(chan error, 2)
-	go func() { ended <- hs.Serve(tls.NewListener(s.door.listen(l), s.config.TLS)) }()
+	go func() { ended <- hs.Serve(tls.NewListener(s.limiter.listen(l), s.config.TLS)) }()
 	go func() { ended <- hs.Serve(s.memory) }()
 	var err error
 	select {
@@ -143,7 +143,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ended <- nil
 	}
 	cancel(errBye)
-	_ = hs.Close() // also ends requests such as uploads
+	_ = hs.Close() // also aborts requests such as uploads
 	<-ended
 	<-ended
 	s.stopping.Lock()
@@ -157,8 +157,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// Dial connects the controller's own workers, in memory, with the same protocol and login as
-// over the network. It waits for Serve.
+// Dial connects the controller's own workers in memory, with the same protocol and login as over the network. It blocks
+// until Serve accepts.
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) { return s.memory.dial(ctx) }
 
 // A memoryListener accepts connections from the same process.
@@ -173,7 +173,7 @@ func newMemoryListener() *memoryListener {
 }
 
 func (l *memoryListener) dial(ctx context.Context) (net.Conn, error) {
-	// A pipe needs no buffer here, since both ends read all the time.
+	// A pipe needs no buffer here, because both ends always read.
 	client, server := net.Pipe()
 	select {
 	case l.dialled <- server:
@@ -209,8 +209,7 @@ type memoryAddr struct{}
 func (memoryAddr) Network() string { return "memory" }
 func (memoryAddr) String() string  { return "memory" }
 
-// debugWriter logs the messages of net/http, which are mostly about port scans, at level
-// DEBUG.
+// debugWriter logs the messages of net/http, which are mostly about port scans, at level DEBUG.
 type debugWriter struct{}
 
 func (debugWriter) Write(line []byte) (int, error) {
@@ -218,19 +217,19 @@ func (debugWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// upgrader makes websockets. Any origin may connect: a client must send a password in its
-// first frame, which no browser adds by itself.
+// upgrader upgrades requests to websockets. Any origin may connect: a client must send a password in its first frame,
+// which no browser adds by itself.
 var upgrader = websocket.Upgrader{
 	CheckOrigin:      func(*http.Request) bool { return true },
 	HandshakeTimeout: 10 * time.Second,
-	// Buffers are small, and shared if possible: thousands of connections are idle.
+	// Small, and shared if possible, because thousands of connections are idle.
 	ReadBufferSize:  1 << 10,
 	WriteBufferSize: 4 << 10,
 	WriteBufferPool: &sync.Pool{},
 }
 
-// serveKey is the key in a request's context of the context of Serve. The request's own ends
-// too early for a websocket.
+// serveKey is the key of Serve's context in a request's context. The request's own context ends too early for a
+// websocket.
 type serveKey struct{}
 
 // enter counts a request, unless the server is stopping.
@@ -248,10 +247,10 @@ func (s *Server) enter() bool {
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // the upgrader has answered
+		return // the upgrader has responded
 	}
 	c := &conn{
-		server: s, ws: ws, uuid: r.PathValue("uuid"), remote: r.RemoteAddr, guest: guestOf(r.Context()),
+		server: s, ws: ws, uuid: r.PathValue("uuid"), remote: r.RemoteAddr, netConn: netConnOf(r.Context()),
 		turns: make(slots, s.limits.Requests),
 	}
 	c.watches = watches{conn: c, limit: s.limits.Watches}

@@ -59,7 +59,7 @@ func TestStrangers(t *testing.T) {
 	if code := silent.ended(); code != websocket.ClosePolicyViolation {
 		t.Errorf("a stranger's connection ends with code %d", code)
 	}
-	eventually(t, "strangers still take up room", func() bool { return w.server.door.count() == 0 })
+	eventually(t, "strangers still take up room", func() bool { return w.server.limiter.count() == 0 })
 }
 
 // More idle strangers than the limit keep neither users nor agents out: the oldest of them
@@ -70,7 +70,7 @@ func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 	if os.Getenv("JUJU_SOAK") != "" {
 		limit = 4096
 	}
-	w := newWorld(t, limited(func(l *Limits) { l.Strangers, l.LoginTime = limit, 10*time.Minute })).populate()
+	w := newWorld(t, limited(func(l *Limits) { l.Unauthenticated, l.LoginTime = limit, 10*time.Minute })).populate()
 	inside := w.dial(w.adminInfo(w.st.UUID()))
 	var first []*rawConn
 	for i := range limit + limit/2 {
@@ -97,7 +97,7 @@ func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 	if _, err := inside.Status(t.Context()); err != nil {
 		t.Errorf("a connection after its login: %v", err)
 	}
-	if n := w.server.door.count(); n > limit {
+	if n := w.server.limiter.count(); n > limit {
 		t.Errorf("%d strangers are connected", n)
 	}
 }

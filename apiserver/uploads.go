@@ -21,10 +21,10 @@ import (
 // uploadPattern is the name of an upload's temporary file.
 const uploadPattern = "juju-upload-*.zip"
 
-// sweepUploads removes the uploads that a crash has left in dir.
+// sweepUploads removes uploads left in dir by a crash.
 func sweepUploads(dir string) error {
 	if dir == "" {
-		return nil // the system's directory, which the system sweeps
+		return nil // the system cleans its own directory
 	}
 	left, err := filepath.Glob(filepath.Join(dir, uploadPattern))
 	for _, file := range left {
@@ -33,11 +33,11 @@ func sweepUploads(dir string) error {
 	return err
 }
 
-// uploads counts the uploads in progress, by user, and their bytes on disk. A slow client
-// holds its upload for up to UploadTime.
+// uploads counts the uploads in progress, by user, and their bytes on disk. A slow client can occupy its upload for up
+// to UploadTime.
 type uploads struct {
 	limits  *Limits
-	judging slots // archives being read, which takes CPU and memory
+	judging slots // archives being checked, which takes CPU and memory
 
 	mu    sync.Mutex
 	count int
@@ -49,15 +49,15 @@ func newUploads(l *Limits) *uploads {
 	return &uploads{limits: l, judging: make(slots, l.JudgedUploads), users: map[entity.Tag]int{}}
 }
 
-// begin counts an upload until end is called, or returns the error that it must come later.
+// begin counts an upload until end is called, or returns the error that there are too many.
 func (u *uploads) begin(user entity.Tag) (end func(), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
 	case u.users[user] >= u.limits.UserUploads:
-		return nil, tryUploadAgain("user %q has %d uploads under way", user.ID, u.users[user])
+		return nil, tryUploadAgain("user %q has %d uploads in progress", user.ID, u.users[user])
 	case u.count >= u.limits.Uploads:
-		return nil, tryUploadAgain("the controller has %d uploads under way", u.count)
+		return nil, tryUploadAgain("the controller has %d uploads in progress", u.count)
 	}
 	u.count++
 	u.users[user]++
@@ -71,25 +71,24 @@ func (u *uploads) begin(user entity.Tag) (end func(), err error) {
 	}, nil
 }
 
-// take counts bytes on the disk, or returns the error that there are too many. A negative
-// number gives bytes back.
+// take counts bytes on disk, or returns the error that there are too many. A negative number releases bytes.
 func (u *uploads) take(bytes int64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if bytes > 0 && u.bytes+bytes > u.limits.UploadBytes {
-		return tryUploadAgain("uploads under way take the %d bytes there are for them", u.limits.UploadBytes)
+		return tryUploadAgain("uploads in progress use all of the %d bytes reserved for them", u.limits.UploadBytes)
 	}
 	u.bytes += bytes
 	return nil
 }
 
-// tryUploadAgain is the error of an upload for which there is no room now.
+// tryUploadAgain returns the error of an upload that exceeds a limit now.
 func tryUploadAgain(format string, args ...any) error {
-	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot take the upload: "+format, args...),
-		"Try again when they have ended")
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot accept the upload: "+format, args...),
+		"Try again when they have finished")
 }
 
-// An upload is the temporary file of a charm or a resource. Its errors don't reveal the file's path.
+// An upload is the temporary file of an upload. Its errors don't reveal the file's path.
 type upload struct {
 	uploads *uploads
 	file    *os.File
@@ -126,18 +125,18 @@ func (u *upload) close() {
 	_ = u.uploads.take(-u.size)
 }
 
-// diskError returns the error for a client after an error of the server's disk. It says if
-// the disk is full, which may pass, and hides anything else.
+// diskError returns the error for a client after a disk error of the server. It reveals only whether the disk is full,
+// which may be temporary.
 func diskError(err error) error {
 	if entity.IsDiskFull(err) {
-		logger.Errorf("cannot take an upload: %v", err)
-		return facades.DiskFull("cannot take the upload: ")
+		logger.Errorf("cannot accept an upload: %v", err)
+		return facades.DiskFull("cannot accept the upload: ")
 	}
-	return fmt.Errorf("cannot take the upload: %w", err)
+	return fmt.Errorf("cannot accept the upload: %w", err)
 }
 
-// receive receives a file of at most limit bytes; what names it in errors. done must be called
-// when the file is read. It ends when the client leaves.
+// receive receives a file of at most limit bytes; what is its name in errors. done must be called when the file has
+// been read. It fails when the client disconnects.
 func (s *Server) receive(
 	v *visitor, w http.ResponseWriter, r *http.Request, limit int64, what string,
 ) (file *os.File, done func(), err error) {
@@ -182,8 +181,8 @@ func (s *Server) receive(
 		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it took longer than %s",
 			s.limits.UploadTime)
 	case err != nil:
-		logger.Debugf("%s@%s: an upload was cut short: %v", v.Tag, r.RemoteAddr, err)
-		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it was cut short")
+		logger.Debugf("%s@%s: an upload was interrupted: %v", v.Tag, r.RemoteAddr, err)
+		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it was interrupted")
 	}
 	if _, err = u.file.Seek(0, io.SeekStart); err != nil {
 		return nil, nil, diskError(err)
@@ -198,7 +197,7 @@ func (s *Server) receive(
 	return u.file, endAll, s.still(r, v, facades.Writer)
 }
 
-// send answers with a file, and its SHA-256 in a header; what names it in the log.
+// send sends a file, with its SHA-256 in a header; what is its name in the log.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v *visitor, file io.Reader, sum, what string) error {
 	if err := s.barrier(r.Context()); err != nil {
 		return fmt.Errorf("cannot pass the barrier: %w", err)

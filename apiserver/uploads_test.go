@@ -87,16 +87,16 @@ func TestLimitsOfUploads(t *testing.T) {
 		}
 		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" ||
 			answer.ErrorCode != "try again" ||
-			answer.Error != "cannot take the upload: "+want || answer.ErrorInfo["hint"] != "Try again when they have ended" {
+			answer.Error != "cannot accept the upload: "+want || answer.ErrorInfo["hint"] != "Try again when they have finished" {
 			t.Errorf("%s: %s, %+v", name, response.Status, answer)
 		}
 	}
 	first, second := begin(statetest.Admin), begin(statetest.Admin)
-	refused("a third of one user", `user "admin" has 2 uploads under way`)
+	refused("a third of one user", `user "admin" has 2 uploads in progress`)
 	first()
 	second()
 	ends := []func(){begin("bob"), begin("bob"), begin("carol")}
-	refused("a fourth of all", "the controller has 3 uploads under way")
+	refused("a fourth of all", "the controller has 3 uploads in progress")
 	for _, end := range ends {
 		end()
 	}
@@ -104,7 +104,7 @@ func TestLimitsOfUploads(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("more than the disk is to hold",
-		fmt.Sprintf("uploads under way take the %d bytes there are for them", u.limits.UploadBytes))
+		fmt.Sprintf("uploads in progress use all of the %d bytes reserved for them", u.limits.UploadBytes))
 	if err := u.take(-11); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestUploadErrorsNameNoPath(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	full := diskError(&fs.PathError{Op: "write", Path: "/var/lib/juju-upload-1.zip", Err: syscall.ENOSPC})
-	if !errors.Is(full, entity.Unavailable) || full.Error() != "cannot take the upload: the controller's disk is full" {
+	if !errors.Is(full, entity.Unavailable) || full.Error() != "cannot accept the upload: the controller's disk is full" {
 		t.Errorf("a full disk: %v", full)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"juju/state/entity"
 )
 
-// watches are the watches of a connection. Thousands of clients wait for several watches each,
-// so a connection has one goroutine that waits for all of them, and only records requests.
+// watches are the watches of a connection. Thousands of clients wait for several watches each, so a connection has one
+// goroutine that waits for all of them, and requests are only recorded.
 type watches struct {
 	conn  *conn
 	limit int
@@ -22,25 +22,25 @@ type watches struct {
 	mu   sync.Mutex
 	last int
 	open map[string]*openWatch
-	wake chan struct{} // made at the first Next, with the goroutine that waits
+	wake chan struct{} // created by the first Next, with the goroutine that waits
 }
 
 type openWatch struct {
 	id      string
-	who     facades.Roles // roles that may have the watch
+	who     facades.Roles // the roles that may use the watch
 	stream  facades.Stream
 	stop    context.CancelCauseFunc
-	request uint64 // the Next that waits for an event, or 0
+	request uint64 // the id of the waiting Next, or 0
 }
 
-// errStopped ends a Next whose watch was stopped or has failed. The client starts another
-// watch if it still needs one.
+// errStopped is the error of a Next whose watch was stopped or has failed. The client starts another watch if it still
+// needs one.
 func errStopped() error { return entity.Errorf(entity.Stopped, "watcher has been stopped") }
 
-// errLater says that a request will be answered when there is an event.
+// errLater means that a request will be answered when there is an event.
 var errLater = errors.New("later")
 
-// begin begins a watch, which lasts until it is stopped or the connection ends.
+// begin starts a watch, which lasts until it is stopped or the connection ends.
 func (w *watches) begin(who facades.Roles, open func(context.Context) (facades.Stream, error)) (params.WatcherID, error) {
 	leave, err := w.conn.server.members.watch(w.conn.uuid, w.conn.session.Load().identity)
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *watches) begin(who facades.Roles, open func(context.Context) (facades.S
 	if w.open == nil {
 		w.open = map[string]*openWatch{}
 	}
-	w.open[ow.id] = ow // counts before it has begun
+	w.open[ow.id] = ow // counted before it has started
 	w.mu.Unlock()
 
 	s, err := open(ctx)
@@ -74,8 +74,7 @@ func (w *watches) begin(who facades.Roles, open func(context.Context) (facades.S
 	return params.WatcherID{ID: ow.id}, nil
 }
 
-// end stops a watch and answers the Next that waits for it. It reports whether the watch was
-// open.
+// end stops a watch and replies to its waiting Next. It reports whether the watch was open.
 func (w *watches) end(id string) bool {
 	w.mu.Lock()
 	ow := w.open[id]
@@ -96,7 +95,7 @@ func (w *watches) end(id string) bool {
 	return true
 }
 
-// endWithout ends the watches that need other roles.
+// endWithout ends the watches that none of these roles may use.
 func (w *watches) endWithout(as facades.Roles) {
 	w.mu.Lock()
 	var ids []string
@@ -111,8 +110,8 @@ func (w *watches) endWithout(as facades.Roles) {
 	}
 }
 
-// next records that a request waits for the watch's next event. Only one may wait: two would
-// share the events between them.
+// next records that a request waits for the watch's next event. Only one may wait, because two would share the events
+// between them.
 func (w *watches) next(id string, request uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,7 +120,7 @@ func (w *watches) next(id string, request uint64) error {
 	case ow == nil || !ow.stream.Ch.IsValid():
 		return entity.Errorf(entity.NotFound, "unknown watcher id")
 	case ow.request != 0:
-		return entity.Errorf(entity.Invalid, "watcher %s is already waited for", id)
+		return entity.Errorf(entity.Invalid, "watcher %s already has a waiting request", id)
 	}
 	ow.request = request
 	if w.wake == nil {
@@ -135,7 +134,7 @@ func (w *watches) next(id string, request uint64) error {
 	return errLater
 }
 
-// wait answers waiting requests when their watches have events, until the connection ends.
+// wait replies to waiting requests when their watches have events, until the connection ends.
 func (w *watches) wait() {
 	for {
 		cases := []reflect.SelectCase{
@@ -167,14 +166,14 @@ func (w *watches) wait() {
 		request := ow.request
 		ow.request = 0
 		w.mu.Unlock()
-		if request != 0 { // else it was stopped meanwhile
+		if request != 0 { // otherwise it was stopped in the meantime
 			w.conn.answer(request, "Watcher.Next", ow.stream.Event(value), nil, w.barrier(), nil)
 		}
 	}
 }
 
-// barrier passes the barrier before an event is sent. While the store is away it waits: the
-// event must not be lost, and the client could read nothing anyway.
+// barrier passes the barrier before an event is sent. While the store is unavailable it waits: the event must not be
+// lost, and the client could read nothing anyway.
 func (w *watches) barrier() error {
 	for {
 		err := w.conn.barrier(w.conn.ctx, nil)
@@ -189,16 +188,15 @@ func (w *watches) barrier() error {
 	}
 }
 
-// awayPause is how often to try whether the store is back.
+// awayPause is the interval at which an unavailable store is retried.
 const awayPause = time.Second
 
-// watcherNext answers with the next event of the watch that the request names.
+// watcherNext returns the next event of the watch that the request names.
 func watcherNext(_ context.Context, r *request, _ facades.None) (params.Event, error) {
 	return params.Event{}, r.watches.next(r.watcher, r.id)
 }
 
-// watcherStop stops the watch that the request names. A waiting Next is answered with
-// entity.Stopped.
+// watcherStop stops the watch that the request names. A waiting Next returns entity.Stopped.
 func watcherStop(_ context.Context, r *request, _ facades.None) (struct{}, error) {
 	if !r.watches.end(r.watcher) {
 		return struct{}{}, entity.Errorf(entity.NotFound, "unknown watcher id")

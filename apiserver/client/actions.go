@@ -8,12 +8,12 @@ import (
 	"juju/state/entity"
 )
 
-// action makes a request of the Action facade.
+// action makes a request to the Action facade.
 func (c *Conn) action(ctx context.Context, method string, args, result any) error {
 	return c.call(ctx, "Action", 7, method, args, result)
 }
 
-// An Enqueued is the outcome for one of several tasks.
+// An Enqueued is the result for one of several tasks.
 type Enqueued struct {
 	Task entity.Task
 	Err  error
@@ -27,8 +27,8 @@ func enqueued(result params.EnqueuedActions) (string, []Enqueued) {
 	return result.OperationTag.ID, all
 }
 
-// EnqueueActions has units run an action, with these parameters. A unit may be "mysql/leader". It
-// returns the id of the operation; "" if every unit is refused.
+// EnqueueActions runs an action with these parameters on units. A unit may be given as "mysql/leader". It returns the
+// id of the operation, or "" if every unit was rejected.
 func (c *Conn) EnqueueActions(
 	ctx context.Context, action string, values map[string]any, units ...string,
 ) (operation string, tasks []Enqueued, err error) {
@@ -47,19 +47,19 @@ func (c *Conn) EnqueueActions(
 	return operation, tasks, nil
 }
 
-// A RunArgs is a command for units and machines.
+// A RunArgs is a command to run on units and machines.
 type RunArgs struct {
 	Command  string
 	Timeout  time.Duration // 0 for none
 	Units    []string
 	Services []string
 	Machines []string
-	All      bool  // all machines, and nothing else
-	Parallel *bool // whether it waits for hooks; nil for the default
+	All      bool  // all machines; Units, Services and Machines must be empty
+	Parallel *bool // whether not to wait for hooks; nil for the default
 	Group    *string
 }
 
-// RunCommand has units and machines run a command of a shell's.
+// RunCommand runs a shell command on units and machines.
 func (c *Conn) RunCommand(ctx context.Context, args RunArgs) (operation string, tasks []Enqueued, err error) {
 	var result params.EnqueuedActions
 	method := "Run"
@@ -101,12 +101,12 @@ func (c *Conn) Task(ctx context.Context, id string) (entity.Task, error) {
 	return tasks[0].Task, tasks[0].Err
 }
 
-// CancelTasks cancels tasks, and returns them.
+// CancelTasks cancels tasks and returns them.
 func (c *Conn) CancelTasks(ctx context.Context, ids ...string) ([]Enqueued, error) {
 	return c.taskRequest(ctx, "Cancel", ids...)
 }
 
-// FindTasks returns the ids of the tasks that begin with prefix.
+// FindTasks returns the ids of the tasks whose ids begin with prefix.
 func (c *Conn) FindTasks(ctx context.Context, prefix string) (ids []string, err error) {
 	var result params.FindTagsResults
 	err = c.action(ctx, "FindActionTagsByPrefix", params.FindTags{Prefixes: []string{prefix}}, &result)
@@ -130,14 +130,14 @@ func (c *Conn) Operation(ctx context.Context, id string) (entity.Operation, erro
 	return result.Results[0].Operation(), params.FromError(result.Results[0].Error)
 }
 
-// An OperationQuery selects operations that have a task of one of each kind that is not empty.
+// An OperationQuery selects the operations that have a task matching every list that is not empty.
 type OperationQuery struct {
 	Services, Units, Machines, Actions, Statuses []string
-	Limit                                        int // of the newest; 0 for the default
+	Limit                                        int // the newest are returned; 0 for the default
 }
 
-// Operations returns operations, the oldest first, and whether there are more. Their tasks lack
-// parameters, results and messages.
+// Operations returns operations, oldest first, and whether there are more. Their tasks lack parameters, results and
+// messages.
 func (c *Conn) Operations(ctx context.Context, q OperationQuery) (all []entity.Operation, more bool, err error) {
 	var result params.OperationResults
 	err = c.action(ctx, "ListOperations", params.OperationQueryArgs{Applications: q.Services, Units: q.Units,

@@ -7,8 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// Annotations returns the annotations of machines, units, services and relations, or of the
-// model, in order.
+// Annotations returns the annotations of machines, units, services, relations or the model, in the order given.
 func (c *Conn) Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error) {
 	var args params.Entities
 	for _, tag := range of {
@@ -32,8 +31,7 @@ func (c *Conn) Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]
 	return all, nil
 }
 
-// SetAnnotations merges values over the annotations of an entity, all or none. An empty value
-// deletes its key.
+// SetAnnotations merges values into the annotations of an entity, atomically. An empty value deletes its key.
 func (c *Conn) SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error {
 	args := params.AnnotationsSet{Annotations: []params.EntityAnnotations{{Entity: params.TagOf(of), Annotations: values}}}
 	var result params.ErrorResults

@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// Blocks returns the blocks that are on in the model.
+// Blocks returns the blocks enabled in the model.
 func (c *Conn) Blocks(ctx context.Context) ([]entity.Block, error) {
 	var result params.BlockResults
 	if err := c.call(ctx, "Block", 2, "List", nil, &result); err != nil {
@@ -23,12 +23,12 @@ func (c *Conn) Blocks(ctx context.Context) ([]entity.Block, error) {
 	return blocks, nil
 }
 
-// SwitchBlockOn switches on a block of type t. Refused users see the message.
+// SwitchBlockOn enables a block of type t. Rejected commands show the message.
 func (c *Conn) SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error {
 	return c.switchBlock(ctx, "SwitchBlockOn", params.BlockSwitchParams{Type: string(t), Message: message})
 }
 
-// SwitchBlockOff switches off a block.
+// SwitchBlockOff disables a block.
 func (c *Conn) SwitchBlockOff(ctx context.Context, t entity.BlockType) error {
 	return c.switchBlock(ctx, "SwitchBlockOff", params.BlockSwitchParams{Type: string(t)})
 }
@@ -41,16 +41,14 @@ func (c *Conn) switchBlock(ctx context.Context, method string, args params.Block
 	return params.FromError(result.Error)
 }
 
-// BlockedModels returns the models that have blocks. The connection must be to the controller
-// itself.
+// BlockedModels returns the models that have blocks. The connection must be to the controller itself.
 func (c *Conn) BlockedModels(ctx context.Context) ([]entity.ModelBlocks, error) {
 	var result params.ModelBlockInfoList
 	err := c.call(ctx, "Controller", 12, "ListBlockedModels", nil, &result)
 	return result.Models, err
 }
 
-// RemoveBlocks switches off all blocks of all models. The connection must be to the
-// controller itself.
+// RemoveBlocks disables all blocks of all models. The connection must be to the controller itself.
 func (c *Conn) RemoveBlocks(ctx context.Context) error {
 	return c.call(ctx, "Controller", 12, "RemoveBlocks", params.RemoveBlocksArgs{All: true}, nil)
 }

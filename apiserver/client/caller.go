@@ -2,24 +2,24 @@ package client
 
 import "context"
 
-// A Caller makes the requests of the agents' facades (MachinerFacade, UniterFacade, …). A
-// *Conn makes each of them once.
+// A Caller makes the requests of the agents' facades (MachinerFacade, UniterFacade, …). A *Conn sends each request
+// once.
 type Caller interface {
-	// Do calls request with a connection. It may call it again with another if the first
-	// fails, so a request must be repeatable.
+	// Do calls request with a connection. It may call it again with another connection if the first fails, so a request
+	// must be repeatable.
 	Do(ctx context.Context, request func(*Conn) error) error
 }
 
 // Do calls request with this connection.
 func (c *Conn) Do(_ context.Context, request func(*Conn) error) error { return request(c) }
 
-// call makes a request of an agent's facade.
+// call makes a request to an agent's facade.
 func call(ctx context.Context, caller Caller, facade, method string, args, result any) error {
 	return caller.Do(ctx, func(c *Conn) error { return c.call(ctx, facade, 1, method, args, result) })
 }
 
-// fitted cuts what the controller would refuse because it is too long or can't be stored: an
-// agent can do nothing about a refusal, and users would see nothing at all.
+// fitted truncates values that the controller would reject as too long or impossible to store: an agent can't handle
+// the error, and users would see nothing at all.
 func fitted[T interface{ Fitted() T }](all []T) []T {
 	cut := make([]T, len(all))
 	for i, v := range all {

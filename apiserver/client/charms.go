@@ -13,12 +13,11 @@ import (
 	"juju/state/entity"
 )
 
-// transferTime limits the transfer of an archive.
+// transferTime limits how long the transfer of an archive may take.
 const transferTime = 10 * time.Minute
 
-// UploadCharm sends the zip archive of a charm and returns the URL that it is given,
-// "local:series/name-revision". The series may be "" for the charm's own. The error is Invalid
-// if something is wrong with the charm.
+// UploadCharm uploads the zip archive of a charm and returns the URL assigned to it, "local:series/name-revision". If
+// series is "", the charm's own is used. The error is Invalid if the charm is not valid.
 func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error) {
 	query := url.Values{"schema": {"local"}}
 	if series != "" {
@@ -37,15 +36,15 @@ func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string
 	return result.CharmURL, nil
 }
 
-// CharmArchive opens the zip archive of a charm and returns its SHA-256, in hex. The reader
-// ends with ctx, with the connection, and when it is closed.
+// CharmArchive opens the zip archive of a charm and returns its SHA-256 in hex. The reader fails when ctx or the
+// connection ends, or when it is closed.
 func (c *Conn) CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error) {
 	header := http.Header{}
 	archive, err = c.transfer(ctx, http.MethodGet, "/charms", url.Values{"url": {charmURL}}, nil, header)
 	return archive, header.Get(params.SHA256Header), err
 }
 
-// CharmArchive is Conn.CharmArchive for the agent of a unit.
+// CharmArchive is Conn.CharmArchive for a unit's agent.
 func (f UniterFacade) CharmArchive(ctx context.Context, url string) (archive io.ReadCloser, sha256 string, err error) {
 	err = f.Do(ctx, func(c *Conn) error {
 		archive, sha256, err = c.CharmArchive(ctx, url)
@@ -54,15 +53,15 @@ func (f UniterFacade) CharmArchive(ctx context.Context, url string) (archive io.
 	return archive, sha256, err
 }
 
-// sent is what a request sends.
+// sent is the body of a request.
 type sent struct {
-	kind    string // its MIME type
+	kind    string // the MIME type
 	content io.Reader
-	what    string // names it in errors
-	limit   int64  // the most bytes that the controller takes
+	what    string // its name in errors
+	limit   int64  // the controller's limit, in bytes
 }
 
-// size returns how many bytes there are to read; -1 if that is not known, as of a pipe.
+// size returns the number of bytes left to read, or -1 if it is unknown, as for a pipe.
 func (s *sent) size() int64 {
 	seeker, ok := s.content.(io.Seeker)
 	if !ok {
@@ -79,22 +78,22 @@ func (s *sent) size() int64 {
 	return end - at
 }
 
-// transfer makes an HTTP request at the connection's model. It returns the body
-// of a successful answer, and copies the answer's headers to header.
+// transfer makes an HTTP request below the path of the connection's model. It returns the body of a successful
+// response, and copies the response's headers to header.
 func (c *Conn) transfer(
 	ctx context.Context, method, path string, query url.Values, send *sent, header http.Header,
 ) (io.ReadCloser, error) {
 	return c.fetch(ctx, method, c.dialer.modelPath(path)+"?"+query.Encode(), send, header)
 }
 
-// fetch is transfer for any path of the controller's.
+// fetch is transfer for any path of the controller.
 func (c *Conn) fetch(
 	ctx context.Context, method, path string, send *sent, header http.Header,
 ) (io.ReadCloser, error) {
 	var content io.Reader
 	length := int64(0)
 	if send != nil {
-		// What is too large is refused before any of it is sent.
+		// Reject content that is too large before sending any of it.
 		if length = send.size(); length > send.limit {
 			return nil, entity.TooLarge(send.what, send.limit)
 		}
@@ -133,7 +132,7 @@ func (c *Conn) fetch(
 		if err := readError(response); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("the controller answers %s", response.Status)
+		return nil, fmt.Errorf("the controller responded with %s", response.Status)
 	}
 	for key, values := range response.Header {
 		if header != nil {
@@ -143,7 +142,7 @@ func (c *Conn) fetch(
 	return &body{response.Body, done}, nil
 }
 
-// A body frees what its request held when it is closed.
+// A body releases its request's resources when it is closed.
 type body struct {
 	io.ReadCloser
 	done func()
@@ -154,7 +153,7 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// readError reads the server's error from a response; nil if the response has none.
+// readError returns the server's error in a response, or nil if there is none.
 func readError(response *http.Response) error {
 	var e params.CharmsResponse
 	if json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&e) != nil || e.Error == "" {

@@ -16,19 +16,17 @@ import (
 )
 
 const (
-	// callTime limits a request whose context has no deadline. It is longer than the server's
-	// own limit, whose error says more.
+	// callTime limits a request whose context has no deadline. It exceeds the server's own limit, whose error is more
+	// specific.
 	callTime = 6 * time.Minute
-	// silence is how long the server, which pings twice a minute, may be silent.
+	// silence is how long the server, which pings twice a minute, may stay silent.
 	silence   = 2 * time.Minute
 	writeTime = 30 * time.Second
-	// maxFrame limits the size of a reply; the status of the largest models has some tens of
-	// MiB.
+	// maxFrame limits the size of a reply. The status of the largest models takes tens of MiB.
 	maxFrame = 256 << 20
 )
 
-// A Conn is a connection that has logged in. Its methods may be called
-// concurrently.
+// A Conn is a connection that has logged in. Its methods may be called concurrently.
 type Conn struct {
 	dialer *dialer
 	ws     *websocket.Conn
@@ -41,12 +39,12 @@ type Conn struct {
 
 	writing sync.Mutex
 	mu      sync.Mutex
-	closing bool // no more tasks may begin
+	closing bool // no more tasks may start
 	last    uint64
 	pending map[uint64]chan<- params.Response
 }
 
-// errClosed is the error of a connection that was closed on this side.
+// errClosed is the error of a connection closed by Close.
 var errClosed = entity.Errorf(entity.Unavailable, "the connection to the controller is closed")
 
 func newConn(ws *websocket.Conn, d *dialer) *Conn {
@@ -65,8 +63,8 @@ func newConn(ws *websocket.Conn, d *dialer) *Conn {
 // Context ends when the connection does; its cause is Err.
 func (c *Conn) Context() context.Context { return c.ctx }
 
-// During returns a context for work on the connection. It ends with ctx, or with the
-// connection, whose Err is then its cause. The caller must call cancel.
+// During returns a context for work on the connection. It ends with ctx or with the connection; in the latter case its
+// cause is the connection's Err. The caller must call cancel.
 func (c *Conn) During(ctx context.Context) (during context.Context, cancel context.CancelFunc) {
 	during, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.Context(), func() { end(c.Err()) })
@@ -76,10 +74,10 @@ func (c *Conn) During(ctx context.Context) (during context.Context, cancel conte
 	}
 }
 
-// Err returns why the connection has ended; nil while it is open.
+// Err returns why the connection ended, or nil while it is open.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
-// Close closes the connection and waits for all that uses it.
+// Close closes the connection and waits for everything that uses it.
 func (c *Conn) Close() error {
 	c.end(errClosed)
 	c.mu.Lock()
@@ -99,7 +97,7 @@ func (c *Conn) task(f func()) bool {
 	return !c.closing
 }
 
-// end ends the connection for a reason.
+// end closes the connection for the given reason.
 func (c *Conn) end(why error) {
 	c.cancel(why)
 	if why == errClosed {
@@ -112,8 +110,7 @@ func (c *Conn) end(why error) {
 // Tag returns the tag of the login.
 func (c *Conn) Tag() entity.Tag { return c.dialer.info.Tag }
 
-// Model returns the UUID of the model that the connection is to, "" for the
-// controller itself.
+// Model returns the UUID of the connection's model, or "" if it is to the controller itself.
 func (c *Conn) Model() string { return c.dialer.info.Model }
 
 // ControllerUUID returns the UUID of the controller.
@@ -126,7 +123,7 @@ func (c *Conn) login(ctx context.Context) error {
 	}, &c.hello)
 }
 
-// call makes a request and reads its result, a pointer or nil, from the reply.
+// call makes a request and decodes the reply into result, which is a pointer or nil.
 func (c *Conn) call(ctx context.Context, facade string, version int, method string, args, result any) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -136,7 +133,7 @@ func (c *Conn) call(ctx context.Context, facade string, version int, method stri
 	return c.request(ctx, params.Request{Type: facade, Version: version, Request: method}, args, result)
 }
 
-// request is call without a limit of its own.
+// request is call without a default deadline.
 func (c *Conn) request(ctx context.Context, req params.Request, args, result any) error {
 	if args != nil {
 		var err error
@@ -144,7 +141,7 @@ func (c *Conn) request(ctx context.Context, req params.Request, args, result any
 			return fmt.Errorf("cannot write the request %s.%s: %w", req.Type, req.Request, err)
 		}
 	}
-	replies := make(chan params.Response, 1) // buffered, so that the reader never waits
+	replies := make(chan params.Response, 1) // buffered, so that the reader never blocks
 	c.mu.Lock()
 	c.last++
 	req.RequestID = c.last
@@ -231,9 +228,9 @@ func (c *Conn) read() {
 		if err := alive(); err != nil {
 			return err
 		}
-		// The reader must not write the pong: the server does not read during a login, and
-		// memory has no buffer, so each would wait for the other to read. A failure to write the
-		// pong is not an error; the silence that follows is.
+		// The reader must not write the pong itself. The server does not read during a login, and an in-memory
+		// connection has no buffer, so each side would wait for the other to read. A failed pong is not an error; the
+		// silence that follows is.
 		c.task(func() { _ = c.ws.WriteControl(websocket.PongMessage, []byte(text), time.Now().Add(writeTime)) })
 		return nil
 	})
@@ -254,7 +251,7 @@ func (c *Conn) read() {
 		waiting := c.pending[reply.RequestID]
 		delete(c.pending, reply.RequestID)
 		c.mu.Unlock()
-		if waiting != nil { // else the request was given up
+		if waiting != nil { // nil if the request was abandoned
 			waiting <- reply
 		}
 	}

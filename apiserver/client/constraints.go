@@ -32,8 +32,7 @@ func (c *Conn) SetServiceConstraints(
 	return result.Warnings, err
 }
 
-// ModelConstraints returns the constraints of machines whose service, or whose own
-// constraints, do not say otherwise.
+// ModelConstraints returns the constraints of machines whose own or whose service's constraints do not override them.
 func (c *Conn) ModelConstraints(ctx context.Context) (constraints.Value, error) {
 	var result params.GetConstraintsResults
 	err := c.call(ctx, "ModelConfig", 3, "GetModelConstraints", nil, &result)

@@ -23,23 +23,22 @@ const (
 	serverName = "juju-apiserver"
 )
 
-// An Info says how to reach a controller, and how to log in.
+// An Info describes how to reach a controller and log in to it.
 type Info struct {
-	Addresses []string // "host:port"; the first to answer is used
+	Addresses []string // "host:port"; the first to respond is used
 	CACert    string   // PEM; the only trusted authority
 	Model     string   // a UUID, or "" for the controller itself
 	Tag       entity.Tag
 	Password  string
 	Nonce     string          // for a machine's agent
-	Binaries  entity.Binaries // for an agent: those that it is one of
-	// Dial, if set, replaces Addresses and CACert: it connects within a process.
+	Binaries  entity.Binaries // for an agent: the binaries that it runs
+	// Dial, if set, replaces Addresses and CACert; it connects within the process.
 	Dial func(context.Context) (net.Conn, error) `json:"-"`
 }
 
-// Dial connects and logs in. Errors: entity.Unavailable if the controller can't be reached or
-// is too busy, entity.Unauthorized if it does not accept the tag or the password,
-// entity.NotProvisioned if no instance is recorded yet for a machine, entity.NotFound if
-// there is no such model.
+// Dial connects and logs in. The error is entity.Unavailable if the controller cannot be reached or is too busy,
+// entity.Unauthorized if it rejects the tag or the password, entity.NotProvisioned if a machine has no instance
+// recorded yet, and entity.NotFound if the model does not exist.
 func Dial(ctx context.Context, info Info) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -73,7 +72,7 @@ type dialer struct {
 	info    Info
 	tls     *tls.Config
 	scheme  string // "" or "s"
-	address string // the one that has answered
+	address string // the one that responded
 }
 
 func newDialer(info Info) (*dialer, error) {
@@ -109,7 +108,7 @@ func (d *dialer) modelPath(path string) string {
 	return "/model/" + d.info.Model + path
 }
 
-// any opens a websocket to the first address that answers.
+// any opens a websocket to the first address that responds.
 func (d *dialer) any(ctx context.Context, path string) (*websocket.Conn, string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -133,7 +132,7 @@ func (d *dialer) any(ctx context.Context, path string) (*websocket.Conn, string,
 			errs = append(errs, o.err)
 		case first.ws == nil:
 			first = o
-			cancel() // the others end soon
+			cancel() // the other dials fail soon
 		default:
 			o.ws.Close()
 		}
@@ -148,7 +147,7 @@ func (d *dialer) any(ctx context.Context, path string) (*websocket.Conn, string,
 func (d *dialer) websocket(ctx context.Context, address, path string, header http.Header) (*websocket.Conn, error) {
 	wd := websocket.Dialer{
 		NetDialContext: d.netDial, TLSClientConfig: d.tls, HandshakeTimeout: 30 * time.Second,
-		// Buffers are small, since in tests thousands of agents share a process.
+		// Small buffers, because in tests thousands of agents share a process.
 		ReadBufferSize: 1 << 10, WriteBufferSize: 1 << 10,
 	}
 	ws, response, err := wd.DialContext(ctx, "ws"+d.scheme+"://"+address+d.modelPath(path), header)
@@ -164,12 +163,12 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 			return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: it is too busy; try again",
 				address)
 		}
-		return nil, fmt.Errorf("cannot connect to the controller at %s: it answers %s", address, response.Status)
+		return nil, fmt.Errorf("cannot connect to the controller at %s: it responded with %s", address, response.Status)
 	}
 	var unknown x509.UnknownAuthorityError
 	var badName x509.HostnameError
 	if errors.As(err, &unknown) || errors.As(err, &badName) {
-		// Another attempt won't help: another server answers there.
+		// Retrying won't help: a different server is listening there.
 		return nil, fmt.Errorf("cannot connect to the controller at %s: %w", address, err)
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
@@ -179,15 +178,15 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 		noAnswer{err})
 }
 
-// ErrNoAnswer is what the error of Dial is if nothing has answered there.
+// ErrNoAnswer is in the chain of Dial's error if nothing responded.
 var ErrNoAnswer = errors.New("no answer")
 
-// noAnswer is an error of the network, which is ErrNoAnswer too.
+// noAnswer is a network error that is also ErrNoAnswer.
 type noAnswer struct{ error }
 
 func (e noAnswer) Unwrap() []error { return []error{e.error, ErrNoAnswer} }
 
-// authorise adds the connection's credential to requests other than the API's login.
+// authorise adds the connection's credential to an HTTP request.
 func (d *dialer) authorise(header http.Header) {
 	r := http.Request{Header: header}
 	r.SetBasicAuth(params.TagOf(d.info.Tag).String(), d.info.Password)

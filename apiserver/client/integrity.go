@@ -7,9 +7,9 @@ import (
 	"juju/state/entity"
 )
 
-// CheckModel returns what is wrong with the records of a model, by its UUID, and repairs it if
-// repair is set. The connection must be to the controller itself. The error is
-// entity.Unauthorized for users who are not admins of the model.
+// CheckModel returns the problems in the records of the model with this UUID, and repairs them if repair is set. The
+// connection must be to the controller itself. The error is entity.Unauthorized for users who are not admins of the
+// model.
 func (c *Conn) CheckModel(ctx context.Context, model string, repair bool) ([]entity.Finding, error) {
 	return c.check(ctx, "Model", repair, params.Entity{Tag: params.TagOf(entity.ModelTag(model))})
 }

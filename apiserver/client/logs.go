@@ -15,8 +15,8 @@ import (
 	"juju/state/entity"
 )
 
-// A LogQuery selects lines of a model's log. Entities are names or tags, and may end in "*".
-// Modules include those below them.
+// A LogQuery selects lines of a model's log. Entities are names or tags, and may end in "*". A module includes the
+// modules below it.
 type LogQuery struct {
 	IncludeEntity, ExcludeEntity []string
 	IncludeModule, ExcludeModule []string
@@ -48,9 +48,9 @@ func (q LogQuery) values() url.Values {
 	return v
 }
 
-// DebugLog calls line with each line of the model's log that the query selects, until line
-// fails, the limit is reached, ctx or the connection ends or, with NoTail, there are no more.
-// At the limit and at the end of the log it returns nil.
+// DebugLog calls line with each line of the model's log that the query selects, until line fails, the limit is reached,
+// ctx or the connection ends or, with NoTail, the log is exhausted. At the limit and at the end of the log it returns
+// nil.
 func (c *Conn) DebugLog(ctx context.Context, q LogQuery, line func(entity.LogMessage) error) error {
 	s, err := c.stream(ctx, "/log?"+q.values().Encode())
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Conn) LogSink(ctx context.Context) (*LogSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tasks.Go(func() { // answers the server's pings, and notices the end
+	s.tasks.Go(func() { // responds to the server's pings and detects the end
 		for {
 			var nothing struct{}
 			if err := s.read(&nothing); err != nil {
@@ -94,7 +94,7 @@ func (c *Conn) LogSink(ctx context.Context) (*LogSink, error) {
 	return &LogSink{s: s}, nil
 }
 
-// Send sends one line. It waits, for a limited time, while the controller is slow.
+// Send sends one line. If the controller is slow, it blocks for a limited time.
 func (l *LogSink) Send(record params.LogRecord) error {
 	text, err := json.Marshal(record)
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *LogSink) Close() error {
 	return nil
 }
 
-// A socket is a websocket besides the connection's, which does not carry requests.
+// A socket is a websocket of its own, which carries no requests.
 type socket struct {
 	ws     *websocket.Conn
 	ctx    context.Context
@@ -128,7 +128,7 @@ type socket struct {
 	tasks  sync.WaitGroup
 }
 
-// stream opens a socket at the connection's model and reads the server's greeting.
+// stream opens a socket at a path of the connection's model and reads the server's greeting.
 func (c *Conn) stream(ctx context.Context, path string) (*socket, error) {
 	header := http.Header{}
 	c.dialer.authorise(header)
@@ -168,7 +168,7 @@ func (s *socket) read(v any) error {
 	return s.ws.ReadJSON(v)
 }
 
-// why returns the cause of an error of the socket.
+// why returns the cause of an error on the socket.
 func (s *socket) why(err error) error {
 	if cause := context.Cause(s.ctx); cause != nil {
 		return cause

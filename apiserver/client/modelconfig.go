@@ -14,7 +14,7 @@ func (c *Conn) ModelConfig(ctx context.Context) (modelconfig.Config, error) {
 	return modelconfig.Config(result.Config), err
 }
 
-// SetModelConfig changes settings of the model, all or none. Values are as users write them.
+// SetModelConfig changes settings of the model, atomically. Values are as users write them.
 func (c *Conn) SetModelConfig(ctx context.Context, config map[string]string) error {
 	args := params.ModelSet{Config: map[string]any{}}
 	for key, value := range config {
@@ -23,7 +23,7 @@ func (c *Conn) SetModelConfig(ctx context.Context, config map[string]string) err
 	return c.call(ctx, "ModelConfig", 3, "ModelSet", args, nil)
 }
 
-// ResetModelConfig resets settings of the model to their defaults, all or none.
+// ResetModelConfig resets settings of the model to their defaults, atomically.
 func (c *Conn) ResetModelConfig(ctx context.Context, keys ...string) error {
 	return c.call(ctx, "ModelConfig", 3, "ModelUnset", params.ModelUnset{Keys: keys}, nil)
 }

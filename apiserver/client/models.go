@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-// Status returns the status of the model, or the parts of it that match one of the patterns.
+// Status returns the status of the model, or of the parts of it that match one of the patterns.
 func (c *Conn) Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error) {
 	var result params.FullStatus
 	if err := c.call(ctx, "Client", 7, "FullStatus", params.StatusParams{Patterns: patterns}, &result); err != nil {
@@ -19,8 +19,8 @@ func (c *Conn) Status(ctx context.Context, patterns ...string) (*entity.ModelSta
 	return result.ModelStatus()
 }
 
-// WatchStatus sends an event at once, and another whenever what Status returns may have changed.
-// The channel closes with ctx, and when the watch or the connection ends.
+// WatchStatus sends an event immediately, and another whenever the result of Status may have changed. The channel is
+// closed when ctx, the watch or the connection ends.
 func (c *Conn) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, c, "Status", "WatchStatus", nil)
 }
@@ -30,7 +30,7 @@ type MachineArgs struct {
 	Series      string // "" for the model's
 	Constraints constraints.Value
 	Placement   string // as users write it
-	// Manual is the instance of a manual machine, with what it has; zero for any other.
+	// Manual is the instance of a manual machine; zero for any other machine.
 	Manual   entity.Instance
 	Hardware entity.Hardware
 }
@@ -60,8 +60,8 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, war
 	return result.Machines[0].Machine, result.Machines[0].Warnings, params.FromError(result.Machines[0].Error)
 }
 
-// ProvisioningScript returns the shell script that makes the host of a manual machine run its agent.
-// The script holds the agent's password, a new one each time.
+// ProvisioningScript returns the shell script that installs the agent on the host of a manual machine. The script
+// contains the agent's password, a new one each time.
 func (c *Conn) ProvisioningScript(ctx context.Context, machine, nonce string) (string, error) {
 	var result params.ProvisioningScriptResult
 	err := c.call(ctx, "MachineManager", 10, "ProvisioningScript",
@@ -69,7 +69,7 @@ func (c *Conn) ProvisioningScript(ctx context.Context, machine, nonce string) (s
 	return result.Script, err
 }
 
-// DestroyMachines destroys machines by id. It returns an outcome for each, in order.
+// DestroyMachines destroys machines by id. It returns an error or nil for each, in order.
 func (c *Conn) DestroyMachines(
 	ctx context.Context, how entity.Destruction, ids ...string,
 ) (errs []error, info entity.DestroyInfo, err error) {
@@ -88,9 +88,9 @@ func (c *Conn) DestroyMachines(
 	return errs, info, err
 }
 
-// RetryProvisioning retries to start instances for machines for which that has failed. It
-// returns an outcome for each, in order. If constraints is not nil, it replaces those of each
-// machine, and the warnings say what the cloud ignores of it.
+// RetryProvisioning retries starting instances for machines whose provisioning failed. It returns an error or nil for
+// each, in order. If constraints is not nil, it replaces the constraints of each machine, and the warnings list those
+// that the cloud ignores.
 func (c *Conn) RetryProvisioning(ctx context.Context, constraints *constraints.Value, ids ...string) (
 	errs []error, warnings []string, err error) {
 	args := params.RetryProvisioningArgs{Constraints: constraints}
@@ -145,7 +145,7 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error
 	for _, r := range result.Results {
 		err := params.FromError(r.Error)
 		if errors.Is(err, entity.NotFound) {
-			continue // it was removed meanwhile
+			continue // removed in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -156,8 +156,8 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error
 	return all, nil
 }
 
-// ModelInfo describes a model. The error is entity.Unauthorized if there is no such model or
-// the user must not see it. The connection must be to the controller itself.
+// ModelInfo describes a model. The error is entity.Unauthorized if the model does not exist or the user may not see it.
+// The connection must be to the controller itself.
 func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ModelTag(uuid))}}}
 	var result params.ModelInfoResults
@@ -165,7 +165,7 @@ func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, er
 		return entity.ModelInfo{}, err
 	}
 	if len(result.Results) != 1 || result.Results[0].Error == nil && result.Results[0].Result == nil {
-		return entity.ModelInfo{}, errors.New("the controller's answer does not fit the question")
+		return entity.ModelInfo{}, errors.New("the controller's reply does not match the request")
 	}
 	if err := result.Results[0].Error; err != nil {
 		return entity.ModelInfo{}, params.FromError(err)
@@ -175,8 +175,8 @@ func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, er
 	return info.ModelInfo, nil
 }
 
-// WatchModel fires at once, and then whenever what ModelInfo returns may have changed, or the model
-// may have been removed. The connection must be to the controller itself.
+// WatchModel sends an event immediately, and another whenever the result of ModelInfo may have changed or the model may
+// have been removed. The connection must be to the controller itself.
 func (c *Conn) WatchModel(ctx context.Context, uuid string) (<-chan struct{}, error) {
 	return notify(ctx, c, "Status", "WatchModel", params.Entity{Tag: params.TagOf(entity.ModelTag(uuid))})
 }
@@ -193,8 +193,8 @@ func (c *Conn) CreateModel(ctx context.Context, name string, config map[string]s
 	return Model{Name: result.Name, UUID: result.UUID, Owner: result.OwnerTag.ID}, err
 }
 
-// DestroyModel begins the destruction of a model. Calling it again with more strength can help
-// if the destruction is stuck. The connection must be to the controller itself.
+// DestroyModel begins the destruction of a model. Calling it again with stronger options can help if the destruction is
+// stuck. The connection must be to the controller itself.
 func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error {
 	args := params.DestroyModelsParams{Models: []params.DestroyModelParams{
 		{ModelTag: params.TagOf(entity.ModelTag(uuid)), Destruction: params.FromDestruction(how)}}}
@@ -206,21 +206,21 @@ func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruc
 		return err
 	}
 	if len(result.Results) != 1 {
-		return errors.New("the controller's answer does not fit the question")
+		return errors.New("the controller's reply does not match the request")
 	}
 	return params.FromError(result.Results[0].Error)
 }
 
-// ModelLeftovers returns what models destroyed with force have left in the cloud. The
-// connection must be to the controller itself.
+// ModelLeftovers returns the cloud resources left behind by models that were destroyed with force. The connection must
+// be to the controller itself.
 func (c *Conn) ModelLeftovers(ctx context.Context) ([]entity.Leftover, error) {
 	var result params.LeftoverResults
 	err := c.call(ctx, "ModelManager", 10, "ModelLeftovers", nil, &result)
 	return result.Results, err
 }
 
-// DumpModel returns all documents in the store of a model, by collection, without secrets.
-// The connection must be to the controller itself.
+// DumpModel returns all documents in the store of a model, by collection, without secrets. The connection must be to
+// the controller itself.
 func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.RawMessage, error) {
 	args := params.DumpModelsRequest{Entities: []params.Entity{{Tag: params.TagOf(entity.ModelTag(uuid))}}}
 	var result params.MapResults
@@ -228,7 +228,7 @@ func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.Ra
 		return nil, err
 	}
 	if len(result.Results) != 1 {
-		return nil, errors.New("the controller's answer does not fit the question")
+		return nil, errors.New("the controller's reply does not match the request")
 	}
 	if err := result.Results[0].Error; err != nil {
 		return nil, params.FromError(err)

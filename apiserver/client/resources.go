@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-// Resources returns the resources of a service, and which files its units have.
+// Resources returns the resources of a service, and the files that its units have.
 func (c *Conn) Resources(ctx context.Context, service string) (of entity.ResourcesOf, err error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ServiceTag(service))}}}
 	var results params.ResourcesResults
@@ -39,8 +39,8 @@ func (c *Conn) Resources(ctx context.Context, service string) (of entity.Resourc
 	return of, nil
 }
 
-// AddPendingResources returns an id for the upload of each of the resources of a service that is
-// about to be deployed or upgraded, by name.
+// AddPendingResources returns, by name, an upload id for each of the resources of a service that is about to be
+// deployed or upgraded.
 func (c *Conn) AddPendingResources(ctx context.Context, service, charmURL string, names ...string) (
 	ids map[string]string, err error,
 ) {
@@ -53,7 +53,7 @@ func (c *Conn) AddPendingResources(ctx context.Context, service, charmURL string
 		err = params.FromError(result.Error)
 	}
 	if err == nil && len(result.PendingIDs) != len(names) {
-		err = entity.Errorf(entity.Invalid, "the controller answers with %d ids for %d resources", len(result.PendingIDs),
+		err = entity.Errorf(entity.Invalid, "the controller returned %d ids for %d resources", len(result.PendingIDs),
 			len(names))
 	}
 	if err != nil {
@@ -66,8 +66,8 @@ func (c *Conn) AddPendingResources(ctx context.Context, service, charmURL string
 	return ids, nil
 }
 
-// UploadResource sends the file of a resource: under an id of AddPendingResources, or if that is
-// "" for a service that exists, whose units then run upgrade-charm.
+// UploadResource uploads the file of a resource. id is from AddPendingResources, or "" for an existing service, whose
+// units then run upgrade-charm.
 func (c *Conn) UploadResource(ctx context.Context, service, name, id string, file io.Reader) error {
 	query := url.Values{}
 	if id != "" {
@@ -87,8 +87,8 @@ func (c *Conn) UploadResource(ctx context.Context, service, name, id string, fil
 	return nil
 }
 
-// OpenResource opens the file of a resource for the agent of a unit. The reader ends with ctx,
-// with the connection, and when it is closed.
+// OpenResource opens the file of a resource for a unit's agent. The reader fails when ctx or the connection ends, or
+// when it is closed.
 func (f UniterFacade) OpenResource(ctx context.Context, unit entity.Tag, name string) (file io.ReadCloser, err error) {
 	path := "/units/" + unit.String() + "/resources/" + url.PathEscape(name)
 	err = f.Do(ctx, func(c *Conn) error {

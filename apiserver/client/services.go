@@ -8,13 +8,12 @@ import (
 	"juju/state/entity"
 )
 
-// application makes a request of the Application facade.
+// application makes a request to the Application facade.
 func (c *Conn) application(ctx context.Context, method string, args, result any) error {
 	return c.call(ctx, "Application", 19, method, args, result)
 }
 
-// errorsOf returns the outcomes of several changes in the order of the request, nil for each
-// that succeeded.
+// errorsOf returns the errors of several changes in the order of the request, nil for each that succeeded.
 func errorsOf(results []params.ErrorResult) []error {
 	errs := make([]error, len(results))
 	for i, r := range results {
@@ -23,7 +22,7 @@ func errorsOf(results []params.ErrorResult) []error {
 	return errs
 }
 
-// only returns the outcome of a single change.
+// only returns the error of a single change.
 func only(results []params.ErrorResult) error {
 	if len(results) != 1 {
 		return entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(results))
@@ -37,17 +36,17 @@ type DeployArgs struct {
 	CharmURL    string // of a charm in the model; see UploadCharm
 	Series      string // "" for the charm's own
 	Units       int
-	Placement   []string          // as users write it with --to; the first is for the first unit
+	Placement   []string          // arguments of --to; the first is for the first unit
 	Config      map[string]string // as users write it
 	ConfigYAML  string            // settings by service; Config takes precedence
 	Constraints constraints.Value
 	Force       bool                                 // even if the charm is for other series
-	Storage     map[string]entity.StorageConstraints `json:",omitempty"` // by the charm's stores
-	Attach      []string                             `json:",omitempty"` // storage instances for the only unit
+	Storage     map[string]entity.StorageConstraints `json:",omitempty"` // by store of the charm
+	Attach      []string                             `json:",omitempty"` // storage instances, if there is one unit
 	Resources   map[string]string                    `json:",omitempty"` // ids of AddPendingResources, by name
 }
 
-// deployment returns args in the wire's form.
+// deployment returns args in the wire format.
 func (args DeployArgs) deployment() params.ApplicationDeploy {
 	deploy := params.ApplicationDeploy{
 		ApplicationName: args.Service, CharmURL: args.CharmURL, NumUnits: args.Units, Placement: placements(args.Placement),
@@ -76,9 +75,9 @@ func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, 
 	return result.Results[0].Warnings, params.FromError(result.Results[0].Error)
 }
 
-// CheckDeploy asks whether the cloud has machines for a service, before its charm is uploaded.
-// charm lists the series that the charm names. It returns the series that the service would
-// have, or "" if that is not decided yet, and the cloud's warnings.
+// CheckDeploy checks whether the cloud can supply machines for a service, before its charm is uploaded. charm lists the
+// series that the charm supports. It returns the series that the service would have, or "" if that is not decided yet,
+// and the cloud's warnings.
 func (c *Conn) CheckDeploy(
 	ctx context.Context, args DeployArgs, charm []string,
 ) (series string, warnings []string, err error) {
@@ -95,7 +94,8 @@ func placements(texts []string) (list []*params.Placement) {
 	return list
 }
 
-// AddUnits adds units to a service; a single one can get existing storage. It returns their names, and warnings for the user.
+// AddUnits adds units to a service; a single one can be given existing storage. It returns the units' names, and
+// warnings for the user.
 func (c *Conn) AddUnits(
 	ctx context.Context, service string, n int, placement []string, attach ...string,
 ) (units, warnings []string, err error) {
@@ -106,8 +106,8 @@ func (c *Conn) AddUnits(
 	return result.Units, result.Warnings, err
 }
 
-// DestroyUnits destroys units by name. It returns an outcome for each, in order, and what becomes
-// of their machines and storage.
+// DestroyUnits destroys units by name. It returns an error or nil for each, in order, and what happens to their
+// machines and storage.
 func (c *Conn) DestroyUnits(
 	ctx context.Context, how entity.Destruction, units ...string,
 ) ([]error, entity.DestroyInfo, error) {
@@ -130,8 +130,8 @@ func (c *Conn) DestroyUnits(
 	return errs, info, err
 }
 
-// DestroyServices destroys services by name. It returns an outcome for each, in order, and what
-// becomes of their machines and storage.
+// DestroyServices destroys services by name. It returns an error or nil for each, in order, and what happens to their
+// machines and storage.
 func (c *Conn) DestroyServices(
 	ctx context.Context, how entity.Destruction, services ...string,
 ) ([]error, entity.DestroyInfo, error) {
@@ -167,8 +167,7 @@ func (c *Conn) AddRelation(ctx context.Context, endpoints ...string) (names map[
 	return names, err
 }
 
-// DestroyRelation destroys the relation between two services, named with or
-// without their endpoints.
+// DestroyRelation destroys the relation between two services, named with or without their endpoints.
 func (c *Conn) DestroyRelation(ctx context.Context, how entity.Destruction, endpoints ...string) error {
 	if len(endpoints) == 0 {
 		return entity.Errorf(entity.Invalid, "a relation must involve two services")
@@ -177,21 +176,20 @@ func (c *Conn) DestroyRelation(ctx context.Context, how entity.Destruction, endp
 		params.DestroyRelation{Endpoints: endpoints, Destruction: params.FromDestruction(how)}, nil)
 }
 
-// DestroyRelationByID destroys the relation that has this number in the status.
+// DestroyRelationByID destroys the relation that has this id in the status.
 func (c *Conn) DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error {
 	return c.application(ctx, "DestroyRelation",
 		params.DestroyRelation{RelationID: id, Destruction: params.FromDestruction(how)}, nil)
 }
 
-// A ServiceConfig is a service's settings, and the storage that its units get.
+// A ServiceConfig has a service's settings, and the storage of new units.
 type ServiceConfig struct {
 	Service, Charm string // their names
 	Settings       map[string]entity.ConfigSetting
 	Storage        map[string]entity.StorageConstraints // by store
 }
 
-// ServiceConfig returns the settings of a service, with what its charm says about them, and the
-// storage that its units get.
+// ServiceConfig returns the settings of a service, as described by its charm, and the storage of new units.
 func (c *Conn) ServiceConfig(ctx context.Context, service string) (ServiceConfig, error) {
 	var result params.ApplicationGetResults
 	err := c.application(ctx, "Get", params.ApplicationGet{ApplicationName: service}, &result)
@@ -202,8 +200,8 @@ func (c *Conn) ServiceConfig(ctx context.Context, service string) (ServiceConfig
 	return config, err
 }
 
-// SetServiceConfig changes settings, all or none. Values as users write them take precedence
-// over a YAML file ({service: {option: value}}), which may be "".
+// SetServiceConfig changes settings atomically. values are as users write them, and take precedence over a YAML file
+// ({service: {option: value}}), which may be "".
 func (c *Conn) SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error {
 	var result params.ErrorResults
 	err := c.application(ctx, "SetConfigs", params.ConfigSetArgs{Args: []params.ConfigSet{{
@@ -228,21 +226,20 @@ func (c *Conn) ResetServiceConfig(ctx context.Context, service string, options .
 	return only(result.Results)
 }
 
-// Expose makes the ports that the service's units open reachable for everyone. Warnings say if that
-// changes nothing.
+// Expose makes the ports that the service's units open reachable from everywhere. A warning says if this has no effect.
 func (c *Conn) Expose(ctx context.Context, service string) (warnings []string, err error) {
 	var result params.ExposeResult
 	err = c.application(ctx, "Expose", params.ApplicationExpose{ApplicationName: service}, &result)
 	return result.Warnings, err
 }
 
-// Unexpose undoes Expose.
+// Unexpose reverts Expose.
 func (c *Conn) Unexpose(ctx context.Context, service string) error {
 	return c.application(ctx, "Unexpose", params.ApplicationUnexpose{ApplicationName: service}, nil)
 }
 
-// Resolve resolves failed hooks of units: they run again (retry) or are skipped. It returns an
-// outcome for each unit, in order.
+// Resolve resolves failed hooks of units: they are run again (retry) or skipped. It returns an error or nil for each
+// unit, in order.
 func (c *Conn) Resolve(ctx context.Context, retry bool, units ...string) ([]error, error) {
 	args := params.UnitsResolved{Retry: retry}
 	for _, name := range units {

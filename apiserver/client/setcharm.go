@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// A SetCharmArgs says which charm a service is to have.
+// A SetCharmArgs describes the new charm of a service.
 type SetCharmArgs struct {
 	Service     string
 	CharmURL    string // of a charm in the model; see UploadCharm
@@ -15,7 +15,7 @@ type SetCharmArgs struct {
 	ForceUnits  bool              // upgrade units in error too
 	Resources   map[string]string `json:",omitempty"` // ids of uploads, by name
 	ForceSeries bool              // even if the charm is for other series
-	// Storage replaces what new units get for stores of the charm.
+	// Storage replaces the storage of new units for some of the charm's stores.
 	Storage map[string]entity.StorageConstraints `json:",omitempty"`
 }
 

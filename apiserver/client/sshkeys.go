@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// SSHKeys returns the SSH keys of the model's machines: whole, or as "FINGERPRINT (COMMENT)".
+// SSHKeys returns the SSH keys of the model's machines, in full or as "FINGERPRINT (COMMENT)".
 func (c *Conn) SSHKeys(ctx context.Context, whole bool) ([]string, error) {
 	var result params.StringsResults
 	if err := c.call(ctx, "KeyManager", 1, "ListKeys", params.ListSSHKeys{Mode: whole}, &result); err != nil {
@@ -22,13 +22,12 @@ func (c *Conn) SSHKeys(ctx context.Context, whole bool) ([]string, error) {
 	return result.Results[0].Result, nil
 }
 
-// AddSSHKeys adds keys, and returns an error for each that it could not add, nil for the others.
+// AddSSHKeys adds keys. It returns an error or nil for each, in order.
 func (c *Conn) AddSSHKeys(ctx context.Context, keys []string) ([]error, error) {
 	return c.modifyKeys(ctx, "AddKeys", keys)
 }
 
-// RemoveSSHKeys removes the keys that fingerprints or comments name, and returns an error for each
-// that it could not remove, nil for the others.
+// RemoveSSHKeys removes keys by their fingerprints or comments. It returns an error or nil for each, in order.
 func (c *Conn) RemoveSSHKeys(ctx context.Context, ids []string) ([]error, error) {
 	return c.modifyKeys(ctx, "DeleteKeys", ids)
 }
@@ -50,7 +49,7 @@ func (c *Conn) modifyKeys(ctx context.Context, method string, keys []string) ([]
 	return errs, nil
 }
 
-// HostKeys returns the public keys of the SSH server of a machine.
+// HostKeys returns the public keys of a machine's SSH server.
 func (c *Conn) HostKeys(ctx context.Context, machine entity.Tag) ([]string, error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(machine)}}}
 	var result params.SSHPublicKeysResults

@@ -8,15 +8,15 @@ import (
 	"juju/state/entity"
 )
 
-// A HistoryQuery selects statuses from a history, by exactly one of the first three fields.
+// A HistoryQuery selects statuses from a history by exactly one of the first three fields.
 type HistoryQuery struct {
-	Size    int           // the number of newest statuses
+	Size    int           // the newest Size statuses
 	From    time.Time     // since this time
 	Ago     time.Duration // since this long ago, by the controller's clock
 	Exclude []string      // messages to leave out
 }
 
-// StatusHistory returns the past statuses of a unit or machine, the oldest first.
+// StatusHistory returns the past statuses of a unit or machine, oldest first.
 func (c *Conn) StatusHistory(
 	ctx context.Context, kind entity.HistoryKind, of entity.Tag, q HistoryQuery,
 ) ([]entity.PastStatus, error) {

@@ -52,7 +52,7 @@ func (c *Conn) ShowStorage(ctx context.Context, ids ...string) ([]entity.Storage
 	return all, errs, err
 }
 
-// AddStorage gives a unit new instances for one of its charm's stores, and returns their ids.
+// AddStorage adds new instances to a unit for one of its charm's stores, and returns their ids.
 func (c *Conn) AddStorage(
 	ctx context.Context, unit, store string, constraints entity.StorageConstraints,
 ) (ids []string, err error) {
@@ -72,7 +72,7 @@ func (c *Conn) AddStorage(
 	return ids, err
 }
 
-// AttachStorage gives a unit instances that no unit has. It returns an outcome for each, in order.
+// AttachStorage attaches detached instances to a unit. It returns an error or nil for each, in order.
 func (c *Conn) AttachStorage(ctx context.Context, unit string, ids ...string) ([]error, error) {
 	var args params.StorageAttachmentIDs
 	for _, tag := range storageTags(ids) {
@@ -83,8 +83,7 @@ func (c *Conn) AttachStorage(ctx context.Context, unit string, ids ...string) ([
 	return errorsOf(result.Results), err
 }
 
-// DetachStorage takes instances from the units that have them. It returns an outcome for each, in
-// order.
+// DetachStorage detaches instances from their units. It returns an error or nil for each, in order.
 func (c *Conn) DetachStorage(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error) {
 	d := params.FromDestruction(how)
 	args := params.StorageDetachmentParams{Force: &d.Force, MaxWait: d.MaxWait}
@@ -96,8 +95,8 @@ func (c *Conn) DetachStorage(ctx context.Context, how entity.Destruction, ids ..
 	return errorsOf(result.Results), err
 }
 
-// RemoveStorage removes instances, and destroys their filesystems unless they are to be released.
-// It returns an outcome for each, in order.
+// RemoveStorage removes instances, and destroys their filesystems unless they are to be released. It returns an error
+// or nil for each, in order.
 func (c *Conn) RemoveStorage(
 	ctx context.Context, how entity.Destruction, release bool, ids ...string,
 ) ([]error, error) {
@@ -112,7 +111,8 @@ func (c *Conn) RemoveStorage(
 	return errorsOf(result.Results), err
 }
 
-// ImportFilesystem makes storage for a store of what the cloud of a pool has and no model, and returns its id.
+// ImportFilesystem imports a filesystem that exists in the cloud of a pool but in no model, as an instance for a store,
+// and returns the instance's id.
 func (c *Conn) ImportFilesystem(ctx context.Context, pool, filesystem, store string) (id string, err error) {
 	var result params.ImportStorageResults
 	err = c.storage(ctx, "Import", params.BulkImportStorageParams{Storage: []params.ImportStorageParams{
@@ -128,7 +128,7 @@ func (c *Conn) ImportFilesystem(ctx context.Context, pool, filesystem, store str
 	return id, err
 }
 
-// StoragePools returns the pools with these names and of these providers; all for none.
+// StoragePools returns the pools with these names and of these providers; an empty list selects all.
 func (c *Conn) StoragePools(ctx context.Context, names, providers []string) ([]entity.StoragePool, error) {
 	var result params.StoragePoolsResults
 	err := c.storage(ctx, "ListPools", params.StoragePoolFilters{Filters: []params.StoragePoolFilter{

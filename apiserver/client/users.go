@@ -7,8 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// Register sets the password of a user who was given a key for that. A key works once. info
-// has the controller, the user, and the password to set.
+// Register sets the password of a user who was given a key for this. A key works once. info contains the controller,
+// the user, and the password to set.
 func Register(ctx context.Context, info Info, key []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -22,9 +22,9 @@ func Register(ctx context.Context, info Info, key []byte) error {
 		params.RegisterRequest{User: params.TagOf(info.Tag), Key: key, Password: info.Password}, nil)
 }
 
-// The connection must be to the controller itself for all methods below.
+// For all methods below, the connection must be to the controller itself.
 
-// users makes a request of the UserManager facade.
+// users makes a request to the UserManager facade.
 func (c *Conn) users(ctx context.Context, method string, args, result any) error {
 	return c.call(ctx, "UserManager", 3, method, args, result)
 }
@@ -108,8 +108,7 @@ func (c *Conn) User(ctx context.Context, name string) (entity.UserInfo, error) {
 	return users[0], nil
 }
 
-// Users describes the users that the caller may see, sorted by name, disabled ones if asked
-// for.
+// Users describes the users that the caller may see, sorted by name, including disabled ones if disabled is set.
 func (c *Conn) Users(ctx context.Context, disabled bool) ([]entity.UserInfo, error) {
 	return c.userInfo(ctx, params.UserInfoRequest{Entities: []params.Entity{}, IncludeDisabled: disabled})
 }
@@ -151,8 +150,8 @@ const (
 	Revoke = params.Revoke
 )
 
-// ModifyModelAccess grants a user access to models, or revokes it. It returns an outcome for
-// each model, in order. The action is Grant or Revoke.
+// ModifyModelAccess grants or revokes a user's access to models. It returns an error or nil for each model, in order.
+// The action is Grant or Revoke.
 func (c *Conn) ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error) {
 	var args params.ModifyModelAccessRequest
 	for _, uuid := range uuids {
@@ -166,7 +165,7 @@ func (c *Conn) ModifyModelAccess(ctx context.Context, action, user, level string
 	return errorsOf(result.Results), err
 }
 
-// ModifyControllerAccess grants a user access to the controller, or revokes it.
+// ModifyControllerAccess grants or revokes a user's access to the controller.
 func (c *Conn) ModifyControllerAccess(ctx context.Context, action, user, level string) error {
 	args := params.ModifyControllerAccessRequest{Changes: []params.ModifyControllerAccess{
 		{UserTag: params.TagOf(entity.UserTag(user)), Action: action, Access: level}}}

@@ -8,13 +8,11 @@ import (
 	"juju/state/entity"
 )
 
-// stopTime limits the request to stop a watch. The server stops it with the connection
-// anyway.
+// stopTime limits the request to stop a watch. If it fails, the server stops the watch when the connection ends.
 const stopTime = 10 * time.Second
 
-// watch begins a watch and delivers its events until it ends; then the
-// channel closes. The server merges events while no one reads the channel, so at most one
-// waits here.
+// watch starts a watch and delivers its events until it ends; then it closes the channel. The server merges events
+// while no one reads the channel, so at most one is pending here.
 func watch[T any](
 	ctx context.Context, caller Caller, facade, method string, args any, value func(params.Event) T,
 ) (events <-chan T, err error) {
@@ -61,7 +59,7 @@ func watchOn[T any](
 	return events, nil
 }
 
-// stop tells the server that a watch is no longer read.
+// stop tells the server to stop a watch.
 func (c *Conn) stop(id string) {
 	ctx, cancel := context.WithTimeout(c.ctx, stopTime)
 	defer cancel()

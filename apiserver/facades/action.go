@@ -21,7 +21,7 @@ func actionEnqueue(ctx context.Context, c *Caller, p params.Actions) (params.Enq
 			receiver = tag.ID
 		}
 		if a.Name == entity.CommandTask {
-			// Who may run any command is checked by Run.
+			// Running arbitrary commands needs the access that Run checks.
 			return params.EnqueuedActions{}, entity.Errorf(entity.Invalid, "cannot run %q as an action", a.Name)
 		}
 		tasks = append(tasks, state.NewTask{Receiver: receiver, Name: a.Name, Params: a.Parameters, Parallel: a.Parallel,
@@ -88,7 +88,7 @@ func actionRunOnAllMachines(ctx context.Context, c *Caller, p params.RunParams) 
 	return c.runCommand(ctx, p, ids)
 }
 
-// runCommand has units and machines run a command.
+// runCommand runs a command on units and machines.
 func (c *Caller) runCommand(ctx context.Context, p params.RunParams, receivers []string) (params.EnqueuedActions, error) {
 	var tasks []state.NewTask
 	for _, receiver := range receivers {
@@ -99,7 +99,7 @@ func (c *Caller) runCommand(ctx context.Context, p params.RunParams, receivers [
 	return c.enqueue(ctx, tasks)
 }
 
-// taskResults calls do for each of some tasks, and returns what it returns.
+// taskResults calls do for each task and collects the results.
 func (c *Caller) taskResults(
 	doing string, tags []params.Entity, do func(id string) (entity.Task, error),
 ) params.ActionResults {
@@ -171,7 +171,7 @@ func actionOperations(ctx context.Context, c *Caller, p params.Entities) (params
 	return params.OperationResults{Results: results}, nil
 }
 
-// defaultOperations is how many operations are listed unless the request says.
+// defaultOperations is the number of operations that are listed by default.
 const defaultOperations = 50
 
 func actionListOperations(
@@ -243,7 +243,7 @@ func (c *Caller) charmActions(ctx context.Context, url string) (map[string]param
 	return specs, nil
 }
 
-// statusWatchOperation fires when a task of an operation may have changed.
+// statusWatchOperation sends an event when a task of an operation may have changed.
 func statusWatchOperation(ctx context.Context, c *Caller, p params.Entity) (Stream, error) {
 	return Notify(c.Model.Watches().Operation(ctx, p.Tag.ID))
 }

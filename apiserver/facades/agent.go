@@ -12,14 +12,13 @@ import (
 	"juju/state/modelconfig"
 )
 
-// How many of an agent's failing workers are kept, and how much of each text.
+// The limits on how many of an agent's worker failures are kept, and on each text.
 const (
 	maxFailures    = 16
 	maxFailureText = 1000 // bytes
 )
 
-// setFailures records which of an agent's workers keep failing, for as long as the agent is
-// connected.
+// setFailures records which of an agent's workers keep failing, while the agent is connected.
 func (c *Caller) setFailures(_ context.Context, agent entity.Tag, failures []entity.WorkerFailure) error {
 	failures = failures[:min(len(failures), maxFailures)]
 	for i := range failures {
@@ -33,20 +32,20 @@ func (c *Caller) setFailures(_ context.Context, agent entity.Tag, failures []ent
 	return nil
 }
 
-// setFirewallError records why the agent of a machine can't close ports of its host; "" if it can.
+// setFirewallError records why a machine's agent can't close ports of its host; "" if it can.
 func (c *Caller) setFirewallError(_ context.Context, machine entity.Tag, text string) error {
 	c.Presence.SetFirewallError(c.Model.UUID(), machine, entity.Cut(text, maxFailureText))
 	return nil
 }
 
-// newPassword makes a new password for the agent of a machine or unit. Only the agent that
-// starts that agent learns it.
+// newPassword sets a new password for the agent of a machine or unit. It is returned only to the agent that starts that
+// agent.
 func (c *Caller) newPassword(ctx context.Context, agent entity.Tag) (string, error) {
 	password := state.NewAgentPassword()
 	return password, c.Model.Agents().SetPassword(ctx, agent, password)
 }
 
-// pass has an entity set what an agent reports, unless that is invalid.
+// pass calls set with the entity, unless what the agent reported is invalid.
 func pass[E any](
 	ctx context.Context, invalid error, find func(context.Context, string) (E, error), tag entity.Tag, set func(E) error,
 ) error {
@@ -75,7 +74,7 @@ func (c *Caller) observe(ctx context.Context, machine entity.Tag, in entity.Inst
 	return pass(ctx, invalid, c.Model.Machine, machine, func(m *state.Machine) error { return m.Observe(ctx, in, status) })
 }
 
-// maxHostKeys is how many keys a machine's SSH server can have.
+// maxHostKeys limits the number of keys of a machine's SSH server.
 const maxHostKeys = 16
 
 func (c *Caller) setHostKeys(ctx context.Context, machine entity.Tag, keys []string) error {
@@ -103,8 +102,7 @@ func (c *Caller) setInstanceStatus(ctx context.Context, machine entity.Tag, stat
 	return pass(ctx, nil, c.Model.Machine, machine, func(m *state.Machine) error { return m.SetInstanceStatus(ctx, status) })
 }
 
-// loseInstance refuses while the machine's agent is connected: its instance is there,
-// whatever the cloud says.
+// loseInstance fails while the machine's agent is connected: then its instance exists, whatever the cloud says.
 func (c *Caller) loseInstance(ctx context.Context, machine entity.Tag, missed entity.Instance) error {
 	if c.Presence.Connected(c.Model.UUID(), machine) {
 		return entity.Errorf(entity.InUse, "the agent of machine %s is connected", machine.ID)
@@ -112,8 +110,7 @@ func (c *Caller) loseInstance(ctx context.Context, machine entity.Tag, missed en
 	return pass(ctx, nil, c.Model.Machine, machine, func(m *state.Machine) error { return m.LoseInstance(ctx, missed) })
 }
 
-// removeMachine refuses to remove a manual machine while its agent is connected. No cloud ends the
-// agent of such a machine.
+// removeMachine does not remove a manual machine while its agent is connected, because no cloud terminates that agent.
 func (c *Caller) removeMachine(ctx context.Context, machine entity.Tag) error {
 	m, err := c.Model.Machine(ctx, machine.ID)
 	if err != nil {
@@ -147,9 +144,9 @@ func (c *Caller) setAgentStatus(ctx context.Context, unit entity.Tag, status ent
 	return pass(ctx, invalid, c.Model.Unit, unit, func(u *state.Unit) error { return u.SetAgentStatus(ctx, status) })
 }
 
-// reported checks the status that an agent reports, which must be one of words. Its time is
-// now, by the controller's clock, unless the agent gives one in the past: the status that a
-// failed hook had hidden is shown again with its old time.
+// reported checks a status reported by an agent, which must be one of words. Its time is now, by the controller's
+// clock, unless the agent gives one in the past: the status that a failed hook had hidden is shown again with its old
+// time.
 func reported(status entity.Status, words []entity.StatusWord) (entity.Status, error) {
 	if status.Since.Before(firstSince) || status.Since.After(time.Now()) {
 		status.Since = time.Time{}
@@ -157,10 +154,10 @@ func reported(status entity.Status, words []entity.StatusWord) (entity.Status, e
 	return status, status.CheckWord(words)
 }
 
-// firstSince is earlier than any status.
+// firstSince is before any status.
 var firstSince = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// watchMachineAgents fires when the agent of one of the model's machines is no longer connected.
+// watchMachineAgents sends an event when the agent of one of the model's machines disconnects.
 func (c *Caller) watchMachineAgents(ctx context.Context) (<-chan struct{}, error) {
 	return c.Presence.WatchDepartures(ctx, c.Model.UUID()), nil
 }

@@ -13,7 +13,7 @@ import (
 	"juju/state/entity"
 )
 
-// An agentFacade is one row of agentFacades: the methods that agents of some kinds call.
+// An agentFacade is one row of agentFacades: methods for agents of some kinds.
 type agentFacade struct {
 	name    string
 	who     Roles
@@ -37,21 +37,20 @@ func agentRoutes() (routes []Route) {
 	return routes
 }
 
-// An agentMethod is a Go method that agents call through the API. Requests and replies get
-// their shapes from its signature. This is done by reflection because generics cannot range
-// over the number of arguments.
+// An agentMethod is a Go method that agents call through the API. Requests and replies are derived from its signature.
+// This uses reflection because generics cannot range over the number of arguments.
 type agentMethod struct {
 	f       reflect.Value
-	args    []string     // names in the request of what f takes after its context
-	result  string       // name in the reply of what f returns; "" if that is the whole reply
-	goneOK  bool         // NotFound means that there is nothing left to do
-	request reflect.Type // struct of the arguments; none if there are none
+	args    []string     // names in the request of f's arguments after the context
+	result  string       // name in the reply of f's result; "" if it is the whole reply
+	goneOK  bool         // NotFound counts as success
+	request reflect.Type // a struct of the arguments; None if there are none
 }
 
-// tagArg is the name in the request of the entity that it is about.
+// tagArg is the name in the request of the entity it concerns.
 const tagArg = "tag"
 
-// receivers find what a method is called on. Its type is the first argument of agentMethod.f.
+// receivers find the receiver of a method by its type, the first argument of agentMethod.f.
 var receivers = map[reflect.Type]func(ctx context.Context, c *Caller, subject entity.Tag) (any, error){
 	reflect.TypeFor[*state.Unit](): func(ctx context.Context, c *Caller, subject entity.Tag) (any, error) {
 		return c.Model.Unit(ctx, subject.ID)
@@ -80,12 +79,11 @@ var receivers = map[reflect.Type]func(ctx context.Context, c *Caller, subject en
 	reflect.TypeFor[*Caller](): func(_ context.Context, c *Caller, _ entity.Tag) (any, error) { return c, nil },
 }
 
-// calls returns the agentMethod that calls f, a method expression of a type that receivers
-// has. The request's tag says which unit, machine or storage it is called on. args are the names in the
-// request of what f takes after its context. The argument "tag" is the request's tag, or the
-// id in it if f takes a string.
+// calls returns the agentMethod that calls f, a method expression of a type in receivers. If the receiver is a unit,
+// machine or storage instance, the request's tag identifies it. args are the names in the request of f's arguments
+// after the context. The argument "tag" is the request's tag, or its id if f takes a string.
 //
-// A method that returns a channel begins a watch.
+// A method that returns a channel starts a watch.
 func calls(f any, args ...string) agentMethod {
 	m := agentMethod{f: reflect.ValueOf(f), args: args, request: reflect.TypeFor[None]()}
 	t := m.f.Type()
@@ -113,23 +111,23 @@ func calls(f any, args ...string) agentMethod {
 	return m
 }
 
-// returns names the result in the reply.
+// returns sets the name of the result in the reply.
 func (m agentMethod) returns(name string) agentMethod {
 	m.result = name
 	return m
 }
 
-// orGone makes the method succeed for an entity that is gone: an agent that repeats a
-// request, because it did not get the reply, has what it wants.
+// orGone makes the method succeed for an entity that has been removed: an agent that repeats a request because it did
+// not get the reply has what it wants.
 func (m agentMethod) orGone() agentMethod {
 	m.goneOK = true
 	return m
 }
 
-// tagField is the field of a request's struct that has the tag.
+// tagField is the field for the tag in a request's struct.
 const tagField = "Tag"
 
-// argField returns the name of the field that has the i-th argument.
+// argField returns the name of the field for the i-th argument.
 func argField(i int) string { return fmt.Sprint("Arg", i) }
 
 // subjectOf returns the entity that an agent's request names, or the zero Tag.
@@ -173,8 +171,8 @@ func (m agentMethod) run(ctx context.Context, c *Caller, p any) (any, error) {
 	return result, err
 }
 
-// call calls the Go method with the arguments of a request. It returns the method's result,
-// in the type that replies have for it; struct{}{} if there is none.
+// call calls the Go method with the arguments of a request. It returns the method's result converted to its type on the
+// wire, or struct{}{} if there is none.
 func (m agentMethod) call(ctx context.Context, c *Caller, p any) (any, error) {
 	t, subject := m.f.Type(), subjectOf(p)
 	receiver, err := receivers[t.In(0)](ctx, c, subject)

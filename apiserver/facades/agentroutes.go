@@ -2,11 +2,11 @@ package facades
 
 import "juju/state"
 
-// agentFacades lists every method for agents. The routes come from it, and so do the
-// methods of package client: go generate ./apiserver/client writes those.
+// agentFacades lists every method for agents. The routes are derived from it, and so are the methods of package client,
+// which go generate ./apiserver/client writes.
 //
-// All facades have version 1 and are found at models, and no block bars their methods. A
-// method calls one of state's, or one of the caller's if it does more than that.
+// All facades have version 1 and are served for models, and blocks do not apply to them. Each row calls a method of
+// state, or one of Caller that does more than that.
 func agentFacades() []agentFacade {
 	return []agentFacade{
 		{"Agent", MachineAgent | UnitAgent, []agentRoute{
@@ -16,7 +16,7 @@ func agentFacades() []agentFacade {
 			{"WatchPrograms", self, calls(state.Watches.Binaries, "tag")},
 		}},
 
-		// For the agent of a machine: the machine.
+		// For a machine's agent: the machine.
 		{"Machiner", MachineAgent, []agentRoute{
 			{"EnsureDead", self, calls((*state.Machine).EnsureDead).orGone()},
 			{"Machine", self, calls((*state.Machine).Info)},
@@ -28,7 +28,7 @@ func agentFacades() []agentFacade {
 			{"WatchMachine", self, calls(state.Watches.Machine, "tag")},
 		}},
 
-		// For the agent of a machine: the commands that users run there.
+		// For a machine's agent: the commands that users run on the machine.
 		{"MachineActions", MachineAgent, []agentRoute{
 			{"BeginTask", self, calls((*state.Machine).BeginTask, "id")},
 			{"FinishTask", self, calls((*state.Machine).FinishTask, "id", "outcome")},
@@ -83,27 +83,27 @@ func agentFacades() []agentFacade {
 			{"WatchExposure", everything, calls(state.Provisioning.WatchExposure)},
 		}},
 
-		// For the agent of a manual machine: the open ports of the machine.
+		// For a manual machine's agent: the open ports of the machine.
 		{"HostFirewaller", MachineAgent, []agentRoute{
 			{"Exposure", self, calls((*state.Machine).Exposure)},
 			{"SetFirewallError", self, calls((*Caller).setFirewallError, "tag", "error")},
 			{"WatchExposure", self, calls(state.Watches.HostExposure, "tag")},
 		}},
 
-		// For the controller: the services of any model that keep a number of units.
+		// For the controller: the services of any model that have a minimum number of units.
 		{"ApplicationScaler", ControllerAgent, []agentRoute{
 			{"EnsureMinUnits", services, calls(state.MinUnits.EnsureMinUnits, "tag")},
 			{"WatchMinUnits", everything, calls(state.MinUnits.WatchMinUnits)},
 		}},
 
-		// For the agent of a unit: whether the unit leads its service.
+		// For a unit's agent: whether the unit leads its service.
 		{"LeadershipService", UnitAgent, []agentRoute{
 			{"BlockUntilLeadershipReleased", self, calls((*state.Unit).BlockUntilLeadershipReleased)},
 			{"ClaimLeadership", self, calls((*state.Unit).ClaimLeadership, "duration").returns("epoch")},
 			{"ReleaseLeadership", self, calls((*state.Unit).ReleaseLeadership).orGone()},
 		}},
 
-		// For the agent of a unit: the unit, and what it shares with its relations.
+		// For a unit's agent: the unit and its relations.
 		{"Uniter", UnitAgent, []agentRoute{
 			{"BeginTask", self, calls((*state.Unit).BeginTask, "id")},
 			{"CharmState", self, calls((*state.Unit).CharmState).returns("state")},

@@ -13,8 +13,8 @@ import (
 	"juju/state/modelconfig"
 )
 
-// each calls do for each element of a list and collects the results. A failure, of which failed makes
-// the result, does not stop it.
+// each calls do for each element of a list and collects the results. If do fails, the result is that of failed, and the
+// next element follows.
 func each[P, R any](c *Caller, doing string, list []P, failed func(*params.Error) R, do func(P) (R, error)) []R {
 	results := make([]R, 0, len(list))
 	for _, p := range list {
@@ -34,7 +34,7 @@ func outcomes[P any](c *Caller, doing string, list []P, do func(P) error) params
 		func(p P) (params.ErrorResult, error) { return params.ErrorResult{}, do(p) })}
 }
 
-// noHub refuses charms that are not local.
+// noHub rejects charms that are not local.
 func noHub(url string) error {
 	u, err := charm.ParseURL(url)
 	if err != nil {
@@ -122,7 +122,7 @@ func applicationAddUnits(
 	if err := entity.CheckAtOnce("units", p.NumUnits); err != nil {
 		return params.AddApplicationUnitsResults{}, err
 	}
-	// State refuses units of a subordinate service, and says why.
+	// State rejects units of a subordinate service with a better error.
 	var warnings warnings
 	if !svc.IsSubordinate() {
 		constraints, err := svc.Constraints(ctx)
@@ -214,8 +214,7 @@ func applicationDestroyApplication(
 		})}, nil
 }
 
-// storageWith returns what becomes of the attached storage that matches when the units that have
-// it are destroyed this way.
+// storageWith returns what happens to the attached storage that matches when its units are destroyed this way.
 func storageWith(
 	ctx context.Context, c *Caller, how entity.Destruction, match func(entity.StorageStatus) bool,
 ) (with params.DestroyedWith, err error) {
@@ -233,7 +232,7 @@ func storageWith(
 	return with, err
 }
 
-// isKind refuses tags of another kind.
+// isKind rejects tags of another kind.
 func isKind(tag params.Tag, kind entity.TagKind) error {
 	if tag.Kind != kind {
 		return entity.Errorf(entity.Invalid, "%q is not a valid %s tag", tag.String(), kind)
@@ -287,9 +286,9 @@ func applicationExpose(ctx context.Context, c *Caller, p params.ApplicationExpos
 	return params.ExposeResult{Warnings: unenforced(ctx, c).log(c)}, nil
 }
 
-// unenforced warns if the model's ports, or those of a manual machine, are open to everyone already.
+// unenforced warns if the ports of the model, or of a manual machine, are open to everyone regardless.
 func unenforced(ctx context.Context, c *Caller) (w warnings) {
-	const all = "can be reached, whether their services are exposed or not"
+	const all = "are reachable, whether their services are exposed or not"
 	config, err := c.Model.Settings().Config(ctx)
 	var hosts map[string]string
 	if err == nil && config[modelconfig.FirewallMode].Value == modelconfig.FirewallNone {

@@ -12,8 +12,8 @@ import (
 	"juju/state/entity"
 )
 
-// checkAttachments compares the storage of a model that is recorded as attached with what the cloud has on
-// the instances. With repair it has the missing storage attached again.
+// checkAttachments compares the storage recorded as attached in a model with the storage that the cloud has attached to
+// the instances. With repair, missing storage is attached again.
 func (b *Backend) checkAttachments(ctx context.Context, st *state.State, repair bool) (found []entity.Finding, err error) {
 	recorded, err := st.Provisioning().Attached(ctx)
 	if err != nil || len(recorded) == 0 {
@@ -29,7 +29,7 @@ func (b *Backend) checkAttachments(ctx context.Context, st *state.State, repair 
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case errors.Is(err, entity.NotProvisioned): // the provisioner is to replace the instance
+			case errors.Is(err, entity.NotProvisioned): // the provisioner will replace the instance
 			case err != nil:
 				found = append(found, finding(a, "the cloud cannot say whether machine %s has it: %v", a.Machine, err))
 			case !has:
@@ -39,12 +39,12 @@ func (b *Backend) checkAttachments(ctx context.Context, st *state.State, repair 
 		if len(missing) == 0 {
 			return nil
 		}
-		// What has been detached meanwhile is recorded no more, or anew.
+		// Skip storage that was detached, or attached anew, in the meantime.
 		now, err := st.Provisioning().Attached(ctx)
 		if err != nil {
 			return err
 		}
-		// What lies in other storage is attached after it.
+		// Nested storage is attached after the storage it is mounted in.
 		slices.SortStableFunc(missing, func(a, b entity.Attached) int { return cmp.Compare(len(a.Mount), len(b.Mount)) })
 		repaired := map[string]error{}
 		for _, a := range missing {
@@ -52,7 +52,7 @@ func (b *Backend) checkAttachments(ctx context.Context, st *state.State, repair 
 				continue
 			}
 			f := finding(a, "it is recorded as attached to machine %s, which does not have it", a.Machine)
-			f.Repair = "have it attached again"
+			f.Repair = "attach it again"
 			if repair {
 				err, done := repaired[a.Storage]
 				if !done {
@@ -68,13 +68,13 @@ func (b *Backend) checkAttachments(ctx context.Context, st *state.State, repair 
 	})
 	if err != nil {
 		found = append(found, entity.Finding{Model: st.Name(), Where: "storage",
-			What: fmt.Sprintf("whether it is attached is not known: %v", err)})
+			What: fmt.Sprintf("cannot check whether it is attached: %v", err)})
 	}
 	return found, nil
 }
 
-// reattach has storage attached again, and what lies in it, which it would hide: that is detached first.
-// repaired gets the result for each, by storage.
+// reattach detaches storage and marks it to be attached again, together with any storage mounted in it, which would
+// otherwise be hidden. It sets the outcome for each in repaired.
 func reattach(
 	ctx context.Context, cloud Cloud, st *state.State, a entity.Attached, all []entity.Attached,
 	repaired map[string]error,

@@ -10,28 +10,28 @@ import (
 	"juju/state/entity"
 )
 
-// An Effect says what a method does to a model, to find the blocks that refuse it.
+// An Effect classifies what a method does to a model, and so which blocks reject it.
 type Effect uint8
 
 const (
 	_        Effect = iota // every route must have one
 	Reads                  // changes nothing
-	Free                   // is never refused: what agents do, and the switching of blocks
+	Free                   // is never rejected: agents' methods, and changing blocks
 	Named                  // changes or destroys models that it names; it checks each of them itself
 	Changes                // changes the model
 	Removes                // removes machines, services, units or relations
 	Destroys               // destroys the model
 )
 
-// barredBy says which blocks refuse an effect. If several do, the error names the first.
+// barredBy lists the blocks that reject an effect. If several do, the error names the first.
 var barredBy = map[Effect][]entity.BlockType{
 	Changes:  {entity.BlockChange},
 	Removes:  {entity.BlockRemove, entity.BlockChange},
 	Destroys: {entity.BlockDestroy, entity.BlockRemove, entity.BlockChange},
 }
 
-// allowed returns OperationBlocked when a block refuses the effect: a block of the model, or
-// of the controller's own model if the caller is at the controller.
+// allowed returns OperationBlocked if a block rejects the effect: a block of the model, or of the controller's own
+// model if the caller is connected to the controller itself.
 func (e Effect) allowed(ctx context.Context, c *Caller) error {
 	if c.Model == nil {
 		return e.AllowedAt(ctx, c.ControllerModel)
@@ -39,7 +39,7 @@ func (e Effect) allowed(ctx context.Context, c *Caller) error {
 	return e.AllowedAt(ctx, c.Model)
 }
 
-// AllowedAt is allowed for a model. Methods that are given models by name call it for each.
+// AllowedAt is allowed for a given model. Methods that take models as parameters call it for each.
 func (e Effect) AllowedAt(ctx context.Context, st *state.State) error {
 	types := barredBy[e]
 	if len(types) == 0 {
@@ -74,7 +74,7 @@ func blockSwitchOff(ctx context.Context, c *Caller, p params.BlockSwitchParams) 
 	})
 }
 
-// blockSwitch puts an outcome into the result, where clients look for it.
+// blockSwitch puts the error into the result, where clients expect it.
 func blockSwitch(c *Caller, doing string, p params.BlockSwitchParams, do func() error) (params.ErrorResult, error) {
 	one := []params.BlockSwitchParams{p}
 	return outcomes(c, doing, one, func(params.BlockSwitchParams) error { return do() }).Results[0], nil
@@ -98,10 +98,10 @@ func controllerListBlockedModels(ctx context.Context, c *Caller, _ None) (params
 	return list, err
 }
 
-// controllerRemoveBlocks switches off all blocks of all models.
+// controllerRemoveBlocks disables all blocks of all models.
 func controllerRemoveBlocks(ctx context.Context, c *Caller, p params.RemoveBlocksArgs) error {
 	if !p.All {
-		return entity.Errorf(entity.NotSupported, "not supported: blocks of one model are switched off there")
+		return entity.Errorf(entity.NotSupported, "not supported: a single model's blocks must be disabled in that model")
 	}
 	return eachModel(ctx, c, func(_ controller.ModelRow, st *state.State) error {
 		blocks, err := st.Blocks().All(ctx)
@@ -125,7 +125,7 @@ func eachModel(ctx context.Context, c *Caller, do func(controller.ModelRow, *sta
 		if err == nil {
 			err = do(row, st)
 		}
-		if err != nil && !errors.Is(err, entity.NotFound) { // it is being removed
+		if err != nil && !errors.Is(err, entity.NotFound) { // NotFound: it is being removed
 			return err
 		}
 	}

@@ -22,77 +22,77 @@ import (
 
 var logger = loggo.GetLogger("juju.apiserver")
 
-// A Config configures what the methods do.
+// A Config configures the API's methods.
 type Config struct {
 	Controller  *controller.Controller
-	Version     string      // of this program, for clients to compare with theirs
-	Commit      string      // that it was built from, for people; "" if that is not known
-	Series      string      // of new models' machines, if the user names none
-	Binaries    *Binaries   // what new machines download; nil for none
-	Upgrades    Upgrades    // nil if the controller's programs can't be replaced
-	ManualHosts ManualHosts // nil if the controller can't be reached from other hosts
-	// Cloud opens the cloud of a model; nil to ask no cloud.
+	Version     string      // of this program; clients compare it with theirs
+	Commit      string      // that it was built from, for display; "" if unknown
+	Series      string      // the default for new models' machines
+	Binaries    *Binaries   // the agent binaries that new machines download; nil for none
+	Upgrades    Upgrades    // nil if the controller's binaries can't be replaced
+	ManualHosts ManualHosts // nil if the controller is not reachable from other hosts
+	// Cloud opens the cloud of a model; nil to skip all checks that need a cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)
-	// Failures returns which of the controller's own workers for a model keep failing, or
-	// with "" which of those for all models. It may be nil.
+	// Failures returns which of the controller's own workers for a model keep failing, or for "" which of the workers
+	// that serve all models. It may be nil.
 	Failures func(model string) []entity.WorkerFailure
-	// DestroyController begins the end of the controller and all its models. It must not wait
-	// for that, since the reply has yet to be sent. It may be nil.
+	// DestroyController begins to destroy the controller and all its models. It must not wait for completion, because
+	// the reply has not been sent yet. It may be nil.
 	DestroyController func(context.Context) error
 }
 
-// Limits bound what the methods do.
+// Limits are the limits of the API's methods.
 type Limits struct {
-	CloudTime                 time.Duration // for a cloud to answer all questions of one request
+	CloudTime                 time.Duration // for all calls to the cloud in one request
 	Charm, Resource, Binaries int64         // bytes of an upload
 }
 
-// A Backend is what all callers of a server share.
+// A Backend is the state that all callers of a server share.
 type Backend struct {
 	Config
 	ControllerModel *state.State
 	Presence        *presence.Recorder
 	Limits          Limits
-	// ImportTurn waits for the turn to import a filesystem.
+	// ImportTurn waits for its turn to import a filesystem.
 	ImportTurn func(context.Context) (release func(), err error)
 }
 
-// A Caller is what a method may need to know about its request.
+// A Caller is the caller of a method, with the context of its request.
 type Caller struct {
 	Identity
 	*Backend
 	Request Request
 	Model   *state.State // nil on the controller's path
-	who     Roles        // all who may call the method
+	who     Roles        // the roles that may call the method
 }
 
-// A Request is a request on a connection that carries any number of them.
+// A Request is a request on a connection, which may carry several at once.
 type Request interface {
 	fmt.Stringer // the client's name for logs
-	// Watch begins a watch, which lasts until it is stopped or the connection ends. The roles are
-	// all who may have it.
+	// Watch starts a watch, which lasts until it is stopped, the connection ends, or the client loses all of the roles
+	// who.
 	Watch(who Roles, open func(context.Context) (Stream, error)) (params.WatcherID, error)
-	// Keep makes room for so many bytes of the result.
+	// Keep reserves memory for so many bytes of the result.
 	Keep(ctx context.Context, bytes int64) error
-	// HashTurn waits for a turn to hash a password for the user.
+	// HashTurn waits for its turn to hash a password for the user.
 	HashTurn(ctx context.Context, user string) (release func(), err error)
-	// ChangePassword calls change, while no other request of the connection is authorised. If the
-	// user's own password changes, change returns the new one's stamp: the connection goes on.
+	// ChangePassword calls change while no other request of the connection is being authorised. If the user changes
+	// their own password, change returns the new one's stamp, so that the connection remains valid.
 	ChangePassword(change func() (stamp string, err error)) error
 	// Done is closed when the connection ends.
 	Done() <-chan struct{}
 }
 
-// keep makes room for a part of the result. Methods that answer for each entry of a list use it: a
-// short list can have a long answer.
+// keep reserves memory for a part of the result. Methods that return something for each entry of a list use it, because
+// a short list can have a large result.
 func (c *Caller) keep(ctx context.Context, part any) error {
 	return c.Request.Keep(ctx, sizeOf(reflect.ValueOf(part), 0))
 }
 
-// maxDepth is more than any result has.
+// maxDepth exceeds the depth of any result.
 const maxDepth = 64
 
-// sizeOf returns about what a value takes in memory.
+// sizeOf returns the approximate size of a value in memory.
 func sizeOf(v reflect.Value, depth int) int64 {
 	if depth > maxDepth || !v.IsValid() {
 		return 0
@@ -119,12 +119,12 @@ func sizeOf(v reflect.Value, depth int) int64 {
 	return size
 }
 
-// wireError is WireError for one of the things that a request asks for.
+// wireError is WireError for one of the entries of a request.
 func (c *Caller) wireError(doing string, err error) *params.Error {
 	return WireError(c.Request.String()+": "+doing, err)
 }
 
-// An Endpoint of a model is found by plain HTTP.
+// An Endpoint is a path of a model that is served over plain HTTP.
 type Endpoint struct {
 	Method string
 	Path   string // below /model/UUID
@@ -143,17 +143,17 @@ type Visitor struct {
 
 // A Transfer receives and sends files.
 type Transfer interface {
-	// Receive receives a file of at most limit bytes; what names it in errors. done must be called
-	// when the file is read.
+	// Receive receives a file of at most limit bytes; what is its name in errors. done must be called when the file has
+	// been read.
 	Receive(limit int64, what string) (file *os.File, done func(), err error)
-	// Send answers with a file, and its SHA-256 in a header; what names it in the log.
+	// Send sends a file, with its SHA-256 in a header; what is its name in the log.
 	Send(file io.Reader, sum, what string) error
-	// Reply answers with v, once all it depends on is on disk.
+	// Reply responds with v, once everything it depends on is on disk.
 	Reply(v any)
 }
 
-// WireError returns the error for the client. It logs an internal error, with what was being
-// done, and hides it from the client.
+// WireError returns the error to send to the client. An internal error is logged, with doing as its context, and hidden
+// from the client.
 func WireError(doing string, err error) *params.Error {
 	switch kind := entity.KindOf(err); {
 	case kind == entity.Damaged:
@@ -164,9 +164,9 @@ func WireError(doing string, err error) *params.Error {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = entity.Errorf(entity.Unavailable, "the controller took too long; try again")
 	case errors.Is(err, context.Canceled):
-		err = entity.Errorf(entity.Unavailable, "the request was given up")
+		err = entity.Errorf(entity.Unavailable, "the request was canceled")
 	case entity.IsDiskFull(err):
-		// The store ends the process at once; this answer can be faster.
+		// The store terminates the process, but this reply may be sent before that.
 		logger.Errorf("%s: %v", doing, err)
 		err = DiskFull("")
 	default:
@@ -178,9 +178,8 @@ func WireError(doing string, err error) *params.Error {
 	return params.ToError(err)
 }
 
-// DiskFull returns the error for a client when the controller's disk is full. what begins its
-// text.
+// DiskFull returns the error for a client when the controller's disk is full. what is a prefix of its text.
 func DiskFull(what string) error {
 	return entity.WithHint(entity.Errorf(entity.Unavailable, "%sthe controller's disk is full", what),
-		"Make room on the controller's disk, and try again")
+		"Free space on the controller's disk, and try again")
 }

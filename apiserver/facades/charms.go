@@ -9,8 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// charmsAddCharm lets Juju's clients have the controller fetch a charm from a hub. Here
-// charms are uploaded, so there is nothing to fetch.
+// charmsAddCharm is the method with which Juju's clients have the controller fetch a charm from a hub. Here charms are
+// uploaded, so there is nothing to fetch.
 func charmsAddCharm(_ context.Context, _ *Caller, p params.AddCharmWithOrigin) (params.CharmOriginResult, error) {
 	if err := noHub(p.URL); err != nil {
 		return params.CharmOriginResult{}, err
@@ -61,7 +61,7 @@ func charmRelations(relations map[string]charm.Relation) map[string]params.Charm
 	return out
 }
 
-// serveCharm sends the archive of a charm, and its SHA-256 in a header.
+// serveCharm sends the archive of a charm, with its SHA-256 in a header.
 func serveCharm(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 	url := r.URL.Query().Get("url")
 	if url == "" {
@@ -76,8 +76,8 @@ func serveCharm(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 	return v.Send(archive, sum, "charm "+url)
 }
 
-// serveCharmUpload receives the archive of a charm and answers with the URL given to it. The
-// archive is checked on disk, because it may be large.
+// serveCharmUpload receives the archive of a charm and returns the URL assigned to it. The archive is checked on disk,
+// because it may be large.
 func serveCharmUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if schema := query.Get("schema"); schema != "" && schema != "local" {

@@ -18,8 +18,7 @@ func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*p
 		return nil, err
 	}
 	status.Model.Version = cmp.Or(wanted.Version, c.Version)
-	// Lost agents are marked before the patterns are matched, so that patterns can match
-	// them.
+	// Lost agents are marked before the patterns are applied, so that patterns can match them.
 	c.Presence.Mark(status, wanted)
 	if err := state.MatchStatus(status, p.Patterns); err != nil {
 		return nil, err
@@ -27,8 +26,8 @@ func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*p
 	return params.FullStatusOf(status), nil
 }
 
-// statusWatch fires when what FullStatus returns may have changed: when the model's
-// documents change, and when an agent is lost or comes back.
+// statusWatch sends an event when the result of FullStatus may have changed: when the model's documents change, and
+// when an agent is lost or reconnects.
 func statusWatch(ctx context.Context, c *Caller, _ None) (Stream, error) {
 	changes, err := c.Model.Watches().Status(ctx)
 	if err != nil {

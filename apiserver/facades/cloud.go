@@ -13,36 +13,35 @@ import (
 	"juju/state/modelconfig"
 )
 
-// A Cloud says which machines a model can have. It is asked before anything is written, so
-// that users learn at once what can't be started.
+// A Cloud reports which machines a model can have. It is consulted before anything is written, so that users learn
+// immediately what can't be started.
 type Cloud interface {
-	// Series returns the series that machines can have, the preferred one first; none if any
-	// will do.
+	// Series returns the series that machines can have, the preferred one first; none if all are supported.
 	Series(ctx context.Context) ([]string, error)
-	// ConstraintRules says, among other things, which constraints have no effect.
+	// ConstraintRules returns, among other things, which constraints have no effect.
 	ConstraintRules(ctx context.Context) (constraints.Rules, error)
-	// Precheck returns an Invalid error if there can be no such machine, or no such container on
-	// one. The series may be "" for any.
+	// Precheck returns an Invalid error if such a machine, or such a container on one, is impossible. The series may be
+	// "" for any.
 	Precheck(ctx context.Context, series string, constraints constraints.Value, at Place) error
-	// CheckFirewall returns a NotSupported error if the cloud does not close ports of its machines.
+	// CheckFirewall returns a NotSupported error if the cloud does not close its machines' ports.
 	CheckFirewall(ctx context.Context) error
-	// IsAttached reports whether an instance has storage that is recorded as attached. The error is
-	// NotProvisioned if there is no such instance.
+	// IsAttached reports whether storage that is recorded as attached to an instance is attached to it. The error is
+	// NotProvisioned if the instance does not exist.
 	IsAttached(ctx context.Context, a entity.Attached) (bool, error)
-	// Detach takes storage from an instance, if it has it.
+	// Detach detaches storage from an instance, if it is attached.
 	Detach(ctx context.Context, a entity.Attached) error
-	// Import makes a filesystem the model's that no model has, for a storage instance of a pool. It can be
-	// repeated, also for another instance.
+	// Import imports a filesystem that belongs to no model, for a storage instance of a pool. It is idempotent, even
+	// for another instance.
 	Import(ctx context.Context, filesystem, storage string, pool entity.StoragePool) (entity.Filesystem, error)
-	// ReleaseFilesystem gives up a filesystem, and keeps its data.
+	// ReleaseFilesystem gives up ownership of a filesystem and keeps its data.
 	ReleaseFilesystem(ctx context.Context, id string) error
-	// ImportID returns the id by which Import takes a filesystem of the model that is released; "" if it goes
-	// with its instance.
+	// ImportID returns the id with which Import can import a filesystem after the model has released it; "" if the
+	// filesystem is destroyed with its instance.
 	ImportID(id string) string
 }
 
-// askCloud calls ask with the cloud of the caller's model, or of the controller's own model if
-// the caller is at the controller. Some tests have a server without a cloud, and ask nothing.
+// askCloud calls ask with the cloud of the caller's model, or of the controller's own model if the caller is connected
+// to the controller itself. Some tests have no cloud; then ask is not called.
 func (c *Caller) askCloud(ctx context.Context, ask func(context.Context, Cloud) error) error {
 	model := c.Model
 	if model == nil {
@@ -76,12 +75,12 @@ func (b *Backend) askCloudOf(
 		"Nothing was changed; try again when the cloud answers.")
 }
 
-// warnings are for users: what they asked for is done, but not entirely as they asked.
+// warnings tell users how the result differs from what they requested.
 type warnings []string
 
 func (w *warnings) add(format string, args ...any) { *w = append(*w, fmt.Sprintf(format, args...)) }
 
-// log also writes the warnings to the controller's log, for others to find.
+// log also writes the warnings to the controller's log, for other readers.
 func (w warnings) log(c *Caller) warnings {
 	for _, text := range w {
 		logger.Warningf("%s: model %s: %s", c.Request, c.Model.Name(), text)
@@ -102,17 +101,17 @@ func (w *warnings) ignored(ctx context.Context, c *Caller, cloud Cloud, constrai
 	return err
 }
 
-// A seriesChoice is what the series of new machines is chosen from.
+// A seriesChoice is the input for choosing the series of new machines.
 type seriesChoice struct {
 	asked string   // by the user; "" for none
-	force bool     // the user wants asked even if the cloud or charm does not have it
+	force bool     // use asked even if the cloud or the charm does not support it
 	charm []string // supported by the charm; none for any
 	cloud []string // available in the cloud, the preferred one first; none for any
 	model modelconfig.Value
 }
 
-// choose returns the series that new machines will have. A user who forces a series that the
-// cloud does not have gets the cloud's preferred one, and a warning.
+// choose returns the series of new machines. A user who forces a series that the cloud does not have gets the cloud's
+// preferred one, and a warning.
 func (s seriesChoice) choose() (series, warning string, err error) {
 	has := func(series string) bool { return len(s.cloud) == 0 || slices.Contains(s.cloud, series) }
 	lacks := func(what string) error {
@@ -129,7 +128,7 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 		if slices.Contains(s.charm, s.model.Value) && has(s.model.Value) {
 			return s.model.Value, "", nil
 		}
-		// The cloud's order of preference wins over the charm's: the first is the host's.
+		// The cloud's order of preference overrides the charm's: its first series is the host's.
 		for _, series := range s.cloud {
 			if slices.Contains(s.charm, series) {
 				return series, "", nil
@@ -138,7 +137,7 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 		if len(s.cloud) == 0 {
 			return s.charm[0], "", nil
 		}
-		if s.force { // as of a bundle
+		if s.force { // e.g. for a bundle
 			return s.cloud[0], fmt.Sprintf("the charm's series %s are not available: hooks run on %q", strings.Join(s.charm, ", "), s.cloud[0]), nil
 		}
 		return "", "", entity.WithHint(lacks("the charm's series "+strings.Join(s.charm, ", ")+" are"),
@@ -149,7 +148,7 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 		return "", "", entity.WithHint(lacks(fmt.Sprintf("the model's default-series %q is", s.model.Value)),
 			"Change it: juju model-config default-series=%s", s.cloud[0])
 	}
-	return s.cloud[0], "", nil // the controller's default was not asked for
+	return s.cloud[0], "", nil // the user did not choose the controller's default
 }
 
 // series chooses the series of new machines.
@@ -171,20 +170,20 @@ func (w *warnings) series(
 	return series, err
 }
 
-// overModel merges own over the model's, as state does for new machines.
+// overModel merges own over the model's constraints, as state does for new machines.
 func overModel(ctx context.Context, c *Caller, own constraints.Value) (constraints.Value, error) {
 	model, err := c.Model.Settings().Constraints(ctx)
 	return constraints.Merge(model, own), err
 }
 
-// A Place is where a new machine is to be, as the user has asked for it.
+// A Place is where the user wants a new machine.
 type Place struct {
 	Placement string // for the cloud to interpret; "" for anywhere
 	Container string // the type of a container; "" for a machine
 }
 
-// placementText returns a placement as users write it. On the wire the scope of one that is for the
-// cloud may be the model.
+// placementText returns a placement as users write it. A placement for the cloud may have the model as its scope on the
+// wire.
 func (c *Caller) placementText(p *params.Placement) string {
 	if c.isForCloud(p) {
 		return p.Directive
@@ -196,8 +195,8 @@ func (c *Caller) isForCloud(p *params.Placement) bool {
 	return p != nil && (p.Scope == c.Model.UUID() || p.Scope == c.Model.Name())
 }
 
-// newPlaces returns the places of the new machines and containers for n units, each place once. The
-// units for which there is no placement may be anywhere.
+// newPlaces returns the distinct places of the new machines and containers for n units. Units without a placement may
+// be anywhere.
 func (c *Caller) newPlaces(n int, placements []*params.Placement) (all []Place) {
 	if len(placements) < n {
 		all = append(all, Place{})
@@ -205,7 +204,7 @@ func (c *Caller) newPlaces(n int, placements []*params.Placement) (all []Place) 
 	for _, p := range placements[:min(n, len(placements))] {
 		at := Place{}
 		switch text := c.placementText(p); {
-		case c.isForCloud(p): // even a number: the cloud refuses what it doesn't know
+		case c.isForCloud(p): // even a number: the cloud rejects unknown directives
 			at.Placement = text
 		case entity.IsValidMachine(text):
 			continue
@@ -221,7 +220,7 @@ func (c *Caller) newPlaces(n int, placements []*params.Placement) (all []Place) 
 	return all
 }
 
-// precheck asks the cloud about machines with these constraints at each of the places.
+// precheck calls the cloud's Precheck for machines with these constraints at each of the places.
 func precheck(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, places []Place) error {
 	for _, at := range places {
 		if err := cloud.Precheck(ctx, series, constraints, at); err != nil {
@@ -231,7 +230,7 @@ func precheck(ctx context.Context, cloud Cloud, series string, constraints const
 	return nil
 }
 
-// checkNumUnits refuses a number of units that is less than least, or too large.
+// checkNumUnits rejects a number of units below least, or above the limit.
 func checkNumUnits(n, least int) error {
 	if n < least {
 		return entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
@@ -239,12 +238,12 @@ func checkNumUnits(n, least int) error {
 	return entity.CheckAtOnce("units", n)
 }
 
-// checkDeploy asks the cloud whether a service can have machines, and returns their series.
-// charm is the series that the charm names.
+// checkDeploy checks whether the cloud can supply machines for a service, and returns their series. charm is the series
+// that the charm supports.
 func checkDeploy(
 	ctx context.Context, c *Caller, a params.ApplicationDeploy, charm []string,
 ) (series string, w warnings, err error) {
-	if err := checkNumUnits(a.NumUnits, 0); err != nil { // a subordinate service begins with none
+	if err := checkNumUnits(a.NumUnits, 0); err != nil { // a subordinate service starts with none
 		return "", nil, err
 	}
 	if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
@@ -273,14 +272,14 @@ func checkDeploy(
 	return series, w, nil
 }
 
-// applicationCheckDeploy returns the errors of the cloud that Deploy would return, and the
-// series that the service would have, before the client uploads the charm.
+// applicationCheckDeploy returns the cloud's errors that Deploy would return, and the series that the service would
+// have, before the client uploads the charm.
 func applicationCheckDeploy(ctx context.Context, c *Caller, p params.CheckDeploy) (params.CheckDeployResult, error) {
 	series, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
 	return params.CheckDeployResult{Series: series, Warnings: w}, err
 }
 
-// checkUnits asks the cloud whether a service can have more machines.
+// checkUnits checks whether the cloud can supply more machines for a service.
 func checkUnits(
 	ctx context.Context, c *Caller, p params.AddApplicationUnits, series string, own constraints.Value,
 ) (w warnings, err error) {
@@ -301,9 +300,9 @@ func checkUnits(
 		if err != nil {
 			return err
 		}
-		// The service keeps its series, even if the host has another one since an upgrade.
+		// The service keeps its series, even if the host's series changed in an upgrade.
 		if len(have) > 0 && !slices.Contains(have, series) {
-			w.add("service %q has series %q, which is not available any more: hooks run on %q", p.ApplicationName, series,
+			w.add("service %q has series %q, which is no longer available: hooks run on %q", p.ApplicationName, series,
 				have[0])
 			series = ""
 		}
@@ -315,7 +314,7 @@ func checkUnits(
 	return w, nil
 }
 
-// checkMachine asks the cloud whether there can be such a machine, and returns its series.
+// checkMachine checks whether the cloud can supply such a machine, and returns its series.
 func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at Place) (series string, w warnings,
 	err error) {
 	if p.Base != nil {
@@ -340,8 +339,8 @@ func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at 
 	return series, w, nil
 }
 
-// checkConstraints asks the cloud whether machines can have the constraints judged. The
-// warnings are about the constraints given, which the user has set.
+// checkConstraints checks whether the cloud can satisfy the constraints judged. The warnings are about those in given,
+// which the user has set.
 func checkConstraints(ctx context.Context, c *Caller, judged, given constraints.Value) (w warnings, err error) {
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
 		if err := cloud.Precheck(ctx, "", judged, Place{}); err != nil {

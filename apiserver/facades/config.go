@@ -9,7 +9,7 @@ import (
 	"juju/state/entity"
 )
 
-// serviceCharm reads a service and its charm.
+// serviceCharm returns a service and its charm.
 func serviceCharm(ctx context.Context, c *Caller, name string) (*state.Service, *charm.Charm, error) {
 	svc, err := c.Model.Service(ctx, name)
 	if err != nil {
@@ -19,8 +19,7 @@ func serviceCharm(ctx context.Context, c *Caller, name string) (*state.Service, 
 	return svc, ch, err
 }
 
-// configSettings returns every option of a service's charm with its value and where that
-// comes from.
+// configSettings returns every option of a service's charm with its value and the value's source.
 func configSettings(ctx context.Context, svc *state.Service, ch *charm.Charm) (map[string]params.ConfigSetting, error) {
 	set, err := svc.ConfigSettings(ctx)
 	if err != nil {

@@ -35,8 +35,8 @@ func modelManagerDestroyModels(
 	}), nil
 }
 
-// modelOfAdmin returns the row of a model that the caller has admin access to. Whether there
-// are others it does not reveal.
+// modelOfAdmin returns the row of a model that the caller has admin access to. It does not reveal whether other models
+// exist.
 func modelOfAdmin(ctx context.Context, c *Caller, uuid string) (controller.ModelRow, error) {
 	rows, access, err := c.Controller.ModelsOf(ctx, c.Tag.ID)
 	if err != nil {
@@ -54,7 +54,7 @@ func modelOfAdmin(ctx context.Context, c *Caller, uuid string) (controller.Model
 	return controller.ModelRow{}, c.lacksModelAdmin(ctx, uuid, has)
 }
 
-// mayDestroy returns OperationBlocked if a block of the model refuses its destruction.
+// mayDestroy returns OperationBlocked if a block of the model rejects its destruction.
 func mayDestroy(ctx context.Context, c *Caller, row controller.ModelRow) error {
 	if row.IsRemoving() {
 		return nil
@@ -66,9 +66,8 @@ func mayDestroy(ctx context.Context, c *Caller, row controller.ModelRow) error {
 	return Destroys.AllowedAt(ctx, st)
 }
 
-// noManualMachines returns an error that names the model's manual machines, unless all are being
-// destroyed. Their hosts belong to someone, who decides first. With force they go
-// like all other machines.
+// noManualMachines returns an error that names the model's manual machines, unless all are being destroyed. Their hosts
+// have owners, who decide first. With force they are destroyed like other machines.
 func noManualMachines(ctx context.Context, c *Caller, row controller.ModelRow, how entity.Destruction) error {
 	if row.IsRemoving() || how.Strength == entity.Force {
 		return nil
@@ -100,8 +99,8 @@ func destroyModel(ctx context.Context, c *Caller, row controller.ModelRow, how e
 	return c.Controller.DestroyModel(ctx, row.UUID, how)
 }
 
-// untoldStorage returns an error if one of the models has storage that outlives machines, and how
-// does not say what becomes of it.
+// untoldStorage returns an error if one of the models has persistent storage and how does not specify what happens to
+// it.
 func untoldStorage(ctx context.Context, c *Caller, rows []controller.ModelRow, how entity.Destruction) error {
 	if how.Storage || how.Release {
 		return nil
@@ -129,8 +128,8 @@ func untoldStorage(ctx context.Context, c *Caller, rows []controller.ModelRow, h
 	return nil
 }
 
-// modelManagerLeftovers returns what removed models have left in the cloud: all of it to
-// superusers, otherwise that of the caller's own models.
+// modelManagerLeftovers returns the cloud resources left behind by removed models: all of them for superusers,
+// otherwise those of the caller's own models.
 func modelManagerLeftovers(ctx context.Context, c *Caller, _ None) (params.LeftoverResults, error) {
 	owner := c.Tag.ID
 	if c.Roles&Admin != 0 {
@@ -140,10 +139,9 @@ func modelManagerLeftovers(ctx context.Context, c *Caller, _ None) (params.Lefto
 	return params.LeftoverResults{Results: leftovers}, err
 }
 
-// controllerDestroy destroys the controller with all its models. It refuses while there are
-// other models than its own, unless the request includes them. A controller that can't end
-// itself destroys only the other models; the caller waits until they are gone, and ends the
-// controller where it runs.
+// controllerDestroy destroys the controller and all its models. It fails while other models than the controller's
+// exist, unless the request includes them. A controller that can't destroy itself destroys only the other models; the
+// caller waits until they are removed, and ends the controller on its host.
 func controllerDestroy(ctx context.Context, c *Caller, p params.DestroyControllerArgs) error {
 	how, err := params.Destruction{Force: p.Force != nil && *p.Force, MaxWait: p.ModelTimeout}.Read()
 	if err != nil {
@@ -173,7 +171,7 @@ func controllerDestroy(ctx context.Context, c *Caller, p params.DestroyControlle
 	}
 	if c.DestroyController == nil && len(others) == 0 {
 		return entity.WithHint(entity.Errorf(entity.NotSupported, "this controller cannot be destroyed by a request"),
-			"End it where it runs: juju destroy-environment %s", c.Controller.Name())
+			"Destroy it on its host: juju destroy-environment %s", c.Controller.Name())
 	}
 	for _, row := range others {
 		if err := mayDestroy(ctx, c, row); err != nil {

@@ -1,9 +1,7 @@
-// Package facades has the methods of the API. It knows nothing of the connections that carry
-// their requests.
+// Package facades has the methods of the API. It knows nothing of the connections that carry their requests.
 //
-// One table, in routes.go for users and in agentroutes.go for agents, says for every method
-// where it is found, who may call it, and how agents are kept to their own entities.
-// Dispatch, the list of facades in the reply to a login, and the test of access come from
-// it. A method for users has a thin function (application.go, …): parameters in, a call of
-// state, results out. A method for agents is a method of state, as its row says.
+// One table, in routes.go for users and in agentroutes.go for agents, defines for every method where it is served, who
+// may call it, and which entities an agent may name. Dispatch, the list of facades in the reply to a login, and the
+// access test are derived from it. A method for users has a thin function (application.go, …) that translates
+// parameters, calls state, and translates results. A method for agents is a method of state, named in its row.
 package facades

@@ -18,12 +18,12 @@ import (
 const (
 	// maxExplained limits how many entities are explained in one reply.
 	maxExplained = 100
-	// maxAway limits how many absent agents an explanation names.
+	// maxAway limits how many disconnected agents an explanation names.
 	maxAway = 10
 )
 
-// explain explains the named entities, or without names all of which there is something to
-// say. To what state knows it adds the agents that are away and the workers that fail.
+// explain explains the named entities, or without names every entity that has something to explain. It adds
+// disconnected agents and failing workers to what state knows.
 func explain(ctx context.Context, c *Caller, p params.Explain) (params.ExplainResults, error) {
 	results := params.ExplainResults{Explanations: []entity.Explanation{}}
 	var tags []entity.Tag
@@ -60,7 +60,7 @@ func explain(ctx context.Context, c *Caller, p params.Explain) (params.ExplainRe
 	for _, tag := range tags {
 		e, err := c.Model.Explain(ctx, tag)
 		if errors.Is(err, entity.NotFound) && len(p.Words) == 0 {
-			continue // it was removed meanwhile
+			continue // removed in the meantime
 		}
 		if err != nil {
 			return params.ExplainResults{}, err
@@ -76,8 +76,8 @@ func explain(ctx context.Context, c *Caller, p params.Explain) (params.ExplainRe
 	return results, nil
 }
 
-// explainWorkers explains which of the controller's workers fail: those of the model and, for
-// superusers, those that work for all models.
+// explainWorkers explains which of the controller's workers are failing: those of the model and, for superusers, those
+// that serve all models.
 func explainWorkers(c *Caller) (all []entity.Explanation) {
 	add := func(name string, tag entity.Tag, failures []entity.WorkerFailure) {
 		e := entity.Explanation{Tag: tag.String(), Name: name}
@@ -97,8 +97,8 @@ func explainWorkers(c *Caller) (all []entity.Explanation) {
 	return all
 }
 
-// workerFailures returns which of the controller's own workers for a model fail, or of
-// those for all models.
+// workerFailures returns which of the controller's own workers for a model are failing, or for "" which of the workers
+// that serve all models.
 func (b *Backend) workerFailures(model string) []entity.WorkerFailure {
 	if b.Failures == nil {
 		return nil
@@ -106,17 +106,17 @@ func (b *Backend) workerFailures(model string) []entity.WorkerFailure {
 	return b.Failures(model)
 }
 
-// failing is the reason that a worker fails again and again.
+// failing returns the reason for a worker that keeps failing.
 func failing(of string, depth int, whose string, t entity.WorkerFailure) entity.Reason {
 	return entity.Reason{Depth: depth, Of: of, Since: t.Since,
-		Text: fmt.Sprintf("worker %q%s fails again and again: %s", t.Worker, whose, t.Error)}
+		Text: fmt.Sprintf("worker %q%s keeps failing: %s", t.Worker, whose, t.Error)}
 }
 
-// explainAgents adds to an explanation which of the agents that must act are away, and which
-// of their workers, or of the workers that must act, fail.
+// explainAgents adds to an explanation which of the agents that must act are disconnected, and which of their workers,
+// or of the controller's workers that must act, are failing.
 func explainAgents(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Explanation) error {
 	p, model := c.Presence, c.Model.UUID()
-	told := map[entity.Tag]bool{}
+	named := map[entity.Tag]bool{}
 	var reasons []entity.Reason
 	fails := func(of string, depth int, agent entity.Tag) {
 		for _, t := range p.Failures(model, agent) {
@@ -136,22 +136,22 @@ func explainAgents(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Exp
 			}
 			continue
 		}
-		// An agent that has never started is not away.
+		// An agent that has never started has not been lost.
 		if since, silent, away := p.Missing(model, agent); away && !r.Starting {
-			word := "has been away"
+			word := "has been disconnected"
 			if silent {
-				word = "has not answered"
+				word = "has not responded"
 			}
 			r.Text += fmt.Sprintf("; that agent %s since %s", word, since.UTC().Format(time.RFC3339))
 			if r.Hint == "" {
 				r.Hint = awayHint(e, agent, silent)
 			}
-			told[agent] = true
+			named[agent] = true
 		}
 		reasons = append(reasons, r)
-		if !told[agent] {
+		if !named[agent] {
 			fails(r.Of, r.Depth+1, agent)
-			told[agent] = len(p.Failures(model, agent)) > 0
+			named[agent] = len(p.Failures(model, agent)) > 0
 		}
 	}
 	agents, err := c.Model.Agents().Started(ctx, tag)
@@ -160,7 +160,7 @@ func explainAgents(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Exp
 	}
 	away := 0
 	for _, agent := range agents {
-		if told[agent] {
+		if named[agent] {
 			continue
 		}
 		since, silent, isAway := p.Missing(model, agent)
@@ -169,11 +169,11 @@ func explainAgents(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Exp
 			fails(agent.String(), 0, agent)
 			continue
 		case away == maxAway:
-			reasons = append(reasons, entity.Reason{Of: e.Tag, Text: "and more agents are away"})
+			reasons = append(reasons, entity.Reason{Of: e.Tag, Text: "more agents are not connected"})
 		case away < maxAway:
-			text := "is away"
+			text := "is not connected"
 			if silent {
-				text = "does not answer"
+				text = "does not respond"
 			}
 			reasons = append(reasons, entity.Reason{Of: agent.String(), By: agent.String(), Since: since,
 				Text: fmt.Sprintf("the agent of %s %s", nameOf(agent), text), Hint: awayHint(e, agent, silent)})
@@ -187,13 +187,13 @@ func explainAgents(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Exp
 	return nil
 }
 
-// nameOf returns the name that users have for the entity of an agent.
+// nameOf returns the user-visible name of an agent's entity.
 func nameOf(agent entity.Tag) string { return string(agent.Kind) + " " + agent.ID }
 
-// signals is what can be done about a process that does not answer.
-const signals = "kill -CONT lets it go on if it is stopped, kill -KILL has another started"
+// signals says how to handle a process that does not respond.
+const signals = "kill -CONT resumes it if it is stopped, kill -KILL makes it restart"
 
-// awayHint says what can be done about an agent that is away or does not answer.
+// awayHint returns a hint for an agent that is disconnected or does not respond.
 func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
 	switch {
 	case e.Life != entity.Alive && e.Strength != entity.Force:
@@ -206,7 +206,7 @@ func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
 	return hintFor(entity.Reason{By: agent.String()})
 }
 
-// hintFor says where to see more about what must be done.
+// hintFor returns the command that shows more about a reason.
 func hintFor(r entity.Reason) string {
 	switch r.By {
 	case entity.ByProvisioner, entity.ByCleaner:
@@ -222,8 +222,8 @@ func hintFor(r entity.Reason) string {
 	return "juju status"
 }
 
-// forceHint is the command that destroys the named entity with force. A relation of a service
-// with itself is destroyed with the service.
+// forceHint returns the command that destroys the named entity with force. A relation of a service with itself is
+// destroyed with the service.
 func forceHint(named string) string {
 	kind, name, _ := strings.Cut(named, " ")
 	if service, _, ok := strings.Cut(name, ":"); ok && kind == string(entity.KindRelation) &&

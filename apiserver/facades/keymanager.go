@@ -12,8 +12,7 @@ import (
 
 // The SSH keys of a model's machines. They are one of the model's settings, and belong to no user.
 
-// keyManagerListKeys returns the keys once for each entity that is named, which Juju's clients make
-// the user.
+// keyManagerListKeys returns the keys once for each entity in the request; Juju's clients send the user.
 func keyManagerListKeys(ctx context.Context, c *Caller, p params.ListSSHKeys) (params.StringsResults, error) {
 	config, err := c.Model.Settings().Config(ctx)
 	if err != nil {

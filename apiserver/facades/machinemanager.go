@@ -112,7 +112,7 @@ func machineManagerRetryProvisioning(
 	if p.All {
 		if len(tags) > 0 {
 			return params.RetryProvisioningResults{}, entity.Errorf(entity.Invalid,
-				"cannot retry all machines and some by name")
+				"cannot combine all machines with named ones")
 		}
 		failed, err := c.Model.Provisioning().FailedMachines(ctx)
 		if err != nil {
@@ -141,7 +141,7 @@ func machineManagerRetryProvisioning(
 	return params.RetryProvisioningResults{ErrorResults: results, Warnings: w.log(c)}, nil
 }
 
-// checkRetry asks the cloud whether a machine can have other constraints.
+// checkRetry checks whether the cloud can give a machine other constraints.
 func checkRetry(ctx context.Context, c *Caller, m *state.Machine, constraints constraints.Value) (w warnings,
 	err error) {
 	info, err := m.Info(ctx)
@@ -149,7 +149,7 @@ func checkRetry(ctx context.Context, c *Caller, m *state.Machine, constraints co
 		return nil, err
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		// The machine keeps its series, which has been checked.
+		// The machine keeps its series, which has already been checked.
 		if err := cloud.Precheck(ctx, "", constraints, Place{info.Placement, info.Container}); err != nil {
 			return err
 		}

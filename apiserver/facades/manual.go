@@ -9,16 +9,16 @@ import (
 	"juju/state/entity"
 )
 
-// ManualHosts makes hosts that users have added into machines.
+// ManualHosts sets up hosts that users add as machines.
 type ManualHosts interface {
-	// HasBinaries reports whether there are programs of agents for an architecture ("amd64").
+	// HasBinaries reports whether there are agent binaries for an architecture ("amd64").
 	HasBinaries(arch string) bool
-	// Script returns a shell script that makes a host a machine of the model. It holds the password
-	// of the machine's agent.
+	// Script returns a shell script that makes a host a machine of the model. It contains the password of the machine's
+	// agent.
 	Script(ctx context.Context, st *state.State, machine entity.MachineInfo, password string) (string, error)
 }
 
-// manualMachine fills in what state records of a manual machine.
+// manualMachine fills in what state records about a manual machine.
 func manualMachine(c *Caller, p params.AddMachineParams, args *state.AddMachineParams) error {
 	hosts := c.ManualHosts
 	if hosts == nil {
@@ -28,14 +28,14 @@ func manualMachine(c *Caller, p params.AddMachineParams, args *state.AddMachineP
 		return entity.Errorf(entity.Invalid, "cannot add a machine: %q is no instance of a manual machine", p.InstanceID)
 	}
 	if !hosts.HasBinaries(p.Hardware.Arch) {
-		return entity.Errorf(entity.NotSupported, "cannot add a machine: the controller has no programs of agents for %q",
+		return entity.Errorf(entity.NotSupported, "cannot add a machine: the controller has no agent binaries for %q",
 			p.Hardware.Arch)
 	}
 	if p.Base != nil {
 		args.Series = p.Base.Series()
 	}
 	if entity.BaseOf(args.Series).Channel == "" {
-		return entity.Errorf(entity.NotSupported, "cannot add a machine: series %q is not known", args.Series)
+		return entity.Errorf(entity.NotSupported, "cannot add a machine: unknown series %q", args.Series)
 	}
 	args.Manual = entity.Instance{ID: p.InstanceID, Nonce: p.Nonce}
 	for _, a := range p.Addresses {
@@ -46,7 +46,7 @@ func manualMachine(c *Caller, p params.AddMachineParams, args *state.AddMachineP
 	return nil
 }
 
-// machineManagerProvisioningScript gives the agent of a manual machine a new password.
+// machineManagerProvisioningScript sets a new password for a manual machine's agent.
 func machineManagerProvisioningScript(
 	ctx context.Context, c *Caller, p params.ProvisioningScriptParams,
 ) (params.ProvisioningScriptResult, error) {
@@ -62,7 +62,7 @@ func provisioningScript(ctx context.Context, c *Caller, p params.ProvisioningScr
 		return "", entity.NoHosts()
 	}
 	if p.DataDir != "" && p.DataDir != entity.DataDir {
-		return "", entity.Errorf(entity.NotSupported, "the agents of machines are in %s, not in %s", entity.DataDir, p.DataDir)
+		return "", entity.Errorf(entity.NotSupported, "machine agents are installed in %s, not in %s", entity.DataDir, p.DataDir)
 	}
 	m, err := c.Model.Machine(ctx, p.MachineID)
 	if err != nil {
@@ -73,11 +73,11 @@ func provisioningScript(ctx context.Context, c *Caller, p params.ProvisioningScr
 	case err != nil:
 		return "", err
 	case !info.IsManual() || info.Nonce != p.Nonce:
-		return "", entity.Errorf(entity.Invalid, "it is no manual machine with that nonce")
+		return "", entity.Errorf(entity.Invalid, "it is not a manual machine with that nonce")
 	case info.Life != entity.Alive:
 		return "", entity.Errorf(entity.NotAlive, "machine is not alive")
 	case info.Status != entity.StatusPending:
-		return "", entity.Errorf(entity.Invalid, "its agent has started already")
+		return "", entity.Errorf(entity.Invalid, "its agent has already started")
 	}
 	password := state.NewAgentPassword()
 	script, err := c.ManualHosts.Script(ctx, c.Model, info, password)

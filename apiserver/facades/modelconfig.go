@@ -44,8 +44,7 @@ func modelConfigModelUnset(ctx context.Context, c *Caller, p params.ModelUnset) 
 	return c.Model.Settings().SetConfig(ctx, nil, p.Keys)
 }
 
-// agentVersion returns the version that the model's agents are to run: the controller's, until there is
-// another record.
+// agentVersion returns the version that the model's agents should run: the controller's, unless another is recorded.
 func (c *Caller) agentVersion(ctx context.Context) (string, error) {
 	p, err := c.Model.Settings().Binaries(ctx)
 	return cmp.Or(p.Version, c.Version), err
@@ -56,8 +55,8 @@ func fixedVersion() error {
 		"To upgrade the model's agents: juju upgrade-juju")
 }
 
-// fixedSettings refuses, with Juju's errors, the settings that Juju lists but that can't be
-// changed. It takes out a version that is the model's already, as in the settings that were shown.
+// fixedSettings rejects, with Juju's errors, settings that Juju lists but that can't be changed. It removes a version
+// that is already the model's, as in the output of ModelGet.
 func fixedSettings(ctx context.Context, c *Caller, given map[string]any) error {
 	if version, ok := given[modelconfig.AgentVersion.Key]; ok {
 		now, err := c.agentVersion(ctx)
@@ -78,8 +77,7 @@ func fixedSettings(ctx context.Context, c *Caller, given map[string]any) error {
 	return nil
 }
 
-// modelConfigOf reads settings from a request, and checks with the cloud that it has the
-// default series.
+// modelConfigOf parses settings from a request, and checks that the cloud supports the default series.
 func modelConfigOf(ctx context.Context, c *Caller, given map[string]any) (map[string]string, error) {
 	words := make(map[string]string, len(given))
 	for key, value := range given {

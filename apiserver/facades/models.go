@@ -32,8 +32,7 @@ func userModels(rows []controller.ModelRow) params.UserModelList {
 	return list
 }
 
-// subject returns the user whom a request is about: the caller if it names none. Superusers
-// can ask about any user.
+// subject returns the user whom a request concerns, by default the caller. Superusers can name any user.
 func subject(ctx context.Context, c *Caller, tag params.Tag) (string, error) {
 	if tag.IsZero() || isSelf(c, tag) {
 		return c.Tag.ID, nil
@@ -81,12 +80,12 @@ func modelManagerListSummaries(
 	return params.ModelSummaryResults{Results: results}, nil
 }
 
-// modelStatus reads what is in a model. A model that is being removed is empty.
+// modelStatus returns the status of a model. A model that is being removed is empty.
 func modelStatus(ctx context.Context, c *Caller, row controller.ModelRow) (*entity.ModelStatus, error) {
 	if row.IsRemoving() {
 		return &entity.ModelStatus{Model: entity.ModelHeader{
 			Name: row.Name, UUID: row.UUID, Life: entity.Dead, Cloud: c.Controller.Cloud(),
-			Status: entity.Status{Status: entity.StatusDestroying, Message: "what is left of it is being removed"},
+			Status: entity.Status{Status: entity.StatusDestroying, Message: "its remaining resources are being removed"},
 		}}, nil
 	}
 	st, err := c.Controller.Model(ctx, row.UUID)
@@ -96,7 +95,7 @@ func modelStatus(ctx context.Context, c *Caller, row controller.ModelRow) (*enti
 	return st.Status(ctx)
 }
 
-// modelInfo describes a model and counts what is in it.
+// modelInfo describes a model and counts its entities.
 func modelInfo(
 	ctx context.Context, c *Caller, row controller.ModelRow,
 ) (params.ModelInfo, []entity.ModelEntityCount, error) {
@@ -134,7 +133,7 @@ func modelManagerModelInfo(ctx context.Context, c *Caller, p params.Entities) (p
 	}
 	results := make([]params.ModelInfoResult, 0, len(p.Entities))
 	for _, e := range p.Entities {
-		// The same if there is no such model.
+		// The error is the same if the model does not exist.
 		result := params.ModelInfoResult{Error: params.ToError(lacksModel(c.Tag, e.Tag.ID, "", controller.AccessRead))}
 		for _, row := range rows {
 			if e.Tag.Tag != entity.ModelTag(row.UUID) {
@@ -155,8 +154,7 @@ func modelManagerModelInfo(ctx context.Context, c *Caller, p params.Entities) (p
 	return params.ModelInfoResults{Results: results}, nil
 }
 
-// statusWatchModel fires when what ModelInfo returns may have changed, or the model may have been
-// removed.
+// statusWatchModel sends an event when the result of ModelInfo may have changed, or the model may have been removed.
 func statusWatchModel(ctx context.Context, c *Caller, p params.Entity) (Stream, error) {
 	if err := isKind(p.Tag, entity.KindModel); err != nil {
 		return Stream{}, err
@@ -167,7 +165,7 @@ func statusWatchModel(ctx context.Context, c *Caller, p params.Entity) (Stream, 
 	}
 	i := slices.IndexFunc(rows, func(row controller.ModelRow) bool { return p.Tag.Tag == entity.ModelTag(row.UUID) })
 	if i < 0 {
-		return Stream{}, lacksModel(c.Tag, p.Tag.ID, "", controller.AccessRead) // the same if there is no such model
+		return Stream{}, lacksModel(c.Tag, p.Tag.ID, "", controller.AccessRead) // the same if the model does not exist
 	}
 	steps, err := c.Controller.WatchUnfinishedModels(ctx)
 	if err != nil {
@@ -184,8 +182,7 @@ func statusWatchModel(ctx context.Context, c *Caller, p params.Entity) (Stream, 
 	return Notify(either(ctx, steps, contents), nil)
 }
 
-// either fires when one of two watches does, and ends with the first. The end of the second is an
-// event.
+// either sends an event when one of two watches does, and ends with the first. The end of the second is also an event.
 func either(ctx context.Context, first, second <-chan struct{}) <-chan struct{} {
 	out := make(chan struct{})
 	go func() {
@@ -231,7 +228,7 @@ func modelManagerCreateModel(ctx context.Context, c *Caller, p params.ModelCreat
 	return info, err
 }
 
-// modelManagerDumpModels returns everything that the store holds of models, except secrets.
+// modelManagerDumpModels returns all documents in the stores of models, except secrets.
 func modelManagerDumpModels(ctx context.Context, c *Caller, p params.DumpModelsRequest) (params.MapResults, error) {
 	results := params.MapResults{Results: make([]params.MapResult, 0, len(p.Entities))}
 	for _, e := range p.Entities {

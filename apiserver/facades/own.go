@@ -7,9 +7,9 @@ import (
 	"juju/state/entity"
 )
 
-// notAbout denies an agent what is not about its own; it may ask about what.
+// notAbout denies an agent's request about an entity that is not its own; what names those that are.
 func notAbout(agent entity.Tag, what string, subject entity.Tag) error {
-	return entity.WithHint(Denied(), "The agent of %s can ask this about %s only, not about %q", agent, what, subject)
+	return entity.WithHint(Denied(), "The agent of %s can request this only for %s, not for %q", agent, what, subject)
 }
 
 // self accepts an agent's requests about itself.
@@ -35,8 +35,8 @@ func deployed(ctx context.Context, c *Caller, subject entity.Tag) error {
 	return nil
 }
 
-// deployedOrGone is deployed, but also accepts a unit that is gone. No one knows any more who
-// deployed it, and that it is gone is what the caller wants.
+// deployedOrGone is deployed, but also accepts a unit that has been removed. Its deployer is no longer known, and its
+// removal is what the caller wants.
 func deployedOrGone(ctx context.Context, c *Caller, subject entity.Tag) error {
 	err := deployed(ctx, c, subject)
 	if errors.Is(err, entity.NotFound) {

@@ -71,7 +71,7 @@ func resourcesAddPending(
 	return result, err
 }
 
-// warnOfResources names the resources of a service that no one has uploaded.
+// warnOfResources warns of resources of a service that have not been uploaded.
 func warnOfResources(ctx context.Context, c *Caller, w *warnings, service string) error {
 	s, err := c.Model.Service(ctx, service)
 	if err != nil {
@@ -85,8 +85,8 @@ func warnOfResources(ctx context.Context, c *Caller, w *warnings, service string
 	return err
 }
 
-// serveResourceUpload receives the file of a resource: for a pending id, or else for a service
-// that exists, which has it at once.
+// serveResourceUpload receives the file of a resource: for a pending id, or else for an existing service, which gets it
+// immediately.
 func serveResourceUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
 	service, name := r.PathValue("service"), r.PathValue("resource")
 	id := r.URL.Query().Get("pendingid")
@@ -158,8 +158,7 @@ func notUploaded(service, name string) error {
 		"To upload it: juju attach-resource %s %s=FILE", service, name)
 }
 
-// serveUnitResource sends the file of a resource to the agent of a unit, and records that the
-// unit has it.
+// serveUnitResource sends the file of a resource to a unit's agent, and records that the unit has it.
 func serveUnitResource(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 	tag, err := params.ParseTag(r.PathValue("unit"))
 	if err != nil {

@@ -8,38 +8,38 @@ import (
 	"juju/state/entity"
 )
 
-// Roles are what a caller is on one connection. A route says which of them may use it. The
-// three roles of users include each other; those of agents do not.
+// Roles are the roles of a caller on one connection. A route lists the roles that may use it. The three roles of users
+// include each other; those of agents do not.
 type Roles uint8
 
 const (
-	Stranger        Roles = 1 << iota // before the login
-	Reader                            // a user with "read" at a model, or with "login" at the controller
-	Writer                            // a user with "write" at a model, or with "add-model" at the controller
-	Admin                             // a user with "admin" at a model, or with "superuser" at the controller
+	Unauthenticated Roles = 1 << iota // before the login
+	Reader                            // a user with "read" access to a model, or "login" to the controller
+	Writer                            // a user with "write" access to a model, or "add-model" to the controller
+	Admin                             // a user with "admin" access to a model, or "superuser" to the controller
 	MachineAgent                      // the agent of a machine of this model
 	UnitAgent                         // the agent of a unit of this model
-	ControllerAgent                   // the agent of a machine that runs the controller, at any model
+	ControllerAgent                   // the agent of a machine that runs the controller, in any model
 )
 
 const LoggedIn = Reader | Writer | Admin | MachineAgent | UnitAgent | ControllerAgent
 
-// userRoles are the roles that come with each level of access.
+// userRoles maps each level of access to its roles.
 var userRoles = map[string]Roles{
 	controller.AccessRead: Reader, controller.AccessWrite: Reader | Writer, controller.AccessAdmin: Reader | Writer | Admin,
 	controller.AccessLogin: Reader, controller.AccessAddModel: Reader | Writer, controller.AccessSuperuser: Reader | Writer | Admin,
 }
 
-// An Identity is who makes a request.
+// An Identity identifies the sender of a request.
 type Identity struct {
 	Tag              entity.Tag
 	Roles            Roles
 	ControllerAccess string // a user's
-	ModelAccess      string // a user's at a model
+	ModelAccess      string // a user's access to the model
 }
 
-// IdentityOf returns what a user with these rights may do at a model ("" for the controller's own
-// path). A user without access has no roles.
+// IdentityOf returns the identity of a user with these rights in a model ("" for the controller itself). A user without
+// access has no roles.
 func IdentityOf(user entity.Tag, model string, rights controller.Rights) Identity {
 	id := Identity{Tag: user, ControllerAccess: rights.Controller, ModelAccess: rights.Model, Roles: userRoles[rights.Model]}
 	if model == "" {
@@ -48,17 +48,17 @@ func IdentityOf(user entity.Tag, model string, rights controller.Rights) Identit
 	return id
 }
 
-// at looks up what the caller, a user, may do now at a model.
+// at looks up the caller's current rights in a model. The caller is a user.
 func (c *Caller) at(ctx context.Context, model string) (Identity, error) {
 	rights, err := c.Controller.Rights(ctx, c.Tag.ID, model)
 	return IdentityOf(c.Tag, model, rights), err
 }
 
-// Denied is the error of a caller who may not do something.
+// Denied is the error for a caller who may not do something.
 func Denied() error { return entity.Errorf(entity.Unauthorized, "permission denied") }
 
-// Lacks denies what is for others. It tells a user what access that takes, and who can grant it; one without any learns
-// nothing. model is nil at the controller.
+// Lacks is the error for a caller that has none of the roles who. It tells a user which access is needed, and who can
+// grant it; a user without any access learns nothing. model is nil at the controller itself.
 func Lacks(id Identity, model *state.State, who Roles) error {
 	if id.Tag.Kind != entity.KindUser || id.Roles == 0 {
 		return Denied()
@@ -80,7 +80,7 @@ func lacksController(id Identity, level string) error {
 		"This needs %q access to the controller; %s has %q. A superuser can grant it: juju grant %[2]s %[1]s", level, id.Tag.ID, id.ControllerAccess)
 }
 
-// lacksModel is Lacks for a model that a user names. One without any access to it does not learn whether it exists.
+// lacksModel is Lacks for a model that a user names. A user without any access to it does not learn whether it exists.
 func lacksModel(user entity.Tag, model, has, level string) error {
 	if has == "" {
 		return entity.WithHint(Denied(), "This needs %q access to model %q, if there is one; %s has none", level, model, user.ID)
@@ -90,7 +90,7 @@ func lacksModel(user entity.Tag, model, has, level string) error {
 		level, model, user.ID, has)
 }
 
-// lacksModelAdmin denies a user what only the admins of a model may do.
+// lacksModelAdmin is the error for something that only admins of the model may do.
 func (c *Caller) lacksModelAdmin(ctx context.Context, uuid, has string) error {
 	name := uuid
 	if has != "" {
@@ -101,7 +101,7 @@ func (c *Caller) lacksModelAdmin(ctx context.Context, uuid, has string) error {
 	return lacksModel(c.Tag, name, has, controller.AccessAdmin)
 }
 
-// The levels of access that give the roles reader, writer and admin.
+// The levels of access that grant the roles Reader, Writer and Admin.
 var (
 	modelLevels      = []string{controller.AccessRead, controller.AccessWrite, controller.AccessAdmin}
 	controllerLevels = []string{controller.AccessLogin, controller.AccessAddModel, controller.AccessSuperuser}

@@ -26,13 +26,13 @@ type Route struct {
 	Method  string
 	At      Path
 	Who     Roles
-	Effect  Effect   // what it does to the model, and so which blocks refuse it
+	Effect  Effect   // which blocks reject it
 	Own     OwnCheck // keeps agents to their own entities; nil if only users may call
 	Handler Handler
 }
 
-// An OwnCheck returns Unauthorized unless the entity that a request is about is the caller's
-// own, or one that the caller looks after.
+// An OwnCheck returns Unauthorized unless the entity that a request names is the caller's own, or one that the caller
+// manages.
 type OwnCheck func(ctx context.Context, c *Caller, subject entity.Tag) error
 
 // A Handler calls a method's function.
@@ -63,10 +63,10 @@ func Act[P any](f func(context.Context, *Caller, P) error) Handler {
 	return Do(func(ctx context.Context, c *Caller, p P) (struct{}, error) { return struct{}{}, f(ctx, c, p) })
 }
 
-// None is the parameter of methods that take nothing. It accepts anything.
+// None is the parameter type of methods without parameters. It accepts anything.
 type None struct{}
 
-// UnmarshalJSON reads nothing.
+// UnmarshalJSON ignores its input.
 func (*None) UnmarshalJSON([]byte) error { return nil }
 
 // Call runs the route for a caller that has one of its roles.
@@ -81,7 +81,7 @@ func (r *Route) Call(ctx context.Context, c *Caller, raw json.RawMessage) (any, 
 		}
 	}
 	if err := params.Check(p); err != nil {
-		return nil, fmt.Errorf("cannot take %s.%s: %w", r.Facade, r.Method, err)
+		return nil, fmt.Errorf("invalid request %s.%s: %w", r.Facade, r.Method, err)
 	}
 	if err := r.Effect.allowed(ctx, c); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (r *Route) Call(ctx context.Context, c *Caller, raw json.RawMessage) (any, 
 	return r.Handler.Run(ctx, c, p)
 }
 
-// A routeKey is how a request names a route.
+// A routeKey identifies a route in a request.
 type routeKey struct {
 	facade  string
 	version int
@@ -103,7 +103,7 @@ type Table struct {
 	byKey  map[routeKey]*Route
 }
 
-// NewTable returns the table of the routes.
+// NewTable returns a table of routes.
 func NewTable(routes []Route) *Table {
 	t := &Table{routes: routes, byKey: make(map[routeKey]*Route, len(routes))}
 	for i := range routes {
@@ -113,17 +113,18 @@ func NewTable(routes []Route) *Table {
 	return t
 }
 
-// Route returns a route, nil if there is none.
+// Route returns a route, or nil if it does not exist.
 func (t *Table) Route(facade string, version int, method string) *Route {
 	return t.byKey[routeKey{facade, version, method}]
 }
 
-// Find returns the route that a request names, if it is at this place and a caller with these
-// roles may use it; with the denial the route too. Its errors tell a stranger nothing about what there is.
+// Find returns the route that a request names, if it is served at this path and a caller with these roles may use it.
+// If it returns Denied, it also returns the route. Its errors don't reveal to unauthenticated clients which routes
+// exist.
 func (t *Table) Find(req *params.Request, at Path, as Roles) (*Route, error) {
 	r := t.Route(req.Type, req.Version, req.Request)
 	switch {
-	case as == Stranger && (r == nil || r.Who&Stranger == 0 || r.At&at == 0):
+	case as == Unauthenticated && (r == nil || r.Who&Unauthenticated == 0 || r.At&at == 0):
 		return nil, entity.Errorf(entity.Unauthorized, "not logged in")
 	case r == nil:
 		return nil, t.unknown(req)
@@ -137,7 +138,7 @@ func (t *Table) Find(req *params.Request, at Path, as Roles) (*Route, error) {
 	return r, nil
 }
 
-// unknown is the error for a request that names no route.
+// unknown returns the error for a request that names no route.
 func (t *Table) unknown(req *params.Request) error {
 	has := func(match func(*Route) bool) bool {
 		return slices.ContainsFunc(t.routes, func(r Route) bool { return match(&r) })
@@ -151,7 +152,7 @@ func (t *Table) unknown(req *params.Request) error {
 	return entity.Errorf(entity.NotImplemented, "no such request - method %s.%s is not implemented", req.Type, req.Request)
 }
 
-// Facades lists the facades that a caller with these roles can use at a place, sorted.
+// Facades lists the facades that a caller with these roles can use at a path, sorted.
 func (t *Table) Facades(at Path, as Roles) []params.FacadeVersions {
 	versions := map[string][]int{}
 	for _, r := range t.routes {
@@ -168,12 +169,12 @@ func (t *Table) Facades(at Path, as Roles) []params.FacadeVersions {
 	return all
 }
 
-// unreadable is the error for a request that is not what the method takes.
+// unreadable returns the error for a request that can't be decoded.
 func unreadable(err error) error {
 	return entity.Errorf(entity.Invalid, "cannot read the request: %w", plainJSON(err))
 }
 
-// plainJSON returns what is wrong with a request, without the names of Go types.
+// plainJSON describes what is wrong with a request, without the names of Go types.
 func plainJSON(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -185,7 +186,7 @@ func plainJSON(err error) error {
 		}
 		return fmt.Errorf("%s can't be a %s", where, mismatch.Value)
 	case errors.As(err, &syntax):
-		return fmt.Errorf("it is not JSON, from byte %d on", syntax.Offset)
+		return fmt.Errorf("invalid JSON at byte %d", syntax.Offset)
 	}
 	return err
 }

@@ -1,13 +1,13 @@
 package facades
 
-// Routes lists every method for users and for agents. Dispatch, the list of facades in the
-// reply to a login, and the test of access come from it.
+// Routes lists every method for users and for agents. Dispatch, the list of facades in the reply to a login, and the
+// access test are derived from it.
 func Routes() []Route { return append(userRoutes(), agentRoutes()...) }
 
 // userRoutes lists every method that is not only for agents.
 func userRoutes() []Route {
 	return []Route{
-		// For users, at a model. Blocks can be switched whatever is blocked.
+		// For users, in a model. Blocks can always be changed.
 		{"Action", 7, "Actions", AtModel, Reader, Reads, nil, Do(actionActions)},
 		{"Action", 7, "ApplicationsCharmsActions", AtModel, Reader, Reads, nil, Do(actionCharmActions)},
 		{"Action", 7, "Cancel", AtModel, Writer, Changes, nil, Do(actionCancel)},
@@ -75,8 +75,8 @@ func userRoutes() []Route {
 		{"Storage", 6, "StorageDetails", AtModel, Reader, Reads, nil, Do(storageStorageDetails)},
 		{"Storage", 6, "UpdatePool", AtModel, Writer, Changes, nil, Do(storageUpdatePool)},
 
-		// For users, at the controller. The methods check the caller's access to the models that
-		// a request names, and return nothing about other users.
+		// For users, at the controller itself. The methods check the caller's access to the models that a request
+		// names, and return nothing about other users.
 		{"Controller", 12, "AllModels", AtController, Admin, Reads, nil, Do(controllerAllModels)},
 		{"Controller", 12, "DestroyController", AtController, Admin, Destroys, nil, Act(controllerDestroy)},
 		{"Controller", 12, "GetControllerAccess", AtController, Reader, Reads, nil, Do(controllerGetAccess)},
@@ -109,12 +109,12 @@ func userRoutes() []Route {
 	}
 }
 
-// Endpoints lists the files of a model that plain HTTP transfers.
+// Endpoints lists the files of a model that are transferred over plain HTTP.
 func Endpoints() []Endpoint {
 	return []Endpoint{
 		{"POST", "/charms", Writer, Changes, serveCharmUpload},
-		// A unit's agent may fetch any charm of its model: the charm that it needs may change
-		// before it has fetched it, and charms are no secret within their model.
+		// A unit's agent may download any charm of its model: the charm that it needs may change during the download,
+		// and charms are no secret within their model.
 		{"GET", "/charms", Reader | UnitAgent, Reads, serveCharm},
 		{"GET", "/applications/{service}/resources/{resource}", Reader, Reads, serveResource},
 		{"PUT", "/applications/{service}/resources/{resource}", Writer, Changes, serveResourceUpload},

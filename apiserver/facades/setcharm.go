@@ -8,8 +8,8 @@ import (
 	"juju/state/entity"
 )
 
-// applicationSetCharm changes the charm of a service. Its warnings are about settings that
-// the new charm does not use, and about what the charm declares in vain.
+// applicationSetCharm changes the charm of a service. It warns of settings that the new charm does not use, and of
+// declarations in the charm that have no effect.
 func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSetCharm) (params.SetCharmResult, error) {
 	var result params.SetCharmResult
 	if len(p.EndpointBindings) > 0 {

@@ -37,7 +37,7 @@ func statusHistory(ctx context.Context, c *Caller, p params.StatusHistoryRequest
 	}
 	switch {
 	case ways != 1:
-		return nil, entity.Errorf(entity.Invalid, "a status history is asked for by exactly one of size, date and delta")
+		return nil, entity.Errorf(entity.Invalid, "a status history needs exactly one of size, date and delta")
 	case f.Size < 0:
 		return nil, entity.Errorf(entity.Invalid, "%d is not a number of statuses", f.Size)
 	case f.Delta != nil && *f.Delta < 0:

@@ -126,8 +126,8 @@ func storageRemove(ctx context.Context, c *Caller, p params.RemoveStorage) (para
 	}), nil
 }
 
-// importIDs completes storage with the ids by which other models can import it. It asks the cloud only for
-// names, and only if some can be.
+// importIDs sets the ids with which other models can import the storage. It opens the cloud only to compute names, and
+// only if some storage is persistent.
 func (c *Caller) importIDs(ctx context.Context, all []entity.StorageStatus) error {
 	lasts := func(s entity.StorageStatus) bool { return s.Persistent && s.Filesystem != "" }
 	if !slices.ContainsFunc(all, lasts) {
@@ -162,9 +162,9 @@ func storageImport(
 		})}, nil
 }
 
-// importStorage has the cloud take in a filesystem, and then records it. If the controller ends in between, the
-// same import again takes it in again. Imports take turns: one that fails gives up the filesystem, which
-// must not be what another one has just recorded.
+// importStorage imports a filesystem in the cloud, and then records it. If the controller dies in between, repeating
+// the import completes it. Imports run one at a time, because a failed import releases the filesystem, which must not
+// be one that another import has just recorded.
 func (c *Caller) importStorage(ctx context.Context, pool, filesystem, store string) (id string, err error) {
 	done, err := c.ImportTurn(ctx)
 	if err != nil {
@@ -189,9 +189,9 @@ func (c *Caller) importStorage(ctx context.Context, pool, filesystem, store stri
 	return id, nil
 }
 
-// endImport removes the record of an import that the cloud has refused with an error, which it returns. A cloud
-// that has not answered may have taken in the filesystem all the same, so that record stays. An earlier import
-// may have succeeded too, unless the filesystem does not exist or is another's.
+// endImport removes the record of an import that the cloud rejected with the error why, which it returns. If the cloud
+// did not respond, it may have imported the filesystem nevertheless, so the record stays. An earlier import may have
+// succeeded too, unless the filesystem does not exist or belongs to another model.
 func (c *Caller) endImport(ctx context.Context, id, filesystem string, why error) error {
 	var err error
 	switch entity.KindOf(why) {
@@ -208,11 +208,10 @@ func (c *Caller) endImport(ctx context.Context, id, filesystem string, why error
 	return why
 }
 
-// importing is what the cloud is asked for an import, in errors.
+// importing completes the error "cannot ask the cloud" for an import.
 const importing = "for the filesystem"
 
-// giveBack releases a filesystem that could not be recorded, for a reason that it returns; unless it is
-// recorded after all.
+// giveBack releases a filesystem that could not be recorded, unless it has been recorded after all. It returns why.
 func (c *Caller) giveBack(ctx context.Context, id, filesystem string, why error) error {
 	_, err := c.Model.Storage(ctx, id)
 	switch {

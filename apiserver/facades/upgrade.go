@@ -9,27 +9,26 @@ import (
 	"juju/state/entity"
 )
 
-// Upgrades replaces the controller's own programs.
+// Upgrades replaces the controller's own binaries.
 type Upgrades interface {
-	// Running returns the programs that the controller runs.
+	// Running returns the binaries that the controller runs.
 	Running(ctx context.Context) (entity.ControllerBinaries, error)
-	// Install checks the archive in a file, and keeps it and its programs. The error is entity.Invalid
-	// if they are not the programs that are wanted, or don't run.
+	// Install checks the archive in a file, and stores it and its binaries. The error is entity.Invalid if they are not
+	// the wanted ones, or don't run.
 	Install(ctx context.Context, file string, want entity.Binaries) error
-	// Archive returns the file with the archive of programs that has this hash, "" if there is none.
+	// Archive returns the file with the archive of binaries that has this hash, or "" if there is none.
 	Archive(sha256 string) string
-	// Switch makes the controller end, when replied is closed, and begin again with programs that were
-	// installed.
+	// Switch makes the controller exit when replied is closed, and restart with binaries that were installed.
 	Switch(ctx context.Context, to entity.Binaries, replied <-chan struct{}) error
 }
 
-// Binaries is the archive of agents' programs that the server hands to new machines.
+// Binaries is the archive of agent binaries that new machines download from the server.
 type Binaries struct {
 	Path   string // of the file
 	SHA256 string // in hex
 }
 
-// upgrades returns what replaces the controller's programs.
+// upgrades returns the Upgrades, or an error if the controller's binaries can't be replaced.
 func (b *Backend) upgrades() (Upgrades, error) {
 	if b.Upgrades == nil {
 		return nil, entity.Errorf(entity.NotSupported, "this controller can't be upgraded")
@@ -37,8 +36,8 @@ func (b *Backend) upgrades() (Upgrades, error) {
 	return b.Upgrades, nil
 }
 
-// serveBinariesUpload receives an archive of programs for the controller. It is found at the
-// controller's own model only.
+// serveBinariesUpload receives an archive of binaries for the controller. It is served only for the controller's own
+// model.
 func serveBinariesUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
 	switch {
 	case v.ControllerAccess != controller.AccessSuperuser:
@@ -89,8 +88,8 @@ func modelUpgraderControllerBinaries(ctx context.Context, c *Caller, _ None) (en
 	return upgrades.Running(ctx)
 }
 
-// modelUpgraderUpgradeModel makes the agents of a model run what the controller runs or, for the
-// controller's own model, the controller run programs that were uploaded.
+// modelUpgraderUpgradeModel upgrades a model's agents to the controller's binaries or, for the controller's own model,
+// upgrades the controller to binaries that were uploaded.
 func modelUpgraderUpgradeModel(
 	ctx context.Context, c *Caller, p params.UpgradeModelParams,
 ) (params.UpgradeModelResult, error) {
@@ -131,8 +130,8 @@ func upgradeController(
 	return result, upgrades.Switch(ctx, entity.Binaries{Version: p.TargetVersion, SHA256: p.SHA256}, c.Request.Done())
 }
 
-// recordBinaries records for all models, before the controller is upgraded, which programs their
-// agents run until they are upgraded too.
+// recordBinaries records in all models, before the controller is upgraded, which binaries their agents run until they
+// are upgraded too.
 func (b *Backend) recordBinaries(ctx context.Context) error {
 	rows, err := b.Controller.Models(ctx)
 	if err != nil {
@@ -157,7 +156,7 @@ func (b *Backend) recordBinaries(ctx context.Context) error {
 	return nil
 }
 
-// offered returns the programs that agents can have of this controller.
+// offered returns the binaries that this controller offers to agents.
 func (b *Backend) offered() entity.Binaries {
 	p := entity.Binaries{Version: b.Version, Commit: b.Commit}
 	if b.Binaries != nil {
@@ -201,8 +200,8 @@ func upgradeModel(
 	return result, st.Settings().SetBinaries(ctx, offered)
 }
 
-// checkTarget returns an error if a model of version now can't be upgraded to a version, because the
-// controller has another.
+// checkTarget returns an error if a model of version now can't be upgraded to version to, because the controller's
+// differs.
 func checkTarget(to, now, controller string) error {
 	above, err := entity.CompareVersions(to, controller)
 	if err != nil {
@@ -225,12 +224,12 @@ func checkTarget(to, now, controller string) error {
 	return nil
 }
 
-// agentBinaries returns the programs that an agent is to run; none if it does not matter.
+// agentBinaries returns the binaries that an agent should run; zero for any.
 func (c *Caller) agentBinaries(ctx context.Context, _ entity.Tag) (entity.Binaries, error) {
 	return c.Model.Settings().Binaries(ctx)
 }
 
-// setUpgradeError records why an agent can't run the programs that it should; "" if it can.
+// setUpgradeError records why an agent can't run the binaries that it should; "" if it can.
 func (c *Caller) setUpgradeError(_ context.Context, agent entity.Tag, text string) error {
 	c.Presence.SetUpgradeError(c.Model.UUID(), agent, entity.Cut(text, maxFailureText))
 	return nil

@@ -9,13 +9,12 @@ import (
 	"juju/state/entity"
 )
 
-// isSelf reports whether a tag is the caller's. Names of users are compared without case.
+// isSelf reports whether a tag is the caller's. User names are compared case-insensitively.
 func isSelf(c *Caller, tag params.Tag) bool {
 	return tag.Kind == entity.KindUser && strings.EqualFold(tag.ID, c.Tag.ID)
 }
 
-// aboutUser refuses tags that are no user's, and callers who are neither that user nor a
-// superuser.
+// aboutUser rejects tags that are not users', and callers who are neither that user nor a superuser.
 func aboutUser(c *Caller, tag params.Tag) error {
 	if err := isKind(tag, entity.KindUser); err != nil {
 		return err
@@ -119,7 +118,7 @@ func userInfo(u controller.User) *entity.UserInfo {
 	return info
 }
 
-// userAbout returns a user whom the caller may ask about.
+// userAbout returns a user whom the caller may look up.
 func userAbout(ctx context.Context, c *Caller, e params.Entity) (controller.User, error) {
 	if err := aboutUser(c, e.Tag); err != nil {
 		return controller.User{}, err
@@ -147,15 +146,14 @@ func userManagerUserInfo(ctx context.Context, c *Caller, p params.UserInfoReques
 	return results, err
 }
 
-// modelUsers returns the users of a model that the caller may see: all for its admins,
-// otherwise the caller.
+// modelUsers returns the users of a model that the caller may see: all for its admins, otherwise only the caller.
 func modelUsers(ctx context.Context, c *Caller, model params.Tag) ([]entity.ModelUser, error) {
 	id, err := c.at(ctx, model.ID)
 	if err != nil {
 		return nil, err
 	}
 	if isKind(model, entity.KindModel) != nil || id.Roles&Reader == 0 {
-		return nil, lacksModel(c.Tag, model.ID, "", controller.AccessRead) // the same if there is no such model
+		return nil, lacksModel(c.Tag, model.ID, "", controller.AccessRead) // the same if the model does not exist
 	}
 	users, err := c.Controller.ModelUsers(ctx, model.ID)
 	if err != nil {
@@ -188,7 +186,7 @@ func userManagerModelUserInfo(ctx context.Context, c *Caller, p params.Entities)
 	return results, nil
 }
 
-// modelManagerModifyAccess is open to every user. It checks the caller's access to each model.
+// modelManagerModifyAccess may be called by every user. It checks the caller's access to each model.
 func modelManagerModifyAccess(
 	ctx context.Context, c *Caller, p params.ModifyModelAccessRequest,
 ) (params.ErrorResults, error) {

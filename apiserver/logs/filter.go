@@ -6,12 +6,12 @@ import (
 	"juju/state/entity"
 )
 
-// A Filter selects messages. A message passes if it matches any entry of each list.
+// A Filter selects messages. A message passes if it matches at least one entry of each list.
 type Filter struct {
 	Level         string   // the minimum; "" for all
-	IncludeEntity []string // tags, names ("mysql/0", "0") or, with a * at the end, beginnings of either
+	IncludeEntity []string // tags, names ("mysql/0", "0") or, with a trailing *, prefixes of either
 	ExcludeEntity []string
-	IncludeModule []string // a module or one above it: "juju.worker" has "juju.worker.uniter"
+	IncludeModule []string // a module or a parent: "juju.worker" includes "juju.worker.uniter"
 	ExcludeModule []string
 	min           int // Level as a number, once checked
 }
@@ -19,7 +19,7 @@ type Filter struct {
 // levels are the names of severities, in ascending order.
 var levels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
 
-// Check prepares the filter. Its error is Invalid for an unknown level.
+// Check prepares the filter. The error is Invalid for an unknown level.
 func (f *Filter) Check() error {
 	if f.Level == "" {
 		return nil

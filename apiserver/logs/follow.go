@@ -20,14 +20,13 @@ type Query struct {
 	Backlog int
 	Limit   int  // the number of messages, 0 for no limit
 	NoTail  bool // end instead of waiting for more
-	// Keep, if not nil, is called before bytes are kept in memory for Backlog; its error ends Follow.
-	// A negative number gives memory back.
+	// Keep, if not nil, is called before memory is allocated for Backlog; its error ends Follow. A negative number
+	// releases memory.
 	Keep func(bytes int64) error
 }
 
-// Follow calls send with each message of a model's log that q selects, in order, until send
-// fails, the limit is reached, ctx ends, the log is removed or, with NoTail, there are no
-// more. It returns the error of send or ctx.
+// Follow calls send with each message of a model's log that q selects, in order, until send fails, the limit is
+// reached, ctx ends, the log is removed or, with NoTail, the log is exhausted. It returns the error of send or ctx.
 func (s *Store) Follow(ctx context.Context, model string, q Query, send func(entity.LogMessage) error) error {
 	l, err := s.model(model)
 	if err != nil {
@@ -103,7 +102,7 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(ent
 	}
 }
 
-// sizeOf returns about what a message takes in memory.
+// sizeOf returns the approximate size of a message in memory.
 func sizeOf(m entity.LogMessage) int64 {
 	return int64(200 + len(m.Entity) + len(m.Severity) + len(m.Module) + len(m.Location) + len(m.Message))
 }
@@ -133,10 +132,10 @@ func (r *reader) next() (entity.LogMessage, error) {
 			r.skipped = 0
 			return entity.LogMessage{
 				Timestamp: time.Now(), Severity: "WARNING", Module: "juju.apiserver.logs",
-				Message: fmt.Sprintf("the log went on faster than this reader: %d parts of it are skipped", n),
+				Message: fmt.Sprintf("this reader is too slow for the log: %d segments were skipped", n),
 			}, nil
 		}
-		last, _, _ := r.log.look() // before reading: what is sealed now won't change
+		last, _, _ := r.log.look() // before reading: segments sealed by now won't change
 		if r.file != nil {
 			part, err := r.lines.ReadBytes('\n')
 			r.partial = append(r.partial, part...)
@@ -186,7 +185,7 @@ func (r *reader) open(last int) error {
 		r.number, r.file, r.lines, r.partial = n, file, bufio.NewReader(file), nil
 		return nil
 	}
-	r.number = last // all segments are gone, and so is the model
+	r.number = last // all segments were deleted, and so was the model
 	r.close()
 	return nil
 }

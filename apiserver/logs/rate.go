@@ -9,33 +9,32 @@ import (
 	"juju/state/entity"
 )
 
-// What one agent can write of its model's log, as parts of the model's share: burst at once,
-// and the same again in each refill. So no agent deletes the others' lines. Warnings and
-// errors have an allowance of their own, a fourth of that, and so has what charms say with
-// juju-log: neither is lost when a hook has printed too much.
+// The limits on what one agent can write to its model's log, as fractions of the model's share: burst at once, and the
+// same again in each refill. So no agent can displace the lines of others. Warnings and errors have an allowance of
+// their own, a quarter of that, and so have lines from juju-log: neither are lost when a hook has printed too much.
 const (
 	burst       = 1. / 16
 	saidBurst   = burst / 4
 	severeBurst = burst / 4
 	refill      = 10 * time.Minute
-	// resume is the part of a burst that must have been refilled before lines of an agent that
-	// wrote too much are kept again: some consecutive lines say more than single ones.
+	// resume is the fraction of a burst that must have been refilled before an agent that wrote too much is logged
+	// again: consecutive lines are more useful than single ones.
 	resume = 1. / 4
-	// manyBuckets is the number of buckets beyond which full ones are forgotten.
+	// manyBuckets is the number of buckets above which full ones are deleted.
 	manyBuckets = 1000
 )
 
-// A source has a bucket.
+// A source identifies a bucket.
 type source struct {
 	entity string
 	class  class
 }
 
-// A class is a sort of lines with a bucket of its own.
+// A class is a class of lines with its own bucket.
 type class int
 
 const (
-	printed class = iota // by a hook, and the agent's own
+	printed class = iota // output of hooks, and the agent's own lines
 	said                 // with juju-log
 	severe               // warnings and errors
 )
@@ -50,7 +49,7 @@ func classOf(m entity.LogMessage) class {
 	return printed
 }
 
-// A bucket holds the bytes that a source can write now.
+// A bucket is a token bucket: the number of bytes that a source may write now.
 type bucket struct {
 	max, left float64
 	at        time.Time // when left was computed
@@ -59,15 +58,15 @@ type bucket struct {
 	bytes     int64 // their size
 }
 
-// rates are the buckets of one model's log. modelLog.mu guards them.
+// rates has the buckets of one model's log. modelLog.mu guards it.
 type rates struct {
 	share   int64
 	buckets map[source]*bucket
-	sweepAt int // the number of buckets at which to forget full ones
+	sweepAt int // the number of buckets at which full ones are deleted
 }
 
-// admit reports whether a line of size bytes is written. before, if not nil, must be written
-// first: it reports the lines that were dropped.
+// admit reports whether to write a line of size bytes. before, if not nil, must be written first: it reports dropped
+// lines.
 func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, before *entity.LogMessage) {
 	s := source{m.Entity, classOf(m)}
 	b := r.buckets[s]
@@ -86,18 +85,18 @@ func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, be
 		b.bytes += int64(size)
 		return false, nil
 	case b.dropping:
-		before = tell("%d lines (%d bytes) were dropped here: they came faster than one agent may log", b.lines, b.bytes)
+		before = tell("%d lines (%d bytes) were dropped here: the agent exceeded its log rate", b.lines, b.bytes)
 		b.dropping, b.lines, b.bytes = false, 0, 0
 	case b.left < float64(size) && b.left < b.max:
 		b.dropping, b.lines, b.bytes = true, 1, int64(size)
-		return false, tell("lines are dropped from here on, for up to %v: they come faster than one agent may log; "+
-			"the agent's own log file has the last of them", time.Duration(float64(refill)*resume).Round(time.Second))
+		return false, tell("lines are dropped from here on, for up to %v: the agent exceeds its log rate; "+
+			"the agent's own log file contains them", time.Duration(float64(refill)*resume).Round(time.Second))
 	}
 	b.left = max(0, b.left-float64(size))
 	return true, before
 }
 
-// add makes a full bucket for a source.
+// add adds a full bucket for a source.
 func (r *rates) add(s source, now time.Time) *bucket {
 	if len(r.buckets) >= max(manyBuckets, r.sweepAt) {
 		for other, b := range r.buckets {

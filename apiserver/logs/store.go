@@ -16,19 +16,17 @@ import (
 )
 
 const (
-	// segments is how many files a model's share is divided into. When the share is full one
-	// of them is deleted.
+	// segments is the number of files that a model's share is divided into. When the share is full, one of them is
+	// deleted.
 	segments = 4
-	// maxMessage is how many bytes of a message's text are kept: 16 KiB, and the mark of a
-	// sender that has cut it there. maxField is how many bytes are kept of each of its other
-	// fields.
+	// maxMessage is the number of bytes that are kept of a message's text: 16 KiB, plus the mark of a sender that has
+	// truncated it to that. maxField is that of each of its other fields.
 	maxMessage = 16<<10 + 64
 	maxField   = 256
 	suffix     = ".log"
 )
 
-// A Store keeps the logs of all models in one directory. Its methods may be called
-// concurrently.
+// A Store stores the logs of all models in one directory. Its methods may be called concurrently.
 type Store struct {
 	dir   string
 	share int64
@@ -38,17 +36,16 @@ type Store struct {
 	closed bool
 }
 
-// Open opens the store in dir, which it makes if needed. share is how many bytes the log of
-// one model can have.
+// Open opens the store in dir, which it creates if needed. share is the maximum size of one model's log in bytes.
 func Open(dir string, share int64) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot keep logs: %w", err)
+		return nil, fmt.Errorf("cannot open the log store: %w", err)
 	}
 	return &Store{dir: dir, share: share, models: map[string]*modelLog{}}, nil
 }
 
-// Append adds messages to a model's log, in order. It drops messages of an agent that sends
-// them too fast, and adds a line that says so.
+// Append appends messages to a model's log, in order. If an agent exceeds its rate, its messages are dropped, and a
+// line is added that says so.
 func (s *Store) Append(model string, messages ...entity.LogMessage) error {
 	l, err := s.model(model)
 	if err != nil {
@@ -70,7 +67,7 @@ func encode(m entity.LogMessage) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// Remove deletes a model's log and ends those who follow it.
+// Remove deletes a model's log and ends its followers.
 func (s *Store) Remove(model string) error {
 	if !entity.IsValidUUID(model) {
 		return entity.Errorf(entity.Invalid, "%q is not a model", model)
@@ -85,7 +82,7 @@ func (s *Store) Remove(model string) error {
 	return os.RemoveAll(filepath.Join(s.dir, model))
 }
 
-// Close ends all appending and following.
+// Close closes all logs and ends their followers.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +99,7 @@ func (s *Store) Close() error {
 // model returns the open log of a model.
 func (s *Store) model(uuid string) (*modelLog, error) {
 	if !entity.IsValidUUID(uuid) {
-		return nil, entity.Errorf(entity.Invalid, "%q is not a model", uuid) // it becomes a directory's name
+		return nil, entity.Errorf(entity.Invalid, "%q is not a model", uuid) // it becomes a directory name
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +107,7 @@ func (s *Store) model(uuid string) (*modelLog, error) {
 		return nil, entity.Errorf(entity.Unavailable, "the controller is stopping")
 	}
 	if l, known := s.models[uuid]; known && l == nil {
-		return nil, entity.Errorf(entity.NotFound, "the model is gone")
+		return nil, entity.Errorf(entity.NotFound, "the model was removed")
 	} else if known {
 		return l, nil
 	}
@@ -136,7 +133,7 @@ type modelLog struct {
 	last    int      // number of the last segment, 0 for none
 	file    *os.File // the last segment, nil until this process writes to it
 	size    int64
-	changed chan struct{} // closed at the next append, and at the end
+	changed chan struct{} // closed at the next append, and on close
 	ended   bool
 	rates   rates
 }
@@ -164,7 +161,7 @@ func (l *modelLog) append(messages []entity.LogMessage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
-		return entity.Errorf(entity.NotFound, "the model is gone")
+		return entity.Errorf(entity.NotFound, "the model was removed")
 	}
 	var lines []byte
 	for _, m := range messages {
@@ -203,8 +200,8 @@ func (l *modelLog) append(messages []entity.LogMessage) error {
 	return err
 }
 
-// resume opens the last segment of an earlier process. A crash may have left a partial line at
-// its end. The newline ends that line, and readers skip it, as they do an empty one.
+// resume opens the last segment of an earlier process. A crash may have left a partial line at its end. The newline
+// terminates that line; readers skip it, as they do empty lines.
 func (l *modelLog) resume() error {
 	file, err := os.OpenFile(l.path(l.last), os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -223,7 +220,7 @@ func (l *modelLog) resume() error {
 	return nil
 }
 
-// begin starts the next segment and deletes those beyond the share.
+// begin starts the next segment and deletes segments beyond the share.
 func (l *modelLog) begin() error {
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
 		return err
@@ -269,8 +266,7 @@ func (l *modelLog) close() {
 	close(l.changed)
 }
 
-// look returns the last segment's number, and a channel that is closed when there is more to
-// read.
+// look returns the last segment's number, and a channel that is closed when there is more to read.
 func (l *modelLog) look() (last int, changed <-chan struct{}, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

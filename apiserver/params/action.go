@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// An Action is a task: to enqueue, or enqueued.
+// An Action is a task, either to enqueue or enqueued.
 type Action struct {
 	Tag            Tag            `json:"tag,omitzero"`
 	Receiver       string         `json:"receiver"` // a unit's tag or a machine's, or "mysql/leader"
@@ -17,18 +17,18 @@ type Action struct {
 	ExecutionGroup *string        `json:"execution-group,omitempty"`
 }
 
-// An Actions is what EnqueueOperation takes.
+// An Actions is the parameter of EnqueueOperation.
 type Actions struct {
 	Actions []Action `json:"actions,omitempty"`
 }
 
-// An ActionMessage is what a task has logged.
+// An ActionMessage is a line that a task has logged.
 type ActionMessage struct {
 	Timestamp time.Time `json:"timestamp"`
 	Message   string    `json:"message"`
 }
 
-// An ActionResult is what is known of a task.
+// An ActionResult describes a task.
 type ActionResult struct {
 	Action    *Action         `json:"action,omitempty"`
 	Enqueued  time.Time       `json:"enqueued,omitzero"`
@@ -41,18 +41,18 @@ type ActionResult struct {
 	Error     *Error          `json:"error,omitempty"`
 }
 
-// An ActionResults are in the order of the request.
+// An ActionResults is in the order of the request.
 type ActionResults struct {
 	Results []ActionResult `json:"results,omitempty"`
 }
 
-// An EnqueuedActions is what EnqueueOperation returns.
+// An EnqueuedActions is the result of EnqueueOperation.
 type EnqueuedActions struct {
 	OperationTag Tag            `json:"operation,omitzero"`
 	Actions      []ActionResult `json:"actions,omitempty"`
 }
 
-// An OperationResult is what is known of an operation.
+// An OperationResult describes an operation.
 type OperationResult struct {
 	OperationTag Tag            `json:"operation,omitzero"`
 	Summary      string         `json:"summary"`
@@ -64,13 +64,13 @@ type OperationResult struct {
 	Error        *Error         `json:"error,omitempty"`
 }
 
-// An OperationResults are in the order of the request. Truncated says that there are more.
+// An OperationResults is in the order of the request. Truncated reports whether there are more.
 type OperationResults struct {
 	Results   []OperationResult `json:"results"`
 	Truncated bool              `json:"truncated"`
 }
 
-// An OperationQueryArgs selects operations that have a task of one of each kind that is not empty.
+// An OperationQueryArgs selects the operations that have a task matching every list that is not empty.
 type OperationQueryArgs struct {
 	Applications []string `json:"applications,omitempty"`
 	Units        []string `json:"units,omitempty"`
@@ -80,7 +80,7 @@ type OperationQueryArgs struct {
 	Limit        *int     `json:"limit,omitempty"`
 }
 
-// A RunParams is a command for units and machines.
+// A RunParams is a command to run on units and machines.
 type RunParams struct {
 	Commands       string        `json:"commands" limit:"file"`
 	Timeout        time.Duration `json:"timeout"`
@@ -91,29 +91,29 @@ type RunParams struct {
 	ExecutionGroup *string       `json:"execution-group,omitempty"`
 }
 
-// A FindTags asks for the tags that begin with each of some texts.
+// A FindTags selects the tags that begin with one of the prefixes.
 type FindTags struct {
 	Prefixes []string `json:"prefixes"`
 }
 
-// A FindTagsResults has them.
+// A FindTagsResults is the matching tags by prefix.
 type FindTagsResults struct {
 	Matches map[string][]Entity `json:"matches"`
 }
 
-// An ApplicationsCharmActionsResults has the actions of services.
+// An ApplicationsCharmActionsResults has the actions of several services.
 type ApplicationsCharmActionsResults struct {
 	Results []ApplicationCharmActionsResult `json:"results,omitempty"`
 }
 
-// An ApplicationCharmActionsResult has those of one.
+// An ApplicationCharmActionsResult has the actions of one service.
 type ApplicationCharmActionsResult struct {
 	ApplicationTag Tag                        `json:"application-tag,omitzero"`
 	Actions        map[string]CharmActionSpec `json:"actions,omitempty"`
 	Error          *Error                     `json:"error,omitempty"`
 }
 
-// ActionResultOf returns the wire's form of a task.
+// ActionResultOf returns a task in the wire format.
 func ActionResultOf(t entity.Task) ActionResult {
 	r := ActionResult{
 		Action: &Action{Tag: TagOf(entity.TaskTag(t.ID)), Receiver: entity.ReceiverTag(t.Receiver).String(), Name: t.Name,
@@ -127,7 +127,7 @@ func ActionResultOf(t entity.Task) ActionResult {
 	return r
 }
 
-// Task returns the task that ActionResultOf was given.
+// Task is the inverse of ActionResultOf.
 func (r ActionResult) Task() entity.Task {
 	t := entity.Task{Enqueued: r.Enqueued, Started: r.Started, Completed: r.Completed,
 		Status: entity.TaskStatus(r.Status), Message: r.Message, Results: jsonText(r.Output)}
@@ -143,7 +143,7 @@ func (r ActionResult) Task() entity.Task {
 	return t
 }
 
-// OperationResultOf returns the wire's form of an operation.
+// OperationResultOf returns an operation in the wire format.
 func OperationResultOf(o entity.Operation) OperationResult {
 	r := OperationResult{OperationTag: TagOf(entity.OperationTag(o.ID)), Summary: o.Summary, Enqueued: o.Enqueued,
 		Status: string(entity.OperationStatus(o.Tasks))}
@@ -159,7 +159,7 @@ func OperationResultOf(o entity.Operation) OperationResult {
 	return r
 }
 
-// Operation returns the operation that OperationResultOf was given.
+// Operation is the inverse of OperationResultOf.
 func (r OperationResult) Operation() entity.Operation {
 	o := entity.Operation{ID: r.OperationTag.ID, Summary: r.Summary, Enqueued: r.Enqueued}
 	for _, a := range r.Actions {
@@ -170,7 +170,7 @@ func (r OperationResult) Operation() entity.Operation {
 	return o
 }
 
-// jsonMap reads a JSON map; nil for none.
+// jsonMap decodes a JSON map; it returns nil for none.
 func jsonMap(text json.RawMessage) (m map[string]any) {
 	if len(text) > 0 && json.Unmarshal(text, &m) != nil {
 		return nil // state checks what it stores

@@ -2,17 +2,17 @@ package params
 
 import "time"
 
-// A LoginRequest is what Admin 3 Login takes.
+// A LoginRequest is the parameter of Admin 3 Login.
 type LoginRequest struct {
 	AuthTag       Tag    `json:"auth-tag"`
 	Credentials   string `json:"credentials"` // the password
-	Nonce         string `json:"nonce"`       // for a machine's agent: that of its instance
+	Nonce         string `json:"nonce"`       // for a machine's agent: its instance's nonce
 	ClientVersion string `json:"client-version,omitempty"`
-	SHA256        string `json:"agent-sha256,omitempty"` // ours: of an agent's programs
-	Commit        string `json:"agent-commit,omitempty"` // ours: what they were built from
+	SHA256        string `json:"agent-sha256,omitempty"` // not in Juju: of an agent's binaries
+	Commit        string `json:"agent-commit,omitempty"` // not in Juju: the commit they were built from
 }
 
-// A LoginResult says which server this is and what the caller can use.
+// A LoginResult describes the server, and what the caller can use.
 type LoginResult struct {
 	ControllerTag Tag              `json:"controller-tag"`
 	ModelTag      *Tag             `json:"model-tag,omitempty"` // absent on the controller's own path
@@ -22,7 +22,7 @@ type LoginResult struct {
 	Facades       []FacadeVersions `json:"facades"`
 }
 
-// A FacadeVersions lists the versions of one facade that the caller can use here.
+// A FacadeVersions lists the versions of one facade that the caller can use.
 type FacadeVersions struct {
 	Name     string `json:"name"`
 	Versions []int  `json:"versions"`
@@ -36,7 +36,7 @@ type HostPort struct {
 	Port  int    `json:"port"`
 }
 
-// An AuthUserInfo is the user as the server knows it.
+// An AuthUserInfo describes the user who has logged in.
 type AuthUserInfo struct {
 	DisplayName      string     `json:"display-name"`
 	Identity         string     `json:"identity"` // the user's tag
@@ -45,16 +45,15 @@ type AuthUserInfo struct {
 	ModelAccess      string     `json:"model-access"`
 }
 
-// A RegisterRequest is what Admin 3 Register takes: a key, which works once, and the password
-// to set. The method is ours. Juju's clients use an endpoint with its own encryption, since
-// they don't know the CA yet.
+// A RegisterRequest is the parameter of Admin 3 Register: a key, which works once, and the password to set. Juju does
+// not have this method. Its clients use an endpoint with its own encryption, because they don't know the CA yet.
 type RegisterRequest struct {
 	User     Tag    `json:"user"`
 	Key      []byte `json:"secret-key"`
 	Password string `json:"password"`
 }
 
-// A RedirectInfoResult would say where a model has moved. Our models don't move.
+// A RedirectInfoResult would tell where a model has moved. Models don't move here.
 type RedirectInfoResult struct {
 	Servers [][]HostPort `json:"servers"`
 	CACert  string       `json:"ca-cert"`

@@ -1,18 +1,17 @@
 package params
 
-// An AnnotationsSet is what Annotations 2 Set takes.
+// An AnnotationsSet is the parameter of Annotations 2 Set.
 type AnnotationsSet struct {
 	Annotations []EntityAnnotations `json:"annotations"`
 }
 
-// An EntityAnnotations is the values to merge over an entity's annotations. An empty value
-// deletes its key.
+// An EntityAnnotations has the values to merge into an entity's annotations. An empty value deletes its key.
 type EntityAnnotations struct {
 	Entity      Tag               `json:"entity"`
 	Annotations map[string]string `json:"annotations" limit:"file"` // state limits their total
 }
 
-// An AnnotationsGetResults is what Get returns, in the order of the request.
+// An AnnotationsGetResults is the result of Get, in the order of the request.
 type AnnotationsGetResults struct {
 	Results []AnnotationsGetResult `json:"results"`
 }

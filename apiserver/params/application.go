@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// An ApplicationsDeploy is what Application 19 Deploy takes.
+// An ApplicationsDeploy is the parameter of Application 19 Deploy.
 type ApplicationsDeploy struct {
 	Applications []ApplicationDeploy `json:"applications"`
 }
@@ -16,7 +16,7 @@ type ApplicationsDeploy struct {
 type ApplicationDeploy struct {
 	ApplicationName  string            `json:"application"`
 	CharmURL         string            `json:"charm-url"`
-	CharmOrigin      *CharmOrigin      `json:"charm-origin,omitempty"` // its base is the service's
+	CharmOrigin      *CharmOrigin      `json:"charm-origin,omitempty"` // its base becomes the service's
 	Channel          string            `json:"channel"`
 	NumUnits         int               `json:"num-units"`
 	Config           map[string]string `json:"config,omitempty" limit:"file"`
@@ -31,38 +31,38 @@ type ApplicationDeploy struct {
 
 	Resources map[string]string `json:"resources,omitempty"` // ids of uploads, by name
 
-	Devices map[string]any `json:"devices,omitempty"` // the controller refuses them
+	Devices map[string]any `json:"devices,omitempty"` // the controller rejects them
 }
 
-// A DeployResults is what Deploy returns.
+// A DeployResults is the result of Deploy.
 type DeployResults struct {
 	Results []DeployResult `json:"results"`
 }
 
-// A DeployResult is the outcome for one service. Warnings is ours.
+// A DeployResult is the result for one service. Juju does not have Warnings.
 type DeployResult struct {
 	Error    *Error   `json:"error,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A CheckDeploy is what CheckDeploy takes, a method of ours: what Deploy will take, before
-// the controller has the charm.
+// A CheckDeploy is the parameter of CheckDeploy, a method that Juju does not have: the parameters of Deploy, before the
+// controller has the charm.
 type CheckDeploy struct {
 	ApplicationDeploy
 	CharmSeries []string `json:"charm-series,omitempty"` // named by the charm
 }
 
-// A CheckDeployResult is the series that the service would have; "" if it is open. Warnings are those
-// of the cloud that Deploy would return.
+// A CheckDeployResult is the series that the service would have; "" if it is not decided yet. Warnings are the cloud's
+// warnings that Deploy would return.
 type CheckDeployResult struct {
 	Series   string   `json:"series,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A CharmOrigin says where a charm came from.
+// A CharmOrigin is where a charm came from.
 type CharmOrigin struct {
 	ID           string       `json:"id"`
-	Source       string       `json:"source"` // "local"; hubs are refused
+	Source       string       `json:"source"` // "local"; hubs are rejected
 	Type         string       `json:"type"`   // "charm"
 	Risk         string       `json:"risk,omitempty"`
 	Revision     *int         `json:"revision,omitempty"`
@@ -71,7 +71,7 @@ type CharmOrigin struct {
 	Base         *entity.Base `json:"base,omitempty"`
 }
 
-// An AddApplicationUnits is what AddUnits takes.
+// An AddApplicationUnits is the parameter of AddUnits.
 type AddApplicationUnits struct {
 	ApplicationName string       `json:"application"`
 	NumUnits        int          `json:"num-units"`
@@ -82,10 +82,10 @@ type AddApplicationUnits struct {
 // An AddApplicationUnitsResults has the names of the new units.
 type AddApplicationUnitsResults struct {
 	Units    []string `json:"units"`
-	Warnings []string `json:"warnings,omitempty"` // ours
+	Warnings []string `json:"warnings,omitempty"` // not in Juju
 }
 
-// A DestroyUnitsParams is what DestroyUnit takes.
+// A DestroyUnitsParams is the parameter of DestroyUnit.
 type DestroyUnitsParams struct {
 	Units []DestroyUnitParams `json:"units"`
 }
@@ -94,38 +94,38 @@ type DestroyUnitsParams struct {
 type DestroyUnitParams struct {
 	UnitTag Tag  `json:"unit-tag"`
 	DryRun  bool `json:"dry-run,omitempty"`
-	// DestroyMachines is ours: the unit's machine is destroyed too, if deploy or add-unit has
-	// made it and nothing else is on it.
+	// DestroyMachines, which Juju does not have, also destroys the unit's machine if deploy or add-unit created it and
+	// nothing else is on it.
 	DestroyMachines bool `json:"destroy-machines,omitempty"`
-	// DestroyStorage destroys the unit's storage, which is detached and kept otherwise.
+	// DestroyStorage destroys the unit's storage, which otherwise is detached and kept.
 	DestroyStorage bool `json:"destroy-storage,omitempty"`
 	Destruction
 }
 
-// A DestroyUnitResults has the outcome of each.
+// A DestroyUnitResults has the result for each unit.
 type DestroyUnitResults struct {
 	Results []DestroyUnitResult `json:"results"`
 }
 
-// A DestroyUnitResult is one outcome.
+// A DestroyUnitResult is the result for one unit.
 type DestroyUnitResult struct {
 	Error *Error           `json:"error,omitempty"`
 	Info  *DestroyUnitInfo `json:"info,omitempty"`
 }
 
-// A DestroyUnitInfo says what becomes of what the unit had.
+// A DestroyUnitInfo describes what happens to the unit's storage and machine.
 type DestroyUnitInfo struct {
 	DestroyedWith
 	entity.MachinesLeft
 }
 
-// A DestroyedWith names the storage of what is destroyed: what is kept, and what is destroyed too.
+// A DestroyedWith lists the storage of destroyed units that is kept, and that is destroyed with them.
 type DestroyedWith struct {
 	DetachedStorage  []Entity `json:"detached-storage,omitempty"`
 	DestroyedStorage []Entity `json:"destroyed-storage,omitempty"`
 }
 
-// Read returns the ids, with the machines that are left.
+// Read returns the ids, with the machines that remain.
 func (d DestroyedWith) Read(left entity.MachinesLeft) entity.DestroyInfo {
 	info := entity.DestroyInfo{MachinesLeft: left}
 	for _, e := range d.DetachedStorage {
@@ -137,7 +137,7 @@ func (d DestroyedWith) Read(left entity.MachinesLeft) entity.DestroyInfo {
 	return info
 }
 
-// A DestroyApplicationsParams is what DestroyApplication takes.
+// A DestroyApplicationsParams is the parameter of DestroyApplication.
 type DestroyApplicationsParams struct {
 	Applications []DestroyApplicationParams `json:"applications"`
 }
@@ -146,32 +146,31 @@ type DestroyApplicationsParams struct {
 type DestroyApplicationParams struct {
 	ApplicationTag Tag  `json:"application-tag"`
 	DryRun         bool `json:"dry-run,omitempty"`
-	// DestroyMachines is ours, as in DestroyUnitParams.
+	// DestroyMachines is as in DestroyUnitParams.
 	DestroyMachines bool `json:"destroy-machines,omitempty"`
 	DestroyStorage  bool `json:"destroy-storage,omitempty"` // as in DestroyUnitParams
 	Destruction
 }
 
-// A DestroyApplicationResults has the outcome of each.
+// A DestroyApplicationResults has the result for each service.
 type DestroyApplicationResults struct {
 	Results []DestroyApplicationResult `json:"results"`
 }
 
-// A DestroyApplicationResult is one outcome.
+// A DestroyApplicationResult is the result for one service.
 type DestroyApplicationResult struct {
 	Error *Error                  `json:"error,omitempty"`
 	Info  *DestroyApplicationInfo `json:"info,omitempty"`
 }
 
-// A DestroyApplicationInfo would list what else is destroyed.
+// A DestroyApplicationInfo describes what happens to the service's storage and machines.
 type DestroyApplicationInfo struct {
 	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
 	DestroyedWith
 	entity.MachinesLeft
 }
 
-// An AddRelation is what AddRelation takes: two endpoints, "service" or
-// "service:relation".
+// An AddRelation is the parameter of AddRelation: two endpoints, "service" or "service:relation".
 type AddRelation struct {
 	Endpoints []string `json:"endpoints"`
 	ViaCIDRs  []string `json:"via-cidrs,omitempty"`
@@ -220,14 +219,14 @@ type ApplicationGetResults struct {
 	Channel           string                   `json:"channel"`
 	ApplicationConfig map[string]ConfigSetting `json:"application-config,omitempty"`
 	EndpointBindings  map[string]string        `json:"endpoint-bindings,omitempty"`
-	// Storage is ours: what units get, by store.
+	// Storage, which Juju does not have, is the storage of new units by store.
 	Storage map[string]entity.StorageConstraints `json:"storage-constraints,omitempty"`
 }
 
-// A ConfigSetting is an entity.ConfigSetting in the wire's form.
+// A ConfigSetting is an entity.ConfigSetting in the wire format.
 type ConfigSetting struct{ entity.ConfigSetting }
 
-// MarshalJSON keeps the types of numbers, as Values does.
+// MarshalJSON preserves the types of numbers, as Values does.
 func (s ConfigSetting) MarshalJSON() ([]byte, error) {
 	v := Values{"description": s.Description, "type": s.Type, "source": s.Source}
 	if s.Value != nil {
@@ -239,7 +238,7 @@ func (s ConfigSetting) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// UnmarshalJSON keeps the types of numbers, as Values does.
+// UnmarshalJSON preserves the types of numbers, as Values does.
 func (s *ConfigSetting) UnmarshalJSON(text []byte) error {
 	var v Values
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -252,7 +251,7 @@ func (s *ConfigSetting) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// An ApplicationGetConfigResults is what CharmConfig and GetConfig return.
+// An ApplicationGetConfigResults is the result of CharmConfig and GetConfig.
 type ApplicationGetConfigResults struct {
 	Results []ConfigResult `json:"Results"`
 }
@@ -263,12 +262,12 @@ type ConfigResult struct {
 	Error  *Error                   `json:"error,omitempty"`
 }
 
-// A ConfigSetArgs is what SetConfigs takes.
+// A ConfigSetArgs is the parameter of SetConfigs.
 type ConfigSetArgs struct {
 	Args []ConfigSet `json:"Args"`
 }
 
-// A ConfigSet changes settings of one service, all or none.
+// A ConfigSet changes settings of one service atomically.
 type ConfigSet struct {
 	ApplicationName string            `json:"application"`
 	Generation      string            `json:"generation"`
@@ -276,7 +275,7 @@ type ConfigSet struct {
 	ConfigYAML      string            `json:"config-yaml" limit:"file"` // {application: {key: value}}
 }
 
-// An ApplicationConfigUnsetArgs is what UnsetApplicationsConfig takes.
+// An ApplicationConfigUnsetArgs is the parameter of UnsetApplicationsConfig.
 type ApplicationConfigUnsetArgs struct {
 	Args []ApplicationUnset `json:"Args"`
 }
@@ -288,7 +287,7 @@ type ApplicationUnset struct {
 	Options         []string `json:"options"`
 }
 
-// An ApplicationGetConstraintsResults is what GetConstraints returns.
+// An ApplicationGetConstraintsResults is the result of GetConstraints.
 type ApplicationGetConstraintsResults struct {
 	Results []ApplicationConstraint `json:"results"`
 }
@@ -306,55 +305,54 @@ type SetConstraints struct {
 	Constraints     constraints.Value `json:"constraints"`
 }
 
-// A SetConstraintsResult is what both methods return that set constraints. It is ours: Juju's
-// return nothing.
+// A SetConstraintsResult is the result of both methods that set constraints. In Juju they return nothing.
 type SetConstraintsResult struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A GetConstraintsResults is what ModelConfig 3 GetModelConstraints returns.
+// A GetConstraintsResults is the result of ModelConfig 3 GetModelConstraints.
 type GetConstraintsResults struct {
 	Constraints constraints.Value `json:"constraints"`
 }
 
-// A SetMinUnits is what SetMinUnits takes, a method of ours: how many Alive units a service
-// keeps, 0 for none.
+// A SetMinUnits is the parameter of SetMinUnits, a method that Juju does not have: the minimum number of Alive units of
+// a service, 0 for none.
 type SetMinUnits struct {
 	ApplicationName string `json:"application"`
 	MinUnits        int    `json:"min-units"`
 }
 
-// An ApplicationExpose is what Expose takes.
+// An ApplicationExpose is the parameter of Expose.
 type ApplicationExpose struct {
 	ApplicationName  string                     `json:"application"`
 	ExposedEndpoints map[string]ExposedEndpoint `json:"exposed-endpoints,omitempty"`
 }
 
-// An ExposeResult is what Expose returns; it is ours.
+// An ExposeResult is the result of Expose; in Juju it returns nothing.
 type ExposeResult struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// An ExposedEndpoint says to whom an endpoint is exposed.
+// An ExposedEndpoint is the networks to which an endpoint is exposed.
 type ExposedEndpoint struct {
 	ExposeToSpaces []string `json:"expose-to-spaces,omitempty"`
 	ExposeToCIDRs  []string `json:"expose-to-cidrs,omitempty"`
 }
 
-// An ApplicationUnexpose is what Unexpose takes.
+// An ApplicationUnexpose is the parameter of Unexpose.
 type ApplicationUnexpose struct {
 	ApplicationName  string   `json:"application"`
 	ExposedEndpoints []string `json:"exposed-endpoints"`
 }
 
-// A UnitsResolved is what ResolveUnitErrors takes: units, or all whose hooks have failed.
+// A UnitsResolved is the parameter of ResolveUnitErrors: units, or all units whose hooks have failed.
 type UnitsResolved struct {
 	Tags  Entities `json:"tags"`
 	Retry bool     `json:"retry,omitempty"`
 	All   bool     `json:"all,omitempty"`
 }
 
-// An ApplicationInfoResults is what ApplicationsInfo returns.
+// An ApplicationInfoResults is the result of ApplicationsInfo.
 type ApplicationInfoResults struct {
 	Results []ApplicationInfoResult `json:"results"`
 }
@@ -365,7 +363,7 @@ type ApplicationInfoResult struct {
 	Error  *Error             `json:"error,omitempty"`
 }
 
-// An ApplicationResult describes a service briefly.
+// An ApplicationResult is a short description of a service.
 type ApplicationResult struct {
 	Tag         Tag                `json:"tag"`
 	Charm       string             `json:"charm,omitempty"`

@@ -2,7 +2,7 @@ package params
 
 import "juju/state/entity"
 
-// A Block is a block that is on.
+// A Block is an enabled block.
 type Block struct {
 	ID      string `json:"id"`
 	Tag     Tag    `json:"tag"` // of the model
@@ -16,23 +16,23 @@ type BlockResult struct {
 	Error  *Error `json:"error,omitempty"`
 }
 
-// A BlockResults is what Block 2 List returns.
+// A BlockResults is the result of Block 2 List.
 type BlockResults struct {
 	Results []BlockResult `json:"results,omitempty"`
 }
 
-// A BlockSwitchParams is what SwitchBlockOn and SwitchBlockOff take.
+// A BlockSwitchParams is the parameter of SwitchBlockOn and SwitchBlockOff.
 type BlockSwitchParams struct {
 	Type    string `json:"type"` // an entity.BlockType
 	Message string `json:"message,omitempty"`
 }
 
-// A ModelBlockInfoList is what Controller 12 ListBlockedModels returns.
+// A ModelBlockInfoList is the result of Controller 12 ListBlockedModels.
 type ModelBlockInfoList struct {
 	Models []entity.ModelBlocks `json:"models,omitempty"`
 }
 
-// A RemoveBlocksArgs is what Controller 12 RemoveBlocks takes. All must be set.
+// A RemoveBlocksArgs is the parameter of Controller 12 RemoveBlocks. All must be set.
 type RemoveBlocksArgs struct {
 	All bool `json:"all"`
 }

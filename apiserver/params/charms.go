@@ -5,20 +5,20 @@ type CharmURL struct {
 	URL string `json:"url"`
 }
 
-// An AddCharmWithOrigin is what Charms 6 AddCharm takes.
+// An AddCharmWithOrigin is the parameter of Charms 6 AddCharm.
 type AddCharmWithOrigin struct {
 	URL    string      `json:"url"`
 	Origin CharmOrigin `json:"charm-origin"`
 	Force  bool        `json:"force"`
 }
 
-// A CharmOriginResult is what AddCharm returns.
+// A CharmOriginResult is the result of AddCharm.
 type CharmOriginResult struct {
 	Origin CharmOrigin `json:"charm-origin"`
 	Error  *Error      `json:"error,omitempty"`
 }
 
-// A Charm is what CharmInfo returns.
+// A Charm is the result of CharmInfo.
 type Charm struct {
 	Revision int                    `json:"revision"`
 	URL      string                 `json:"url"`
@@ -59,7 +59,7 @@ type CharmActionSpec struct {
 	Params      map[string]any `json:"params"`
 }
 
-// CharmsResponse is the answer to an upload: the URL given to the charm, or an error.
+// A CharmsResponse is the response to an upload: the URL assigned to the charm, or an error.
 type CharmsResponse struct {
 	CharmURL  string         `json:"charm-url,omitempty"`
 	Error     string         `json:"error,omitempty"`
@@ -67,10 +67,8 @@ type CharmsResponse struct {
 	ErrorInfo map[string]any `json:"error-info,omitempty"`
 }
 
-// SHA256Header is the HTTP header of a downloaded charm that has the archive's SHA-256, in
-// hex.
+// SHA256Header is the HTTP header with the SHA-256 of a downloaded archive, in hex.
 const SHA256Header = "X-Juju-Sha256"
 
-// NonceHeader is the HTTP header that has the nonce of a machine's agent, in requests other
-// than the API's own login.
+// NonceHeader is the HTTP header with the nonce of a machine's agent, in requests other than the API's own login.
 const NonceHeader = "X-Juju-Nonce"

@@ -8,16 +8,16 @@ import (
 	"juju/state/entity"
 )
 
-// limitTag is the struct tag that gives the texts in a field of a request another limit than
-// entity.LimitName: `limit:"file"`.
+// limitTag is the struct tag that gives the strings in a field of a request a limit other than entity.LimitName:
+// `limit:"file"`.
 const limitTag = "limit"
 
-// textLimits are the limits that limitTag can name.
+// textLimits maps the values of limitTag to limits.
 var textLimits = map[string]entity.Limit{"file": entity.LimitFile}
 
-// Check checks a request against the limits, before anything is done with it. A type with a
-// method Check checks itself. All other texts, lists, maps and times are limited here, so that
-// every new request has limits. Errors are Invalid and name the field and the limit.
+// Check checks a request against the limits before it is executed. A type with a method Check checks itself. All other
+// strings, lists, maps and times are checked here, so that every new request has limits. Errors are Invalid and name
+// the field and the limit.
 func Check(request any) error {
 	if request == nil {
 		return nil

@@ -6,13 +6,12 @@ import (
 	"juju/state/entity"
 )
 
-// A Destruction says how strongly to destroy something, in the requests of all Destroy
-// methods.
+// A Destruction specifies how strongly to destroy something, in the requests of all Destroy methods.
 type Destruction struct {
 	Force bool `json:"force,omitempty"`
-	// Lenient is ours: failed hooks are skipped. Force is stronger.
+	// Lenient, which Juju does not have, skips failed hooks. Force is stronger.
 	Lenient bool `json:"lenient,omitempty"`
-	// MaxWait, in nanoseconds, is how long force waits for the agents; nil for the default.
+	// MaxWait, in nanoseconds, is how long force waits for agents; nil for the default.
 	MaxWait *time.Duration `json:"max-wait,omitempty"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"juju/state/entity"
 )
 
-// codes maps the codes on the wire to the kinds of errors. Errors of other kinds are internal.
+// codes maps error codes on the wire to kinds of errors. Errors of other kinds are internal.
 var codes = func() map[string]entity.Kind {
 	table := map[string]entity.Kind{}
 	for _, kind := range entity.Kinds() {
@@ -15,22 +15,22 @@ var codes = func() map[string]entity.Kind {
 	return table
 }()
 
-// Internal is what clients see of an internal error. Its text may have secrets, and goes only
-// to the controller's log.
+// Internal is the text that clients get for an internal error. Its own text may contain secrets, and is only written to
+// the controller's log.
 const Internal = "internal error"
 
-// hintKey is the key in an error's info that carries entity.Hint.
+// hintKey is the key of entity.Hint in an error's info.
 const hintKey = "hint"
 
-// An Error is the error within a result, for one of several requested changes.
+// An Error is an error within a result, for one of several requested changes.
 type Error struct {
 	Message string         `json:"message"`
 	Code    string         `json:"code"` // an entity.Kind, or "" for an internal error
 	Info    map[string]any `json:"info,omitempty"`
 }
 
-// ToError returns the wire's form of err, nil for nil. It masks an error without a kind, which
-// the caller should have logged.
+// ToError returns err in the wire format, nil for nil. It masks an error without a kind, which the caller should have
+// logged.
 func ToError(err error) *Error {
 	if err == nil {
 		return nil
@@ -47,8 +47,7 @@ func ToError(err error) *Error {
 	return e
 }
 
-// FromError returns the error that ToError was given, with its text, kind and hint; nil for
-// nil.
+// FromError is the inverse of ToError: it restores the text, kind and hint of an error. It returns nil for nil.
 func FromError(e *Error) error {
 	if e == nil {
 		return nil
@@ -63,12 +62,12 @@ func FromError(e *Error) error {
 	return err
 }
 
-// An ErrorResult is the outcome of one of several changes.
+// An ErrorResult is the result of one of several changes.
 type ErrorResult struct {
 	Error *Error `json:"error,omitempty"`
 }
 
-// ErrorResults are outcomes in the order of the request.
+// ErrorResults are results in the order of the request.
 type ErrorResults struct {
 	Results []ErrorResult `json:"results"`
 }

@@ -2,9 +2,8 @@ package params
 
 import "juju/state/entity"
 
-// An Explain names what to explain, as users name it: units, machines, services, or the two
-// sides of a relation. No names stand for everything that has not started or is being
-// destroyed.
+// An Explain names what to explain, as users name it: units, machines, services, or the two sides of a relation.
+// Without names, everything that has not started or is being destroyed is explained.
 type Explain struct {
 	Words []string `json:"words,omitempty"`
 }

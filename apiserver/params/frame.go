@@ -12,9 +12,8 @@ type Request struct {
 	Params    json.RawMessage `json:"params,omitempty"`
 }
 
-// A Response is one frame from the server, as a client reads it. The server writes either the
-// response or the three fields of the error, never both: clients tell them apart by the key
-// "error".
+// A Response is one frame from the server, as read by a client. The server writes either the response or the three
+// fields of the error, never both: clients distinguish them by the key "error".
 type Response struct {
 	RequestID uint64          `json:"request-id"`
 	Response  json.RawMessage `json:"response,omitempty"`
@@ -31,7 +30,7 @@ func (r Response) Err() error {
 	return FromError(&Error{Message: r.Error, Code: r.ErrorCode, Info: r.ErrorInfo})
 }
 
-// failure is the frame of an error. The key "error" is always there.
+// failure is the frame of an error. The key "error" is always present.
 type failure struct {
 	RequestID uint64         `json:"request-id"`
 	Error     string         `json:"error"`
@@ -39,8 +38,8 @@ type failure struct {
 	ErrorInfo map[string]any `json:"error-info,omitempty"`
 }
 
-// EncodeFailure writes the frame that answers request id with e. An empty text becomes
-// Internal, so that "error" is never empty.
+// EncodeFailure returns the frame that replies to request id with e. An empty message becomes Internal, so that "error"
+// is never empty.
 func EncodeFailure(id uint64, e *Error) ([]byte, error) {
 	if e.Message == "" {
 		e = &Error{Message: Internal, Code: e.Code, Info: e.Info}
@@ -48,8 +47,8 @@ func EncodeFailure(id uint64, e *Error) ([]byte, error) {
 	return json.Marshal(failure{id, e.Message, e.Code, e.Info})
 }
 
-// EncodeSuccess writes the frame that answers request id with result. It writes nil as {},
-// since clients expect an object.
+// EncodeSuccess returns the frame that replies to request id with result. nil is encoded as {}, because clients expect
+// an object.
 func EncodeSuccess(id uint64, result any) ([]byte, error) {
 	if result == nil {
 		result = struct{}{}
@@ -60,5 +59,5 @@ func EncodeSuccess(id uint64, result any) ([]byte, error) {
 	}{id, result})
 }
 
-// CloseRevoked is the code that closes a websocket when its user has lost all access there.
+// CloseRevoked is the close code of a websocket whose user has lost all access.
 const CloseRevoked = 4403

@@ -2,7 +2,7 @@ package params
 
 import "juju/state/entity"
 
-// A Finding is something wrong in the store.
+// A Finding is a problem found in the store.
 type Finding struct {
 	Model  string `json:"model,omitempty"` // "" for the controller's own records
 	Where  string `json:"where"`
@@ -12,12 +12,12 @@ type Finding struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// Findings is the answer to Check and Repair.
+// Findings is the result of Check and Repair.
 type Findings struct {
 	Findings []Finding `json:"findings"`
 }
 
-// FindingsOf returns the wire's form of findings.
+// FindingsOf returns findings in the wire format.
 func FindingsOf(all []entity.Finding) Findings {
 	f := Findings{Findings: make([]Finding, len(all))}
 	for i, one := range all {

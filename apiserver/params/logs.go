@@ -2,7 +2,7 @@ package params
 
 import "time"
 
-// A LogRecord is one line as an agent sends it. The login says which agent it is.
+// A LogRecord is one line sent by an agent. The agent is identified by its login.
 type LogRecord struct {
 	Time     time.Time `json:"t"`
 	Module   string    `json:"m"`

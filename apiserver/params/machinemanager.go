@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// An AddMachines is what MachineManager 10 AddMachines takes.
+// An AddMachines is the parameter of MachineManager 10 AddMachines.
 type AddMachines struct {
 	MachineParams []AddMachineParams `json:"params"`
 }
@@ -20,14 +20,14 @@ type AddMachineParams struct {
 	ParentID      string            `json:"parent-id"`
 	ContainerType string            `json:"container-type"`
 	Placement     *Placement        `json:"placement,omitempty"`
-	// The rest is given for a manual machine only.
+	// The others are only for manual machines.
 	InstanceID string                  `json:"instance-id"`
 	Nonce      string                  `json:"nonce"`
 	Hardware   HardwareCharacteristics `json:"hardware-characteristics"`
 	Addresses  []Address               `json:"addresses"`
 }
 
-// HardwareCharacteristics are what a machine has; 0 or "" is unknown.
+// HardwareCharacteristics describes a machine's hardware; 0 or "" is unknown.
 type HardwareCharacteristics struct {
 	Arch     string `json:"arch,omitempty"`
 	Mem      uint64 `json:"mem,omitempty"`       // MiB
@@ -35,14 +35,14 @@ type HardwareCharacteristics struct {
 	Cores    uint64 `json:"cpu-cores,omitempty"`
 }
 
-// An Address is one at which others reach a machine.
+// An Address is an address of a machine.
 type Address struct {
 	Value string `json:"value"`
 	Type  string `json:"type"`  // "ipv4", "ipv6" or "hostname"
 	Scope string `json:"scope"` // "" for unknown
 }
 
-// AddressesOf returns the wire's form of addresses.
+// AddressesOf returns addresses in the wire format.
 func AddressesOf(addresses []string) []Address {
 	var all []Address
 	for _, a := range addresses {
@@ -57,23 +57,23 @@ func AddressesOf(addresses []string) []Address {
 	return all
 }
 
-// A ProvisioningScriptParams is what MachineManager 10 ProvisioningScript takes.
+// A ProvisioningScriptParams is the parameter of MachineManager 10 ProvisioningScript.
 type ProvisioningScriptParams struct {
 	MachineID string `json:"machine-id"`
 	Nonce     string `json:"nonce"`
-	// DataDir is where the agents are; "" is the place that they have on all machines.
+	// DataDir is the agents' directory; "" for the default.
 	DataDir string `json:"data-dir"`
-	// DisablePackageCommands says that the script must install no package; it never does.
+	// DisablePackageCommands forbids the script to install packages. It never does.
 	DisablePackageCommands bool `json:"disable-package-commands"`
 }
 
-// A ProvisioningScriptResult is a shell script that makes a host a machine. It holds the password
-// of the machine's agent.
+// A ProvisioningScriptResult is a shell script that makes a host a machine. It contains the password of the machine's
+// agent.
 type ProvisioningScriptResult struct {
 	Script string `json:"script"`
 }
 
-// An AddMachinesResults has the outcome of each.
+// An AddMachinesResults has the result for each machine.
 type AddMachinesResults struct {
 	Machines []AddMachinesResult `json:"machines"`
 }
@@ -82,10 +82,10 @@ type AddMachinesResults struct {
 type AddMachinesResult struct {
 	Machine  string   `json:"machine"`
 	Error    *Error   `json:"error,omitempty"`
-	Warnings []string `json:"warnings,omitempty"` // ours
+	Warnings []string `json:"warnings,omitempty"` // not in Juju
 }
 
-// A DestroyMachinesParams is what DestroyMachineWithParams takes.
+// A DestroyMachinesParams is the parameter of DestroyMachineWithParams.
 type DestroyMachinesParams struct {
 	MachineTags []Tag `json:"machine-tags"`
 	Keep        bool  `json:"keep,omitempty"`
@@ -93,33 +93,33 @@ type DestroyMachinesParams struct {
 	Destruction
 }
 
-// A DestroyMachineResults has the outcome of each.
+// A DestroyMachineResults has the result for each machine.
 type DestroyMachineResults struct {
 	Results []DestroyMachineResult `json:"results"`
 }
 
-// A DestroyMachineResult is one outcome.
+// A DestroyMachineResult is the result for one machine.
 type DestroyMachineResult struct {
 	Error *Error              `json:"error,omitempty"`
 	Info  *DestroyMachineInfo `json:"info,omitempty"`
 }
 
-// A DestroyMachineInfo says what was destroyed.
+// A DestroyMachineInfo describes what is destroyed.
 type DestroyMachineInfo struct {
 	MachineID string `json:"machine-id"`
 	DestroyedWith
 }
 
-// A RetryProvisioningArgs is what RetryProvisioning takes: machines, or all whose instances
-// could not be started. Constraints is ours.
+// A RetryProvisioningArgs is the parameter of RetryProvisioning: machines, or all machines whose instances could not be
+// started. Juju does not have Constraints.
 type RetryProvisioningArgs struct {
 	Machines []Tag `json:"machines,omitempty"`
 	All      bool  `json:"all"`
-	// Constraints replace those of each machine, unless they are nil.
+	// Constraints replace those of each machine, unless nil.
 	Constraints *constraints.Value `json:"constraints,omitempty"`
 }
 
-// A RetryProvisioningResults has a result for each machine. The warnings are ours.
+// A RetryProvisioningResults has a result for each machine. Juju does not have the warnings.
 type RetryProvisioningResults struct {
 	ErrorResults
 	Warnings []string `json:"warnings,omitempty"`

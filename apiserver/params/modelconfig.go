@@ -8,7 +8,7 @@ import (
 	"juju/state/modelconfig"
 )
 
-// A ModelConfigResults is what ModelConfig 3 ModelGet returns.
+// A ModelConfigResults is the result of ModelConfig 3 ModelGet.
 type ModelConfigResults struct {
 	Config ModelConfig `json:"config"`
 }
@@ -22,17 +22,17 @@ type modelConfigValue struct {
 	Source string `json:"source"`
 }
 
-// A ModelSet is what ModelSet takes: settings to change, all or none.
+// A ModelSet is the parameter of ModelSet: settings to change atomically.
 type ModelSet struct {
 	Config map[string]any `json:"config"`
 }
 
-// A ModelUnset is what ModelUnset takes: settings to reset to their defaults.
+// A ModelUnset is the parameter of ModelUnset: settings to reset to their defaults.
 type ModelUnset struct {
 	Keys []string `json:"keys"`
 }
 
-// MarshalJSON writes every known setting that there is.
+// MarshalJSON writes every known setting that is present.
 func (c ModelConfig) MarshalJSON() ([]byte, error) {
 	values := make(map[string]modelConfigValue, len(c))
 	for _, s := range modelconfig.Shown {

@@ -15,10 +15,10 @@ type Model struct {
 	OwnerTag Tag    `json:"owner-tag"`
 }
 
-// ModelType is the type of all our models: models with machines.
+// ModelType is the type of all models here: models with machines.
 const ModelType = "iaas"
 
-// A UserModelList is what Controller AllModels and ModelManager ListModels return.
+// A UserModelList is the result of Controller AllModels and ModelManager ListModels.
 type UserModelList struct {
 	UserModels []UserModel `json:"user-models"`
 }
@@ -29,13 +29,13 @@ type UserModel struct {
 	LastConnection *time.Time `json:"last-connection"`
 }
 
-// A ModelSummariesRequest is what ListModelSummaries takes.
+// A ModelSummariesRequest is the parameter of ListModelSummaries.
 type ModelSummariesRequest struct {
 	UserTag Tag  `json:"user-tag"`
 	All     bool `json:"all,omitempty"`
 }
 
-// A ModelSummaryResults is what ListModelSummaries returns.
+// A ModelSummaryResults is the result of ListModelSummaries.
 type ModelSummaryResults struct {
 	Results []ModelSummaryResult `json:"results"`
 }
@@ -46,7 +46,7 @@ type ModelSummaryResult struct {
 	Error  *Error        `json:"error,omitempty"`
 }
 
-// A ModelSummary is an entity.ModelSummary in the wire's form.
+// A ModelSummary is an entity.ModelSummary in the wire format.
 type ModelSummary struct {
 	entity.ModelSummary
 	Status   *EntityStatus `json:"status,omitempty"`
@@ -54,13 +54,13 @@ type ModelSummary struct {
 	SLA      ModelSLAInfo  `json:"sla"`
 }
 
-// A ModelSLAInfo is there because clients read it. It has no meaning.
+// A ModelSLAInfo exists only because clients read it.
 type ModelSLAInfo struct {
 	Level string `json:"level"`
 	Owner string `json:"owner"`
 }
 
-// A ModelInfoResults is what ModelInfo returns.
+// A ModelInfoResults is the result of ModelInfo.
 type ModelInfoResults struct {
 	Results []ModelInfoResult `json:"results"`
 }
@@ -71,7 +71,7 @@ type ModelInfoResult struct {
 	Error  *Error     `json:"error,omitempty"`
 }
 
-// A ModelInfo is an entity.ModelInfo in the wire's form.
+// A ModelInfo is an entity.ModelInfo in the wire format.
 type ModelInfo struct {
 	entity.ModelInfo
 	Status         *EntityStatus `json:"status,omitempty"`
@@ -80,7 +80,7 @@ type ModelInfo struct {
 	SLA            ModelSLAInfo  `json:"sla"`
 }
 
-// A DestroyModelsParams is what DestroyModels takes.
+// A DestroyModelsParams is the parameter of DestroyModels.
 type DestroyModelsParams struct {
 	Models []DestroyModelParams `json:"models"`
 }
@@ -88,11 +88,11 @@ type DestroyModelsParams struct {
 // A DestroyModelParams names one model to destroy.
 type DestroyModelParams struct {
 	ModelTag Tag `json:"model-tag"`
-	// DestroyStorage says whether the model's storage is destroyed, or released. Unless it is said, a
-	// model with storage that outlives machines is refused.
+	// DestroyStorage is whether the model's storage is destroyed (true) or released (false). If nil, a model with
+	// persistent storage is not destroyed.
 	DestroyStorage *bool `json:"destroy-storage,omitempty"`
 	Destruction
-	// Timeout, in nanoseconds, is another name of MaxWait, which takes precedence.
+	// Timeout, in nanoseconds, is another name for MaxWait, which takes precedence.
 	Timeout *time.Duration `json:"timeout,omitempty"`
 }
 
@@ -109,12 +109,12 @@ func (p DestroyModelParams) Read() (entity.Destruction, error) {
 	return how, err
 }
 
-// A LeftoverResults lists what removed models have left in the cloud.
+// A LeftoverResults lists the cloud resources left behind by removed models.
 type LeftoverResults struct {
 	Results []entity.Leftover `json:"results"`
 }
 
-// A DestroyControllerArgs is what Controller 12 DestroyController takes.
+// A DestroyControllerArgs is the parameter of Controller 12 DestroyController.
 type DestroyControllerArgs struct {
 	DestroyModels  bool           `json:"destroy-models"`
 	DestroyStorage *bool          `json:"destroy-storage,omitempty"`
@@ -123,7 +123,7 @@ type DestroyControllerArgs struct {
 	ModelTimeout   *time.Duration `json:"model-timeout,omitempty"`
 }
 
-// A ModelCreateArgs is what CreateModel takes.
+// A ModelCreateArgs is the parameter of CreateModel.
 type ModelCreateArgs struct {
 	Name     string         `json:"name"`
 	OwnerTag Tag            `json:"owner-tag"`
@@ -135,7 +135,7 @@ type ModelCreateArgs struct {
 // CloudTag returns the tag of a cloud.
 func CloudTag(cloud string) string { return cloudPrefix + cloud }
 
-// DumpModelsRequest asks for dumps of models.
+// A DumpModelsRequest lists the models to dump.
 type DumpModelsRequest struct {
 	Entities []Entity `json:"entities"` // tags of models
 }
@@ -146,7 +146,7 @@ type MapResult struct {
 	Error  *Error                       `json:"error,omitempty"`
 }
 
-// MapResults is the answer to DumpModelsDB, in the order of the request.
+// MapResults is the result of DumpModelsDB, in the order of the request.
 type MapResults struct {
 	Results []MapResult `json:"results"`
 }

@@ -2,14 +2,13 @@ package params
 
 import "strings"
 
-// A Placement says where to put a unit or machine. Scope "#" means an existing machine, whose
-// id is the directive.
+// A Placement is where to put a unit or machine. Scope "#" stands for an existing machine, whose id is the directive.
 type Placement struct {
 	Scope     string `json:"scope"`
 	Directive string `json:"directive"`
 }
 
-// MachineScope is the wire's scope for an existing machine.
+// MachineScope is the scope for an existing machine.
 const MachineScope = "#"
 
 // PlacementOf parses a placement as users write it with --to: "3", "lxd:3", "lxd", "zone=a".

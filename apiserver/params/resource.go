@@ -7,14 +7,14 @@ import (
 	"juju/state/entity"
 )
 
-// A CharmResource is a resource as a charm declares it, with its file if it has one.
+// A CharmResource is a resource as declared by a charm, with its file if it has one.
 type CharmResource struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
 	Path        string `json:"path"` // the name of its file
 	Description string `json:"description,omitempty"`
 	Origin      string `json:"origin"`      // always "upload"
-	Revision    int    `json:"revision"`    // always 0: of a charm store
+	Revision    int    `json:"revision"`    // always 0: for charm stores
 	Fingerprint []byte `json:"fingerprint"` // the file's SHA-384, empty without a file
 	Size        int64  `json:"size"`        // in bytes
 }
@@ -25,7 +25,7 @@ type Resource struct {
 	ID          string    `json:"id"` // "service/name"
 	PendingID   string    `json:"pending-id"`
 	Application string    `json:"application"`
-	Username    string    `json:"username"`  // who uploaded its file
+	Username    string    `json:"username"`  // the user who uploaded the file
 	Timestamp   time.Time `json:"timestamp"` // when; zero without a file
 	SHA256      string    `json:"sha256,omitempty"`
 }
@@ -33,13 +33,13 @@ type Resource struct {
 // originUpload is the origin of a resource whose file a user uploads.
 const originUpload = "upload"
 
-// ResourceOf returns the wire's form of a service's resource.
+// ResourceOf returns a service's resource in the wire format.
 func ResourceOf(service string, r entity.Resource) Resource {
 	out := Resource{ID: service + "/" + r.Name, Application: service,
 		CharmResource: CharmResource{Name: r.Name, Type: r.Type, Path: r.Filename, Description: r.Description,
 			Origin: originUpload}}
 	if f := r.File; f != nil {
-		out.Fingerprint, _ = hex.DecodeString(f.SHA384) // the controller has made it
+		out.Fingerprint, _ = hex.DecodeString(f.SHA384) // valid, since the controller computed it
 		out.Size, out.Username, out.Timestamp, out.SHA256 = f.Size, f.User, f.Uploaded, f.SHA256
 	}
 	return out
@@ -55,7 +55,7 @@ func (r Resource) Read() entity.Resource {
 	return out
 }
 
-// A ResourcesResults is what ListResources returns, a result for each service.
+// A ResourcesResults is the result of ListResources, with a result for each service.
 type ResourcesResults struct {
 	Results []ResourcesResult `json:"results"`
 }
@@ -75,24 +75,24 @@ type UnitResources struct {
 	DownloadProgress map[string]int64 `json:"download-progress"`
 }
 
-// AddPendingResources is what AddPendingResources takes: the resources of a service that
-// is about to be deployed or upgraded.
+// AddPendingResources is the parameter of AddPendingResources: resources of a service that is about to be deployed or
+// upgraded.
 type AddPendingResources struct {
 	Entity
 	URL       string          `json:"url"`
 	Resources []CharmResource `json:"resources"`
 }
 
-// AddPendingResourcesResult has the id of each upload, in the order of the resources.
+// AddPendingResourcesResult has the id for each upload, in the order of the resources.
 type AddPendingResourcesResult struct {
 	Error      *Error   `json:"error,omitempty"`
 	PendingIDs []string `json:"pending-ids"`
 }
 
-// A ResourceUploadResult is the answer to an upload.
+// A ResourceUploadResult is the response to an upload.
 type ResourceUploadResult struct {
 	Resource Resource `json:"resource"`
 }
 
-// SHA384Header has the SHA-384 of the file of a resource, in hex.
+// SHA384Header is the HTTP header with the SHA-384 of a resource's file, in hex.
 const SHA384Header = "Content-Sha384"

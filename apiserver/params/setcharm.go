@@ -2,7 +2,7 @@ package params
 
 import "juju/state/entity"
 
-// An ApplicationSetCharm changes the charm of a service. Force implies the other forces.
+// An ApplicationSetCharm changes the charm of a service. Force implies the other Force fields.
 type ApplicationSetCharm struct {
 	ApplicationName    string            `json:"application"`
 	Generation         string            `json:"generation,omitempty"`
@@ -20,11 +20,11 @@ type ApplicationSetCharm struct {
 
 	StorageConstraints map[string]entity.StorageConstraints `json:"storage-constraints,omitempty"` // by store
 
-	// The controller refuses these.
+	// The controller rejects these.
 	EndpointBindings map[string]string `json:"endpoint-bindings,omitempty"`
 }
 
-// A SetCharmResult has warnings for the user. It is ours; Juju returns nothing.
+// A SetCharmResult has warnings for the user; in Juju SetCharm returns nothing.
 type SetCharmResult struct {
 	Warnings []string `json:"warnings,omitempty"`
 }

@@ -1,16 +1,16 @@
 package params
 
-// ListSSHKeys asks for the SSH keys of models, named by their users' tags as in Juju, or by none.
+// ListSSHKeys selects the SSH keys of models, named by their users' tags as in Juju, or of the model if it is empty.
 type ListSSHKeys struct {
 	Entities struct {
 		Entities []struct {
 			Tag string `json:"tag"`
 		} `json:"entities"`
 	} `json:"entities"`
-	Mode bool `json:"mode"` // whole keys, and not only fingerprints
+	Mode bool `json:"mode"` // full keys rather than fingerprints
 }
 
-// StringsResults are lists of texts, each with an error in its place.
+// StringsResults are lists of strings, or an error for each.
 type StringsResults struct {
 	Results []StringsResult `json:"results"`
 }
@@ -21,7 +21,7 @@ type StringsResult struct {
 	Result []string `json:"result"`
 }
 
-// ModifyUserSSHKeys adds keys, or deletes those that fingerprints or comments name.
+// ModifyUserSSHKeys adds keys, or deletes keys by their fingerprints or comments.
 type ModifyUserSSHKeys struct {
 	User string   `json:"user"`
 	Keys []string `json:"ssh-keys"`

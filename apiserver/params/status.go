@@ -7,13 +7,12 @@ import (
 	"juju/state/entity"
 )
 
-// A StatusParams is what Client 7 FullStatus takes.
+// A StatusParams is the parameter of Client 7 FullStatus.
 type StatusParams struct {
 	Patterns []string `json:"patterns"`
 }
 
-// A FullStatus is a whole model in the wire's form. FullStatusOf and ModelStatus translate
-// without loss.
+// A FullStatus is the status of a model in the wire format. FullStatusOf and ModelStatus convert without loss.
 type FullStatus struct {
 	Model               ModelStatusInfo              `json:"model"`
 	Machines            map[string]MachineStatus     `json:"machines"`
@@ -25,7 +24,7 @@ type FullStatus struct {
 	Branches            map[string]struct{}          `json:"branches"`
 }
 
-// A ModelStatusInfo is the model itself.
+// A ModelStatusInfo is the status of the model itself.
 type ModelStatusInfo struct {
 	Name             string         `json:"name"`
 	Type             string         `json:"type"`
@@ -36,18 +35,17 @@ type ModelStatusInfo struct {
 	Status           DetailedStatus `json:"model-status"`
 	MeterStatus      MeterStatus    `json:"meter-status"`
 	SLA              string         `json:"sla"`
-	UUID             string         `json:"uuid,omitempty"`          // ours
-	Controller       bool           `json:"is-controller,omitempty"` // ours
+	UUID             string         `json:"uuid,omitempty"`          // not in Juju
+	Controller       bool           `json:"is-controller,omitempty"` // not in Juju
 }
 
-// A MeterStatus is there because clients read it.
+// A MeterStatus exists only because clients read it.
 type MeterStatus struct {
 	Color   string `json:"color"`
 	Message string `json:"message"`
 }
 
-// A DetailedStatus is an entity.Status, with the life of its entity: "" for Alive, which
-// clients do not show.
+// A DetailedStatus is an entity.Status with the life of its entity: "" for Alive, which clients do not show.
 type DetailedStatus struct {
 	Status  string         `json:"status"`
 	Info    string         `json:"info"`
@@ -55,11 +53,11 @@ type DetailedStatus struct {
 	Since   *time.Time     `json:"since"`
 	Kind    string         `json:"kind"`
 	Version string         `json:"version"`
-	Commit  string         `json:"commit,omitempty"` // ours: what the agent was built from
+	Commit  string         `json:"commit,omitempty"` // not in Juju: the commit that the agent was built from
 	Life    string         `json:"life"`
 }
 
-// An EntityStatus is an entity.Status and nothing else.
+// An EntityStatus is an entity.Status without a life.
 type EntityStatus struct {
 	Status string         `json:"status"`
 	Info   string         `json:"info"`
@@ -85,10 +83,10 @@ type MachineStatus struct {
 	Jobs               []string                 `json:"jobs"`
 	HasVote            bool                     `json:"has-vote"`
 	WantsVote          bool                     `json:"wants-vote"`
-	SSH                string                   `json:"ssh,omitempty"` // ours
+	SSH                string                   `json:"ssh,omitempty"` // not in Juju
 }
 
-// The jobs of a machine. The wire has the older name of the second.
+// The jobs of a machine. On the wire the second has its older name.
 const (
 	JobHostUnits   = "JobHostUnits"
 	JobManageModel = "JobManageModel"
@@ -106,8 +104,8 @@ type ApplicationStatus struct {
 	Relations        map[string][]string    `json:"relations"`
 	CanUpgradeTo     string                 `json:"can-upgrade-to"`
 	SubordinateTo    []string               `json:"subordinate-to"`
-	Subordinate      bool                   `json:"subordinate,omitempty"` // ours: also true without relations
-	MinUnits         int                    `json:"min-units,omitempty"`   // ours
+	Subordinate      bool                   `json:"subordinate,omitempty"` // not in Juju: also true without relations
+	MinUnits         int                    `json:"min-units,omitempty"`   // not in Juju
 	Units            map[string]UnitStatus  `json:"units"`
 	MeterStatuses    map[string]MeterStatus `json:"meter-statuses"`
 	Status           DetailedStatus         `json:"status"`
@@ -116,8 +114,7 @@ type ApplicationStatus struct {
 	PublicAddress    string                 `json:"public-address"`
 }
 
-// A UnitStatus is a unit with its subordinates by name. The agent's status has the unit's
-// life.
+// A UnitStatus is a unit with its subordinates by name. The agent's status contains the unit's life.
 type UnitStatus struct {
 	AgentStatus     DetailedStatus        `json:"agent-status"`
 	WorkloadStatus  DetailedStatus        `json:"workload-status"`
@@ -128,8 +125,8 @@ type UnitStatus struct {
 	Charm           string                `json:"charm"`
 	Subordinates    map[string]UnitStatus `json:"subordinates"`
 	Leader          bool                  `json:"leader,omitempty"`
-	Strength        entity.Strength       `json:"strength,omitempty"` // ours: that of the unit's destruction
-	Resolved        entity.Resolved       `json:"resolved,omitempty"` // ours: until the agent has seen it
+	Strength        entity.Strength       `json:"strength,omitempty"` // not in Juju: of the unit's destruction
+	Resolved        entity.Resolved       `json:"resolved,omitempty"` // not in Juju: until the agent has seen it
 }
 
 // A RelationStatus is one relation.
@@ -150,10 +147,10 @@ type EndpointStatus struct {
 	Subordinate     bool   `json:"subordinate"`
 }
 
-// cloudPrefix is the prefix of clouds' tags.
+// cloudPrefix is the prefix of the tags of clouds.
 const cloudPrefix = "cloud-"
 
-// FullStatusOf returns the wire's form of a model's status.
+// FullStatusOf returns a model's status in the wire format.
 func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	f := &FullStatus{
 		Model: ModelStatusInfo{
@@ -191,7 +188,7 @@ func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	return f
 }
 
-// ModelStatus returns what FullStatusOf was given.
+// ModelStatus is the inverse of FullStatusOf.
 func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 	status, life := f.Model.Status.read()
 	m := &entity.ModelStatus{
@@ -316,14 +313,14 @@ func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error)
 	return out, nil
 }
 
-// detailed returns the wire's form of a status and a life.
+// detailed returns a status and a life in the wire format.
 func detailed(s entity.Status, life entity.Life) DetailedStatus {
 	return DetailedStatus{
 		Status: string(s.Status), Info: s.Message, Data: orEmpty(s.Data), Since: timeOf(s.Since), Life: lifeOf(life),
 	}
 }
 
-// read returns what detailed was given.
+// read is the inverse of detailed.
 func (d DetailedStatus) read() (entity.Status, entity.Life) {
 	s := entity.Status{Status: entity.StatusWord(d.Status), Message: d.Info, Since: timeFrom(d.Since)}
 	if len(d.Data) > 0 {
@@ -332,7 +329,7 @@ func (d DetailedStatus) read() (entity.Status, entity.Life) {
 	return s, lifeFrom(d.Life)
 }
 
-// StatusOf returns the wire's short form of a status.
+// StatusOf returns a status in the short wire format.
 func StatusOf(s entity.Status) *EntityStatus {
 	return &EntityStatus{Status: string(s.Status), Info: s.Message, Data: s.Data, Since: timeOf(s.Since)}
 }
@@ -356,8 +353,7 @@ func lifeOf(life entity.Life) string {
 	return life.String()
 }
 
-// lifeFrom parses a life. An unknown one, from a newer server, counts as Alive: it is only
-// shown.
+// lifeFrom parses a life. An unknown one, from a newer server, is treated as Alive, since it is only displayed.
 func lifeFrom(word string) (life entity.Life) {
 	_ = life.UnmarshalText([]byte(word))
 	return life

@@ -6,20 +6,20 @@ import (
 	"juju/state/entity"
 )
 
-// A StatusHistoryRequests is what Client 7 StatusHistory takes.
+// A StatusHistoryRequests is the parameter of Client 7 StatusHistory.
 type StatusHistoryRequests struct {
 	Requests []StatusHistoryRequest `json:"requests"`
 }
 
-// A StatusHistoryRequest asks for the history of one entity.
+// A StatusHistoryRequest selects the history of one entity.
 type StatusHistoryRequest struct {
 	Kind   string              `json:"historyKind"`
-	Size   int                 `json:"size"` // of older clients; ignored in favour of the filter's
+	Size   int                 `json:"size"` // from older clients; ignored in favour of the filter's
 	Filter StatusHistoryFilter `json:"filter"`
 	Tag    Tag                 `json:"tag"`
 }
 
-// A StatusHistoryFilter selects from a history by one of: a number, a date, or how long ago.
+// A StatusHistoryFilter selects statuses by number, by date, or by age.
 type StatusHistoryFilter struct {
 	Size    int            `json:"size"`
 	Date    *time.Time     `json:"date"`
@@ -38,13 +38,13 @@ type StatusHistoryResult struct {
 	Error   *Error  `json:"error,omitempty"`
 }
 
-// A History is the statuses of an entity, the oldest first.
+// A History is the statuses of an entity, oldest first.
 type History struct {
 	Statuses []DetailedStatus `json:"statuses"`
 	Error    *Error           `json:"error,omitempty"`
 }
 
-// HistoryOf returns the wire's form of a history.
+// HistoryOf returns a history in the wire format.
 func HistoryOf(past []entity.PastStatus) History {
 	h := History{Statuses: make([]DetailedStatus, 0, len(past))}
 	for _, p := range past {
@@ -55,7 +55,7 @@ func HistoryOf(past []entity.PastStatus) History {
 	return h
 }
 
-// Past returns what HistoryOf was given.
+// Past is the inverse of HistoryOf.
 func (h History) Past() []entity.PastStatus {
 	past := make([]entity.PastStatus, 0, len(h.Statuses))
 	for _, s := range h.Statuses {

@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// A StorageDetails is a storage instance. Pool, Size, Release and ImportID are ours.
+// A StorageDetails is a storage instance. Juju does not have Pool, Size, Release and ImportID.
 type StorageDetails struct {
 	StorageTag  Tag                                 `json:"storage-tag"`
 	OwnerTag    string                              `json:"owner-tag"` // "" once it is detached
@@ -22,10 +22,10 @@ type StorageDetails struct {
 	ImportID    string                              `json:"import-id,omitempty"` // once it is released
 }
 
-// FilesystemKind is the number for storage that is a filesystem.
+// FilesystemKind is the number of the storage kind filesystem.
 const FilesystemKind = 2
 
-// StorageDetailsOf returns the wire's form of an instance.
+// StorageDetailsOf returns an instance in the wire format.
 func StorageDetailsOf(s entity.StorageStatus) StorageDetails {
 	d := StorageDetails{StorageTag: TagOf(entity.StorageTag(s.ID)), Kind: FilesystemKind, Life: s.Life.String(),
 		Status: *StatusOf(s.Status), Persistent: s.Persistent, Pool: s.Pool, Size: s.Size, Release: s.Release,
@@ -59,7 +59,7 @@ type StorageAttachmentDetails struct {
 	Life       string `json:"life"`
 }
 
-// A StorageDetailsResults is what StorageDetails returns.
+// A StorageDetailsResults is the result of StorageDetails.
 type StorageDetailsResults struct {
 	Results []StorageDetailsResult `json:"results"`
 }
@@ -70,7 +70,7 @@ type StorageDetailsResult struct {
 	Error  *Error          `json:"error,omitempty"`
 }
 
-// A StorageFilters is what ListStorageDetails takes. A filter has no conditions yet.
+// A StorageFilters is the parameter of ListStorageDetails. A filter has no conditions yet.
 type StorageFilters struct {
 	Filters []struct{} `json:"filters"`
 }
@@ -86,19 +86,19 @@ type StorageDetailsListResult struct {
 	Error  *Error           `json:"error,omitempty"`
 }
 
-// A StoragesAddParams is what AddToUnit takes.
+// A StoragesAddParams is the parameter of AddToUnit.
 type StoragesAddParams struct {
 	Storages []StorageAddParams `json:"storages"`
 }
 
-// A StorageAddParams asks for new instances for a unit.
+// A StorageAddParams describes new instances for a unit.
 type StorageAddParams struct {
 	UnitTag     Tag                       `json:"unit"`
 	StorageName string                    `json:"name"`
 	Constraints entity.StorageConstraints `json:"storage"`
 }
 
-// An AddStorageResults is what AddToUnit returns.
+// An AddStorageResults is the result of AddToUnit.
 type AddStorageResults struct {
 	Results []AddStorageResult `json:"results"`
 }
@@ -114,30 +114,30 @@ type AddStorageDetails struct {
 	StorageTags []Tag `json:"storage-tags"`
 }
 
-// A StorageAttachmentIDs is what Attach takes.
+// A StorageAttachmentIDs is the parameter of Attach.
 type StorageAttachmentIDs struct {
 	IDs []StorageAttachmentID `json:"ids"`
 }
 
-// A StorageAttachmentID names an instance and a unit; for DetachStorage the unit may be missing.
+// A StorageAttachmentID is an instance and a unit; for DetachStorage the unit may be missing.
 type StorageAttachmentID struct {
 	StorageTag Tag `json:"storage-tag"`
 	UnitTag    Tag `json:"unit-tag"`
 }
 
-// A StorageDetachmentParams is what DetachStorage takes.
+// A StorageDetachmentParams is the parameter of DetachStorage.
 type StorageDetachmentParams struct {
 	StorageIDs StorageAttachmentIDs `json:"ids"`
 	Force      *bool                `json:"force,omitempty"`
 	MaxWait    *time.Duration       `json:"max-wait,omitempty"`
 }
 
-// A RemoveStorage is what Remove takes.
+// A RemoveStorage is the parameter of Remove.
 type RemoveStorage struct {
 	Storage []RemoveStorageInstance `json:"storage"`
 }
 
-// A RemoveStorageInstance names one instance. Without DestroyStorage its filesystem is released.
+// A RemoveStorageInstance is one instance. Without DestroyStorage its filesystem is released.
 type RemoveStorageInstance struct {
 	Tag                Tag            `json:"tag"`
 	DestroyAttachments bool           `json:"destroy-attachments,omitempty"`
@@ -146,12 +146,12 @@ type RemoveStorageInstance struct {
 	MaxWait            *time.Duration `json:"max-wait,omitempty"`
 }
 
-// A BulkImportStorageParams is what Import takes.
+// A BulkImportStorageParams is the parameter of Import.
 type BulkImportStorageParams struct {
 	Storage []ImportStorageParams `json:"storage"`
 }
 
-// An ImportStorageParams names what the cloud has, and the store that the instance is for.
+// An ImportStorageParams is a filesystem in the cloud, and the store that the instance is for.
 type ImportStorageParams struct {
 	Kind        int    `json:"kind"`
 	Pool        string `json:"pool"`
@@ -159,7 +159,7 @@ type ImportStorageParams struct {
 	StorageName string `json:"storage-name"`
 }
 
-// An ImportStorageResults is what Import returns.
+// An ImportStorageResults is the result of Import.
 type ImportStorageResults struct {
 	Results []ImportStorageResult `json:"results"`
 }
@@ -175,7 +175,7 @@ type ImportStorageDetails struct {
 	StorageTag Tag `json:"storage-tag"`
 }
 
-// A StoragePoolFilters is what ListPools takes.
+// A StoragePoolFilters is the parameter of ListPools.
 type StoragePoolFilters struct {
 	Filters []StoragePoolFilter `json:"filters,omitempty"`
 }
@@ -204,7 +204,7 @@ type StoragePool struct {
 	Attrs    map[string]any `json:"attrs"`
 }
 
-// StoragePoolOf returns the wire's form of a pool.
+// StoragePoolOf returns a pool in the wire format.
 func StoragePoolOf(p entity.StoragePool) StoragePool {
 	pool := StoragePool{Name: p.Name, Provider: p.Provider, Attrs: map[string]any{}}
 	for key, value := range p.Attributes {
@@ -213,7 +213,7 @@ func StoragePoolOf(p entity.StoragePool) StoragePool {
 	return pool
 }
 
-// Read returns the pool. An attribute that is not a string becomes the text of its value.
+// Read returns the pool. Attributes that are not strings are formatted.
 func (p StoragePool) Read() entity.StoragePool {
 	pool := entity.StoragePool{Name: p.Name, Provider: p.Provider}
 	for key, value := range p.Attrs {
@@ -225,17 +225,17 @@ func (p StoragePool) Read() entity.StoragePool {
 	return pool
 }
 
-// A StoragePoolArgs is what CreatePool and UpdatePool take.
+// A StoragePoolArgs is the parameter of CreatePool and UpdatePool.
 type StoragePoolArgs struct {
 	Pools []StoragePool `json:"pools"`
 }
 
-// A StoragePoolDeleteArgs is what RemovePool takes.
+// A StoragePoolDeleteArgs is the parameter of RemovePool.
 type StoragePoolDeleteArgs struct {
 	Pools []StoragePoolDeleteArg `json:"pools"`
 }
 
-// A StoragePoolDeleteArg names a pool.
+// A StoragePoolDeleteArg is the name of a pool.
 type StoragePoolDeleteArg struct {
 	Name string `json:"name"`
 }

@@ -6,8 +6,8 @@ import (
 	"juju/state/entity"
 )
 
-// A Tag is an entity.Tag in the wire's form: a service is an application there, and a user may
-// have the domain "@local". Both words for a service can be read.
+// A Tag is an entity.Tag in the wire format: a service is an application, and a user may have the domain "@local". Both
+// words for a service are accepted.
 type Tag struct{ entity.Tag }
 
 const (
@@ -15,10 +15,10 @@ const (
 	localDomain       = "@local"
 )
 
-// TagOf returns the wire's form of a tag.
+// TagOf returns a tag in the wire format.
 func TagOf(t entity.Tag) Tag { return Tag{t} }
 
-// String returns the wire's form of the tag.
+// String returns the tag in the wire format.
 func (t Tag) String() string {
 	if t.Kind == entity.KindService {
 		return applicationPrefix + t.ID
@@ -26,7 +26,7 @@ func (t Tag) String() string {
 	return t.Tag.String()
 }
 
-// ParseTag parses the wire's form of a tag. Its errors are Invalid.
+// ParseTag parses the wire format of a tag. Its errors are Invalid.
 func ParseTag(s string) (entity.Tag, error) {
 	if name, ok := strings.CutPrefix(s, applicationPrefix); ok {
 		s = string(entity.KindService) + "-" + name
@@ -37,10 +37,10 @@ func ParseTag(s string) (entity.Tag, error) {
 	return entity.ParseTag(s)
 }
 
-// MarshalText writes the wire's form.
+// MarshalText writes the wire format.
 func (t Tag) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText parses the wire's form; the empty text is the zero Tag.
+// UnmarshalText parses the wire format; the empty text is the zero Tag.
 func (t *Tag) UnmarshalText(text []byte) (err error) {
 	if len(text) == 0 {
 		*t = Tag{}

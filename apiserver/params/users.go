@@ -6,7 +6,7 @@ import (
 	"juju/state/entity"
 )
 
-// An AddUsers is what UserManager 3 AddUser takes.
+// An AddUsers is the parameter of UserManager 3 AddUser.
 type AddUsers struct {
 	Users []AddUser `json:"users"`
 }
@@ -15,10 +15,10 @@ type AddUsers struct {
 type AddUser struct {
 	Username    string `json:"username"`
 	DisplayName string `json:"display-name"`
-	Password    string `json:"password,omitempty"` // "" for a key by which the user sets it
+	Password    string `json:"password,omitempty"` // "" for a key with which the user sets it
 }
 
-// An AddUserResults has the outcome of each. ResetPassword returns it too.
+// An AddUserResults has the result for each user. ResetPassword returns it too.
 type AddUserResults struct {
 	Results []AddUserResult `json:"results"`
 }
@@ -30,7 +30,7 @@ type AddUserResult struct {
 	Error     *Error `json:"error,omitempty"`
 }
 
-// An EntityPasswords is what SetPassword takes.
+// An EntityPasswords is the parameter of SetPassword.
 type EntityPasswords struct {
 	Changes []EntityPassword `json:"changes"`
 }
@@ -41,14 +41,14 @@ type EntityPassword struct {
 	Password string `json:"password"`
 }
 
-// A UserInfoRequest asks for users; none stand for all that the caller may see. Disabled
-// users are included if named or asked for.
+// A UserInfoRequest selects users; without entities, all users that the caller may see. Disabled users are included if
+// they are named or IncludeDisabled is set.
 type UserInfoRequest struct {
 	Entities        []Entity `json:"entities"`
 	IncludeDisabled bool     `json:"include-disabled"`
 }
 
-// A UserInfoResults is what UserInfo returns.
+// A UserInfoResults is the result of UserInfo.
 type UserInfoResults struct {
 	Results []UserInfoResult `json:"results"`
 }
@@ -59,7 +59,7 @@ type UserInfoResult struct {
 	Error  *Error           `json:"error,omitempty"`
 }
 
-// A ModelUserInfoResults is what ModelUserInfo returns.
+// A ModelUserInfoResults is the result of ModelUserInfo.
 type ModelUserInfoResults struct {
 	Results []ModelUserInfoResult `json:"results"`
 }
@@ -76,7 +76,7 @@ const (
 	Revoke = "revoke"
 )
 
-// A ModifyModelAccessRequest is what ModelManager 10 ModifyModelAccess takes.
+// A ModifyModelAccessRequest is the parameter of ModelManager 10 ModifyModelAccess.
 type ModifyModelAccessRequest struct {
 	Changes []ModifyModelAccess `json:"changes"`
 }
@@ -89,7 +89,7 @@ type ModifyModelAccess struct {
 	ModelTag Tag    `json:"model-tag"`
 }
 
-// A ModifyControllerAccessRequest is what Controller 12 ModifyControllerAccess takes.
+// A ModifyControllerAccessRequest is the parameter of Controller 12 ModifyControllerAccess.
 type ModifyControllerAccessRequest struct {
 	Changes []ModifyControllerAccess `json:"changes"`
 }
@@ -101,7 +101,7 @@ type ModifyControllerAccess struct {
 	Access  string `json:"access"` // "login", "add-model" or "superuser"
 }
 
-// A UserAccessResults is what GetControllerAccess returns.
+// A UserAccessResults is the result of GetControllerAccess.
 type UserAccessResults struct {
 	Results []UserAccessResult `json:"results,omitempty"`
 }

@@ -10,14 +10,14 @@ import (
 	"juju/state/modelconfig"
 )
 
-// WireTypes are Go types whose values JSON would change, with the types that stand for them in
-// the requests and replies of agents. Each pair can be converted into each other.
+// WireTypes maps Go types whose values JSON would change to the types that represent them in the requests and replies
+// of agents. The types of each pair can be converted into each other.
 var WireTypes = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[map[string]any]():     reflect.TypeFor[Values](),
 	reflect.TypeFor[modelconfig.Config](): reflect.TypeFor[ModelConfig](),
 }
 
-// WireType returns the type that stands for t in requests and replies, which may be t.
+// WireType returns the type that represents t in requests and replies, which may be t.
 func WireType(t reflect.Type) reflect.Type {
 	if wire, ok := WireTypes[t]; ok {
 		return wire
@@ -25,8 +25,8 @@ func WireType(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Values are a service's settings: string, bool, int64, float64 or nil, by option. JSON has
-// one kind of number; Values writes a float64 so that it is read as one.
+// Values are a service's settings: string, bool, int64, float64 or nil, by option. JSON has a single type of number;
+// Values preserves the difference between int64 and float64.
 type Values map[string]any
 
 // MarshalJSON writes whole float64s as "5.0".

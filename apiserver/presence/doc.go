@@ -1,2 +1,2 @@
-// Package presence knows which agents are connected, and marks in a status those that are not.
+// Package presence tracks which agents are connected, and marks those that are not in a status.
 package presence

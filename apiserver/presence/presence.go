@@ -13,16 +13,16 @@ import (
 	"juju/state/entity"
 )
 
-// A Recorder records which agents are connected. It is in memory only. After a restart of the
-// controller agents have LostAfter to come back, and count as present until then.
+// A Recorder tracks which agents are connected, in memory. After a restart of the controller, agents have LostAfter to
+// reconnect, and are treated as present until then.
 type Recorder struct {
 	now func() time.Time
 
 	mu     sync.Mutex
 	since  time.Time // when this process started
 	agents map[key]*entry
-	gone   int // number of agents that are not connected
-	// departures are signalled when a machine's agent of the model is no longer connected.
+	gone   int // number of agents in the map that are not connected
+	// departures receive a signal when a machine agent of the model disconnects.
 	departures map[chan struct{}]string // model
 }
 
@@ -34,39 +34,39 @@ type key struct {
 type entry struct {
 	conns    []*Line
 	left     time.Time              // when the last connection ended
-	failures []entity.WorkerFailure // what the agent says of its workers
-	programs entity.Binaries        // that the agent last came with
+	failures []entity.WorkerFailure // the agent's report on its workers
+	programs entity.Binaries        // those that the agent last connected with
 	upgrade  string                 // why it can't run others
 	firewall string                 // why it can't close ports of its host
 }
 
 // A Line is a connection of an agent.
 type Line struct {
-	// asked is when the ping was sent that is not answered yet, in Unix nanoseconds; 0 if all
-	// are answered. A stopped process keeps its connection, but does not answer.
+	// asked is when the oldest unanswered ping was sent, in Unix nanoseconds; 0 if all are answered. A stopped process
+	// keeps its connection, but does not respond.
 	asked atomic.Int64
 }
 
 // Ping records that a ping was sent.
 func (l *Line) Ping(now time.Time) { l.asked.CompareAndSwap(0, now.UnixNano()) }
 
-// Heard records that it was answered.
+// Heard records that the pings were answered.
 func (l *Line) Heard() { l.asked.Store(0) }
 
 const (
-	// LostAfter is how long an agent can be away before users see it: longer than it takes to
-	// restart an agent, or thousands.
+	// LostAfter is how long an agent can be disconnected before users see it: longer than it takes to restart an agent,
+	// or thousands.
 	LostAfter = 30 * time.Second
-	// AnswerTime is how long a ping can be unanswered before an explanation says so.
+	// AnswerTime is how long a ping can be unanswered before an explanation mentions it.
 	AnswerTime = 10 * time.Second
-	// tick is how often a watch looks for agents that are lost or have come back.
+	// tick is how often a watch checks for agents that are lost or have reconnected.
 	tick = time.Second
-	// goneKept is how many absent agents are kept. Beyond that the oldest are forgotten: all
-	// that is known of them is that they were not connected lately.
+	// goneKept is how many disconnected agents are remembered. Beyond that, those that are lost are forgotten, which
+	// does not change how they are reported.
 	goneKept = 1000
 )
 
-// New returns a Recorder that no agent has connected to yet.
+// New returns a Recorder without connected agents.
 func New(now func() time.Time) *Recorder {
 	return &Recorder{now: now, since: now(), agents: map[key]*entry{},
 		departures: map[chan struct{}]string{}}
@@ -102,7 +102,7 @@ func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, programs ent
 	}
 }
 
-// signal tells those who wait for departures from a model. The caller holds p.mu.
+// signal signals those who wait for departures from a model. The caller holds p.mu.
 func (p *Recorder) signal(model string) {
 	for signals, of := range p.departures {
 		if of != model {
@@ -110,13 +110,13 @@ func (p *Recorder) signal(model string) {
 		}
 		select {
 		case signals <- struct{}{}:
-		default: // one is waiting to be read
+		default: // a signal is already pending
 		}
 	}
 }
 
-// WatchDepartures returns a channel that fires at first, and whenever the agent of one of the model's
-// machines is no longer connected. It ends with ctx.
+// WatchDepartures returns a channel that receives an event immediately, and whenever the agent of one of the model's
+// machines disconnects. It is closed when ctx ends.
 func (p *Recorder) WatchDepartures(ctx context.Context, model string) <-chan struct{} {
 	signals := make(chan struct{}, 1)
 	signals <- struct{}{}
@@ -132,7 +132,7 @@ func (p *Recorder) WatchDepartures(ctx context.Context, model string) <-chan str
 	return signals
 }
 
-// Connected reports whether an agent is connected now.
+// Connected reports whether an agent is connected.
 func (p *Recorder) Connected(model string, tag entity.Tag) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *Recorder) Connected(model string, tag entity.Tag) bool {
 	return e != nil && len(e.conns) > 0
 }
 
-// SetFailures records what a connected agent reports about its workers.
+// SetFailures records the worker failures that a connected agent reports.
 func (p *Recorder) SetFailures(model string, tag entity.Tag, failures []entity.WorkerFailure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *Recorder) SetFailures(model string, tag entity.Tag, failures []entity.W
 	}
 }
 
-// Failures returns what an agent reports about its workers.
+// Failures returns the worker failures that an agent reported last.
 func (p *Recorder) Failures(model string, tag entity.Tag) []entity.WorkerFailure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +159,7 @@ func (p *Recorder) Failures(model string, tag entity.Tag) []entity.WorkerFailure
 	return nil
 }
 
-// SetUpgradeError records why a connected agent can't run the programs that it should.
+// SetUpgradeError records why a connected agent can't run the binaries that it should.
 func (p *Recorder) SetUpgradeError(model string, tag entity.Tag, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,7 +190,7 @@ func (p *Recorder) FirewallErrors(model string) map[string]string {
 	return texts
 }
 
-// programs returns those that an agent last came with, and why it can't run others.
+// programs returns the binaries that an agent last connected with, and why it can't run others.
 func (p *Recorder) programs(model string, tag entity.Tag) (entity.Binaries, string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,8 +200,7 @@ func (p *Recorder) programs(model string, tag entity.Tag) (entity.Binaries, stri
 	return entity.Binaries{}, ""
 }
 
-// forget drops agents that have been absent for longer than LostAfter: no entry means the
-// same.
+// forget deletes agents that have been disconnected for longer than LostAfter; a missing entry means the same.
 func (p *Recorder) forget() {
 	for key, e := range p.agents {
 		if len(e.conns) == 0 && p.now().Sub(e.left) > LostAfter {
@@ -211,8 +210,8 @@ func (p *Recorder) forget() {
 	}
 }
 
-// away returns since when an agent has been away; the zero time if it is here. silent says
-// that it is connected but does not answer.
+// away returns since when an agent has been disconnected or silent; the zero time if it is present. silent means that
+// it is connected but does not respond.
 func (p *Recorder) away(model string, tag entity.Tag) (since time.Time, silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,14 +234,14 @@ func (p *Recorder) away(model string, tag entity.Tag) (since time.Time, silent b
 	return since, true
 }
 
-// lost returns since when an agent has been away, if for longer than LostAfter.
+// lost returns since when an agent has been away, and whether that is longer than LostAfter.
 func (p *Recorder) lost(model string, tag entity.Tag) (since time.Time, lost bool) {
 	since, _ = p.away(model, tag)
 	return since, !since.IsZero() && p.now().Sub(since) > LostAfter
 }
 
-// Missing returns since when an agent has been away, if that is long enough to be reported.
-// silent says that the agent is connected but does not answer.
+// Missing returns since when an agent has been away, and whether that is long enough to be reported. silent means that
+// the agent is connected but does not respond.
 func (p *Recorder) Missing(model string, tag entity.Tag) (since time.Time, silent, missing bool) {
 	since, silent = p.away(model, tag)
 	bound := LostAfter
@@ -252,14 +251,14 @@ func (p *Recorder) Missing(model string, tag entity.Tag) (since time.Time, silen
 	return since, silent, !since.IsZero() && p.now().Sub(since) > bound
 }
 
-// A presentAgent is what a status shows of an agent that is present, and is not in the database.
+// A presentAgent is the part of an agent's status that is not in the database.
 type presentAgent struct {
 	programs entity.Binaries
 	upgrade  string
 }
 
-// present returns the agents of a model that are not lost. The zero tag is among them
-// while agents that have not connected to this process yet count as present.
+// present returns the agents of a model that are not lost. They include the zero tag while agents that have not yet
+// connected to this process are treated as present.
 func (p *Recorder) present(model string) map[entity.Tag]presentAgent {
 	tags := []entity.Tag{{}}
 	p.mu.Lock()
@@ -279,11 +278,11 @@ func (p *Recorder) present(model string) map[entity.Tag]presentAgent {
 	return present
 }
 
-// Watch returns a channel that passes on the events of changes, and also fires when an
-// agent of the model is lost or comes back, or runs other programs. It ends with ctx or with changes.
+// Watch returns a channel that forwards the events of changes, and also receives an event when an agent of the model is
+// lost, reconnects, or runs other binaries. It is closed with ctx or changes.
 //
-// Whether an agent is lost is not in the database, and follows from time alone when it
-// stops answering. So watch compares every tick, in memory.
+// Whether an agent is lost is not in the database, and depends only on time once the agent stops responding. So watch
+// compares every tick, in memory.
 func (p *Recorder) Watch(ctx context.Context, model string, changes <-chan struct{}) <-chan struct{} {
 	out := make(chan struct{})
 	before := p.present(model)
@@ -313,8 +312,7 @@ func (p *Recorder) Watch(ctx context.Context, model string, changes <-chan struc
 	return out
 }
 
-// halted returns what keeps the agents of machines from coming back: their instances are missing or
-// stopped.
+// halted returns why the agents of some machines can't reconnect: their instances are missing or stopped.
 func halted(machines []entity.MachineStatus) map[string]string {
 	halted := map[string]string{}
 	for _, m := range machines {
@@ -325,8 +323,8 @@ func halted(machines []entity.MachineStatus) map[string]string {
 	return halted
 }
 
-// Mark marks lost agents in a status, and says which programs each agent runs and whether it is to run
-// those that are wanted instead. This is done here, so that all clients show the same.
+// Mark marks lost agents in a status, and sets which binaries each agent runs and whether it should run the wanted ones
+// instead. This is done in the server, so that all clients show the same.
 func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 	model := status.Model.UUID
 	halted := halted(status.AllMachines())
@@ -375,8 +373,8 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 	}
 }
 
-// markBinaries says which version an agent runs. If its status is the word for all is well, and has no
-// message, it says that the agent has yet to be upgraded, or why it can't be.
+// markBinaries sets the version that an agent runs. If its status is well without a message, the message becomes that
+// the upgrade is pending, or why it failed.
 func (p *Recorder) markBinaries(
 	model string, tag entity.Tag, wanted entity.Binaries, version, commit *string, status *entity.Status, well entity.StatusWord,
 ) {

@@ -134,7 +134,7 @@ func (f *firewaller) unenforced(x entity.Exposure, err error) {
 	}
 	if text := fmt.Sprint(level, err); text != f.open {
 		f.open = text
-		logger.Logf(level, "all ports can be reached, whether their services are exposed or not: %v", err)
+		logger.Logf(level, "all ports are reachable, whether their services are exposed or not: %v", err)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Generate writes the part of package client that agents use: for each facade in
-// the table agentFacades of apiserver/facades a type, and for each of its methods a method. The Go
-// methods that the table names give the arguments and results.
+// Generate writes the part of package client that agents use: a type for each facade in the table agentFacades of
+// apiserver/facades, and a method for each of its methods. Arguments and results come from the signatures of the Go
+// methods that the table names.
 package main
 
 import (
@@ -75,7 +75,7 @@ type generator struct {
 	body    bytes.Buffer
 }
 
-// table reads the rows of the function agentFacades and writes what they stand for.
+// table reads the rows of the function agentFacades and writes their types and methods.
 func (g *generator) table(pkg *packages.Package) error {
 	var rows []ast.Expr
 	for _, file := range pkg.Syntax {
@@ -103,7 +103,7 @@ func (g *generator) table(pkg *packages.Package) error {
 // text returns the value of a constant string.
 func (g *generator) text(e ast.Expr) string { return constant.StringVal(g.info.Types[e].Value) }
 
-// method writes one method. call is calls(f, args...), perhaps with .returns(name) or .orGone().
+// method writes the method of one row. call is calls(f, args...), perhaps with .returns(name) or .orGone().
 func (g *generator) method(facade, name string, call *ast.CallExpr) {
 	m := method{generator: g, facade: facade, name: name}
 	for {
@@ -128,16 +128,16 @@ func (g *generator) method(facade, name string, call *ast.CallExpr) {
 	m.write()
 }
 
-// A method is one to write.
+// A method is a method to write.
 type method struct {
 	*generator
 	facade, name, calls string
-	signature           *types.Signature // of what the server calls
-	args                []arg            // what a request has
+	signature           *types.Signature // of the function that the server calls
+	args                []arg            // the fields of the request
 	result              string           // the result's name in the reply; "" if it is the whole reply
 }
 
-// An arg is an argument by its name in the request.
+// An arg is an argument and its name in the request.
 type arg struct {
 	name string
 	t    types.Type
@@ -209,7 +209,7 @@ func (m method) request() string {
 	return fmt.Sprintf("struct {\n%s\n}{%s}", strings.Join(fields, "\n"), strings.Join(values, ", "))
 }
 
-// fitted returns an expression for an argument, cut to size if it is of a type that can be.
+// fitted returns an expression for an argument, truncated if its type has a method Fitted.
 func (m method) fitted(a arg) string {
 	if hasFitted(a.t) {
 		return local(a.name) + ".Fitted()"
@@ -225,12 +225,12 @@ func hasFitted(t types.Type) bool {
 	return method != nil
 }
 
-// watches are the functions of package client that begin a watch, by what its channel carries.
+// watches maps the element type of a watch's channel to the function of package client that starts it.
 var watches = map[string]string{
 	"struct{}": "notify", "[]string": "names", "entity.RelationUnitsChange": "relationUnits",
 }
 
-// wireType returns the source of params.WireType of a type.
+// wireType returns the source text of params.WireType of a type.
 func (g *generator) wireType(t types.Type) string {
 	name := g.typeName(t)
 	for goType, wire := range params.WireTypes {
@@ -241,7 +241,7 @@ func (g *generator) wireType(t types.Type) string {
 	return g.goType(t)
 }
 
-// goType returns the source of a type and imports what it needs.
+// goType returns the source text of a type, and imports the packages it needs.
 func (g *generator) goType(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		g.imports[p.Path()] = true
@@ -249,7 +249,7 @@ func (g *generator) goType(t types.Type) string {
 	})
 }
 
-// typeName is goType for a type that is not written.
+// typeName is goType without the imports.
 func (g *generator) typeName(t types.Type) string {
 	return types.TypeString(t, (*types.Package).Name)
 }
@@ -263,7 +263,7 @@ func exported(name string) string {
 	return b.String()
 }
 
-// local is exported for a variable.
+// local is exported for the name of a variable.
 func local(name string) string {
 	name = exported(name)
 	return strings.ToLower(name[:1]) + name[1:]

@@ -6,26 +6,26 @@ import (
 	"testing"
 )
 
-// count returns the number of guests.
-func (d *door) count() int {
+// count returns the number of unauthenticated connections.
+func (d *connLimiter) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.guests
+	return d.conns
 }
 
-// A crowd is guests without connections, and records which ones are put out.
+// A crowd has unauthenticated connections, and records which ones are evicted.
 type crowd struct {
 	*testing.T
-	door *door
-	out  []string
+	limiter *connLimiter
+	out     []string
 }
 
-func (c *crowd) enters(name, address string, want bool) *guest {
+func (c *crowd) enters(name, address string, want bool) *limitedConn {
 	c.Helper()
 	conn, other := net.Pipe()
 	c.Cleanup(func() { conn.Close(); other.Close() })
-	g := &guest{Conn: conn, door: c.door, source: sourceOf(address), put: func() { c.out = append(c.out, name) }}
-	if got := c.door.enter(g); got != want {
+	g := &limitedConn{Conn: conn, limiter: c.limiter, source: sourceOf(address), evict: func() { c.out = append(c.out, name) }}
+	if got := c.limiter.enter(g); got != want {
 		c.Errorf("%s enters: %v", name, got)
 	}
 	return g
@@ -39,10 +39,10 @@ func (c *crowd) putOut(names ...string) {
 	c.out = nil
 }
 
-// When there is no room, a guest from the address with the most guests is put out: the one
-// that has waited longest. Guests with a login in progress, and those who have logged in, stay.
-func TestDoor(t *testing.T) {
-	c := &crowd{T: t, door: newDoor(4, 3)}
+// At the limit, a connection of the address with the most connections is evicted: the one
+// that has waited longest. Connections with a login in progress, or logged in, stay.
+func TestConnLimiter(t *testing.T) {
+	c := &crowd{T: t, limiter: newConnLimiter(4, 3)}
 	one := c.enters("one", "192.0.2.1:1", true)
 	idle := one.busy()
 	c.enters("two", "192.0.2.1:2", true)
@@ -56,33 +56,33 @@ func TestDoor(t *testing.T) {
 	idle()
 	c.enters("six", "203.0.113.1:2", true)
 	c.putOut("four") // "one" has just logged in
-	other.admit()
+	other.authenticated()
 	c.enters("seven", "203.0.113.1:3", true)
 	c.putOut()
-	other.dismiss()
-	if n := c.door.count(); n != 5 {
-		t.Errorf("%d guests, want also those who are back", n)
+	other.unauthenticated()
+	if n := c.limiter.count(); n != 5 {
+		t.Errorf("%d connections, want also those that are back", n)
 	}
 	c.enters("eight", "203.0.113.2:1", true)
 	c.putOut("five")
 }
 
-// A guest is refused when all others have logins in progress. A closed guest frees its place
+// A connection is refused when all others have logins in progress. A closed one frees its place
 // once, whatever is called on it afterwards.
-func TestDoorIsFull(t *testing.T) {
-	c := &crowd{T: t, door: newDoor(2, 2)}
+func TestConnLimiterIsFull(t *testing.T) {
+	c := &crowd{T: t, limiter: newConnLimiter(2, 2)}
 	one, two := c.enters("one", "127.0.0.1:1", true), c.enters("two", "127.9.9.9:1", true)
 	idle := one.busy()
 	defer two.busy()()
 	c.enters("three", "127.0.0.1:2", false)
 	one.Close()
 	idle()
-	one.dismiss()
+	one.unauthenticated()
 	c.enters("four", "127.0.0.1:2", true)
 	c.enters("five", "127.0.0.1:3", true)
 	c.putOut("four")
-	if n := c.door.count(); n != 2 {
-		t.Errorf("%d guests", n)
+	if n := c.limiter.count(); n != 2 {
+		t.Errorf("%d connections", n)
 	}
 }
 
