@@ -118,7 +118,7 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 	w.loseTransaction("units", "mysql/1")
 	refused := func(err error) {
 		t.Helper()
-		w.refused(err, entity.Unavailable, "cannot change units mysql/1: it waits for a transaction that is lost")
+		w.refused(err, entity.Unavailable, "cannot change units mysql/1: it waits for a lost transaction")
 		if hint := entity.Hint(err); hint != "To mend it: juju check --repair" {
 			t.Errorf("the hint is %q", hint)
 		}
@@ -151,7 +151,7 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 			t.Fatalf("check found %+v", found)
 		}
 		for _, f := range found {
-			if !strings.Contains(f.What, "which is lost") || f.Repair != "take it out of the queue" || f.Done != repair {
+			if !strings.Contains(f.What, "which is lost") || f.Repair != "remove it from the queue" || f.Done != repair {
 				t.Errorf("check found %+v", f)
 			}
 		}

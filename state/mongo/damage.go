@@ -14,8 +14,8 @@ import (
 // damageCode is MongoDB's DataCorruptionDetected.
 const damageCode = 270
 
-// known gives their kinds to reports that cross the store's protocol as codes and texts: of a
-// damaged file the kind entity.Damaged, and of a full disk what entity.IsDiskFull recognises.
+// known classifies reports that cross the store's protocol only as codes and texts: a damaged file becomes
+// entity.Damaged, and a full disk an error that entity.IsDiskFull recognises.
 func known(err error) error {
 	var query *mgo.QueryError
 	var last *mgo.LastError
@@ -31,20 +31,21 @@ func known(err error) error {
 		return err
 	}
 	return entity.WithHint(entity.Errorf(entity.Damaged, "%s", what),
-		"What was in it can't be read any more: restore the controller from a backup, and look after its disk.")
+		"Its content is lost: restore the controller from a backup, and check its disk.")
 }
 
-// A diskFull is the store's report that its disk is full.
+// A diskFull is an error of the store that its disk is full.
 type diskFull struct{ error }
 
-// Unwrap makes it syscall.ENOSPC too.
+// Unwrap adds syscall.ENOSPC to the error's chain.
 func (e diskFull) Unwrap() []error { return []error{e.error, syscall.ENOSPC} }
 
-// cannotOpen adds a hint to the error of a store that is damaged.
+// cannotOpen adds a hint to the error of a damaged store.
 func cannotOpen(err error, dir string) error {
 	if !errors.Is(err, embedded.ErrDamaged) {
 		return err
 	}
-	return entity.WithHint(entity.Errorf(entity.Damaged, "%w", err), "Restore it from a backup, and look after its disk. "+
-		"If a .log is damaged, the store can be opened without what was written from there on: jujud mongod --repair --dbpath %s", dir)
+	return entity.WithHint(entity.Errorf(entity.Damaged, "%w", err), "Restore it from a backup, and check its disk. "+
+		"If a .log is damaged, the store can be opened without the writes after the damage: "+
+		"jujud mongod --repair --dbpath %s", dir)
 }

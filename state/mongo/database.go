@@ -26,7 +26,7 @@ const (
 	LogC   = "txns.log"
 )
 
-// A Database is one database of a store: that of a model or of the controller.
+// A Database is a database of the store: a model's or the controller's.
 type Database struct {
 	*Runner
 	store *Store
@@ -39,7 +39,7 @@ type Index struct {
 	Unique     bool
 }
 
-// A Schema is what a database must contain before it is used.
+// A Schema is the collections and indexes that a database must have.
 type Schema struct {
 	LogSize int            // bytes of the capped log of transactions
 	Capped  map[string]int // other capped collections and their sizes in bytes
@@ -58,8 +58,7 @@ func (s Schema) indexes() []Index {
 	return append(slices.Clone(s.Indexes), Index{Collection: TxnsC, Fields: []string{"s"}})
 }
 
-// Sum returns a digest of the schema. Sizes don't count, since Make doesn't change the size of an
-// existing collection.
+// Sum returns a digest of the schema. It ignores sizes, because Make doesn't change the size of an existing collection.
 func (s Schema) Sum() string {
 	h := sha256.New()
 	fmt.Fprintln(h, slices.Sorted(maps.Keys(s.capped())))
@@ -69,8 +68,8 @@ func (s Schema) Sum() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Make creates whatever the schema names and the database lacks. It can be repeated at any time,
-// and after an interruption.
+// Make creates the collections and indexes of the schema that the database lacks. It is idempotent, also after an
+// interruption.
 func (s *Store) Make(name string, schema Schema) error {
 	return s.again(func() error { return s.make(name, schema) })
 }
@@ -85,7 +84,7 @@ func (s *Store) make(name string, schema Schema) error {
 			return fmt.Errorf("cannot create %s.%s: %w", name, c, err)
 		}
 	}
-	// The tail of an empty capped collection ends at once.
+	// The tail of an empty capped collection ends immediately.
 	log := db.C(LogC)
 	if n, err := log.Count(); err != nil {
 		return fmt.Errorf("cannot count %s.%s: %w", name, LogC, err)
@@ -103,7 +102,7 @@ func (s *Store) make(name string, schema Schema) error {
 	return nil
 }
 
-// exists recognises the error of creating a collection that exists (code 48, NamespaceExists).
+// exists reports whether an error says that a collection already exists (code 48, NamespaceExists).
 func exists(err error) bool {
 	var q *mgo.QueryError
 	return errors.As(err, &q) && q.Code == 48
@@ -114,8 +113,7 @@ func (s *Store) Open(name string) *Database {
 	return &Database{Runner: newRunner(s, name), store: s}
 }
 
-// Close closes the database's connections once they are no longer in use. Later calls fail with
-// why.
+// Close closes the database's connections once they are no longer in use. Later calls fail with why.
 func (d *Database) Close(why error) {
 	if d.gate.shut(why) {
 		d.Runner.close()
@@ -125,26 +123,25 @@ func (d *Database) Close(why error) {
 // Name returns the database's name.
 func (d *Database) Name() string { return d.name }
 
-// With calls f with a collection, on a connection of its own.
+// With calls f with a collection, on a separate connection.
 func (d *Database) With(collection string, f func(*mgo.Collection) error) error {
 	return d.with(func(db *mgo.Database) error { return f(db.C(collection)) })
 }
 
-// Reading is With for reads, and for writes that can be repeated: on a MongoDB it waits for the
-// end of an election.
+// Reading is With for reads, and for writes that are idempotent: on a MongoDB it retries until an election is over.
 func (d *Database) Reading(collection string, f func(*mgo.Collection) error) error {
 	return d.store.again(func() error { return d.With(collection, f) })
 }
 
-// Tail returns a session and the log of transactions, for a tailer. The tailer must end before
-// the database is closed; the caller closes the session.
+// Tail returns a session and the log of transactions, for a tailer. The tailer must end before the database is closed;
+// the caller closes the session.
 func (d *Database) Tail() (*mgo.Session, *mgo.Collection) {
 	session := d.session.Copy()
 	return session, session.DB(d.name).C(LogC)
 }
 
-// Get reads the document with this id into doc. If there is none, the error is entity.NotFound
-// and its text begins with what.
+// Get reads the document with this id into doc. If it does not exist, the error is entity.NotFound and its text begins
+// with what.
 func (d *Database) Get(collection string, id any, doc any, what string) error {
 	err := d.Reading(collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
 	if err != nil {
@@ -198,8 +195,8 @@ func (d *Database) each(f func(*mgo.Collection) error) error {
 	return nil
 }
 
-// Next takes n numbers of a sequence, which begins with 0, and returns the first. It writes
-// outside transactions: the number of a failed transaction is never used again.
+// Next reserves n numbers of a sequence, which starts at 0, and returns the first. It writes outside transactions, so
+// the number of a failed transaction is never reused.
 func (d *Database) Next(ctx context.Context, sequence string, n int) (first int, err error) {
 	var doc struct {
 		Counter int `bson:"counter"`
@@ -211,7 +208,7 @@ func (d *Database) Next(ctx context.Context, sequence string, n int) (first int,
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("cannot take a number of %s: %w", sequence, err)
+		return 0, fmt.Errorf("cannot get the next number of %s: %w", sequence, err)
 	}
 	return doc.Counter - n, nil
 }
@@ -226,12 +223,12 @@ const (
 	applied = 6
 )
 
-// ResumeAge is the age of unfinished transactions of other processes that are resumed. The
-// process of a younger one is probably still running it.
+// ResumeAge is the age at which unfinished transactions of other processes are resumed. Younger ones are probably still
+// being run by their process.
 const ResumeAge = 5 * time.Second
 
-// ResumeTransactions completes, or aborts, every unfinished transaction that began before the
-// given time. It logs the failure of one and continues.
+// ResumeTransactions completes or aborts every unfinished transaction that began before the given time. If one fails,
+// it logs the error and continues.
 func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) error {
 	var found []struct {
 		ID bson.ObjectId `bson:"_id"`
@@ -254,15 +251,15 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 	return d.store.Barrier(ctx)
 }
 
-// errTakenBack is the error of a transaction that can't be applied and is undone.
-var errTakenBack = errors.New("it is taken back")
+// errTakenBack is the error of a transaction that can't be applied and was rolled back.
+var errTakenBack = errors.New("it is rolled back")
 
 func (d *Database) resume(id bson.ObjectId) error {
 	return d.With(TxnsC, func(c *mgo.Collection) error { return resume(c.Database, id) })
 }
 
-// resume completes a transaction. One that waits for a lost transaction is taken back, since
-// others would wait for it.
+// resume completes a transaction. A transaction that waits for a lost transaction is rolled back, because others would
+// wait for it.
 func resume(db *mgo.Database, id bson.ObjectId) error {
 	err := guarded(func() error { return runnerOf(db).Resume(id) })
 	if err == nil || err == txn.ErrAborted || !isLost(err) {
@@ -274,8 +271,8 @@ func resume(db *mgo.Database, id bson.ObjectId) error {
 	return fmt.Errorf("%w: %w", errTakenBack, err)
 }
 
-// PruneTransactions removes the finished transactions that began before the given time, together
-// with the entries of queues and the stash that name them. It returns how many it removed.
+// PruneTransactions removes the finished transactions that began before the given time, and the entries of queues and
+// the stash that refer to them. It returns the number of transactions removed.
 func (d *Database) PruneTransactions(ctx context.Context, before time.Time) (removed int, err error) {
 	err = d.With(TxnsC, func(c *mgo.Collection) error {
 		return guarded(func() error { // it panics over a malformed queue entry

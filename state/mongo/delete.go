@@ -8,10 +8,9 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// DeleteUntouched deletes documents outside transactions. It is for documents that transactions
-// wrote and that nothing refers to any more. The query of each deletion repeats the queue in
-// which no unfinished transaction was found, so a document that a transaction reaches meanwhile
-// stays. It returns how many documents are left.
+// DeleteUntouched deletes documents outside transactions. It is for documents that transactions wrote and that nothing
+// refers to any more. Each deletion requires the transaction queue in which no unfinished transaction was found, so a
+// document that a transaction has modified in the meantime stays. It returns the number of documents that are left.
 func (d *Database) DeleteUntouched(ctx context.Context, collection string, query bson.D) (left int, err error) {
 	var docs []struct {
 		ID    any      `bson:"_id"`
@@ -41,7 +40,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		}
 		err = d.With(collection, func(c *mgo.Collection) error { return c.Remove(same) })
 		if IsNotFound(err) {
-			left++ // a transaction came in between
+			left++ // a transaction modified it in between
 		} else if err != nil {
 			return len(docs), fmt.Errorf("cannot delete from %s: %w", collection, err)
 		}

@@ -11,12 +11,11 @@ import (
 	"juju/state/entity"
 )
 
-// runners are the collections of the transaction runner; no dump shows them.
+// runners are the collections of the transaction runner, which are omitted from dumps.
 var runners = []string{TxnsC, TxnsC + ".prune", StashC, LogC, RefusalsC}
 
-// Dump returns every document of the database, by collection, sorted by id, as plain JSON.
-// It leaves out the fields that the transaction runner adds, and secrets. It is for people and
-// tests.
+// Dump returns every document of the database as plain JSON, by collection, sorted by id. It omits the fields of the
+// transaction runner, and secrets. It is for people and tests.
 func (d *Database) Dump() (map[string][]json.RawMessage, error) {
 	counts, err := d.Counts()
 	if err != nil {
@@ -42,7 +41,7 @@ func (d *Database) Dump() (map[string][]json.RawMessage, error) {
 			}
 			text, err := json.Marshal(doc)
 			if err != nil {
-				// Replace what JSON can't hold by a note.
+				// Replace values that JSON can't represent by notes.
 				if text, err = json.Marshal(writable(doc)); err != nil {
 					return nil, fmt.Errorf("cannot dump %s %v: %w", collection, doc["_id"], err)
 				}
@@ -53,7 +52,7 @@ func (d *Database) Dump() (map[string][]json.RawMessage, error) {
 	return dump, nil
 }
 
-// writable returns a stored value with notes in place of what JSON can't hold.
+// writable returns a stored value with notes in place of values that JSON can't represent.
 func writable(v any) any {
 	switch v := v.(type) {
 	case bson.M:

@@ -16,22 +16,20 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// electionBound is how long a transaction that the loss of a primary interrupted is looked for.
+// electionBound is how long to try to determine the outcome of a transaction interrupted by the loss of a primary.
 const electionBound = 40 * time.Second
 
-// The codes of errors that go away once a primary is elected: those by which a server says that
-// it isn't primary, or won't be for long, and WriteConcernFailed, that the majority wasn't
-// reached in time.
+// The codes of errors that disappear once a primary is elected: those by which a server says that it isn't primary, or
+// won't be for long, and WriteConcernFailed, which says that the majority wasn't reached in time.
 var passingCodes = []int{91, 189, 10058, 10107, 11600, 11602, 13435, 13436, 64}
 
-// The texts of mgo's errors that have no values.
+// The texts of mgo's errors that have no exported values.
 var passingTexts = []string{
 	"no reachable servers", "Closed explicitly", "server was closed", "server not available", "getNonce: ", "resetNonce: ",
 	"Got an empty nonce", "Failed to unmarshal nonce",
 }
 
-// cutShort reports whether an error leaves open whether the request was carried out: only its
-// answer is known to be lost.
+// cutShort reports whether an error leaves open whether the request was executed: only its reply is known to be lost.
 func cutShort(err error) bool {
 	var network net.Error
 	var query *mgo.QueryError
@@ -53,18 +51,18 @@ func cutShort(err error) bool {
 	return slices.ContainsFunc(passingTexts, func(t string) bool { return strings.Contains(text, t) })
 }
 
-// again runs what can be repeated: once on the embedded store, which is lost only with the
-// process, and on a MongoDB until it isn't cut short.
+// again runs an idempotent function: once on the embedded store, which is lost only together with the process, and on a
+// MongoDB until it isn't cut short.
 func (s *Store) again(do func() error) error { return s.outage.sitOut(do) }
 
-// settle determines the outcome of a transaction whose answer was lost, and completes it. why is
-// the error that lost the answer. It returns what running the transaction would have returned.
+// settle determines the outcome of a transaction whose reply was lost, and completes the transaction. why is the error
+// that lost the reply. It returns the error that running the transaction would have returned.
 func (r *Runner) settle(session *mgo.Session, id bson.ObjectId, why error) error {
-	logger.Infof("transaction %s of %s was cut short: %v", id.Hex(), r.name, why)
+	logger.Infof("transaction %s of %s was interrupted: %v", id.Hex(), r.name, why)
 	err := r.outage.bringThrough(func() error {
 		session.Refresh()
 		db := session.DB(r.name)
-		// This takes the transaction's id: if its insert is still under way, it comes too late.
+		// This occupies the transaction's id, so that if its insert is still in flight, it fails.
 		err := db.C(TxnsC).Insert(bson.D{{"_id", id}, {"s", aborted}, {"o", []txn.Op{}}})
 		if !mgo.IsDup(err) {
 			if err == nil {
@@ -75,7 +73,7 @@ func (r *Runner) settle(session *mgo.Session, id bson.ObjectId, why error) error
 		return resume(db, id)
 	})
 	if err != nil && err != txn.ErrAborted {
-		return fmt.Errorf("cannot tell how it has ended: %w", err)
+		return fmt.Errorf("cannot determine its outcome: %w", err)
 	}
 	return err
 }

@@ -2,8 +2,8 @@ package mongo
 
 import "sync"
 
-// A gate counts the users of a database's connections, which mgo doesn't allow once they are
-// closed. A user may enter again while inside.
+// A gate counts the users of a database's connections, which mgo doesn't allow to be used once they are closed. A user
+// inside may enter again.
 type gate struct {
 	mu    sync.Mutex
 	users int
@@ -11,7 +11,7 @@ type gate struct {
 	empty chan struct{} // closed by the last user to leave, once why is set
 }
 
-// enter lets a user in, who must leave again, or returns why the gate is shut.
+// enter admits a user, who must leave again, or returns why the gate is shut.
 func (g *gate) enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -30,7 +30,7 @@ func (g *gate) leave() {
 	}
 }
 
-// shut closes the gate and returns when the last user has left; false if it was already shut.
+// shut shuts the gate and returns when the last user has left; false if it was already shut.
 func (g *gate) shut(why error) bool {
 	g.mu.Lock()
 	if g.why != nil {

@@ -13,36 +13,34 @@ import (
 	"juju/state/entity"
 )
 
-// The barrier's document is in a database of its own, since it is no part of the state.
+// The barrier's document is in a separate database, because it is not part of the state.
 const (
 	barrierDB = "juju-barrier"
 	barrierC  = "barrier"
 )
 
-// errUnsure is the error of a barrier on a MongoDB when the primary may have changed, or
-// restarted, since the request began. What the request read may be undone: a primary that steps
-// down rolls back what the majority didn't get from it. Applied transactions aren't affected,
-// since each of their steps waited for the majority.
+// errUnsure is the error of a barrier on a MongoDB when the primary may have changed or restarted since the request
+// began. The data that the request read may have been rolled back: a primary that steps down rolls back writes that the
+// majority didn't get. Applied transactions aren't affected, because each of their steps waited for the majority.
 var errUnsure = entity.Errorf(entity.Unavailable, "%w", entity.Errorf(entity.StoreUnsure,
 	"cannot be sure of what was read: the primary of the MongoDB has changed; try again"))
 
 type requestKey struct{}
 
-// moments orders events: requests that begin, and changes of the primary that are noticed.
+// moments orders events: the starts of requests, and detected changes of the primary.
 var moments atomic.Int64
 
-// A request is what a barrier knows about its caller.
+// A request is a caller of barriers.
 type request struct {
 	began int64 // a moment
-	// applied is set once a transaction of the request was applied: the majority has each of its
-	// steps, and a barrier was passed for the facts it rests on. The request must not fail with
-	// errUnsure then, or the client would repeat what is done.
+	// applied is set once a transaction of the request was applied: the majority has each of its steps, and a barrier
+	// was passed for the facts it depends on. From then on the request must not fail with errUnsure, or the client
+	// would repeat a completed change.
 	applied atomic.Bool
 }
 
-// Began marks the beginning of a request. A barrier that is called with the returned context, or
-// one derived from it, covers everything the request read. Without it, a barrier covers what was
-// read just before.
+// Began marks the start of a request. A barrier called with the returned context, or one derived from it, covers
+// everything that the request has read. Without it, a barrier covers only reads just before the call.
 func Began(ctx context.Context) context.Context {
 	return context.WithValue(ctx, requestKey{}, &request{began: moments.Add(1)})
 }
@@ -53,23 +51,22 @@ func requestOf(ctx context.Context) *request {
 	return r
 }
 
-// groupCommit implements the barrier of a MongoDB. One write that the majority has in its
-// journals covers everything its primary did before it, so all callers that wait when a write
-// begins share it.
+// groupCommit implements the barrier of a MongoDB. One write that the majority has journaled covers everything its
+// primary did before it, so all callers that wait when a write begins share it.
 type groupCommit struct {
 	wait    time.Duration // of one write for the majority
 	outage  *outage
-	probe   *mgo.Session // for the outage alone: mgo locks a session while it looks for a primary
+	probe   *mgo.Session // only for the outage: mgo locks a session while it searches for a primary
 	session *mgo.Session // keeps its connection until an error
 
 	mu      sync.Mutex
-	next    *group // callers that the next write covers
+	next    *group // the callers covered by the next write
 	running bool
 	closed  bool
-	changed int64 // the moment at which a change of the primary was last noticed
+	changed int64 // the moment at which a change of the primary was last detected
 	done    sync.WaitGroup
 
-	// These belong to the goroutine of run.
+	// Used only by the goroutine of run.
 	primary string // the election of the last write's primary; "" if unknown
 	sure    bool   // the connection is still that of the last write
 }
@@ -91,8 +88,8 @@ func newGroupCommit(session *mgo.Session, wait time.Duration) *groupCommit {
 	return g
 }
 
-// barrier returns when everything answered before the call is in the journals of the majority.
-// When ctx ends it returns early, with the cause.
+// barrier returns when everything acknowledged before the call is journaled by the majority. If ctx ends it returns
+// early, with the cause.
 func (g *groupCommit) barrier(ctx context.Context) error {
 	who := requestOf(ctx)
 	if who == nil {
@@ -133,7 +130,7 @@ func (g *groupCommit) changedSince(moment int64) bool {
 	return g.changed > moment
 }
 
-// run writes as long as callers wait.
+// run writes while callers wait.
 func (g *groupCommit) run() {
 	for {
 		g.mu.Lock()
@@ -149,7 +146,7 @@ func (g *groupCommit) run() {
 	}
 }
 
-// commit writes once, and again while a primary is being elected.
+// commit writes once, and retries while a primary is being elected.
 func (g *groupCommit) commit() error {
 	var by string
 	err := g.outage.sitOut(func() (err error) {
@@ -172,8 +169,8 @@ func (g *groupCommit) commit() error {
 	return nil
 }
 
-// write increments the document's counter, and returns the id of the primary's election, or ""
-// for a server outside a replica set.
+// write increments the document's counter. It returns the id of the primary's election, or "" for a server outside a
+// replica set.
 func (g *groupCommit) write(session *mgo.Session) (election string, err error) {
 	var result struct {
 		Election bson.ObjectId `bson:"electionId,omitempty"`
@@ -196,7 +193,7 @@ func (g *groupCommit) write(session *mgo.Session) (election string, err error) {
 	}
 	for _, e := range append(result.Errors, result.Concern) {
 		if e.Code == 11000 {
-			return g.write(session) // another process has just made the document
+			return g.write(session) // another process has just created the document
 		}
 		if e.Code != 0 {
 			return "", &mgo.QueryError{Code: e.Code, Message: e.ErrMsg}

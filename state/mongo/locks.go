@@ -11,11 +11,10 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// docLocks serialises transactions of this process that touch the same documents. In principle
-// mgo/txn doesn't need that. But if transactions on the same documents are delayed between its
-// steps, two of its runners can give a document the same revision, and one update is lost though
-// both report success. (mgo's own TestTxnQueueStressTest, which it skips, shows it.) The locks
-// also save runners from completing each other's transactions. Transactions that only assert a
+// docLocks serialises transactions of this process on the same documents. mgo/txn is not supposed to need that. But if
+// transactions on the same documents are delayed between its steps, two of its runners can give a document the same
+// revision, and one update is lost though both report success. (mgo's own TestTxnQueueStressTest, which it skips, shows
+// this.) The locks also keep runners from completing each other's transactions. Transactions that only assert a
 // document share its lock.
 type docLocks struct {
 	mu   sync.Mutex
@@ -24,19 +23,19 @@ type docLocks struct {
 
 type docLock struct {
 	sem  *semaphore.Weighted // readers take 1, a writer all
-	refs int                 // users that hold it or wait for it
+	refs int                 // callers that hold it or wait for it
 }
 
 const allReaders = 1 << 30
 
-// A holding is the set of documents that one caller has locked.
+// A holding is the documents that one caller has locked.
 type holding struct {
 	of      *docLocks
 	weights map[string]int64 // by document
 	locks   map[string]*docLock
 }
 
-// acquire locks the documents of ops, in an order that all callers share.
+// acquire locks the documents of ops, in the same order for all callers.
 func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (*holding, error) {
 	h := &holding{l, weigh(ops), map[string]*docLock{}}
 	for _, key := range slices.Sorted(maps.Keys(h.weights)) {
@@ -51,7 +50,7 @@ func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (*holding, error) 
 	return h, nil
 }
 
-// weigh returns how much of its lock each document of ops needs.
+// weigh returns the weight of the lock that ops need on each document.
 func weigh(ops []txn.Op) map[string]int64 {
 	weights := map[string]int64{}
 	for _, op := range ops {
@@ -65,7 +64,7 @@ func weigh(ops []txn.Op) map[string]int64 {
 	return weights
 }
 
-// covers reports whether everything that ops need is locked. Nothing covers an empty list.
+// covers reports whether all documents of ops are sufficiently locked. It is false for a nil holding.
 func (h *holding) covers(ops []txn.Op) bool {
 	if h == nil {
 		return false
@@ -78,7 +77,7 @@ func (h *holding) covers(ops []txn.Op) bool {
 	return true
 }
 
-// release unlocks the documents, once; a nil holding has none.
+// release unlocks the documents. It must be called at most once; on a nil holding it does nothing.
 func (h *holding) release() {
 	if h == nil {
 		return
@@ -89,7 +88,7 @@ func (h *holding) release() {
 	}
 }
 
-// get returns a document's lock, and drop must be called once for each get.
+// get returns a document's lock; drop must be called once for each get.
 func (l *docLocks) get(key string) *docLock {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,18 +12,17 @@ import (
 	"juju/state/entity"
 )
 
-// A document's queue, and its marks of an insert or a removal in progress, name transactions. If
-// a named transaction is lost, mgo/txn can't tell what it would have done to the document, and
-// refuses every other transaction on it. Worse, it leaves those it has refused prepared:
-// unfinished, and in the queues of all their other documents, where further transactions meet
-// them and are refused as well. So a refused transaction is taken back at once, and the damage
-// doesn't spread.
+// The queue of a document, and its marks of an insert or a removal in progress, refer to transactions. If such a
+// transaction is lost, mgo/txn can't tell what it would have done to the document, and rejects every other transaction
+// on it. Worse, it leaves the rejected ones prepared: unfinished, and in the queues of all their other documents, where
+// they cause further transactions to be rejected as well. So a rejected transaction is rolled back immediately, and the
+// damage doesn't spread.
 
-// errLost is the error of an attempt that was taken back.
-var errLost = errors.New("a document names a transaction that is lost")
+// errLost is the error of an attempt that was rolled back.
+var errLost = errors.New("a document refers to a lost transaction")
 
-// runOnce runs ops as the transaction id. mgo/txn panics over a malformed queue entry or a lost
-// transaction; runOnce takes its transaction back instead, and returns errLost.
+// runOnce runs ops as the transaction id. On a malformed queue entry or a lost transaction mgo/txn panics; runOnce then
+// rolls its transaction back and returns errLost.
 func runOnce(db *mgo.Database, ops []txn.Op, id bson.ObjectId) error {
 	runner := runnerOf(db)
 	err := guarded(func() error { return runner.Run(ops, id, nil) })
@@ -37,7 +36,7 @@ func runOnce(db *mgo.Database, ops []txn.Op, id bson.ObjectId) error {
 	taken, terr := takeBack(db, id)
 	switch {
 	case terr != nil:
-		return fmt.Errorf("cannot take back a transaction: %w", terr)
+		return fmt.Errorf("cannot roll back a transaction: %w", terr)
 	case !taken: // another runner has continued it
 		return guarded(func() error { return runner.Resume(id) })
 	}
@@ -51,8 +50,8 @@ func runnerOf(db *mgo.Database) *txn.Runner {
 	return runner
 }
 
-// runnerOptions make a document that is only asserted keep no token of a finished transaction:
-// later transactions would load each of them.
+// runnerOptions make a document that is only asserted keep no tokens of finished transactions, each of which later
+// transactions would have to load.
 var runnerOptions = func() txn.RunnerOptions {
 	o := txn.DefaultRunnerOptions()
 	o.AssertionCleanupLength = 1
@@ -73,16 +72,15 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// isLost recognises mgo/txn's error about a transaction that it can't find. The pruner may have
-// caused it, and then the next attempt succeeds.
+// isLost reports whether an error is mgo/txn's for a transaction that it can't find. The pruner may have caused it;
+// then the next attempt succeeds.
 func isLost(err error) bool {
 	var p panicked
 	return errors.As(err, &p) || strings.Contains(err.Error(), "cannot find transaction")
 }
 
-// takeBack aborts a transaction that hasn't been applied yet, in mgo/txn's own steps: after the
-// first of them no runner can apply it. It reports whether the transaction is aborted now; a
-// missing one counts as aborted.
+// takeBack aborts a transaction that hasn't been applied yet, in mgo/txn's own steps: after the first of them no runner
+// can apply it. It reports whether the transaction is now aborted; a missing one is treated as aborted.
 func takeBack(db *mgo.Database, id bson.ObjectId) (taken bool, err error) {
 	txns := db.C(TxnsC)
 	pending := bson.D{{"_id", id}, {"s", bson.D{{"$in", []int{1, 2, 3}}}}} // preparing, prepared, aborting
@@ -153,8 +151,7 @@ type bookkeeping struct {
 
 var bookkept = bson.D{{"txn-queue", 1}, {"txn-revno", 1}, {"txn-insert", 1}, {"txn-remove", 1}}
 
-// transactions returns the ids that the bookkeeping names, and the malformed entries of the
-// queue.
+// transactions returns the ids in the bookkeeping, and the malformed entries of the queue.
 func (b bookkeeping) transactions() (ids []bson.ObjectId, malformed []string) {
 	for _, token := range b.Queue {
 		if id, ok := tokenID(token); ok {
@@ -171,8 +168,7 @@ func (b bookkeeping) transactions() (ids []bson.ObjectId, malformed []string) {
 	return ids, malformed
 }
 
-// tokenID parses an entry of a queue: a transaction's id in hex, "_" and a nonce of eight
-// characters.
+// tokenID parses an entry of a queue: a transaction's id in hex, "_" and a nonce of eight characters.
 func tokenID(token string) (bson.ObjectId, bool) {
 	const hex, nonce = 24, 8
 	if len(token) != hex+1+nonce || token[hex] != '_' || !bson.IsObjectIdHex(token[:hex]) {
@@ -181,8 +177,8 @@ func tokenID(token string) (bson.ObjectId, bool) {
 	return bson.ObjectIdHex(token[:hex]), true
 }
 
-// damaged returns an error for users about the first document of ops that names a lost
-// transaction, or nil if there is none.
+// damaged returns an error for users about the first document of ops that refers to a lost transaction, or nil if there
+// is none.
 func (r *Runner) damaged(ops []txn.Op) error {
 	return r.with(func(db *mgo.Database) error { return damagedIn(db, ops) })
 }
@@ -206,7 +202,7 @@ func damagedIn(db *mgo.Database, ops []txn.Op) error {
 			}
 			if len(lost)+len(malformed) > 0 {
 				return entity.WithHint(entity.Errorf(entity.Unavailable,
-					"cannot change %s %v: it waits for a transaction that is lost", op.C, op.Id), "To mend it: juju check --repair")
+					"cannot change %s %v: it waits for a lost transaction", op.C, op.Id), "To mend it: juju check --repair")
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 			both := func(int) ([]txn.Op, error) { return []txn.Op{more, c.op}, nil }
 			for range 3 {
 				err := db.Run(t.Context(), both)
-				if want := "cannot change " + c.words + ": it waits for a transaction that is lost"; err == nil || err.Error() != want ||
+				if want := "cannot change " + c.words + ": it waits for a lost transaction"; err == nil || err.Error() != want ||
 					!errors.Is(err, entity.Unavailable) || entity.Hint(err) != "To mend it: juju check --repair" {
 					t.Fatalf("got %v (%s), want %s", err, entity.Hint(err), want)
 				}
@@ -113,7 +113,7 @@ func TestAMarkThatStaysIsFound(t *testing.T) {
 	write(t, db, "c", func(c *mgo.Collection) error {
 		return c.UpdateId("a", bson.D{{"$set", bson.D{{"txn-remove", done.ID}}}})
 	})
-	want := "c a: it is being removed by transaction " + done.ID.Hex() + ", which has come to its end"
+	want := "c a: it is being removed by transaction " + done.ID.Hex() + ", which has ended"
 	if found := mend(t, db); len(found) != 1 || found[0] != want {
 		t.Errorf("found %q, want %q", found, want)
 	}

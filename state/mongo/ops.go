@@ -7,8 +7,8 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// NewID returns a new id for a document that has no natural one. Take it before building a
-// transaction, so that each try makes the same operations.
+// NewID returns a new id for a document without a natural one. Call it before building a transaction, so that each
+// attempt has the same operations.
 func NewID() string { return bson.NewObjectId().Hex() }
 
 // Ops collects the operations of one transaction.
@@ -22,17 +22,17 @@ func (o *Ops) Insert(collection, id string, doc any) {
 	o.Add(txn.Op{C: collection, Id: id, Assert: txn.DocMissing, Insert: doc})
 }
 
-// Update changes a document of which assert holds.
+// Update changes a document for which assert holds.
 func (o *Ops) Update(collection, id string, assert, update any) {
 	o.Add(txn.Op{C: collection, Id: id, Assert: assert, Update: update})
 }
 
-// Remove removes a document of which assert holds; nil if that it exists is not asserted.
+// Remove removes a document for which assert holds; nil does not even assert that it exists.
 func (o *Ops) Remove(collection, id string, assert any) {
 	o.Add(txn.Op{C: collection, Id: id, Assert: assert, Remove: true})
 }
 
-// Assert requires that assert holds of a document.
+// Assert requires that assert holds for a document.
 func (o *Ops) Assert(collection, id string, assert any) {
 	o.Add(txn.Op{C: collection, Id: id, Assert: assert})
 }
@@ -48,10 +48,9 @@ func (o *Ops) List() ([]txn.Op, error) {
 	return o.list, nil
 }
 
-// Change runs a transaction of the operations that build adds. Like a Builder, build may be
-// called many times: it must read again what it depends on, and must not read a clock or a
-// random number. If it adds nothing or returns ErrNothing, there is nothing to do; any other
-// error is returned.
+// Change runs a transaction of the operations that build adds. Like a Builder, build may be called many times: it must
+// reread what it depends on, and must not use a clock or random numbers. If it adds nothing or returns ErrNothing,
+// there is nothing to do; any other error is returned.
 func (r *Runner) Change(ctx context.Context, build func(*Ops) error) error {
 	return r.Run(ctx, func(int) ([]txn.Op, error) {
 		o := &Ops{}

@@ -11,17 +11,16 @@ import (
 	"juju/state/entity"
 )
 
-// answerBound is how long an outage lasts before waiting requests are refused, and later ones at
-// once. A replica set elects another primary within about twelve seconds, and mgo may need some
-// more to find it. Clients wait longer than this for an answer.
+// answerBound is how long an outage lasts before waiting requests fail, and later ones fail immediately. A replica set
+// elects another primary within about twelve seconds, and mgo may need a few more to find it. Clients wait longer than
+// this for a reply.
 const answerBound = 25 * time.Second
 
 // probePause is the time between two probes.
 const probePause = time.Second
 
-// An outage is what is known about a MongoDB that doesn't answer or has no primary. Requests wait
-// until it ends or has lasted for answerBound. From then on requests are refused at once, and
-// only a probe still tries.
+// An outage is the state of a MongoDB that doesn't respond or has no primary. Requests wait until it ends or has lasted
+// for answerBound. From then on requests fail immediately, and only a probe keeps trying.
 type outage struct {
 	probe func() error // one attempt to write
 
@@ -33,26 +32,26 @@ type outage struct {
 	work    sync.WaitGroup // the probe
 }
 
-// An awayError tells users, on either side of the API, that the store is unreachable. Its text
-// names no hosts, since strangers see it too.
+// An awayError tells users, on both sides of the API, that the store is unreachable. Its text contains no hosts,
+// because unauthenticated clients see it too.
 type awayError struct {
 	since time.Time
 	why   error
 }
 
-// Error says since when.
+// Error returns when the outage began, and its duration.
 func (e *awayError) Error() string {
-	return fmt.Sprintf("the controller's store is away since %s, for %v", e.since.UTC().Format("2006-01-02 15:04:05 MST"),
+	return fmt.Sprintf("the controller's store has been unavailable since %s, for %v", e.since.UTC().Format("2006-01-02 15:04:05 MST"),
 		time.Since(e.since).Truncate(time.Second))
 }
 
 // Unwrap gives it the kind Unavailable, and within this process StoreAway.
 func (e *awayError) Unwrap() []error { return []error{entity.Unavailable, entity.StoreAway, e.why} }
 
-const awayHint = "The controller waits until its MongoDB has a primary, and goes on by itself. " +
-	"If that takes long, see that most of the MongoDB's members run and reach each other."
+const awayHint = "The controller waits until its MongoDB has a primary, and then continues. " +
+	"If that takes long, check that a majority of the MongoDB's members are running and can reach each other."
 
-// away makes the error of requests that must not wait any longer.
+// away returns the error of requests that must not wait any longer.
 func away(since time.Time, why error) error {
 	return entity.WithHint(&awayError{since, why}, awayHint)
 }
@@ -61,8 +60,8 @@ func newOutage(probe func() error) *outage {
 	return &outage{probe: probe, closed: make(chan struct{})}
 }
 
-// refuses returns the error of requests that arrive when an outage has lasted for answerBound,
-// and nil otherwise. A nil outage belongs to a store that has none.
+// refuses returns the error of requests that arrive when an outage has lasted for answerBound, and nil otherwise. A nil
+// outage belongs to a store that has no outages.
 func (o *outage) refuses() error {
 	if o == nil {
 		return nil
@@ -75,13 +74,13 @@ func (o *outage) refuses() error {
 	return away(o.since, o.why)
 }
 
-// met notes that an answer was lost, and returns when the outage began.
+// met records that a reply was lost, and returns when the outage began.
 func (o *outage) met(err error) (since time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.since.IsZero() {
 		o.since = time.Now()
-		logger.Warningf("the MongoDB is away, and the controller waits for it: %v", err)
+		logger.Warningf("the MongoDB is unavailable, and the controller waits for it: %v", err)
 		if !o.probing && !isClosed(o.closed) {
 			o.probing = true
 			o.work.Go(o.probes)
@@ -91,7 +90,7 @@ func (o *outage) met(err error) (since time.Time) {
 	return o.since
 }
 
-// over notes that the store has answered.
+// over records that the store has responded.
 func (o *outage) over() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,7 +100,7 @@ func (o *outage) over() {
 	}
 }
 
-// probes tries the store until it answers.
+// probes probes the store until it responds.
 func (o *outage) probes() {
 	for {
 		select {
@@ -137,8 +136,8 @@ func (o *outage) close() {
 	o.work.Wait()
 }
 
-// told adds a kind and a text for users to the error of a request whose answer was lost, and to
-// those that known knows. Other errors stay as they are.
+// told adds a kind and a text for users to the error of a request whose reply was lost, and to the errors that known
+// classifies. Other errors are returned unchanged.
 func (o *outage) told(err error) error {
 	if o == nil || !cutShort(err) || errors.Is(err, entity.StoreAway) {
 		return known(err)
@@ -157,7 +156,7 @@ func (o *outage) sitOut(do func() error) error {
 	return o.until(do, func(since time.Time) bool { return time.Since(since) >= answerBound })
 }
 
-// bringThrough is sitOut for what has begun: it has electionBound from its own beginning.
+// bringThrough is sitOut for an operation that has begun: it may take electionBound from now.
 func (o *outage) bringThrough(do func() error) error {
 	end := time.Now().Add(electionBound)
 	return o.until(do, func(time.Time) bool { return !time.Now().Before(end) })

@@ -80,7 +80,7 @@ func TestAnOutageIsReported(t *testing.T) {
 		set := mongotest.NewSet(t, 3)
 		store, db := openSet(t, set)
 		insert(t, db, doc{"a", 1})
-		words := regexp.MustCompile(`the controller's store is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for \d+m?\d*s$`)
+		words := regexp.MustCompile(`the controller's store has been unavailable since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for \d+m?\d*s$`)
 		check := func(name string, err error, took, minTook, maxTook time.Duration) {
 			t.Helper()
 			if !errors.Is(err, entity.StoreAway) || entity.KindOf(err) != entity.Unavailable || !words.MatchString(err.Error()) || entity.Hint(err) == "" {

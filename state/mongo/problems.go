@@ -19,19 +19,19 @@ type Problem struct {
 	Collection string // of the document, or TxnsC for a transaction
 	ID         any
 	What       string
-	Repair     string // what Mend does
+	Repair     string // the repair that Mend makes
 	Mend       func(context.Context) error
 }
 
-// Problems lists the unfinished transactions that began before the given time, and the documents
-// that name transactions which don't exist. Transactions that run meanwhile are no problem.
+// Problems lists the unfinished transactions that began before the given time, and the documents that refer to
+// nonexistent transactions. Concurrent transactions are not reported.
 func (d *Database) Problems(ctx context.Context, before time.Time) ([]Problem, error) {
 	all, err := d.stuck(before)
 	if err != nil {
 		return nil, err
 	}
 	err = d.each(func(c *mgo.Collection) error {
-		// Chunks of files can be many, and no transaction touches them.
+		// Files can have many chunks, and no transaction touches them.
 		if c.Name == TxnsC || c.Name == LogC || strings.HasPrefix(c.Name, "system.") || strings.HasSuffix(c.Name, ".chunks") {
 			return nil
 		}
@@ -45,7 +45,7 @@ func (d *Database) Problems(ctx context.Context, before time.Time) ([]Problem, e
 	return all, err
 }
 
-// stateNames are mgo/txn's names.
+// stateNames are mgo/txn's names of the states.
 var stateNames = map[int]string{1: "preparing", 2: "prepared", 3: "aborting", 4: "applying"}
 
 // stuck lists the old unfinished transactions.
@@ -71,7 +71,7 @@ func (d *Database) stuck(before time.Time) ([]Problem, error) {
 			Collection: TxnsC, ID: doc.ID.Hex(),
 			What: fmt.Sprintf("it is %s since %s and holds up %s",
 				stateNames[doc.State], doc.ID.Time().UTC().Format(time.RFC3339), strings.Join(of, ", ")),
-			Repair: "take it to its end",
+			Repair: "complete or abort it",
 			Mend: func(ctx context.Context) error {
 				err := d.resume(doc.ID)
 				if err == nil || err == txn.ErrAborted || errors.Is(err, errTakenBack) {
@@ -84,13 +84,13 @@ func (d *Database) stuck(before time.Time) ([]Problem, error) {
 	return all, nil
 }
 
-// suspectsAtOnce bounds the ids of one query.
+// suspectsAtOnce limits the ids in one query.
 const suspectsAtOnce = 1000
 
-// dangling lists the documents of a collection that name lost transactions.
+// dangling lists the documents of a collection that refer to lost transactions.
 func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
 	var all []Problem
-	suspects := map[bson.ObjectId][]bson.Raw{} // transaction → ids of the documents that name it
+	suspects := map[bson.ObjectId][]bson.Raw{} // transaction → ids of the documents that refer to it
 	var sure []bson.Raw
 	look := func() error {
 		lost, err := missing(c.Database, slices.Collect(maps.Keys(suspects)))
@@ -147,9 +147,9 @@ func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
 	return all, look()
 }
 
-// inspect reads one document twice, before and after it looks for the transactions that the
-// document names. A missing transaction is a problem only if both reads name it: a transaction is
-// written before any document names it, and removed after none does.
+// inspect reads one document twice, before and after it looks up the transactions that the document refers to. A
+// missing transaction is a problem only if both reads refer to it: a transaction is written before any document refers
+// to it, and removed after none does.
 func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 	var was, is bookkeeping
 	if err := c.FindId(id).Select(bookkept).One(&was); IsNotFound(err) {
@@ -186,7 +186,7 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 	problem := func(what, repair string, query, update bson.D) {
 		all = append(all, Problem{Collection: collection, ID: doc, What: what, Repair: repair, Mend: func(ctx context.Context) error {
 			err := d.With(c.Name, func(c *mgo.Collection) error { return c.Update(append(bson.D{{"_id", id}}, query...), update) })
-			if err != nil && !IsNotFound(err) { // it has resolved itself otherwise
+			if err != nil && !IsNotFound(err) { // otherwise it has resolved itself
 				return err
 			}
 			return d.store.Barrier(ctx)
@@ -194,13 +194,13 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 	}
 	for _, token := range is.Queue {
 		tid, ok := tokenID(token)
-		what := fmt.Sprintf("its queue holds %q, which is no transaction", token)
+		what := fmt.Sprintf("its queue holds %q, which is not a transaction", token)
 		if ok {
 			what = "it waits for transaction " + tid.Hex() + ", which is lost"
 		}
 		if !ok || slices.Contains(was.Queue, token) && slices.Contains(lost, tid) {
 			entry := bson.D{{"txn-queue", token}}
-			problem(what, "take it out of the queue", entry, bson.D{{"$pull", entry}})
+			problem(what, "remove it from the queue", entry, bson.D{{"$pull", entry}})
 		}
 	}
 	for _, mark := range []struct {
@@ -215,9 +215,9 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 			if !slices.Contains(finished, mark.is) {
 				continue
 			}
-			why = "has come to its end"
+			why = "has ended"
 		}
-		problem(fmt.Sprintf("it is being %s by transaction %s, which %s", mark.doing, mark.is.Hex(), why), "take the mark away",
+		problem(fmt.Sprintf("it is being %s by transaction %s, which %s", mark.doing, mark.is.Hex(), why), "remove the mark",
 			bson.D{{mark.field, mark.is}}, bson.D{{"$unset", bson.D{{mark.field, 1}}}})
 	}
 	return all, nil

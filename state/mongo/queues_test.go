@@ -86,7 +86,7 @@ func TestOnlyFinishedTransactionsLeaveAQueue(t *testing.T) {
 		t.Errorf("n is %d, want 1040", got)
 	}
 	push("basis", bson.NewObjectId())
-	if err := db.Run(t.Context(), bulk("b", 40)); err == nil || !strings.Contains(err.Error(), "waits for a transaction that is lost") {
+	if err := db.Run(t.Context(), bulk("b", 40)); err == nil || !strings.Contains(err.Error(), "waits for a lost transaction") {
 		t.Errorf("got %v", err)
 	}
 	if q := queue(t, db, "basis"); len(q) != 1 {

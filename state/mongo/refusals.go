@@ -82,10 +82,10 @@ func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
 		if !there {
 			return nil, nil
 		}
-		f.words = "it is there already"
+		f.words = "it already exists"
 		return f, nil
 	case !there:
-		f.words = "it is not there"
+		f.words = "it does not exist"
 		return f, nil
 	case op.Assert == txn.DocExists:
 		return nil, nil

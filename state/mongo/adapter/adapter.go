@@ -11,20 +11,19 @@ import (
 	"juju/state/mongo/embedded/link"
 )
 
-// Options are those of an Adapter.
+// Options configure an Adapter.
 type Options struct {
 	// Dial connects to the server at an address, host:port. nil is plain TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Name is the application's name, which servers log.
+	// Name is the application name that appears in the servers' logs.
 	Name string
-	// Set is the replica set that a server must be a member of; "" is any or none.
+	// Set is the name of the replica set that a server must belong to; "" allows any server.
 	Set string
-	// Logf receives why a connection ended; nil drops it.
+	// Logf logs why a connection ended; nil discards it.
 	Logf func(format string, args ...any)
 }
 
-// An Adapter makes connections for mgo to servers that speak only OP_MSG. It is safe for
-// concurrent use.
+// An Adapter provides connections for mgo to servers that accept only OP_MSG. It is safe for concurrent use.
 type Adapter struct {
 	opts   Options
 	ctx    context.Context // ends with Close
@@ -36,7 +35,7 @@ type Adapter struct {
 	work    sync.WaitGroup
 }
 
-// A server is what is known about one server, and the connections to it.
+// A server is the state of one server, and the connections to it.
 type server struct {
 	cursors cursors
 	primary bool // as it last reported
@@ -46,8 +45,8 @@ type server struct {
 // ErrClosed is the error of a closed Adapter.
 var ErrClosed = errors.New("the connection to MongoDB is closed")
 
-// The bounds of connecting to a server and greeting it, and of sending a message. The client
-// bounds the wait for an answer.
+// The time limits for connecting to a server and for its greeting, and for sending a message. The client limits the
+// wait for a reply.
 const (
 	connectTimeout = 10 * time.Second
 	writeTimeout   = time.Minute
@@ -69,13 +68,13 @@ func New(opts Options) *Adapter {
 	return a
 }
 
-// Connect connects to the server at an address and returns the client's end of an in-memory
-// connection. It fails if the server is older than 3.6, or isn't one that the options allow.
+// Connect connects to the server at an address and returns the client's end of an in-memory connection. It fails if the
+// server is older than 3.6, or if the options don't allow it.
 func (a *Adapter) Connect(address string) (net.Conn, error) {
-	client, ours := link.Pipe()
-	c, err := a.connect(address, ours)
+	client, adapter := link.Pipe()
+	c, err := a.connect(address, adapter)
 	if err != nil {
-		return nil, errors.Join(err, client.Close(), ours.Close())
+		return nil, errors.Join(err, client.Close(), adapter.Close())
 	}
 	if !a.start(c.serve) {
 		c.close()
@@ -84,8 +83,8 @@ func (a *Adapter) Connect(address string) (net.Conn, error) {
 	return client, nil
 }
 
-// Serve accepts clients from l until ctx or the Adapter ends, each with its own connection to the
-// server at an address; then it closes l. It returns nil then.
+// Serve accepts clients from l until ctx ends or the Adapter is closed, and connects each of them to the server at an
+// address. Then it closes l and returns nil.
 func (a *Adapter) Serve(ctx context.Context, l net.Listener, address string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -121,7 +120,7 @@ func (a *Adapter) Serve(ctx context.Context, l net.Listener, address string) err
 	}
 }
 
-// start runs f in a goroutine that Close waits for, unless the Adapter is closed.
+// start runs f in a goroutine that Close waits for. It returns false if the Adapter is closed.
 func (a *Adapter) start(f func()) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -155,7 +154,7 @@ func (a *Adapter) connect(address string, client net.Conn) (*conn, error) {
 	return c, nil
 }
 
-// server returns what is known about the server at an address.
+// server returns the state of the server at an address.
 func (a *Adapter) server(address string) *server {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -167,16 +166,16 @@ func (a *Adapter) server(address string) *server {
 	return s
 }
 
-// forget drops a connection that has ended.
+// forget removes a connection that has ended.
 func (a *Adapter) forget(c *conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(c.to.conns, c)
 }
 
-// isPrimary records what a server reports about itself on one of its connections. When it is no
-// longer primary all other connections end: a tail on one of them would never see what the next
-// primary writes, if the two can't reach each other.
+// isPrimary records what a server reports about itself on one of its connections. When it is no longer primary, all its
+// other connections are closed: a tail on one of them would never see the writes of the next primary if the two can't
+// reach each other.
 func (a *Adapter) isPrimary(c *conn, primary bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -190,7 +189,7 @@ func (a *Adapter) isPrimary(c *conn, primary bool) {
 	c.to.primary = primary
 }
 
-// Close ends all connections and returns when they are gone.
+// Close closes all connections and waits for them to end.
 func (a *Adapter) Close() {
 	a.mu.Lock()
 	a.closed = true

@@ -13,8 +13,8 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A conn is a client's connection and the server's connection that serves it. One goroutine
-// forwards requests, another forwards answers, so that the end of either side is noticed at once.
+// A conn is a client's connection and the connection to the server that serves it. One goroutine forwards requests and
+// another one forwards replies, so that the end of either side is detected immediately.
 type conn struct {
 	a        *Adapter
 	address  string
@@ -22,19 +22,19 @@ type conn struct {
 	client   net.Conn
 	server   net.Conn
 	serverIn *bufio.Reader
-	hello    bool // the server knows the command hello
+	hello    bool // the server supports the command hello
 
-	// These belong to the goroutine of requests.
+	// Used only by the goroutine that forwards requests.
 	nextID    int32
 	body, out []byte
 
 	mu       sync.Mutex
 	awaiting []awaited // oldest first
-	reply    []byte    // memory that replies reuse
+	reply    []byte    // buffer, reused
 }
 
-// maxAwaiting bounds the requests without an answer. mgo waits for its answers; a client that
-// queues more is disconnected.
+// maxAwaiting limits the number of requests without a reply. mgo waits for its replies; a client that queues more is
+// disconnected.
 const maxAwaiting = 10_000
 
 func newConn(a *Adapter, address string, client, server net.Conn) *conn {
@@ -46,7 +46,7 @@ func (c *conn) close() {
 	c.server.Close()
 }
 
-// serve returns when the connection has ended, for any reason.
+// serve serves the connection until it ends.
 func (c *conn) serve() {
 	defer c.a.forget(c)
 	var answers sync.WaitGroup
@@ -61,15 +61,15 @@ func (c *conn) serve() {
 	answers.Wait()
 }
 
-// gaveUp logs an end that neither side wanted.
+// gaveUp logs an abnormal end of the connection.
 func (c *conn) gaveUp(what string, err error) {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return
 	}
-	c.a.opts.Logf("the connection to MongoDB at %s is given up: %s: %v", c.address, what, err)
+	c.a.opts.Logf("the connection to MongoDB at %s ended: %s: %v", c.address, what, err)
 }
 
-// requests reads what the client sends.
+// requests reads and forwards the client's messages.
 func (c *conn) requests() error {
 	in := bufio.NewReaderSize(c.client, 4<<10)
 	for {
@@ -88,14 +88,14 @@ func (c *conn) requests() error {
 		case *wire.KillCursors:
 			err = c.killCursors(m.Cursors)
 		default:
-			err = errors.New("the client speaks OP_MSG itself: it needs no adapter")
+			err = errors.New("the client sends OP_MSG itself: it needs no adapter")
 		}
 		if err != nil {
 			return err
 		}
 		for _, memory := range []*[]byte{&c.body, &c.out} {
 			if cap(*memory) > keptMemory {
-				*memory = nil // one large request has needed it
+				*memory = nil // grown by one large request
 			}
 		}
 	}
@@ -103,8 +103,7 @@ func (c *conn) requests() error {
 
 const keptMemory = 64 << 10
 
-// nonsense answers a malformed message that wants an answer. Its end is known, so the client may
-// continue.
+// nonsense replies to a malformed request. Its end is known, so the client may continue.
 func (c *conn) nonsense(head wire.Header, err error) error {
 	var malformed *wire.Error
 	if errors.As(err, &malformed) && malformed.Framed && (head.OpCode == wire.OpQuery || head.OpCode == wire.OpGetMore) {
@@ -150,7 +149,7 @@ func (c *conn) getMore(head wire.Header, g *wire.GetMore) error {
 	if err := c.send(a, body); err != nil || !a.last {
 		return err
 	}
-	// The server handles them one after another.
+	// The server handles the two one after the other.
 	if body, a, err = killCursors(c.body[:0], g.Collection, []int64{g.Cursor}); err != nil {
 		return err
 	}
@@ -161,7 +160,7 @@ func (c *conn) killCursors(ids []int64) error {
 	for namespace, ids := range c.to.cursors.take(ids) {
 		body, a, err := killCursors(c.body[:0], namespace, ids)
 		if err != nil {
-			continue // the server named no collection, and ends the cursors when they time out
+			continue // of no known collection: the server closes the cursors when they time out
 		}
 		if err := c.send(a, body); err != nil {
 			return err
@@ -170,7 +169,7 @@ func (c *conn) killCursors(ids []int64) error {
 	return nil
 }
 
-// send sends a command to the server and records that its answer is awaited.
+// send sends a command to the server and records that its reply is awaited.
 func (c *conn) send(a awaited, body []byte) error {
 	c.nextID++
 	a.server = c.nextID
@@ -181,12 +180,12 @@ func (c *conn) send(a awaited, body []byte) error {
 	full := len(c.awaiting) > maxAwaiting
 	c.mu.Unlock()
 	if full {
-		return errors.New("the client takes no answers")
+		return errors.New("the client reads no replies")
 	}
 	return write(c.server, c.out)
 }
 
-// answer answers a request without the server, in its turn.
+// answer replies to a request without the server, in order.
 func (c *conn) answer(a awaited, reply wire.Reply) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +198,7 @@ func (c *conn) answer(a awaited, reply wire.Reply) error {
 	return nil
 }
 
-// tell sends a reply to the client. The caller holds the lock.
+// tell sends a reply to the client. The caller holds c.mu.
 func (c *conn) tell(a awaited, reply wire.Reply) error {
 	c.reply = wire.AppendReply(c.reply[:0], 0, a.client, reply)
 	err := write(c.client, c.reply)
@@ -218,9 +217,9 @@ func write(to net.Conn, message []byte) error {
 }
 
 // errSteppedDown ends a connection to a server that is no longer primary.
-var errSteppedDown = errors.New("the server is no primary any more")
+var errSteppedDown = errors.New("the server is no longer primary")
 
-// answers reads what the server sends.
+// answers reads and forwards the server's messages.
 func (c *conn) answers() error {
 	for {
 		head, answer, err := wire.ReadAnswer(c.serverIn, wire.MaxMessage)
@@ -228,7 +227,7 @@ func (c *conn) answers() error {
 			return err
 		}
 		m, ok := answer.(*wire.Msg)
-		// More than one answer to a request was never allowed.
+		// A second reply to a request was never requested.
 		if !ok || m.Flags&wire.MsgMoreToCome != 0 || len(m.Sequences) > 0 {
 			return errNonsense
 		}
@@ -238,7 +237,7 @@ func (c *conn) answers() error {
 	}
 }
 
-// deliver forwards an answer, and the adapter's own answers that follow it.
+// deliver forwards a reply, and then the adapter's own replies that follow it.
 func (c *conn) deliver(to int32, m *wire.Msg) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

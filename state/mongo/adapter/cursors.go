@@ -2,16 +2,15 @@ package adapter
 
 import "sync"
 
-// cursors maps the open cursors of one server to their collections. mgo kills a cursor by its
-// number alone, and maybe on another connection than the one that opened it; the killCursors
-// command requires the collection.
+// cursors maps the open cursors of one server to their collections. mgo kills a cursor by its id alone, possibly on
+// another connection than the one that opened it; the killCursors command requires the collection.
 type cursors struct {
 	mu   sync.Mutex
 	open map[int64]string
 }
 
-// maxCursors bounds the cursors that are remembered. The server ends a forgotten one after ten
-// minutes without use.
+// maxCursors limits the number of cursors that are remembered. The server closes a forgotten one after ten minutes
+// without use.
 const maxCursors = 10_000
 
 // add remembers a cursor and its namespace, database.collection.
@@ -30,14 +29,14 @@ func (cs *cursors) add(id int64, namespace string) {
 	cs.open[id] = namespace
 }
 
-// remove forgets a cursor that has ended.
+// remove forgets a cursor that was closed.
 func (cs *cursors) remove(id int64) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	delete(cs.open, id)
 }
 
-// take forgets cursors and returns the known ones, by namespace.
+// take removes and returns those of the cursors that are known, by namespace.
 func (cs *cursors) take(ids []int64) map[string][]int64 {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -1,8 +1,8 @@
 // Package adapter connects mgo to a current MongoDB.
 //
-// mgo speaks OP_QUERY, OP_GET_MORE and OP_KILL_CURSORS, which MongoDB no longer accepts from 5.1
-// on; OP_MSG has replaced them since 3.6. A connection of the adapter is one that mgo can use,
-// with a connection to a server behind it that carries only OP_MSG:
+// mgo uses OP_QUERY, OP_GET_MORE and OP_KILL_CURSORS, which MongoDB no longer accepts since 5.1; OP_MSG replaced them
+// in 3.6. A connection of the adapter is one that mgo can use, backed by a connection to a server that carries only
+// OP_MSG:
 //
 //	a := adapter.New(adapter.Options{Dial: dial})
 //	session, err := mgo.DialWithInfo(&mgo.DialInfo{
@@ -14,19 +14,18 @@
 //
 //	command in OP_QUERY   the same command; its reply comes back as OP_REPLY
 //	ismaster              hello, if the server has it
-//	getnonce              answered by the adapter: current servers don't know it
+//	getnonce              answered by the adapter: current servers don't support it
 //	tail, other OP_QUERY  find
 //	OP_GET_MORE           getMore
 //	OP_KILL_CURSORS       killCursors, without a reply
 //
-// The flag SlaveOk becomes $readPreference, and a query wrapped in $query is unwrapped together
-// with its options. Requests keep their order. A connection ends when either side closes it, and
-// after an answer that says that the server is no longer primary: mgo notices that in no other
-// way.
+// The flag SlaveOk becomes $readPreference, and a query wrapped in $query is unwrapped together with its options.
+// Requests keep their order. A connection ends when either side closes it, and after a reply that says that the server
+// is no longer primary, which mgo would not notice.
 //
-// The only message that isn't OP_MSG is the first, the greeting: every version accepts it as
-// OP_QUERY, and its answer describes the server.
+// The only message that isn't OP_MSG is the first, the greeting: every version accepts it as OP_QUERY, and the reply
+// describes the server.
 //
-// The parts: request.go and reply.go translate, conn.go moves messages, cursors.go maps cursors
-// to collections, hello.go greets, adapter.go holds the connections.
+// request.go and reply.go translate messages, conn.go transfers them, cursors.go maps cursors to collections, hello.go
+// does the greeting, and adapter.go manages the connections.
 package adapter

@@ -13,13 +13,13 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// minWireVersion is that of MongoDB 3.6, the first version with OP_MSG.
+// minWireVersion is the wire version of MongoDB 3.6, the first release with OP_MSG.
 const minWireVersion = 6
 
-// greet is the first exchange on a connection. It is the only request that every version of
-// MongoDB accepts in the same form, and the only one in which a client may name itself.
+// greet does the first exchange on a connection. It is the only request that every version of MongoDB accepts in the
+// same form, and the only one in which a client may identify itself.
 func (c *conn) greet(ctx context.Context) error {
-	// The end of ctx, for any reason, also ends the wait.
+	// The wait ends with ctx, for whatever reason.
 	defer context.AfterFunc(ctx, func() { c.server.SetDeadline(time.Unix(1, 0)) })()
 	greeting := bsoncore.NewDocumentBuilder().
 		AppendInt32("isMaster", 1).
@@ -34,20 +34,20 @@ func (c *conn) greet(ctx context.Context) error {
 	c.nextID++
 	message := wire.AppendQuery(nil, c.nextID, wire.Query{Flags: wire.QuerySlaveOK, Collection: "admin.$cmd", Limit: -1, Query: greeting})
 	if _, err := c.server.Write(message); err != nil {
-		return fmt.Errorf("it does not take the greeting: %w", ended(ctx, err))
+		return fmt.Errorf("it does not accept the greeting: %w", ended(ctx, err))
 	}
 	head, answer, err := wire.ReadAnswer(c.serverIn, wire.MaxMessage)
 	if err != nil {
-		return fmt.Errorf("it does not answer the greeting: %w", ended(ctx, err))
+		return fmt.Errorf("it does not reply to the greeting: %w", ended(ctx, err))
 	}
 	reply, ok := answer.(*wire.Reply)
 	if !ok || head.ResponseTo != c.nextID || len(reply.Documents) != 1 {
-		return errors.New("its answer to the greeting makes no sense")
+		return errors.New("its reply to the greeting is invalid")
 	}
 	return c.greeted(reply.Documents[0])
 }
 
-// ended returns what ended ctx, if anything did.
+// ended returns why ctx ended, or err if it has not.
 func ended(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -55,17 +55,18 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// greeted checks how the server describes itself.
+// greeted checks the server's description of itself.
 func (c *conn) greeted(reply bsoncore.Document) error {
 	if code, text := failure(reply); code != 0 {
-		return fmt.Errorf("it refuses the greeting: %s (%d)", text, code)
+		return fmt.Errorf("it rejects the greeting: %s (%d)", text, code)
 	}
 	version, _ := number(reply, "maxWireVersion")
 	if version < minWireVersion {
-		return fmt.Errorf("it is too old: it speaks version %d of the protocol, and MongoDB 3.6, the oldest that will do, version %d", version, minWireVersion)
+		return fmt.Errorf("it is too old: its protocol version is %d; MongoDB 3.6 and later have at least %d",
+			version, minWireVersion)
 	}
 	if text(reply, "msg") == "isdbgrid" {
-		return errors.New("it is the router of a sharded cluster; name a single server or a replica set")
+		return errors.New("it is the router of a sharded cluster; specify a single server or a replica set")
 	}
 	if set := text(reply, "setName"); c.a.opts.Set != "" && set != c.a.opts.Set {
 		if set == "" {
@@ -78,7 +79,7 @@ func (c *conn) greeted(reply bsoncore.Document) error {
 	return nil
 }
 
-// saysPrimary reports whether a server's answer to hello or isMaster says that it is primary.
+// saysPrimary reports whether a reply to hello or isMaster says that the server is primary.
 func saysPrimary(reply bsoncore.Document) bool {
 	return truthy(reply, "isWritablePrimary") || truthy(reply, "ismaster")
 }

@@ -12,7 +12,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A kind of request determines how its answer is translated.
+// A kind of request determines how its reply is translated.
 type kind int
 
 const (
@@ -20,25 +20,24 @@ const (
 	aHello               // gets the field ismaster
 	aFind                // the documents of a first batch
 	aGetMore             // the documents of a further batch
-	aDiscard             // not wanted
+	aDiscard             // discarded
 	aLocal               // answered by the adapter
 )
 
-// An awaited is a request without an answer yet.
+// An awaited is a request without a reply so far.
 type awaited struct {
 	kind   kind
-	client int32  // the client's number of the request, which the reply repeats; may be 0
-	server int32  // our number of the message to the server
+	client int32  // the client's id for the request, which the reply repeats; may be 0
+	server int32  // the adapter's id for the message to the server
 	cursor int64  // of a getMore
-	last   bool   // the client wants no more after it
+	last   bool   // the client wants no further batch
 	reply  []byte // for aLocal
 }
 
-// errNonsense is the error of an answer that doesn't fit its request.
-var errNonsense = errors.New("the server's answer makes no sense")
+// errNonsense is the error for a reply that does not match its request.
+var errNonsense = errors.New("the server's reply is invalid")
 
-// translate converts the server's answer to the reply to the client, and updates the list of
-// cursors.
+// translate converts the server's reply to the reply for the client, and updates the map of cursors.
 func translate(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, error) {
 	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
 	switch a.kind {
@@ -58,7 +57,7 @@ func translate(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, erro
 	return reply, nil
 }
 
-// note remembers the cursor of an answer, if it is open.
+// note remembers the cursor of a reply, if it is open.
 func note(cursor bsoncore.Document, cs *cursors) (id int64) {
 	id, _ = number(cursor, "id")
 	if ns, ok := raw.Get(cursor, "ns"); ok && ns.Type == bson.TypeString && id != 0 {
@@ -67,12 +66,11 @@ func note(cursor bsoncore.Document, cs *cursors) (id int64) {
 	return id
 }
 
-// The codes by which servers say that a cursor no longer exists: CursorNotFound,
-// CappedPositionLost, QueryPlanKilled, CursorKilled, and Interrupted, after an operator has
-// killed a getMore.
+// The codes of errors that a cursor no longer exists: CursorNotFound, CappedPositionLost, QueryPlanKilled,
+// CursorKilled, and Interrupted, after an operator has killed a getMore.
 var noCursor = map[int32]bool{43: true, 136: true, 175: true, 237: true, 11601: true}
 
-// translateBatch converts the answer to a find or a getMore to an OP_REPLY with documents.
+// translateBatch converts the reply to a find or a getMore to an OP_REPLY with documents.
 func translateBatch(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, error) {
 	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
 	cs.remove(a.cursor)
@@ -107,20 +105,20 @@ func translateBatch(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply,
 	return reply, nil
 }
 
-// failed is the form in which OP_REPLY reports that a query failed.
+// failed returns the OP_REPLY of a failed query.
 func failed(code int32, text string) wire.Reply {
 	doc := bsoncore.NewDocumentBuilder().AppendString("$err", text).AppendInt32("code", code).Build()
 	return wire.Reply{Flags: wire.ReplyQueryFailure | wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
 }
 
-// failedCommand is the form in which a command reports that it failed.
+// failedCommand returns the OP_REPLY of a failed command.
 func failedCommand(code int32, text string) wire.Reply {
 	doc := bsoncore.NewDocumentBuilder().AppendDouble("ok", 0).AppendString("errmsg", text).AppendInt32("code", code).Build()
 	return wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
 }
 
-// nonce returns an answer to getnonce. It belongs to an authentication that servers have dropped;
-// mgo asks for one on each connection, and then doesn't use it.
+// nonce returns a reply to getnonce. It belongs to an authentication mechanism that servers have dropped; mgo requests
+// a nonce on each connection, and then doesn't use it.
 func nonce() wire.Reply {
 	var n [8]byte
 	rand.Read(n[:])
@@ -128,7 +126,7 @@ func nonce() wire.Reply {
 	return wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
 }
 
-// sayIsMaster adds the field ismaster to the answer to a hello that was ismaster.
+// sayIsMaster adds the field ismaster to the reply to a hello that the client sent as ismaster.
 func sayIsMaster(body bsoncore.Document) bsoncore.Document {
 	if _, ok := raw.Get(body, "ismaster"); ok {
 		return body
@@ -140,14 +138,14 @@ func sayIsMaster(body bsoncore.Document) bsoncore.Document {
 	return doc
 }
 
-// failure returns the code and text of an answer that reports a failure, or 0.
+// failure returns the code and text of a reply that reports a failure, or 0.
 func failure(body bsoncore.Document) (code int32, why string) {
 	if truthy(body, "ok") {
 		return 0, ""
 	}
 	n, _ := number(body, "code")
 	if n == 0 || n != int64(int32(n)) {
-		n = 1 // InternalError, for want of a code
+		n = 1 // InternalError, in the absence of a code
 	}
 	return int32(n), text(body, "errmsg")
 }
@@ -169,13 +167,12 @@ func number(doc bsoncore.Document, key string) (int64, bool) {
 	return raw.Int(v)
 }
 
-// The codes by which a server says that it isn't primary, or won't be for long:
-// ShutdownInProgress, PrimarySteppedDown, LegacyNotPrimary, NotWritablePrimary,
-// InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk,
-// NotPrimaryOrSecondary.
+// The codes of errors that a server isn't primary, or won't be for long: ShutdownInProgress, PrimarySteppedDown,
+// LegacyNotPrimary, NotWritablePrimary, InterruptedAtShutdown, InterruptedDueToReplStateChange,
+// NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary.
 var steppedDown = map[int64]bool{91: true, 189: true, 10058: true, 10107: true, 11600: true, 11602: true, 13435: true, 13436: true}
 
-// stepsDown reports whether an answer says anywhere that the server is no longer primary.
+// stepsDown reports whether any part of a reply says that the server is no longer primary.
 func stepsDown(body bsoncore.Document) bool {
 	if !truthy(body, "ok") {
 		if code, _ := number(body, "code"); steppedDown[code] {

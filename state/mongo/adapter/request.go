@@ -12,18 +12,16 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A refusal is the adapter's answer to a request that it can't translate, with one of MongoDB's
-// codes.
+// A refusal is the adapter's reply to a request that it can't translate, with one of MongoDB's codes.
 type refusal struct {
 	code int32
 	text string
 }
 
-// Error returns the text of the answer.
+// Error returns the text of the reply.
 func (r *refusal) Error() string { return r.text }
 
-// The codes of refusals: BadValue, FailedToParse, CommandNotFound,
-// InvalidNamespace.
+// The codes of refusals: BadValue, FailedToParse, CommandNotFound, InvalidNamespace.
 const (
 	codeBadValue         = 2
 	codeFailedToParse    = 9
@@ -35,15 +33,15 @@ func refuse(code int32, format string, args ...any) *refusal {
 	return &refusal{code, fmt.Sprintf(format, args...)}
 }
 
-// wrapped is a query or command and the options that wrapped it.
+// wrapped is a query or command with the options of its wrapper.
 type wrapped struct {
 	query   bsoncore.Document
 	options []raw.Elem // without their $
 	prefer  bsoncore.Value
 }
 
-// unwrap unwraps {$query: …, $orderby: …}; another query stays unchanged. known maps the options
-// to their names in commands; "" is for advice that servers no longer accept.
+// unwrap unwraps {$query: …, $orderby: …}; other queries stay unchanged. known maps the options to their names in
+// commands, or to "" for hints that servers no longer accept.
 func unwrap(doc bsoncore.Document, known map[string]string) (w wrapped, err error) {
 	w.query = doc
 	it := raw.Elements(doc)
@@ -77,8 +75,8 @@ var (
 	}
 )
 
-// command translates a command, the body of an OP_QUERY on database.$cmd, to the body of an
-// OP_MSG, which it appends to dst. hello is set if the server knows that command.
+// command translates a command, the body of an OP_QUERY on database.$cmd, to the body of an OP_MSG, which it appends to
+// dst. hello is set if the server supports the command hello.
 func command(dst []byte, db string, q *wire.Query, hello bool) (body []byte, a awaited, err error) {
 	w, err := unwrap(q.Query, commandOptions)
 	if err != nil {
@@ -97,7 +95,7 @@ func command(dst []byte, db string, q *wire.Query, hello bool) (body []byte, a a
 		a.kind = aLocal
 		return nil, a, nil
 	case "ismaster", "isMaster", "hello":
-		// All other fields are for the greeting only, or ask for a stream of answers.
+		// All other fields belong to the greeting, or request a stream of replies.
 		if name == "hello" || hello {
 			name = "hello"
 		} else {
@@ -109,7 +107,7 @@ func command(dst []byte, db string, q *wire.Query, hello bool) (body []byte, a a
 	case "getMore":
 		a.cursor, _ = raw.Int(first.Value)
 	case "saslContinue":
-		skip = "mechanism" // mgo repeats it, and servers of today won't have it
+		skip = "mechanism" // mgo repeats it, and current servers reject it
 	}
 	it = raw.Elements(w.query)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
@@ -124,7 +122,7 @@ func command(dst []byte, db string, q *wire.Query, hello bool) (body []byte, a a
 	return finish(dst, start, db, w, q.Flags), a, nil
 }
 
-// finish appends the general fields of every command and closes the document.
+// finish appends the fields common to all commands and closes the document.
 func finish(dst []byte, start int32, db string, w wrapped, flags int32) []byte {
 	for _, o := range w.options {
 		dst = raw.AppendElem(dst, o.Key, o.Value)
@@ -166,7 +164,7 @@ func find(dst []byte, db, collection string, q *wire.Query) (body []byte, a awai
 		dst = bsoncore.AppendInt64Element(dst, "skip", int64(q.Skip))
 	}
 	switch n := int64(q.Limit); {
-	case n < 0 || n == 1: // as it has always been: that many and no more
+	case n < 0 || n == 1: // by tradition: exactly that many
 		n = max(n, -n)
 		dst = bsoncore.AppendInt64Element(dst, "limit", n)
 		dst = bsoncore.AppendInt64Element(dst, "batchSize", n)
@@ -188,8 +186,7 @@ func find(dst []byte, db, collection string, q *wire.Query) (body []byte, a awai
 	return finish(dst, start, db, w, q.Flags), a, nil
 }
 
-// getMore translates an OP_GET_MORE. With a negative limit the cursor is to be ended afterwards;
-// the caller does that.
+// getMore translates an OP_GET_MORE. After one with a negative limit the caller must close the cursor.
 func getMore(dst []byte, g *wire.GetMore) (body []byte, a awaited, err error) {
 	a = awaited{kind: aGetMore, cursor: g.Cursor, last: g.Limit < 0}
 	db, collection, err := split(g.Collection)
@@ -205,7 +202,7 @@ func getMore(dst []byte, g *wire.GetMore) (body []byte, a awaited, err error) {
 	return finish(dst, start, db, wrapped{}, 0), a, nil
 }
 
-// killCursors makes the command that ends cursors of one collection.
+// killCursors builds the command that closes cursors of one collection.
 func killCursors(dst []byte, namespace string, ids []int64) (body []byte, a awaited, err error) {
 	a.kind = aDiscard
 	db, collection, err := split(namespace)

@@ -16,7 +16,7 @@ import (
 // version is the MongoDB release that this server imitates.
 const version = "3.6.0"
 
-// anything accepts all fields. It is for commands whose fields describe the client.
+// anything accepts all fields. It is for commands whose fields only describe the client.
 func anything(string, bsoncore.Value) (bool, error) { return true, nil }
 
 func (r *request) isMaster() error {

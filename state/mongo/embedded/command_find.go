@@ -14,7 +14,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A find is a query in any of its message forms.
+// A find is a query in any of its wire forms.
 type find struct {
 	filter, show, order bsoncore.Document
 	hint                bsoncore.Value
@@ -29,7 +29,7 @@ type find struct {
 // firstBatch is the default size of the first batch in documents.
 const firstBatch = 101
 
-// open plans a find. A missing collection is like an empty one, and returns no cursor.
+// open plans a find. A missing collection is treated as empty; then there is no cursor.
 func (f *find) open(c *conn, db, collection string, late func() error) (*cursor, error) {
 	filter, err := query.Compile(f.filter)
 	if err != nil {
@@ -63,8 +63,7 @@ func (f *find) open(c *conn, db, collection string, late func() error) (*cursor,
 	return cur, err
 }
 
-// first fills the first batch, and registers the cursor if there may be more documents. The id is
-// 0 if not.
+// first fills the first batch. If there may be more documents, it registers the cursor; otherwise id is 0.
 func (f *find) first(s *Server, cur *cursor, b *batch) (id int64, err error) {
 	n := f.batch
 	if n < 0 {
@@ -90,7 +89,7 @@ func (f *find) first(s *Server, cur *cursor, b *batch) (id int64, err error) {
 	if !more || f.single {
 		return 0, nil
 	}
-	cur.sel.late = s.ctx.Err // the client's time limit was for this request
+	cur.sel.late = s.ctx.Err // the client's time limit applied only to the first request
 	return s.cursors.add(cur), nil
 }
 
@@ -158,7 +157,7 @@ func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
 	case "noCursorTimeout":
 		f.forever = raw.Truthy(v)
 	case "oplogReplay", "allowPartialResults", "snapshot", "maxScan":
-		// These ask for what is done anyway, or are only advice.
+		// These are the default behaviour, or only hints.
 	case "min", "max", "returnKey", "showRecordId":
 		if raw.Truthy(v) && !(v.Type == bson.TypeEmbeddedDocument && raw.IsEmpty(v.Data)) {
 			err = mongoerr.New(mongoerr.BadValue, "find does not support '%s'", key)
@@ -186,7 +185,7 @@ func (r *request) appendCursor(id int64, namespace, key string, b *batch) {
 	r.out, _ = bsoncore.AppendDocumentEnd(r.out, at)
 }
 
-// awaitTime is how long a getMore waits for a tail's next document.
+// awaitTime is how long a getMore on a tail waits for the next document.
 const awaitTime = time.Second
 
 func (r *request) getMore() error {
@@ -237,8 +236,7 @@ func firstValue(doc []byte) bsoncore.Value {
 	return e.Value
 }
 
-// fetch reads a batch of an open cursor. It returns the cursor's id, or 0 if that was the last
-// batch.
+// fetch reads a batch from an open cursor. It returns the cursor's id, or 0 after the last batch.
 func (c *conn) fetch(id int64, namespace string, b *batch, n int64, wait time.Duration) (int64, error) {
 	cur, err := c.s.cursors.take(id, namespace)
 	if err != nil {
@@ -262,7 +260,7 @@ func (c *conn) fetch(id int64, namespace string, b *batch, n int64, wait time.Du
 }
 
 func (r *request) killCursors() error {
-	// A cursor of listCollections, say, has the name of a collection that can't exist.
+	// The cursors of some commands, such as listCollections, have a namespace that can't exist.
 	if v := firstValue(r.body); v.Type != bson.TypeString || !strings.HasPrefix(string(raw.Text(v)), "$cmd") {
 		if _, err := r.collection(); err != nil {
 			return err
@@ -300,7 +298,7 @@ func (r *request) killCursors() error {
 	return nil
 }
 
-// legacyFind answers a query that isn't a command; mgo's tails are such queries.
+// legacyFind executes a query that isn't a command; mgo's tails are such queries.
 func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 	db, collection, _ := strings.Cut(q.Collection, ".")
 	if err := checkDatabase(db); err != nil {
@@ -377,7 +375,7 @@ func (f *find) wrapped() error {
 	return nil
 }
 
-// legacyGetMore answers an OP_GET_MORE; a flag says that the cursor doesn't exist.
+// legacyGetMore executes an OP_GET_MORE. A flag reports that the cursor doesn't exist.
 func (c *conn) legacyGetMore(g *wire.GetMore) (wire.Reply, error) {
 	n := int64(g.Limit)
 	single := n < 0

@@ -37,8 +37,7 @@ func (r *request) listIndexes() error {
 	return r.answerList(list, r.db+".$cmd.listIndexes."+name, n)
 }
 
-// batchSize parses the fields of the commands that list something; filter, if not nil, receives
-// their query.
+// batchSize parses the fields of commands that list something. filter, if not nil, receives the query.
 func (r *request) batchSize(filter func(bsoncore.Document) error) (n int64, err error) {
 	n = firstBatch
 	err = r.fields(func(key string, v bsoncore.Value) (bool, error) {
@@ -71,7 +70,7 @@ func (r *request) batchSize(filter func(bsoncore.Document) error) (n int64, err 
 	return n, err
 }
 
-// answerList answers with a cursor over the given documents.
+// answerList replies with a cursor over the given documents.
 func (r *request) answerList(list [][]byte, namespace string, n int64) error {
 	cur := &cursor{namespace: namespace, fixed: list, left: int64(len(list))}
 	b := r.conn.emptyBatch()

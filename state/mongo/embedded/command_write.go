@@ -12,7 +12,7 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// maxWrites bounds the documents or statements of one command.
+// maxWrites limits the documents or statements of one command.
 const maxWrites = 100_000
 
 // A writing is a command with several writes, each of which may fail.
@@ -28,7 +28,7 @@ type writeError struct {
 	err   error
 }
 
-// writing parses what the write commands have in common.
+// writing parses the common fields of the write commands.
 func (r *request) writing(list string) (*writing, error) {
 	w := &writing{ordered: true}
 	var err error
@@ -59,8 +59,8 @@ func (r *request) writing(list string) (*writing, error) {
 	return w, nil
 }
 
-// each executes the writes of a command. A write that fails is recorded, and ends an ordered
-// command; a fatal error is returned at once.
+// each calls write for each write of a command. A failed write is recorded, and ends the command if it is ordered; a
+// fatal error is returned immediately.
 func (w *writing) each(write func(index int, doc bsoncore.Document) error) error {
 	for i, doc := range w.list {
 		err := write(i, doc)
@@ -96,8 +96,7 @@ func (r *request) appendWriteErrors(w *writing) {
 // fatal reports whether an error ends the whole command.
 func fatal(err error) bool { return errors.Is(err, storage.ErrClosed) }
 
-// unknownField returns the error for a field of a statement; a collation without effect is
-// accepted.
+// unknownField returns the error for an unknown field of a statement; a collation without effect is accepted.
 func unknownField(command string, e raw.Elem) error {
 	if string(e.Key) == "collation" {
 		return checkCollation(e.Value)
@@ -105,7 +104,7 @@ func unknownField(command string, e raw.Elem) error {
 	return mongoerr.New(mongoerr.UnknownField, "BSON field '%s.%ss.%s' is an unknown field.", command, command, e.Key)
 }
 
-// checkCollation refuses every collation but the order of bytes.
+// checkCollation rejects every collation except byte order.
 func checkCollation(v bsoncore.Value) error {
 	if v.Type == bson.TypeNull {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A conn answers the messages of one connection, one after another.
+// A conn serves the messages of one connection, one after the other.
 type conn struct {
 	s  *Server
 	nc net.Conn
@@ -26,7 +26,7 @@ type conn struct {
 	ahead   *message // read while the previous one is being answered
 	reading sync.WaitGroup
 	nextID  int32
-	// Memory that requests reuse.
+	// Buffers, reused by requests.
 	out, doc, changed, found []byte
 	batch                    batch
 }
@@ -52,9 +52,9 @@ func (c *conn) serve() {
 		if m.err != nil {
 			var malformed *wire.Error
 			if !errors.As(m.err, &malformed) {
-				return // the client has gone
+				return // the client has disconnected
 			}
-			// A malformed message is answered if possible, and ends the connection.
+			// A malformed message gets a reply if possible, and ends the connection.
 			c.s.opts.Logger.Infof("from %v: %v", c.nc.RemoteAddr(), m.err)
 			if malformed.Framed {
 				c.refuse(m.head, mongoerr.New(mongoerr.FailedToParse, "%v", malformed))
@@ -97,7 +97,7 @@ func (c *conn) outdated(m message) bool {
 	}
 }
 
-// trim frees memory that one large request needed.
+// trim frees buffers that one large request has grown.
 func (c *conn) trim() {
 	for _, buf := range []*[]byte{&c.out, &c.doc, &c.changed, &c.found, &c.batch.data} {
 		if cap(*buf) > 64<<10 {
@@ -106,7 +106,7 @@ func (c *conn) trim() {
 	}
 }
 
-// emptyBatch returns an empty batch for a request's answer, valid until the next one.
+// emptyBatch returns an empty batch for a request's reply, valid until the next call.
 func (c *conn) emptyBatch() *batch {
 	c.batch.data, c.batch.ends = c.batch.data[:0], c.batch.ends[:0]
 	return &c.batch
@@ -123,8 +123,8 @@ func (c *conn) next() message {
 	return m
 }
 
-// more is closed once the client has sent another message, or gone. Only a request that waits for
-// something else looks at it.
+// more returns a channel that is closed once the client has sent another message or disconnected. It is used only by
+// requests that wait for something else.
 func (c *conn) more() <-chan struct{} {
 	if c.ahead == nil {
 		m := &message{arrived: make(chan struct{})}
@@ -139,8 +139,7 @@ func (c *conn) more() <-chan struct{} {
 	return c.ahead.arrived
 }
 
-// answer returns the reply to a message, or nil if it wants none. The bytes are valid until the
-// next call.
+// answer returns the reply to a message, or nil if it gets none. The bytes are valid until the next call.
 func (c *conn) answer(m message) []byte {
 	switch body := m.body.(type) {
 	case *wire.Query:
@@ -178,7 +177,7 @@ func (c *conn) reply(to wire.Header, r wire.Reply) []byte {
 	return c.out
 }
 
-// refuse answers a message whose content couldn't be read.
+// refuse replies to a message whose content couldn't be read.
 func (c *conn) refuse(to wire.Header, err error) {
 	var out []byte
 	switch to.OpCode {
@@ -202,7 +201,7 @@ func unwrapQuery(doc []byte) []byte {
 	return doc
 }
 
-// failure is the form in which OP_REPLY reports that a query failed.
+// failure returns the OP_REPLY of a failed query.
 func failure(err error) wire.Reply {
 	e := coded(err)
 	doc := bsoncore.NewDocumentBuilder().
@@ -225,14 +224,13 @@ func (c *conn) safely(do func() (wire.Reply, error)) (r wire.Reply) {
 	return r
 }
 
-// panicked turns a panic into an error of the request that caused it: other connections must go
-// on.
+// panicked converts a panic into an error of the request that caused it, so that other connections are unaffected.
 func (c *conn) panicked(p any) error {
 	c.s.opts.Logger.Errorf("panic: %v\n%s", p, debug.Stack())
 	return mongoerr.New(mongoerr.InternalError, "internal error: %v", p)
 }
 
-// command runs a command and returns its answer. The bytes are valid until the next call.
+// command executes a command and returns its reply. The bytes are valid until the next call.
 func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc bsoncore.Document, err error) {
 	r := &request{conn: c, s: c.s, ctx: c.s.ctx, db: db, body: body, sequences: sequences}
 	r.out = append(c.doc[:0], 0, 0, 0, 0)
@@ -250,7 +248,7 @@ func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc b
 	return nil, r.run()
 }
 
-// coded returns err in the form that the client sees.
+// coded returns err as the client sees it.
 func coded(err error) *mongoerr.Error {
 	if errors.Is(err, context.Canceled) {
 		return mongoerr.New(mongoerr.ShutdownInProgress, "the server is shutting down")

@@ -9,29 +9,29 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// A cursor is a query whose answer is fetched in batches. It belongs to the server: any
-// connection may fetch from it or kill it.
+// A cursor is a query whose results are fetched in batches. It belongs to the server: any connection may fetch from it
+// or kill it.
 type cursor struct {
 	id        int64
 	namespace string
 	sel       *selection
 	show      *query.Projection
 	skip      int64
-	left      int64    // documents that may still be given; -1 for all
+	left      int64    // documents that may still be returned; -1 for all
 	fixed     [][]byte // a fixed list, instead of sel
 
 	tail  *tail // set for a cursor that waits for new documents
 	await bool
 
-	// These are guarded by the registry's lock.
+	// Guarded by the registry's lock.
 	busy     bool
 	used     time.Time
-	forever  bool // it doesn't time out
+	forever  bool // never times out
 	killed   chan struct{}
 	isKilled bool
 }
 
-// next appends the next document to dst; false at the end, which for a tail is the present end.
+// next appends the next document to dst; false at the end, which for a tail is the current end.
 func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 	if cur.left == 0 {
 		return dst, false, nil
@@ -78,8 +78,8 @@ func (b *batch) each(do func(i int, doc []byte)) {
 	}
 }
 
-// fill reads up to n documents, 0 for as many as fit, and then releases the store. more is set if
-// the cursor may have others.
+// fill reads up to n documents, or as many as fit if n is 0, and then releases the store. more is set if there may be
+// others.
 func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
 	more = true
 	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch {
@@ -108,8 +108,7 @@ type cursors struct {
 	total   int64 // opened since the start
 }
 
-// maxCursors bounds the open cursors; a further one replaces the one that was used least
-// recently.
+// maxCursors limits the number of open cursors; beyond it the least recently used one is closed.
 const maxCursors = 10_000
 
 func (cs *cursors) init(timeout time.Duration) {
@@ -135,7 +134,7 @@ func (cs *cursors) add(cur *cursor) int64 {
 	return cur.id
 }
 
-// evict drops the idle cursor that was used least recently.
+// evict closes the least recently used idle cursor.
 func (cs *cursors) evict() {
 	var oldest *cursor
 	for _, cur := range cs.open {
@@ -156,7 +155,7 @@ func (cs *cursors) remove(cur *cursor) {
 	}
 }
 
-// reap drops cursors that were not used for the timeout.
+// reap closes cursors that were not used for the timeout.
 func (cs *cursors) reap() {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -171,7 +170,7 @@ func (cs *cursors) reap() {
 	}
 }
 
-// take returns a cursor for one fetch, to be followed by release.
+// take returns a cursor for one fetch; release must follow.
 func (cs *cursors) take(id int64, namespace string) (*cursor, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -197,7 +196,7 @@ func (cs *cursors) release(cur *cursor, more bool) {
 	}
 }
 
-// kill closes a cursor, and interrupts its wait for documents. It reports whether there was one.
+// kill closes a cursor and interrupts its wait for documents. It reports whether the cursor existed.
 func (cs *cursors) kill(id int64) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package embedded is a MongoDB server inside the process: the wire protocol of mgo and of
-// current drivers, over documents that package storage keeps in Pebble.
+// Package embedded is a MongoDB server inside the process: the wire protocol of mgo and of current drivers, on
+// documents that package storage stores in Pebble.
 //
 //	server, err := embedded.Open(dir, embedded.Options{})
 //	session, err := mgo.DialWithInfo(&mgo.DialInfo{
@@ -7,14 +7,15 @@
 //		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return server.Dial() },
 //	})
 //
-// It behaves like MongoDB 3.6: it has many of that version's commands, operators and error codes,
-// and refuses others with the code that MongoDB uses for what it doesn't know.
+// It behaves like MongoDB 3.6: it supports many of that version's commands, operators and error codes, and rejects
+// others with the code that MongoDB uses for unknown ones.
 //
-// Every change of a single document is atomic. Writes are answered before they are on disk;
-// Barrier returns when they are. A client asks for that with j: true or w: "majority", and
-// Options.SyncEvery bounds the delay of all other writes.
+// Every change of a single document is atomic. Writes are acknowledged before they are on disk; Barrier returns when
+// they are. Clients request that with j: true or w: "majority", and Options.SyncEvery bounds the delay of all other
+// writes.
 //
-// The parts: raw reads BSON in place, keys orders it, query and update implement the operators,
-// plan picks indexes, storage stores the documents, wire and link carry the messages. This
+// Package raw reads BSON in place, keys orders it, query and update implement the operators, plan picks indexes,
+// storage stores the documents, and wire and link carry the messages. This package has the connections, the commands
+// and the cursors.
 // package has the connections, the commands and the cursors.
 package embedded

@@ -24,8 +24,8 @@ type modification struct {
 	// update is the change; nil removes the documents.
 	update *update.Update
 	upsert bool
-	// result receives the old and the new document, either of which may be nil, and where the
-	// query matched. It must not keep them.
+	// result receives the old and the new document, either of which may be nil, and the position at which the query
+	// matched. It must not retain them.
 	result func(old, new []byte, position int) error
 }
 
@@ -35,8 +35,8 @@ type outcome struct {
 	upserted          bsoncore.Value // the _id of an inserted document
 }
 
-// attempts is how often a modification starts over because of others: when an upsert found
-// nothing but its document was inserted meanwhile, or when the collection was dropped.
+// attempts is how often a modification is retried because of concurrent changes: when an upsert found nothing but its
+// document was inserted in the meantime, or when the collection was dropped.
 const attempts = 10
 
 // modify changes one document, or all that match.
@@ -90,7 +90,7 @@ func (r *request) modifyOne(coll *storage.Collection, m *modification) (o outcom
 		if doc == nil {
 			break
 		}
-		// It matched when it was read; it may have changed since.
+		// It matched when it was read, but may have changed since.
 		if err := r.change(coll, m, record, false, &o); err != nil {
 			return o, err
 		}
@@ -101,8 +101,8 @@ func (r *request) modifyOne(coll *storage.Collection, m *modification) (o outcom
 	return o, err
 }
 
-// modifyAll changes every document that matches. It collects them first, so that a document isn't
-// changed twice because its place in an index has changed.
+// modifyAll changes every document that matches. It collects them first, so that no document is changed twice because
+// the change moved it in an index.
 func (r *request) modifyAll(coll *storage.Collection, m *modification) (o outcome, err error) {
 	sel, err := newSelection(coll, choice{filter: m.filter, hint: m.hint}, r.late)
 	if err != nil {
@@ -131,8 +131,7 @@ func (r *request) modifyAll(coll *storage.Collection, m *modification) (o outcom
 	return o, err
 }
 
-// change changes the document of a record if it exists and matches. With make it inserts a
-// missing document.
+// change changes the document of a record if it exists and matches. If make is set, it inserts a missing document.
 func (r *request) change(coll *storage.Collection, m *modification, record []byte, make bool, o *outcome) error {
 	return coll.Modify(record, func(old []byte) (storage.Change, error) {
 		if old == nil {
@@ -200,8 +199,7 @@ func checkGrown(coll *storage.Collection, old, doc []byte) error {
 	return nil
 }
 
-// clash is the error of an upsert whose _id belongs to a document that doesn't match the rest of
-// the query.
+// clash returns the error of an upsert whose _id belongs to a document that doesn't match the rest of the query.
 func (r *request) clash(coll *storage.Collection, m *modification) error {
 	id, _ := idOf(m.filter)
 	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: _id_ dup key: { : %s }", coll.Namespace(), id)
@@ -221,8 +219,8 @@ func (r *request) insertNew(coll *storage.Collection, m *modification, o *outcom
 	return m.tell(nil, doc, -1)
 }
 
-// seeded returns the document that an upsert inserts: the fields that the query fixes, changed by
-// the update, with an _id in front.
+// seeded returns the document that an upsert inserts: the fields fixed by the query, changed by the update, with the
+// _id first.
 func (r *request) seeded(m *modification) ([]byte, error) {
 	var values []update.SeedValue
 	for _, p := range m.filter.Predicates() {
@@ -246,7 +244,7 @@ func (r *request) seeded(m *modification) ([]byte, error) {
 	return doc, storage.CheckID(id)
 }
 
-// withID returns doc with its _id in front, a new one if it has none.
+// withID returns doc with its _id first, a new one if it has none.
 func withID(doc []byte) []byte {
 	it := raw.Elements(doc)
 	first, ok := it.Next()

@@ -14,7 +14,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A request is one command while it is being answered.
+// A request is one command being executed.
 type request struct {
 	conn      *conn
 	s         *Server
@@ -23,16 +23,16 @@ type request struct {
 	name      string // of the command, as sent
 	body      []byte
 	sequences []wire.Sequence
-	// out is the answer under construction: commands append fields.
+	// out is the reply under construction, to which commands append fields.
 	out []byte
 
 	deadline time.Time // from maxTimeMS; zero for none
-	barrier  bool      // the write concern asks for a sync to disk
-	// unacknowledged is set for the write concern w: 0: the client doesn't want the outcome.
+	barrier  bool      // the write concern requires a sync to disk
+	// unacknowledged is set for the write concern w: 0: the client doesn't want a reply.
 	unacknowledged bool
 }
 
-// A command executes one kind of request, and appends its answer to the request's out.
+// A command executes one kind of request, and appends its reply to the request's out.
 type command struct {
 	name string
 	run  func(*request) error
@@ -135,8 +135,8 @@ func names(list ...string) map[string]string {
 	return out
 }
 
-// fields calls with for each field of the command except the first and the general ones. with
-// returns false for an unknown field.
+// fields calls with for each field of the command except the first and the general ones. with returns false for an
+// unknown field.
 func (r *request) fields(with func(key string, v bsoncore.Value) (bool, error)) error {
 	it := raw.Elements(r.body)
 	it.Next()
@@ -209,7 +209,7 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 			}
 		}
 	}
-	// The majority has a write in its journals, unless the client says otherwise.
+	// The majority has a write in its journals, unless the client overrides it.
 	r.barrier = journaled || majority && !said
 	return nil
 }

@@ -16,11 +16,11 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// A selection is the documents that a query asks for, in its order.
+// A selection is the documents that a query selects, in its order.
 type selection struct {
 	coll   *storage.Collection
 	filter *query.Filter
-	late   func() error // called from time to time
+	late   func() error // called periodically
 
 	scan  *storage.Scan
 	count int
@@ -28,7 +28,7 @@ type selection struct {
 	// byID is the record key if the query names the _id; there is no scan then.
 	byID []byte
 	done bool
-	mem  *[]byte // memory for the one document
+	mem  *[]byte // buffer for that document
 
 	// Documents that had to be sorted.
 	sorted []picked
@@ -36,13 +36,13 @@ type selection struct {
 	place  int // position of the last document
 }
 
-// A picked document has been read, and is to be returned in order.
+// A picked document has been read and waits to be returned in order.
 type picked struct {
 	key, record, doc []byte
 	position         int
 }
 
-// maxSorted bounds the bytes of documents that are sorted in memory.
+// maxSorted limits the size in bytes of documents that are sorted in memory.
 const maxSorted = 100 << 20
 
 // choice is the parameters of a selection.
@@ -50,9 +50,9 @@ type choice struct {
 	filter *query.Filter
 	order  query.Sort
 	hint   bsoncore.Value
-	// limit bounds the documents that will be read; 0 is all.
+	// limit is the number of documents that will be read; 0 is all.
 	limit int64
-	// mem, if not nil, is memory to read into, valid for the request.
+	// mem, if not nil, is a buffer to read into, valid for the request.
 	mem *[]byte
 }
 
@@ -120,8 +120,7 @@ func findHint(indexes []plan.Index, hint bsoncore.Value, order *query.Sort) (int
 	return 0, mongoerr.New(mongoerr.BadValue, "planner returned error: bad hint")
 }
 
-// next returns the next document and its record key; both are valid until the next call. A nil
-// document is the end.
+// next returns the next document and its record key, valid until the next call. At the end the document is nil.
 func (sel *selection) next() (record, doc []byte, err error) {
 	if sel.byID != nil {
 		return sel.single()
@@ -138,7 +137,7 @@ func (sel *selection) next() (record, doc []byte, err error) {
 	return sel.match()
 }
 
-// match reads up to the next document that matches.
+// match advances to the next document that matches.
 func (sel *selection) match() (record, doc []byte, err error) {
 	for {
 		record, doc, err = sel.scan.Next()
@@ -176,7 +175,7 @@ func (sel *selection) single() (record, doc []byte, err error) {
 	return sel.byID, doc, nil
 }
 
-// position returns where the query matched an array of the last document of next.
+// position returns where the query matched in an array of the last document of next.
 func (sel *selection) position() int {
 	if sel.sorted != nil {
 		return sel.place
@@ -184,7 +183,7 @@ func (sel *selection) position() int {
 	return sel.filter.Position()
 }
 
-// sort reads all documents that match and sorts them. With a limit it keeps only that many.
+// sort reads all matching documents and sorts them. With a limit it keeps only that many.
 func (sel *selection) sort(ch choice) error {
 	all := &ranked{}
 	size := 0

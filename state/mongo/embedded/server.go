@@ -17,37 +17,35 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// A Logger receives messages for the server's operator.
+// A Logger receives messages for the operator of the server.
 type Logger interface {
 	Infof(format string, args ...any)
 	Errorf(format string, args ...any)
 }
 
-// Options are those of a Server; the zero value has good defaults.
+// Options configure a Server; the zero value has good defaults.
 type Options struct {
 	// FS is the file system; nil is the disk.
 	FS vfs.FS
-	// Logger receives messages; nil drops them.
+	// Logger receives messages; nil discards them.
 	Logger Logger
-	// SyncEvery bounds how long an answered write isn't on disk; 0 leaves syncs to barriers and
-	// write concerns.
+	// SyncEvery is the maximum time until an acknowledged write is on disk; with 0 only barriers and write concerns
+	// sync.
 	SyncEvery time.Duration
-	// OnlyMsg refuses the messages that OP_MSG has replaced, as MongoDB does from 5.1 on, except
-	// for a greeting.
+	// OnlyMsg rejects the messages that OP_MSG has replaced, as MongoDB does since 5.1, except for a greeting.
 	OnlyMsg bool
 	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
 	CacheSize int64
 	// MemTableSize is the bytes of writes collected in memory before they are sorted to disk; 0
 	// is 4 MiB.
 	MemTableSize uint64
-	// Fatal is called once, when a file can't be written or synced, for lack of space say:
-	// nothing is durable from then on. It should not return; nil logs the error and exits with
-	// status 1.
+	// Fatal is called once, when a file can't be written or synced, for example because the disk is full: nothing is
+	// durable from then on. It should not return; nil logs the error and exits with status 1.
 	Fatal func(error)
-	// Repair opens a store whose log is damaged, and drops what was written from the damage on.
-	// The Logger gets what is dropped.
+	// Repair opens a store whose log is damaged, and discards the writes from the damage on. The Logger receives what
+	// is discarded.
 	Repair bool
-	// CursorTimeout is how long an unused cursor lives; 0 is 10 minutes.
+	// CursorTimeout is the lifetime of an unused cursor; 0 is 10 minutes.
 	CursorTimeout time.Duration
 	// Tap, for tests, wraps the client's end of each connection that Dial returns; each of its
 	// writes is one message.
@@ -75,11 +73,11 @@ type Server struct {
 // ErrClosed is the error of a closed Server.
 var ErrClosed = errors.New("the embedded store is closed")
 
-// ErrDamaged is the error of opening a store with a file that doesn't contain what was written.
+// ErrDamaged is the error of opening a store with a damaged file.
 var ErrDamaged = storage.ErrDamaged
 
-// Open opens the store in dir, and creates it if there is none. It takes milliseconds, even after
-// a crash. It fails if another process has the store open.
+// Open opens the store in dir, and creates it if it does not exist. It takes milliseconds, even after a crash. It fails
+// if another process has the store open.
 func Open(dir string, opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = silent{}
@@ -124,7 +122,7 @@ func (s *Server) keepSyncing() {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
-			_ = s.Barrier(s.ctx) // a failure goes to Fatal
+			_ = s.Barrier(s.ctx) // Fatal handles a failure
 		}
 	}
 }
@@ -167,8 +165,7 @@ func (s *Server) start(nc net.Conn) bool {
 	return true
 }
 
-// Serve accepts connections from l until ctx or the server ends, then closes l. It returns nil
-// then.
+// Serve accepts connections from l until ctx ends or the server is closed. Then it closes l and returns nil.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.mu.Lock()
 	if s.closed {
@@ -206,15 +203,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// Barrier returns when everything answered before the call is on disk. Concurrent callers share
-// one sync, and a barrier without writes costs nothing. When ctx ends it returns early, with its
-// error.
+// Barrier returns when everything acknowledged before the call is on disk. Concurrent callers share one sync, and a
+// barrier without writes is free. If ctx ends it returns early, with its error.
 func (s *Server) Barrier(ctx context.Context) error { return s.store.Barrier(ctx) }
 
 // Check compares every index with its documents and returns the differences.
 func (s *Server) Check(ctx context.Context) error { return s.store.Check(ctx) }
 
-// Close closes all connections and the files. Everything answered is on disk then.
+// Close closes all connections and the files. Then everything acknowledged is on disk.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -16,7 +16,7 @@ type tail struct {
 	seen    uint64 // number of the last document read
 }
 
-// newTail begins at the oldest document.
+// newTail returns a tail that starts at the oldest document.
 func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (*tail, error) {
 	if !coll.Options().Capped {
 		return nil, mongoerr.New(mongoerr.BadValue, "error processing query: tailable cursor requested on non capped collection %s", coll.Namespace())
@@ -28,7 +28,7 @@ func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (
 	return &tail{coll: coll, filter: filter, seen: first - 1}, err
 }
 
-// read is fill for a tail: it reads the new documents up to the present end.
+// read is fill for a tail: it reads the new documents up to the current end.
 func (t *tail) read(cur *cursor, b *batch, n int64) error {
 	scan := t.coll.Natural()
 	defer scan.Pause()
@@ -67,8 +67,8 @@ func (t *tail) read(cur *cursor, b *batch, n int64) error {
 	return nil
 }
 
-// wait is read, but if there is nothing new it waits up to d. It returns early when the cursor is
-// killed, the server closes, or the client disconnects or sends another message.
+// wait is read, but if there are no new documents it waits up to d. It returns early when the cursor is killed, the
+// server closes, or the client disconnects or sends another message.
 func (t *tail) wait(c *conn, cur *cursor, b *batch, n int64, d time.Duration) error {
 	var timer *time.Timer
 	for {

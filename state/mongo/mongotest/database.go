@@ -13,8 +13,8 @@ import (
 	"juju/state/mongo"
 )
 
-// LongestQueue returns the length of the longest queue of transactions that a document has. Every
-// other transaction on that document reads all of them.
+// LongestQueue returns the length of the longest transaction queue of any document. Every other transaction on that
+// document reads the whole queue.
 func LongestQueue(db *mongo.Database) (longest int, err error) {
 	counts, err := db.Counts()
 	if err != nil {
@@ -39,8 +39,7 @@ func LongestQueue(db *mongo.Database) (longest int, err error) {
 	return longest, nil
 }
 
-// Compact rewrites the files of an embedded store that is closed, so that deleted data takes no
-// space. fs is nil for the disk.
+// Compact rewrites the files of a closed embedded store without deleted data. fs is nil for the disk.
 func Compact(ctx context.Context, dir string, fs vfs.FS) (err error) {
 	db, err := pebble.Open(dir, &pebble.Options{FS: fs, ErrorIfNotExists: true, Logger: silent{}})
 	if err != nil {
@@ -55,7 +54,7 @@ func Compact(ctx context.Context, dir string, fs vfs.FS) (err error) {
 	return nil
 }
 
-// silent is a pebble.Logger.
+// silent is a pebble.Logger that discards everything.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}

@@ -28,7 +28,7 @@ func (f *front) close() {
 	f.upstream.Close()
 }
 
-// serve answers one request after another.
+// serve executes one request after the other.
 func (f *front) serve() {
 	defer f.set.forget(f)
 	defer f.close()
@@ -62,14 +62,14 @@ func (f *front) serve() {
 	}
 }
 
-// What a member answers in any role, and all but getMore without a user.
+// The commands that a member accepts in any role, and the rest except getMore without a user.
 var (
 	open   = []string{"getMore", "killCursors", "hello", "isMaster", "ismaster", "ping", "buildInfo", "buildinfo", "saslStart", "saslContinue", "logout"}
 	writes = []string{"insert", "update", "delete", "findAndModify"}
 	reads  = []string{"find", "count", "distinct", "listCollections", "listIndexes", "listDatabases", "collStats", "serverStatus"}
 )
 
-// answer answers a command; false ends the connection.
+// answer executes a command and returns the reply; false closes the connection.
 func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	it := raw.Elements(body)
 	first, _ := it.Next()
@@ -116,8 +116,7 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	return answer, ok
 }
 
-// stepDown behaves as 3.6: it refuses contradictory periods, and closes all connections of the
-// member.
+// stepDown behaves like 3.6: it rejects contradictory periods, and closes all connections of the member.
 func (f *front) stepDown(body bsoncore.Document) (bsoncore.Document, bool) {
 	period, catchUp := int64(0), int64(10)
 	if v, ok := raw.Get(body, "replSetStepDown"); ok {
@@ -133,13 +132,13 @@ func (f *front) stepDown(body bsoncore.Document) (bsoncore.Document, bool) {
 	return nil, false
 }
 
-// fail loses the primary, and reports it to the client or not.
+// fail loses the primary, and may report that to the client.
 func (f *front) fail(fate Fate, body bsoncore.Document) (bsoncore.Document, bool) {
 	f.set.lose(fate, body)
 	return refusal(fate.Told, "the primary steps down"), fate.Told != 0
 }
 
-// forward sends the command to the server.
+// forward forwards the command to the server.
 func (f *front) forward(body bsoncore.Document) (bsoncore.Document, bool) {
 	f.id++
 	if _, err := f.upstream.Write(wire.AppendMsg(nil, f.id, 0, body)); err != nil {
@@ -152,7 +151,7 @@ func (f *front) forward(body bsoncore.Document) (bsoncore.Document, bool) {
 	return m.(*wire.Msg).Body, true
 }
 
-// hello converts the answer of one server to that of a member.
+// hello converts a single server's reply to a member's.
 func (f *front) hello(answer bsoncore.Document) bsoncore.Document {
 	primary, election := f.set.role(f.member)
 	start, doc := bsoncore.ReserveLength(nil)
@@ -191,7 +190,7 @@ func with(doc bsoncore.Document, more func([]byte) []byte) bsoncore.Document {
 	return out
 }
 
-// refusal is an answer that refuses.
+// refusal returns a reply with an error.
 func refusal(code int32, text string) bsoncore.Document {
 	return bsoncore.NewDocumentBuilder().AppendDouble("ok", 0).AppendString("errmsg", text).AppendInt32("code", code).Build()
 }

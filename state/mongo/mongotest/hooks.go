@@ -11,16 +11,15 @@ import (
 // A TestHook is called before and after one transaction.
 type TestHook struct{ Before, After func() }
 
-// Hooks are the hooks of one database, which a test sets while it is used. They may be
-// set and called by many goroutines at once.
+// Hooks are the hooks of one database, which a test sets while the database is in use. They may be set and called
+// concurrently.
 type Hooks struct {
 	mu      sync.Mutex
-	next    []TestHook // of the transactions that follow one another
+	next    []TestHook // for the next transactions, in order
 	rewrite func([]txn.Op) []txn.Op
 }
 
-// NewHooks returns what makes the hooks of a store's databases, for mongo.Options. All who
-// open a database share its hooks.
+// NewHooks returns the function Hooks of mongo.Options. Everyone who opens a database shares its hooks.
 func NewHooks() func(database string) mongo.Hooks {
 	var mu sync.Mutex
 	all := map[string]*Hooks{}
@@ -37,16 +36,15 @@ func NewHooks() func(database string) mongo.Hooks {
 // HooksOf returns the hooks of a database whose store was opened with NewHooks.
 func HooksOf(db *mongo.Database) *Hooks { return db.Hooks.(*Hooks) }
 
-// Set has each of the next attempts at a transaction pass through one of the hooks, in
-// place of those set before. The transactions that a hook runs pass through none.
+// Set makes each of the next attempts at a transaction pass through one of the hooks, in place of those set before. The
+// transactions that a hook runs pass through none.
 func (h *Hooks) Set(hooks ...TestHook) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.next = hooks
 }
 
-// RewriteOps lets f see, and change, the operations of each attempt before its hook is
-// called; nil ends that.
+// RewriteOps makes f inspect and change the operations of each attempt before its hook is called; nil ends that.
 func (h *Hooks) RewriteOps(f func([]txn.Op) []txn.Op) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

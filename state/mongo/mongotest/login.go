@@ -15,11 +15,11 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A login is the server's side of SCRAM-SHA-1 (RFC 5802) as MongoDB speaks it, on one connection.
-// Like a current MongoDB it refuses unknown fields.
+// A login is the server's side of MongoDB's SCRAM-SHA-1 (RFC 5802), on one connection. Like a current MongoDB it
+// rejects unknown fields.
 type login struct {
 	done        bool
-	first, sent string // the client's first message without its header, and ours
+	first, sent string // the client's first message without its header, and the server's
 	salted      []byte
 }
 
@@ -30,7 +30,7 @@ const (
 
 var salt = []byte("sixteen bytes, I")
 
-// step handles one command of a login.
+// step executes one command of a login.
 func (l *login) step(users map[string]string, name string, body bsoncore.Document) bsoncore.Document {
 	if name == "logout" {
 		*l = login{}

@@ -20,14 +20,13 @@ import (
 	"juju/state/mongo/adapter"
 )
 
-// A Mongod is the program of a real MongoDB.
+// A Mongod is the binary of a real MongoDB.
 type Mongod struct {
 	path         string
 	Major, Minor int
 }
 
-// FindMongod finds the MongoDB that MONGOD names, or the one on PATH; it skips the test if there
-// is none.
+// FindMongod finds the MongoDB in $MONGOD or on PATH; it skips the test if there is none.
 func FindMongod(t testing.TB) Mongod {
 	t.Helper()
 	path := os.Getenv("MONGOD")
@@ -40,13 +39,13 @@ func FindMongod(t testing.TB) Mongod {
 	out, err := exec.Command(path, "--version").Output()
 	version := regexp.MustCompile(`(?m)^db version v(\d+)\.(\d+)`).FindSubmatch(out)
 	if err != nil || version == nil {
-		t.Skipf("%s is no MongoDB: it answers --version with %q, %v", path, out, err)
+		t.Skipf("%s is not a MongoDB: --version prints %q, %v", path, out, err)
 	}
 	m := Mongod{path: path}
 	m.Major, _ = strconv.Atoi(string(version[1]))
 	m.Minor, _ = strconv.Atoi(string(version[2]))
 	if !m.atLeast(3, 6) {
-		t.Skipf("%s is MongoDB %d.%d: 3.6 is the oldest that will do", path, m.Major, m.Minor)
+		t.Skipf("%s is MongoDB %d.%d: the oldest supported release is 3.6", path, m.Major, m.Minor)
 	}
 	return m
 }
@@ -55,13 +54,13 @@ func (m Mongod) atLeast(major, minor int) bool {
 	return m.Major > major || m.Major == major && m.Minor >= minor
 }
 
-// TakesOpQuery reports whether mgo can use it without the adapter.
+// TakesOpQuery reports whether mgo can connect to it without the adapter.
 func (m Mongod) TakesOpQuery() bool { return !m.atLeast(5, 1) }
 
-// startBound bounds the start of a server, and its end.
+// startBound limits the start and the end of a server.
 const startBound = 30 * time.Second
 
-// Start starts a server on an empty directory and returns its address. It ends with the test.
+// Start starts a server on an empty directory and returns its address. The server ends with the test.
 func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	t.Helper()
 	address = freeAddress(t)
@@ -80,7 +79,7 @@ func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 		cancel()
 		cmd.Wait()
 		if t.Failed() {
-			t.Logf("%s said:\n%s", m.path, out.Bytes())
+			t.Logf("output of %s:\n%s", m.path, out.Bytes())
 		}
 	})
 	for end := time.Now().Add(startBound); ; time.Sleep(20 * time.Millisecond) {
@@ -95,7 +94,7 @@ func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	}
 }
 
-// freeAddress returns a loopback address that was unused a moment ago.
+// freeAddress returns a loopback address that was unused just before.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -106,8 +105,8 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// StartSet starts a replica set with this number of members and returns its URL. It may not have
-// elected its first primary yet.
+// StartSet starts a replica set with this number of members and returns its URL. The set may not have elected its first
+// primary yet.
 func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 	t.Helper()
 	var hosts []string
@@ -125,13 +124,12 @@ func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 	return fmt.Sprintf("mongodb://%s/?replicaSet=%s", strings.Join(hosts, ","), Name)
 }
 
-// stepDown makes a primary step down for ten seconds, once another member has all its writes,
-// which may take five: a server refuses to wait longer than it stays down, and waits for ten by
-// default.
+// stepDown makes a primary step down for ten seconds, once another member has all its writes, for which it may wait
+// five: a server rejects a wait longer than the stepdown, and the default is ten.
 var stepDown = bson.D{{Name: "replSetStepDown", Value: 10}, {Name: "secondaryCatchUpPeriodSecs", Value: 5}}
 
-// StepDown makes the primary of a replica set step down, whichever of the hosts it is. dial
-// connects to them; nil is TCP.
+// StepDown makes the primary of a replica set step down, whichever of the hosts it is. dial connects to them; nil is
+// TCP.
 func StepDown(t testing.TB, hosts []string, dial func(context.Context, string) (net.Conn, error)) {
 	t.Helper()
 	for _, host := range hosts {
@@ -139,7 +137,7 @@ func StepDown(t testing.TB, hosts []string, dial func(context.Context, string) (
 		var is struct{ IsMaster bool }
 		err := session.Run("ismaster", &is)
 		if err == nil && is.IsMaster {
-			// It may end the connection instead of answering.
+			// It may close the connection instead of replying.
 			err = session.Run(stepDown, nil)
 			session.Close()
 			var refused *mgo.QueryError

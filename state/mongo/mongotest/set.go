@@ -22,11 +22,11 @@ import (
 
 // A Set is a simulated replica set.
 type Set struct {
-	// TLS, if not nil, is how the members take connections.
+	// TLS, if not nil, is the TLS configuration of the members.
 	TLS *tls.Config
-	// Users must log in, with these passwords; without users no client has to.
+	// Users are the users and their passwords; without users no login is required.
 	Users map[string]string
-	// RoundTrip is how long a member takes to answer; it is set before clients connect.
+	// RoundTrip is the members' response time; it is set before clients connect.
 	RoundTrip time.Duration
 
 	server *embedded.Server
@@ -38,25 +38,25 @@ type Set struct {
 	work    sync.WaitGroup
 	primary int // -1 while there is none
 	term    uint32
-	asked   int       // while there is none: how often a client looked for one
+	asked   int       // while there is none: how often a client has searched for one
 	down    int       // the member that is dead, or -1
 	elects  time.Time // the earliest time of the next election
 	fate    *Fate
-	met     chan struct{} // closed when the fate is met
-	failed  int           // fates that were met
+	met     chan struct{} // closed when the fate occurs
+	failed  int           // fates that occurred
 	late    *late
 }
 
-// A late write is still to be executed.
+// A late write has not been executed yet.
 type late struct {
 	body bsoncore.Document
-	in   int // how many other writes come before
+	in   int // the number of other writes before it
 }
 
-// A Fate is how the set loses its primary.
+// A Fate is how and when the set loses its primary.
 type Fate struct {
-	At    string // at writes of this kind, as in "insert txns"; "" is any
-	After int    // at which of them from now on, counted from 1
+	At    string // the kind of write, such as "insert txns"; "" is any
+	After int    // the number of the write, counted from now, starting at 1
 	Done  bool   // the write is executed first
 	Told  int32  // the code that the client gets; 0 closes all its connections
 	Late  bool   // instead, the write is executed after twenty others
@@ -75,7 +75,7 @@ func NewSet(t testing.TB, members int) *Set {
 	}
 	s := &Set{server: server, fronts: map[*front]bool{}, term: 1, down: -1}
 	for i := range members {
-		s.hosts = append(s.hosts, fmt.Sprintf("127.0.0.1:%d", 101+i)) // no one listens there
+		s.hosts = append(s.hosts, fmt.Sprintf("127.0.0.1:%d", 101+i)) // nothing listens there
 	}
 	t.Cleanup(func() {
 		s.close()
@@ -86,10 +86,10 @@ func NewSet(t testing.TB, members int) *Set {
 	return s
 }
 
-// Hosts are the addresses of the members.
+// Hosts returns the addresses of the members.
 func (s *Set) Hosts() []string { return s.hosts }
 
-// URL is the URL of the set, with more options, as in "tls=true".
+// URL returns the URL of the set, with more options, such as "tls=true".
 func (s *Set) URL(options ...string) string {
 	return "mongodb://" + strings.Join(s.hosts, ",") + "/?" + strings.Join(append(options, "replicaSet="+Name), "&")
 }
@@ -124,8 +124,8 @@ func (s *Set) Dial(_ context.Context, address string) (net.Conn, error) {
 	return client, nil
 }
 
-// Fail makes the set lose its primary, and returns a channel that is closed when it has. Another
-// member is elected as soon as clients look for one.
+// Fail makes the set lose its primary, and returns a channel that is closed when it has. Another member is elected as
+// soon as clients search for one.
 func (s *Set) Fail(f Fate) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Set) Fail(f Fate) <-chan struct{} {
 	return s.met
 }
 
-// Restart closes all connections without an election, as when a server restarts.
+// Restart closes all connections without an election, like a restarted server.
 func (s *Set) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,9 +142,8 @@ func (s *Set) Restart() {
 	}
 }
 
-// Kill ends the primary like kill -9: all its connections are closed, and new ones fail. The
-// others elect one of them after a time, or never if it is negative; a member that was killed
-// before is back.
+// Kill ends the primary like kill -9: all its connections are closed, and new ones fail. The others elect a primary
+// after the given time, or never if it is negative; a member killed earlier is back.
 func (s *Set) Kill(election time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +176,7 @@ func (s *Set) Failed() int {
 	return s.failed
 }
 
-// counts counts a write that a primary is about to execute, and returns the fate that it meets.
+// counts counts a write that a primary is about to execute, and returns the fate that occurs at it.
 func (s *Set) counts(kind string) (f Fate, met bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +195,7 @@ func (s *Set) counts(kind string) (f Fate, met bool) {
 	return f, true
 }
 
-// doLate executes the late write. Its client has gone.
+// doLate executes the late write. Its client is gone.
 func (s *Set) doLate() {
 	body := s.late.body
 	s.late = nil
@@ -209,7 +208,7 @@ func (s *Set) doLate() {
 	upstream.Close()
 }
 
-// lose removes the primary at a write; all its connections end if the client gets no answer.
+// lose removes the primary at a write; if the client gets no reply, all its connections are closed.
 func (s *Set) lose(f Fate, body bsoncore.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,8 +232,7 @@ func (s *Set) lose(f Fate, body bsoncore.Document) {
 	}
 }
 
-// role returns a member's present role. Clients that ask while there is no primary bring about
-// the next one.
+// role returns a member's current role. Clients that ask while there is no primary trigger the next election.
 func (s *Set) role(member int) (primary int, election primitive.ObjectID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +255,7 @@ func (s *Set) election() (id primitive.ObjectID) {
 	return id
 }
 
-// isPrimary reports whether a member is primary, and by which election.
+// isPrimary reports whether a member is primary, and the id of its election.
 func (s *Set) isPrimary(member int) (bool, primitive.ObjectID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 )
 
-// Value returns a random value, nested at most depth deep, of the types that bson.Unmarshal
-// returns.
+// Value returns a random value, nested at most depth deep, of the types that bson.Unmarshal returns.
 func Value(r *rand.Rand, depth int) any {
 	n := 20
 	if depth <= 0 {

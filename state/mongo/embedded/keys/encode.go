@@ -14,13 +14,13 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A Class is a group of types that compare with one another by value; its number is the first
-// byte of their encodings.
+// A Class is a group of types that are compared with one another by value; its number is the first byte of their
+// encodings.
 type Class byte
 
 // The classes, in order.
 const (
-	end         Class = 0x04 // closes documents and arrays; below all else
+	end         Class = 0x04 // terminates documents and arrays; sorts below all classes
 	MinKey      Class = 0x08
 	Undefined   Class = 0x10
 	Null        Class = 0x18
@@ -80,8 +80,7 @@ func Invert(encoded []byte) {
 	}
 }
 
-// After returns the first key that follows all keys with a prefix. It may change and return
-// prefix's memory.
+// After returns the smallest key that follows all keys with a prefix. It may modify and return prefix.
 func After(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {

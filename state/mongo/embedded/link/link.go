@@ -128,12 +128,12 @@ func (s *stream) write(b []byte) (int, error) {
 	}
 	s.data = append(s.data, b...)
 	if s.waiting > 0 {
-		s.wake.Broadcast() // not Signal: the first to read may leave some
+		s.wake.Broadcast() // not Signal: the first reader may not read all of it
 	}
 	return len(b), nil
 }
 
-// empty drops the bytes that were read.
+// empty discards the bytes that were read.
 func (s *stream) empty() {
 	s.from = 0
 	if cap(s.data) > kept {
@@ -184,7 +184,7 @@ func (s *stream) setWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// arm ensures that a read that is about to wait is woken at its deadline or before.
+// arm ensures that a read that is about to wait is woken no later than its deadline.
 func (s *stream) arm() {
 	if s.readDeadline.IsZero() || s.armed && !s.due.After(s.readDeadline) {
 		return
@@ -200,8 +200,8 @@ func (s *stream) arm() {
 func (s *stream) fire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A timer that was reset meanwhile has woken too early, which does no harm: the reads check
-	// the deadline and arm it again.
+	// If the timer was reset in the meantime, this wake-up is too early, which is harmless: the reads check the
+	// deadline and arm it again.
 	s.armed = false
 	s.wake.Broadcast()
 }

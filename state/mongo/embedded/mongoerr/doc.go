@@ -1,3 +1,3 @@
-// Package mongoerr has the error type of the embedded store: a message and one of MongoDB's
-// numeric codes, which drivers look at.
+// Package mongoerr has the error type of the embedded store: a message and one of MongoDB's numeric codes, which
+// drivers evaluate.
 package mongoerr

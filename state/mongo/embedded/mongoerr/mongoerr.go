@@ -102,7 +102,7 @@ func (c Code) String() string {
 	return "Location" + strconv.Itoa(int(c))
 }
 
-// An Error refuses a request with a code.
+// An Error is the error of a rejected request, with a code.
 type Error struct {
 	Code    Code
 	Message string

@@ -11,22 +11,22 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// bounds are the encoded values of one field that predicates allow: some points, or some
-// intervals. Without either everything is allowed.
+// bounds are the encoded values of one field that predicates allow: some points, or some intervals. Without either
+// everything is allowed.
 type bounds struct {
 	points    [][]byte
 	intervals []interval
 }
 
-// An interval is the values whose encodings are between two prefixes; an inclusive edge includes
-// the values that begin with it.
+// An interval is the values whose encodings are between two prefixes; an inclusive bound includes the values that begin
+// with it.
 type interval struct {
 	low, high     []byte
 	lowIn, highIn bool
 }
 
-// boundsOf collects what predicates say about path. An index with several keys for a document can
-// use only one predicate: no single element of an array need fulfil two.
+// boundsOf combines the predicates on path. An index with several keys per document can use only one predicate, because
+// no single element of an array has to satisfy two.
 func boundsOf(predicates []query.Predicate, path string, index *Index) bounds {
 	var b bounds
 	for i := range predicates {
@@ -62,8 +62,8 @@ func boundsFrom(p *query.Predicate, sparse bool) (bounds, bool) {
 	case query.In:
 		return pointsOf(p.Values, sparse)
 	case query.Prefix:
-		// Without the two bytes that end a string it is a prefix of longer ones. The same pattern
-		// as a value matches, too.
+		// Without its two terminating bytes, an encoded string is a prefix of longer ones. The same pattern as a value
+		// matches, too.
 		low := keys.Append(nil, p.Value)
 		low = low[:len(low)-2]
 		regex := []byte{byte(keys.Regex)}
@@ -112,7 +112,7 @@ func (a interval) and(b interval) interval {
 	if c := bytes.Compare(b.low, a.low); c > 0 || c == 0 && !b.lowIn {
 		a.low, a.lowIn = b.low, b.lowIn
 	}
-	// A class as the upper edge is a prefix of all its values.
+	// A class as the upper bound is a prefix of all its values.
 	switch {
 	case bytes.HasPrefix(b.high, a.high) && a.highIn && len(b.high) > len(a.high):
 		a.high, a.highIn = b.high, b.highIn

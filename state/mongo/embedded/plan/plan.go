@@ -7,8 +7,8 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// An Index describes an index to the planner. Its keys are the encodings of its fields' values,
-// inverted where the field descends.
+// An Index describes an index to the planner. Its keys are the encodings of its fields' values, inverted for descending
+// fields.
 type Index struct {
 	Name   string
 	Fields []query.Field
@@ -109,18 +109,18 @@ func choose(predicates []query.Predicate, order query.Sort, indexes []Index, hin
 	return best
 }
 
-// maxRanges bounds the ranges that a product of several $in makes.
+// maxRanges limits the number of ranges that a product of several $in produces.
 const maxRanges = 100_000
 
-// consider plans with one index. The rank counts two for each field that has some values, one for
-// a range after those, and a lot for a complete key of a unique index.
+// consider plans with one index. The rank is two for each field with a set of values, one for a range after those, and
+// a large bonus for a complete key of a unique index.
 func consider(predicates []query.Predicate, order query.Sort, index *Index) candidate {
 	prefixes := [][]byte{nil}
 	single := 0 // fields that have a single value
 	var c candidate
 	fields := index.Fields
 	if index.Multi && len(fields) > 1 {
-		// One element of an array may pass one test, another element the next.
+		// One element of an array may satisfy one test, and another the next.
 		fields = fields[:1]
 	}
 	bounded := false

@@ -15,7 +15,7 @@ type Filter struct {
 	branches   [][]Predicate
 	position   int
 
-	// Memory that is enough for most queries.
+	// Storage that suffices for most queries, to save allocations.
 	nodes [3]node
 	few   [3]Predicate
 }
@@ -56,7 +56,7 @@ type leaf struct {
 	path []string
 	test test
 	at   *int
-	// whole tests see an array itself, not its elements.
+	// A whole test is applied to an array itself instead of its elements.
 	whole bool
 
 	step  [1]string // path, if it has a single step
@@ -87,7 +87,7 @@ func (n *leaf) visit(v bsoncore.Value, exists bool) bool {
 	return n.test.holds(v, exists)
 }
 
-// Compile compiles a query document. It refuses what it doesn't know with BadValue.
+// Compile compiles a query document. Unknown operators are rejected with BadValue.
 func Compile(query []byte) (*Filter, error) {
 	f := &Filter{position: -1}
 	f.root, f.predicates = f.nodes[:0], f.few[:0]
@@ -107,11 +107,11 @@ func (f *Filter) Match(doc []byte) bool {
 // meaning of $ in an update's path.
 func (f *Filter) Position() int { return f.position }
 
-// Predicates returns conditions on single fields that every match fulfils.
+// Predicates returns conditions on single fields that every match satisfies.
 func (f *Filter) Predicates() []Predicate { return f.predicates }
 
-// Branches returns the alternatives of a $or at the query's top level: every match fulfils
-// Predicates and all of one of these.
+// Branches returns the alternatives of an $or at the top level of the query: every match satisfies Predicates and all
+// of one branch.
 func (f *Filter) Branches() [][]Predicate { return f.branches }
 
 // document adds the conditions of a query document to n. top is set if every condition must hold
@@ -167,7 +167,7 @@ func (f *Filter) logical(n *all, op string, v bsoncore.Value, top bool) error {
 			}
 			continue
 		}
-		// A branch has its own filter: its predicates don't hold for the others.
+		// A branch has its own filter, because its predicates don't hold for the others.
 		sub := Filter{}
 		var part all
 		if err := sub.document(&part, e.Value.Data, op == "$or" && top); err != nil {

@@ -23,10 +23,10 @@ func splitPath(path string) []string {
 	return strings.Split(path, ".")
 }
 
-// walk calls to with every value of path in doc. An array on the way is entered through each of
-// its documents, and at a position if the path names one; for a document without the field, to is
-// called with a missing value. An array at the end of the path is passed as it is. If the walk
-// was ended, at, unless nil, is set to the position in the outermost array.
+// walk calls to with every value of path in doc. An array along the path is entered through each of its documents, and
+// at a position if the path names one; for a document without the field, to is called with a missing value. An array at
+// the end of the path is passed as a whole. If to ends the walk, at, unless nil, is set to the position in the
+// outermost array.
 func walk(doc []byte, path []string, to visitor, at *int) bool {
 	v, ok := raw.Get(doc, path[0])
 	if !ok {
@@ -75,9 +75,8 @@ func position(step string) (int, bool) {
 	return n, err == nil
 }
 
-// Values collects the values of path in doc as an index sees them: each element of an array by
-// itself, and an empty array as undefined. A missing field has none. multi is set if there was an
-// array.
+// Values collects the values of path in doc as an index sees them: each element of an array separately, and an empty
+// array as undefined. A missing field has none. multi is set if there was an array.
 func Values(dst []bsoncore.Value, doc []byte, path string) (values []bsoncore.Value, multi bool) {
 	if strings.IndexByte(path, '.') < 0 {
 		v, ok := raw.Get(doc, path)
@@ -101,8 +100,7 @@ type collector struct {
 func (c *collector) doc(doc []byte, path []string) {
 	v, ok := raw.Get(doc, path[0])
 	if !ok {
-		// In an array, a document without the field, beside one that has it, matches a query for
-		// null.
+		// In an array, a document without the field matches a query for null, even next to one that has it.
 		if c.multi {
 			c.values = append(c.values, bsoncore.Value{Type: bson.TypeNull})
 		}
@@ -154,7 +152,7 @@ func (c *collector) array(array []byte, path []string) {
 	}
 }
 
-// Distinct collects the values of path in doc, each element of an array by itself.
+// Distinct collects the values of path in doc, each element of an array separately.
 func Distinct(dst []bsoncore.Value, doc []byte, path string) []bsoncore.Value {
 	d := distinct{values: dst}
 	walk(doc, splitPath(path), &d, nil)

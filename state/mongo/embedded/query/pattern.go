@@ -14,8 +14,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// pattern tests strings by a regular expression. It also holds for an equal regular expression as
-// a value.
+// pattern tests strings against a regular expression. It also holds for an equal regular expression as a value.
 type pattern struct {
 	re     *regexp.Regexp
 	self   bsoncore.Value
@@ -81,8 +80,7 @@ func (t *pattern) holds(v bsoncore.Value, exists bool) bool {
 	return false
 }
 
-// stripSpace implements the flag x: it removes white space and comments, unless they are escaped
-// or in a class.
+// stripSpace implements the flag x: it removes white space and comments, except in character classes or when escaped.
 func stripSpace(expr string) string {
 	var out strings.Builder
 	class := false

@@ -11,7 +11,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A Projection selects the parts of a document that an answer contains.
+// A Projection selects the parts of a document that are returned.
 type Projection struct {
 	root       part
 	including  bool
@@ -23,7 +23,7 @@ type Projection struct {
 type part struct {
 	name  string
 	parts []part
-	// At the end of a path, the field is included, excluded, or treated.
+	// At the end of a path, the field is included, excluded, or transformed.
 	leaf       bool
 	slice      *slice
 	elem       *elemMatch
@@ -89,7 +89,7 @@ func CompileProjection(spec []byte) (*Projection, error) {
 	return p, nil
 }
 
-// treats reports whether the projection slices an array.
+// treats reports whether the projection slices arrays.
 func (p *Projection) treats() bool { return len(p.root.parts) > 0 }
 
 func (p *Projection) operator(path string, spec []byte) (inclusive bool, err error) {
@@ -248,7 +248,7 @@ func (p *Projection) inner(dst, key []byte, at *part, v bsoncore.Value, position
 	return raw.AppendElem(dst, key, v)
 }
 
-// treated appends a part of an array: a slice of it, or the matched element.
+// treated appends a part of an array: a slice, or the matched element.
 func (p *part) treated(dst []byte, e raw.Elem, position int) []byte {
 	if e.Value.Type != bson.TypeArray {
 		if p.elem != nil {
@@ -291,7 +291,7 @@ func (p *part) treated(dst []byte, e raw.Elem, position int) []byte {
 	return dst
 }
 
-// bounds returns the first of n elements to include, and the end.
+// bounds returns the start and the end of the slice of n elements.
 func (s *slice) bounds(n int64) (from, to int64) {
 	switch {
 	case s.skips && s.skip < 0:

@@ -51,9 +51,8 @@ func CompileSort(spec []byte) (Sort, error) {
 	return s, nil
 }
 
-// AppendKey appends the sort key of doc: comparing these bytes compares the documents. An array
-// counts as its smallest element, or its largest where the order descends; a missing field is
-// null.
+// AppendKey appends the sort key of doc: comparing these bytes compares the documents. An array sorts by its smallest
+// element, or by its largest in descending order; a missing field sorts as null.
 func (s Sort) AppendKey(dst, doc []byte) []byte {
 	var buf [8]bsoncore.Value
 	for _, field := range s.Fields {

@@ -105,7 +105,7 @@ type in struct {
 	patterns []*pattern
 }
 
-// manyValues is the number of values from which a set is used.
+// manyValues is the number of values above which a set is used.
 const manyValues = 8
 
 func newIn(v bsoncore.Value) (*in, []bsoncore.Value, error) {
@@ -178,7 +178,7 @@ func (t size) holds(v bsoncore.Value, exists bool) bool {
 	return exists && v.Type == bson.TypeArray && int64(raw.Len(v.Data)) == int64(t)
 }
 
-// newTest makes the tests that depend only on their operand.
+// newTest creates the tests that depend only on their operand.
 func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
 	switch op {
 	case "$size":
@@ -194,7 +194,7 @@ func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
 	return nil, false, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", op)
 }
 
-// elemMatch tests for an array with an element that passes all of it.
+// elemMatch tests for an array with an element that satisfies all conditions.
 type elemMatch struct {
 	doc   *Filter // for elements that are documents
 	value all     // for any element, as the document {"": element}
@@ -246,7 +246,7 @@ func (t *elemMatch) holds(v bsoncore.Value, exists bool) bool {
 	}
 }
 
-// element reports whether one value, from an array or not, passes.
+// element reports whether a single value, from an array or not, passes.
 func (t *elemMatch) element(v bsoncore.Value) bool {
 	if t.doc != nil {
 		return (v.Type == bson.TypeEmbeddedDocument || v.Type == bson.TypeArray) && t.doc.Match(v.Data)
@@ -261,7 +261,7 @@ func (t *elemMatch) element(v bsoncore.Value) bool {
 // An Element is a condition on single values, such as that of $pull.
 type Element struct {
 	t elemMatch
-	// A value to compare with, or a pattern, if the condition isn't a document.
+	// one is the test for a value or a pattern, if the condition isn't a document.
 	one test
 }
 

@@ -166,8 +166,8 @@ func Int(v bsoncore.Value) (int64, bool) {
 	return 0, false
 }
 
-// Truthy converts a value as MongoDB does for options: false, null and zero are false, all else
-// is true.
+// Truthy converts a value to a boolean as MongoDB does for options: false, null and zero are false, everything else is
+// true.
 func Truthy(v bsoncore.Value) bool {
 	switch v.Type {
 	case bson.TypeBoolean:

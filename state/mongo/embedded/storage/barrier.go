@@ -10,18 +10,18 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A barrier is a group commit: one sync makes all earlier writes durable for all callers that
-// wait. The log is written in order, so one synced record covers all before it.
+// A barrier is a group commit: one sync makes all earlier writes durable for all waiting callers. The log is written in
+// order, so a synced record covers all earlier ones.
 type barrier struct {
 	store *Store
-	// Readers can see a batch that is being committed before it is counted; while there is one,
-	// nothing is known to be on disk.
+	// Readers can see a batch that is being committed before it is counted; while there is one, nothing is assumed to
+	// be on disk.
 	underway atomic.Int64 // batches being committed
 	written  atomic.Int64 // batches committed
 	synced   atomic.Int64 // of those, the number known to be on disk
 
 	mu      sync.Mutex
-	next    *group // callers that the next sync covers
+	next    *group // the callers covered by the next sync
 	running bool
 	done    sync.WaitGroup
 }
@@ -32,8 +32,8 @@ type group struct {
 	err  error
 }
 
-// Barrier returns when every write answered before the call is on disk. It costs nothing if they
-// are already. When ctx ends it returns early, with its error.
+// Barrier returns when every write acknowledged before the call is on disk. If they already are, it is free. If ctx
+// ends it returns early, with its error.
 func (s *Store) Barrier(ctx context.Context) error {
 	b := &s.sync
 	if b.clean() {
@@ -61,16 +61,15 @@ func (s *Store) Barrier(ctx context.Context) error {
 	}
 }
 
-// clean reports whether everything that a reader may have seen is on disk. It looks at underway
-// first: a batch that has ended by then has been counted.
+// clean reports whether everything that a reader may have seen is on disk. It reads underway first: a batch that has
+// ended by then has been counted.
 func (b *barrier) clean() bool {
 	return b.underway.Load() == 0 && b.synced.Load() >= b.written.Load()
 }
 
-// A sync costs as much as a few writes, so one sync for many callers is better than one for each.
-// Before a sync, run yields to other goroutines: most of them will come to wait as well. It stops
-// after gatherFor, or when a yield returns within aMoment, which means that nothing else is busy;
-// so a single caller doesn't wait.
+// A sync costs as much as a few writes, so one sync for many callers is better than one for each. Before a sync, run
+// yields to other goroutines, most of which will then wait for the sync as well. It stops after gatherFor, or when a
+// yield returns within aMoment, which means that nothing else is busy. So a single caller doesn't wait.
 const (
 	gatherFor = 3 * time.Millisecond
 	aMoment   = 20 * time.Microsecond
@@ -87,7 +86,7 @@ func gather() {
 	}
 }
 
-// run syncs as long as callers wait.
+// run syncs while callers wait.
 func (b *barrier) run() {
 	defer b.done.Done()
 	for {

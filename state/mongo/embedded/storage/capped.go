@@ -10,8 +10,8 @@ import (
 	"juju/state/mongo/embedded/mongoerr"
 )
 
-// capped is the state of a capped collection. Its record keys are consecutive numbers from first,
-// the oldest document, to next, which the next document will have.
+// capped is the state of a capped collection. Its record keys are consecutive numbers from first, the number of the
+// oldest document, to next, the number of the next document.
 type capped struct {
 	mu          sync.Mutex
 	known       bool
@@ -26,7 +26,7 @@ func (c *Collection) numbered(n uint64) []byte {
 	return binary.BigEndian.AppendUint64(spaceKey(nil, c.space), n)
 }
 
-// learn finds the first and last number, once.
+// learn determines the first and the last number, once.
 func (c *Collection) learn() error {
 	if c.capped.known {
 		return nil
@@ -48,8 +48,8 @@ func (c *Collection) learn() error {
 	return errors.Join(damaged(it.Error()), it.Close())
 }
 
-// push appends a document to a capped collection and removes the oldest ones. Pushes are
-// serialised, so a reader that has seen a number never misses a smaller one.
+// push appends a document to a capped collection and removes the oldest ones. Pushes are serialised, so a reader that
+// has seen a number never misses a smaller one.
 func (c *Collection) push(doc []byte) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

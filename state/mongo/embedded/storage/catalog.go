@@ -17,13 +17,13 @@ import (
 
 // CollectionOptions are the options of a new collection.
 type CollectionOptions struct {
-	// Capped collections keep the newest documents: at most Size bytes of them, and, unless it is
-	// 0, at most Max.
+	// Capped collections keep only the newest documents: at most Size bytes and, unless Max is 0, at most Max
+	// documents.
 	Capped    bool
 	Size, Max int64
 }
 
-// load reads the catalog, and removes what an unfinished index has left.
+// load reads the catalog, and removes the remains of unfinished indexes.
 func (s *Store) load() error {
 	if err := s.get([]byte{keyLastSpace}, func(v []byte) error {
 		if v != nil {
@@ -64,8 +64,7 @@ func (s *Store) each(prefix byte, do func(rest, value []byte) error) error {
 	return damaged(it.Error())
 }
 
-// newSpace allocates a space. It is never allocated again, even if this batch is the last one
-// that reaches the disk.
+// newSpace allocates a space. It is never reused, even if this batch is the last one that reaches the disk.
 func (s *Store) newSpace(b *pebble.Batch) uint32 {
 	s.lastSpace++
 	_ = b.Set([]byte{keyLastSpace}, binary.BigEndian.AppendUint32(nil, s.lastSpace), nil)
@@ -84,7 +83,7 @@ func (s *Store) put(c *Collection) {
 	s.collections[c.db][c.name] = c
 }
 
-// Collection returns a collection; nil if there is none.
+// Collection returns a collection, or nil if it does not exist.
 func (s *Store) Collection(db, name string) *Collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -109,7 +108,7 @@ func (s *Store) Collections(db string) []*Collection {
 	return out
 }
 
-// Ensure returns a collection, which it creates if necessary, without options.
+// Ensure returns a collection, creating it without options if necessary.
 func (s *Store) Ensure(db, name string) (*Collection, error) {
 	if c := s.Collection(db, name); c != nil {
 		return c, nil
@@ -123,7 +122,7 @@ func (s *Store) Ensure(db, name string) (*Collection, error) {
 	return c, err
 }
 
-// Create creates a collection; it fails with NamespaceExists if there is one.
+// Create creates a collection; it fails with NamespaceExists if it already exists.
 func (s *Store) Create(db, name string, opts CollectionOptions) (*Collection, error) {
 	s.ddl.Lock()
 	defer s.ddl.Unlock()
@@ -147,7 +146,7 @@ func (s *Store) Create(db, name string, opts CollectionOptions) (*Collection, er
 	return c, nil
 }
 
-// Drop removes a collection and its contents. It reports whether there was one.
+// Drop removes a collection and its contents. It reports whether it existed.
 func (s *Store) Drop(db, name string) (bool, error) {
 	s.ddl.Lock()
 	defer s.ddl.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Check compares every index with the documents of one snapshot, and returns the differences.
-// There should never be any.
+// Check compares every index with the documents of one snapshot, and returns the differences. There should never be
+// any.
 func (s *Store) Check(ctx context.Context) error {
 	snap := s.db.NewSnapshot()
 	defer snap.Close()
@@ -25,8 +25,7 @@ func (s *Store) Check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// check looks up every key that a document should have. If all exist and their number is right,
-// there are no others.
+// check looks up every key that a document should have. If all exist and their number is right, there are no others.
 func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 	want := map[*Index]int{}
 	err := walkSnapshot(snap, c.space, func(key, doc []byte) error {
@@ -41,7 +40,7 @@ func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 				return fmt.Errorf("index %s of record %x: %w", ix.Name, record, err)
 			}
 			if multi && !ix.multi.Load() {
-				return fmt.Errorf("index %s does not know that record %x has several keys", ix.Name, record)
+				return fmt.Errorf("index %s is not marked as having several keys for record %x", ix.Name, record)
 			}
 			want[ix] += len(e.list)
 			for _, key := range e.list {
@@ -72,7 +71,7 @@ func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 			return err
 		}
 		if n != want[ix] {
-			return fmt.Errorf("index %s has %d keys, the documents make %d", ix.Name, n, want[ix])
+			return fmt.Errorf("index %s has %d keys, want %d", ix.Name, n, want[ix])
 		}
 	}
 	return nil

@@ -15,20 +15,18 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A Collection is an open collection. Once dropped it remains usable as an empty one that refuses
-// writes.
+// A Collection is an open collection. Once dropped it behaves like an empty collection that rejects writes.
 type Collection struct {
 	store    *Store
 	db, name string
 	space    uint32
 	opts     CollectionOptions
 
-	// mu is held shared by changes of documents, and exclusively by changes of the indexes and by
-	// Drop.
+	// mu is held shared by changes of documents, and exclusively by changes of the indexes and by Drop.
 	mu      sync.RWMutex
 	dropped atomic.Bool
 	indexes atomic.Pointer[[]*Index]
-	flags   sync.Mutex // held while the indexes' flags are saved
+	flags   sync.Mutex // held while saving the flags of indexes
 
 	capped capped
 }
@@ -57,7 +55,7 @@ func (c *Collection) Indexes() []*Index { return *c.indexes.Load() }
 
 func (c *Collection) setIndexes(list []*Index) { c.indexes.Store(&list) }
 
-// secondary returns the indexes with a space of their own.
+// secondary returns the indexes with a separate space.
 func (c *Collection) secondary() []*Index {
 	if c.opts.Capped {
 		return c.Indexes()
@@ -65,8 +63,8 @@ func (c *Collection) secondary() []*Index {
 	return c.Indexes()[1:]
 }
 
-// PlanIndexes describes the given indexes to the planner, in their order; for a capped collection
-// its natural order comes before them, as number 0.
+// PlanIndexes describes the given indexes to the planner, in their order; for a capped collection its natural order
+// precedes them, as number 0.
 func (c *Collection) PlanIndexes(dst []plan.Index, indexes []*Index) []plan.Index {
 	if c.opts.Capped {
 		dst = append(dst, plan.Index{Name: "$natural"})
@@ -80,24 +78,22 @@ func (c *Collection) PlanIndexes(dst []plan.Index, indexes []*Index) []plan.Inde
 // spaceSize is the length of a key's prefix that identifies its space.
 const spaceSize = 5
 
-// Record returns the record key of the document with the given _id. It isn't for capped
-// collections, whose record keys don't depend on the _id.
+// Record returns the record key of the document with the given _id. It must not be used for capped collections, whose
+// record keys don't depend on the _id.
 func (c *Collection) Record(id bsoncore.Value) []byte {
 	key := make([]byte, 0, spaceSize+len(id.Data)+8)
 	return keys.Append(spaceKey(key, c.space), id)
 }
 
-// A Change is what to do with a document: nothing, for the zero Change, replace or insert it, or
-// remove it.
+// A Change is what to do with a document: nothing (the zero Change), replace or insert it, or remove it.
 type Change struct {
 	New    []byte
 	Delete bool
 }
 
-// Modify changes the document under a record key, or inserts it. It calls decide with the
-// document, or nil if there is none, and no other change happens before Modify returns. A new
-// document's _id must be that of the record. decide must not keep the document, and must not use
-// the store.
+// Modify changes or inserts the document of a record key. It calls decide with the document, or nil if there is none,
+// and no other change happens before Modify returns. A new document's _id must be that of the record. decide must not
+// retain the document, and must not use the store.
 func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, error)) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -105,7 +101,7 @@ func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, erro
 		return ErrDropped
 	}
 	if c.opts.Capped {
-		// An evicted document must not return.
+		// An evicted document must not reappear.
 		c.capped.mu.Lock()
 		defer c.capped.mu.Unlock()
 	}
@@ -144,8 +140,8 @@ func (c *Collection) finish(b *pebble.Batch, key, old, new []byte) error {
 	return c.store.commit(b)
 }
 
-// saveFlags stores that an index has several keys for some document, before the change that makes
-// it so. The last call stores all flags, since none is ever cleared.
+// saveFlags stores that an index has several keys for some document, before the change that makes it so. The last call
+// stores all flags, because none is ever cleared.
 func (c *Collection) saveFlags() error {
 	c.flags.Lock()
 	defer c.flags.Unlock()
@@ -171,7 +167,7 @@ func (c *Collection) Insert(doc []byte) error {
 	})
 }
 
-// CheckID refuses values that can't be an _id.
+// CheckID rejects values that can't be an _id.
 func CheckID(id bsoncore.Value) error {
 	switch id.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
@@ -188,8 +184,7 @@ func CheckID(id bsoncore.Value) error {
 	return nil
 }
 
-// checkNested refuses names that begin with a $ in a document within an _id, except for those of
-// a reference.
+// checkNested rejects names that begin with a $ in a document within an _id, except for those of a reference.
 func checkNested(doc []byte) error {
 	it := raw.Elements(doc)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {

@@ -21,7 +21,7 @@ var ErrDamaged = errors.New("the store is damaged")
 // A Damage is a log that was on disk and is no longer intact.
 type Damage struct {
 	File string
-	// At is the first wrong byte; all bytes up to Synced were on disk.
+	// At is the first wrong byte; all bytes up to Synced had reached the disk.
 	At, Synced int64
 }
 
@@ -31,8 +31,8 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Is(target error) bool { return target == ErrDamaged }
 
-// damaged converts an error of Pebble's about a damaged file to a form that clients can be told;
-// other errors stay as they are.
+// damaged converts an error of Pebble about a damaged file to an error for clients; other errors are returned
+// unchanged.
 func damaged(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {
 		return err
@@ -53,9 +53,9 @@ func (e *readDamage) Unwrap() error { return e.coded }
 
 func (e *readDamage) Is(target error) bool { return target == ErrDamaged }
 
-// The logs are Pebble's: blocks filled with chunks that don't cross block boundaries. A chunk has
-// a checksum, a length and a kind; chunks of the write-ahead log also have the log's number and
-// how far it was synced. These are the header sizes by kind.
+// The logs have Pebble's format: blocks filled with chunks that don't cross block boundaries. A chunk has a checksum, a
+// length and a kind; chunks of the write-ahead log also have the log's number and the offset up to which it was synced.
+// These are the header sizes by kind.
 const logBlock = 32 << 10
 
 var chunkHeaders = [...]int64{0, 7, 7, 7, 7, 11, 11, 11, 11, 19, 19, 19, 19}

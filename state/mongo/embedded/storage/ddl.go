@@ -11,8 +11,8 @@ import (
 	"juju/state/mongo/embedded/mongoerr"
 )
 
-// CreateIndex adds an index and fills it; the collection isn't changed meanwhile. It reports
-// whether it added one: the same index may exist already.
+// CreateIndex adds an index and fills it, while writes to the collection wait. It reports whether it added one: the
+// same index may already exist.
 func (c *Collection) CreateIndex(want *Index) (bool, error) {
 	s := c.store
 	s.ddl.Lock()
@@ -79,7 +79,7 @@ func (c *Collection) build(ix *Index) error {
 		if err := c.enter(b, ix, &e, record[spaceSize:], doc); err != nil {
 			return err
 		}
-		// The next document's check must see the keys of a unique index.
+		// The check of the next document must see the keys of a unique index.
 		if ix.Unique || b.Len() > 1<<20 {
 			if err := c.flush(&b); err != nil {
 				return err
@@ -138,14 +138,14 @@ func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
 	return n, c.store.commit(b)
 }
 
-// Stats are a collection's sizes, counted by a walk over it.
+// Stats are a collection's sizes, computed by a scan.
 type Stats struct {
 	Documents, Bytes int64
-	// The bytes of index keys, by index.
+	// IndexBytes is the bytes of index keys, by index.
 	IndexBytes map[string]int64
 }
 
-// Stats walks over a collection and counts it.
+// Stats scans a collection and returns its sizes.
 func (c *Collection) Stats() (Stats, error) {
 	st := Stats{IndexBytes: map[string]int64{}}
 	err := c.store.walk(c.space, func(key, value []byte) {
@@ -161,7 +161,7 @@ func (c *Collection) Stats() (Stats, error) {
 	return st, err
 }
 
-// Count counts the documents without reading them.
+// Count returns the number of documents without reading them.
 func (c *Collection) Count() (n int64, err error) {
 	if c.opts.Capped && !c.dropped.Load() {
 		first, next, err := c.Extent()
@@ -182,8 +182,7 @@ func (s *Store) walk(space uint32, visit func(key, value []byte)) error {
 	return errors.Join(damaged(it.Error()), it.Close())
 }
 
-// DatabaseSize returns roughly how many bytes a database takes on disk; recent writes may not be
-// included.
+// DatabaseSize returns the approximate size of a database on disk in bytes; recent writes may not be included.
 func (s *Store) DatabaseSize(db string) (int64, error) {
 	total := int64(0)
 	for _, c := range s.Collections(db) {

@@ -8,17 +8,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A disk is the file system below Pebble. It ends the store when a file can't be written, and
-// Pebble never sees that error: it would retry for ever, or panic with its locks held, or
-// continue with an inconsistent list of files. It also records how far each log is synced, so
-// that a damaged log can be told from one whose end never reached the disk.
+// A disk is the file system below Pebble. If a file can't be written, it ends the store, and Pebble never sees that
+// error: it would retry forever, or panic with its locks held, or continue with an inconsistent list of files. The disk
+// also records how far each log is synced, so that a damaged log can be distinguished from one whose end never reached
+// the disk.
 type disk struct {
 	vfs.FS
 	store  *Store
 	synced *synced
 }
 
-// wrote returns the result of a write, or ends the store and never returns if it failed.
+// wrote returns the result of a write. If the write failed, it ends the store and never returns.
 func (d *disk) wrote(err error) error {
 	if err == nil {
 		return nil
@@ -27,13 +27,12 @@ func (d *disk) wrote(err error) error {
 	select {}
 }
 
-// logged reports whether a file is a log whose synced length is recorded: a write-ahead log or a
-// manifest.
+// logged reports whether a file is a log whose synced length is recorded: a write-ahead log or a manifest.
 func logged(name string) bool {
 	return strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-")
 }
 
-// file tracks the writes to a file that is new, or reused from its beginning.
+// file tracks the writes to a file that is new, or reused from its start.
 func (d *disk) file(name string, f vfs.File, err error) (vfs.File, error) {
 	if d.wrote(err) != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func (d *disk) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (
 	return d.file(name, f, err)
 }
 
-// Open opens a file for reading. Pebble opens a log when it needs its contents.
+// Open opens a file for reading. When Pebble opens a log, the log is verified first.
 func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	f, err := d.FS.Open(name, opts...)
 	if err != nil {

@@ -1,21 +1,20 @@
 // Package storage stores collections of BSON documents, and their indexes, in Pebble.
 //
-// All databases share one Pebble instance. The first byte of a key says what it is:
+// All databases share one Pebble instance. The first byte of a key is its kind:
 //
 //	01 <namespace>          a collection: its options, indexes and spaces
 //	02                      the last space allocated
 //	03 <space>              a space in which an index is being built
 //	10 <space> <key>        the content of a space
 //
-// A collection stores its documents in a space of their own, each under its record key: the
-// encoding of its _id, so that finding it by _id is one lookup; or, in a capped collection, an
-// increasing number. An index also has its own space. Its keys are the encodings of the fields'
-// values, followed by the record key unless the index is unique; its values are the record keys.
+// A collection stores its documents in a space, each under its record key: the encoding of its _id, so that finding it
+// by _id is one lookup; or, in a capped collection, an increasing number. An index has a space of its own. Its keys are
+// the encodings of the fields' values, followed by the record key unless the index is unique; its values are the record
+// keys.
 //
-// A change of one document and its index entries is one batch, and so atomic in memory, on disk
-// and to readers. Changes of one document are serialised by one of many locks, chosen by the
-// record key; documents with different locks don't wait for each other, and readers never wait.
+// A change of one document and its index entries is one batch, and so atomic in memory, on disk and for readers.
+// Changes of one document are serialised by one of many locks, chosen by the record key; documents with different locks
+// don't wait for each other, and readers never wait.
 //
-// Writes are answered before they are on disk. Barrier waits until all writes that were answered
-// before it are.
+// Writes are acknowledged before they are on disk. Barrier waits until all writes acknowledged before it are.
 package storage

@@ -57,17 +57,17 @@ type entries struct {
 	buf    []byte
 	bounds []int // ends of the keys in buf
 	list   [][]byte
-	values []bsoncore.Value // temporary
+	values []bsoncore.Value // scratch
 }
 
 func (e *entries) reset() { e.buf, e.bounds, e.list = e.buf[:0], e.bounds[:0], e.list[:0] }
 
-// fill computes the keys of doc, sorted and without duplicates. record is the record key without
-// its space. It reports whether an array produced several keys.
+// fill computes the keys of doc, sorted and without duplicates. record is the record key without its space. It reports
+// whether an array produced several keys.
 func (e *entries) fill(ix *Index, doc, record []byte) (multi bool, err error) {
 	e.reset()
 	if ix.Unique {
-		record = nil // it isn't part of the key
+		record = nil // not part of the key
 	}
 	if len(ix.Fields) == 1 {
 		multi, err = e.simple(ix, doc, record)
@@ -121,8 +121,7 @@ func appendValue(dst []byte, v bsoncore.Value, desc bool) []byte {
 	return dst
 }
 
-// compound computes the keys of an index on several fields: with an array, one key for each of
-// its elements.
+// compound computes the keys of an index on several fields: with an array, one key per element.
 func (e *entries) compound(ix *Index, doc, record []byte) (multi bool, err error) {
 	all := make([][]bsoncore.Value, len(ix.Fields))
 	array := ""
@@ -171,7 +170,7 @@ func (e *entries) has(key []byte) bool {
 	return ok
 }
 
-// indexing is the changes of all indexes for one change of a document.
+// indexing is the changes of all indexes caused by one change of a document.
 type indexing struct {
 	changes []indexChange
 	n       int // changes in use
@@ -186,9 +185,8 @@ type indexChange struct {
 
 var indexings = sync.Pool{New: func() any { return new(indexing) }}
 
-// prepare adds to b the index changes from old's keys to new's; either document may be nil. It
-// fails if another document has one of the new keys of a unique index, and until release none can
-// get it.
+// prepare adds to b the index changes from old's keys to new's; either document may be nil. It fails if another
+// document has one of the new keys of a unique index. Until release, no other document can get one.
 func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, record, old, new []byte) error {
 	w.store, w.n, w.stripes = c.store, 0, w.stripes[:0]
 	flagged := false
@@ -234,9 +232,8 @@ func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, rec
 	return nil
 }
 
-// claim locks the new keys of unique indexes and checks that no other document has them. All
-// changes take these locks in the same order, and after that of their document, so there is no
-// deadlock.
+// claim locks the new keys of unique indexes and checks that no other document has them. All changes take these locks
+// in the same order, after the lock of their document, so there is no deadlock.
 func (w *indexing) claim(c *Collection, doc []byte) error {
 	for i := range w.changes[:w.n] {
 		ch := &w.changes[i]
@@ -276,7 +273,7 @@ func (w *indexing) release() {
 	indexings.Put(w)
 }
 
-// added returns the keys that a unique index gains.
+// added returns the keys that a change adds to a unique index.
 func (ch *indexChange) added() [][]byte {
 	if !ch.ix.Unique {
 		return nil

@@ -13,12 +13,12 @@ import (
 // setAside is the suffix of a log that a repair has replaced.
 const setAside = ".damaged"
 
-// cutLog truncates a damaged log where the damage begins, and sets aside the logs that follow it,
-// since their contents depend on what is lost. The original logs stay beside them.
+// cutLog truncates a damaged log where the damage begins, and sets aside the logs after it, because their contents
+// depend on the lost ones. The original logs are kept beside them.
 func cutLog(opts Options, dir string, d *Damage) error {
 	fs := opts.FS
 	if path.Ext(d.File) != ".log" {
-		return fmt.Errorf("%w; only a log of writes can be left out: restore the store from a backup", d)
+		return fmt.Errorf("%w; only a log of writes can be repaired: restore the store from a backup", d)
 	}
 	names, err := fs.List(dir)
 	if err != nil {
@@ -34,15 +34,15 @@ func cutLog(opts Options, dir string, d *Damage) error {
 			return err
 		}
 		if name != d.File {
-			opts.Logf("store: all writes in %s are left out", name)
+			opts.Logf("store: all writes in %s are discarded", name)
 			continue
 		}
 		if err := copyBytes(fs, aside, file, d.At); err != nil {
 			return err
 		}
-		opts.Logf("store: of %s, the writes from byte %d on are left out; %d bytes of it had reached the disk", name, d.At, d.Synced)
+		opts.Logf("store: the writes in %s from byte %d on are discarded; %d bytes of it had reached the disk", name, d.At, d.Synced)
 	}
-	// It vouches for the bytes that are cut off.
+	// It records bytes that have been cut off.
 	if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func cutLog(opts Options, dir string, d *Damage) error {
 	return errors.Join(root.Sync(), root.Close())
 }
 
-// copyBytes copies the beginning of a file.
+// copyBytes copies the first n bytes of a file.
 func copyBytes(fs vfs.FS, from, to string, n int64) error {
 	in, err := fs.Open(from)
 	if err != nil {

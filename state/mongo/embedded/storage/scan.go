@@ -12,9 +12,9 @@ import (
 	"juju/state/mongo/embedded/plan"
 )
 
-// A Scan reads the documents of a plan. It can be paused between documents for any time, and then
-// holds no resources of the store; it continues after the last document it returned, and sees
-// later changes there. A Scan is for one goroutine at a time.
+// A Scan reads the documents of a plan. It can be paused between documents for any length of time, during which it
+// holds no resources of the store; it then continues after the last document it returned, and sees later changes there.
+// A Scan is for one goroutine at a time.
 type Scan struct {
 	c       *Collection
 	plan    plan.Plan
@@ -27,7 +27,7 @@ type Scan struct {
 	it   *pebble.Iterator
 	doc  []byte
 	key  []byte
-	docs int64 // examined since the last Pause
+	docs int64 // documents examined since the last Pause
 	keys int64
 }
 
@@ -62,11 +62,11 @@ func (s *Scan) index() *Index {
 	return s.indexes[n]
 }
 
-// Next returns the next document and its record key; both are valid until the next call of a
-// method of s. A nil document is the end.
+// Next returns the next document and its record key, valid until the next call of a method of s. At the end the
+// document is nil.
 func (s *Scan) Next() (record, doc []byte, err error) {
 	defer func() {
-		if err != nil { // the caller stops here
+		if err != nil { // the caller stops on errors
 			err = errors.Join(err, s.closeIter())
 		}
 	}()
@@ -94,8 +94,8 @@ func (s *Scan) Next() (record, doc []byte, err error) {
 	return nil, nil, nil
 }
 
-// stillThere returns an error if the index that has just ended was dropped, and so may have ended
-// early. A dropped collection just ends.
+// stillThere returns an error if the index that has just ended was dropped, because the scan may have ended early. A
+// dropped collection just ends.
 func (s *Scan) stillThere() error {
 	ix := s.index()
 	if ix == nil || s.c.dropped.Load() || slices.Contains(s.c.Indexes(), ix) {
@@ -104,7 +104,7 @@ func (s *Scan) stillThere() error {
 	return mongoerr.New(mongoerr.QueryPlanKilled, "index %s was dropped", ix.Name)
 }
 
-// turned returns the number of the range being read.
+// turned returns the index of the n-th range in reading order.
 func (s *Scan) turned(n int) int {
 	if s.plan.Reverse {
 		return n - 1 - s.within
@@ -112,7 +112,7 @@ func (s *Scan) turned(n int) int {
 	return s.within
 }
 
-// step reads one document of a range; nil is the range's end.
+// step reads one document of a range; nil at the end of the range.
 func (s *Scan) step(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	if r.Point {
 		return s.point(ix, r)
@@ -154,7 +154,7 @@ func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	return s.fetch(record)
 }
 
-// fetch returns the document of an index entry's record, unless it was returned already.
+// fetch returns the document that an index entry refers to, unless it has already been returned.
 func (s *Scan) fetch(short []byte) (record, doc []byte, err error) {
 	s.key = append(spaceKey(s.key[:0], s.c.space), short...)
 	if !s.first(s.key) {
@@ -168,7 +168,7 @@ func (s *Scan) fetch(short []byte) (record, doc []byte, err error) {
 	return s.key, doc, nil
 }
 
-// first reports whether a record hasn't been returned yet, if it may occur several times.
+// first reports whether a record that may occur several times hasn't been returned yet.
 func (s *Scan) first(record []byte) bool {
 	if s.seen == nil {
 		return true
@@ -228,8 +228,8 @@ func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 	return it.First(), damaged(it.Error())
 }
 
-// Pause releases the scan's resources. It returns how many documents, and how many index keys,
-// were examined since the last Pause.
+// Pause releases the scan's resources. It returns the numbers of documents and index keys examined since the last
+// Pause.
 func (s *Scan) Pause() (docs, keys int64, err error) {
 	docs, keys = s.docs, s.keys
 	s.docs, s.keys = 0, 0

@@ -69,8 +69,7 @@ const (
 	keySpace      byte = 0x10
 )
 
-// Open opens the store in dir, and creates it if there is none. It fails if another process has
-// it open.
+// Open opens the store in dir, and creates it if it does not exist. It fails if another process has it open.
 func Open(dir string, opts Options) (*Store, error) {
 	if opts.FS == nil {
 		opts.FS = vfs.Default
@@ -115,8 +114,7 @@ func open(dir string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openPebble returns Pebble's error, or the disk's: Pebble can't open on a full disk, and retries
-// for ever.
+// openPebble returns Pebble's error, or the disk's: on a full disk Pebble's Open retries forever.
 func (s *Store) openPebble(dir string) error {
 	type opened struct {
 		db  *pebble.DB
@@ -150,7 +148,7 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		MemTableSize:        s.opts.MemTableSize,
 		FormatMajorVersion:  pebble.FormatNewest,
 		MaxOpenFiles:        openFiles(),
-		MaxManifestFileSize: 1 << 20, // or an idle store would grow for a long time
+		MaxManifestFileSize: 1 << 20, // otherwise an idle store would keep growing
 		// Compactions must not delay writers.
 		L0StopWritesThreshold:       1000,
 		MemTableStopWritesThreshold: 4,
@@ -168,12 +166,11 @@ func (s *Store) pebbleOptions() *pebble.Options {
 	return po
 }
 
-// Close waits for running barriers and closes the files. Readers and writers must have ended. It
-// doesn't close a store that has failed: Pebble can't be closed then, and the process is about to
-// end.
+// Close waits for running barriers and closes the files. Readers and writers must have ended. It doesn't close a store
+// that has failed, because Pebble can't be closed then, and the process is about to exit.
 func (s *Store) Close() (err error) {
 	defer func() {
-		if p := recover(); p != nil { // a reader that met damage may have left an iterator open
+		if p := recover(); p != nil { // a reader that found damage may have left an iterator open
 			err = fmt.Errorf("cannot close store: %v", p)
 		}
 	}()
@@ -190,13 +187,12 @@ func (s *Store) Close() (err error) {
 // DiskUsage returns the bytes of the store's files.
 func (s *Store) DiskUsage() uint64 { return s.db.Metrics().DiskSpaceUsage() }
 
-// Examined returns how many documents, and how many index keys, all scans have read since the
-// start.
+// Examined returns the numbers of documents and index keys that all scans have read since the start.
 func (s *Store) Examined() (docs, keys int64) {
 	return s.docsExamined.Load(), s.keysExamined.Load()
 }
 
-// fail reports the end of the store.
+// fail reports that the store has failed.
 func (s *Store) fail(err error) {
 	if !s.dead.CompareAndSwap(nil, &err) {
 		return
@@ -215,8 +211,7 @@ func (s *Store) failed() error {
 	return nil
 }
 
-// commit applies a batch and returns when readers see it. It isn't on disk before a barrier has
-// passed.
+// commit applies a batch and returns when readers see it. It is on disk only after a barrier.
 func (s *Store) commit(b *pebble.Batch) error {
 	s.sync.underway.Add(1)
 	err := s.safely(func() error { return b.Commit(pebble.NoSync) })
@@ -228,8 +223,8 @@ func (s *Store) commit(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// safely calls f, which writes through Pebble, unless the store has failed. A panic in Pebble
-// ends the store too, since it leaves locks held.
+// safely calls write, which writes through Pebble, unless the store has failed. A panic in Pebble ends the store too,
+// because it leaves locks held.
 func (s *Store) safely(write func() error) (err error) {
 	if err := s.failed(); err != nil {
 		return err
@@ -246,7 +241,7 @@ func (s *Store) safely(write func() error) (err error) {
 	return s.failed()
 }
 
-// get calls with with the value of a key, which it must not keep, or nil.
+// get calls with with the value of a key, which it must not retain, or nil.
 func (s *Store) get(key []byte, with func([]byte) error) error {
 	v, closer, err := s.db.Get(key)
 	if err == pebble.ErrNotFound {
@@ -277,7 +272,7 @@ func spaceKey(dst []byte, space uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, keySpace), space)
 }
 
-// stripe picks the lock that a key shares with others.
+// stripe returns the lock for a key, which other keys share.
 func (s *Store) stripe(key []byte) int {
 	return int(maphash.Bytes(s.seed, key) % uint64(len(s.locks)))
 }
@@ -295,7 +290,7 @@ func (l logger) Fatalf(format string, args ...any) {
 	select {}
 }
 
-// openFiles returns how many files the store keeps open: few enough to leave most for connections.
+// openFiles returns how many files the store keeps open, leaving most for connections.
 func openFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

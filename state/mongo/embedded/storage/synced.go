@@ -17,13 +17,12 @@ import (
 // syncedName is the file that records how far the logs are synced.
 const syncedName = "SYNCED"
 
-// synced records how many bytes of each log are known to be on disk. Missing or wrong bytes below
-// that are damage; above it, they are the end of a log that a power loss has cut.
+// synced records how many bytes of each log are known to be on disk. Missing or wrong bytes below that are damage;
+// above it, they are the end of a log cut off by a power loss.
 //
-// The file is written after each sync and not synced itself, which would double the cost of a
-// barrier. So after a power loss it may be older than the logs: it then vouches for less, and
-// never for bytes that weren't there. It has two slots that are written alternately, so that one
-// of them is always intact.
+// The file is written after each sync and is not synced itself, which would double the cost of a barrier. So after a
+// power loss it may be older than the logs: then it covers fewer bytes, but never bytes that weren't on disk. It has
+// two slots that are written alternately, so that one of them is always intact.
 type synced struct {
 	fs   vfs.FS
 	path string
@@ -34,17 +33,17 @@ type synced struct {
 	bytes map[string]int64 // by the name of the log
 }
 
-// A slot is a checksum of the rest, a sequence number, the number of logs, and for each its
-// name's length, its name and its bytes.
+// A slot is a checksum of the rest, a sequence number, the number of logs, and for each the length of its name, its
+// name and its bytes.
 const (
 	slotSize   = 2048
 	slotHeader = 4 + 8 + 1
-	maxLogs    = 64 // logs; there are a handful
+	maxLogs    = 64 // a handful is typical
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openSynced reads the file in dir; a missing file is no error.
+// openSynced reads the file in dir; a missing file is not an error.
 func openSynced(fsys vfs.FS, dir string) (*synced, error) {
 	s := &synced{fs: fsys, path: fsys.PathJoin(dir, syncedName), bytes: map[string]int64{}}
 	f, err := fsys.Open(s.path)
@@ -120,7 +119,7 @@ func (s *synced) note(name string, bytes int64) error {
 	return err
 }
 
-// forget drops a log that is no longer needed, or is started anew.
+// forget removes a log that is no longer needed, or is restarted.
 func (s *synced) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -42,7 +42,7 @@ func compileArrayFilters(specs []bsoncore.Document) ([]arrayFilter, error) {
 	return list, nil
 }
 
-// filterName returns the name with which all paths of a filter begin.
+// filterName returns the name that all paths of a filter begin with.
 func filterName(spec []byte, name string) (string, error) {
 	it := raw.Elements(spec)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
@@ -87,7 +87,7 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// filter returns the filter that a step of a path names, if any.
+// filter returns the filter named by a step of a path, if any.
 func (o *op) filter(step string) *arrayFilter {
 	if !strings.HasPrefix(step, "$[") || !strings.HasSuffix(step, "]") {
 		return nil

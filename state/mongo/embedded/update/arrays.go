@@ -16,7 +16,7 @@ import (
 
 var emptyArray = bsoncore.Value{Type: bson.TypeArray, Data: []byte{5, 0, 0, 0, 0}}
 
-// arrayAt returns the array at path, which it creates if necessary.
+// arrayAt returns the array at path, creating it if necessary.
 func arrayAt(root *container, path []string) (*elem, error) {
 	e, made, err := root.reach(path)
 	if err != nil {
@@ -31,8 +31,7 @@ func arrayAt(root *container, path []string) (*elem, error) {
 	return e, nil
 }
 
-// existingArray is arrayAt for operators that remove: if there is nothing it returns nil, and no
-// error.
+// existingArray is arrayAt for operators that remove: if the field is missing it returns nil and no error.
 func existingArray(root *container, path []string) (*elem, error) {
 	_, e := root.lookup(path)
 	if e == nil {

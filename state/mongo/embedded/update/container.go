@@ -17,8 +17,7 @@ type container struct {
 	array bool
 }
 
-// An elem is a field in a container: its bytes, or a container once something inside was looked
-// for.
+// An elem is a field in a container: its bytes, or a container once a field inside it was accessed.
 type elem struct {
 	key []byte
 	v   bsoncore.Value
@@ -63,10 +62,10 @@ func index(step string) (int, bool) {
 	return n, true
 }
 
-// maxPadding bounds the nulls that a $set far beyond an array's end adds.
+// maxPadding limits the nulls that a $set far beyond an array's end adds.
 const maxPadding = 1_500_000
 
-// put returns the field named step, or adds one that is null.
+// put returns the field named step, or adds it as null.
 func (c *container) put(step string) (*elem, error) {
 	if e := c.find(step); e != nil {
 		return e, nil
@@ -93,7 +92,7 @@ func (c *container) remove(e *elem) {
 			continue
 		}
 		if c.array {
-			// Its neighbours keep their positions.
+			// The neighbours keep their positions.
 			c.elems[i] = elem{v: bsoncore.Value{Type: bson.TypeNull}}
 		} else {
 			c.elems = append(c.elems[:i], c.elems[i+1:]...)
@@ -102,7 +101,7 @@ func (c *container) remove(e *elem) {
 	}
 }
 
-// within decodes a field that holds a document or array; nil for other values.
+// within decodes a field that contains a document or array; it returns nil for other values.
 func (e *elem) within() *container {
 	if e.sub == nil && (e.v.Type == bson.TypeEmbeddedDocument || e.v.Type == bson.TypeArray) {
 		e.sub = &container{}
@@ -111,7 +110,7 @@ func (e *elem) within() *container {
 	return e.sub
 }
 
-// value returns the field's present value as bytes.
+// value returns the field's current value as bytes.
 func (e *elem) value() bsoncore.Value {
 	if e.sub == nil {
 		return e.v
@@ -155,7 +154,7 @@ func (c *container) append(dst []byte) []byte {
 	return dst
 }
 
-// lookup returns the field at path and its container; nil if there is none.
+// lookup returns the field at path and its container; nil if it is missing.
 func (c *container) lookup(path []string) (*container, *elem) {
 	for {
 		e := c.find(path[0])
@@ -169,8 +168,8 @@ func (c *container) lookup(path []string) (*container, *elem) {
 	}
 }
 
-// reach returns the field at path, and adds what is missing on the way. made is set if it added
-// the field, which is null then.
+// reach returns the field at path, adding missing fields along the way. made is set if it added the field itself, whose
+// value is then null.
 func (c *container) reach(path []string) (e *elem, made bool, err error) {
 	for i, step := range path {
 		made = made || c.find(step) == nil

@@ -132,8 +132,8 @@ func multiply(root *container, path []string, o *op, _ *Context) error {
 	}, func(a, b float64) float64 { return a * b }, multiplyDecimals)
 }
 
-// arithmetic computes in the wider of the two types. A 32-bit number grows
-// into 64 bits; beyond that whole numbers do not wrap but fail.
+// arithmetic computes in the wider of the two types. A 32-bit number is widened to 64 bits if necessary; beyond that,
+// integers fail instead of wrapping around.
 func arithmetic(root *container, path []string, o *op, name string,
 	whole func(a, b int64) (int64, bool), float func(a, b float64) float64,
 	decimal func(a, b number) number) error {
@@ -180,7 +180,7 @@ func arithmetic(root *container, path []string, o *op, name string,
 	return nil
 }
 
-// A number is a decimal taken apart, n × 10^exp; nil n is not a finite one.
+// A number is a decomposed decimal, n × 10^exp; n is nil if it is not finite.
 type number struct {
 	n   *big.Int
 	exp int

@@ -40,14 +40,14 @@ type operator func(root *container, path []string, o *op, with *Context) error
 
 // Context is the inputs of an update besides the document.
 type Context struct {
-	// Position is where the query matched an array, or -1.
+	// Position is the position at which the query matched in an array, or -1.
 	Position int
 	// Insert is set if the document is being inserted.
 	Insert bool
 }
 
-// Compile compiles an update document: operators, or a document that replaces the old one. The
-// array filters define the meaning of $[identifier] in a path.
+// Compile compiles an update document: operators, or a replacement document. The array filters define the meaning of
+// $[identifier] in a path.
 func Compile(spec []byte, arrayFilters ...bsoncore.Document) (*Update, error) {
 	it := raw.Elements(spec)
 	first, ok := it.Next()
@@ -81,7 +81,7 @@ func Compile(spec []byte, arrayFilters ...bsoncore.Document) (*Update, error) {
 	return u, u.conflicts()
 }
 
-// CheckTopKey refuses a name that no stored document may have at its top level.
+// CheckTopKey rejects a name that a stored document must not have at its top level.
 func CheckTopKey(key []byte) error {
 	if len(key) > 0 && key[0] == '$' {
 		return mongoerr.New(mongoerr.DollarPrefixedFieldName,
@@ -90,7 +90,7 @@ func CheckTopKey(key []byte) error {
 	return nil
 }
 
-// Replaces reports whether the update is a whole document.
+// Replaces reports whether the update is a replacement document.
 func (u *Update) Replaces() bool { return u.ops == nil }
 
 func (u *Update) modifier(name string, v bsoncore.Value) error {
@@ -120,7 +120,7 @@ func (u *Update) modifier(name string, v bsoncore.Value) error {
 	return nil
 }
 
-// maxSteps bounds how deep an update can nest documents.
+// maxSteps limits how deep an update can nest documents.
 const maxSteps = 100
 
 func (o *op) setPath(path string) error {
@@ -166,7 +166,7 @@ func (o *op) setPath(path string) error {
 	return nil
 }
 
-// conflicts refuses two changes of one field, or of a field and another inside it.
+// conflicts rejects two changes of one field, or of a field and a field inside it.
 func (u *Update) conflicts() error {
 	if len(u.ops) <= 8 {
 		for i := range u.ops {
@@ -202,7 +202,7 @@ func (u *Update) conflicts() error {
 	return nil
 }
 
-// overlap reports whether the paths are equal or one is the beginning of the other.
+// overlap reports whether the paths are equal or one is a prefix of the other.
 func overlap(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])
@@ -214,8 +214,8 @@ func conflict(path, at string) error {
 
 var roots = sync.Pool{New: func() any { return new(container) }}
 
-// Apply appends the updated doc to dst, which must not overlap doc. The result keeps doc's _id; a
-// document without an _id may get one from the update.
+// Apply appends the updated doc to dst, which must not overlap doc. The result keeps doc's _id; a document without an
+// _id may get one from the update.
 func (u *Update) Apply(dst, doc []byte, with Context) ([]byte, error) {
 	if u.Replaces() {
 		return u.replace(dst, doc)
@@ -240,7 +240,7 @@ func (u *Update) Apply(dst, doc []byte, with Context) ([]byte, error) {
 	return dst, checkID(doc, dst[start:])
 }
 
-// apply first resolves the $ and $[] of the path.
+// apply resolves the $ and $[] in the path and calls the operator.
 func (o *op) apply(root *container, with *Context) error {
 	if !o.dynamic {
 		return o.do(root, o.path, o, with)
@@ -314,7 +314,7 @@ func (u *Update) replace(dst, doc []byte) ([]byte, error) {
 	return bsoncore.AppendDocumentEnd(dst, start)
 }
 
-// Seed returns the document that an upsert starts from: the fields that the query fixes.
+// Seed returns the initial document of an upsert: the fields fixed by the query.
 func Seed(values []SeedValue) ([]byte, error) {
 	root := &container{}
 	for _, s := range values {
@@ -330,7 +330,7 @@ func Seed(values []SeedValue) ([]byte, error) {
 	return root.append(nil), nil
 }
 
-// A SeedValue is a field of the document that an upsert starts from.
+// A SeedValue is a field of the initial document of an upsert.
 type SeedValue struct {
 	Path  string
 	Value bsoncore.Value

@@ -21,13 +21,12 @@ func AppendReply(dst []byte, requestID, responseTo int32, r Reply) []byte {
 	return finish(dst, start)
 }
 
-// AppendMsg appends an OP_MSG with only a body: a command, or its answer.
+// AppendMsg appends an OP_MSG that has only a body: a command or its reply.
 func AppendMsg(dst []byte, requestID, responseTo int32, body bsoncore.Document) []byte {
 	return AppendSections(dst, requestID, responseTo, Msg{Body: body})
 }
 
-// AppendSections appends m as an OP_MSG with all its sections, and with a checksum if its flags
-// say so.
+// AppendSections appends m as an OP_MSG with all its sections, and with a checksum if its flags request one.
 func AppendSections(dst []byte, requestID, responseTo int32, m Msg) []byte {
 	start := len(dst)
 	dst = appendHead(dst, Header{RequestID: requestID, ResponseTo: responseTo, OpCode: OpMsg})
@@ -46,7 +45,7 @@ func AppendSections(dst []byte, requestID, responseTo int32, m Msg) []byte {
 	if m.Flags&MsgChecksum == 0 {
 		return finish(dst, start)
 	}
-	// The checksum covers the length, which in turn counts the checksum.
+	// The checksum covers the length, which includes the checksum.
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)+4-start))
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }

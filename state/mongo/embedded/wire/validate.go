@@ -8,14 +8,14 @@ import (
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 )
 
-// maxDepth bounds how deep documents and arrays may nest. MongoDB accepts 200 on the wire and
-// promises 100; code that walks documents recursively relies on the bound.
+// maxDepth limits the nesting of documents and arrays. MongoDB accepts 200 on the wire and promises 100; code that
+// walks documents recursively relies on the limit.
 const maxDepth = 200
 
-// validate walks the document at the start of b, which is inside depth others, and returns its
-// length.
+// validate validates the document at the start of b, which is nested in depth others, and returns its length.
 //
-// bsoncore's own Validate stops at the first level, and uses a length of zero as index -1;
+// bsoncore's own Validate stops at the first level, and uses a length of zero as index -1. Decoding into values would
+// work, at many times the cost.
 // decoding into values would work, at many times the cost.
 func validate(b []byte, depth int) (int, error) {
 	if depth >= maxDepth {
@@ -52,8 +52,8 @@ func validate(b []byte, depth int) (int, error) {
 	return size, nil
 }
 
-// valueSize returns how many bytes a value of the given kind takes at the start of b, which may
-// be more than b has. It checks the contents that b has.
+// valueSize returns the length of the value of the given kind at the start of b, which may exceed b. It validates the
+// contents that b has.
 func valueSize(kind bsontype.Type, b []byte, depth int) (int, error) {
 	switch kind {
 	case bson.TypeDouble, bson.TypeDateTime, bson.TypeTimestamp, bson.TypeInt64:
@@ -126,7 +126,7 @@ func binarySize(b []byte) (int, error) {
 			return 0, err
 		}
 		if inner != n-4 {
-			return 0, malformed("old binary data of %d bytes says it has %d", n-4, inner)
+			return 0, malformed("old binary data of %d bytes gives its length as %d", n-4, inner)
 		}
 	}
 	return 5 + n, nil
@@ -144,7 +144,7 @@ func regexSize(b []byte) (int, error) {
 	return pattern + 1 + options + 1, nil
 }
 
-// scopedSize is for JavaScript with a scope: length, string, document.
+// scopedSize is valueSize for JavaScript with a scope: length, string, document.
 func scopedSize(b []byte, depth int) (int, error) {
 	size, err := length(b)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 )
 
-// Op codes of the messages this package knows.
+// Op codes of the messages that this package supports.
 const (
 	OpReply       int32 = 1
 	OpQuery       int32 = 2004
@@ -36,8 +36,7 @@ const (
 	ReplyAwaitCapable   int32 = 1 << 3
 )
 
-// Flags of a Msg. A receiver must understand the lower sixteen bits, and may ignore the upper
-// sixteen.
+// Flags of a Msg. A receiver must understand the lower 16 bits, and may ignore the upper 16.
 const (
 	MsgChecksum   uint32 = 1 << 0
 	MsgMoreToCome uint32 = 1 << 1
@@ -55,14 +54,14 @@ const (
 	MaxDocument int32 = 16 << 20
 )
 
-// Header starts every message. Length counts the whole message in bytes, including the header;
-// RequestID is the sender's, ResponseTo is the RequestID of the message that is answered.
+// Header is the start of every message. Length is that of the whole message in bytes, including the header; RequestID
+// is the sender's, and ResponseTo is the RequestID of the message replied to.
 type Header struct {
 	Length, RequestID, ResponseTo, OpCode int32
 }
 
-// Query is OP_QUERY: a command if Collection ends in ".$cmd", else a legacy
-// find. Fields is nil if the client sent no projection.
+// Query is OP_QUERY: a command if Collection ends in ".$cmd", otherwise a legacy find. Fields is nil if the client sent
+// no projection.
 type Query struct {
 	Flags         int32
 	Collection    string
@@ -77,26 +76,26 @@ type GetMore struct {
 	Cursor     int64
 }
 
-// KillCursors is OP_KILL_CURSORS. It has no answer.
+// KillCursors is OP_KILL_CURSORS. It has no reply.
 type KillCursors struct {
 	Cursors []int64
 }
 
-// Msg is OP_MSG: a command or its answer. Body is never nil in a Msg that was read.
+// Msg is OP_MSG: a command or its reply. Body is never nil in a Msg that was read.
 type Msg struct {
 	Flags     uint32
 	Body      bsoncore.Document
 	Sequences []Sequence
 }
 
-// Sequence is a list of documents beside the body of a Msg, in place of the array field ID.
+// Sequence is a list of documents outside the body of a Msg, in place of its array field ID.
 type Sequence struct {
 	ID        string
 	Documents []bsoncore.Document
 }
 
-// Reply is OP_REPLY, the answer to a Query or a GetMore. Cursor is 0 if there are no more
-// documents; From is the position of the first document in the cursor.
+// Reply is OP_REPLY, the reply to a Query or a GetMore. Cursor is 0 if there are no more documents; From is the
+// position of the first document in the cursor.
 type Reply struct {
 	Flags     int32
 	Cursor    int64
@@ -104,9 +103,9 @@ type Reply struct {
 	Documents []bsoncore.Document
 }
 
-// Error is a malformed message. Framed is set if the message was nevertheless read to its end: it
-// can be answered with an error and the connection be used further. Otherwise it is unknown where
-// the next message starts, and the connection must be closed.
+// Error is a malformed message. Framed is set if the message was nevertheless read to its end: then the receiver can
+// reply with an error and continue to use the connection. Otherwise the start of the next message is unknown, and the
+// connection must be closed.
 type Error struct {
 	Reason string
 	Framed bool
@@ -118,12 +117,11 @@ func malformed(format string, args ...any) error {
 	return &Error{Reason: fmt.Sprintf(format, args...), Framed: true}
 }
 
-// Read reads one request of at most max bytes: a *Query, *GetMore, *KillCursors or *Msg. The
-// message owns its bytes: its documents may be kept.
+// Read reads one request of at most max bytes: a *Query, *GetMore, *KillCursors or *Msg. The message owns its bytes, so
+// its documents may be retained.
 //
-// The error is io.EOF if r ended before the first byte of a message, any other error of r
-// unchanged (io.ErrUnexpectedEOF within a message), or an *Error. With an *Error whose Framed is
-// set the Header is the message's own.
+// The error is io.EOF if r ended before the first byte of a message, any other error of r unchanged
+// (io.ErrUnexpectedEOF within a message), or an *Error. If the *Error is Framed, the Header is valid.
 func Read(r io.Reader, max int32) (Header, any, error) {
 	head, body, err := readFrame(r, max)
 	if err != nil {
@@ -148,7 +146,7 @@ func Read(r io.Reader, max int32) (Header, any, error) {
 	return head, msg, nil
 }
 
-// ReadAnswer reads one answer of at most max bytes, a *Reply or a *Msg, like Read.
+// ReadAnswer is Read for a reply, a *Reply or a *Msg.
 func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
 	head, body, err := readFrame(r, max)
 	if err != nil {
@@ -169,9 +167,8 @@ func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
 	return head, msg, nil
 }
 
-// trusted is how many bytes are allocated because of a header alone. Above that the buffer grows
-// with what arrives, so that thousands of clients that announce 48 MB and send nothing cost
-// nothing.
+// trusted is the number of bytes that are allocated because of a header alone. Beyond that the buffer grows with the
+// data received, so thousands of clients that announce 48 MB and send nothing use no memory.
 const trusted = 16 << 10
 
 func readFrame(r io.Reader, max int32) (Header, []byte, error) {
@@ -311,8 +308,8 @@ func parseMsg(head Header, body []byte) (*Msg, error) {
 	return m, nil
 }
 
-// parser takes fields from the front of rest. After the first that doesn't fit, err is set and
-// all further fields are zero.
+// A parser consumes fields from the front of rest. After the first one that doesn't fit, err is set and all further
+// fields are zero.
 type parser struct {
 	rest []byte
 	err  error
@@ -364,7 +361,7 @@ func (p *parser) cstring() string {
 	return string(p.take(n + 1)[:n])
 }
 
-// document takes one document and validates it.
+// document consumes and validates a document.
 func (p *parser) document() bsoncore.Document {
 	if p.err != nil {
 		return nil

@@ -1,5 +1,4 @@
-// Package wiretest writes messages of MongoDB's wire protocol that old drivers send and the
-// programs only read.
+// Package wiretest encodes messages of MongoDB's wire protocol that old drivers send and our binaries only read.
 package wiretest
 
 import (
