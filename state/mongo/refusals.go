@@ -14,11 +14,11 @@ import (
 	"juju/state/entity"
 )
 
-// RefusalsC holds the last transactions that were given up. It is written outside transactions,
-// and nothing depends on it.
+// RefusalsC has the last transactions that were abandoned. It is written outside transactions, and nothing depends on
+// it.
 const RefusalsC = "refusals"
 
-// refusalsSize is in bytes, enough for about two thousand.
+// refusalsSize is the size of RefusalsC in bytes, enough for about two thousand.
 const refusalsSize = 1 << 20
 
 // Secrets are the fields whose values are never shown.
@@ -28,22 +28,22 @@ var Secrets = []string{"hash", "password"}
 type FailedAssert struct {
 	Collection string
 	ID         any
-	// Assert is what doesn't hold: a field's condition, or txn.DocExists or txn.DocMissing.
+	// Assert is the assert that doesn't hold: a field's condition, or txn.DocExists or txn.DocMissing.
 	Assert any
-	// Found is the value of the field, as JSON unless it is a plain value; "" if the document or
-	// the field doesn't exist.
+	// Found is the value of the field, as JSON unless it is a plain value; "" if the document or the field doesn't
+	// exist.
 	Found string
 	words string
 }
 
-// String describes it, as in "units mysql/0: life is dying, not alive".
+// String describes the assert, as in "units mysql/0: life is dying, not alive".
 func (f FailedAssert) String() string {
 	return fmt.Sprintf("%s %v: %s", f.Collection, f.ID, f.words)
 }
 
-// FailedAsserts evaluates the asserts of ops against the current documents, each as mgo/txn
-// would, and returns those that don't hold, in the order of ops and up to a number of them. Other
-// transactions may change the documents meanwhile.
+// FailedAsserts evaluates the asserts of ops against the current documents, each as mgo/txn would, and returns those
+// that don't hold, in the order of ops and at most limit of them. Other transactions may change the documents in the
+// meantime.
 func (r *Runner) FailedAsserts(ops []txn.Op, limit int) (failed []FailedAssert, err error) {
 	err = r.with(func(db *mgo.Database) error {
 		for _, op := range ops {
@@ -52,7 +52,7 @@ func (r *Runner) FailedAsserts(ops []txn.Op, limit int) (failed []FailedAssert, 
 			}
 			f, err := failedAssert(db.C(op.C), op)
 			if err != nil {
-				return fmt.Errorf("cannot look at %s %v: %w", op.C, op.Id, err)
+				return fmt.Errorf("cannot check %s %v: %w", op.C, op.Id, err)
 			}
 			if f != nil {
 				failed = append(failed, *f)
@@ -97,7 +97,7 @@ func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All of them must hold at once; the reader wants to know which one doesn't.
+	// All of them must hold; report the one that doesn't.
 	for _, condition := range conditions {
 		if one, err := holds(bson.D{condition}); err != nil {
 			return nil, err
@@ -105,10 +105,10 @@ func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
 			return f, f.explain(c, condition)
 		}
 	}
-	return nil, nil // it has changed since
+	return nil, nil // it has changed in the meantime
 }
 
-// explain sets what was found instead of what a condition wants.
+// explain sets the value that was found and a description of the failed condition.
 func (f *FailedAssert) explain(c *mgo.Collection, condition bson.DocElem) error {
 	f.Assert = bson.D{condition}
 	if strings.HasPrefix(condition.Name, "$") {
@@ -136,7 +136,7 @@ func (f *FailedAssert) explain(c *mgo.Collection, condition bson.DocElem) error 
 	return nil
 }
 
-// wanted returns the end of a sentence that says what a condition wants.
+// wanted returns the end of a sentence that describes what a condition requires.
 func wanted(condition bson.DocElem) string {
 	one, isOp := operator(condition.Value)
 	if !isOp {
@@ -145,7 +145,7 @@ func wanted(condition bson.DocElem) string {
 	value := show(condition.Name, one.Value)
 	switch one.Name {
 	case "$ne", "$exists":
-		return "" // to say what it is says it all
+		return "" // the value found is explanation enough
 	case "$gt":
 		return ", not more than " + value
 	case "$gte":
@@ -179,7 +179,7 @@ func asDoc(v any) (d bson.D, err error) {
 	return d, bson.Unmarshal(data, &d)
 }
 
-// maxShown bounds the text shown of one value, which may be megabytes.
+// maxShown limits the text shown of one value, which may be megabytes.
 const maxShown = 200
 
 // show formats a field's value for users.
@@ -225,7 +225,7 @@ func asJSON(v any) string {
 		data, err = json.Marshal(withoutSecrets(plain.V))
 	}
 	if err != nil {
-		return "something that can't be shown"
+		return "a value that can't be shown"
 	}
 	return string(data)
 }
@@ -246,19 +246,18 @@ func withoutSecrets(v any) any {
 	return v
 }
 
-// A Refusal is a transaction that was given up.
+// A Refusal is a transaction that was abandoned.
 type Refusal struct {
 	At time.Time `bson:"at"`
-	// Docs are its documents, each as "collection#id".
+	// Docs are the documents of its operations, each as "collection#id".
 	Docs []string `bson:"docs"`
-	// Why describes the assert that didn't hold; "" if all of them held by the time they were
-	// evaluated.
+	// Why describes the assert that didn't hold; "" if all of them held when they were evaluated.
 	Why string `bson:"why"`
-	// Found is the value found instead, if it was a single value.
+	// Found is the value found instead, if it is a single value.
 	Found string `bson:"found,omitempty"`
 }
 
-// refused stores a refusal and returns it. Its own failures are ignored.
+// refused stores a refusal and returns it. Its own failures are only logged.
 func (r *Runner) refused(ops []txn.Op) Refusal {
 	refusal := Refusal{At: time.Now().UTC()}
 	seen := map[string]bool{}
@@ -270,21 +269,20 @@ func (r *Runner) refused(ops []txn.Op) Refusal {
 	}
 	failed, err := r.FailedAsserts(ops, 1)
 	if err != nil {
-		logger.Warningf("cannot tell why a transaction of %s was refused: %v", r.name, err)
+		logger.Warningf("cannot determine why a transaction of %s was refused: %v", r.name, err)
 	} else if len(failed) > 0 {
 		refusal.Why, refusal.Found = failed[0].String(), failed[0].Found
 	}
 	err = r.with(func(db *mgo.Database) error { return db.C(RefusalsC).Insert(refusal) })
 	if err != nil {
-		logger.Warningf("cannot keep a refusal of %s: %v", r.name, err)
+		logger.Warningf("cannot store a refusal of %s: %v", r.name, err)
 	}
 	return refusal
 }
 
 func docName(collection string, id any) string { return fmt.Sprintf("%s#%v", collection, id) }
 
-// Refusals returns the latest transactions that were given up and had this document among theirs,
-// newest first.
+// Refusals returns the latest abandoned transactions with an operation on this document, newest first.
 func (d *Database) Refusals(collection string, id any) ([]Refusal, error) {
 	var all []Refusal
 	err := d.Reading(RefusalsC, func(c *mgo.Collection) error {

@@ -19,7 +19,8 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	a := u.adapter(o.Dial)
 	if err := reach(a, u.hosts); err != nil {
 		a.Close()
-		return nil, entity.WithHint(fmt.Errorf("cannot open the store: %w", err), "Is the MongoDB up, and is this its address?")
+		return nil, entity.WithHint(fmt.Errorf("cannot open the store: %w", err),
+			"Check that the MongoDB is running at this address.")
 	}
 	session, err := mgo.DialWithInfo(&mgo.DialInfo{
 		Addrs:          u.hosts,
@@ -35,7 +36,7 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	if err != nil {
 		a.Close()
 		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
-			"A user and password that it knows, the name of its replica set and a primary are what it takes.")
+			"Check the user and the password, the name of the replica set, and that it has a primary.")
 	}
 	session.SetMode(mgo.Strong, true)
 	session.SetSafe(&mgo.Safe{WMode: "majority", J: true, WTimeout: int(u.wait / time.Millisecond)})
@@ -45,7 +46,7 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	s.commits = newGroupCommit(session.Copy(), u.wait)
 	s.outage = s.commits.outage
 	s.barrier = s.commits.barrier
-	// The first barrier tells whether writes succeed at all, and who is primary.
+	// The first barrier shows whether writes succeed at all, and who is primary.
 	if err := s.Barrier(ctx); err != nil {
 		s.Close()
 		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
@@ -58,8 +59,7 @@ func (u *URL) adapter(dial Dial) *adapter.Adapter {
 	return adapter.New(adapter.Options{Dial: u.dialer(dial), Name: u.app, Set: u.set, Logf: loggo.GetLogger("juju.store").Infof})
 }
 
-// reach reports whether one of the hosts can be used. mgo would try for long, and not say what is
-// wrong.
+// reach reports whether one of the hosts can be used. mgo would keep trying for long, and not report the cause.
 func reach(a *adapter.Adapter, hosts []string) (err error) {
 	for _, host := range hosts {
 		conn, cerr := a.Connect(host)
@@ -75,9 +75,8 @@ func reach(a *adapter.Adapter, hosts []string) (err error) {
 	return err
 }
 
-// Proxy forwards mgo's clients, which connect to l, to the first server of a URL until ctx ends;
-// then it closes l. It calls ready once the server has proved usable. The clients authenticate
-// themselves.
+// Proxy forwards mgo's clients, which connect to l, to the first server of a URL until ctx ends; then it closes l. It
+// calls ready once the server has been reached. The clients authenticate themselves.
 func Proxy(ctx context.Context, l net.Listener, u *URL, ready func()) error {
 	defer l.Close()
 	a := u.adapter(nil)

@@ -14,19 +14,19 @@ import (
 	"juju/state/entity"
 )
 
-// ErrNothing is what a builder returns if there is nothing left to do.
+// ErrNothing is returned by a builder if there is nothing to do.
 var ErrNothing = errors.New("nothing to do")
 
-// A Builder makes the operations of one attempt at a transaction. It may run many times, so it
-// takes no time from the clock and no random number. Each time it reads what it needs anew, and
-// its operations assert exactly the facts they were built from. For a document that it can't find
-// it may return entity.NotFound; it is called again then. attempt counts from 0.
+// A Builder builds the operations of one attempt at a transaction. It may be called many times, so it must not depend
+// on the clock or on random numbers. Each time it rereads what it needs, and its operations assert exactly the facts
+// they were built from. For a document that it can't find it may return entity.NotFound; then it is called again.
+// attempt counts from 0.
 type Builder func(attempt int) ([]txn.Op, error)
 
 const (
 	slots = 8
-	// misses bounds the calls of a builder that doesn't find something, elections the runs of a
-	// transaction while the primary changes.
+	// misses limits the calls of a builder that doesn't find something, and elections the runs of a transaction while
+	// the primary changes.
 	misses, elections = 10, 10
 )
 
@@ -35,14 +35,14 @@ type Runner struct {
 	name    string
 	session *mgo.Session // for everything but transactions
 	barrier func(context.Context) error
-	outage  *outage // nil for the embedded store
+	outage  *outage // nil for the embedded store, which has none
 	slots   *slotQueue
 	all     []*slot
 	locks   *docLocks
 	gate    gate // for all uses of the connections
 
 	patience time.Duration
-	// Hooks is what Options.Hooks returned for this runner, or nil.
+	// Hooks is the result of Options.Hooks for this runner, or nil.
 	Hooks Hooks
 }
 
@@ -69,7 +69,7 @@ func (r *Runner) close() {
 	r.session.Close()
 }
 
-// with calls f with the database, on a connection of its own.
+// with calls f with the database, on a separate connection.
 func (r *Runner) with(f func(*mgo.Database) error) error {
 	if err := r.gate.enter(); err != nil {
 		return err
@@ -80,18 +80,17 @@ func (r *Runner) with(f func(*mgo.Database) error) error {
 	return r.outage.told(f(session.DB(r.name)))
 }
 
-// Run builds and runs a transaction until it is applied, and returns when it is on disk. It
-// returns the builder's own error, entity.Contention if the facts keep changing, and nil if the
-// builder has nothing to do.
+// Run builds and runs a transaction until it is applied, and returns when it is on disk. It returns the builder's own
+// error, entity.Contention if the facts keep changing, and nil if the builder has nothing to do.
 func (r *Runner) Run(ctx context.Context, build Builder) error {
 	whole := requestOf(ctx)
 	for range elections {
 		ctx := Began(ctx)
 		applied, err := r.try(ctx, build)
-		// A result that was only read, or refused, may depend on what others wrote.
+		// A result of reads only, or an error, may depend on the writes of others.
 		barrier := r.barrier(ctx)
 		if errors.Is(barrier, errUnsure) && !applied {
-			continue // what was read may have been undone
+			continue // the data read may have been rolled back
 		}
 		if err == nil && !errors.Is(barrier, errUnsure) {
 			err = barrier
@@ -108,13 +107,13 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 type trial struct {
 	*Runner
 	Tries
-	// held are the documents of the last attempt. built is set if its operations were built while
-	// they were locked: no other transaction of this process has changed the facts since.
+	// held are the documents of the last attempt. built is set if its operations were built while the documents were
+	// locked, so no other transaction of this process has changed the facts since.
 	held  *holding
 	built bool
 }
 
-// try reports whether it has applied a transaction.
+// try attempts a transaction, and reports whether it was applied.
 func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -149,7 +148,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 				return false, derr
 			}
 		case passing(err):
-			logger.Infof("a transaction of %s is tried again: %v", r.name, err)
+			logger.Infof("retrying a transaction of %s: %v", r.name, err)
 		default:
 			return false, fmt.Errorf("cannot run a transaction: %w", known(err))
 		}
@@ -161,8 +160,8 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 	return false, Contention(r.refused(ops).Why)
 }
 
-// Contention returns the entity.Contention error of a change that is given up because others keep
-// changing what it depends on. why, which may be "", says what it met.
+// Contention returns the entity.Contention error of a change that is abandoned because others keep changing the facts
+// it depends on. why, which may be "", is the conflict.
 func Contention(why string) error {
 	hint := "Others are changing the same things just now; run the command again."
 	if why != "" {
@@ -176,17 +175,15 @@ func (t *trial) letGo() {
 	t.held = nil
 }
 
-// keeps reports whether the documents of a failed attempt stay locked while its operations are
-// built anew. What the builder read while it waited for the locks was out of date by the time it
-// had them; what it reads now stays valid. Without this, eight callers that change the same few
-// documents refuse each other for as long as a transaction takes. If the documents were locked
-// during the build already, another process changes them, and other callers need not wait for
-// that.
+// keeps reports whether the documents of a failed attempt stay locked while its operations are rebuilt. What the
+// builder read while it waited for the locks was out of date by the time it had them; what it reads now stays valid.
+// Without this, eight callers that change the same few documents make each other fail for as long as a transaction
+// takes. If the documents were already locked during the build, another process changes them, and other callers of this
+// process need not wait for that.
 func (t *trial) keeps() bool { return !t.built && t.held != nil }
 
-// settled runs a builder, and again if it doesn't find something: it may have read one document
-// before others removed it together with the one it refers to. What it doesn't find twice in a
-// row doesn't exist.
+// settled calls a builder, and again if it doesn't find something: it may have read one document before others removed
+// it together with the one it refers to. What it doesn't find twice in a row doesn't exist.
 func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	missed := ""
 	for range misses {
@@ -199,8 +196,8 @@ func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	return ops, err
 }
 
-// hooked is once, through the next hook if there is one. A hook may run other transactions on the
-// same documents, so they aren't locked before and after it.
+// hooked is once, through the next hook if there is one. A hook may run other transactions on the same documents, so
+// they aren't locked before and after it.
 func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
 	var hook Hook
 	if t.Hooks != nil {
@@ -217,8 +214,8 @@ func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
 	})
 }
 
-// once runs ops while it holds their documents and a slot; a retry goes to the front of the queue
-// for a slot. The documents stay locked.
+// once runs ops while holding their documents and a slot; a retry goes to the front of the queue for a slot. The
+// documents stay locked.
 func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	r := t.Runner
 	if err := r.gate.enter(); err != nil {
@@ -240,7 +237,7 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	t.waited += time.Since(inLine)
 	defer r.slots.release(s)
 	if err := r.outage.refuses(); err != nil {
-		return err // callers before us have met the outage
+		return err // earlier callers have met the outage
 	}
 	id := bson.NewObjectId()
 	db := s.session.DB(r.name)
@@ -250,11 +247,11 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	if r.outage != nil && cutShort(err) {
 		return r.settle(s.session, id, err)
 	}
-	// The socket may be broken even if all went well: mgo/txn ignores errors of its last
-	// messages. The next transaction gets a working one.
+	// The socket may be broken even on success, because mgo/txn ignores errors of its last messages. The next
+	// transaction gets a working socket.
 	s.session.Refresh()
 	return err
 }
 
-// passing recognises a failure that goes away: the queue of a document is full for a moment.
+// passing reports whether a failure is temporary: the queue of a document is momentarily full.
 func passing(err error) bool { return strings.Contains(err.Error(), "has too many transactions") }

@@ -8,16 +8,15 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// A finished transaction is kept for an hour, with everything it wrote. A transaction that writes
-// megabytes again and again would fill the disk meanwhile. Readers of a finished transaction need
-// only its state, its documents, and whether it made, changed or removed them; so large contents
-// are removed as soon as it has ended.
+// Finished transactions are kept for an hour, with everything they wrote. A transaction that writes megabytes
+// repeatedly would fill the disk in that time. Readers of a finished transaction need only its state, its documents,
+// and whether it inserted, changed or removed them. So large contents are removed as soon as it has ended.
 
-// slimFrom is the size in bytes of an operation's contents from which they are removed.
+// slimFrom is the size in bytes above which the contents of an operation are removed.
 const slimFrom = 16 << 10
 
-// slim removes the contents of the large operations of a transaction that has ended. What it
-// can't remove, for want of a connection say, the pruner removes later.
+// slim removes the contents of the large operations of a transaction that has ended. If it can't, for example for lack
+// of a connection, the pruner removes them later.
 func slim(db *mgo.Database, ops []txn.Op, id bson.ObjectId) {
 	set := bson.D{}
 	for i, op := range ops {
@@ -33,12 +32,12 @@ func slim(db *mgo.Database, ops []txn.Op, id bson.ObjectId) {
 	}
 	ended := bson.D{{Name: "_id", Value: id}, {Name: "s", Value: bson.D{{Name: "$in", Value: []int{5, 6}}}}}
 	if err := db.C(TxnsC).Update(ended, bson.D{{Name: "$set", Value: set}}); err != nil && err != mgo.ErrNotFound {
-		logger.Debugf("transaction %s stays as large as it is: %v", id.Hex(), err)
+		logger.Debugf("cannot remove the contents of transaction %s: %v", id.Hex(), err)
 	}
 }
 
-// weight returns roughly how many bytes of text and data a value has, of the types that are
-// written. It stops counting at enough.
+// weight returns the approximate number of bytes of text and data in a value of the types that are written. It stops
+// counting at enough.
 func weight(v any, enough int) (n int) {
 	switch v := v.(type) {
 	case string:

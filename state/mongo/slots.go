@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// A slotQueue hands out slots in order. The most recently used slot is given first: that keeps
-// one connection warm, and a sequence of transactions uses only that.
+// A slotQueue hands out slots in order. The most recently used slot is handed out first: that keeps one connection
+// warm, and a sequence of transactions uses only that.
 type slotQueue struct {
 	mu      sync.Mutex
-	free    []*slot // the first is given next
+	free    []*slot // the first is handed out next
 	waiting []chan *slot
 }
 
@@ -43,11 +43,11 @@ func (q *slotQueue) acquire(ctx context.Context, front bool) (*slot, error) {
 		}
 	}
 	q.mu.Unlock()
-	q.release(<-mine) // it was given just now
+	q.release(<-mine) // it has just been handed over
 	return nil, context.Cause(ctx)
 }
 
-// release gives the slot to the caller at the front of the queue.
+// release hands the slot to the caller at the front of the queue.
 func (q *slotQueue) release(s *slot) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

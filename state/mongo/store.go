@@ -31,7 +31,7 @@ type Store struct {
 	locks   map[string]*docLocks // by database
 }
 
-// locksOf returns the locks of a database, which all its runners share.
+// locksOf returns the locks of a database, shared by all its runners.
 func (s *Store) locksOf(database string) *docLocks {
 	s.locksMu.Lock()
 	defer s.locksMu.Unlock()
@@ -44,19 +44,18 @@ func (s *Store) locksOf(database string) *docLocks {
 	return s.locks[database]
 }
 
-// The bounds of a dial and of the answer to a request. The embedded server answers in
-// microseconds; the bounds leave room for a scan of a large collection, and for a replica set
-// that elects a primary.
+// The time limits for dialling and for the reply to a request. The embedded server replies in microseconds; the limits
+// leave room for a scan of a large collection, and for a replica set that elects a primary.
 const (
 	dialTimeout   = 20 * time.Second
 	socketTimeout = time.Minute
-	// primaryTimeout is how long mgo looks for a primary before it fails. How long a request
-	// waits for one is decided here (answerBound).
+	// primaryTimeout is how long mgo searches for a primary before it fails. How long a request waits for one is
+	// decided here (answerBound).
 	primaryTimeout = 2 * time.Second
 )
 
-// OpenEmbedded opens the embedded store in a directory, which it creates if necessary. It fails
-// if another process has the store open.
+// OpenEmbedded opens the embedded store in a directory, which it creates if necessary. It fails if another process has
+// the store open.
 func OpenEmbedded(dir string, o Options) (*Store, error) {
 	if o.Embedded.Logger == nil {
 		o.Embedded.Logger = loggo.GetLogger("juju.store")
@@ -82,25 +81,24 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	return &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, server: server}, nil
 }
 
-// Barrier returns when everything written before the call is on disk. Callers pass it before they
-// report anything that rests on the store.
+// Barrier returns when everything written before the call is on disk. Callers must pass it before they report anything
+// that depends on the store.
 func (s *Store) Barrier(ctx context.Context) error {
 	if err := s.barrier(ctx); err != nil {
-		return fmt.Errorf("cannot make sure that the store is on disk: %w", err)
+		return fmt.Errorf("cannot ensure that the store is on disk: %w", err)
 	}
 	return nil
 }
 
-// Session returns a connection for uses other than transactions: the files in the store. The
-// caller closes it, and passes errors through Told.
+// Session returns a connection for uses other than transactions: the files in the store. The caller closes it, and
+// passes errors through Told.
 func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 
-// Told adds the kind entity.Unavailable and a text for users to an error that only says that an
-// answer of the store was lost, and their kinds to reports of a damaged file or a full disk.
+// Told adds the kind entity.Unavailable and a text for users to an error that only says that a reply of the store was
+// lost. Reports of a damaged file or a full disk get their kinds.
 func (s *Store) Told(err error) error { return s.outage.told(err) }
 
-// Databases returns the names of all databases that hold anything, without those that a MongoDB
-// keeps for itself and the barrier's.
+// Databases returns the names of all databases that are not empty, except a MongoDB's internal ones and the barrier's.
 func (s *Store) Databases() (names []string, err error) {
 	err = s.again(func() (err error) {
 		session := s.session.Copy()
@@ -116,10 +114,10 @@ func (s *Store) Databases() (names []string, err error) {
 
 var hidden = []string{"admin", "config", "local", barrierDB}
 
-// DropBarrier removes the barrier's database from a MongoDB. It is the last use of the store.
+// DropBarrier removes the barrier's database from a MongoDB. It must be the last use of the store.
 func (s *Store) DropBarrier() error { return s.Drop(barrierDB) }
 
-// Drop removes a database; a missing one is no error. No transactions may run on it any more.
+// Drop removes a database; a missing one is not an error. No transactions may run on it any more.
 func (s *Store) Drop(name string) error {
 	err := s.again(func() error {
 		session := s.session.Copy()
@@ -153,7 +151,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// IsNotFound reports whether a read found nothing.
+// IsNotFound reports whether an error says that a read found nothing.
 func IsNotFound(err error) bool { return err == mgo.ErrNotFound }
 
 // notFound converts mgo's error to one of kind entity.NotFound.

@@ -6,30 +6,29 @@ import (
 	"time"
 )
 
-// patience is the default of Options.Patience. The time in line doesn't count: the length of a
-// line depends on the number of callers and the speed of the store, and doesn't mean that it
-// never ends. It is much less than the API's bound of a request.
+// patience is the default of Options.Patience. Time spent in queues is not included: it depends on the number of
+// callers and the speed of the store, and doesn't mean that the change never succeeds. patience is much shorter than
+// the API's time limit of a request.
 const patience = 30 * time.Second
 
 const (
-	// minTries is how often a change is attempted however long that takes. A process or a disk
-	// that stalls can spend all of the patience on one attempt.
+	// minTries is the minimum number of attempts, however long they take. A process or a disk that stalls can spend all
+	// of the patience on one attempt.
 	minTries = 5
 
 	minPause = time.Millisecond
 	maxPause = 200 * time.Millisecond
 )
 
-// Tries bounds the attempts at a change while others keep changing its facts. It uses the
-// monotonic clock.
+// Tries limits the attempts at a change while others keep changing its facts. It uses the monotonic clock.
 type Tries struct {
 	began    time.Time
-	waited   time.Duration // in line, for documents or a slot
+	waited   time.Duration // in queues, for documents or a slot
 	patience time.Duration
 	tries    int
 }
 
-// Tries starts counting, for work outside transactions that is attempted for as long as one.
+// Tries starts counting, for changes outside transactions that are attempted as long as transactions are.
 func (r *Runner) Tries() Tries {
 	return Tries{began: time.Now(), patience: r.patience}
 }
@@ -43,8 +42,7 @@ func (t *Tries) Next() bool {
 	return true
 }
 
-// Pause waits before the next attempt, longer after more attempts. It returns the cause when the
-// context ends.
+// Pause waits before the next attempt, longer after more attempts. If the context ends, it returns the cause.
 func (t *Tries) Pause(ctx context.Context) error { return Sleep(ctx, pause(t.tries)) }
 
 func pause(attempt int) time.Duration {
@@ -52,7 +50,7 @@ func pause(attempt int) time.Duration {
 	return minPause + rand.N(limit)
 }
 
-// Sleep waits for d, or returns the cause when ctx ends first.
+// Sleep waits for d. If ctx ends first, it returns the cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -16,18 +16,18 @@ import (
 	"juju/state/entity"
 )
 
-// A URL names a MongoDB and how to connect to it:
+// A URL specifies a MongoDB and how to connect to it:
 //
 //	mongodb://[user:password@]host[:port][,host[:port]…][/database][?option=value&…]
 //
-// The database is the one that holds the user, admin by default. The options are MongoDB's:
-// replicaSet, authSource, tls (or ssl), tlsCAFile and tlsCertificateKeyFile with names of PEM
-// files, directConnection, wtimeoutMS, appName. Options about the safety of reads and writes are
-// accepted if they ask for what is done anyway; retryWrites and retryReads are ignored.
+// The database is the one that contains the user, by default admin. The options are MongoDB's: replicaSet, authSource,
+// tls (or ssl), tlsCAFile and tlsCertificateKeyFile with names of PEM files, directConnection, wtimeoutMS, appName.
+// Options about the safety of reads and writes are accepted if they match the behaviour here; retryWrites and
+// retryReads are ignored.
 type URL struct {
 	hosts          []string // with ports
 	user, password string
-	source         string // the database that holds the user
+	source         string // the database that contains the user
 	set            string // the replica set's name, or ""
 	app            string
 	direct         bool
@@ -35,10 +35,10 @@ type URL struct {
 	wait           time.Duration
 }
 
-// majorityBound is how long a write may wait for the majority by default.
+// majorityBound is the default of how long a write may wait for the majority.
 const majorityBound = 20 * time.Second
 
-const urlHint = "It looks so: mongodb://USER:PASSWORD@HOST1,HOST2,HOST3/?replicaSet=NAME&tls=true"
+const urlHint = "The form is mongodb://USER:PASSWORD@HOST1,HOST2,HOST3/?replicaSet=NAME&tls=true"
 
 // String returns the URL without the password.
 func (u *URL) String() string {
@@ -52,11 +52,10 @@ func (u *URL) String() string {
 // Hosts returns the addresses of the servers, as host:port.
 func (u *URL) Hosts() []string { return u.hosts }
 
-// HasUser reports whether the URL names a user.
+// HasUser reports whether the URL contains a user.
 func (u *URL) HasUser() bool { return u.user != "" }
 
-// ParseURL parses the URL of a MongoDB and reads the files that it names. Its errors don't show
-// the password.
+// ParseURL parses the URL of a MongoDB and reads the files that it refers to. Its errors don't reveal the password.
 func ParseURL(text string) (*URL, error) {
 	u := &URL{source: "admin", app: "juju", wait: majorityBound}
 	if err := u.parse(text); err != nil {
@@ -68,7 +67,7 @@ func ParseURL(text string) (*URL, error) {
 func (u *URL) parse(text string) error {
 	rest, ok := strings.CutPrefix(text, "mongodb://")
 	if strings.HasPrefix(text, "mongodb+srv://") {
-		return fmt.Errorf("mongodb+srv is not supported; name the hosts themselves")
+		return fmt.Errorf("mongodb+srv is not supported; list the hosts themselves")
 	} else if !ok {
 		return fmt.Errorf("it does not begin with mongodb://")
 	}
@@ -82,7 +81,7 @@ func (u *URL) parse(text string) error {
 		if rest != "" {
 			name, err := url.PathUnescape(rest)
 			if err != nil || strings.ContainsAny(name, "/\\. \"$") {
-				return fmt.Errorf("what follows the hosts is no name of a database")
+				return fmt.Errorf("invalid database name after the hosts")
 			}
 			u.source = name
 		}
@@ -107,14 +106,14 @@ func (u *URL) parse(text string) error {
 		}
 		value, err := url.PathUnescape(value)
 		if err != nil {
-			return fmt.Errorf("the value of %s is not well escaped", key)
+			return fmt.Errorf("the value of %s is not escaped correctly", key)
 		}
 		if err := u.option(key, value); err != nil {
 			return err
 		}
 	}
 	if u.direct && len(u.hosts) > 1 {
-		return fmt.Errorf("directConnection is for one host, and there are %d", len(u.hosts))
+		return fmt.Errorf("directConnection requires a single host, and there are %d", len(u.hosts))
 	}
 	return nil
 }
@@ -123,7 +122,7 @@ func (u *URL) parse(text string) error {
 func (u *URL) credentials(text string) (err error) {
 	user, password, ok := strings.Cut(text, ":")
 	if !ok || user == "" || password == "" {
-		return fmt.Errorf("before the @ there must be a user and a password, with a colon between")
+		return fmt.Errorf("before the @ there must be a user and a password, separated by a colon")
 	}
 	if strings.ContainsAny(password, "@:") {
 		return fmt.Errorf("an @ or a colon within the password must be escaped, as %%40 or %%3A")
@@ -132,7 +131,7 @@ func (u *URL) credentials(text string) (err error) {
 		u.password, err = url.PathUnescape(password)
 	}
 	if err != nil {
-		return fmt.Errorf("user or password is not well escaped") // err would show the password
+		return fmt.Errorf("the user or the password is not escaped correctly") // err would show the password
 	}
 	return nil
 }
@@ -142,11 +141,11 @@ func withPort(host string) (string, error) {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
 		if name, port, err = net.SplitHostPort(host + ":27017"); err != nil {
-			return "", fmt.Errorf("%q is no host", host)
+			return "", fmt.Errorf("%q is not a host", host)
 		}
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || name == "" || strings.ContainsAny(name, "/% ") {
-		return "", fmt.Errorf("%q is no host, or has no port's number", host)
+		return "", fmt.Errorf("%q is not a host, or its port is not a number", host)
 	}
 	return net.JoinHostPort(name, port), nil
 }
@@ -155,7 +154,7 @@ func withPort(host string) (string, error) {
 func (u *URL) option(key, value string) (err error) {
 	only := func(right string) error {
 		if !strings.EqualFold(value, right) {
-			return fmt.Errorf("%s=%s can't be had: it is always %s", key, value, right)
+			return fmt.Errorf("%s=%s is not supported: it is always %s", key, value, right)
 		}
 		return nil
 	}
@@ -189,7 +188,7 @@ func (u *URL) option(key, value string) (err error) {
 	case "wtimeoutms":
 		var ms int
 		if ms, err = strconv.Atoi(value); err != nil || ms <= 0 {
-			err = fmt.Errorf("it must be a whole number, and more than 0")
+			err = fmt.Errorf("it must be a positive integer")
 		}
 		u.wait = time.Duration(ms) * time.Millisecond
 	case "authmechanism":
@@ -233,12 +232,12 @@ func (u *URL) authority(file string) error {
 	u.secure()
 	u.tls.RootCAs = x509.NewCertPool()
 	if !u.tls.RootCAs.AppendCertsFromPEM(text) {
-		return fmt.Errorf("it holds no certificate")
+		return fmt.Errorf("it contains no certificate")
 	}
 	return nil
 }
 
-// certificate sets the client certificate to the one in a file, which also holds its key.
+// certificate sets the client certificate to the one in a file, which also contains its key.
 func (u *URL) certificate(file string) error {
 	pair, err := tls.LoadX509KeyPair(file, file)
 	if err != nil {
@@ -252,7 +251,7 @@ func (u *URL) certificate(file string) error {
 // A Dial connects to the server at an address, host:port.
 type Dial func(ctx context.Context, address string) (net.Conn, error)
 
-// dialer connects as the URL says, over dial; nil is TCP.
+// dialer returns a Dial that connects as the URL specifies, over dial; nil is TCP.
 func (u *URL) dialer(dial Dial) Dial {
 	if dial == nil {
 		var d net.Dialer
@@ -274,6 +273,6 @@ func (u *URL) dialer(dial Dial) Dial {
 			}
 		}
 		plain.Close()
-		return nil, fmt.Errorf("cannot begin TLS: %w", err)
+		return nil, fmt.Errorf("cannot start TLS: %w", err)
 	}
 }

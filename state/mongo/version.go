@@ -10,17 +10,16 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// A Version identifies what was applied to a document and what is about to be. If a document had
-// equal versions at two times, and the first was settled at some time in between, the document
-// didn't change from the first time to the second.
+// A Version identifies which transactions were applied to a document and which are pending. If a document had equal
+// versions at two times, and the first was settled at some time in between, the document didn't change from the first
+// time to the second.
 type Version struct {
-	There bool   // false if there is no such document; the rest is of its stash then
+	There bool   // false if the document doesn't exist; then the rest describes its stash
 	Revno int64  // 0 before the first transaction
 	Queue string // of unfinished and of finished transactions
 }
 
-// Assert returns the assert of a transaction that the document still has this version. It ignores
-// the queue.
+// Assert returns the assert of a transaction that the document still has this version. It ignores the queue.
 func (v Version) Assert() any {
 	switch {
 	case !v.There:
@@ -31,8 +30,8 @@ func (v Version) Assert() any {
 	return bson.D{{"txn-revno", v.Revno}}
 }
 
-// Read reads a document, the named fields or all of them, and its version. doc stays unchanged if
-// there is no such document.
+// Read reads a document, either the named fields or all of them, and its version. If the document doesn't exist, doc is
+// unchanged.
 func (d *Database) Read(collection string, id any, fields []string, doc any) (v Version, err error) {
 	var raw bson.Raw
 	err = d.Reading(collection, func(c *mgo.Collection) error {
@@ -79,7 +78,7 @@ func projection(fields []string) bson.D {
 	return d
 }
 
-// Settled reports whether all transactions that these versions name have ended or are lost.
+// Settled reports whether all transactions in these versions have ended or are lost.
 func (d *Database) Settled(versions []Version) (bool, error) {
 	var ids []bson.ObjectId
 	for _, v := range versions {
