@@ -1,4 +1,4 @@
-// Package modelconfig has the settings of models: which there are, what their values mean, and their defaults.
+// Package modelconfig defines the settings of models: their keys, the meaning of their values, and their defaults.
 package modelconfig
 
 import (
@@ -57,17 +57,17 @@ const (
 type Setting struct {
 	Key     string
 	Type    string   // "bool", "duration" or "string"
-	Values  []string // the only values that it can have, if they are few
+	Values  []string // the only valid values, if there are few
 	Default string   // "" for a setting whose default depends on the controller
-	Empty   bool     // it may have the value ""
-	Fixed   bool     // it is set when the model is made, and can't be changed
+	Empty   bool     // the value "" is valid
+	Fixed   bool     // it is set when the model is created, and can't be changed
 	Doc     string
 }
 
-// AgentVersion is what a model shows beside its settings: the version that its agents are to run. No
-// one sets it; an upgrade of the model changes it.
+// AgentVersion is shown beside a model's settings: the version that its agents should run. It can't be set; an upgrade
+// of the model changes it.
 var AgentVersion = Setting{Key: "agent-version", Type: "string", Fixed: true,
-	Doc: "the version that the model's agents are to run; juju upgrade-juju changes it, and nothing else can"}
+	Doc: "the version that the model's agents should run; only juju upgrade-juju changes it"}
 
 // Settings lists all settings, sorted by key. Each of them has an effect.
 var Settings = []Setting{
@@ -76,18 +76,18 @@ var Settings = []Setting{
 	proxySetting("apt-https-proxy", aptProxy("HTTPS", "https")),
 	{
 		Key: AptMirror, Type: "string", Empty: true,
-		Doc: "the mirror of packages that apt uses on the machines, instead of the archive that it names first. The machines " +
+		Doc: "the package mirror that apt uses on the machines, instead of the first archive in its sources. The machines " +
 			"of the local cloud are the host, whose files juju does not change",
 	},
 	proxySetting("apt-no-proxy", aptProxy("hosts without one", "no")),
 	{
 		Key: AuthorizedKeys, Type: "string", Empty: true,
-		Doc: "the SSH keys of those who may log in to the machines as ubuntu, one a line: see juju add-ssh-key. The " +
+		Doc: "the SSH keys that may log in to the machines as ubuntu, one per line: see juju add-ssh-key. The " +
 			"machines of the local cloud have no users of their own, and ignore it",
 	},
 	{
 		Key: RetryHooks, Type: "bool", Default: "false",
-		Doc: "whether a unit runs a failed hook again by itself, first after 5 seconds, then after twice as long each " +
+		Doc: "whether a unit retries a failed hook automatically, first after 5 seconds, then after twice as long each " +
 			"time, up to 5 minutes; otherwise it waits for juju resolved",
 	},
 	{
@@ -98,7 +98,7 @@ var Settings = []Setting{
 		Key: FirewallMode, Type: "string", Default: FirewallInstance, Fixed: true,
 		Values: []string{FirewallInstance, FirewallGlobal, FirewallNone},
 		Doc: "what closes the ports that no exposed service has opened: rules for each machine (instance), rules that open " +
-			"the ports of one machine on all (global), or nothing (none). It is set when a model is made, and can't be " +
+			"the ports of one machine on all (global), or nothing (none). It is set when a model is created, and can't be " +
 			"changed",
 	},
 	proxySetting("ftp-proxy", "the proxy for FTP, for all programs that hooks run, and that those run who log in to the "+
@@ -114,7 +114,7 @@ var Settings = []Setting{
 		"$JUJU_CHARM_NO_PROXY"),
 	{
 		Key: Logging, Type: "string", Default: "<root>=INFO;unit=TRACE",
-		Doc: "which lines the agents of machines and units log: the lowest level of each module, TRACE, DEBUG, INFO, " +
+		Doc: "which lines the machine and unit agents log: the lowest level of each module, TRACE, DEBUG, INFO, " +
 			"WARNING or ERROR. The modules unit and unit.NAME are what charms log and print; <root> is all others",
 	},
 	{
@@ -124,40 +124,40 @@ var Settings = []Setting{
 	},
 	{
 		Key: TaskAge, Type: "duration", Default: "336h",
-		Doc: "how long the tasks of actions and commands are kept that are over; 0s for ever",
+		Doc: "how long finished tasks of actions and commands are kept; 0s for ever",
 	},
 	{
 		Key: TaskSize, Type: "string", Default: "5G",
-		Doc: "how much room they may take, as in 500M or 5G; the oldest are removed first; 0M for any",
+		Doc: "how much space finished tasks may use, such as 500M or 5G; the oldest are removed first; 0M for no limit",
 	},
 	proxySetting("no-proxy", "the hosts that need no proxy, separated by commas, for all programs that hooks run, "+
 		"and that those run who log in to the machines: $NO_PROXY and $no_proxy"),
 	{
 		Key: HarvestMode, Type: "string", Default: HarvestAll,
 		Values: []string{HarvestNone, HarvestUnknown, HarvestDestroyed, HarvestAll},
-		Doc: "which instances are stopped that no machine needs: those of destroyed machines (destroyed), those that no " +
-			"machine is known for (unknown), both (all) or neither (none). Destroying the model stops all of them",
+		Doc: "which unused instances are stopped: those of destroyed machines (destroyed), those that belong to no known " +
+			"machine (unknown), both (all) or neither (none). Destroying the model stops all of them",
 	},
 	{
 		Key: UpdateStatus, Type: "duration", Default: "5m",
-		Doc: "how often a unit runs the hook update-status, give or take a fifth; from 1m to 60m",
+		Doc: "how often a unit runs the hook update-status, plus or minus a fifth; from 1m to 60m",
 	},
 }
 
-// Shown are all settings, and what a model shows beside them.
+// Shown is all settings, and AgentVersion.
 var Shown = append([]Setting{AgentVersion}, Settings...)
 
 // aptProxy describes a setting of apt's proxies.
 func aptProxy(what, kind string) string {
-	return "apt's proxy for " + what + " on the machines, if it is another than juju-" + kind + "-proxy, or else " + kind +
-		"-proxy, say. The machines of the local cloud are the host, whose files juju does not change"
+	return "apt's proxy for " + what + " on the machines, if it differs from juju-" + kind + "-proxy or, without that, " + kind +
+		"-proxy. The machines of the local cloud are the host, whose files juju does not change"
 }
 
 func proxySetting(key, doc string) Setting {
 	return Setting{Key: key, Type: "string", Empty: true, Doc: doc}
 }
 
-// Find returns the setting with this key; Invalid for an unknown key.
+// Find returns the setting with this key. The error is Invalid for an unknown key.
 func Find(key string) (Setting, error) {
 	for _, s := range Settings {
 		if s.Key == key {
@@ -172,8 +172,7 @@ func Find(key string) (Setting, error) {
 		entity.WithHint(entity.Errorf(entity.Invalid, "unknown model config key %q", key), "Valid keys: %s", strings.Join(keys, ", "))
 }
 
-// Canonical returns the form in which a value is stored, or an Invalid error if the setting can't
-// have it.
+// Canonical returns the stored form of a value, or an Invalid error if the value is not valid for the setting.
 func (s Setting) Canonical(value string) (string, error) {
 	if s.Type == "bool" {
 		b, err := strconv.ParseBool(value)
@@ -206,13 +205,13 @@ func (s Setting) Canonical(value string) (string, error) {
 		return "", entity.Errorf(entity.Invalid, "%s: expected one of [%s], got %q", s.Key, strings.Join(s.Values, " "), value)
 	}
 	if value == "" && !s.Empty {
-		return "", entity.WithHint(entity.Errorf(entity.Invalid, "%s: expected a value, got %q", s.Key, value), "To give it its default: "+
+		return "", entity.WithHint(entity.Errorf(entity.Invalid, "%s: expected a value, got %q", s.Key, value), "To reset it to its default: "+
 			"--reset %s", s.Key)
 	}
 	return value, nil
 }
 
-// checkUpdateStatus returns an Invalid error unless units can run update-status this often.
+// checkUpdateStatus returns an Invalid error unless units can run update-status at this interval.
 func checkUpdateStatus(value string) error {
 	interval, err := time.ParseDuration(value)
 	switch {
@@ -226,8 +225,8 @@ func checkUpdateStatus(value string) error {
 	return nil
 }
 
-// checkProxy returns an Invalid error unless the value is the address of a proxy or mirror. Files that
-// apt and shells read hold it, so it has no character that means something to them.
+// checkProxy returns an Invalid error unless the value is the address of a proxy or mirror. It is written to files read
+// by apt and shells, so it must not contain characters that are special to them.
 func checkProxy(key, value string) error {
 	if err := entity.LimitName.CheckText(value); err != nil {
 		return err
@@ -258,12 +257,12 @@ func checkProxy(key, value string) error {
 	return nil
 }
 
-// directHost matches what a list of hosts without proxy may name: hosts, with wildcards, domains,
-// addresses and networks.
+// directHost matches the elements of a list of hosts without a proxy: hosts, with wildcards, domains, addresses and
+// networks.
 var directHost = regexp.MustCompile(`^(\[[\w:.]+\]|[\pL\pN*._:-]+)([:/][0-9.]+)?$`)
 
-// checkNoProxy returns an Invalid error unless the value is a list of hosts. Apt reads each as the name of
-// a setting, without quotes, and stops at one that has a blank or begins a comment.
+// checkNoProxy returns an Invalid error unless the value is a list of hosts. Apt reads each as the name of a setting,
+// without quotes, and stops at a blank or the start of a comment.
 func checkNoProxy(key, value string) error {
 	if err := entity.LimitName.CheckText(value); err != nil {
 		return err
@@ -277,7 +276,7 @@ func checkNoProxy(key, value string) error {
 	return nil
 }
 
-// checkKept returns an Invalid error unless the value is the age or size of tasks that are kept.
+// checkKept returns an Invalid error unless the value is a maximum age or size of stored tasks.
 func checkKept(key, value string) error {
 	if key == TaskSize {
 		if _, err := parseSize(value); err != nil {
@@ -304,8 +303,7 @@ func parseSize(text string) (bytes int64, err error) {
 	return n << shift, nil
 }
 
-// checkServices returns an Invalid error unless the value is a list of names of services. They
-// need not be there yet.
+// checkServices returns an Invalid error unless the value is a list of service names. The services need not exist.
 func checkServices(key, value string) error {
 	for _, name := range splitList(value) {
 		if !entity.IsValidService(name) {
@@ -333,8 +331,7 @@ func (s Setting) Plain(value string) any {
 	return value
 }
 
-// Parse checks settings from a user and returns them in their stored form, or the
-// error of the first wrong one, by key.
+// Parse checks settings from a user and returns them in their stored form, or the first error, by key.
 func Parse(given map[string]string) (map[string]string, error) {
 	config := make(map[string]string, len(given))
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -349,12 +346,12 @@ func Parse(given map[string]string) (map[string]string, error) {
 	return config, CheckProxies(config, nil)
 }
 
-// ProxyKinds are the kinds of proxies that a model sets either for all programs (http-proxy) or for
-// charms alone (juju-http-proxy).
+// ProxyKinds are the kinds of proxies that a model sets either for all programs (http-proxy) or only for charms
+// (juju-http-proxy).
 var ProxyKinds = []string{"http", "https", "ftp"}
 
-// CheckProxies returns an Invalid error if settings would give a model proxies for all programs and
-// others for charms alone, since it is one or the other. Set is what changes, and the rest what it has.
+// CheckProxies returns an Invalid error if settings would give a model proxies both for all programs and only for
+// charms, which exclude each other. set is the changed settings, and rest the others.
 func CheckProxies(set, rest map[string]string) error {
 	first := func(prefix string) (key string, changes bool) {
 		for _, kind := range ProxyKinds {
@@ -374,21 +371,20 @@ func CheckProxies(set, rest map[string]string) error {
 		return nil
 	}
 	return entity.WithHint(entity.Errorf(entity.Invalid, "cannot specify both legacy proxy values and juju proxy values: %s and %s", all, charms),
-		"%s is for all programs, %s only for charms that look for it. To change over, empty one and set the other at once, "+
-			"as in: juju model-config %[1]s= %[2]s=http://HOST:PORT", all, charms)
+		"%s is for all programs, %s only for charms that look for it. To switch, clear one and set the other at once, "+
+			"for example: juju model-config %[1]s= %[2]s=http://HOST:PORT", all, charms)
 }
 
-// A ModelValue is the value of a setting in one model.
+// A Value is the value of a setting in one model.
 type Value struct {
 	Value  string // in its stored form
-	Source string // ConfigFromModel, …
+	Source string // FromModel, …
 }
 
-// A ModelConfig is all settings of one model, by key.
+// A Config is all settings of one model, by key.
 type Config map[string]Value
 
-// New adds the defaults to what was set for a model. Series is the controller's
-// default series.
+// New adds the defaults to the settings of a model. series is the controller's default series.
 func New(set map[string]string, series string) Config {
 	config := Config{}
 	for _, s := range Settings {
