@@ -36,7 +36,7 @@ var (
 	modelLadder      = ladder{"", AccessRead, AccessWrite, AccessAdmin}
 )
 
-// check refuses a level that is not on the ladder.
+// check rejects a level that is not on the ladder.
 func (l ladder) check(what, level string) error {
 	if !slices.Contains(l[1:], level) {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "%q %s access not valid", level, what),
@@ -59,7 +59,7 @@ func (l ladder) String() string {
 
 func (l ladder) rank(level string) int { return slices.Index(l, level) }
 
-// granted returns the level of a user with level has after a grant.
+// granted returns the level after a grant to a user who has level has.
 func (l ladder) granted(has, level string) (string, error) {
 	if l.rank(has) >= l.rank(level) {
 		return "", entity.Errorf(entity.AlreadyExists, "user already has %q access or greater", level)
@@ -67,8 +67,7 @@ func (l ladder) granted(has, level string) (string, error) {
 	return level, nil
 }
 
-// revoked returns what a user with level has keeps when level is revoked: the level below
-// it.
+// revoked returns the level that remains when level is revoked from a user who has level has: the one below it.
 func (l ladder) revoked(user, has, level string) (string, error) {
 	if l.rank(has) < l.rank(level) {
 		return "", entity.Errorf(entity.NotFound, "user %q does not have %q access", user, level)
@@ -121,7 +120,7 @@ type modelUserDoc struct {
 
 func modelUserID(model, user string) string { return model + "#" + userID(user) }
 
-// modelAccess reads what was granted to a user on a model; "" if nothing was.
+// modelAccess returns the access granted to a user on a model; "" if there is none.
 func (c *Controller) modelAccess(model, user string) (string, error) {
 	var doc modelUserDoc
 	err := c.db.Get(modelUsersC, modelUserID(model, user), &doc, "access")
@@ -219,17 +218,16 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 	return nil
 }
 
-// Rights is a user's present access.
+// Rights is a user's current access.
 type Rights struct {
 	Controller string
-	Model      string // to the model asked about
-	// Password changes when the user's password does, and reveals nothing of it.
+	Model      string // to the given model
+	// Password changes whenever the user's password does, and reveals nothing about it.
 	Password string
 }
 
-// Rights returns a user's access to the controller and to a model ("" for none): nothing
-// for a user who is removed or disabled, or has no password or no access to the
-// controller. It reads one to three documents by id.
+// Rights returns a user's access to the controller and to a model ("" for none). There is none for a user who is
+// removed or disabled, or has no password or no access to the controller. It reads one to three documents by id.
 func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, error) {
 	doc, err := c.userDocOf(user)
 	if entity.IsNotFound(err) {
@@ -259,7 +257,7 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 	return rights, err
 }
 
-// WatchRights fires when the Rights of a user to a model ("" for none) may have changed.
+// WatchRights sends an event when the Rights of a user to a model ("" for none) may have changed.
 func (c *Controller) WatchRights(ctx context.Context, user, model string) <-chan struct{} {
 	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)),
 		watcher.Doc(modelUsersC, modelUserID(model, user)))
@@ -337,8 +335,7 @@ func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow
 	return rows, access, nil
 }
 
-// dropModel removes the grants and login times of a model, once the model is gone and no
-// more can be granted. It can be repeated.
+// dropModel removes the grants and login times of a removed model, once no more can be granted. It is idempotent.
 func (c *Controller) dropModel(ctx context.Context, model string) error {
 	if err := c.dropRights(ctx, bson.D{{"model", model}}); err != nil {
 		return err
@@ -350,11 +347,10 @@ func (c *Controller) dropModel(ctx context.Context, model string) error {
 	})
 }
 
-// rightsAtOnce is how many grants one transaction removes at most.
+// rightsAtOnce is the maximum number of grants that one transaction removes.
 const rightsAtOnce = 100
 
-// dropRights removes all grants that match a query, in steps that can be repeated. The
-// caller ensures that no new ones are added.
+// dropRights removes all grants that match a query, in idempotent steps. The caller ensures that no new ones are added.
 func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 	for done := false; !done; {
 		err := c.db.Change(ctx, func(o *mongo.Ops) error {

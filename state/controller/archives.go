@@ -17,17 +17,16 @@ import (
 	"juju/state/mongo"
 )
 
-// A blobDoc says which models refer to an archive; the archive is stored once for all of
-// them. File is a new name each time: if an archive loses its last model and is added
-// again before its file is deleted, it has another file.
+// A blobDoc records which models refer to an archive; the archive is stored once for all of them. File is a new name
+// each time: if an archive loses its last model and is added again before its file is deleted, it gets another file.
 type blobDoc struct {
 	SHA256 string   `bson:"_id"`
 	File   string   `bson:"file"`
 	Models []string `bson:"models"`
-	Kept   int64    `bson:"kept,omitempty"` // counts how often a model has kept the archive again
+	Kept   int64    `bson:"kept,omitempty"` // incremented each time a model keeps the archive again
 }
 
-// unkept asserts that no model has kept the archive since it was read.
+// unkept asserts that no model has kept the archive since the document was read.
 func (d blobDoc) unkept() bson.D {
 	kept := any(d.Kept)
 	if d.Kept == 0 {
@@ -110,7 +109,7 @@ func (c *Controller) keepBlob(ctx context.Context, model string,
 		return "", 0, err
 	}
 	return sum, size, c.files(func(fs *mgo.GridFS) error {
-		// Two processes may both write it, which does no harm.
+		// Two processes may both write it, which is harmless.
 		if n, err := fs.Find(bson.D{{"filename", file}}).Count(); err != nil || n > 0 {
 			return err
 		}
@@ -143,8 +142,8 @@ func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err 
 	return n, err
 }
 
-// referToBlob adds a model that is ready to those that refer to an archive. It returns
-// the name of the archive's file, which is newFile if no model referred to it.
+// referToBlob adds a model that is ready to the models that refer to an archive. It returns the name of the archive's
+// file, which is newFile if no model referred to it.
 func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		if row, err := c.row(model); err != nil {
@@ -205,8 +204,7 @@ func (b *blob) Close() error {
 	return b.GridFile.Close()
 }
 
-// releaseBlobs removes a model's references to archives, and deletes the files that no
-// model refers to any more.
+// releaseBlobs removes a model's references to archives, and deletes the files that no model refers to any more.
 func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 	var docs []blobDoc
 	if err := c.db.All(blobsC, bson.D{{"models", model}}, &docs); err != nil {
@@ -220,8 +218,8 @@ func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 	return c.deleteOldFiles(ctx)
 }
 
-// deleteOldFiles deletes the files that no model refers to any more, including those that
-// an interrupted process has left.
+// deleteOldFiles deletes the files that no model refers to any more, including those left behind by an interrupted
+// process.
 func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	var old []struct {
 		File string `bson:"_id"`
@@ -241,8 +239,8 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	return nil
 }
 
-// deleteFiles deletes the files of a name: two processes may both have written one. It deletes what
-// is in them first, which nothing would find any more without them if that were interrupted.
+// deleteFiles deletes all files of a name: two processes may both have written one. It deletes their contents first,
+// because if it were interrupted, contents without their files could not be found any more.
 func deleteFiles(fs *mgo.GridFS, name string) error {
 	var files []struct {
 		ID any `bson:"_id"`
@@ -261,9 +259,9 @@ func deleteFiles(fs *mgo.GridFS, name string) error {
 	return nil
 }
 
-// releaseBlob removes a model's reference to an archive, and marks the archive's file for deletion
-// if it was the last. used, which may be nil, is called after the archive was read: if a model keeps
-// the archive later, the transaction does not apply.
+// releaseBlob removes a model's reference to an archive, and marks the archive's file for deletion if it was the last
+// reference. used, which may be nil, is called after the archive was read: if a model keeps the archive after that, the
+// transaction does not apply.
 func (c *Controller) releaseBlob(ctx context.Context, model, sum string, used func() (bool, error)) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.blob(sum)
@@ -278,8 +276,7 @@ func (c *Controller) releaseBlob(ctx context.Context, model, sum string, used fu
 			}
 		}
 		if len(doc.Models) > 1 {
-			// Assert that another model refers to it: the last one to go marks the
-			// file for deletion.
+			// Assert that another model refers to it: the last reference marks the file for deletion.
 			o.Update(blobsC, sum, doc.unkept(), bson.D{{"$pull", bson.D{{"models", model}}}})
 			return nil
 		}

@@ -14,14 +14,14 @@ import (
 	"juju/state/schema"
 )
 
-// unruled are the collections in which nothing can be wrong, and why.
+// unruled maps collections that need no rules to the reason.
 var unruled = map[string]string{
-	modelLeftoversC: "their models are gone",
+	modelLeftoversC: "their models are removed",
 	loginsC:         "times of logins; written outside transactions, and nothing depends on them",
 }
 
-// fields are the collections that rules read, and the fields that they read. A collection
-// is either here and has rules, or is in unruled.
+// fields are the collections and fields that the rules read. A collection is either here and has rules, or is in
+// unruled.
 var fields = map[string][]string{
 	modelsC:           {"name", "owner", "step"},
 	modelNamesC:       {"model"},
@@ -62,7 +62,7 @@ func (c *Controller) rules(ctx context.Context) []check.Rule {
 	}...)
 }
 
-// databases returns the names of the databases that can be models'.
+// databases returns the names of the databases that may belong to models.
 func (c *Controller) databases(v *check.View) []string {
 	return check.Remembered(v, "databases", func() []string {
 		names, err := c.store.Databases()
@@ -71,8 +71,8 @@ func (c *Controller) databases(v *check.View) []string {
 	})
 }
 
-// judgeDatabase finds models that are ready and have no database. A model that is being
-// made or removed has another step.
+// judgeDatabase finds models that are ready and have no database. A model that is being created or removed has another
+// step.
 func (c *Controller) judgeDatabase(v *check.View, id string) *check.Wrong {
 	r := v.Get(modelsC, id)
 	if r == nil || r.Text("step") != stepReady || slices.Contains(c.databases(v), id) {
@@ -90,8 +90,8 @@ func (c *Controller) judgeDatabase(v *check.View, id string) *check.Wrong {
 		}}
 }
 
-// judgeStray finds databases of models that have no row. A model's row is written before
-// its database is made, and removed after that is dropped; a UUID is never used twice.
+// judgeStray finds databases of models that have no row. A model's row is written before its database is created, and
+// removed after the database is dropped; a UUID is never reused.
 func (c *Controller) judgeStray(v *check.View, id string) *check.Wrong {
 	there := slices.Contains(c.databases(v), id)
 	if !there || v.Get(modelsC, id) != nil {
@@ -157,7 +157,7 @@ func (c *Controller) Check(ctx context.Context, repair bool) ([]entity.Finding, 
 	return found, nil
 }
 
-// judgeLeaseModel finds leases of models that are gone.
+// judgeLeaseModel finds leases of removed models.
 func (c *Controller) judgeLeaseModel(v *check.View, id string) *check.Wrong {
 	model, _, _ := strings.Cut(id, "#")
 	if v.Get(lease.Collection, id) == nil || v.Get(modelsC, model) != nil {

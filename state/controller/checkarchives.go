@@ -14,7 +14,7 @@ import (
 	"juju/state/mongo"
 )
 
-// archiveRules check the archives of charms: which models refer to each, and their files.
+// archiveRules check the archives of charms: the references of models to them, and their files.
 func (c *Controller) archiveRules(ctx context.Context) []check.Rule {
 	return []check.Rule{
 		{Of: blobsC, Judge: c.judgeReference(ctx)},
@@ -24,8 +24,8 @@ func (c *Controller) archiveRules(ctx context.Context) []check.Rule {
 	}
 }
 
-// judgeReference finds references of models that do not exist, or that have no charm that
-// uses the archive, which a refused deployment leaves.
+// judgeReference finds references from models that do not exist, or that have no charm that uses the archive, which a
+// rejected deployment leaves behind.
 func (c *Controller) judgeReference(ctx context.Context) func(*check.View, string) *check.Wrong {
 	return func(v *check.View, sum string) *check.Wrong {
 		b := v.Get(blobsC, sum)
@@ -67,8 +67,7 @@ func (c *Controller) judgeReference(ctx context.Context) func(*check.View, strin
 	}
 }
 
-// uses reports whether a model has a charm that uses an archive; false if the model is
-// gone.
+// uses reports whether a model has a charm that uses an archive; false if the model does not exist.
 func (c *Controller) uses(ctx context.Context, model, sum string) (bool, error) {
 	st, err := c.Model(ctx, model)
 	if entity.IsNotFound(err) {
@@ -79,7 +78,7 @@ func (c *Controller) uses(ctx context.Context, model, sum string) (bool, error) 
 	return st.Refers(ctx, sum)
 }
 
-// judgeOldFile finds files marked for deletion that an archive still has.
+// judgeOldFile finds files marked for deletion that an archive still uses.
 func judgeOldFile(v *check.View, name string) *check.Wrong {
 	if v.Get(oldFilesC, name) == nil {
 		return nil
@@ -99,9 +98,8 @@ func (c *Controller) fileNames(v *check.View) []string {
 	})
 }
 
-// judgeFile finds files that no archive has. An archive has a record before its file
-// exists, and the file is marked for deletion once the record goes. If charms need the
-// file, it is the archive's record that is missing.
+// judgeFile finds files of no archive. An archive has a record before its file exists, and the file is marked for
+// deletion when the record is removed. If charms need the file, the archive's record is missing.
 func (c *Controller) judgeFile(ctx context.Context) func(*check.View, string) *check.Wrong {
 	return func(v *check.View, name string) *check.Wrong {
 		if v.Get(oldFilesC, name) != nil || len(v.Where(blobsC, "file", name)) > 0 || !slices.Contains(c.fileNames(v), name) {
@@ -149,8 +147,8 @@ func (c *Controller) sumOf(name string) (sum string, err error) {
 	return sum, err
 }
 
-// strayChunks returns the ids, in hex, of files of which only the content exists: their
-// writing or deletion was cut short.
+// strayChunks returns the ids, in hex, of files of which only the content exists, because their writing or deletion was
+// interrupted.
 func (c *Controller) strayChunks(v *check.View) []string {
 	return check.Remembered(v, "chunks", func() (ids []string) {
 		v.Fail(c.files(func(fs *mgo.GridFS) error {
@@ -174,7 +172,7 @@ func (c *Controller) strayChunks(v *check.View) []string {
 
 func (c *Controller) judgeChunks(v *check.View, id string) *check.Wrong {
 	if !c.alone || !c.adding.TryLock() {
-		return nil // it may be being written
+		return nil // it may be in the process of being written
 	}
 	defer c.adding.Unlock()
 	if !slices.Contains(c.strayChunks(v), id) {

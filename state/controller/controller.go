@@ -41,14 +41,12 @@ type Controller struct {
 	hub    *watcher.Hub
 	tail   *watcher.Tailer
 
-	// id identifies this process. It is stored as the creator of the models that it
-	// makes.
+	// id identifies this process. It is stored as the creator of the models that it creates.
 	id string
-	// alone says that no other process can have the store open.
+	// alone is set if no other process can have the store open.
 	alone bool
 
-	// adding is read-locked while a charm is added, and locked while unused archives are
-	// looked for.
+	// adding is read-locked while a charm is added, and write-locked while unused archives are searched.
 	adding sync.RWMutex
 
 	mu      sync.Mutex
@@ -66,7 +64,7 @@ type controllerDoc struct {
 	Cloud string `bson:"cloud"`
 }
 
-// A model is an open model, and what closes it.
+// A model is an open model, and the function that closes it.
 type model struct {
 	*state.State
 	close func(why error)
@@ -78,8 +76,7 @@ type Options struct {
 	Now   func() time.Time // time.Now if nil; only for timestamps and ages
 	// PasswordCost is the bcrypt cost of users' passwords; bcrypt's default if zero.
 	PasswordCost int
-	// Shared says that other processes may have the store open, which is always so for
-	// MongoDB.
+	// Shared is set if other processes may have the store open, which is always the case for MongoDB.
 	Shared bool
 
 	// The upgrade steps of the controller's database and of models'; Steps and state.Steps
@@ -97,8 +94,8 @@ type InitParams struct {
 	Password string
 }
 
-// Initialize makes a controller in an empty store: its own database, the first user, and
-// the controller model with machine 0 in it. It can be run again after an interruption.
+// Initialize creates a controller in an empty store: its own database, the first user, and the controller model with
+// machine 0 in it. It can be run again after an interruption.
 func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options) error {
 	c := newController(store, o)
 	defer c.Close()
@@ -153,15 +150,15 @@ func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*state
 	return c.Model(ctx, rows[0].UUID)
 }
 
-// Open opens the controller in a store, and upgrades documents written by an
-// older program. The error is entity.NotSupported if a newer program wrote them.
+// Open opens the controller in a store, and upgrades documents written by an older program. The error is
+// entity.NotSupported if a newer program wrote them.
 func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
 	c := newController(store, o)
 	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("cannot open the controller: %w", err)
 	}
-	// Finish what a crash left half done before anyone sees it.
+	// Finish the work that a crash interrupted before anyone sees it.
 	if err := c.db.ResumeTransactions(ctx, c.leftBefore()); err != nil {
 		c.Close()
 		return nil, err
@@ -173,9 +170,8 @@ func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, erro
 	return c, nil
 }
 
-// leftBefore returns the time before which an unfinished transaction has no process
-// working on it. Where no other process can have the database open, that is true of all
-// of them.
+// leftBefore returns the time before which unfinished transactions have no process working on them. If no other process
+// can have the database open, that is true for all of them.
 func (c *Controller) leftBefore() time.Time {
 	if c.alone {
 		return time.Unix(math.MaxUint32, 0) // the latest time that a transaction's id can hold
@@ -217,7 +213,7 @@ func (c *Controller) Close() {
 	all := c.states
 	c.states = nil
 	c.mu.Unlock()
-	// Close all at once: each takes a moment to end.
+	// Close all concurrently: each takes a moment.
 	var group sync.WaitGroup
 	for _, m := range all {
 		group.Go(func() { m.close(closing()) })
@@ -239,9 +235,8 @@ func (c *Controller) Name() string { return c.doc.Name }
 // Cloud returns the kind of the controller's cloud, such as "dummy".
 func (c *Controller) Cloud() string { return c.doc.Cloud }
 
-// Began marks the beginning of a request in its context, for the Barrier at its end. On
-// MongoDB, Barrier fails if the primary was lost in between: what the request read may be
-// rolled back.
+// Began marks the start of a request in its context, for the Barrier at its end. On MongoDB, Barrier fails if the
+// primary was lost in between, because the data that the request read may be rolled back.
 func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
 
 // Barrier waits until everything written before is on disk.

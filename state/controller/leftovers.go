@@ -12,8 +12,7 @@ import (
 	"juju/state/mongo"
 )
 
-// A leftDoc is the leftover of a removed model: what it had in its cloud may still be
-// there.
+// A leftDoc is the leftover of a removed model: its cloud resources may still exist.
 type leftDoc struct {
 	Model string    `bson:"_id"` // UUID
 	Name  string    `bson:"name"`
@@ -25,15 +24,15 @@ type leftDoc struct {
 	Filesystems []string `bson:"filesystems,omitempty"`
 }
 
-// leaveLeftover records what the removal of a model could not remove outside the store.
+// leaveLeftover records resources outside the store that the removal of a model could not remove.
 func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error) error {
 	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now(),
 		Filesystems: row.Filesystems}
 	if doc.How == "" {
-		doc.How = fmt.Sprintf("remove what is marked with model %s there; the controller tries again when it starts, "+
+		doc.How = fmt.Sprintf("remove the resources marked with model %s there; the controller retries when it starts, "+
 			"or removes another model", row.UUID)
 	}
-	logger.Errorf("model %q is gone, but what it had in the cloud may not be: %v", row.Name, why)
+	logger.Errorf("model %q is removed, but its cloud resources may still exist: %v", row.Name, why)
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		n, err := c.db.Count(modelLeftoversC, bson.D{{"_id", row.UUID}})
 		if err != nil {
@@ -47,7 +46,7 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 	})
 }
 
-// removeLeftover tries again to remove a leftover, and then deletes its document.
+// removeLeftover retries the removal of a leftover, and then deletes its document.
 func (c *Controller) removeLeftover(
 	ctx context.Context, row ModelRow, outside func(context.Context, ModelRow) error,
 ) error {
@@ -57,8 +56,8 @@ func (c *Controller) removeLeftover(
 	return c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(modelLeftoversC, row.UUID, nil); return nil })
 }
 
-// ModelLeftovers returns what the forced removal of models has left outside the store,
-// for one owner's models, or all if owner is "".
+// ModelLeftovers returns what the forced removal of models has left behind outside the store, for one owner's models,
+// or for all if owner is "".
 func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []entity.Leftover, err error) {
 	var docs []leftDoc
 	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {

@@ -15,17 +15,16 @@ import (
 	"juju/state/watcher"
 )
 
-// The steps of a model's row. While it is creating or removing, only the code that
-// performs the step opens the model's database; everything else opens it only while the
-// row is ready. Each step can be repeated; ResumeModel resumes one that a crash
+// The steps of a model's row. While it is creating or removing, only the code of that step opens the model's database;
+// everything else opens it only while the row is ready. Each step is idempotent; ResumeModel resumes one that a crash
 // interrupted.
 const (
-	stepCreating = "creating" // Creator is making the database
+	stepCreating = "creating" // Creator is creating the database
 	stepReady    = "ready"
 	stepRemoving = "removing" // the model is Dead; its database, archives and grants are being removed
 )
 
-// A ModelRow is what the controller's database holds of a model.
+// A ModelRow is a model's record in the controller's database.
 type ModelRow struct {
 	UUID    string    `bson:"_id"`
 	Name    string    `bson:"name"`
@@ -33,11 +32,11 @@ type ModelRow struct {
 	Series  string    `bson:"series"` // the controller's default series
 	Step    string    `bson:"step"`
 	Created time.Time `bson:"created"`
-	Creator string    `bson:"creator,omitempty"` // the id of the Controller that makes it
-	// Config is the model's initial config; its own document has the present one.
+	Creator string    `bson:"creator,omitempty"` // the id of the Controller that creates it
+	// Config is the model's initial config; the current one is in the model's own document.
 	Config map[string]string `bson:"config,omitempty"`
-	// Removing is when the removal began. Forced says that the model was destroyed with
-	// force, so that the removal does not wait for what the cloud fails to do.
+	// Removing is when the removal began. Forced is set if the model was destroyed with force; then the removal does
+	// not wait for the cloud if it keeps failing.
 	Removing time.Time `bson:"removing,omitempty"`
 	Forced   bool      `bson:"forced,omitempty"`
 	// Filesystems are those that the cloud is still to destroy, by its ids. All others of a model
@@ -45,8 +44,8 @@ type ModelRow struct {
 	Filesystems []string `bson:"filesystems,omitempty"`
 }
 
-// IsRemoving reports whether the model is Dead and being removed: it can't be opened any
-// more, and its name is not free yet.
+// IsRemoving reports whether the model is Dead and being removed: it can't be opened any more, and its name is not free
+// yet.
 func (r ModelRow) IsRemoving() bool { return r.Step == stepRemoving }
 
 func modelNameID(owner, name string) string { return owner + "#" + name }
@@ -59,8 +58,8 @@ type AddModelParams struct {
 	Config map[string]string // settings of the model, as users write them
 }
 
-// AddModel makes a model and opens it. If a controller that is gone began to make one of
-// that name and owner, AddModel finishes it.
+// AddModel creates a model and opens it. If a dead controller began to create one with that name and owner, AddModel
+// finishes it.
 func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*state.State, error) {
 	if p.Name == state.ControllerModel {
 		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that is the name of the controller's own", p.Name)
@@ -91,8 +90,8 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 		}
 		o.Assert(usersC, owner.ID, bson.D{{"removed", false}})
 		if len(same) == 0 {
-			// The unique index alone is not enough: mgo/txn takes a duplicate key for
-			// an insert that was made already.
+			// The unique index alone is not enough: mgo/txn treats a duplicate key as an insert that has already been
+			// done.
 			o.Insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
 			o.Insert(modelsC, row.UUID, row)
 			return nil
@@ -114,7 +113,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 	}
 	st, err := c.Model(ctx, row.UUID)
 	if err == nil && takenOver {
-		// It may have been begun with other settings.
+		// It may have been started with other settings.
 		var reset []string
 		for key := range row.Config {
 			if _, ok := config[key]; !ok {
@@ -137,7 +136,7 @@ func alreadyThere(row ModelRow) error {
 	return err
 }
 
-// isMade asserts that the creator of a row is still making the model.
+// isMade asserts that the creator of a row is still creating the model.
 func (r ModelRow) isMade() bson.D {
 	if r.Creator == "" { // an older program's row
 		return bson.D{{"step", stepCreating}, {"creator", bson.D{{"$exists", false}}}}
@@ -145,13 +144,12 @@ func (r ModelRow) isMade() bson.D {
 	return bson.D{{"step", stepCreating}, {"creator", r.Creator}}
 }
 
-// makingBound is how long a controller may take to make a model. Other controllers wait
-// twice as long, by their own clocks, before they consider it gone.
+// makingBound is how long a controller may take to create a model. Other controllers wait twice as long, by their own
+// clocks, before they treat it as dead.
 const makingBound = time.Minute
 
-// isAbandoned reports whether a model is half made and its creator is gone. The embedded
-// store has one controller at a time, so any other creator is gone. In a shared store it
-// is, if the model was not finished in time.
+// isAbandoned reports whether a model is unfinished and its creator is dead. The embedded store has one controller at a
+// time, so any other creator is dead. In a shared store it is treated as dead if the model was not finished in time.
 func (c *Controller) isAbandoned(row ModelRow) bool {
 	if row.Step != stepCreating {
 		return false
@@ -170,11 +168,10 @@ func (c *Controller) isAbandoned(row ModelRow) bool {
 	return c.now().Sub(since) > 2*makingBound
 }
 
-// errLostStep is the error for the creator of a model whose making others have given up.
-var errLostStep = entity.Errorf(entity.Unavailable, "another controller has given it up; try again")
+// errLostStep is the error for the creator of a model that others have abandoned.
+var errLostStep = entity.Errorf(entity.Unavailable, "another controller has abandoned it; try again")
 
-// makeModel makes the database of a model whose row is creating, and then sets the row
-// ready.
+// makeModel creates the database of a model whose row is creating, and then sets the row to ready.
 func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	ctx, cancel := context.WithTimeout(ctx, makingBound)
 	defer cancel()
@@ -195,7 +192,7 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	})
 }
 
-// makeDatabase makes the database of a model.
+// makeDatabase creates the database of a model.
 func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
 	return state.Make(ctx, c.store, c.modelForm(), c.newModel(row))
 }
@@ -205,14 +202,13 @@ func (c *Controller) newModel(row ModelRow) state.NewModel {
 		Created: row.Created}
 }
 
-// giveUp removes a model whose making failed, even if the request was cancelled.
+// giveUp removes a model whose creation failed, even if the request was cancelled.
 func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makingBound)
 	defer cancel()
 	err := c.beginRemoval(ctx, row)
 	if errors.Is(err, errLostStep) {
-		// Another controller has the row. If that has been removed, remove what this
-		// controller has made since.
+		// Another controller has the row. If that has been removed, remove what this controller has created since.
 		if _, rowErr := c.row(row.UUID); entity.IsNotFound(rowErr) {
 			err = c.store.Drop(row.UUID)
 		}
@@ -238,8 +234,8 @@ func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
 	return rows, nil
 }
 
-// Model returns the model with this UUID while it is ready; each call returns the same
-// State. If the model is not ready any more, this controller closes it.
+// Model returns the model with this UUID while it is ready; each call returns the same State. If the model is no longer
+// ready, this controller closes it.
 func (c *Controller) Model(ctx context.Context, id string) (*state.State, error) {
 	row, err := c.readyRow(id)
 	if err != nil {
@@ -249,16 +245,15 @@ func (c *Controller) Model(ctx context.Context, id string) (*state.State, error)
 	if err != nil || !opened {
 		return st, err
 	}
-	// The row may have changed before the model was open, when there was nothing to
-	// close.
+	// The row may have changed before the model was open, when there was nothing to close.
 	if _, err := c.readyRow(id); err != nil {
 		return nil, errors.Join(err, c.dropRemade(row.UUID))
 	}
 	return st, nil
 }
 
-// dropRemade drops the database of a model that was removed while it was being opened,
-// which makes collections that are missing. What was not removed yet is left alone.
+// dropRemade drops the database of a model that was removed while it was being opened, because opening creates missing
+// collections. A database that has not been removed yet is left alone.
 func (c *Controller) dropRemade(uuid string) error {
 	if left, err := state.ReadRemnant(c.store, uuid); err != nil || left.There {
 		return err
@@ -266,9 +261,8 @@ func (c *Controller) dropRemade(uuid string) error {
 	return c.store.Drop(uuid)
 }
 
-// open returns the open model of a row, and whether it had to be opened. Only one call at
-// a time opens a model, because opening resumes unfinished transactions, which must not
-// be those of another call.
+// open returns the open model of a row, and whether it had to be opened. Only one call at a time opens a model, because
+// opening resumes unfinished transactions, which must not belong to another call.
 func (c *Controller) open(ctx context.Context, row ModelRow) (st *state.State, opened bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -350,7 +344,7 @@ func (c *Controller) openModel(ctx context.Context, row ModelRow) (model, error)
 			row, err := c.row(row.UUID)
 			return c.newModel(row), err
 		}}
-	// As in Open: first finish what a crash or an older program left.
+	// As in Open, first finish the work that a crash or an older program left unfinished.
 	st, close, err := state.Open(ctx, host, row.UUID, row.Name, c.leftBefore())
 	return model{st, close}, err
 }

@@ -22,8 +22,8 @@ func newKey() (key []byte, hash string) {
 	return key, secret.HashRandom(string(key))
 }
 
-// SetUserPassword sets a user's password and voids a registration key that was not used.
-// It returns the new value of Rights.Password.
+// SetUserPassword sets a user's password and invalidates an unused registration key. It returns the new value of
+// Rights.Password.
 func (c *Controller) SetUserPassword(ctx context.Context, name, password string) (stamp string, err error) {
 	hash, err := c.hashUserPassword(password)
 	if err != nil {
@@ -36,8 +36,8 @@ func (c *Controller) SetUserPassword(ctx context.Context, name, password string)
 	return secret.Stamp(hash), nil
 }
 
-// ResetUserPassword voids a user's password, ends the user's connections, and returns a
-// registration key as AddUser does.
+// ResetUserPassword invalidates a user's password, ends the user's connections, and returns a registration key as
+// AddUser does.
 func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []byte, err error) {
 	key, hash := newKey()
 	err = c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
@@ -53,8 +53,8 @@ func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []
 	return key, nil
 }
 
-// RegisterUser sets the password of a user who has the registration key, and voids the
-// key. The error is the same whatever is wrong.
+// RegisterUser sets the password of a user who has the registration key, and invalidates the key. The error is the same
+// for every failure.
 func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, password string) error {
 	shown := secret.HashRandom(string(key))
 	check := func(d userDoc, err error) error {
@@ -63,7 +63,7 @@ func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, 
 		}
 		return err
 	}
-	// Check before the slow hash, so that strangers can't make the controller work.
+	// Check before the slow hash, so that unauthenticated clients can't load the controller.
 	if err := check(c.userDocOf(name)); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (c *Controller) CheckUser(ctx context.Context, name, password string) (User
 		return User{}, err
 	}
 	if err != nil || !doc.stands() {
-		// Take as long as for a user who exists, or the time would reveal it.
+		// Take as long as for an existing user, or the time would reveal the difference.
 		c.hasher.Pretend(password)
 		return User{}, secret.Refused()
 	}

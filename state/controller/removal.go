@@ -15,13 +15,12 @@ import (
 	"juju/state/watcher"
 )
 
-// DestroyModel destroys a model as State.Destroy does. Forced destruction of a model that
-// is being removed already forces the removal. The error is entity.NotFound if there is
-// no such model.
+// DestroyModel destroys a model as State.Destroy does. If the model is already being removed, a forced destruction
+// forces the removal. The error is entity.NotFound if the model does not exist.
 func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Destruction) error {
 	st, err := c.Model(ctx, id)
 	if err == nil {
-		err = st.Destroy(ctx, how) // the removal reads the strength from the model
+		err = st.Destroy(ctx, how) // the removal reads the strength from the model's database
 	}
 	if !entity.IsNotFound(err) {
 		return err
@@ -46,9 +45,9 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 	})
 }
 
-// RemoveModel begins to remove a Dead model: it can no longer be opened, and this
-// controller closes it. ResumeModel does the rest. The error is entity.InUse if the
-// model is not Dead. It does nothing if the model is being removed or gone.
+// RemoveModel begins to remove a Dead model: it can no longer be opened, and this controller closes it. ResumeModel
+// does the rest. The error is entity.InUse if the model is not Dead. If the model is being removed or does not exist,
+// it does nothing.
 func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	err := c.removeDead(ctx, id)
 	if err != nil {
@@ -107,10 +106,10 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	return err
 }
 
-// takeRemnant copies to the row of a model that is being removed what the removal needs of the
-// model's own database: whether the model was destroyed with force, and which filesystems are still
-// to be destroyed. Both can change until the last process closes the model, which is after its row
-// says removing; and that database is dropped before the row.
+// takeRemnant copies to the row of a model that is being removed the facts that the removal needs from the model's own
+// database: whether the model was destroyed with force, and which filesystems still have to be destroyed. Both can
+// change until the last process closes the model, which happens after its row becomes removing; and that database is
+// dropped before the row.
 func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
 	said, err := state.ReadRemnant(c.store, row.UUID)
 	if err != nil || !said.There {
@@ -133,18 +132,18 @@ func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
 	})
 }
 
-// WatchUnfinishedModels fires when ResumeModel may have work to do.
+// WatchUnfinishedModels sends an event when ResumeModel may have work to do.
 func (c *Controller) WatchUnfinishedModels(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, c.hub, watcher.Collection(modelsC)), nil
 }
 
-// Remains are what is left of a model that is being removed, or was never finished.
+// Remains describe a model that is being removed, or whose creation was never finished.
 type Remains struct {
 	ModelRow
-	Leftover bool // the model is gone, but what it had outside the store may not be
+	Leftover bool // the model is removed, but its resources outside the store may still exist
 }
 
-// Remains returns what is left of models, including those that another controller is making.
+// Remains returns the remains of all models, including those that another controller is creating.
 func (c *Controller) Remains(ctx context.Context) (all []Remains, err error) {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
@@ -164,11 +163,10 @@ func (c *Controller) Remains(ctx context.Context) (all []Remains, err error) {
 	return all, nil
 }
 
-// ResumeModel finishes the removal of a model, or removes it if its creator stopped before it was made.
-// It calls outside, with a time limit, to remove what the model has outside the store; outside must be safe
-// to call again for the same model. If outside keeps failing for a model that was destroyed with force,
-// it records a leftover, which is removed in the same way. Done is false for a model that another
-// controller is making.
+// ResumeModel finishes the removal of a model, or removes it if its creator died before it was finished. It calls
+// outside, with a time limit, to remove the model's resources outside the store; outside must be idempotent. If outside
+// keeps failing for a model that was destroyed with force, it records a leftover, which is removed in the same way.
+// Done is false for a model that another controller is creating.
 func (c *Controller) ResumeModel(
 	ctx context.Context, left Remains, outside func(context.Context, ModelRow) error,
 ) (done bool, err error) {
@@ -193,7 +191,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 		if !c.isAbandoned(row) {
 			return false, nil
 		}
-		logger.Infof("model %q (%s) was never finished, and the process that was making it is gone: removing it", row.Name,
+		logger.Infof("model %q (%s) was never finished, and the process that was creating it is dead: removing it", row.Name,
 			row.UUID)
 		if err := c.beginRemoval(ctx, row); err != nil {
 			return false, err
@@ -227,7 +225,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 	return true, c.removeRow(ctx, row)
 }
 
-// removeRow is the last step. It frees the name; the UUID is never used again.
+// removeRow is the last step. It frees the name; the UUID is never reused.
 func (c *Controller) removeRow(ctx context.Context, row ModelRow) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		if _, err := c.row(row.UUID); entity.IsNotFound(err) {

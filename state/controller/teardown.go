@@ -6,9 +6,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// DropDatabases drops all of the controller's databases in its store: every model's,
-// whatever its step, and then its own. No one may be using them. It can be run again
-// after an interruption.
+// DropDatabases drops all of the controller's databases in its store: every model's, whatever its step, and then its
+// own. None may be in use. It can be run again after an interruption.
 func (c *Controller) DropDatabases(ctx context.Context) error {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{}, &rows); err != nil {

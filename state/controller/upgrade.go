@@ -54,8 +54,8 @@ func (c *Controller) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// referToBlobs is the controller's step to version 2. In version 1 an archive was a file
-// named by its sum, and nothing said which models used it.
+// referToBlobs is the controller's step to version 2. In version 1 an archive was a file named by its sum, and there
+// was no record of the models that used it.
 func referToBlobs(ctx context.Context, store *mongo.Store, db *mongo.Database) error {
 	var models []struct {
 		UUID string `bson:"_id"`
@@ -93,7 +93,7 @@ func referToOldBlob(ctx context.Context, db *mongo.Database, model, sum string) 
 		if n, err := db.Count("models", isReady); err != nil {
 			return err
 		} else if n == 0 {
-			return mongo.ErrNothing // the model was removed meanwhile
+			return mongo.ErrNothing // the model was removed in the meantime
 		}
 		err := db.Get("blobs", sum, &doc, "archive "+sum)
 		o.Assert("models", model, isReady)

@@ -17,7 +17,7 @@ import (
 
 // A User is a user of the controller.
 type User struct {
-	Name        string // as it was given; unique regardless of case
+	Name        string // as given; unique regardless of case
 	DisplayName string
 	Access      string // to the controller: "", "login", "add-model" or "superuser"
 	Disabled    bool
@@ -31,13 +31,13 @@ type User struct {
 // Stamp returns the value of Rights.Password when the user was read.
 func (u User) Stamp() string { return u.password }
 
-// A userDoc is never deleted, so that no other user ever gets the name.
+// A userDoc is never deleted, so that the name is never reused.
 type userDoc struct {
 	ID          string    `bson:"_id"` // see userID
 	Name        string    `bson:"name"`
 	DisplayName string    `bson:"displayname"`
 	Access      string    `bson:"access"`
-	Password    string    `bson:"password"` // a bcrypt hash; "" while there is none
+	Password    string    `bson:"password"` // a bcrypt hash; "" for none
 	Key         string    `bson:"hash"`     // the hash of the registration key; "" once used
 	Disabled    bool      `bson:"disabled"`
 	Removed     bool      `bson:"removed"`
@@ -51,7 +51,7 @@ func userID(name string) string { return strings.ToLower(name) }
 // stands reports whether the user can log in.
 func (d *userDoc) stands() bool { return !d.Removed && !d.Disabled && d.Password != "" }
 
-// facts asserts that the user's access, and whether they can log in, is as it was read.
+// facts asserts that the user's access and ability to log in are unchanged since they were read.
 func (d *userDoc) facts() bson.D {
 	return bson.D{{"access", d.Access}, {"disabled", d.Disabled}, {"removed", d.Removed}, {"password", d.Password}}
 }
@@ -75,7 +75,7 @@ func (c *Controller) userDocOf(name string) (userDoc, error) {
 
 func permanentlyDeleted(kind entity.Kind, name string) error {
 	return entity.WithHint(entity.Errorf(kind, "user %q is permanently deleted", name),
-		"Names of users are never used again; choose another.")
+		"User names are never reused; choose another.")
 }
 
 // User returns a user who has not been removed.
@@ -91,8 +91,7 @@ func (c *Controller) User(ctx context.Context, name string) (User, error) {
 	return users[0], nil
 }
 
-// Users returns the users who have not been removed, by name; the disabled ones only if
-// asked for.
+// Users returns the users who have not been removed, by name, including disabled ones if disabled is set.
 func (c *Controller) Users(ctx context.Context, disabled bool) ([]User, error) {
 	query := bson.D{{"removed", false}}
 	if !disabled {
@@ -123,7 +122,7 @@ func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
 	return c.db.Reading(loginsC, func(logins *mgo.Collection) error {
 		for _, id := range ids {
 			if _, err := logins.UpsertId(id, bson.D{{"$set", bson.D{{"at", at}}}}); err != nil {
-				return fmt.Errorf("cannot note a login: %w", err)
+				return fmt.Errorf("cannot record a login: %w", err)
 			}
 		}
 		return nil
@@ -165,7 +164,7 @@ type AddUserParams struct {
 	Creator     string
 }
 
-// maxDisplayName bounds display names, in bytes.
+// maxDisplayName is the maximum length of display names, in bytes.
 const maxDisplayName = 256
 
 // AddUser adds a user with login access. Without a password it returns a registration
@@ -206,9 +205,8 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 	return key, nil
 }
 
-// changeUser sets fields of a user who has not been removed. set returns what to set,
-// given the user as just read; nil if there is nothing to change. A change that removes a
-// superuser asserts that there is another.
+// changeUser sets fields of a user who has not been removed. set returns the fields to set, given the user as just
+// read; nil if there is nothing to change. A change that removes a superuser asserts that another one exists.
 func (c *Controller) changeUser(ctx context.Context, name string, set func(userDoc) (bson.D, error)) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.userDocOf(name)
@@ -264,8 +262,7 @@ func (c *Controller) keepSuperuser(o *mongo.Ops, doc userDoc, fields bson.D) err
 	return nil
 }
 
-// DisableUser keeps a user out until EnableUser; the user's open connections lose their
-// rights at once.
+// DisableUser locks a user out until EnableUser; the user's open connections lose their rights immediately.
 func (c *Controller) DisableUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
 		if d.Disabled {
@@ -279,7 +276,7 @@ func (c *Controller) DisableUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// EnableUser lets a disabled user in again, with the same rights.
+// EnableUser enables a disabled user, with the same rights.
 func (c *Controller) EnableUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
 		if !d.Disabled {
@@ -293,14 +290,13 @@ func (c *Controller) EnableUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// RemoveUser removes a user for good; the name stays taken. Models that the user owns
-// remain, for superusers.
+// RemoveUser removes a user permanently; the name stays reserved. Models that the user owns remain, for superusers.
 func (c *Controller) RemoveUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(userDoc) (bson.D, error) {
 		return bson.D{{"removed", true}, {"access", ""}, {"password", ""}, {"hash", ""}}, nil
 	})
-	// Grants that are left mean nothing without the user. If this is interrupted, the
-	// next attempt removes them, although its error is that there is no such user.
+	// Remaining grants are meaningless without the user. If this is interrupted, the next attempt removes them,
+	// although it returns that the user does not exist.
 	if err == nil || entity.IsNotFound(err) {
 		if dropErr := c.dropRights(ctx, bson.D{{"user", userID(name)}}); err == nil {
 			err = dropErr
