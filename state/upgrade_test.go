@@ -263,7 +263,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	w.ok(err)
 	for _, row := range rows {
 		_, err := w.ctrl.Model(w.ctx, row.UUID)
-		w.refused(err, entity.NotSupported, "has version 6, and this program knows up to 4")
+		w.refused(err, entity.NotSupported, "has version 6, and this program supports up to 4")
 		if !strings.Contains(entity.Hint(err), "newer juju") {
 			t.Errorf("the hint is %q", entity.Hint(err))
 		}
@@ -278,7 +278,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	before, err := take(store)
 	w.ok(err)
 	_, err = controller.Open(w.ctx, store, controller.Options{})
-	w.refused(err, entity.NotSupported, "the schema of the controller has version 5, and this program knows up to 4")
+	w.refused(err, entity.NotSupported, "the schema of the controller has version 5, and this program supports up to 4")
 	after, err := take(store)
 	w.ok(err)
 	if string(before) != string(after) {

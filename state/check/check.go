@@ -1,7 +1,6 @@
-// Package check finds what can't be in a database, and repairs it, while others use it.
-// It judges everything that it read beforehand, and then each suspect again on live data:
-// what is wrong for a moment only is not found. The rules are those of the database's
-// owner.
+// Package check finds inconsistencies in a database, and repairs them, while others use it. It evaluates everything
+// that it read beforehand, and then each suspect again on live data, so temporary inconsistencies are not reported. The
+// rules are supplied by the database's owner.
 package check
 
 import (
@@ -21,24 +20,24 @@ import (
 
 var logger = loggo.GetLogger("juju.state.check")
 
-// A Rule says what can be wrong with one document of a collection.
+// A Rule checks one document of a collection.
 type Rule struct {
 	Of string // the collection of the documents
-	// IDs returns the ids to judge, if those are not the documents that exist.
+	// IDs returns the ids to check, if they are not those of the existing documents.
 	IDs   func(v *View) []string
 	Judge func(v *View, id string) *Wrong
 }
 
-// A Wrong is what a rule finds. A rule judges what is stored now, so its result does not
-// depend on the time.
+// A Wrong is an inconsistency found by a rule. A rule checks what is stored now, so its result does not depend on the
+// time.
 type Wrong struct {
 	Where  DocID
 	What   string
-	Repair string // what Ops or Act do; "" if nothing can be done
-	// Ops repair it, provided that everything that was read is unchanged; each is on a
-	// different document. What follows from them is another finding.
+	Repair string // describes Ops or Act; "" if there is no repair
+	// Ops repair it, provided that everything that was read is unchanged; each is on a different document. Consequences
+	// are separate findings.
 	Ops []txn.Op
-	Act func(context.Context) error // for repairs outside transactions
+	Act func(context.Context) error // a repair outside transactions
 }
 
 func (w *Wrong) finding() entity.Finding {
@@ -55,21 +54,20 @@ type Checker struct {
 	Model string // the model's name, for findings
 	Now   time.Time
 	Rules []Rule
-	// Fields are the collections that the rules read, and the fields of each that matter
-	// to them; no names stand for all fields.
+	// Fields are the collections that the rules read, and the fields of each that they need; an empty list stands for
+	// all fields.
 	Fields map[string][]string
 }
 
-// stuckAge is the age at which the resumer must have found a transaction.
+// stuckAge is the age by which the resumer must have found a transaction.
 const stuckAge = 2 * time.Minute
 
-// maxPasses bounds a repair's passes: one repair may show another problem, but not for
-// long.
+// maxPasses limits the passes of a repair: one repair may reveal another problem, but not endlessly.
 const maxPasses = 20
 
-// Run returns what is wrong, and repairs it if asked to.
+// Run returns the inconsistencies, and repairs them if repair is set.
 func (k *Checker) Run(ctx context.Context, repair bool) (all []entity.Finding, err error) {
-	known := map[entity.Finding]bool{} // found already, and not repaired again
+	known := map[entity.Finding]bool{} // already found; not repaired again
 	for range maxPasses {
 		found, mended, err := k.pass(ctx, repair, known)
 		all = append(all, found...)
@@ -140,15 +138,15 @@ func (k *Checker) pass(ctx context.Context, repair bool,
 	return all, mended, nil
 }
 
-// Confirming retries up to looks times, because others may be changing what it reads.
+// Confirming retries up to looks times, because others may be changing the data.
 const (
 	looks     = 20
 	lookPause = time.Millisecond
 )
 
-// confirm judges a document again, on live data. It judges twice, and returns the result
-// if everything that it read was the same both times and no transaction was at work on
-// it. A document that keeps changing counts as right: a later check finds it.
+// confirm checks a document again, on live data. It checks twice, and returns the result if everything that it read was
+// the same both times and no transaction was in progress on it. A document that keeps changing is treated as correct; a
+// later check finds it.
 func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View, error) {
 	pause := lookPause
 	for look := range looks {
@@ -184,10 +182,10 @@ func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View
 	return nil, nil, nil
 }
 
-// ErrNotWrong is what a repair returns that found nothing to repair.
-var ErrNotWrong = errors.New("nothing is Wrong any more")
+// ErrNotWrong is returned by a repair that found nothing to repair.
+var ErrNotWrong = errors.New("nothing is wrong any more")
 
-// mend repairs a finding as it is now, and updates f if it has changed.
+// mend repairs the current form of a finding, and updates f if it has changed.
 func (k *Checker) mend(ctx context.Context, r Rule, id string, found *Wrong, f *entity.Finding) error {
 	if found.Act != nil {
 		return found.Act(ctx)

@@ -13,7 +13,7 @@ func Insert(where DocID, what, repair string, doc any) *Wrong {
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Insert: doc}}}
 }
 
-// Update reports a document with a wrong content, and changes it.
+// Update reports a document with incorrect content, and changes it.
 func Update(where DocID, what, repair string, change bson.D) *Wrong {
 	return &Wrong{Where: where, What: what, Repair: repair,
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Update: change}}}
@@ -25,14 +25,14 @@ func Remove(where DocID, what, repair string) *Wrong {
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Remove: true}}}
 }
 
-// A Pointer says that each document of a collection names others, which must exist.
+// A Pointer is a rule that the documents to which those of a collection refer must exist.
 type Pointer struct {
 	From, What string
-	To         func(v *View, id string, r Row) []DocID // the documents that it names
+	To         func(v *View, id string, r Row) []DocID // the documents that it refers to
 	Repair     string                                  // what to do with the document; "" if it must stay
 }
 
-// Named returns a reader of a field that holds an id or is empty.
+// Named returns a function that reads a field that contains an id or is empty.
 func Named(collection, field string) func(*View, string, Row) []DocID {
 	return func(_ *View, _ string, r Row) []DocID {
 		if id := r.Text(field); id != "" {
@@ -42,7 +42,7 @@ func Named(collection, field string) func(*View, string, Row) []DocID {
 	}
 }
 
-// PointerRules find documents that name others that do not exist.
+// PointerRules returns rules that find documents that refer to nonexistent ones.
 func PointerRules(pointers []Pointer) (rules []Rule) {
 	for _, p := range pointers {
 		rules = append(rules, Rule{Of: p.From, Judge: func(v *View, id string) *Wrong {

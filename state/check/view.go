@@ -14,12 +14,12 @@ import (
 	"juju/state/mongo"
 )
 
-// A DocID names a document.
+// A DocID identifies a document.
 type DocID struct{ Collection, ID string }
 
 func (d DocID) String() string { return d.Collection + " " + d.ID }
 
-// A Row is a document as a check reads it, whatever its form.
+// A Row is a document as read by a check, in any form.
 type Row map[string]any
 
 func (r Row) Text(field string) string { s, _ := r[field].(string); return s }
@@ -30,7 +30,7 @@ func (r Row) Life() entity.Life { return entity.Life(r.Number("life")) }
 
 func (r Row) Strength() entity.Strength { return entity.Strength(r.Number("strength")) }
 
-// Doc returns the document in a field, nil if there is none.
+// Doc returns the document in a field, or nil.
 func (r Row) Doc(field string) Row {
 	m, _ := r[field].(Row)
 	return m
@@ -58,7 +58,7 @@ func (r Row) Texts(field string) (all []string) {
 	return all
 }
 
-// AsNumber reads a number of whatever type the store returns, or an edit by hand left.
+// AsNumber returns a number of whatever type the store, or an edit by hand, has given it.
 func AsNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
@@ -71,9 +71,8 @@ func AsNumber(v any) (int, bool) {
 	return 0, false
 }
 
-// A View is the data that a check reads. A loaded view holds everything, read beforehand
-// while others may go on writing: it shows what may be wrong. A live view reads each
-// document when asked for it: it shows what is wrong.
+// A View is the data of a check. A loaded view has everything, read beforehand while others may have been writing: it
+// shows what may be inconsistent. A live view reads each document on demand: it shows what is inconsistent.
 type View struct {
 	DB     *mongo.Database
 	fields map[string][]string // the fields to read, by collection; all if nil
@@ -81,17 +80,17 @@ type View struct {
 
 	loaded map[string]*table       // by collection; nil in a live view
 	listed map[string]any          // the results of Remembered; loaded views only
-	read   map[DocID]mongo.Version // the versions of what was read; live views only
+	read   map[DocID]mongo.Version // the versions of the documents read; live views only
 	err    error                   // the first failure to read; later reads return nothing
 }
 
 // A table is a collection of a loaded view.
 type table struct {
 	rows map[string]Row
-	by   map[string]map[any][]Row // the rows by field and value; made when asked for
+	by   map[string]map[any][]Row // the rows by field and value; built on demand
 }
 
-// liveView returns a view that reads what it is asked for.
+// liveView returns a view that reads on demand.
 func liveView(db *mongo.Database, fields map[string][]string, now time.Time) *View {
 	return &View{DB: db, fields: fields, Now: now, read: map[DocID]mongo.Version{}}
 }
@@ -133,7 +132,7 @@ func selected(names []string) bson.D {
 	return d
 }
 
-// Fail keeps the first error.
+// Fail records the first error.
 func (v *View) Fail(err error) {
 	if v.err == nil {
 		v.err = err
@@ -161,8 +160,8 @@ func (v *View) Get(collection, id string) Row {
 	return r
 }
 
-// Where returns the documents with a value in a field, sorted by id. A live view does not
-// track the result: the caller must get a document that changes with it.
+// Where returns the documents with a value in a field, sorted by id. A live view does not track the result: the caller
+// must also get a document that changes with it.
 func (v *View) Where(collection, field string, value any) []Row {
 	if v.loaded == nil {
 		return v.find(collection, bson.D{{field, value}})
@@ -211,8 +210,7 @@ func (v *View) ids(collection string) []string {
 	return slices.Sorted(maps.Keys(v.loaded[collection].rows))
 }
 
-// Remembered calls f once in a loaded view, because many rules ask the same, and each
-// time in a live one.
+// Remembered calls f once in a loaded view, because many rules need the same result, and each time in a live one.
 func Remembered[T any](v *View, what string, f func() T) T {
 	if v.loaded == nil {
 		return f()
@@ -223,7 +221,7 @@ func Remembered[T any](v *View, what string, f func() T) T {
 	return v.listed[what].(T)
 }
 
-// settled reports whether no transaction is at work on anything that was read.
+// settled reports whether no transaction is in progress on any document that was read.
 func (v *View) settled() (bool, error) {
 	return v.DB.Settled(slices.Collect(maps.Values(v.read)))
 }

@@ -1,5 +1,5 @@
-// Package constraints has what users demand of the machines that something runs on: the keys, their syntax, and how
-// the constraints of a model and of a service combine.
+// Package constraints has users' requirements for machines: the keys, their syntax, and how the constraints of a model
+// and of a service combine.
 package constraints
 
 import (
@@ -33,9 +33,9 @@ const (
 // aliases are the keys that are parsed as others.
 var aliases = map[string]string{"cpu-cores": Cores}
 
-// A Value is a user's demands on the machines that something runs on: a set of keys with
-// values. A key may be present without a value, which says "none, whatever the model says"; an
-// absent key doesn't. The zero value demands nothing.
+// A Value is a user's requirements for the machines of a service or model: a set of keys with values. A key may be
+// present without a value, which means "none, whatever the model has"; an absent key doesn't. The zero value requires
+// nothing.
 //
 // Values are immutable, so they may be shared and copied. Compare them with Equal, not with
 // ==.
@@ -43,10 +43,9 @@ type Value struct {
 	values map[string]string // key → canonical text, "" for a key without a value
 }
 
-// Parse parses "mem=2G cores=4 tags=fast,^shared". Each argument may hold several
-// pairs, separated by white space. Sizes are in MiB unless their suffix is M, G, T or P; they may
-// be fractions and are rounded up to whole MiB. The errors are Invalid and name the pair or key
-// at fault.
+// Parse parses "mem=2G cores=4 tags=fast,^shared". Each argument may contain several pairs, separated by white space.
+// Sizes are in MiB unless their suffix is M, G, T or P; they may be fractions and are rounded up to whole MiB. The
+// errors are Invalid and name the pair or key at fault.
 func Parse(args ...string) (Value, error) {
 	set := newSet()
 	for _, arg := range args {
@@ -63,8 +62,7 @@ func Parse(args ...string) (Value, error) {
 	return set.done(), nil
 }
 
-// A set collects pairs into a Value and refuses a key that occurs twice, even under
-// an alias.
+// A set collects pairs into a Value and rejects a key that occurs twice, even under an alias.
 type set struct {
 	values map[string]string
 	names  map[string]string // key → the name it was given by
@@ -105,8 +103,8 @@ func (s *set) done() Value {
 	return Value{s.values}
 }
 
-// String returns the form that Parse takes, keys in alphabetical order: "cores=4
-// mem=2048M tags=fast,^shared". Parsing it returns c again.
+// String returns c in the form that Parse accepts, keys in alphabetical order: "cores=4 mem=2048M tags=fast,^shared".
+// Parsing it returns c again.
 func (c Value) String() string {
 	pairs := make([]string, 0, len(c.values))
 	for _, key := range c.Keys() {
@@ -145,7 +143,7 @@ func (c Value) Shown(key string) string {
 	return strconv.FormatUint(n, 10) + sizeUnits[unit:unit+1]
 }
 
-// demands reports whether key is present with a value that demands something.
+// demands reports whether key is present with a value that requires something.
 func (c Value) demands(key string) bool {
 	v := c.values[key]
 	return v != "" && !(key == Container && v == noContainer)
@@ -163,18 +161,16 @@ func (c Value) Number(key string) uint64 {
 
 // Rules are a cloud's rules for constraints.
 type Rules struct {
-	// Conflicts are pairs of keys that can't be demanded together, because each determines what
-	// the other is about.
+	// Conflicts are pairs of keys that can't be combined, because each determines what the other specifies.
 	Conflicts [][2]string
-	// Unsupported are keys that the cloud ignores. Users are warned about them, not refused, so
-	// that one bundle works on many clouds.
+	// Unsupported are keys that the cloud ignores. They cause warnings rather than errors, so that one bundle works on
+	// many clouds.
 	Unsupported []string
 	// Values are the only values that a key may have.
 	Values map[string][]string
 }
 
-// DefaultRules are those of clouds without rules of their own: an instance type
-// determines everything it stands for.
+// DefaultRules returns the rules of clouds without special rules: an instance type determines everything it stands for.
 func DefaultRules() Rules {
 	return Rules{Conflicts: [][2]string{
 		{InstanceType, Cores},
@@ -183,8 +179,8 @@ func DefaultRules() Rules {
 	}}
 }
 
-// Check returns an Invalid error if c demands two keys that conflict or a value that doesn't
-// exist, and otherwise the demanded keys that the cloud ignores, sorted.
+// Check returns an Invalid error if c has two keys that conflict or a value that doesn't exist, and otherwise the keys
+// that the cloud ignores, sorted.
 func (r Rules) Check(c Value) (unsupported []string, err error) {
 	for _, pair := range r.Conflicts {
 		if c.demands(pair[0]) && c.demands(pair[1]) {
@@ -204,10 +200,9 @@ func (r Rules) Check(c Value) (unsupported []string, err error) {
 	return unsupported, nil
 }
 
-// Merge lays service's constraints over the model's. Each key of service wins, even without a
-// value. Keys of the model that conflict with a demand of service are left out: a user who names
-// an instance type for one service doesn't mean the model's mem to forbid it. Merge checks
-// nothing.
+// Merge merges service's constraints over the model's. Each key of service wins, even without a value. Keys of the
+// model that conflict with a requirement of service are left out: a user who specifies an instance type for one service
+// doesn't mean the model's mem to forbid it. Merge checks nothing.
 func (r Rules) Merge(model, service Value) Value {
 	s := newSet()
 	maps.Copy(s.values, model.values)
@@ -222,14 +217,14 @@ func (r Rules) Merge(model, service Value) Value {
 	return s.done()
 }
 
-// Merge is Merge by the default rules.
+// Merge is Rules.Merge with the default rules.
 func Merge(model, service Value) Value {
 	return DefaultRules().Merge(model, service)
 }
 
-// MetBy reports whether a machine with this hardware, which was asked for with the constraints own, has what
-// these demand. A cloud gives a machine at least the sizes that it is asked for; what hardware says nothing
-// of, like tags, must have been asked for in the same words.
+// MetBy reports whether a machine with this hardware, which was requested with the constraints own, satisfies c. A
+// cloud gives a machine at least the requested sizes; requirements that hardware does not describe, such as tags, must
+// have been requested in the same words.
 func (c Value) MetBy(h entity.Hardware, own Value) bool {
 	has := map[string]uint64{Cores: h.Cores, Mem: h.Mem, RootDisk: h.RootDisk}
 	for _, key := range c.Keys() {

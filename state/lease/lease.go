@@ -1,6 +1,5 @@
-// Package lease keeps the leases of services' leadership, of all models, in the
-// controller's database. They are written outside transactions, each time by comparing
-// them with what was read.
+// Package lease stores the leases of services' leadership, for all models, in the controller's database. They are
+// written outside transactions, by compare-and-swap.
 package lease
 
 import (
@@ -17,15 +16,15 @@ import (
 	"juju/state/mongo"
 )
 
-// Collection holds the leases; their ids are those of ID.
+// Collection is the collection of leases; their ids are those of ID.
 const Collection = "leases"
 
-// A Doc is the promise to a unit that no other unit will lead its service for a time.
+// A Doc is the promise to a unit that for some time no other unit will lead its service.
 type Doc struct {
 	ID       string        `bson:"_id"`
-	Holder   string        `bson:"holder"` // a unit, or "" once given back
-	Epoch    int64         `bson:"epoch"`  // grows each time a unit takes it
-	Beat     int64         `bson:"beat"`   // grows each time it is renewed or given back
+	Holder   string        `bson:"holder"` // a unit, or "" once released
+	Epoch    int64         `bson:"epoch"`  // grows each time a unit claims it
+	Beat     int64         `bson:"beat"`   // grows each time it is renewed or released
 	Duration time.Duration `bson:"duration"`
 }
 
@@ -36,7 +35,7 @@ func ID(model, service string) string { return model + "#" + service }
 type Lease struct {
 	Doc
 	There bool
-	Left  time.Duration // until it lapses; 0 or less if it has
+	Left  time.Duration // until it expires; 0 or less if it has
 }
 
 // Leases are the leases of a controller. They are safe for concurrent use.
@@ -53,16 +52,15 @@ func New(db *mongo.Database, barrier func(context.Context) error, now func() tim
 	return &Leases{db: db, barrier: barrier, now: now}
 }
 
-// times holds when this controller first saw the present value of each lease, by its own
-// monotonic clock. The clocks of different machines are never compared: a value is
-// written before it is seen, so for its writer it lapses no later than for a controller
-// that counts from when it saw it.
+// times has the time at which this controller first saw the current value of each lease, by its own monotonic clock.
+// The clocks of different machines are never compared: a value is written before it is seen, so for its writer it
+// expires no later than for a controller that counts from when it saw it.
 type times struct {
 	mu  sync.Mutex
 	all map[string]seen
 }
 
-// maxTimes bounds the map, which also holds leases of services that are gone.
+// maxTimes limits the size of the map, which also contains leases of removed services.
 const maxTimes = 100_000
 
 type seen struct {
@@ -75,7 +73,7 @@ func (t *times) see(doc Doc, now time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.all == nil || len(t.all) >= maxTimes {
-		t.all = map[string]seen{} // every value counts as just seen again
+		t.all = map[string]seen{} // every value is treated as just seen
 	}
 	if known, ok := t.all[doc.ID]; ok && known.doc == doc {
 		return known.at
@@ -90,10 +88,10 @@ func (t *times) forget(id string) {
 	delete(t.all, id)
 }
 
-// Tries paces the attempts of a caller that others keep overtaking.
+// Tries limits and paces the attempts of a caller that keeps losing to others.
 func (l *Leases) Tries() mongo.Tries { return l.db.Tries() }
 
-// Read reads a lease. One that does not exist has no holder and has lapsed.
+// Read reads a lease. One that does not exist has no holder and has expired.
 func (l *Leases) Read(id string) (Lease, error) {
 	var doc Doc
 	err := l.db.Get(Collection, id, &doc, "lease "+id)
@@ -107,8 +105,8 @@ func (l *Leases) Read(id string) (Lease, error) {
 	return Lease{doc, true, doc.Duration - now.Sub(l.times.see(doc, now))}, nil
 }
 
-// Swap replaces a lease if it is still as it was read, and reports whether it did. It
-// returns once the new value is on disk.
+// Swap replaces a lease if it is unchanged since it was read, and reports whether it did. It returns once the new value
+// is on disk.
 func (l *Leases) Swap(ctx context.Context, was Lease, now Doc) (swapped bool, err error) {
 	err = l.db.With(Collection, func(col *mgo.Collection) error {
 		if !was.There {
@@ -125,7 +123,7 @@ func (l *Leases) Swap(ctx context.Context, was Lease, now Doc) (swapped bool, er
 	return true, l.barrier(ctx)
 }
 
-// Drop removes a lease if it is still as it was read, and reports whether it did.
+// Drop removes a lease if it is unchanged since it was read, and reports whether it did.
 func (l *Leases) Drop(ctx context.Context, was Lease) (dropped bool, err error) {
 	err = l.db.With(Collection, func(col *mgo.Collection) error { return col.Remove(was.same()) })
 	if mongo.IsNotFound(err) {
@@ -137,7 +135,7 @@ func (l *Leases) Drop(ctx context.Context, was Lease) (dropped bool, err error) 
 	return true, l.barrier(ctx)
 }
 
-// same matches the lease while it is as it was read.
+// same matches the lease if it is unchanged since it was read.
 func (l Lease) same() bson.D {
 	return bson.D{{"_id", l.ID}, {"holder", l.Holder}, {"epoch", l.Epoch}, {"beat", l.Beat}}
 }
@@ -158,7 +156,7 @@ func (l *Leases) IDs(model string) ([]string, error) {
 	return ids, err
 }
 
-// DropModel removes all leases of a model that is gone.
+// DropModel removes all leases of a removed model.
 func (l *Leases) DropModel(ctx context.Context, model string) error {
 	err := l.db.Reading(Collection, func(col *mgo.Collection) error {
 		_, err := col.RemoveAll(ofModel(model))

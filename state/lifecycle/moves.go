@@ -50,9 +50,9 @@ type Move struct {
 	When Guard
 }
 
-// Moves lists every legal move. State refuses all others.
+// Moves lists every legal move. State rejects all others.
 var Moves = []Move{
-	{Model, alive, dying, User, Unguarded}, // nothing is added any more
+	{Model, alive, dying, User, Unguarded}, // nothing can be added any more
 	{Model, dying, dead, Controller, Unguarded},
 	{Model, dead, gone, Controller, Unguarded}, // with its database
 
@@ -71,7 +71,7 @@ var Moves = []Move{
 	{Principal, alive, dying, User, Unguarded},
 	{Principal, alive, gone, User, Unstarted},
 	{Principal, alive, dying, UnitAgent, Unguarded}, // it sees its service Dying
-	{Principal, alive, dying, Cleaner, Unguarded},   // for an agent that is away
+	{Principal, alive, dying, Cleaner, Unguarded},   // for an agent that is disconnected
 	{Principal, alive, gone, Cleaner, Unstarted},
 	{Principal, dying, dead, UnitAgent, Unguarded},
 	{Principal, dying, gone, Deployer, Unstarted},

@@ -9,8 +9,8 @@ import (
 // A Goal is how far an actor wants to move an entity.
 type Goal string
 
-// The goals. ToDestroy begins an entity's end, and goes as far as nothing bars. ToDead
-// says that its work is over. ToRemove removes it from state.
+// The goals. ToDestroy begins the destruction of an entity, and goes as far as nothing prevents. ToDead marks its work
+// as done. ToRemove removes it from state.
 const (
 	ToDestroy Goal = "destroy"
 	ToDead    Goal = "ensure dead"
@@ -35,7 +35,7 @@ type Step struct {
 	Some []Ref // at most one
 }
 
-// Nothing reports whether there is nothing to do: the entity is at the goal already.
+// Nothing reports whether there is nothing to do: the entity is already at the goal.
 func (s Step) Nothing() bool { return s.Move == Move{} }
 
 // Barred is the error of a plan that can't be made: the reference that bars it; if Ref is
@@ -48,7 +48,7 @@ type Barred struct {
 	By    Actor
 }
 
-// Error is for logs. State makes the errors that users read, because it knows the names.
+// Error returns the text for logs. State creates the errors for users, because it knows the names.
 func (b *Barred) Error() string {
 	switch {
 	case b.Ref.Name != "":

@@ -1,6 +1,5 @@
-// Package schema keeps the schema of a database in step with the program: it makes the
-// collections and indexes, and runs the upgrade steps that lead from the version of the
-// program that wrote the database to the present one.
+// Package schema keeps the schema of a database in step with the program: it creates the collections and indexes, and
+// runs the upgrade steps from the version that the database has to the program's.
 package schema
 
 import (
@@ -19,24 +18,21 @@ import (
 
 var logger = loggo.GetLogger("juju.state.schema")
 
-// Collection is in every database. Its one document, of the same id, holds the version of
-// the database's schema.
+// Collection exists in every database. Its one document, of the same id, contains the version of the database's schema.
 const Collection = "schema"
 
 // A Step brings a database to the next version of its schema.
 type Step struct {
 	About string // "archives know which models have them"
-	// Run may be interrupted anywhere and run again, also by two controllers at once, and
-	// leaves alone what is done already. It runs after all of today's collections and
-	// indexes have been made, and reads and writes documents in the form of its own
-	// version: it does not use types that may change later.
+	// Run may be interrupted at any point and run again, also by two controllers at once, and skips what is already
+	// done. It runs after all of the program's collections and indexes have been created, and reads and writes
+	// documents in the form of its own version: it does not use types that may change later.
 	Run func(ctx context.Context, store *mongo.Store, db *mongo.Database) error
 }
 
-// A Form is the schema and upgrade steps that this program has for a database. The first
-// step leads from version 1, the version of a database that does not name one, to
-// version 2. A released step is never changed. A new optional field, a collection or an
-// index needs no step.
+// A Form is the schema of a database and its upgrade steps. The first step leads from version 1, the version of a
+// database that does not record one, to version 2. A released step is never changed. A new optional field, a collection
+// or an index needs no step.
 type Form struct {
 	Schema mongo.Schema
 	Steps  []Step
@@ -53,11 +49,10 @@ func (f Form) version() int { return 1 + len(f.Steps) }
 
 func (f Form) doc() doc { return doc{Collection, f.version(), f.Schema.Sum()} }
 
-// Record adds to the transaction that makes a database that it has this form.
+// Record adds this form to the transaction that creates a database.
 func (f Form) Record(o *mongo.Ops) { o.Insert(Collection, Collection, f.doc()) }
 
-// Rule checks that a database records its form. Reach has brought it to this form, so
-// that is what the repair writes.
+// Rule checks that a database records its form. Reach has upgraded it to this form, so the repair records this one.
 func (f Form) Rule() check.Rule {
 	return check.Rule{Of: Collection, IDs: func(*check.View) []string { return []string{Collection} },
 		Judge: func(v *check.View, id string) *check.Wrong {
@@ -69,10 +64,9 @@ func (f Form) Rule() check.Rule {
 		}}
 }
 
-// Reach brings a database, which what names for messages, to the form. If it is
-// interrupted, the next process that opens the database continues. The error is
-// entity.NotSupported if the database has a newer program's form, which this one would
-// damage.
+// Reach upgrades a database to the form; what is the database's name in messages. If it is interrupted, the next
+// process that opens the database continues. The error is entity.NotSupported if the database has a newer program's
+// form, which this program would damage.
 func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database, what string) error {
 	now, _, err := read(db)
 	if err != nil {
@@ -80,8 +74,8 @@ func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database,
 	}
 	if now.Version > f.version() {
 		return entity.WithHint(entity.Errorf(entity.NotSupported,
-			"the schema of %s has version %d, and this program knows up to %d",
-			what, now.Version, f.version()), "A newer juju has used it: start that version or a newer one.")
+			"the schema of %s has version %d, and this program supports up to %d",
+			what, now.Version, f.version()), "It was used by a newer juju: start that version or a newer one.")
 	}
 	if now.Made != f.Schema.Sum() {
 		if err := store.Make(db.Name(), f.Schema); err != nil {
@@ -111,7 +105,7 @@ func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database,
 	return nil
 }
 
-// read reads the form of a database; there is false if the database does not name one.
+// read returns the form of a database; there is false if the database does not record one.
 func read(db *mongo.Database) (now doc, there bool, err error) {
 	err = db.Get(Collection, Collection, &now, "schema")
 	if errors.Is(err, entity.NotFound) {
@@ -120,7 +114,7 @@ func read(db *mongo.Database) (now doc, there bool, err error) {
 	return now, err == nil, err
 }
 
-// record writes that a database has reached a version; nothing if it is there already.
+// record records that a database has reached a version, unless it already has.
 func record(ctx context.Context, db *mongo.Database, to int, made string) error {
 	return db.Change(ctx, func(o *mongo.Ops) error {
 		now, there, err := read(db)
@@ -140,7 +134,7 @@ func record(ctx context.Context, db *mongo.Database, to int, made string) error 
 	})
 }
 
-// Rename returns the Run of a step that moves the documents of a collection to another.
+// Rename returns the Run of a step that moves all documents of a collection to another.
 func Rename(from, to string) func(context.Context, *mongo.Store, *mongo.Database) error {
 	return func(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
 		var docs []bson.M

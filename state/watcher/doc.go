@@ -1,16 +1,15 @@
-// Package watcher tells the rest of the process what has changed in a database.
+// Package watcher notifies the rest of the process of changes in a database.
 //
-// A tailer follows the log of the transaction runner and passes each change to a Hub. A watcher
-// subscribes to the topics that concern it, is woken, and reads anew. There are two general
-// shapes, Notify and Strings; the third, for the units of a relation, is state's own and has the
-// same contract:
+// A tailer follows the log of the transaction runner and passes each change to a Hub. A watcher subscribes to the
+// topics that concern it, is woken, and rereads. There are two general kinds of watch, Notify and Strings; the third,
+// for the units of a relation, is in state and has the same contract:
 //
-//   - The first event is sent at once. For a Strings watch it names every id.
+//   - The first event is sent immediately. In a Strings watch it names every id.
 //   - Events carry ids, never values: the reader reads what it needs, when it
 //     needs it.
 //   - Events merge until they are read. A slow reader gets fewer events, not
 //     older ones, and delays no one else.
-//   - The entity of an id may have been removed meanwhile: not found is normal.
+//   - The entity of an id may have been removed in the meantime: not found is normal.
 //   - Watch, then read: changes after the first event are reported.
 //   - A reader may see a transaction that is half applied. When all of it is
 //     applied there is another event, for a Strings watch with the same ids, so
@@ -18,6 +17,6 @@
 //   - The channel closes when the context ends, or when the database is closed
 //     or can't be read; a reader that wants to continue starts a new watch.
 //
-// Revisions are never compared: a tailer that has lost its place tells all watchers to read
-// everything again, which is always right.
+// Revisions are never compared: a tailer that has lost its position makes all watchers reread everything, which is
+// always correct.
 package watcher

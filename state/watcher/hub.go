@@ -34,23 +34,22 @@ func (c Change) topics() []Topic {
 	return all
 }
 
-// A Hub passes changes to the subscribers of their topics. Use NewHub; the zero value is not
-// ready.
+// A Hub passes changes to the subscribers of their topics. It must be created with NewHub.
 type Hub struct {
 	mu     sync.Mutex
 	subs   map[Topic]map[*Subscription]bool
 	all    map[*Subscription]bool
 	closed bool
 
-	// wanted is called when the first watch begins and when the last one ends. A lock of its own
-	// orders its calls without delaying publishers.
+	// wanted is called when the first watch starts and when the last one ends. A separate lock orders its calls without
+	// delaying publishers.
 	wantMu sync.Mutex
 	wanted func(bool)
 	told   bool
 }
 
-// NewHub makes a hub. wanted, which may be nil, is called with true when the first watch begins,
-// and with false when the last one ends. Its calls don't overlap.
+// NewHub returns a hub. wanted, which may be nil, is called with true when the first watch starts, and with false when
+// the last one ends. Its calls don't overlap.
 func NewHub(wanted func(bool)) *Hub {
 	return &Hub{subs: map[Topic]map[*Subscription]bool{}, all: map[*Subscription]bool{}, wanted: wanted}
 }
@@ -65,7 +64,7 @@ type Subscription struct {
 	done    chan struct{}   // closed with the hub
 }
 
-// Subscribe starts collecting changes of the topics. The caller must Close the subscription.
+// Subscribe starts to collect changes of the topics. The caller must Close the subscription.
 func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 	s := &Subscription{hub: h, wake: make(chan struct{}, 1), topics: map[Topic]bool{},
 		pending: map[Change]bool{}, done: make(chan struct{})}
@@ -131,14 +130,13 @@ func (s *Subscription) Drop(t Topic) {
 	s.hub.drop(s, t)
 }
 
-// Wake receives when there may be something to Take.
+// Wake returns a channel that receives when there may be changes to Take.
 func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 
-// Done is closed when the hub has closed: there are no more changes.
+// Done returns a channel that is closed when the hub is closed: there are no more changes.
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
-// Take returns the changes since the last call. If reset is true, anything may have changed, and
-// changes is empty.
+// Take returns the changes since the last call. If reset is true, anything may have changed, and changes is empty.
 func (s *Subscription) Take() (changes []Change, reset bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -188,7 +186,7 @@ func (h *Hub) Publish(changes ...Change) {
 	}
 }
 
-// Reset tells all subscribers that anything may have changed.
+// Reset notifies all subscribers that anything may have changed.
 func (h *Hub) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 
 var logger = loggo.GetLogger("juju.state.watcher")
 
-// Notify watches topics and reports only that something about them may have changed.
+// Notify watches topics and only signals that something about them may have changed.
 func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
 	sub := h.Subscribe(topics...)
 	out := make(chan struct{})
 	go func() {
 		defer close(out)
 		defer sub.Close()
-		send := out // the first event is sent at once
+		send := out // the first event is sent immediately
 		for {
 			select {
 			case <-ctx.Done():
@@ -35,31 +35,29 @@ func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
 	return out
 }
 
-// A Listing is what a Strings watch watches.
+// A Listing describes what a Strings watch watches.
 type Listing[V comparable] struct {
 	Topics []Topic
-	// IDs returns the watched ids that a change may concern. Nil stands for the document's own
-	// id.
+	// IDs returns the watched ids that a change may concern. If it is nil, that is the document's own id.
 	IDs func(Change) []string
 	// Follow, if set, returns one more topic for each id that the watch knows.
 	Follow func(id string) Topic
-	// List returns the watched fact of each of the ids that exist and belong to the watch; of all
-	// of them if ids is empty.
+	// List returns the watched fact of each of the ids that exist and belong to the watch, or of all such ids if ids is
+	// empty.
 	List func(ids []string) (map[string]V, error)
 }
 
-// A reading is a fact as a watch has read it. It is unconfirmed until a change that concerns it
-// is published: a transaction is applied document by document and published once all of it is, so
-// a reader in between may see one of its documents and not the next.
+// A reading is a fact as read by a watch. It is unconfirmed until a change that concerns it is published: a transaction
+// is applied document by document and published once all of it is applied, so in between a reader may see the change of
+// one document and not of the next.
 type reading[V comparable] struct {
 	fact        V
 	unconfirmed bool
 }
 
-// Strings watches a set of entities and names those that appeared, vanished, or whose watched
-// fact V has changed. Only what a change concerns is read again. An entity whose reading was
-// unconfirmed is named once more at the next change that concerns it: a reader of the earlier
-// event may have found a half-applied transaction, and done nothing.
+// Strings watches a set of entities and names those that appeared, disappeared, or whose watched fact V changed. It
+// rereads only the entities that a change concerns. An entity whose reading was unconfirmed is named again at the next
+// change that concerns it: a reader of the earlier event may have seen a half-applied transaction, and done nothing.
 func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []string, error) {
 	sub := h.Subscribe(l.Topics...)
 	known := map[string]reading[V]{}
@@ -101,7 +99,7 @@ func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []
 	return out, nil
 }
 
-// refresh reads what changed and notes the differences in known and pending.
+// refresh reads what changed and records the differences in known and pending.
 func (l Listing[V]) refresh(sub *Subscription, known map[string]reading[V], pending map[string]bool) error {
 	changes, reset := sub.Take()
 	if reset {
@@ -122,9 +120,9 @@ func (l Listing[V]) refresh(sub *Subscription, known map[string]reading[V], pend
 	return l.read(sub, slices.Compact(ids), true, known, pending)
 }
 
-// read reads the ids, or all if ids is nil. published is set if a change of them was published,
-// which is always but for the first time. An entity that is followed from now on may have changed
-// before that, so it is read once more.
+// read reads the ids, or all if ids is nil. published is set if a change of them was published, which is always the
+// case except the first time. An entity that is followed from now on may have changed before that, so it is read once
+// more.
 func (l Listing[V]) read(sub *Subscription, ids []string, published bool, known map[string]reading[V], pending map[string]bool) error {
 	reset := ids == nil
 	for {
@@ -146,8 +144,7 @@ func (l Listing[V]) read(sub *Subscription, ids []string, published bool, known 
 			is, exists := now[id]
 			if knew == exists && was.fact == is {
 				if published && was.unconfirmed {
-					// After a reset the change may be still to come, or one of those that the
-					// reset stands for.
+					// After a reset the change may still be to come, or may be one that the reset covers.
 					known[id] = reading[V]{is, reset}
 					pending[id] = true
 				}

@@ -17,8 +17,7 @@ type Tailer struct {
 	group  sync.WaitGroup
 }
 
-// Follow makes the hub of a database. tail publishes to it until ctx ends; it runs while the
-// hub has subscriptions.
+// Follow returns the hub of a database. tail publishes to it until ctx ends; it runs while the hub has subscriptions.
 func Follow(tail func(ctx context.Context, hub *Hub)) (*Hub, *Tailer) {
 	t := &Tailer{}
 	t.hub = NewHub(func(wanted bool) {
@@ -39,13 +38,12 @@ func (t *Tailer) End() {
 	t.group.Wait()
 }
 
-// Tail follows the capped log of a database's transactions and publishes each document that one
-// changed, until ctx ends. Whenever it has found its place, at the start and after it lost a
-// cursor, it tells all watchers to read everything again, so it never needs to know what it
-// missed.
+// Tail follows the capped log of a database's transactions and publishes each document that one of them changed, until
+// ctx ends. Whenever it has found its position, at the start and after it lost a cursor, it makes all watchers reread
+// everything, so it never needs to know what it missed.
 //
-// open returns a session of Tail's own and the log. barrier is passed before anything is
-// published, so that no watcher acts on what a power loss could undo.
+// open returns a session for Tail alone, and the log. The barrier is passed before anything is published, so that no
+// watcher acts on a change that a power loss could undo.
 func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) {
 	const shortest, longest = 10 * time.Millisecond, 5 * time.Second
 	pause := shortest
@@ -55,7 +53,7 @@ func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barr
 		if ctx.Err() != nil {
 			return
 		}
-		logger.Infof("the log of transactions is followed anew: %v", err)
+		logger.Infof("restarting the tail of the log of transactions: %v", err)
 		if time.Since(began) > longest {
 			pause = shortest
 		}
@@ -68,15 +66,15 @@ func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barr
 	}
 }
 
-// awaitFor bounds one wait of the cursor. A mgo session can't be closed while a call uses it, so a
-// tail outlives its context until the server sees that the cursor is killed, at most by awaitFor.
+// awaitFor limits one wait of the cursor. A mgo session can't be closed while a call uses it, so a tail outlives its
+// context until the server sees that the cursor is killed, at most by awaitFor.
 const awaitFor = time.Second
 
 func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) error {
 	session, log := open()
 	defer session.Close()
-	// The log may be long; the reset covers its present entries. Entries written while they are
-	// counted may be reported twice.
+	// The log may be long; the reset covers its existing entries. Entries written while they are counted may be
+	// reported twice.
 	n, err := log.Count()
 	if err != nil {
 		return fmt.Errorf("cannot count the log: %w", err)
@@ -86,7 +84,7 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	group.Go(func() {
-		defer cancel() // unpublished changes are read again
+		defer cancel() // unpublished changes are covered by the next reset
 		entries.publish(ctx, barrier, hub)
 	})
 	group.Go(func() {
@@ -96,13 +94,13 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 	defer func() {
 		cancel()
 		group.Wait()
-		iter.Close() // a cursor that has come since; its errors were handled
+		iter.Close() // a cursor created since then; its errors were handled
 	}()
 	for first := true; ; first = false {
 		var entry bson.D
 		for iter.Next(&entry) {
-			// The log is never empty, so this first answer comes soon, and the cursor is in
-			// place: nothing is missed from here on.
+			// The log is never empty, so this first reply comes soon, and the cursor is in place: nothing is missed
+			// from here on.
 			entries.add(parse(entry), first)
 			first, entry = false, nil
 			if ctx.Err() != nil {
@@ -150,8 +148,8 @@ func parse(entry bson.D) []Change {
 	return changes
 }
 
-// A queue decouples reading entries from publishing them, so that one barrier serves all entries
-// that were read while the previous one was passed.
+// A queue decouples reading entries from publishing them, so that one barrier serves all entries that were read during
+// the previous one.
 type queue struct {
 	mu      sync.Mutex
 	changes []Change
@@ -171,7 +169,7 @@ func (q *queue) add(changes []Change, reset bool) {
 	}
 }
 
-// waker returns the channel, made on first use; the caller holds mu.
+// waker returns the channel, created on first use. The caller holds mu.
 func (q *queue) waker() chan struct{} {
 	if q.wake == nil {
 		q.wake = make(chan struct{}, 1)
@@ -194,7 +192,7 @@ func (q *queue) publish(ctx context.Context, barrier func(context.Context) error
 		q.changes, q.reset = nil, false
 		q.mu.Unlock()
 		if err := barrier(ctx); err != nil {
-			return // the store is closing, or its write failed and the process ends
+			return // the store is closing, or a write failed and the process terminates
 		}
 		if reset {
 			hub.Reset()
