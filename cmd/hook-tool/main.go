@@ -23,7 +23,7 @@ func main() {
 	os.Exit(run(os.Args, tool.Streams{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 }
 
-// run runs the hook tool, or the launcher, that argv names, and returns the exit code.
+// run runs the hook tool, or the launcher, named by argv, and returns the exit code.
 func run(argv []string, streams tool.Streams) int {
 	name, args := filepath.Base(argv[0]), argv[1:]
 	if name != tool.BinaryName {

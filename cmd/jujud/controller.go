@@ -10,8 +10,8 @@ import (
 	"juju/agent/controller"
 )
 
-// bootstrapCommand creates a controller, for `juju bootstrap`. It reads its parameters from
-// standard input, since they include a password.
+// bootstrapCommand creates a controller, for `juju bootstrap`. It reads its parameters from standard input, because
+// they include a password.
 func bootstrapCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
@@ -66,7 +66,7 @@ and calls it again when it has died.`,
 	return cmd
 }
 
-// must panics. It is for programming errors, which the first run shows.
+// must panics on an error. It is for programming errors, which appear on the first run.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -90,8 +90,8 @@ of other controllers stay. juju destroy-environment calls it.`,
 	return cmd
 }
 
-// versionCommand prints the version, by which programs are known before they are trusted to run. It prints nothing
-// else, since controllers of older builds compare it; --version names the build.
+// versionCommand prints the version, with which binaries are checked before they are trusted to run. It prints nothing
+// else, because controllers of older builds compare the output; --version prints the build.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -65,8 +65,8 @@ are ignored.`,
 		"repair a store with a damaged log, and exit")
 	f.BoolVar(&opts.nojournal, "nojournal", false, "flush a write only if its write concern asks for it")
 	f.StringVar(&opts.logpath, "logpath", "", "file to log to, instead of standard error")
-	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "refuse the messages that MongoDB removed in 5.1")
-	f.StringVar(&opts.replSet, "replSet", "", "refused: the store is no replica set")
+	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "reject the messages that MongoDB removed in 5.1")
+	f.StringVar(&opts.replSet, "replSet", "", "rejected: the store is not a replica set")
 	f.Int("nssize", 0, "ignored")
 	f.Bool("noprealloc", false, "ignored")
 	f.Bool("smallfiles", false, "ignored")
@@ -76,7 +76,7 @@ are ignored.`,
 	return cmd
 }
 
-// waiting is printed when clients can connect. Test harnesses look for it.
+// waiting is printed when clients can connect. Test harnesses wait for it.
 const waiting = "waiting for connections on %s\n"
 
 // journalEvery is how long a write may stay in memory: MongoDB's default.
@@ -113,13 +113,13 @@ func loopback(host string, port uint16) (string, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.IsLoopback() {
-		return "", usageError{fmt.Errorf("cannot bind to %q: it asks for no password, so it serves only loopback "+
+		return "", usageError{fmt.Errorf("cannot bind to %q: it requires no password, so it serves only loopback "+
 			"addresses", asked)}
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }
 
-// mongod serves the store until ctx is done, and then stops in order.
+// mongod serves the store until ctx ends, and then shuts down cleanly.
 func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 	addr, err := o.address()
 	if err != nil {
@@ -149,7 +149,7 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 	})
 	if errors.Is(err, embedded.ErrDamaged) && !o.repair {
 		return entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", o.dbpath, err), "Restore it from a backup. "+
-			"If a .log is damaged, the store can be opened without what was written from there on: add --repair")
+			"If a .log is damaged, the store can be opened without the writes after the damage: add --repair")
 	}
 	if err != nil {
 		return fmt.Errorf("cannot open the store in %s: %w", o.dbpath, err)
@@ -161,7 +161,7 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 	}()
 	if o.repair {
 		if err := server.Check(ctx); err != nil {
-			return fmt.Errorf("the store in %s opens, but not all is right: %w", o.dbpath, err)
+			return fmt.Errorf("the store in %s was repaired, but is inconsistent: %w", o.dbpath, err)
 		}
 		fmt.Fprintf(out, "The store in %s opens.\n", o.dbpath)
 		return nil

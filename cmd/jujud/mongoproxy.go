@@ -67,7 +67,7 @@ func (o *proxyOptions) check() (err error) {
 	return err
 }
 
-// mongoProxy serves clients until ctx is done, and then stops in order.
+// mongoProxy serves clients until ctx ends, and then shuts down cleanly.
 func mongoProxy(ctx context.Context, out io.Writer, o proxyOptions) error {
 	addr, err := loopback(o.bindIP, o.port)
 	if err != nil {

@@ -1,14 +1,15 @@
-// Mutants measures what a package's tests notice. It changes the package's code in a sample of places, one at a time,
-// and runs the tests that cover the changed line: a mutant that no test notices is a rule that no test keeps.
+// Mutants measures how well a package's tests detect faults. It changes the package's code in a sample of places, one
+// at a time, and runs the tests that cover the changed line: a mutant that no test detects is a rule that no test
+// enforces.
 //
 //	go run ./doc/mutants [-n 60] [-seed 1] [-by ./worker/uniter] ./worker/uniter/operation
 //
-// All mutants of a package are compiled into one test binary, and a variable of the environment activates one of them.
-// So a mutant costs the run of its tests, not a build.
+// All mutants of a package are compiled into one test binary, and an environment variable activates one of them. So a
+// mutant costs a run of its tests, but no build.
 //
-// What is mutated: conditions are negated (but for those that only look at an error), comparisons and logical operators
-// are replaced by their neighbours, statements are left out (but for log messages), and so is each element of a bson.D: a field that a
-// transaction asserts or sets, or that a query asks for. A bson.D that is passed on by name is emptied.
+// These are the mutants: conditions are negated (except those that only check an error), comparisons and logical
+// operators are replaced by their neighbours, and statements (except log messages) are left out. So is each element of
+// a bson.D, a field that a transaction asserts or sets, or that a query selects. A bson.D passed by name is emptied.
 package main
 
 import (
@@ -23,7 +24,7 @@ import (
 	"strings"
 )
 
-// share is how many of a package's mutants its tests must notice, in percent.
+// share is the percentage of a package's mutants that its tests must detect.
 const share = 90
 
 func main() {
@@ -49,7 +50,7 @@ func main() {
 	}
 }
 
-// measure tries a sample of a package's mutants, and reports whether enough of them were noticed.
+// measure tries a sample of a package's mutants, and reports whether enough of them were detected.
 func measure(ctx context.Context, pattern, by string, n int, seed uint64, atOnce int, only string) (bool, error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {

@@ -35,7 +35,7 @@ type goPackage struct {
 	edits     map[string][]edit // by file
 }
 
-// An edit replaces the text between two offsets of a file. Edits nest: text comes around what is between.
+// An edit wraps the text between two offsets of a file. Edits nest.
 type edit struct {
 	from, to      int
 	before, after string
@@ -55,7 +55,7 @@ func load(ctx context.Context, pattern string) (*goPackage, error) {
 	return p, nil
 }
 
-// neighbours are what operators are replaced by.
+// neighbours maps operators to their replacements.
 var neighbours = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.LEQ,
 	token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR, token.LAND: token.LOR, token.LOR: token.LAND}
 
@@ -85,8 +85,8 @@ func (p *goPackage) mutants() (all []mutant) {
 	return all
 }
 
-// countCases notes, for what is in the conditions of a switch, the line of the switch: the line of a case is covered only
-// when the case is taken.
+// countCases maps the conditions of a switch to the line of the switch: the line of a case is covered only when the
+// case is taken.
 func (p *goPackage) countCases(f *ast.File, lines map[token.Pos]int) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		s, ok := n.(*ast.SwitchStmt)
@@ -135,10 +135,10 @@ func (p *goPackage) inFunc(body *ast.BlockStmt, add adder) {
 			text := p.source(n.X) + " " + other.String() + " " + p.source(n.Y)
 			add(n.Pos(), n.End(), fmt.Sprintf("%s for %s: %s", other, n.Op, p.text(n)),
 				func(id int) (string, string) {
-					// The operands are written twice, and so evaluated only as one of the two says.
+					// The operands are written twice, but evaluated only once.
 					return fmt.Sprintf("func() bool { if isMutant(%d) { return %s }; return ", id, text), " }()"
 				})
-			// What is in the operands is not mutated: it would be in one of the two copies only.
+			// The operands are not mutated themselves: the mutant would be in only one of the two copies.
 			return false
 		case *ast.BlockStmt:
 			p.leaveOut(n.List, add)
@@ -187,7 +187,7 @@ func (p *goPackage) leaveOut(list []ast.Stmt, add adder) {
 	}
 }
 
-// isErrorCheck reports whether a condition only looks at an error, which half of all conditions do.
+// isErrorCheck reports whether a condition only checks an error, as half of all conditions do.
 func isErrorCheck(cond ast.Expr) bool {
 	b, ok := cond.(*ast.BinaryExpr)
 	if !ok || b.Op != token.NEQ && b.Op != token.EQL {
@@ -211,7 +211,7 @@ func (p *goPackage) isDocument(e ast.Expr) bool {
 	return ok && t.Obj().Name() == "D" && t.Obj().Pkg() != nil && t.Obj().Pkg().Name() == "bson"
 }
 
-// ends reports whether a statement ends its function, as panic does: the compiler would miss a return.
+// ends reports whether a statement ends its function, as panic does: without it the compiler would miss a return.
 func (p *goPackage) ends(s ast.Stmt) bool {
 	e, ok := s.(*ast.ExprStmt)
 	if !ok {
@@ -233,7 +233,7 @@ func (p *goPackage) source(n ast.Node) string {
 	return string(source[from.Offset:to.Offset])
 }
 
-// helper is the code by which a package's mutants look whether they are active.
+// helper is the code with which a package's mutants check whether they are active.
 const helper = `
 import (
 	mutantos "os"
@@ -256,7 +256,7 @@ func inMutant[S ~[]E, E any](id, i int, list S) S {
 }
 `
 
-// binaries are the test binaries of a package: cover counts what tests cover, and mutants has all mutants.
+// binaries are the test binaries of a package: cover measures the coverage of tests, and mutants contains all mutants.
 type binaries struct{ dir, cover, mutants string }
 
 // build compiles the tests of the package, and of another unless that is "", with the package's mutants.

@@ -19,7 +19,7 @@ import (
 	profile "golang.org/x/tools/cover"
 )
 
-// A test is one of the package's, and what it covers.
+// A test is one of the package's tests, with its coverage.
 type test struct {
 	binaries
 	name  string
@@ -35,7 +35,7 @@ func run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// cover runs each test alone, and returns those that cover something of the package, with what they cover.
+// cover runs each test alone, and returns those that cover part of the package, with their coverage.
 func cover(ctx context.Context, all []binaries, pkg string, atOnce int) ([]test, error) {
 	var tests []test
 	for _, b := range all {
@@ -61,7 +61,8 @@ func cover(ctx context.Context, all []binaries, pkg string, atOnce int) ([]test,
 	return slices.DeleteFunc(tests, func(t test) bool { return len(t.lines) == 0 }), err
 }
 
-// covers runs a test and returns it with what it covers of a package. One that fails without any mutant covers nothing.
+// covers runs a test and returns it with its coverage of a package. A test that fails without any mutant covers
+// nothing.
 func (t test) covers(ctx context.Context, pkg string) (test, error) {
 	file := t.binaries.cover + t.name
 	defer os.Remove(file)
@@ -94,8 +95,7 @@ func (t test) covers(ctx context.Context, pkg string) (test, error) {
 	return t, nil
 }
 
-// try runs, for each mutant, the tests that cover it, the quick ones first. It returns the mutants that none of them
-// noticed.
+// try runs, for each mutant, the tests that cover it, the fastest first. It returns the mutants that no test detected.
 func try(ctx context.Context, sample []mutant, tests []test, atOnce int) (survivors []mutant, err error) {
 	slices.SortFunc(tests, func(a, b test) int { return int(a.took - b.took) })
 	var mu sync.Mutex
