@@ -46,27 +46,43 @@ func TestPlan(t *testing.T) {
 		by    Actor
 		facts Facts
 		to    entity.Life // Alive if nothing is to be done
-		bar   string      // the reference that bars the move; "" if none does
+		bars  string      // the error of a plan that can't be made
 	}{
 		{"destroying what is Dying is a no-op", Service, ToDestroy, User, Facts{Life: dying}, alive, ""},
+		{"so is ensuring that what is Dead is Dead", Machine, ToDead, MachineAgent, Facts{Life: dead}, alive, ""},
+		{"and removing what is gone", Machine, ToRemove, Provisioner, Facts{Life: gone}, alive, ""},
 		{"a machine with Alive units can't be destroyed", Machine, ToDestroy, User,
-			Facts{Guards: []Guard{NotLast}, Holders: holders{"alive-units": 1, "units": 1}}, alive, "alive-units"},
+			Facts{Guards: []Guard{NotLast}, Holders: holders{"alive-units": 1, "units": 1}}, alive, "barred by alive-units"},
 		{"a machine whose units are all Dying can be destroyed", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast}, Holders: holders{"units": 1}}, dying, ""},
+		{"force does not mind what refuses a plain destruction", Machine, ToDestroy, Cleaner,
+			Facts{Guards: []Guard{Forced}, Holders: holders{"alive-units": 1, "units": 1}}, dying, ""},
+		{"the last manager can't be destroyed", Machine, ToDestroy, User, Facts{}, alive,
+			"barred unless it is not the last manager"},
+		{"what is Alive with an instance is not removed, even by force", Machine, ToRemove, Cleaner,
+			Facts{Guards: []Guard{Forced}}, alive, "barred unless it has no instance"},
+		{"what has come up is not removed before it is Dead", Principal, ToRemove, Deployer, Facts{Life: dying}, alive,
+			"barred unless its agent never came up"},
+		{"who removes a unit does not say that it is Dead", Principal, ToDead, Deployer,
+			Facts{Life: dying, Guards: []Guard{Unstarted}}, alive, "deployer can't move a principal that is dying"},
+		{"a user does not remove a Dying service", Service, ToRemove, User, Facts{Life: dying}, alive,
+			"user can't move a service that is dying"},
+		{"a user does not destroy a subordinate", Subordinate, ToDestroy, User, Facts{}, alive,
+			"user can't move a subordinate that is alive"},
 		{"an unprovisioned machine goes at once", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast, Unprovisioned}}, gone, ""},
 		{"an unprovisioned machine waits for its Dying units", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast, Unprovisioned}, Holders: holders{"units": 1}}, dying, ""},
 		{"a machine is not Dead before its units are gone", Machine, ToDead, MachineAgent,
-			Facts{Life: dying, Holders: holders{"units": 2}}, alive, "units"},
+			Facts{Life: dying, Holders: holders{"units": 2}}, alive, "barred by units"},
 		{"a unit in scopes and with subordinates becomes Dying", Principal, ToDestroy, User,
 			Facts{Holders: holders{"scopes": 3, "subordinates": 1}}, dying, ""},
 		{"a unit whose agent never came up goes at once", Principal, ToDestroy, User,
 			Facts{Guards: []Guard{Unstarted}}, gone, ""},
 		{"a unit is not Dead while in a scope", Principal, ToDead, UnitAgent,
-			Facts{Life: dying, Holders: holders{"scopes": 1}}, alive, "scopes"},
+			Facts{Life: dying, Holders: holders{"scopes": 1}}, alive, "barred by scopes"},
 		{"a unit is not Dead while it has subordinates", Principal, ToDead, UnitAgent,
-			Facts{Life: dying, Holders: holders{"subordinates": 1}}, alive, "subordinates"},
+			Facts{Life: dying, Holders: holders{"subordinates": 1}}, alive, "barred by subordinates"},
 		{"a service without references goes at once", Service, ToDestroy, User, Facts{}, gone, ""},
 		{"a service with units becomes Dying", Service, ToDestroy, User,
 			Facts{Holders: holders{"units": 1}}, dying, ""},
@@ -76,36 +92,117 @@ func TestPlan(t *testing.T) {
 		{"a relation without units in scope goes at once", Relation, ToDestroy, User, Facts{}, gone, ""},
 	} {
 		step, err := Plan(c.kind, c.goal, c.by, c.facts)
-		var barred *Barred
+		reason := entity.Invalid
+		if strings.HasPrefix(c.bars, "barred by") {
+			reason = entity.InUse
+		}
 		switch {
-		case c.bar != "":
-			if !errors.As(err, &barred) || barred.Ref.Name != c.bar || !errors.Is(err, entity.InUse) {
-				t.Errorf("%s: got %v, want barred by %s", c.says, err, c.bar)
+		case c.bars != "":
+			if err == nil || err.Error() != c.bars || !errors.Is(err, reason) {
+				t.Errorf("%s: got %v, want %s (%s)", c.says, err, c.bars, reason)
 			}
 		case err != nil:
 			t.Errorf("%s: %v", c.says, err)
-		case step.Move.To != c.to:
+		case step.Move.To != c.to || step.Nothing() != (c.to == alive):
 			t.Errorf("%s: to %s, want %s", c.says, step.Move.To, c.to)
 		}
 	}
 }
 
-// A service with relations becomes Dying and is removed with the last of them. The transaction
-// asserts that there still is one: otherwise nothing would remove the service.
-func TestBecomingDyingAssertsWhatBarredRemoval(t *testing.T) {
-	step, err := Plan(Service, ToDestroy, User, Facts{Holders: map[string]int{"relations": 2}})
-	if err != nil {
-		t.Fatal(err)
+// names are those of references.
+func names(refs []Ref) string {
+	var all []string
+	for _, r := range refs {
+		all = append(all, r.Name)
 	}
-	if len(step.Some) != 1 || step.Some[0].Name != "relations" {
-		t.Errorf("asserts some of %v, want relations", step.Some)
+	return strings.Join(all, " ")
+}
+
+// A service with relations becomes Dying and is removed with the last of them. The transaction
+// asserts that there still is one: otherwise nothing would remove the service. One that removes
+// it asserts that nothing refers to it.
+func TestAMoveAssertsWhatItWasChosenFor(t *testing.T) {
+	for holders, want := range map[string]struct{ some, none string }{
+		"relations": {"relations", ""},
+		"":          {"", "units relations"},
+	} {
+		step, err := Plan(Service, ToDestroy, User, Facts{Holders: map[string]int{holders: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if some, none := names(step.Some), names(step.None); some != want.some || none != want.none {
+			t.Errorf("with %q: asserts some of %q and none of %q, want %q and %q", holders, some, none, want.some, want.none)
+		}
 	}
 }
 
-func TestUsersCannotDestroySubordinates(t *testing.T) {
-	_, err := Plan(Subordinate, ToDestroy, User, Facts{})
-	if !errors.Is(err, entity.Invalid) {
-		t.Errorf("a user destroyed a subordinate: %v", err)
+// May says who has a way at all, whatever its guard says.
+func TestMay(t *testing.T) {
+	if !May(Machine, ToDestroy, User, alive) || May(Subordinate, ToDestroy, User, alive) {
+		t.Error("users destroy machines, and no subordinates")
+	}
+}
+
+// The stronger a destruction is, the more it reaches.
+func TestReached(t *testing.T) {
+	for _, c := range []struct {
+		kind Kind
+		by   Actor
+		how  entity.Strength
+		want string
+	}{
+		{Machine, Cleaner, entity.Plain, "storage"},
+		{Machine, Cleaner, entity.Lenient, "units storage"},
+		{Machine, Cleaner, entity.Force, "alive-units containers units storage"},
+		{Machine, User, entity.Force, ""},
+		{Principal, UnitAgent, entity.Force, "subordinates attachments"}, // it leaves scopes, which end with that
+		{Service, User, entity.Plain, "relations"},
+	} {
+		if got := names(Reached(c.kind, c.how, c.by)); got != c.want {
+			t.Errorf("%v destruction of a %s by %s reaches %q, want %q", c.how, c.kind, c.by, got, c.want)
+		}
+	}
+}
+
+// State counts what refers to an entity, but not what is in a model.
+func TestReferencesFrom(t *testing.T) {
+	for kind, want := range map[Kind]string{
+		Machine: "machines→model:false containers→machine:true",
+		Scope:   "scopes→principal:true scopes→subordinate:true scopes→relation:true",
+	} {
+		var got []string
+		for _, r := range RefsFrom(kind) {
+			got = append(got, fmt.Sprintf("%s→%s:%v", r.Name, r.To, r.IsCounted()))
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("the references from a %s: %s, want %s", kind, got, want)
+		}
+	}
+}
+
+// A key says of which kind the entity is, and so does an id that begins with it.
+func TestKeys(t *testing.T) {
+	for key, want := range map[string]struct {
+		kind Kind
+		name string
+	}{
+		Key(Model, ""):                       {Model, ""},
+		Key(Machine, "0"):                    {Machine, "0"},
+		Key(Container, "0/lxd/1"):            {Machine, "0/lxd/1"},
+		Key(Machine, "0") + "#instance":      {Machine, "0"},
+		Key(Subordinate, "log/2") + "#state": {Principal, "log/2"},
+		Key(Relation, "web:db mysql:server"): {Relation, "web:db mysql:server"},
+		"m#":                                 {},
+		"else":                               {},
+		"x#1":                                {},
+		"#1":                                 {},
+	} {
+		if kind, name := ParseKey(key); kind != want.kind || name != want.name {
+			t.Errorf("%q is the key of %s %q, want %s %q", key, kind, name, want.kind, want.name)
+		}
+	}
+	if row := RowOf("owner"); row.Kind != "" {
+		t.Errorf("there is a row of owners: %+v", row)
 	}
 }
 

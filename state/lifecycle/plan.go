@@ -56,7 +56,7 @@ func (b *Barred) Error() string {
 	case b.Guard != "":
 		return "barred unless " + string(b.Guard)
 	}
-	return string(b.By) + " can't move a " + b.Life.String() + " " + string(b.Kind)
+	return string(b.By) + " can't move a " + string(b.Kind) + " that is " + b.Life.String()
 }
 
 // Is makes a Barred an entity.InUse if a reference bars the plan, and an entity.Invalid
@@ -132,7 +132,7 @@ func movesToward(kind Kind, goal Goal, by Actor, life entity.Life) []Move {
 // bars returns the references that keep an entity with these facts from a life. Force
 // destroys the sources that refuse a plain destruction, so they don't bar a forced one.
 func (f Facts) bars(kind Kind, to entity.Life) []Ref {
-	all := bars(kind, to)
+	all := Bars(kind, to)
 	if to == entity.Dying && f.holds(Forced) {
 		all = slices.DeleteFunc(all, func(r Ref) bool { return r.Then == Refuse })
 	}

@@ -107,7 +107,7 @@ func Reached(kind Kind, s entity.Strength, by Actor) []Ref {
 func (r Ref) IsCounted() bool { return r.Field != "" }
 
 // RefsTo returns the references to a kind, once for each name.
-func RefsTo(kind Kind) []Ref { return bars(kind, entity.Gone) }
+func RefsTo(kind Kind) []Ref { return Bars(kind, entity.Gone) }
 
 // RefsFrom returns the references of a kind to others. A machine's include those that it
 // has as a container.
@@ -122,9 +122,7 @@ func RefsFrom(kind Kind) []Ref {
 }
 
 // Bars returns the references that keep a kind from a life, once for each name.
-func Bars(kind Kind, to entity.Life) []Ref { return bars(kind, to) }
-
-func bars(kind Kind, to entity.Life) []Ref {
+func Bars(kind Kind, to entity.Life) []Ref {
 	var found []Ref
 	for _, r := range Refs {
 		if r.To == kind && r.Bars <= to && !slices.ContainsFunc(found, func(f Ref) bool { return f.Name == r.Name }) {
