@@ -27,7 +27,9 @@ type fakeMachine struct {
 	log       []string
 	faults    map[string]int // "deploy a/0" → how often it still fails
 	starts    int            // by Ensure, of agents that were not running
-	entangled string         // a unit that only its agent can take out of its relations
+	reads     int            // of the assigned units
+	entangled string         // a unit that only its agent can end in order
+	tie       entity.Kind    // the error of its removal
 	gaveUp    string         // a unit whose agent believed it gone
 	crash     bool           // every agent that Ensure starts ends at once
 }
@@ -58,6 +60,7 @@ func (m *fakeMachine) WatchDeployed(_ context.Context, parent entity.Tag) (<-cha
 func (m *fakeMachine) DeployedUnits(context.Context, entity.Tag) ([]entity.AgentUnit, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.reads++
 	var units []entity.AgentUnit
 	for name, life := range m.assigned {
 		units = append(units, entity.AgentUnit{Name: name, Life: life})
@@ -71,7 +74,7 @@ func (m *fakeMachine) NewPassword(_ context.Context, tag entity.Tag) (string, er
 
 func (m *fakeMachine) RemoveUnit(_ context.Context, tag entity.Tag) error {
 	if m.entangled == tag.ID && m.assigned[tag.ID] != entity.Dead {
-		return entity.Errorf(entity.InUse, "unit is not dead")
+		return entity.Errorf(m.tie, "unit is not dead")
 	}
 	return m.act("remove", tag.ID, func() { delete(m.assigned, tag.ID) })
 }
@@ -179,6 +182,11 @@ func TestEveryCombination(t *testing.T) {
 			"remove new/1",
 			"remove new/2")
 		m.expect(t) // nothing to do
+		reads := m.reads
+		time.Sleep(time.Hour)
+		if m.expectNow(t); m.reads != reads {
+			t.Errorf("it read the units %d times in an hour without an event", m.reads-reads)
+		}
 	})
 }
 
@@ -196,12 +204,14 @@ func TestLifeOfAUnit(t *testing.T) {
 }
 
 func TestADyingUnitFromALostMachineGetsAnAgentToEndIt(t *testing.T) {
-	story(t, map[string]entity.Life{"web/0": entity.Dying}, nil, func(t *testing.T, m *fakeMachine) {
-		m.entangled = "web/0"
-		m.expect(t, "password web/0", "deploy web/0")
-		m.assigned["web/0"] = entity.Dead
-		m.expect(t, "recall web/0", "remove web/0")
-	})
+	for _, tie := range []entity.Kind{entity.InUse, entity.HasSubordinates} {
+		story(t, map[string]entity.Life{"web/0": entity.Dying}, nil, func(t *testing.T, m *fakeMachine) {
+			m.entangled, m.tie = "web/0", tie
+			m.expect(t, "password web/0", "deploy web/0")
+			m.assigned["web/0"] = entity.Dead
+			m.expect(t, "recall web/0", "remove web/0")
+		})
+	}
 }
 
 // An agent was deployed and could never be started, so no one else would remove its unit. The
@@ -213,7 +223,7 @@ func TestADyingUnitWhoseAgentCannotBeStarted(t *testing.T) {
 			m.faults["start web/0"] = 2
 			want := []string{"start web/0", "remove web/0", "recall web/0"}
 			if cameUp {
-				m.entangled = "web/0"
+				m.entangled, m.tie = "web/0", entity.InUse
 				want = []string{"start web/0", "start web/0", "start web/0"}
 			}
 			m.events <- nil
