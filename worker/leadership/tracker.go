@@ -50,7 +50,9 @@ type Tracker struct {
 	mu    sync.Mutex
 	known bool  // the controller has answered a claim
 	epoch int64 // of the last granted claim; 0 if its term has ended
-	until time.Time
+	// The end of that term. The monotonic clock stops while the machine is suspended, and the wall clock may be
+	// set back: the term has ended when either says so.
+	until, wall time.Time
 }
 
 // NewTracker returns a Tracker for the unit. It claims nothing until Run is called.
@@ -78,9 +80,7 @@ func (t *Tracker) left() time.Duration {
 	if t.epoch == 0 {
 		return 0
 	}
-	// The monotonic clock stops while the machine is suspended, and the wall clock may be set back.
-	now := time.Now()
-	return min(t.until.Sub(now), t.until.Round(0).Sub(now.Round(0)))
+	return min(time.Until(t.until), time.Until(t.wall))
 }
 
 // Lead returns the epoch of a claim by which the unit leads its service for at least d from now. It renews the
@@ -117,7 +117,6 @@ func (t *Tracker) Run(ctx context.Context) {
 		default:
 		}
 		t.sleep(ctx, t.retired, t.attempt(ctx))
-		t.expire()
 	}
 }
 
@@ -127,8 +126,8 @@ func (t *Tracker) attempt(ctx context.Context) (pause time.Duration) {
 	if left := t.expire(); left > 0 {
 		bounded, cancel = context.WithTimeout(ctx, left)
 	}
+	defer cancel()
 	err := t.claim(bounded)
-	cancel()
 	left := t.expire()
 	switch {
 	case err == nil:
@@ -183,6 +182,7 @@ func (t *Tracker) claim(ctx context.Context) error {
 			t.signal()
 		}
 		t.known, t.epoch, t.until = true, epoch, began.Add(Term)
+		t.wall = t.until.Round(0)
 	case errors.Is(err, entity.LeadershipRefused):
 		// The current term still runs to its end: no other unit can lead before that.
 		if !t.known {
@@ -228,7 +228,7 @@ func (t *Tracker) sleep(ctx context.Context, wake <-chan struct{}, d time.Durati
 func (t *Tracker) Release(ctx context.Context) {
 	t.mu.Lock()
 	led := t.epoch != 0
-	t.epoch, t.until = 0, time.Time{}
+	t.epoch = 0
 	t.mu.Unlock()
 	if !led {
 		return

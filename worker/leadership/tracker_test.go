@@ -436,16 +436,26 @@ func TestOutagesAreNotRefusals(t *testing.T) {
 	})
 }
 
-// At the very end of its term, a unit does not lead any more, whether or not anything has noticed.
+// At the very end of its term, a unit does not lead any more, whether or not anything has noticed. A clock
+// that stood still while the machine slept, or was set back, does not make the term longer.
 func TestATermEndsByItself(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker := NewTracker(newController(), web0)
-		if epoch, err := tracker.Lead(t.Context(), halfTerm); epoch != 1 || err != nil {
-			t.Fatalf("epoch %d, %v", epoch, err)
-		}
-		time.Sleep(Term - time.Nanosecond)
-		leads(t, tracker, 1)
-		time.Sleep(time.Nanosecond)
-		leads(t, tracker, 0)
-	})
+	for clocks, late := range map[string]func(*Tracker){
+		"both clocks agree":               func(*Tracker) {},
+		"the monotonic clock stood still": func(tracker *Tracker) { tracker.until = tracker.until.Add(Term) },
+		"the wall clock was set back":     func(tracker *Tracker) { tracker.wall = tracker.wall.Add(Term) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tracker := NewTracker(newController(), web0)
+			if epoch, err := tracker.Lead(t.Context(), halfTerm); epoch != 1 || err != nil {
+				t.Fatalf("%s: epoch %d, %v", clocks, epoch, err)
+			}
+			late(tracker)
+			time.Sleep(Term - time.Nanosecond)
+			leads(t, tracker, 1)
+			time.Sleep(time.Nanosecond)
+			if epoch, _ := tracker.Epoch(); epoch != 0 {
+				t.Errorf("%s: it leads after its term", clocks)
+			}
+		})
+	}
 }
