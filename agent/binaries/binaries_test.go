@@ -129,14 +129,23 @@ func TestProgramsThatCountAreRun(t *testing.T) {
 	if got := enter(t, dir, ""); got != "installed first" {
 		t.Errorf("before the switch: %s", got)
 	}
-	if err := d.Switch(t.Context(), entity.Binaries{Version: "0.1.0"}, one); err != nil {
-		t.Fatal(err)
-	}
-	if got := enter(t, dir, ""); got != "runs 0.2.0" {
-		t.Errorf("after the switch: %s", got)
-	}
-	if r := record(t, d); !r.Trial || r.Starts != 1 {
-		t.Errorf("the record is %+v", r)
+	// Binaries that are not there are none to go back to.
+	for _, sum := range []string{"", "lost"} {
+		if err := d.Switch(t.Context(), entity.Binaries{Version: "0.1.0", SHA256: sum}, one); err != nil {
+			t.Fatal(err)
+		}
+		if got := enter(t, dir, ""); got != "runs 0.2.0" {
+			t.Errorf("after the switch: %s", got)
+		}
+		if r := record(t, d); !r.Trial || r.Starts != 1 || r.Previous.SHA256 != "" {
+			t.Errorf("the record is %+v", r)
+		}
+		if _, err := d.Revert("no"); err != nil {
+			t.Fatal(err)
+		}
+		if got := enter(t, dir, ""); got != "installed first" {
+			t.Errorf("after the trial: %s", got)
+		}
 	}
 }
 
