@@ -162,6 +162,26 @@ func TestStartsInZonesListNothing(t *testing.T) {
 	}
 }
 
+// A listing may lack the starts that went on when it began, so these count all the same, until one that began
+// later says where the instances are.
+func TestAListingOlderThanAStart(t *testing.T) {
+	z := zones{starts: map[string]zoneStart{}}
+	among := []string{"a", "b"}
+	for _, c := range []struct {
+		machine, want string
+		list          bool // a listing begins and ends before the next start
+	}{{"1", "a", true}, {"2", "b", true}, {"3", "a", false}} {
+		if got := z.choose(c.machine, []string{"1"}, among); got != c.want {
+			t.Errorf("machine %s goes to zone %s, want %s", c.machine, got, c.want)
+		}
+		if c.list {
+			z.listing()
+			z.end(c.machine, true)
+			z.list(nil)
+		}
+	}
+}
+
 // An instance that can't be started in one zone is started in the next. The error of a machine that
 // can be started in none is the one that may pass.
 func TestAZoneThatFailsIsPassedOver(t *testing.T) {
