@@ -47,7 +47,6 @@ func (f *File) Write(s State) error {
 	if err != nil {
 		return fmt.Errorf("cannot write the unit's state: %w", err)
 	}
-	content = append(content, '\n')
 	if bytes.Equal(content, f.last) {
 		return nil
 	}
