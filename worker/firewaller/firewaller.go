@@ -146,8 +146,7 @@ func rules(x entity.Exposure) provider.Ingress {
 		for _, open := range x.Instances {
 			all = append(all, open...)
 		}
-		want.Ports = make(map[string][]entity.PortRange, len(x.Instances))
-		for id := range x.Instances {
+		for id := range want.Ports {
 			want.Ports[id] = all
 		}
 	}

@@ -142,13 +142,26 @@ func (w *world) holds(when string, want map[string]string) {
 }
 
 // calls returns how often the cloud's rules were set.
-func (w *world) calls() (n int) {
+func (w *world) calls() int { return w.count("SetIngress") }
+
+func (w *world) count(method string) (n int) {
 	for _, op := range w.cloud.Ops() {
-		if op.Method == "SetIngress" {
+		if op.Method == method {
 			n++
 		}
 	}
 	return n
+}
+
+// looks checks how often the cloud was asked for its rules in some time, and how often they were set.
+func (w *world) looks(when string, during time.Duration, reads, sets int) {
+	w.Helper()
+	reads, sets = reads+w.count("Ingress"), sets+w.calls()
+	time.Sleep(during)
+	synctest.Wait()
+	if r, s := w.count("Ingress"), w.calls(); r != reads || s != sets {
+		w.Errorf("%s: %d reads and %d changes too many", when, r-reads, s-sets)
+	}
 }
 
 func TestRulesFollowTheModel(t *testing.T) {
@@ -181,6 +194,22 @@ func TestRulesFollowTheModel(t *testing.T) {
 		w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = nil })
 		w.run()
 		w.holds("after a restart", map[string]string{w.one: "22/tcp", "peers": "192.0.2.1"})
+	})
+}
+
+// Rules that were set are compared soon with the cloud's, those that were found to hold every five minutes.
+func TestTheCloudIsAskedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run()
+		defer func() { w.stop() }()
+		w.looks("at first", time.Second, 1, 1)
+		w.looks("a little later", 5*time.Second, 1, 0)
+		w.looks("in an hour", time.Hour, 12, 0)
+		w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = tcp(80) })
+		w.looks("after a change", 6*time.Second, 1, 1)
+		w.model.change(func(x *entity.Exposure) { x.Instances, x.Hosts = nil, []string{"192.0.2.1"} })
+		w.looks("after the last machine of the cloud has gone", time.Hour, 12, 1)
 	})
 }
 
@@ -226,7 +255,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A cloud without a firewall is named in the log, once, and as a warning only if it matters.
+// A cloud without a firewall is named in the log, once until it has one, and as a warning only if it matters.
 func TestNoFirewall(t *testing.T) {
 	var log loggo.TestWriter
 	if err := loggo.RegisterWriter("test", &log); err != nil {
@@ -246,7 +275,7 @@ func TestNoFirewall(t *testing.T) {
 		w.cloud.SetFirewall(false)
 		w.run()
 		defer func() { w.stop() }()
-		time.Sleep(time.Hour)
+		w.looks("a cloud without a firewall", time.Hour+time.Second, 13, 0)
 		if n := warnings(); n != 0 {
 			t.Errorf("%d warnings while nothing is exposed", n)
 		}
@@ -254,6 +283,13 @@ func TestNoFirewall(t *testing.T) {
 		time.Sleep(time.Hour)
 		if n := warnings(); n != 1 {
 			t.Errorf("%d warnings of what is exposed, want one", n)
+		}
+		for _, has := range []bool{true, false} {
+			w.cloud.SetFirewall(has)
+			time.Sleep(time.Hour)
+		}
+		if n := warnings(); n != 2 {
+			t.Errorf("%d warnings in all, want another when the firewall has gone again", n)
 		}
 	})
 }
