@@ -30,6 +30,10 @@ type fakeModel struct {
 	configs   chan struct{} // the watch of config
 	agents    chan struct{} // the watch of agents
 	observed  []string
+
+	// These run when the call has changed the model, before it returns.
+	onObserve     func(context.Context)
+	onProvisioned func()
 }
 
 func newModel(machines ...entity.MachineInfo) *fakeModel {
@@ -106,7 +110,10 @@ func (m *fakeModel) harvest(mode string) {
 }
 
 // Observe notes what the cloud reports, as "0: 10.0.0.1 cores=2 running".
-func (m *fakeModel) Observe(_ context.Context, machine entity.Tag, in entity.Instance, status string) error {
+func (m *fakeModel) Observe(ctx context.Context, machine entity.Tag, in entity.Instance, status string) error {
+	if m.onObserve != nil {
+		defer m.onObserve(ctx)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.fault("Observe"); err != nil {
@@ -177,6 +184,9 @@ func (m *fakeModel) change(method string, tag entity.Tag, f func(*entity.Machine
 }
 
 func (m *fakeModel) SetProvisioned(_ context.Context, tag entity.Tag, instance entity.Instance) error {
+	if m.onProvisioned != nil {
+		defer m.onProvisioned()
+	}
 	return m.change("SetProvisioned", tag, func(machine *entity.MachineInfo) error {
 		if machine.Life != entity.Alive && (machine.Life != entity.Dying || m.units[tag.ID] == 0) {
 			return entity.Errorf(entity.NotAlive, "machine %s is not alive", tag.ID)
@@ -194,6 +204,9 @@ func (m *fakeModel) SetMachineStatus(_ context.Context, tag entity.Tag, status e
 	return m.change("SetMachineStatus", tag, func(machine *entity.MachineInfo) error {
 		machine.Status = status.Status
 		m.messages[tag.ID] = status.Message
+		if status.Data != nil {
+			m.messages[tag.ID] += fmt.Sprintf("; %v", status.Data["hint"])
+		}
 		m.said = append(m.said, status.Message)
 		return nil
 	})

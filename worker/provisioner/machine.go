@@ -239,7 +239,7 @@ func (p *provisioner) machine(ctx context.Context, id string) (entity.MachineInf
 var errUnwanted = errors.New("it no longer needs an instance")
 
 // start starts the machine's instance, or records in the machine's status why it can't. If the machine is
-// removed or must be read again, it stops the instance and returns errUnwanted.
+// removed or must be read again, it returns errUnwanted.
 func (p *provisioner) start(ctx context.Context, t *handler, m entity.MachineInfo) error {
 	parent, err := p.parent(ctx, m)
 	if errors.Is(err, errNoHost) {
@@ -271,22 +271,16 @@ func (p *provisioner) start(ctx context.Context, t *handler, m entity.MachineInf
 		err = p.API.SetProvisioned(ctx, entity.MachineTag(m.ID), entity.Instance{ID: instance.ID, Nonce: nonce,
 			Addresses: instance.Addresses, Hardware: hardware(instance)})
 	}
-	if errors.Is(err, errUnwanted) || errors.Is(err, errNoHost) || isGoing(err) {
-		if t.halfMade {
-			if err := p.stopLeft(ctx, t); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, errNoHost) {
-			return err
-		}
-		return errUnwanted
+	if errors.Is(err, errNoHost) {
+		return err
+	}
+	if errors.Is(err, errUnwanted) || isGoing(err) {
+		return errUnwanted // the next step stops what the start has left
 	}
 	if err != nil {
 		// The instance may have been recorded despite the error; only the next scan can tell.
 		return fmt.Errorf("cannot record instance %s: %w", instance.ID, err)
 	}
-	t.halfMade = false
 	logger.Infof("machine %s has instance %s", m.ID, instance.ID)
 	if len(instance.Addresses) == 0 {
 		select {

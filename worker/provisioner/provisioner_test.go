@@ -466,6 +466,25 @@ func TestEndsWithItsContext(t *testing.T) {
 	if strings.Contains(model.String(), "error") {
 		t.Errorf("a machine was blamed for the end of the provisioner:\n%s", model)
 	}
+	// Nor does it end before the first look.
+	model = newModel(entity.MachineInfo{ID: "1", InstanceID: "i-9", Status: entity.StatusStarted})
+	model.onObserve = func(ctx context.Context) { <-ctx.Done() }
+	cloud.instances = []provider.Instance{{ID: "i-9", MachineID: "1"}}
+	story(t, model, cloud, nil, func(t *testing.T) { synctest.Wait() })
+}
+
+// What happens to a machine while its instance is being recorded is seen to after that.
+func TestAMachineThatDiesWhileItsInstanceIsRecorded(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	model.onProvisioned = func() {
+		m := model.machine("1")
+		m.Life = entity.Dead
+		model.set(m)
+	}
+	story(t, model, cloud, nil, func(t *testing.T) { expect(t, model) })
+	if got := cloud.ids(); got != "" {
+		t.Errorf("instances left: %s", got)
+	}
 }
 
 func TestWatchEnds(t *testing.T) {
@@ -477,4 +496,22 @@ func TestWatchEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
+	// A start that goes on ends too.
+	synctest.Test(t, func(t *testing.T) {
+		model, cloud := newModel(pending("1")), &fakeCloud{}
+		cloud.onStart = func(ctx context.Context, _ provider.StartParams) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		done := make(chan error)
+		config := Config{API: model, Environ: cloud,
+			AgentConfig: func(entity.MachineInfo, string, string) ([]byte, error) { return nil, nil }}
+		go func() { done <- New(config)(t.Context()) }()
+		model.first()
+		synctest.Wait()
+		close(model.events)
+		if err := <-done; !errors.Is(err, worker.ErrWatchEnded) {
+			t.Errorf("got %v", err)
+		}
+	})
 }

@@ -73,7 +73,7 @@ func TestWhatTheCloudDoesNotFindIsNoMachine(t *testing.T) {
 		}}
 	story(t, model, cloud, nil, func(t *testing.T) {
 		expect(t, model, "1 dead i-9", "2 alive error")
-		if got := model.message("2"); got != "cannot start an instance: no image" {
+		if got := model.message("2"); got != "cannot start an instance: no image; Make one." {
 			t.Errorf("users are told %q", got)
 		}
 		after(2 * time.Minute)
@@ -158,6 +158,13 @@ func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
 				c.instances = []provider.Instance{{ID: "i-7", MachineID: "7"}}
 			}
 		},
+		"cannot stop stray instance i-8: away": func(c *fakeCloud, err error) { // and then it is stopped by hand
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.onStop, c.instances = func(string) error { return err }, nil; err != nil {
+				c.instances = []provider.Instance{{ID: "i-8", MachineID: "7"}}
+			}
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -171,7 +178,7 @@ func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
 				model.first()
 				after(time.Minute)
 				fail(cloud, errors.New("away"))
-				after(5 * time.Minute)
+				after(4 * time.Minute)
 				if got := failures.List(); len(got) != 1 || got[0].Worker != "provisioner" || got[0].Error != what {
 					t.Errorf("it tells of %v", got)
 				}
