@@ -141,7 +141,6 @@ func (p *provisioner) loop(ctx context.Context) error {
 // ended records the end of a step. It fails only if the controller does.
 func (p *provisioner) ended(s *step) error {
 	delete(p.busy, s.work.ID)
-	delete(p.failed, s.work.ID)
 	if s.failed {
 		p.failed[s.work.ID] = failure{s.pause, time.Now().Add(s.pause), s.work}
 	}

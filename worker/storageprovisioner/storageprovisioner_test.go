@@ -25,8 +25,11 @@ type model struct {
 	events chan struct{}
 	errs   map[string]error // by storage: what SetFilesystem and SetAttached answer
 	status map[string]entity.Status
-	inUse  int   // how often EnsureStorageDead answers that the storage is in use
-	fault  error // of StorageWork
+	on     map[string]string // by storage: the instance on whose disk it is
+	inUse  int               // how often EnsureStorageDead answers that the storage is in use
+	fault  error             // of StorageWork
+	deaf   error             // of SetStorageStatus
+	reads  int               // of the work
 }
 
 func (m *model) WatchStorage(context.Context) (<-chan struct{}, error) { return m.events, nil }
@@ -34,6 +37,7 @@ func (m *model) WatchStorage(context.Context) (<-chan struct{}, error) { return 
 func (m *model) StorageWork(context.Context) (all []entity.StorageWork, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.reads++
 	for _, w := range m.work {
 		if w.Attachment != nil {
 			a := *w.Attachment
@@ -95,7 +99,10 @@ func (m *model) SetFilesystem(_ context.Context, tag entity.Tag, f entity.Filesy
 	if err := m.refused(tag); err != nil {
 		return err
 	}
-	return m.change(tag, func(w *entity.StorageWork) { w.Filesystem = f.ID; delete(m.status, w.ID) })
+	return m.change(tag, func(w *entity.StorageWork) {
+		w.Filesystem, m.on[w.ID] = f.ID, f.Instance
+		delete(m.status, w.ID)
+	})
 }
 
 // refused returns the error for what is reported of an instance; the record is gone then.
@@ -134,7 +141,7 @@ func (m *model) SetStorageStatus(_ context.Context, tag entity.Tag, status entit
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.status[tag.ID] = status
-	return nil
+	return m.deaf
 }
 
 func (m *model) EnsureStorageDead(_ context.Context, tag entity.Tag) error {
@@ -283,7 +290,8 @@ type rig struct {
 func story(t *testing.T, tell func(*rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{T: t, cloud: dummytest.New(nil), model: &model{work: map[string]entity.StorageWork{},
-			events: make(chan struct{}, 1), errs: map[string]error{}, status: map[string]entity.Status{}}}
+			events: make(chan struct{}, 1), errs: map[string]error{}, status: map[string]entity.Status{},
+			on: map[string]string{}}}
 		environ, err := r.cloud.Open(t.Context(), provider.Config{Controller: "c", Model: "m"})
 		if err != nil {
 			t.Fatal(err)
@@ -369,7 +377,11 @@ func TestStorageOnTheDiskOfAMachineWaitsForIt(t *testing.T) {
 		r.called()
 		w.Attachment.Instance = "i-1"
 		r.set(w)
-		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv")
+		r.set(wanted("data/1", "i-2"))
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv", "data/1 alive fs-data-1 a/0 at /i-2/srv")
+		if r.on["data/0"] != "i-1" || r.on["data/1"] != "" {
+			r.Errorf("on the disks of machines are %v, want data/0 on that of i-1", r.on)
+		}
 	})
 }
 
@@ -424,6 +436,11 @@ func TestAFailureIsTriedAgain(t *testing.T) {
 		synctest.Wait()
 		r.set(entity.StorageWork{ID: "data/1", Life: entity.Dying})
 		r.is("other/0 alive fs-other-0 a/0 at /i-2/srv")
+		reads := r.reads
+		time.Sleep(time.Hour)
+		if synctest.Wait(); r.reads != reads {
+			r.Errorf("it looked %d times for work when nothing was to be tried again", r.reads-reads)
+		}
 	})
 }
 
@@ -538,13 +555,51 @@ func TestACloudThatHangs(t *testing.T) {
 	})
 }
 
+// That the controller refuses the status of storage means that it is gone.
 func TestAnErrorOfTheControllerEndsTheWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &model{events: make(chan struct{}, 1), fault: errors.New("connection lost")}
-		m.wake()
-		if err := New(Config{API: m})(t.Context()); !errors.Is(err, m.fault) {
-			t.Errorf("the worker ended with %v", err)
-		}
+	lost := errors.New("connection lost")
+	for name, tell := range map[string]func(*model){
+		"work":                    func(m *model) { m.fault = lost },
+		"work while a step hangs": func(m *model) { m.work["data/0"] = wanted("data/0", "") },
+		"status": func(m *model) {
+			m.deaf = lost
+			w := wanted("data/0", "i-1")
+			w.Filesystem, w.Attachment.InUse = "fs-data-0", "data/1"
+			m.work["data/0"] = w
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &model{events: make(chan struct{}, 1), work: map[string]entity.StorageWork{}, status: map[string]entity.Status{},
+				on: map[string]string{}}
+			environ, err := dummytest.New(nil).Open(t.Context(), provider.Config{Controller: "c", Model: "m"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			slow := &slowCloud{Filesystems: environ, held: map[string]chan struct{}{}}
+			slow.hold("create data/0")
+			tell(m)
+			m.wake()
+			done := make(chan error)
+			go func() { done <- New(Config{API: m, Cloud: slow})(t.Context()) }()
+			synctest.Wait()
+			if m.deaf == nil { // otherwise it has ended
+				m.mu.Lock()
+				m.fault = lost
+				m.mu.Unlock()
+				m.wake()
+			}
+			began := time.Now()
+			if err := <-done; !errors.Is(err, lost) || time.Since(began) > 0 {
+				t.Errorf("%s: the worker ended with %v after %v", name, err, time.Since(began))
+			}
+		})
+	}
+	story(t, func(r *rig) {
+		r.deaf = entity.Errorf(entity.NotFound, "storage not found")
+		r.cloud.Fail("CreateFilesystem", 1, errors.New("no room"))
+		r.set(wanted("data/0", "i-1"))
+		time.Sleep(time.Minute)
+		r.is("data/0 alive fs-data-0 a/0 at /i-1/srv")
 	})
 }
 
