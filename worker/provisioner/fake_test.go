@@ -30,6 +30,7 @@ type fakeModel struct {
 	configs   chan struct{} // the watch of config
 	agents    chan struct{} // the watch of agents
 	observed  []string
+	keeps     error // why leftovers can't be dropped
 
 	// These run when the call has changed the model, before it returns.
 	onObserve     func(context.Context)
@@ -264,8 +265,10 @@ func (m *fakeModel) Leftovers(context.Context) ([]entity.Leftover, error) {
 func (m *fakeModel) DropLeftovers(_ context.Context, instance string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.leftovers = slices.DeleteFunc(m.leftovers, func(r entity.Leftover) bool { return r.Instance == instance })
-	return nil
+	if m.keeps == nil {
+		m.leftovers = slices.DeleteFunc(m.leftovers, func(r entity.Leftover) bool { return r.Instance == instance })
+	}
+	return m.keeps
 }
 
 // A fakeCloud has instances, and behaves as its hooks say.
@@ -273,6 +276,7 @@ type fakeCloud struct {
 	mu         sync.Mutex
 	instances  []provider.Instance
 	next       int
+	addresses  []string // of instances that are started
 	log        []string
 	running    int                                                     // starts in progress
 	maxRunning int                                                     // the most starts in progress at any time
@@ -304,7 +308,8 @@ func (c *fakeCloud) StartInstance(ctx context.Context, params provider.StartPara
 		}
 	}
 	c.next++
-	in := provider.Instance{ID: fmt.Sprintf("i-%d", c.next), MachineID: params.MachineID, Nonce: params.Nonce}
+	in := provider.Instance{ID: fmt.Sprintf("i-%d", c.next), MachineID: params.MachineID, Nonce: params.Nonce,
+		Addresses: c.addresses}
 	c.instances = append(c.instances, in)
 	return in, err
 }

@@ -147,6 +147,15 @@ func TestFailedStarts(t *testing.T) {
 		fail:   func(int) error { return provider.Retryable(errors.New("no capacity")) },
 		starts: 4, want: "1 alive error", message: "cannot start an instance: no capacity",
 	}, {
+		about: "passes over to another error",
+		fail: func(n int) error {
+			if n == 1 {
+				return provider.Retryable(errors.New("busy"))
+			}
+			return errors.New("no image")
+		},
+		starts: 2, want: "1 alive error", message: "cannot start an instance: busy; then: no image",
+	}, {
 		about: "waits for room on the disk",
 		fail: func(n int) error {
 			if n < 20 {
@@ -475,7 +484,7 @@ func TestEndsWithItsContext(t *testing.T) {
 
 // What happens to a machine while its instance is being recorded is seen to after that.
 func TestAMachineThatDiesWhileItsInstanceIsRecorded(t *testing.T) {
-	model, cloud := newModel(pending("1")), &fakeCloud{}
+	model, cloud := newModel(pending("1")), &fakeCloud{addresses: []string{"10.0.0.1"}} // so no look follows
 	model.onProvisioned = func() {
 		m := model.machine("1")
 		m.Life = entity.Dead

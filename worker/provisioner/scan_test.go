@@ -148,21 +148,22 @@ func TestAMachineRemovedWhileItsInstanceIsStopped(t *testing.T) {
 
 // An error in a scan is reported as a failure of the worker, which juju explain shows, until a scan succeeds.
 func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
-	for what, fail := range map[string]func(*fakeCloud, error){
-		"cannot list the cloud's instances: away": func(c *fakeCloud, err error) { c.refuse(err) },
-		"cannot stop stray instance i-7: away": func(c *fakeCloud, err error) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
+	for what, fail := range map[string]func(*fakeModel, *fakeCloud, error){
+		"cannot list the cloud's instances: away": func(_ *fakeModel, c *fakeCloud, err error) { c.away = err },
+		"cannot stop stray instance i-7: away": func(_ *fakeModel, c *fakeCloud, err error) {
 			if c.onStop = nil; err != nil {
 				c.onStop = func(string) error { return err }
 				c.instances = []provider.Instance{{ID: "i-7", MachineID: "7"}}
 			}
 		},
-		"cannot stop stray instance i-8: away": func(c *fakeCloud, err error) { // and then it is stopped by hand
-			c.mu.Lock()
-			defer c.mu.Unlock()
+		"cannot stop stray instance i-8: away": func(_ *fakeModel, c *fakeCloud, err error) { // and then it is stopped by hand
 			if c.onStop, c.instances = func(string) error { return err }, nil; err != nil {
 				c.instances = []provider.Instance{{ID: "i-8", MachineID: "7"}}
+			}
+		},
+		"cannot forget what destructions have left: away": func(m *fakeModel, _ *fakeCloud, err error) {
+			if m.keeps = err; err != nil {
+				m.leftovers = []entity.Leftover{{Instance: "i-9"}}
 			}
 		},
 	} {
@@ -177,13 +178,20 @@ func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
 				}()
 				model.first()
 				after(time.Minute)
-				fail(cloud, errors.New("away"))
+				set := func(err error) {
+					model.mu.Lock()
+					defer model.mu.Unlock()
+					cloud.mu.Lock()
+					defer cloud.mu.Unlock()
+					fail(model, cloud, err)
+				}
+				set(errors.New("away"))
 				after(4 * time.Minute)
 				if got := failures.List(); len(got) != 1 || got[0].Worker != "provisioner" || got[0].Error != what {
 					t.Errorf("it tells of %v", got)
 				}
-				fail(cloud, nil)
-				after(20 * time.Minute)
+				set(nil)
+				after(2 * time.Minute)
 				if got := failures.List(); len(got) != 0 {
 					t.Errorf("when all is well it tells of %v", got)
 				}
