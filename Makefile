@@ -93,10 +93,13 @@ lint: ## check the formatting, run vet and staticcheck
 	$(GO) vet -composites=false ./...
 	$(GO) tool staticcheck ./...
 
+# What `make race` has run in full does not run again.
 check: ## what to run before a commit; CI runs it too
-	@for target in lint build charms race test; do \
+	@for target in lint build charms race; do \
 		echo "make $$target"; $(MAKE) --no-print-directory $$target || exit 1; \
 	done
+	@echo "make test, of the tests that race skips or makes smaller"; \
+	$(MAKE) --no-print-directory test TESTS="$$($(GO) run ./doc/longtests $(subst |, ,$(PLAIN)))"
 
 docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) generate ./...
