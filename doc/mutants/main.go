@@ -7,9 +7,10 @@
 // All mutants of a package are compiled into one test binary, and an environment variable activates one of them. So a
 // mutant costs a run of its tests, but no build.
 //
-// These are the mutants: conditions are negated (except those that only check an error), comparisons and logical
-// operators are replaced by their neighbours, and statements (except log messages) are left out. So is each element of
-// a bson.D, a field that a transaction asserts or sets, or that a query selects. A bson.D passed by name is emptied.
+// These are the mutants: conditions are negated (except those that only check an error, or only decide whether something
+// is logged), comparisons and logical operators are replaced by their neighbours, and statements (except log messages)
+// are left out. So is each element of a bson.D, a field that a transaction asserts or sets, or that a query selects. A
+// bson.D passed by name is emptied.
 package main
 
 import (

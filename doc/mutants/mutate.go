@@ -119,12 +119,18 @@ func (p *goPackage) inFunc(body *ast.BlockStmt, add adder) {
 	around := func(before, after string) func(int) (string, string) {
 		return func(id int) (string, string) { return fmt.Sprintf(before, id), after }
 	}
+	var logs ast.Expr // a condition that only decides what is logged
 	ast.Inspect(body, func(n ast.Node) bool {
+		if n == logs && n != nil {
+			return false
+		}
 		switch n := n.(type) {
 		case *ast.GenDecl:
 			return n.Tok != token.CONST
 		case *ast.IfStmt:
-			if !isErrorCheck(n.Cond) {
+			if n.Else == nil && !slices.ContainsFunc(n.Body.List, func(s ast.Stmt) bool { return !p.isLog(s) }) {
+				logs = n.Cond
+			} else if !isErrorCheck(n.Cond) {
 				add(n.Cond.Pos(), n.Cond.End(), "negated: if "+p.text(n.Cond), around("(isMutant(%d) != (", "))"))
 			}
 		case *ast.BinaryExpr:
@@ -170,7 +176,7 @@ func (p *goPackage) leaveOut(list []ast.Stmt, add adder) {
 	for _, s := range list {
 		switch n := s.(type) {
 		case *ast.ExprStmt:
-			if p.ends(n) || strings.HasPrefix(p.text(n), "logger.") {
+			if p.ends(n) || p.isLog(n) {
 				continue
 			}
 		case *ast.AssignStmt:
@@ -186,6 +192,8 @@ func (p *goPackage) leaveOut(list []ast.Stmt, add adder) {
 		})
 	}
 }
+
+func (p *goPackage) isLog(s ast.Stmt) bool { return strings.HasPrefix(p.text(s), "logger.") }
 
 // isErrorCheck reports whether a condition only checks an error, as half of all conditions do.
 func isErrorCheck(cond ast.Expr) bool {
