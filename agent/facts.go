@@ -24,8 +24,8 @@ type factsAPI interface {
 }
 
 // facts returns the worker that reports the hardware of a machine with an operating system of its own. For a
-// manual machine it also reports the addresses, initially and on change, because no cloud does.
-func (a *Agent) facts(api factsAPI) worker.Func {
+// manual machine it also reports the addresses of its cards, initially and on change, because no cloud does.
+func (a *Agent) facts(api factsAPI, cards func() ([]networkCard, error)) worker.Func {
 	return func(ctx context.Context) error {
 		reported := false // the hardware, which does not change while the machine is up
 		var addresses []string
@@ -39,11 +39,11 @@ func (a *Agent) facts(api factsAPI) worker.Func {
 			if !a.config.Manual {
 				return nil
 			}
-			cards, err := networkCards()
+			all, err := cards()
 			if err != nil {
 				return fmt.Errorf("cannot find the machine's addresses: %w", err)
 			}
-			if now := hostAddresses(cards); len(now) > 0 && !slices.Equal(now, addresses) {
+			if now := hostAddresses(all); len(now) > 0 && !slices.Equal(now, addresses) {
 				if err := api.SetMachineAddresses(ctx, a.config.Tag, now); err != nil {
 					return err
 				}

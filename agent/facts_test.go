@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -28,21 +29,34 @@ func (h *heard) SetMachineHardware(_ context.Context, _ entity.Tag, hardware ent
 }
 
 // An agent reports what its host has once, as long as that does not change; the addresses only where
-// no cloud does.
+// no cloud does, and none while the network is down.
 func TestAnAgentReportsWhatItsHostHas(t *testing.T) {
 	for _, manual := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
+			var reads int
+			cards := func() ([]networkCard, error) {
+				reads++
+				text := "10.0.0.2"
+				switch {
+				case reads < 4:
+					text = "10.0.0.1"
+				case reads < 6:
+					return nil, nil
+				}
+				return []networkCard{{name: "eth0", addresses: []netip.Addr{netip.MustParseAddr(text)}}}, nil
+			}
 			h := &heard{}
 			a := &Agent{config: Config{Tag: entity.MachineTag("0"), OwnHost: true, Manual: manual}}
-			_ = a.facts(h)(ctx)
+			_ = a.facts(h, cards)(ctx)
 			if len(h.hardware) != 1 || h.hardware[0].Arch == "" || h.hardware[0].Cores == 0 || h.hardware[0].Mem == 0 ||
 				h.hardware[0].RootDisk == 0 {
 				t.Errorf("hardware %+v", h.hardware)
 			}
-			if len(h.addresses) > 0 && !manual || len(h.addresses) > 1 {
-				t.Errorf("manual is %v, addresses %q", manual, h.addresses)
+			want := map[bool]string{false: "[]", true: "[[10.0.0.1] [10.0.0.2]]"}[manual]
+			if got := fmt.Sprint(h.addresses); got != want {
+				t.Errorf("manual is %v, addresses %s, want %s", manual, got, want)
 			}
 		})
 	}

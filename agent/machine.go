@@ -88,7 +88,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 				}
 				return nil
 			}, changed)
-			workers["facts"] = a.facts(client.MachinerFacade{Caller: conn})
+			workers["facts"] = a.facts(client.MachinerFacade{Caller: conn}, networkCards)
 		}
 		return workers
 	}), nil

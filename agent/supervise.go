@@ -86,9 +86,7 @@ func (a *Agent) supervise(ctx context.Context) error {
 // leaveHost uninstalls the terminated agent of a manual machine from a host without systemd. This process is the
 // agent's supervisor, and execs the removal script.
 func (a *Agent) leaveHost(ctx context.Context) error {
-	err := process.EndMarked(ctx, hostVariable, func(dir, program string) bool {
-		return dir == a.dir && !slices.Contains(logins, program)
-	}, recallGrace)
+	err := process.EndMarked(ctx, hostVariable, a.leaves, recallGrace)
 	if err == nil {
 		err = a.proxies().Restore()
 	}
@@ -97,6 +95,11 @@ func (a *Agent) leaveHost(ctx context.Context) error {
 		err = syscall.Exec("/bin/sh", []string{"sh", "-c", install.Removal(a.config.Tag.ID)}, []string{systemPath})
 	}
 	return fmt.Errorf("cannot uninstall the agent of %s: %w", a.config.Tag, err)
+}
+
+// leaves reports whether a process that is marked with an agent's directory ends with this machine's agent.
+func (a *Agent) leaves(dir, program string) bool {
+	return dir == a.dir && !slices.Contains(logins, program)
 }
 
 // uninstallNow uninstalls a manual machine's agent at the request of a user of the host, because its

@@ -39,3 +39,19 @@ func TestSuperviseARemovedDirectory(t *testing.T) {
 		t.Errorf("supervising: %v, want %s", err, want)
 	}
 }
+
+// What belongs to the agent goes with it, but for what its owner logs in by.
+func TestWhatGoesWithAMachinesAgent(t *testing.T) {
+	a := &Agent{dir: "/var/lib/juju/agents/machine-1"}
+	for _, c := range []struct {
+		dir, program string
+		goes         bool
+	}{
+		{a.dir, "unit-agent", true}, {a.dir, "mysqld", true}, {a.dir, "sshd", false}, {a.dir, "sshd-session", false},
+		{a.dir, "dropbear", false}, {"/var/lib/juju/agents/machine-2", "mysqld", false},
+	} {
+		if got := a.leaves(c.dir, c.program); got != c.goes {
+			t.Errorf("%s of %s goes: %v", c.program, c.dir, got)
+		}
+	}
+}
