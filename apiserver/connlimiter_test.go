@@ -65,6 +65,11 @@ func TestConnLimiter(t *testing.T) {
 	}
 	c.enters("eight", "203.0.113.2:1", true)
 	c.putOut("five")
+	// A connection whose request has ended can be evicted like any other.
+	alone := &crowd{T: t, limiter: newConnLimiter(1, 1)}
+	alone.enters("first", "192.0.2.1:1", true).busy()()
+	alone.enters("second", "198.51.100.1:1", true)
+	alone.putOut("first")
 }
 
 // A connection is refused when all others have logins in progress. A closed one frees its place
