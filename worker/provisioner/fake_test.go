@@ -31,6 +31,7 @@ type fakeModel struct {
 	agents    chan struct{} // the watch of agents
 	observed  []string
 	keeps     error // why leftovers can't be dropped
+	removals  int   // that were tried
 
 	// These run when the call has changed the model, before it returns.
 	onObserve     func(context.Context)
@@ -163,7 +164,7 @@ func (m *fakeModel) NewPassword(_ context.Context, tag entity.Tag) (string, erro
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.passwords[tag.ID]++
-	return fmt.Sprintf("secret-%d", m.passwords[tag.ID]), nil
+	return fmt.Sprintf("secret-%d", m.passwords[tag.ID]), m.fault("NewPassword")
 }
 
 // change applies f to a machine that exists.
@@ -229,6 +230,7 @@ func (m *fakeModel) EnsureDead(_ context.Context, tag entity.Tag) error {
 func (m *fakeModel) RemoveMachine(_ context.Context, tag entity.Tag) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.removals++
 	if err := m.fault("RemoveMachine"); err != nil {
 		return err
 	}
@@ -282,6 +284,7 @@ type fakeCloud struct {
 	maxRunning int                                                     // the most starts in progress at any time
 	onStart    func(ctx context.Context, p provider.StartParams) error // runs before an instance is made
 	onStop     func(id string) error
+	onList     func()
 	listed     int   // how often the instances were listed
 	away       error // why they can't be
 }
@@ -340,6 +343,9 @@ func (c *fakeCloud) Instances(context.Context) ([]provider.Instance, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listed++
+	if c.onList != nil {
+		c.onList()
+	}
 	return slices.Clone(c.instances), c.away
 }
 

@@ -27,6 +27,9 @@ func TestManualMachinesAreLeftAlone(t *testing.T) {
 		after(2 * time.Second) // its agent has ended meanwhile
 		expect(t, model, "1 alive manual:host-1", "2 dying manual:host-2", "4 alive i-1 pending")
 		after(10 * time.Minute)
+		if model.removals != 2 {
+			t.Errorf("a machine was removed at attempt %d, want 2", model.removals)
+		}
 		expect(t, model, "1 alive manual:host-1", "2 dying manual:host-2", "4 alive i-1 pending")
 		model.set(manual("1", entity.Dead))
 		after(0)

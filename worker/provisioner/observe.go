@@ -27,7 +27,7 @@ func (p *provisioner) observe(ctx context.Context, v view) time.Duration {
 	var unsettled []string
 	for _, in := range v.instances {
 		m, ok := v.machines[in.MachineID]
-		if !ok || m.InstanceID != in.ID || m.Life == entity.Dead || m.IsManual() {
+		if !ok || m.InstanceID != in.ID || m.Life == entity.Dead {
 			continue
 		}
 		now := observed{entity.Instance{ID: in.ID, Nonce: m.Nonce, Addresses: in.Addresses, Hardware: hardware(in)}, in.Status}

@@ -32,11 +32,13 @@ func (m *fakeModel) wants(t *testing.T, want ...string) {
 
 // What the cloud reports of a machine's instance is recorded when it has changed.
 func TestWhatTheCloudReportsIsRecorded(t *testing.T) {
-	model := newModel(entity.MachineInfo{ID: "1", InstanceID: "i-9", Status: entity.StatusStarted})
+	model := newModel(entity.MachineInfo{ID: "1", InstanceID: "i-9", Status: entity.StatusStarted},
+		entity.MachineInfo{ID: "2", InstanceID: "i-8", Life: entity.Dead})
 	cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1", Addresses: []string{"10.0.0.1"},
-		Hardware: provider.Hardware{Cores: 2}, Status: "running"}}}
+		Hardware: provider.Hardware{Cores: 2}, Status: "running"},
+		{ID: "i-8", MachineID: "2"}, {ID: "twin", MachineID: "1"}, {ID: "stray", MachineID: "7"}}}
 	story(t, model, cloud, nil, func(t *testing.T) {
-		model.wants(t, "1: 10.0.0.1 cores=2 running")
+		model.wants(t, "1: 10.0.0.1 cores=2 running") // and nothing of those that are to be stopped
 		after(4 * time.Minute)
 		model.wants(t)
 		cloud.reports(func(in *provider.Instance) { in.Addresses = []string{"10.0.0.2"} })

@@ -334,6 +334,19 @@ func TestAMachineSaysThatItsAgentCannotBeConfigured(t *testing.T) {
 	})
 }
 
+// That a machine is going says nothing about it to users.
+func TestAMachineThatGoesBeforeItsStart(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	model.faults["NewPassword"] = entity.Errorf(entity.NotAlive, "machine 1 is not alive")
+	story(t, model, cloud, nil, func(t *testing.T) {
+		after(time.Minute)
+		expect(t, model, "1 alive i-1 pending")
+		if len(model.said) > 0 {
+			t.Errorf("it says %q", model.said)
+		}
+	})
+}
+
 func TestMachineDestroyedWhileItsInstanceStarts(t *testing.T) {
 	model, cloud := newModel(pending("1")), &fakeCloud{}
 	cloud.onStart = func(context.Context, provider.StartParams) error { time.Sleep(time.Minute); return nil }

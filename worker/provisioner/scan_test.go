@@ -166,6 +166,13 @@ func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
 				m.leftovers = []entity.Leftover{{Instance: "i-9"}}
 			}
 		},
+		"cannot read the leftovers: away": func(m *fakeModel, c *fakeCloud, err error) { // any more
+			c.onList = func() {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				m.faults["Leftovers"] = err
+			}
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -404,6 +411,21 @@ func TestADyingMachineGetsAnInstanceOnlyForItsUnits(t *testing.T) {
 		if got := cloud.ids(); got != "i-1" {
 			t.Errorf("instances %q", got)
 		}
+	})
+}
+
+// A Dying machine for which no instance can be had waits for its units, which may go without an event.
+func TestADyingMachineWaitsForItsUnits(t *testing.T) {
+	model, cloud := newModel(entity.MachineInfo{ID: "1", Life: entity.Dying, Status: entity.StatusError}), &fakeCloud{}
+	model.units["1"] = 1
+	story(t, model, cloud, nil, func(t *testing.T) {
+		after(time.Minute)
+		expect(t, model, "1 dying error")
+		model.mu.Lock()
+		model.units["1"] = 0
+		model.mu.Unlock()
+		after(2 * time.Minute)
+		expect(t, model)
 	})
 }
 

@@ -180,6 +180,10 @@ func TestAListingOlderThanAStart(t *testing.T) {
 			z.list(nil)
 		}
 	}
+	z.list([]provider.Instance{{MachineID: "4", Zone: "a"}, {MachineID: "5", Zone: "b"}})
+	if got := z.choose("4", []string{"5"}, among); got != "a" { // its earlier instance is gone
+		t.Errorf("machine 4 goes to zone %s, want a", got)
+	}
 }
 
 // An instance that can't be started in one zone is started in the next. The error of a machine that
@@ -224,6 +228,16 @@ func TestAZoneThatFailsIsPassedOver(t *testing.T) {
 		after(15 * time.Second)
 		if got := model.zones["2"]; got != "c" {
 			t.Errorf("machine 2 is in zone %q, want c", got)
+		}
+		// Machines whose start has failed are in no zone.
+		placed.ID = "4"
+		model.set(placed)
+		after(5 * time.Second)
+		set("a", nil)
+		model.set(pending("5"))
+		after(5 * time.Second)
+		if got := model.zones["5"]; got != "a" {
+			t.Errorf("machine 5 is in zone %q, want a", got)
 		}
 	})
 }
