@@ -86,8 +86,11 @@ func TestForceRemovesUnitAfterItsTimeout(t *testing.T) {
 		}
 	}
 	// A second force with a shorter timeout brings the deadline forward; a longer
-	// timeout does not move it back.
-	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 10 * time.Second}))
+	// timeout does not move it back, not even one that begins before.
+	w.st.Before(func() {
+		w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 10 * time.Second}))
+	})
+	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 30 * time.Second}))
 	w.ok(u.Destroy(w.ctx, entity.Forced()))
 	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
 	if due := w.clean(); due > 10*time.Second {

@@ -159,6 +159,9 @@ func TestServiceIsRemovedWithItsLastUnit(t *testing.T) {
 	_, err = s.AddUnits(w.ctx, 1, nil)
 	w.refused(err, entity.NotAlive, "service is not alive")
 
+	if life := w.unit("mysql/0").Life(); life != entity.Alive {
+		t.Fatalf("the unit is %s before its agent has seen that its service is dying", life)
+	}
 	_, _, err = w.st.Cleaner().Cleanup(w.ctx) // the agents are away: the cleaner acts for them
 	w.ok(err)
 	if life := w.unit("mysql/0").Life(); life != entity.Dying {
