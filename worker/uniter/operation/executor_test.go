@@ -125,8 +125,14 @@ func TestOperationWaitsForRoomOnTheDisk(t *testing.T) {
 		for _, write := range []string{"write P", "write Pe", "write PeE", "write PeEC"} {
 			s := &script{fails: write, err: full, times: 90}
 			began := time.Now()
-			if err := NewExecutor(s, localstate.State{}).Run(t.Context(), s); err != nil {
+			e := NewExecutor(s, localstate.State{})
+			var told []error
+			e.Full = func(_ context.Context, err error) { told = append(told, err) }
+			if err := e.Run(t.Context(), s); err != nil {
 				t.Errorf("%s: %v", write, err)
+			}
+			if want := []error{full, nil}; !slices.Equal(told, want) {
+				t.Errorf("%s: it was told %v, want %v", write, told, want)
 			}
 			if took := time.Since(began); took != 90*time.Second {
 				t.Errorf("%s: it took %v", write, took)
