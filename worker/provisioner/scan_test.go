@@ -161,7 +161,7 @@ func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
 				c.instances = []provider.Instance{{ID: "i-8", MachineID: "7"}}
 			}
 		},
-		"cannot forget what destructions have left: away": func(m *fakeModel, _ *fakeCloud, err error) {
+		"cannot delete obsolete leftovers: away": func(m *fakeModel, _ *fakeCloud, err error) {
 			if m.keeps = err; err != nil {
 				m.leftovers = []entity.Leftover{{Instance: "i-9"}}
 			}
