@@ -64,3 +64,14 @@ func TestHistoryOfHooks(t *testing.T) {
 		}
 	}
 }
+
+// An operation is named in logs as the resolver names it.
+func TestNamesOfOperations(t *testing.T) {
+	t.Parallel()
+	for _, op := range []resolver.Op{{Verb: resolver.Enter, Relation: 3}, {Verb: resolver.Die}} {
+		o, err := Factory{}.New(op, localstate.State{}, resolver.Remote{})
+		if err != nil || o.String() != op.String() {
+			t.Errorf("%s is named %v (%v)", op, o, err)
+		}
+	}
+}
