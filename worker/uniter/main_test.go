@@ -34,7 +34,9 @@ func testMain(m *testing.M) int {
 	os.Setenv("TMPDIR", root)
 	os.Setenv("CGO_ENABLED", "0") // as in the Makefile, so that nothing is compiled twice
 	hookTool = filepath.Join(root, "hook-tool")
-	if out, err := exec.Command("go", "build", "-o", hookTool, "juju/cmd/hook-tool").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", hookTool, "juju/cmd/hook-tool")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the Makefile, so that nothing is compiled twice
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "cannot build hook-tool: %v\n%s", err, out)
 		return 1
 	}

@@ -193,7 +193,7 @@ func testMgoTransactionSuite(t *testing.T, path string, fast bool) {
 			defer cancel()
 			args := []string{"test", "-v", "-vet=off", "-count=1", "gopkg.in/mgo.v2/txn", "-seed", seed, "-duration", duration, "-check.v"}
 			cmd := exec.CommandContext(ctx, "go", append(args, flags...)...)
-			cmd.Env = append(os.Environ(), "PATH="+path+string(os.PathListSeparator)+os.Getenv("PATH"))
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "PATH="+path+string(os.PathListSeparator)+os.Getenv("PATH"))
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 			cmd.WaitDelay = 10 * time.Second
