@@ -11,6 +11,7 @@ import (
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/worker"
 )
 
@@ -104,7 +105,7 @@ func hostAddresses(cards []networkCard) (result []string) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
-	for _, a := range all[:min(len(all), entity.LimitAddresses.Max)] {
+	for _, a := range all[:min(len(all), limits.Addresses.Max)] {
 		result = append(result, a.String())
 	}
 	return result

@@ -15,6 +15,7 @@ import (
 	"juju/agent/host/process"
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/worker"
 )
 
@@ -47,7 +48,7 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 		}
 		say := func(text string) error {
 			logger.Infof("%s", text)
-			return api.SetMachineStatus(ctx, a.config.Tag, entity.Status{Status: entity.StatusStarted, Message: text}.Fitted())
+			return api.SetMachineStatus(ctx, a.config.Tag, limits.FitStatus(entity.Status{Status: entity.StatusStarted, Message: text}))
 		}
 		if a.restartFailed != nil {
 			if err := say(fmt.Sprintf("%v; trying again in %v", a.restartFailed, restartPause)); err != nil {

@@ -18,6 +18,7 @@ import (
 	"juju/agent/host/process"
 	"juju/apiserver/client"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/worker"
 )
 
@@ -171,7 +172,7 @@ func (a *Agent) sayMachine(conn *client.Conn) func(context.Context, string) erro
 			logger.Infof("%s", text)
 		}
 		return client.MachinerFacade{Caller: conn}.SetMachineStatus(ctx, a.config.Tag,
-			entity.Status{Status: entity.StatusStarted, Message: text}.Fitted())
+			limits.FitStatus(entity.Status{Status: entity.StatusStarted, Message: text}))
 	}
 }
 

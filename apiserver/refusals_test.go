@@ -9,6 +9,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // Refused requests return an error of the right kind, and change nothing in the model.
@@ -67,10 +68,10 @@ func TestRefusals(t *testing.T) {
 		"units of a service not there": {third(c.AddUnits(ctx, "nosql", 1, nil)), entity.NotFound, ""},
 		"no units": {third(c.AddUnits(ctx, "mysql", 0, nil)), entity.Invalid,
 			"--num-units must be a positive integer"},
-		"too many units": {third(c.AddUnits(ctx, "mysql", entity.MaxAtOnce+1, nil)), entity.Invalid,
+		"too many units": {third(c.AddUnits(ctx, "mysql", limits.MaxAtOnce+1, nil)), entity.Invalid,
 			"cannot add 101 units at once: the most is 100"},
 		"a deploy of too many units": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql,
-			Units: entity.MaxAtOnce + 1})), entity.Invalid, "cannot add 101 units at once: the most is 100"},
+			Units: limits.MaxAtOnce + 1})), entity.Invalid, "cannot add 101 units at once: the most is 100"},
 		"fewer units than none": {third(c.AddUnits(ctx, "mysql", -1, nil)), entity.Invalid,
 			"--num-units must be a positive integer"},
 		"fewer units than none, with a placement": {third(c.AddUnits(ctx, "mysql", -1, []string{"lxd"})), entity.Invalid,

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/state/entity"
+	"juju/state/limits"
 )
 
 var update = flag.Bool("update", false, "write the tables of doc/security.md anew")
@@ -82,7 +82,7 @@ func TestSecurityPage(t *testing.T) {
 func valuesTable() string {
 	var b strings.Builder
 	b.WriteString("| what | limit |\n|---|---|\n")
-	for _, l := range entity.Limits {
+	for _, l := range limits.All {
 		value := fmt.Sprint(l.Max, " ", l.Unit)
 		if l.Unit == "bytes" {
 			value = size(int64(l.Max))

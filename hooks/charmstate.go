@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // A stateBuffer is what a hook sees of what the charm keeps in the controller, and how the hook has
@@ -22,7 +23,7 @@ func newStateBuffer(kept entity.CharmState) stateBuffer {
 	b := stateBuffer{now: entity.CharmState{}, set: entity.CharmState{}, drop: map[string]bool{}}
 	maps.Copy(b.now, kept)
 	for k, v := range b.now {
-		b.size += entity.SettingSize(k, v)
+		b.size += limits.SettingSize(k, v)
 	}
 	return b
 }
@@ -30,18 +31,18 @@ func newStateBuffer(kept entity.CharmState) stateBuffer {
 // put sets keys, all or none. What the controller would not take is refused at once: at the
 // commit the hook is over, and can't say what was wrong.
 func (b *stateBuffer) put(values entity.CharmState) error {
-	if err := values.Check(); err != nil {
+	if err := limits.CheckCharmState(values); err != nil {
 		return err
 	}
 	size := b.size
 	for k, v := range values {
 		if old, ok := b.now[k]; ok {
-			size -= entity.SettingSize(k, old)
+			size -= limits.SettingSize(k, old)
 		}
-		size += entity.SettingSize(k, v)
+		size += limits.SettingSize(k, v)
 	}
 	if size > b.size { // what exceeds the limit already may shrink
-		if err := entity.LimitCharmState.Check(size); err != nil {
+		if err := limits.CharmState.Check(size); err != nil {
 			return err
 		}
 	}
@@ -59,7 +60,7 @@ func (b *stateBuffer) remove(key string) {
 	if !ok {
 		return
 	}
-	b.size -= entity.SettingSize(key, old)
+	b.size -= limits.SettingSize(key, old)
 	delete(b.now, key)
 	delete(b.set, key)
 	b.drop[key] = true

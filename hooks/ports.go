@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // A portBuffer is what a hook sees of its machine's ports, and what it has
@@ -50,7 +51,7 @@ func (b *portBuffer) openRange(r entity.PortRange) error {
 		err := entity.Errorf(entity.InUse, "cannot open %v: port ranges %v and %v conflict", r, r, with)
 		return entity.WithHint(err, "%v is open for unit %q on the same machine", with, b.units[with])
 	}
-	if err := entity.LimitUnitPorts.Check(len(b.mine.Ranges()) + 1); err != nil {
+	if err := limits.UnitPorts.Check(len(b.mine.Ranges()) + 1); err != nil {
 		err = entity.Errorf(entity.Invalid, "cannot open %v: %w", r, err)
 		return entity.WithHint(err, "open ports that follow each other as one range: open-port 8000-8099")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // Whatever a hook does to its ports, it then sees what state has after the commit, and no two
@@ -59,12 +60,12 @@ func TestOpenRangesAreLimited(t *testing.T) {
 	t.Parallel()
 	b := newPortBuffer("me/0", nil)
 	port := func(i int) entity.PortRange { return entity.PortRange{From: 1 + 2*i, To: 1 + 2*i, Protocol: "tcp"} }
-	for i := range entity.LimitUnitPorts.Max {
+	for i := range limits.UnitPorts.Max {
 		if err := b.openRange(port(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	one := port(entity.LimitUnitPorts.Max)
+	one := port(limits.UnitPorts.Max)
 	err := b.openRange(one)
 	if entity.KindOf(err) != entity.Invalid ||
 		!strings.Contains(err.Error(), "open port ranges of a unit: 1001 ranges, the limit is 1000") {

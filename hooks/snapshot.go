@@ -9,6 +9,7 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // backendTimeout is how long a hook tool waits for the controller: long enough for a restart of
@@ -117,13 +118,13 @@ func (c *Context) writeSettings(relation int, of string, settings map[string]str
 	size := c.written[key]
 	for k, v := range settings {
 		if old, ok := c.writes[key][k]; ok {
-			size -= entity.SettingSize(k, old)
+			size -= limits.SettingSize(k, old)
 		}
-		size += entity.SettingSize(k, v)
+		size += limits.SettingSize(k, v)
 	}
-	err := entity.CheckRelationSettings(settings)
+	err := limits.CheckRelationSettings(settings)
 	if err == nil {
-		err = entity.LimitRelationSettings.Check(size)
+		err = limits.RelationSettings.Check(size)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot set %s: %w", c.relationID(relation), err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // attached returns the storage that the unit can use, by id.
@@ -41,8 +42,8 @@ func (c toolContext) AddStorage(counts map[string]uint64) error {
 		c.stores = map[string]uint64{}
 	}
 	for store, n := range counts {
-		if c.stores[store]+n > uint64(entity.LimitUnitStorage.Max) {
-			return entity.LimitUnitStorage.Check(entity.LimitUnitStorage.Max + 1)
+		if c.stores[store]+n > uint64(limits.UnitStorage.Max) {
+			return limits.UnitStorage.Check(limits.UnitStorage.Max + 1)
 		}
 	}
 	for store, n := range counts {

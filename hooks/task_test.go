@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // task runs a task to its end.
@@ -68,7 +69,7 @@ func TestOutcomes(t *testing.T) {
 		if got := fmt.Sprintf("%s %q %s", outcome.Status, outcome.Message, outcome.Results); got != want || err != nil {
 			t.Errorf("%s\n got %s, %v\nwant %s", script, got, err, want)
 		}
-		if err := outcome.Check(); err != nil {
+		if err := limits.CheckTaskOutcome(outcome); err != nil {
 			t.Error(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -124,5 +125,5 @@ func checkAnnotations(values, after map[string]string) error {
 	for k, v := range after {
 		size += len(k) + len(v)
 	}
-	return entity.LimitAnnotations.Check(size)
+	return limits.Annotations.Check(size)
 }

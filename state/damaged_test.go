@@ -12,6 +12,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/statetest"
 )
 
@@ -50,7 +51,7 @@ func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 			if !strings.HasSuffix(agent.Message, damage.shown) {
 				t.Errorf("status shows %.100q, want %q", agent.Message, damage.shown)
 			}
-			if err := agent.Check(); err != nil {
+			if err := limits.CheckStatus(agent); err != nil {
 				t.Errorf("status shows a value that cannot be set: %v", err)
 			}
 			_, err = w.st.Dump(w.ctx)
@@ -103,7 +104,7 @@ func TestEscapedKeysRoundTrip(t *testing.T) {
 	data := map[string]any{}
 	for _, key := range keys {
 		one := map[string]any{key: map[string]any{key: []any{map[string]any{key: "x"}}}}
-		if (entity.Status{Status: entity.StatusActive, Data: one}).Check() == nil {
+		if limits.CheckStatus(entity.Status{Status: entity.StatusActive, Data: one}) == nil {
 			data[key] = one[key]
 		}
 	}

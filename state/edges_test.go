@@ -11,6 +11,7 @@ import (
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/limits"
 	"juju/state/statetest"
 )
 
@@ -249,7 +250,7 @@ func TestOpenPortsAreLimited(t *testing.T) {
 		}
 		return all
 	}
-	limit := entity.LimitUnitPorts.Max
+	limit := limits.UnitPorts.Max
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, limit)}))
 	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 1)}), entity.Invalid,
 		"open port ranges of a unit: 1001 ranges, the limit is 1000")
@@ -263,7 +264,7 @@ func TestOpenPortsAreLimited(t *testing.T) {
 	}
 	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
 		var others []bson.M
-		for i := range entity.LimitMachinePorts.Max - limit {
+		for i := range limits.MachinePorts.Max - limit {
 			others = append(others, bson.M{"unit": "other/0", "from": 10_000 + i, "to": 10_000 + i, "protocol": "tcp"})
 		}
 		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.D{{"$each", others}}}}},

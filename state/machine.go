@@ -14,6 +14,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -233,7 +234,7 @@ func (p *AddMachineParams) checkManual() error {
 	case slices.Contains(p.Jobs, modeldb.JobManageModel):
 		return entity.Errorf(entity.Invalid, "a manual machine cannot run a controller")
 	}
-	return in.Check()
+	return limits.CheckInstance(in)
 }
 
 // keptMachineID takes a number for a machine, unless id holds one from an earlier try.

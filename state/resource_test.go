@@ -9,6 +9,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/statetest"
 )
 
@@ -135,7 +136,7 @@ func TestResourcesRefused(t *testing.T) {
 func TestPendingResourcesAreBounded(t *testing.T) {
 	c := newControllers(t, 1)
 	w := c.worlds[0]
-	most := make([]string, entity.LimitPending.Max)
+	most := make([]string, limits.PendingResources.Max)
 	for i := range most {
 		most[i] = "pages"
 	}
@@ -167,10 +168,10 @@ func TestPendingResourcesAddedAtOnceAreBounded(t *testing.T) {
 		_, err := w.st.Resources().AddPending(w.ctx, "site", names)
 		return err
 	}
-	half := entity.LimitPending.Max / 2
+	half := limits.PendingResources.Max / 2
 	for range 2 { // with a model that has had none, and one that has
 		w.st.Before(func() { w.ok(add(half)) })
-		w.refused(add(entity.LimitPending.Max), entity.Invalid, "pending resources of a model")
+		w.refused(add(limits.PendingResources.Max), entity.Invalid, "pending resources of a model")
 		half /= 2
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/resources"
 	"juju/state/lifecycle"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -122,7 +123,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 		return entity.Errorf(entity.Invalid, "%w", err)
 	}
 	maps.DeleteFunc(config, func(_ string, v any) bool { return v == nil })
-	if err := entity.LimitServiceSettings.Check(modeltxn.SettingsSize(config)); err != nil {
+	if err := limits.ServiceSettings.Check(modeltxn.SettingsSize(config)); err != nil {
 		return err
 	}
 	if err := checkConstraints(p.Constraints); err != nil {

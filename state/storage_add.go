@@ -16,6 +16,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -121,8 +122,8 @@ func checkStoreCount(store charm.Storage, n uint64) error {
 		return entity.Errorf(entity.Invalid, "%s required, %d specified", instances(store.CountMin), n)
 	case store.CountMax >= 0 && n > uint64(store.CountMax):
 		return entity.Errorf(entity.Invalid, "at most %s supported, %d specified", instances(store.CountMax), n)
-	case n > uint64(entity.LimitUnitStorage.Max):
-		return entity.LimitUnitStorage.Check(int(min(n, math.MaxInt32)))
+	case n > uint64(limits.UnitStorage.Max):
+		return limits.UnitStorage.Check(int(min(n, math.MaxInt32)))
 	}
 	return nil
 }
@@ -179,7 +180,7 @@ func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error 
 		return fail("%sing %d storage instance%s brings the total to %d, exceeding the maximum of %d", doing, n, plural,
 			total, store.CountMax)
 	}
-	return entity.LimitUnitStorage.Check(len(has) + n)
+	return limits.UnitStorage.Check(len(has) + n)
 }
 
 // charmOf reads the charm of a service, and asserts that it stays the service's.

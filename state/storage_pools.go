@@ -12,6 +12,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -171,7 +172,7 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 		return "", from, entity.WithHint(entity.Errorf(entity.Invalid, "storage name %q not valid", store),
 			"It is the name of a charm's store, such as data: see metadata.yaml of the charm.")
 	}
-	if err := (entity.Filesystem{ID: filesystem}).Check(); err != nil {
+	if err := limits.CheckFilesystem(entity.Filesystem{ID: filesystem}); err != nil {
 		return "", from, err
 	}
 	n, err := p.st.db.Next(ctx, modeldb.StorageSequence, 1)
@@ -249,7 +250,7 @@ func (p Pools) checkFree(filesystem string) error {
 // Import adds the storage instance for which BeginImport has returned the id, with the filesystem that the
 // cloud has taken in. The errors are BeginImport's; entity.AlreadyExists if the id is taken.
 func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem) error {
-	if err := f.Check(); err != nil {
+	if err := limits.CheckFilesystem(f); err != nil {
 		return err
 	}
 	born := p.st.born()

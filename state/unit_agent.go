@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -168,7 +169,7 @@ func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 // may repeat it, and the machine restarts once.
 func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 	err := u.st.change(ctx, func(o *ops) error {
-		if err := entity.LimitBoot.CheckText(boot); err != nil {
+		if err := limits.Boot.CheckText(boot); err != nil {
 			return err
 		}
 		if err := u.refresh(ctx); err != nil {

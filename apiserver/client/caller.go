@@ -17,13 +17,3 @@ func (c *Conn) Do(_ context.Context, request func(*Conn) error) error { return r
 func call(ctx context.Context, caller Caller, facade, method string, args, result any) error {
 	return caller.Do(ctx, func(c *Conn) error { return c.call(ctx, facade, 1, method, args, result) })
 }
-
-// fitted truncates values that the controller would reject as too long or impossible to store: an agent can't handle
-// the error, and users would see nothing at all.
-func fitted[T interface{ Fitted() T }](all []T) []T {
-	cut := make([]T, len(all))
-	for i, v := range all {
-		cut[i] = v.Fitted()
-	}
-	return cut
-}

@@ -8,6 +8,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/modelconfig"
 )
 
@@ -26,7 +27,7 @@ func (f AgentFacade) SetFailures(ctx context.Context, tag entity.Tag, failures [
 	return call(ctx, f, "Agent", "SetFailures", struct {
 		Tag      params.Tag             `json:"tag"`
 		Failures []entity.WorkerFailure `json:"failures"`
-	}{params.TagOf(tag), fitted(failures)}, nil)
+	}{params.TagOf(tag), limits.FitFailures(failures)}, nil)
 }
 
 // SetUpgradeError calls Caller.setUpgradeError.
@@ -95,7 +96,7 @@ func (f MachinerFacade) SetMachineStatus(ctx context.Context, tag entity.Tag, st
 	return call(ctx, f, "Machiner", "SetMachineStatus", struct {
 		Tag    params.Tag    `json:"tag"`
 		Status entity.Status `json:"status"`
-	}{params.TagOf(tag), status.Fitted()}, nil)
+	}{params.TagOf(tag), limits.FitStatus(status)}, nil)
 }
 
 // WatchMachine calls state.Watches.Machine.
@@ -261,7 +262,7 @@ func (f ProvisionerFacade) SetInstanceStatus(ctx context.Context, tag entity.Tag
 	return call(ctx, f, "Provisioner", "SetInstanceStatus", struct {
 		Tag    params.Tag    `json:"tag"`
 		Status entity.Status `json:"status"`
-	}{params.TagOf(tag), status.Fitted()}, nil)
+	}{params.TagOf(tag), limits.FitStatus(status)}, nil)
 }
 
 // SetMachineStatus calls Caller.setMachineStatus.
@@ -269,7 +270,7 @@ func (f ProvisionerFacade) SetMachineStatus(ctx context.Context, tag entity.Tag,
 	return call(ctx, f, "Provisioner", "SetMachineStatus", struct {
 		Tag    params.Tag    `json:"tag"`
 		Status entity.Status `json:"status"`
-	}{params.TagOf(tag), status.Fitted()}, nil)
+	}{params.TagOf(tag), limits.FitStatus(status)}, nil)
 }
 
 // SetProvisioned calls state.Machine.SetProvisioned.
@@ -350,7 +351,7 @@ func (f StorageProvisionerFacade) SetStorageStatus(ctx context.Context, tag enti
 	return call(ctx, f, "StorageProvisioner", "SetStorageStatus", struct {
 		Tag    params.Tag    `json:"tag"`
 		Status entity.Status `json:"status"`
-	}{params.TagOf(tag), status.Fitted()}, nil)
+	}{params.TagOf(tag), limits.FitStatus(status)}, nil)
 }
 
 // StorageWork calls state.Provisioning.StorageWork.
@@ -634,7 +635,7 @@ func (f UniterFacade) SetAgentStatus(ctx context.Context, tag entity.Tag, status
 	return call(ctx, f, "Uniter", "SetAgentStatus", struct {
 		Tag    params.Tag    `json:"tag"`
 		Status entity.Status `json:"status"`
-	}{params.TagOf(tag), status.Fitted()}, nil)
+	}{params.TagOf(tag), limits.FitStatus(status)}, nil)
 }
 
 // SetCharm calls state.Unit.SetCharm.
@@ -662,7 +663,7 @@ func (f UniterFacade) SetServiceStatus(ctx context.Context, tag entity.Tag, epoc
 		Tag    params.Tag    `json:"tag"`
 		Epoch  int64         `json:"epoch"`
 		Status entity.Status `json:"status"`
-	}{params.TagOf(tag), epoch, status.Fitted()}, nil)
+	}{params.TagOf(tag), epoch, limits.FitStatus(status)}, nil)
 }
 
 // SetUnitStatus calls Caller.setUnitStatus.
@@ -670,7 +671,7 @@ func (f UniterFacade) SetUnitStatus(ctx context.Context, tag entity.Tag, status 
 	return call(ctx, f, "Uniter", "SetUnitStatus", struct {
 		Tag    params.Tag    `json:"tag"`
 		Status entity.Status `json:"status"`
-	}{params.TagOf(tag), status.Fitted()}, nil)
+	}{params.TagOf(tag), limits.FitStatus(status)}, nil)
 }
 
 // SetWorkloadVersion calls state.Unit.SetWorkloadVersion.

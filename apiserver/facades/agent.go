@@ -9,6 +9,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/limits"
 	"juju/state/modelconfig"
 )
 
@@ -60,17 +61,17 @@ func pass[E any](
 }
 
 func (c *Caller) setMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error {
-	return pass(ctx, entity.CheckAddresses(addresses), c.Model.Machine, machine,
+	return pass(ctx, limits.CheckAddresses(addresses), c.Model.Machine, machine,
 		func(m *state.Machine) error { return m.SetAddresses(ctx, addresses) })
 }
 
 func (c *Caller) setMachineHardware(ctx context.Context, machine entity.Tag, hardware entity.Hardware) error {
-	return pass(ctx, hardware.Check(), c.Model.Machine, machine,
+	return pass(ctx, limits.CheckHardware(hardware), c.Model.Machine, machine,
 		func(m *state.Machine) error { return m.SetHardware(ctx, hardware) })
 }
 
 func (c *Caller) observe(ctx context.Context, machine entity.Tag, in entity.Instance, status string) error {
-	invalid := cmp.Or(in.Check(), entity.LimitStatusWord.CheckText(status))
+	invalid := cmp.Or(limits.CheckInstance(in), limits.StatusWord.CheckText(status))
 	return pass(ctx, invalid, c.Model.Machine, machine, func(m *state.Machine) error { return m.Observe(ctx, in, status) })
 }
 
@@ -125,7 +126,7 @@ func (c *Caller) removeMachine(ctx context.Context, machine entity.Tag) error {
 
 func (c *Caller) setStorageStatus(ctx context.Context, storage entity.Tag, status entity.Status) error {
 	status.Since = time.Time{} // now, by the controller's clock
-	return pass(ctx, status.CheckWord(entity.StorageWords), c.Model.Storage, storage,
+	return pass(ctx, limits.CheckStatusWord(status.Status, entity.StorageWords), c.Model.Storage, storage,
 		func(s *state.Storage) error { return s.SetStatus(ctx, status) })
 }
 
@@ -151,7 +152,7 @@ func reported(status entity.Status, words []entity.StatusWord) (entity.Status, e
 	if status.Since.Before(firstSince) || status.Since.After(time.Now()) {
 		status.Since = time.Time{}
 	}
-	return status, status.CheckWord(words)
+	return status, limits.CheckStatusWord(status.Status, words)
 }
 
 // firstSince is before any status.

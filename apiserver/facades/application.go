@@ -10,6 +10,7 @@ import (
 	"juju/charm"
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/modelconfig"
 )
 
@@ -119,7 +120,7 @@ func applicationAddUnits(
 	if err != nil {
 		return params.AddApplicationUnitsResults{}, err
 	}
-	if err := entity.CheckAtOnce("units", p.NumUnits); err != nil {
+	if err := limits.CheckAtOnce("units", p.NumUnits); err != nil {
 		return params.AddApplicationUnitsResults{}, err
 	}
 	// State rejects units of a subordinate service with a better error.

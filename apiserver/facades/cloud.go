@@ -10,6 +10,7 @@ import (
 	"juju/apiserver/params"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/modelconfig"
 )
 
@@ -235,7 +236,7 @@ func checkNumUnits(n, least int) error {
 	if n < least {
 		return entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
 	}
-	return entity.CheckAtOnce("units", n)
+	return limits.CheckAtOnce("units", n)
 }
 
 // checkDeploy checks whether the cloud can supply machines for a service, and returns their series. charm is the series

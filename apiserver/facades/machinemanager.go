@@ -8,12 +8,13 @@ import (
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 func machineManagerAddMachines(
 	ctx context.Context, c *Caller, p params.AddMachines,
 ) (params.AddMachinesResults, error) {
-	if err := entity.CheckAtOnce("machines", len(p.MachineParams)); err != nil {
+	if err := limits.CheckAtOnce("machines", len(p.MachineParams)); err != nil {
 		return params.AddMachinesResults{}, err
 	}
 	results := make([]params.AddMachinesResult, 0, len(p.MachineParams))

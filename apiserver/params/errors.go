@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // codes maps error codes on the wire to kinds of errors. Errors of other kinds are internal.
@@ -40,7 +41,7 @@ func ToError(err error) *Error {
 		return &Error{Message: Internal}
 	}
 	// Errors often quote the request, which may be long.
-	e := &Error{Message: entity.LimitStatusMessage.Cut(err.Error()), Code: string(kind)}
+	e := &Error{Message: limits.StatusMessage.Cut(err.Error()), Code: string(kind)}
 	if hint := entity.Hint(err); hint != "" {
 		e.Info = map[string]any{hintKey: hint}
 	}

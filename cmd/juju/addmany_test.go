@@ -9,6 +9,7 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // More units or machines than a slip of the finger should start need --force.
@@ -104,7 +105,7 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 // The bound of a request is the server's.
 func TestCheckAtOnce(t *testing.T) {
 	t.Parallel()
-	if entity.CheckAtOnce("units", entity.MaxAtOnce) != nil || entity.CheckAtOnce("units", entity.MaxAtOnce+1) == nil {
+	if limits.CheckAtOnce("units", limits.MaxAtOnce) != nil || limits.CheckAtOnce("units", limits.MaxAtOnce+1) == nil {
 		t.Error("the bound is not MaxAtOnce")
 	}
 }

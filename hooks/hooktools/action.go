@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // withActionTools returns the table of tools with those for actions, which are also called
@@ -137,7 +137,7 @@ func (t *actionFail) init(_ Context, args []string) error {
 	if err := checkEmpty(args); err != nil {
 		return err
 	}
-	return entity.LimitStatusMessage.CheckText(t.message)
+	return limits.StatusMessage.CheckText(t.message)
 }
 
 func (t *actionFail) run(_ context.Context, run *toolRun) error {
@@ -156,7 +156,7 @@ func (t *actionLog) init(_ Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no message specified")
 	}
-	t.message = entity.LimitTaskMessage.Cut(strings.Join(args, " "))
+	t.message = limits.TaskMessage.Cut(strings.Join(args, " "))
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"juju/state/entity"
+	"juju/state/limits"
 )
 
 var jujuFailInfo = commandInfo{
@@ -31,7 +31,7 @@ func (t *jujuFail) init(hook Context, args []string) error {
 		return fmt.Errorf("no message specified")
 	}
 	// The status shows it after the name of the hook.
-	return entity.LimitStatusMessage.CheckText(fmt.Sprintf("hook failed: %q: %s", hook.HookName(), t.message))
+	return limits.StatusMessage.CheckText(fmt.Sprintf("hook failed: %q: %s", hook.HookName(), t.message))
 }
 
 func (t *jujuFail) run(_ context.Context, run *toolRun) error {

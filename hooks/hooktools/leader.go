@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"juju/state/entity"
+	"juju/state/limits"
 )
 
 var isLeaderInfo = commandInfo{
@@ -105,7 +105,7 @@ func (t *leaderSet) init(_ Context, args []string) (err error) {
 	if t.settings, err = keyValues(args); err != nil {
 		return err
 	}
-	return entity.CheckRelationSettings(t.settings)
+	return limits.CheckRelationSettings(t.settings)
 }
 
 func (t *leaderSet) run(ctx context.Context, run *toolRun) error {
@@ -135,7 +135,7 @@ func (t *applicationVersionSet) init(_ Context, args []string) error {
 		return fmt.Errorf("no version specified")
 	}
 	t.version = args[0]
-	if err := entity.LimitName.CheckText(t.version); err != nil {
+	if err := limits.Name.CheckText(t.version); err != nil {
 		return err
 	}
 	return checkEmpty(args[1:])

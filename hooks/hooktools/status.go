@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 var statusSetInfo = commandInfo{
@@ -43,7 +44,7 @@ func (t *statusSet) init(hook Context, args []string) error {
 		return nil
 	}
 	t.message = args[1]
-	if err := entity.LimitStatusMessage.CheckText(t.message); err != nil {
+	if err := limits.StatusMessage.CheckText(t.message); err != nil {
 		return err
 	}
 	return checkEmpty(args[2:])

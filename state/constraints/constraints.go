@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // The keys of constraints. CPUCores is an alias of Cores: it is parsed and never written.
@@ -253,10 +254,10 @@ func (c Value) MetBy(h entity.Hardware, own Value) bool {
 func (c Value) Check() error {
 	size := 0
 	for key, value := range c.values {
-		if err := entity.CheckPlain("constraint "+key, value); err != nil {
+		if err := limits.CheckPlain("constraint "+key, value); err != nil {
 			return err
 		}
 		size += len(key) + len(value) + 2
 	}
-	return entity.LimitConstraints.Check(size)
+	return limits.Constraints.Check(size)
 }

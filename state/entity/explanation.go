@@ -25,12 +25,6 @@ type WorkerFailure struct {
 	Since  time.Time `json:"since"`  // of the first failure
 }
 
-// Fitted returns the failure with its error cut to the limit of a request.
-func (f WorkerFailure) Fitted() WorkerFailure {
-	f.Error = LimitName.Cut(f.Error)
-	return f
-}
-
 // A Reason is one line of an explanation.
 type Reason struct {
 	Depth int    `json:"depth,omitempty"` // one more than that of the reason it explains

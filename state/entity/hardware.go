@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode"
 )
 
 // Hardware is what a machine has; a zero field is unknown.
@@ -42,19 +41,4 @@ func (h Hardware) String() string {
 func (h Hardware) Or(other Hardware) Hardware {
 	return Hardware{Arch: cmp.Or(h.Arch, other.Arch), Cores: cmp.Or(h.Cores, other.Cores), Mem: cmp.Or(h.Mem, other.Mem),
 		RootDisk: cmp.Or(h.RootDisk, other.RootDisk), Zone: cmp.Or(h.Zone, other.Zone)}
-}
-
-// Check returns an Invalid error unless the texts are names.
-func (h Hardware) Check() error {
-	for _, text := range []string{h.Arch, h.Zone} {
-		if err := LimitAddress.CheckText(text); err != nil {
-			return err
-		}
-		if strings.ContainsFunc(text, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:/+-", r)
-		}) {
-			return Errorf(Invalid, "hardware: %q is no name", text)
-		}
-	}
-	return nil
 }

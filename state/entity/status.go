@@ -1,6 +1,9 @@
 package entity
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Status is a status word, a message, data and a time.
 type Status struct {
@@ -71,6 +74,15 @@ const (
 
 // WorkloadWords are the words that a charm may set, in the order in which errors list them.
 var WorkloadWords = []StatusWord{StatusMaintenance, StatusBlocked, StatusWaiting, StatusActive}
+
+// The words that each agent may set. A cloud has words of its own.
+var (
+	UnitWords  = append(slices.Clone(WorkloadWords), StatusError, StatusUnknown, StatusTerminated)
+	AgentWords = []StatusWord{StatusAllocating, StatusExecuting, StatusIdle, StatusError, StatusFailed, StatusLost,
+		StatusRebooting}
+	StorageWords = []StatusWord{StatusError} // the others follow from the records
+	MachineWords = []StatusWord{StatusPending, StatusStarted, StatusStopped, StatusError, StatusDown}
+)
 
 // CheckWorkload returns an Invalid error unless a charm may set w.
 func CheckWorkload(w StatusWord) error {

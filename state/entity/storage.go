@@ -264,14 +264,6 @@ type Filesystem struct {
 	Instance string `json:"instance,omitempty"`
 }
 
-// Check returns an Invalid error for a filesystem that can't be recorded.
-func (f Filesystem) Check() error {
-	if f.ID == "" {
-		return Errorf(Invalid, "filesystem has no id")
-	}
-	return LimitInstanceID.CheckText(f.ID)
-}
-
 // MiB returns a size in MiB as users read it: "1.0GiB".
 func MiB(n uint64) string {
 	size, unit := float64(n), 0

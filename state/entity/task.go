@@ -110,29 +110,6 @@ type TaskOutcome struct {
 // TaskTerminated is the outcome of a task that was interrupted. It is never run again.
 var TaskTerminated = TaskOutcome{Status: TaskFailed, Message: "action terminated"}
 
-// Check returns an Invalid error for an outcome that can't be stored.
-func (o TaskOutcome) Check() error {
-	if !slices.Contains(TaskStatuses, o.Status) || !o.Status.IsOver() {
-		return Errorf(Invalid, "a task can't end as %q", o.Status)
-	}
-	if err := LimitStatusMessage.CheckText(o.Message); err != nil {
-		return err
-	}
-	return CheckTaskJSON(LimitTaskResults, o.Results)
-}
-
-// CheckTaskJSON returns an Invalid error unless text is "" or a JSON map within a limit.
-func CheckTaskJSON(limit Limit, text string) error {
-	if err := limit.CheckText(text); err != nil || text == "" {
-		return err
-	}
-	var m map[string]any
-	if err := json.Unmarshal([]byte(text), &m); err != nil || m == nil {
-		return Errorf(Invalid, "%s: expected a map", limit.Of)
-	}
-	return nil
-}
-
 // IsValidTask reports whether id has the form of a task's or an operation's.
 func IsValidTask(id string) bool {
 	n, err := strconv.Atoi(id)

@@ -14,6 +14,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // The settings of a model.
@@ -228,7 +229,7 @@ func checkUpdateStatus(value string) error {
 // checkProxy returns an Invalid error unless the value is the address of a proxy or mirror. It is written to files read
 // by apt and shells, so it must not contain characters that are special to them.
 func checkProxy(key, value string) error {
-	if err := entity.LimitName.CheckText(value); err != nil {
+	if err := limits.Name.CheckText(value); err != nil {
 		return err
 	}
 	for _, r := range value {
@@ -264,7 +265,7 @@ var directHost = regexp.MustCompile(`^(\[[\w:.]+\]|[\pL\pN*._:-]+)([:/][0-9.]+)?
 // checkNoProxy returns an Invalid error unless the value is a list of hosts. Apt reads each as the name of a setting,
 // without quotes, and stops at a blank or the start of a comment.
 func checkNoProxy(key, value string) error {
-	if err := entity.LimitName.CheckText(value); err != nil {
+	if err := limits.Name.CheckText(value); err != nil {
 		return err
 	}
 	for _, host := range splitList(value) {

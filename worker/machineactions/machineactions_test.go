@@ -20,6 +20,7 @@ import (
 	"juju/agent/host/process"
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/worker"
 )
 
@@ -121,7 +122,7 @@ func (c *controller) FinishTask(_ context.Context, tag entity.Tag, id string, ou
 		t := c.task(id)
 		t.Status, t.Message, t.Results = outcome.Status, outcome.Message, []byte(outcome.Results)
 	})
-	return outcome.Check()
+	return limits.CheckTaskOutcome(outcome)
 }
 
 // start starts the worker on a machine whose files are in root; stop ends it.

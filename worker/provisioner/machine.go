@@ -11,6 +11,7 @@ import (
 	"juju/provider"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/modelconfig"
 )
 
@@ -169,7 +170,7 @@ func (p *provisioner) setStatus(ctx context.Context, t *handler, word entity.Sta
 	if t.hint != "" && word == entity.StatusError {
 		status.Data = map[string]any{"hint": t.hint}
 	}
-	err := p.API.SetMachineStatus(ctx, entity.MachineTag(t.id), status.Fitted())
+	err := p.API.SetMachineStatus(ctx, entity.MachineTag(t.id), limits.FitStatus(status))
 	if err != nil && ctx.Err() == nil {
 		logger.Warningf("cannot set the status of machine %s: %v", t.id, err)
 	}

@@ -210,20 +210,17 @@ func (m method) request() string {
 	return fmt.Sprintf("struct {\n%s\n}{%s}", strings.Join(fields, "\n"), strings.Join(values, ", "))
 }
 
-// fitted returns an expression for an argument, truncated if its type has a method Fitted.
+// fits maps types to the function of package limits that truncates what the controller would reject as too long or
+// impossible to store: an agent can't handle the error, and users would see nothing at all.
+var fits = map[string]string{"entity.Status": "FitStatus", "[]entity.WorkerFailure": "FitFailures"}
+
+// fitted returns an expression for an argument, truncated if fits has its type.
 func (m method) fitted(a arg) string {
-	if hasFitted(a.t) {
-		return local(a.name) + ".Fitted()"
-	}
-	if list, ok := a.t.(*types.Slice); ok && hasFitted(list.Elem()) {
-		return "fitted(" + local(a.name) + ")"
+	if fit, ok := fits[m.goType(a.t)]; ok {
+		m.imports["juju/state/limits"] = true
+		return fmt.Sprintf("limits.%s(%s)", fit, local(a.name))
 	}
 	return local(a.name)
-}
-
-func hasFitted(t types.Type) bool {
-	method, _, _ := types.LookupFieldOrMethod(t, false, nil, "Fitted")
-	return method != nil
 }
 
 // watches maps the element type of a watch's channel to the function of package client that starts it.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // CheckServices checks that arguments are names of services.
@@ -192,12 +193,12 @@ func CheckMany(what string, n int, force bool) error {
 	if force {
 		return nil
 	}
-	return entity.CheckAtOnce(what, n)
+	return limits.CheckAtOnce(what, n)
 }
 
-// ManyFlag adds the flag that lifts the bound of entity.MaxAtOnce.
+// ManyFlag adds the flag that lifts the bound of limits.MaxAtOnce.
 func ManyFlag(cmd *cobra.Command, force *bool, what string) {
-	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", entity.MaxAtOnce, what))
+	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", limits.MaxAtOnce, what))
 }
 
 // IsUnitTarget reports whether a unit can be named so: "store/0", "store/leader".

@@ -18,6 +18,7 @@ import (
 	"juju/cmd/juju/wait"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 func DeployCommand(s *cli.Session) *cobra.Command {
@@ -97,7 +98,7 @@ B, and "existing" that machines with the same number are the same.`,
 	f.StringVar(&d.series, "series", "", "the series of new machines")
 	f.BoolVar(&d.force, "force", false,
 		"with --series or a bundle: deploy to a series that the charm does not name, or the cloud does not have; "+
-			fmt.Sprintf("with -n or a bundle: deploy more than %d units of a service", entity.MaxAtOnce))
+			fmt.Sprintf("with -n or a bundle: deploy more than %d units of a service", limits.MaxAtOnce))
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.StringArrayVar(&d.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
 	f.StringArrayVar(&d.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
@@ -281,7 +282,7 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 		r.Units = 0
 	case d.units < 1:
 		return r, cli.Usagef("--num-units must be a positive integer")
-	case d.force && d.series == "" && d.units <= entity.MaxAtOnce:
+	case d.force && d.series == "" && d.units <= limits.MaxAtOnce:
 		return r, cli.Usagef("--force is only used with --series")
 	case d.series != "" && !charm.IsValidSeries(d.series):
 		return r, cli.Usage(entity.InvalidSeries(d.series))
@@ -347,8 +348,8 @@ func (d *deploy) deploy(
 			"or add units to the existing service: juju add-unit %s", source.Path, r.Service)
 	}
 	all, to := r.Units, r.Placement
-	if r.Units > entity.MaxAtOnce {
-		r.Units, r.Placement = entity.MaxAtOnce, to[:min(len(to), entity.MaxAtOnce)]
+	if r.Units > limits.MaxAtOnce {
+		r.Units, r.Placement = limits.MaxAtOnce, to[:min(len(to), limits.MaxAtOnce)]
 	}
 	series, _, err := api.CheckDeploy(ctx, r, source.Charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller

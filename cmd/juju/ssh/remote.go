@@ -25,6 +25,7 @@ import (
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
+	"juju/state/limits"
 	"juju/state/modelconfig"
 )
 
@@ -225,7 +226,7 @@ func lentHost(m entity.MachineStatus) (remote, error) {
 	if net.ParseIP(host.Name) != nil && len(m.Addresses) > 0 && !slices.Contains(m.Addresses, host.Name) {
 		host.Name = m.Addresses[0]
 	}
-	return remote{host, true}, entity.CheckAddresses([]string{host.Name})
+	return remote{host, true}, limits.CheckAddresses([]string{host.Name})
 }
 
 // remotes returns the machines of targets, by target, and the options with which ssh and scp reach

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // A Host is where to connect, and as whom.
@@ -43,7 +44,7 @@ func ParseHost(text string) (Host, error) {
 		}
 		h.Name, h.Port = name, uint16(n)
 	}
-	if err := entity.CheckAddresses([]string{h.Name}); err != nil {
+	if err := limits.CheckAddresses([]string{h.Name}); err != nil {
 		return h, err
 	}
 	return h, nil

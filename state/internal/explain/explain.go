@@ -14,6 +14,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
+	"juju/state/limits"
 )
 
 // explained is how many sources of an entity are named; the rest are counted.
@@ -53,7 +54,7 @@ func Entity(db *modeltxn.DB, tag entity.Tag) (entity.Explanation, error) {
 
 // writable returns t, or the zero time if JSON can't hold t.
 func writable(t time.Time) time.Time {
-	if !entity.WritableTime(t) {
+	if !limits.WritableTime(t) {
 		return time.Time{}
 	}
 	return t

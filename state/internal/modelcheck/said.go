@@ -11,6 +11,7 @@ import (
 	"juju/state/check"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/limits"
 )
 
 // What agents report is checked against the limits of package entity when it comes in.
@@ -30,11 +31,11 @@ func judgeStatus(v *view, id string) *check.Wrong {
 	if _, okMessage := s["message"].(string); !okMessage || !okSince || !ok && s["data"] != nil {
 		said.Data = map[string]any{"a field is of another type": said} // which no status may hold
 	}
-	damage := said.Damage()
+	damage := limits.StatusDamage(said)
 	if damage == "" {
 		return nil
 	}
-	mended := said.Mended()
+	mended := limits.MendStatus(said)
 	if mended.Since.IsZero() {
 		mended.Since = v.Now
 	}
@@ -99,19 +100,19 @@ func judgeAddresses(v *view, id string) *check.Wrong {
 	good := bson.D{}
 	for _, field := range []string{"addresses", "cloudaddresses", "hostaddresses"} {
 		addresses := m.Texts(field)
-		err := entity.CheckAddresses(addresses)
+		err := limits.CheckAddresses(addresses)
 		if err == nil {
 			continue
 		}
 		kept := slices.DeleteFunc(slices.Clone(addresses),
-			func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
-		good = append(good, bson.DocElem{Name: field, Value: kept[:min(len(kept), entity.LimitAddresses.Max)]})
+			func(a string) bool { return limits.CheckAddresses([]string{a}) != nil })
+		good = append(good, bson.DocElem{Name: field, Value: kept[:min(len(kept), limits.Addresses.Max)]})
 		wrong = cmp.Or(wrong, err)
 	}
 	if wrong == nil {
 		return nil
 	}
-	return check.Update(check.DocID{modeldb.MachinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(wrong.Error()),
+	return check.Update(check.DocID{modeldb.MachinesC, id}, "its addresses are damaged: "+limits.StatusMessage.Cut(wrong.Error()),
 		"keep the valid ones",
 		bson.D{{"$set", good}})
 }

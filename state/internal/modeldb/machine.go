@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // The jobs of machines. A machine with JobManageModel runs a controller.
@@ -59,7 +60,7 @@ type Machine struct {
 func (d *Machine) Merge() {
 	d.Addresses = slices.Clone(d.CloudAddresses)
 	for _, a := range d.HostAddresses {
-		if !slices.Contains(d.Addresses, a) && len(d.Addresses) < entity.LimitAddresses.Max {
+		if !slices.Contains(d.Addresses, a) && len(d.Addresses) < limits.Addresses.Max {
 			d.Addresses = append(d.Addresses, a)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/lifecycle"
+	"juju/state/limits"
 )
 
 type Service struct {
@@ -94,14 +95,14 @@ func (d Settings) Texts() map[string]string {
 
 // Limit bounds the settings, well below the store's own limit. A transaction that the
 // store refuses to apply would never finish, and block every other on its documents.
-func (d Settings) Limit() entity.Limit {
+func (d Settings) Limit() limits.Limit {
 	switch kind, _ := lifecycle.ParseKey(d.ID); kind {
 	case lifecycle.Relation:
-		return entity.LimitRelationSettings
+		return limits.RelationSettings
 	case lifecycle.Principal: // also of subordinates
-		return entity.LimitCharmState
+		return limits.CharmState
 	}
-	return entity.LimitServiceSettings
+	return limits.ServiceSettings
 }
 
 // A Resources holds the resources of a service that have files, or the files that a unit

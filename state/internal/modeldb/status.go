@@ -9,6 +9,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // A Status is a status that was set. The initial status of a unit or machine is not
@@ -34,7 +35,7 @@ func (d Status) Mended() entity.Status {
 	if d.ID == "" {
 		return entity.Status{}
 	}
-	return entity.Status{Status: d.Status, Message: d.Message, Data: UnescapeKeys(d.Data), Since: d.Since}.Mended()
+	return limits.MendStatus(entity.Status{Status: d.Status, Message: d.Message, Data: UnescapeKeys(d.Data), Since: d.Since})
 }
 
 func NewStatus(key string, s entity.Status, now time.Time) Status {

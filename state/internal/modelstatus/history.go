@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 )
 
 // maxHistory is the maximum number of statuses in one answer, the newest.
@@ -74,7 +75,7 @@ func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 		if d.Cause != "" {
 			s.Data = map[string]any{"reason": d.Cause}
 		}
-		all[i] = entity.PastStatus{Kind: kinds[d.Key], Status: s.Mended()}
+		all[i] = entity.PastStatus{Kind: kinds[d.Key], Status: limits.MendStatus(s)}
 	}
 	return all, nil
 }

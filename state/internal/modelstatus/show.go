@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/limits"
 )
 
 // status builds what users see. Everything that is derived is derived here, so that all
@@ -269,6 +270,6 @@ func (a *everything) modelStatus() entity.Status {
 	if a.model.Life == entity.Alive {
 		return entity.Status{Status: entity.StatusAvailable}
 	}
-	return entity.Status{Status: entity.StatusDestroying, Since: a.model.Since,
-		Message: fmt.Sprintf("%d machine(s), %d service(s) are left in it", len(a.machines), len(a.services))}.Mended()
+	return limits.MendStatus(entity.Status{Status: entity.StatusDestroying, Since: a.model.Since,
+		Message: fmt.Sprintf("%d machine(s), %d service(s) are left in it", len(a.machines), len(a.services))})
 }

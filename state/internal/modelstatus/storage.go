@@ -8,6 +8,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 )
 
 // Storage returns the named storage instances as users see them, or all, in natural
@@ -61,7 +62,7 @@ func Storage(db *modeltxn.DB, ids ...string) ([]entity.StorageStatus, error) {
 		a := of[s.ID]
 		out[i] = entity.StorageStatus{ID: s.ID, Pool: s.Pool.Name, Size: s.ActualSize(), Life: s.Life,
 			Persistent: s.IsPersistent(), Release: s.Life != entity.Alive && s.IsReleased(model), Filesystem: s.Filesystem,
-			Status: shownStatus(s, a, said[modeldb.StorageKey(s.ID)]).Mended()}
+			Status: limits.MendStatus(shownStatus(s, a, said[modeldb.StorageKey(s.ID)]))}
 		if a != nil {
 			out[i].Unit, out[i].Machine = a.Unit, a.Machine
 			out[i].Location, out[i].AttachmentLife = a.Location, a.Life

@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/limits"
 )
 
 // Settings reads the settings of a key, with their keys as users and charms chose them.
@@ -55,7 +56,7 @@ func (o *Ops) ChangeSettings(doc modeldb.Settings, changes map[string]any) error
 	maps.Copy(after, doc.Settings)
 	maps.Copy(after, changes)
 	for k := range changes {
-		if err := entity.CheckSettingsKey(k); err != nil {
+		if err := limits.CheckSettingsKey(k); err != nil {
 			return err
 		}
 	}
@@ -102,7 +103,7 @@ func SettingsSize(settings map[string]any) (size int) {
 			continue // deleted
 		}
 		text, _ := v.(string)
-		size += entity.SettingSize(k, text)
+		size += limits.SettingSize(k, text)
 	}
 	return size
 }

@@ -9,6 +9,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 )
 
 // of reads the open ports of a machine.
@@ -110,7 +111,7 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 	}
 	if len(after) > len(before) {
 		// What exceeds a limit already may shrink.
-		if err := cmp.Or(entity.LimitUnitPorts.Check(mine), entity.LimitMachinePorts.Check(len(after))); err != nil {
+		if err := cmp.Or(limits.UnitPorts.Check(mine), limits.MachinePorts.Check(len(after))); err != nil {
 			return nil, err
 		}
 	}

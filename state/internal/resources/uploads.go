@@ -14,6 +14,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -39,7 +40,7 @@ func Of(db *modeltxn.DB, files Files) Resources { return Resources{db, files} }
 // Store uploads a file under it, and the service gets it when it is added, or its charm or
 // resources are set.
 //
-// Of what is never used a model has no more than entity.LimitPending, and Prune removes it.
+// Of what is never used a model has no more than limits.PendingResources, and Prune removes it.
 func (r Resources) AddPending(ctx context.Context, service string, names []string) ([]string, error) {
 	ids := make([]string, len(names))
 	for i := range ids {
@@ -73,7 +74,7 @@ func (r Resources) checkPending(n int) error {
 	if err != nil {
 		return err
 	}
-	if err := entity.LimitPending.Check(has + n); err != nil {
+	if err := limits.PendingResources.Check(has + n); err != nil {
 		return entity.WithHint(err, "Those that no service uses are removed %d hours after they were added.",
 			int(keepUploads.Hours()))
 	}

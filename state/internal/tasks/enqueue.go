@@ -16,6 +16,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -118,7 +119,7 @@ func (e *enqueueing) task(ctx context.Context, o *modeltxn.Ops, task NewTask) (m
 	}
 	text, err := json.Marshal(params)
 	if err == nil {
-		err = entity.CheckTaskJSON(entity.LimitTaskParams, string(text))
+		err = limits.CheckTaskJSON(limits.TaskParams, string(text))
 	}
 	if err != nil {
 		return doc, entity.Errorf(entity.Invalid, "cannot run %q on %s: %w", task.Name, doc.On(), err)
@@ -262,5 +263,5 @@ func (e *enqueueing) summary() string {
 	if name == entity.CommandTask {
 		name = "command"
 	}
-	return fmt.Sprintf("%s run on %s", name, entity.LimitName.Cut(strings.Join(receivers, ",")))
+	return fmt.Sprintf("%s run on %s", name, limits.Name.Cut(strings.Join(receivers, ",")))
 }

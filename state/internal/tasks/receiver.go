@@ -9,6 +9,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -87,7 +88,7 @@ func Finish(ctx context.Context, db *modeltxn.DB, receiver, id string, outcome e
 
 // Log adds a message to one of the receiver's tasks, which must be running.
 func Log(ctx context.Context, db *modeltxn.DB, receiver, id, message string) error {
-	if err := entity.LimitTaskMessage.CheckText(message); err != nil {
+	if err := limits.TaskMessage.CheckText(message); err != nil {
 		return err
 	}
 	now := db.Now()
@@ -99,7 +100,7 @@ func Log(ctx context.Context, db *modeltxn.DB, receiver, id, message string) err
 		if doc.Status != entity.TaskRunning && doc.Status != entity.TaskAborting {
 			return entity.Errorf(entity.Invalid, "cannot log message to task %q with status %s", id, doc.Status)
 		}
-		if err := entity.LimitTaskMessages.Check(len(doc.Log) + 1); err != nil {
+		if err := limits.TaskMessages.Check(len(doc.Log) + 1); err != nil {
 			return err
 		}
 		o.Update(modeldb.TasksC, doc.ID, bson.D{{"status", doc.Status}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/worker/uniter/localstate"
 )
 
@@ -110,7 +111,7 @@ func message(op *localstate.Op) string {
 func (f Factory) showWorkload(ctx context.Context, s localstate.State) error {
 	if op := s.Failed(); op != nil && op.Workload != nil {
 		shown := *op.Workload
-		if shown.CheckWord(entity.UnitWords) != nil { // set before statuses were checked
+		if limits.CheckStatusWord(shown.Status, entity.UnitWords) != nil { // set before statuses were checked
 			shown = entity.Status{Status: entity.StatusUnknown}
 		}
 		return f.API.SetUnitStatus(ctx, f.Unit, shown)

@@ -1,4 +1,4 @@
-package entity
+package limits
 
 import (
 	"maps"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"juju/state/entity"
 )
 
 // Any status can be fitted so that it can be stored.
@@ -16,37 +18,37 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 		deep = map[string]any{"a": deep}
 	}
 	long := strings.Repeat("é", 20_000)
-	for name, s := range map[string]Status{
-		"long message": {Status: StatusActive, Message: long},
-		"NUL":          {Status: StatusActive, Message: "a\x00b"},
-		"not UTF-8":    {Status: StatusActive, Message: "a\xff\xfe"},
-		"last line":    {Status: StatusError, Message: "hook failed", Data: map[string]any{"last-line": "a\x00\xff", "exit-code": 1}},
-		"long data":    {Status: StatusError, Message: "hook failed", Data: map[string]any{"last-line": long + long}},
-		"deep":         {Status: StatusActive, Data: map[string]any{"a": deep}},
-		"not a number": {Status: StatusActive, Data: map[string]any{"a": math.NaN()}},
+	for name, s := range map[string]entity.Status{
+		"long message": {Status: entity.StatusActive, Message: long},
+		"NUL":          {Status: entity.StatusActive, Message: "a\x00b"},
+		"not UTF-8":    {Status: entity.StatusActive, Message: "a\xff\xfe"},
+		"last line":    {Status: entity.StatusError, Message: "hook failed", Data: map[string]any{"last-line": "a\x00\xff", "exit-code": 1}},
+		"long data":    {Status: entity.StatusError, Message: "hook failed", Data: map[string]any{"last-line": long + long}},
+		"deep":         {Status: entity.StatusActive, Data: map[string]any{"a": deep}},
+		"not a number": {Status: entity.StatusActive, Data: map[string]any{"a": math.NaN()}},
 		"no word":      {},
-		"long word":    {Status: StatusWord(long)},
-		"year 10000":   {Status: StatusActive, Since: time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -23*3600))},
-		"year -1":      {Status: StatusActive, Since: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"long word":    {Status: entity.StatusWord(long)},
+		"year 10000":   {Status: entity.StatusActive, Since: time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -23*3600))},
+		"year -1":      {Status: entity.StatusActive, Since: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
-		mended := s.Mended()
-		if damage := mended.Damage(); damage != "" {
+		mended := MendStatus(s)
+		if damage := StatusDamage(mended); damage != "" {
 			t.Errorf("%s: still damaged: %s", name, damage)
 		}
 		if !strings.Contains(mended.Message, "(damaged: ") {
 			t.Errorf("%s: %q does not say so", name, mended.Message)
 		}
-		if again := mended.Mended(); again.Message != mended.Message {
+		if again := MendStatus(mended); again.Message != mended.Message {
 			t.Errorf("%s: mended twice: %q", name, again.Message)
 		}
-		if s.Status == "" || len(s.Status) > LimitStatusWord.Max {
+		if s.Status == "" || len(s.Status) > StatusWord.Max {
 			continue // our agents never send those
 		}
-		if err := s.Fitted().Check(); err != nil {
+		if err := CheckStatus(FitStatus(s)); err != nil {
 			t.Errorf("%s: fitted is refused: %v", name, err)
 		}
 	}
-	got := Status{Status: StatusError, Message: "m", Data: map[string]any{"last-line": "a\x00b", "exit-code": 1}}.Fitted()
+	got := FitStatus(entity.Status{Status: entity.StatusError, Message: "m", Data: map[string]any{"last-line": "a\x00b", "exit-code": 1}})
 	if want := map[string]any{"last-line": "a\uFFFDb", "exit-code": 1}; !maps.Equal(got.Data, want) {
 		t.Errorf("fitted is %v, want %v", got.Data, want)
 	}
@@ -55,11 +57,11 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 // The error of a limit says what it bounds, the limit, and the actual size.
 func TestLimitsNameThemselves(t *testing.T) {
 	t.Parallel()
-	for _, l := range Limits {
+	for _, l := range All {
 		if err := l.Check(l.Max); err != nil {
 			t.Error(err)
 		}
-		if err := l.Check(l.Max + 1); KindOf(err) != Invalid || !strings.Contains(err.Error(), l.Of) {
+		if err := l.Check(l.Max + 1); entity.KindOf(err) != entity.Invalid || !strings.Contains(err.Error(), l.Of) {
 			t.Errorf("%+v: %v", l, err)
 		}
 		if l.Unit == "bytes" {
@@ -80,13 +82,13 @@ func TestLimitsNameThemselves(t *testing.T) {
 			t.Errorf("%q is an address", address)
 		}
 	}
-	for _, h := range []Hardware{{Arch: "amd64", Zone: "eu-west-1a"}, {Zone: "rack/2"}, {}} {
-		if err := h.Check(); err != nil {
+	for _, h := range []entity.Hardware{{Arch: "amd64", Zone: "eu-west-1a"}, {Zone: "rack/2"}, {}} {
+		if err := CheckHardware(h); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, text := range []string{"$(reboot)", "a\u202eb", "a;b", "`x`", "a b"} {
-		if (Hardware{Zone: text}).Check() == nil || (Hardware{Arch: text}).Check() == nil {
+		if CheckHardware(entity.Hardware{Zone: text}) == nil || CheckHardware(entity.Hardware{Arch: text}) == nil {
 			t.Errorf("%q is a name in hardware", text)
 		}
 	}

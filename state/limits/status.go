@@ -1,49 +1,42 @@
-package entity
+package limits
 
 import (
 	"fmt"
 	"math"
 	"slices"
 	"time"
+
+	"juju/state/entity"
 )
 
-// The words that each agent may set. A cloud has words of its own.
-var (
-	UnitWords  = append(slices.Clone(WorkloadWords), StatusError, StatusUnknown, StatusTerminated)
-	AgentWords = []StatusWord{StatusAllocating, StatusExecuting, StatusIdle, StatusError, StatusFailed, StatusLost,
-		StatusRebooting}
-	StorageWords = []StatusWord{StatusError} // the others follow from the records
-	MachineWords = []StatusWord{StatusPending, StatusStarted, StatusStopped, StatusError, StatusDown}
-)
-
-// CheckWord returns an Invalid error unless the status is one of words.
-func (s Status) CheckWord(words []StatusWord) error {
-	if slices.Contains(words, s.Status) {
+// CheckStatusWord returns an Invalid error unless the word is one of words.
+func CheckStatusWord(word entity.StatusWord, words []entity.StatusWord) error {
+	if slices.Contains(words, word) {
 		return nil
 	}
-	return Errorf(Invalid, "cannot set invalid status %q, expected one of %v", LimitStatusWord.Cut(string(s.Status)), words)
+	return entity.Errorf(entity.Invalid, "cannot set invalid status %q, expected one of %v", StatusWord.Cut(string(word)), words)
 }
 
-// Check returns an Invalid error for a status that can't be stored. It ignores Since, which the
-// controller sets.
-func (s Status) Check() error {
+// CheckStatus returns an Invalid error for a status that can't be stored. It ignores Since, which
+// the controller sets.
+func CheckStatus(s entity.Status) error {
 	if s.Status == "" {
-		return Errorf(Invalid, "status: it is empty")
+		return entity.Errorf(entity.Invalid, "status: it is empty")
 	}
-	if err := LimitStatusWord.CheckText(string(s.Status)); err != nil {
+	if err := StatusWord.CheckText(string(s.Status)); err != nil {
 		return err
 	}
-	if err := LimitStatusMessage.CheckText(s.Message); err != nil {
+	if err := StatusMessage.CheckText(s.Message); err != nil {
 		return err
 	}
 	_, err := checkData(s.Data, 0)
 	return err
 }
 
-// Fitted returns the status in a form that Check accepts. A hook's last line and a cloud's error
-// can be anything: long texts are cut, and other data that can't be stored is left out.
-func (s Status) Fitted() Status {
-	s.Message = LimitStatusMessage.Cut(s.Message)
+// FitStatus returns the status in a form that CheckStatus accepts. A hook's last line and a cloud's
+// error can be anything: long texts are cut, and other data that can't be stored is left out.
+func FitStatus(s entity.Status) entity.Status {
+	s.Message = StatusMessage.Cut(s.Message)
 	if _, err := checkData(s.Data, 0); err == nil {
 		return s
 	}
@@ -54,22 +47,32 @@ func (s Status) Fitted() Status {
 	return s
 }
 
+// FitFailures returns the failures with their errors cut to the limit of a request.
+func FitFailures(all []entity.WorkerFailure) []entity.WorkerFailure {
+	fitted := make([]entity.WorkerFailure, len(all))
+	for i, f := range all {
+		f.Error = Name.Cut(f.Error)
+		fitted[i] = f
+	}
+	return fitted
+}
+
 // fittedData returns status data with its texts cut.
 func fittedData(v any, depth int) any {
 	switch v := v.(type) {
 	case string:
-		return LimitName.Cut(v)
+		return Name.Cut(v)
 	case []any:
 		out := make([]any, len(v))
-		for i := 0; i < len(v) && depth <= LimitStatusDepth.Max; i++ {
+		for i := 0; i < len(v) && depth <= StatusDepth.Max; i++ {
 			out[i] = fittedData(v[i], depth+1)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, one := range v {
-			if depth <= LimitStatusDepth.Max {
-				out[LimitName.Cut(key)] = fittedData(one, depth+1)
+			if depth <= StatusDepth.Max {
+				out[Name.Cut(key)] = fittedData(one, depth+1)
 			}
 		}
 		return out
@@ -79,12 +82,12 @@ func fittedData(v any, depth int) any {
 
 // checkData returns the size of status data, whose values must be representable in JSON.
 func checkData(v any, depth int) (size int, err error) {
-	if err := LimitStatusDepth.Check(depth); err != nil {
+	if err := StatusDepth.Check(depth); err != nil {
 		return 0, err
 	}
 	text := func(s string) error {
 		size += len(s)
-		return CheckPlain(LimitStatusData.Of, s)
+		return CheckPlain(StatusData.Of, s)
 	}
 	inner := func(v any) error {
 		n, err := checkData(v, depth+1)
@@ -96,7 +99,7 @@ func checkData(v any, depth int) (size int, err error) {
 	case nil, bool, int, int32, int64:
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return 0, Errorf(Invalid, "%s: %v is not a number", LimitStatusData.Of, v)
+			return 0, entity.Errorf(entity.Invalid, "%s: %v is not a number", StatusData.Of, v)
 		}
 	case string:
 		if err := text(v); err != nil {
@@ -121,9 +124,9 @@ func checkData(v any, depth int) (size int, err error) {
 			}
 		}
 	default:
-		return 0, Errorf(Invalid, "%s: a value is of type %T", LimitStatusData.Of, v)
+		return 0, entity.Errorf(entity.Invalid, "%s: a value is of type %T", StatusData.Of, v)
 	}
-	return size, LimitStatusData.Check(size)
+	return size, StatusData.Check(size)
 }
 
 func firstOf(errs ...error) error {
@@ -142,10 +145,10 @@ func WritableTime(t time.Time) bool {
 	return year >= 0 && year <= 9999
 }
 
-// Damage returns why a stored status can't be shown as it is, or "".
-func (s Status) Damage() string {
+// StatusDamage returns why a stored status can't be shown as it is, or "".
+func StatusDamage(s entity.Status) string {
 	if s.Since.IsZero() || WritableTime(s.Since) {
-		if err := s.Check(); err != nil {
+		if err := CheckStatus(s); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -153,10 +156,10 @@ func (s Status) Damage() string {
 	return fmt.Sprintf("since: the year %d", s.Since.UTC().Year())
 }
 
-// Mended returns the status without what can't be shown, and says so in its message: one damaged
-// status must not hide all others.
-func (s Status) Mended() Status {
-	damage := s.Damage()
+// MendStatus returns the status without what can't be shown, and says so in its message: one
+// damaged status must not hide all others.
+func MendStatus(s entity.Status) entity.Status {
+	damage := StatusDamage(s)
 	if damage == "" {
 		return s
 	}
@@ -164,15 +167,15 @@ func (s Status) Mended() Status {
 		s.Since = time.Time{}
 	}
 	if s.Status == "" {
-		s.Status = StatusUnknown
+		s.Status = entity.StatusUnknown
 	}
-	s.Status = StatusWord(LimitStatusWord.Cut(string(s.Status)))
+	s.Status = entity.StatusWord(StatusWord.Cut(string(s.Status)))
 	note := "(damaged: " + damage + ")"
 	if s.Message != "" {
 		note = " " + note
 	}
-	s = s.Fitted()
-	message := LimitStatusMessage
+	s = FitStatus(s)
+	message := StatusMessage
 	message.Max -= len(note)
 	s.Message = message.Cut(s.Message) + note
 	return s

@@ -1,0 +1,113 @@
+package limits
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"juju/state/entity"
+)
+
+// A Limit bounds one value that agents, users or clouds send to the controller. The API server
+// checks it when a request arrives; later layers don't check again.
+type Limit struct {
+	Of   string // what is bounded, as errors name it
+	Max  int
+	Unit string // of Max
+}
+
+// The limits. Each allows what real charms do, and prevents one agent from filling a document of
+// the store (16 MiB) or a model's status.
+var (
+	// Name is for names, ids, URLs and all other text without a limit of its own.
+	Name = Limit{"text", 4 << 10, "bytes"}
+	// File is for what users read from a file: a charm's settings, one or all.
+	File = Limit{"file", 5 << 20, "bytes"}
+	// List is for lists and maps without a limit of their own.
+	List = Limit{"list", 100_000, "entries"}
+	// Depth is for nested values, where a request may contain any value.
+	Depth = Limit{"nesting", 16, "levels"}
+
+	StatusWord    = Limit{"status", 64, "bytes"}
+	StatusMessage = Limit{"status message", 16 << 10, "bytes"}
+	StatusData    = Limit{"status data", 64 << 10, "bytes"}
+	StatusDepth   = Limit{"status data", 8, "levels"}
+
+	SettingsKey      = Limit{"name of a setting", 1 << 10, "bytes"}
+	RelationSettings = Limit{"settings of a unit in a relation", 2 << 20, "bytes"}
+	// CharmState is Juju's default of max-charm-state-size.
+	CharmState = Limit{"charm state of a unit", 2 << 20, "bytes"}
+	// ServiceSettings counts 16 bytes for each setting besides its name and text.
+	ServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
+
+	UnitPorts    = Limit{"open port ranges of a unit", 1000, "ranges"}
+	MachinePorts = Limit{"open port ranges of a machine's units", 10_000, "ranges"}
+
+	UnitStorage = Limit{"storage instances of a unit", 100, "instances"}
+
+	PendingResources = Limit{"pending resources of a model", 200, "uploads"}
+
+	Address    = Limit{"address", 255, "bytes"}
+	Addresses  = Limit{"addresses of a machine", 256, "addresses"}
+	InstanceID = Limit{"instance id", 255, "bytes"}
+	Nonce      = Limit{"nonce", 255, "bytes"}
+	Boot       = Limit{"name of a boot", 255, "bytes"}
+
+	Constraints = Limit{"constraints", 4 << 10, "bytes"}
+	Annotations = Limit{"annotations of an entity", 64 << 10, "bytes"}
+
+	TaskParams   = Limit{"parameters of a task", 100 << 10, "bytes"}
+	TaskResults  = Limit{"results of a task", 4 << 20, "bytes"}
+	TaskMessage  = Limit{"message of a task", 2 << 10, "bytes"}
+	TaskMessages = Limit{"messages of a task", 1000, "messages"}
+)
+
+// All are all limits.
+var All = []Limit{
+	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
+	SettingsKey, RelationSettings, CharmState, ServiceSettings, UnitPorts,
+	MachinePorts, UnitStorage, PendingResources,
+	Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations,
+	TaskParams, TaskResults, TaskMessage, TaskMessages,
+}
+
+// Check returns an Invalid error that names the limit if n exceeds it.
+func (l Limit) Check(n int) error {
+	if n <= l.Max {
+		return nil
+	}
+	return entity.Errorf(entity.Invalid, "%s: %d %s, the limit is %d", l.Of, n, l.Unit, l.Max)
+}
+
+// CheckText returns an Invalid error for text that exceeds the limit, is not UTF-8, or contains a
+// NUL, which neither the store's keys nor a hook's arguments can contain.
+func (l Limit) CheckText(s string) error {
+	if err := l.Check(len(s)); err != nil {
+		return err
+	}
+	return CheckPlain(l.Of, s)
+}
+
+// CheckPlain returns an Invalid error that names what the text is, unless it is UTF-8 without NULs.
+func CheckPlain(what, s string) error {
+	switch {
+	case strings.IndexByte(s, 0) >= 0:
+		return entity.Errorf(entity.Invalid, "%s: it holds a NUL character", what)
+	case !utf8.ValidString(s):
+		return entity.Errorf(entity.Invalid, "%s: it is not UTF-8 text", what)
+	}
+	return nil
+}
+
+// Cut returns s in a form that CheckText accepts. It is for text from sources that a refusal
+// wouldn't reach: an error of a cloud, an old database.
+func (l Limit) Cut(s string) string {
+	if l.CheckText(s) == nil {
+		return s
+	}
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+	if len(s) <= l.Max {
+		return s
+	}
+	const mark = len(" [9223372036854775807 bytes cut]")
+	return entity.Cut(s, max(0, l.Max-mark))
+}
