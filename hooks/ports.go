@@ -8,22 +8,23 @@ import (
 
 	"juju/state/entity"
 	"juju/state/limits"
+	"juju/state/porttable"
 )
 
 // A portBuffer is what a hook sees of its machine's ports, and what it has
 // opened and closed of its unit's.
 type portBuffer struct {
 	known  bool                        // the backend has been asked
-	others *entity.PortTable           // the ports that the machine's other units have open
+	others *porttable.Table            // the ports that the machine's other units have open
 	units  map[entity.PortRange]string // which of them
-	mine   *entity.PortTable           // open for this unit, as if the buffer were committed
+	mine   *porttable.Table            // open for this unit, as if the buffer were committed
 	open   map[entity.PortRange]bool   // to be opened: in mine, not in state
 	close  map[entity.PortRange]bool   // to be closed: in state, not in mine
 }
 
 func newPortBuffer(unit string, opened map[string][]entity.PortRange) portBuffer {
 	b := portBuffer{
-		known: true, units: map[entity.PortRange]string{}, mine: entity.NewPortTable(opened[unit]),
+		known: true, units: map[entity.PortRange]string{}, mine: porttable.New(opened[unit]),
 		open: map[entity.PortRange]bool{}, close: map[entity.PortRange]bool{},
 	}
 	for name, ranges := range opened {
@@ -33,7 +34,7 @@ func newPortBuffer(unit string, opened map[string][]entity.PortRange) portBuffer
 			}
 		}
 	}
-	b.others = entity.NewPortTable(slices.Collect(maps.Keys(b.units)))
+	b.others = porttable.New(slices.Collect(maps.Keys(b.units)))
 	return b
 }
 

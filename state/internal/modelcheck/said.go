@@ -12,6 +12,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/limits"
+	"juju/state/porttable"
 )
 
 // What agents report is checked against the limits of package entity when it comes in.
@@ -70,7 +71,7 @@ func judgeRanges(v *view, machine string) *check.Wrong {
 		return nil
 	}
 	where := check.DocID{modeldb.PortsC, machine}
-	table := entity.NewPortTable(nil)
+	table := porttable.New(nil)
 	var bad []bson.M
 	for _, open := range p.Docs("ports") {
 		r := entity.PortRange{From: open.Number("from"), To: open.Number("to"), Protocol: open.Text("protocol")}

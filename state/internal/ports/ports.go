@@ -10,6 +10,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/limits"
+	"juju/state/porttable"
 )
 
 // of reads the open ports of a machine.
@@ -87,7 +88,7 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 		}
 	}
 	// The open ports stay in one table; the new ones are added to another.
-	tables := []*entity.PortTable{entity.NewPortTable(there), entity.NewPortTable(nil)}
+	tables := []*porttable.Table{porttable.New(there), porttable.New(nil)}
 	for _, r := range opened {
 		if err := r.Check(); err != nil {
 			return nil, err

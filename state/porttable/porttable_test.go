@@ -1,10 +1,12 @@
-package entity
+package porttable
 
 import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"juju/state/entity"
 )
 
 // A table gives the same answers as a search of every range.
@@ -12,13 +14,13 @@ func TestPortTableAgainstModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		table := NewPortTable(nil)
-		var model []PortRange
+		table := New(nil)
+		var model []entity.PortRange
 		for range 40 {
 			from := 1 + random.IntN(40)
-			r := PortRange{from, from + random.IntN(4), []string{"tcp", "udp"}[random.IntN(2)]}
+			r := entity.PortRange{from, from + random.IntN(4), []string{"tcp", "udp"}[random.IntN(2)]}
 			if random.IntN(8) == 0 {
-				r = PortRange{-1, -1, "icmp"}
+				r = entity.PortRange{-1, -1, "icmp"}
 			}
 			i := slices.IndexFunc(model, r.Conflicts)
 			if _, conflict := table.Conflict(r); conflict != (i >= 0) {
@@ -35,9 +37,9 @@ func TestPortTableAgainstModel(t *testing.T) {
 				if table.Remove(r) != slices.Contains(model, r) {
 					t.Fatalf("seed %d: removed %v of %v", seed, r, model)
 				}
-				model = slices.DeleteFunc(model, func(m PortRange) bool { return m == r })
+				model = slices.DeleteFunc(model, func(m entity.PortRange) bool { return m == r })
 			}
-			slices.SortFunc(model, ComparePorts)
+			slices.SortFunc(model, entity.ComparePorts)
 			if !slices.Equal(table.Ranges(), model) {
 				t.Fatalf("seed %d: the table has %v, want %v", seed, table.Ranges(), model)
 			}
@@ -49,9 +51,9 @@ func TestPortTableAgainstModel(t *testing.T) {
 func TestPortTableLooksAtFew(t *testing.T) {
 	t.Parallel()
 	const n = 32_000
-	table := NewPortTable(nil)
+	table := New(nil)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
-		r := PortRange{1 + 2*i, 1 + 2*i, "tcp"}
+		r := entity.PortRange{1 + 2*i, 1 + 2*i, "tcp"}
 		if _, conflict := table.Conflict(r); conflict {
 			t.Fatalf("%v conflicts", r)
 		}
@@ -61,7 +63,7 @@ func TestPortTableLooksAtFew(t *testing.T) {
 	if most := 2 * n * (bits.Len(n) + 1); table.looked > most {
 		t.Errorf("%d ranges were looked at for %d ports, want at most %d", table.looked, n, most)
 	}
-	if table = NewPortTable(table.Ranges()); len(table.Ranges()) != n {
+	if table = New(table.Ranges()); len(table.Ranges()) != n {
 		t.Errorf("there are %d ranges, want %d", len(table.Ranges()), n)
 	}
 }
