@@ -154,7 +154,7 @@ func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
 	if len(units) == 0 {
 		return tooQuick()
 	}
-	entity.SortBy(units, func(u modeldb.Unit) string { return u.Name })
+	slices.SortFunc(units, func(a, b modeldb.Unit) int { return entity.CompareNatural(a.Name, b.Name) })
 	return entity.WithHint(entity.Errorf(entity.InUse, ref.Why, m.doc.ID, units[0].Name),
 		"Destroy the unit first: juju destroy-unit %s", units[0].Name)
 }

@@ -20,7 +20,7 @@ func endpointsOf(service string, meta *charm.Meta) []modeldb.Endpoint {
 	if r := charm.ImplicitRelation(); !slices.ContainsFunc(ends, func(e modeldb.Endpoint) bool { return e.Name == r.Name }) {
 		ends = append(ends, modeldb.Endpoint{service, r.Name, string(r.Role), r.Interface, string(r.Scope), true})
 	}
-	entity.SortBy(ends, modeldb.Endpoint.String)
+	slices.SortFunc(ends, func(a, b modeldb.Endpoint) int { return entity.CompareNatural(a.String(), b.String()) })
 	return ends
 }
 

@@ -31,7 +31,7 @@ func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
 	}
 	var docs []modeldb.Pool
 	err = p.st.db.All(modeldb.PoolsC, nil, &docs)
-	entity.SortBy(docs, func(d modeldb.Pool) string { return d.Name })
+	slices.SortFunc(docs, func(a, b modeldb.Pool) int { return entity.CompareNatural(a.Name, b.Name) })
 	all := entity.StoragePools(model.Cloud)
 	for _, d := range docs {
 		all = append(all, d.Pool())

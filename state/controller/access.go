@@ -301,7 +301,7 @@ func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser,
 			users = append(users, ModelUser{known[i].Name, known[i].DisplayName, d.Access, at[d.ID]})
 		}
 	}
-	entity.SortBy(users, func(u ModelUser) string { return u.Name })
+	slices.SortFunc(users, func(a, b ModelUser) int { return entity.CompareNatural(a.Name, b.Name) })
 	return users, nil
 }
 

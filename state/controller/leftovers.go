@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []en
 	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
-	entity.SortBy(docs, func(d leftDoc) string { return d.Name })
+	slices.SortFunc(docs, func(a, b leftDoc) int { return entity.CompareNatural(a.Name, b.Name) })
 	for _, d := range docs {
 		if owner == "" || userID(owner) == userID(d.Owner) {
 			what := fmt.Sprintf("instances of model %q", d.Name)

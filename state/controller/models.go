@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -230,7 +231,7 @@ func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
 	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepCreating}}}}, &rows); err != nil {
 		return nil, err
 	}
-	entity.SortBy(rows, func(r ModelRow) string { return r.Name })
+	slices.SortFunc(rows, func(a, b ModelRow) int { return entity.CompareNatural(a.Name, b.Name) })
 	return rows, nil
 }
 

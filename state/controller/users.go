@@ -101,7 +101,7 @@ func (c *Controller) Users(ctx context.Context, disabled bool) ([]User, error) {
 	if err := c.db.All(usersC, query, &docs); err != nil {
 		return nil, err
 	}
-	entity.SortBy(docs, func(d userDoc) string { return d.Name })
+	slices.SortFunc(docs, func(a, b userDoc) int { return entity.CompareNatural(a.Name, b.Name) })
 	return c.withLogins(docs)
 }
 

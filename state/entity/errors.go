@@ -94,6 +94,9 @@ func KindOf(err error) Kind {
 	return ""
 }
 
+// IsNotFound is for callers that expect that an entity may be gone.
+func IsNotFound(err error) bool { return errors.Is(err, NotFound) }
+
 // hintError is an error with a line of advice that isn't part of its text.
 type hintError struct {
 	error

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -139,27 +140,25 @@ func UnitNumber(unit string) int {
 }
 
 // CompareNatural orders names as people do: runs of digits by their value, the rest by letters,
-// so that "mysql/10" follows "mysql/9".
+// so that "mysql/10" follows "mysql/9". Only equal names are equal.
 func CompareNatural(a, b string) int {
-	for a != "" && b != "" {
-		if isDigit(a[0]) && isDigit(b[0]) {
-			na, ra := digits(a)
-			nb, rb := digits(b)
-			if len(na) != len(nb) {
-				return len(na) - len(nb)
-			}
-			if c := strings.Compare(na, nb); c != 0 {
+	x, y := a, b
+	for x != "" && y != "" {
+		if isDigit(x[0]) && isDigit(y[0]) {
+			nx, rx := digits(x)
+			ny, ry := digits(y)
+			if c := cmp.Or(len(nx)-len(ny), strings.Compare(nx, ny)); c != 0 {
 				return c
 			}
-			a, b = ra, rb
+			x, y = rx, ry
 			continue
 		}
-		if a[0] != b[0] {
-			return int(a[0]) - int(b[0])
+		if x[0] != y[0] {
+			return int(x[0]) - int(y[0])
 		}
-		a, b = a[1:], b[1:]
+		x, y = x[1:], y[1:]
 	}
-	return len(a) - len(b)
+	return cmp.Or(len(x)-len(y), strings.Compare(a, b))
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -1,9 +1,22 @@
 package entity
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
+
+// Numbers are ordered by their value, and only equal names are equal.
+func TestNaturalOrder(t *testing.T) {
+	ordered := []string{"", "01", "1", "9", "10", "a", "a/01", "a/1", "a/1/b", "a/2", "a/10", "aa", "b/1"}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if got := CompareNatural(a, b); cmp.Compare(got, 0) != cmp.Compare(i, j) {
+				t.Errorf("CompareNatural(%q, %q) is %d", a, b, got)
+			}
+		}
+	}
+}
 
 // Names that, with what is added to them, are too long for a file system are refused.
 func TestNamesAreBounded(t *testing.T) {

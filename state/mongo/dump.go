@@ -30,7 +30,7 @@ func (d *Database) Dump() (map[string][]json.RawMessage, error) {
 		if err := d.All(collection, nil, &docs); err != nil {
 			return nil, err
 		}
-		entity.SortBy(docs, func(d bson.M) string { return fmt.Sprint(d["_id"]) })
+		slices.SortFunc(docs, func(a, b bson.M) int { return entity.CompareNatural(fmt.Sprint(a["_id"]), fmt.Sprint(b["_id"])) })
 		for _, doc := range docs {
 			delete(doc, "txn-revno")
 			delete(doc, "txn-queue")

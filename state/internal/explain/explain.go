@@ -94,7 +94,7 @@ func Unsettled(db *modeltxn.DB) ([]entity.Tag, error) {
 				tags = append(tags, tag)
 			}
 		}
-		entity.SortBy(tags[sort:], func(t entity.Tag) string { return t.ID })
+		slices.SortFunc(tags[sort:], func(a, b entity.Tag) int { return entity.CompareNatural(a.ID, b.ID) })
 	}
 	going := bson.D{{"life", bson.D{{"$ne", entity.Alive}}}}
 	for _, c := range []struct {

@@ -51,7 +51,7 @@ func (a *everything) status(now time.Time) *entity.ModelStatus {
 
 func names[D any](m map[string]D) []string {
 	all := slices.Collect(maps.Keys(m))
-	entity.SortBy(all, func(s string) string { return s })
+	slices.SortFunc(all, entity.CompareNatural)
 	return all
 }
 
@@ -92,7 +92,7 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 		m.InstanceStatus = said.Mended()
 	}
 	inside := containers[id]
-	entity.SortBy(inside, func(s string) string { return s })
+	slices.SortFunc(inside, entity.CompareNatural)
 	for _, c := range inside {
 		m.Containers = append(m.Containers, a.machine(c, containers))
 	}

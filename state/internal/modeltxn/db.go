@@ -192,7 +192,7 @@ func (db *DB) Leftovers(query bson.D) ([]modeldb.Leftover, error) {
 // sorted reads the documents that match a query, in the natural order of their names.
 func sorted[D any](db *DB, collection string, query bson.D, name func(D) string) (docs []D, err error) {
 	err = db.All(collection, query, &docs)
-	entity.SortBy(docs, name)
+	slices.SortFunc(docs, func(a, b D) int { return entity.CompareNatural(name(a), name(b)) })
 	return docs, err
 }
 

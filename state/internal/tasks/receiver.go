@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -28,7 +29,7 @@ func (t Tasks) unfinished(receiver string) ([]modeldb.Task, error) {
 	if err := t.read(query, withoutValues, &docs); err != nil {
 		return nil, err
 	}
-	entity.SortBy(docs, func(d modeldb.Task) string { return d.ID })
+	slices.SortFunc(docs, func(a, b modeldb.Task) int { return entity.CompareNatural(a.ID, b.ID) })
 	return docs, nil
 }
 

@@ -84,7 +84,7 @@ func (t Tasks) Operations(
 	if err := t.db.All(modeldb.OperationsC, nil, &docs); err != nil {
 		return nil, false, err
 	}
-	entity.SortBy(docs, func(d modeldb.Operation) string { return d.ID })
+	slices.SortFunc(docs, func(a, b modeldb.Operation) int { return entity.CompareNatural(a.ID, b.ID) })
 	for len(docs) > 0 && !more {
 		first := max(0, len(docs)-operationsAtOnce)
 		batch, err := t.withTasks(docs[first:], withoutValues)
