@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/debuglog"
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/apiserver/params"
@@ -26,7 +27,7 @@ const (
 )
 
 // serveDebugLog streams a model's log over a websocket. The first frame is an error, or {} if there is none; each of
-// the others is an entity.LogMessage. The query parameters are Juju's.
+// the others is a debuglog.Message. The query parameters are Juju's.
 func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	q, err := logQuery(r.URL.Query())
 	if err != nil {
@@ -60,7 +61,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	if err := send(params.ErrorResult{}); err != nil {
 		return nil
 	}
-	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m entity.LogMessage) error {
+	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m debuglog.Message) error {
 		h.idle() // while the client reads, the memory can be reclaimed for others
 		defer h.busy()
 		return send(m)
@@ -169,7 +170,7 @@ func (s *Server) receiveRecord(
 	if err := json.Unmarshal(frame, &record); err != nil {
 		return err
 	}
-	err = s.config.Logs.Append(v.model.UUID(), entity.LogMessage{
+	err = s.config.Logs.Append(v.model.UUID(), debuglog.Message{
 		Entity: v.Tag.String(), Timestamp: record.Time, Severity: record.Level,
 		Module: record.Module, Location: record.Location, Message: record.Message,
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"juju/apiserver/client"
+	"juju/apiserver/debuglog"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -36,10 +37,10 @@ func TestLogs(t *testing.T) {
 		send(fmt.Sprint(i))
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	lines, done := make(chan entity.LogMessage), make(chan error, 1)
+	lines, done := make(chan debuglog.Message), make(chan error, 1)
 	go func() {
 		done <- user.DebugLog(ctx, client.LogQuery{Replay: true, IncludeEntity: []string{"mysql/*"}},
-			func(m entity.LogMessage) error {
+			func(m debuglog.Message) error {
 				select {
 				case lines <- m:
 					return nil
@@ -63,7 +64,7 @@ func TestLogs(t *testing.T) {
 		t.Errorf("debug-log ends with %v", err)
 	}
 	var last []string
-	err = user.DebugLog(t.Context(), client.LogQuery{Backlog: 2, NoTail: true}, func(m entity.LogMessage) error {
+	err = user.DebugLog(t.Context(), client.LogQuery{Backlog: 2, NoTail: true}, func(m debuglog.Message) error {
 		last = append(last, m.Message)
 		return nil
 	})
@@ -75,7 +76,7 @@ func TestLogs(t *testing.T) {
 	}
 	// The stream ends with its connection.
 	go func() {
-		done <- user.DebugLog(t.Context(), client.LogQuery{}, func(entity.LogMessage) error { return nil })
+		done <- user.DebugLog(t.Context(), client.LogQuery{}, func(debuglog.Message) error { return nil })
 	}()
 	eventually(t, "the log is not followed", func() bool { return containsFunc(running(), "logs.(*Store).Follow") })
 	user.Close()

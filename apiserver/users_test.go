@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/client"
+	"juju/apiserver/debuglog"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/controller"
@@ -300,7 +301,7 @@ func TestLostRights(t *testing.T) {
 			t.Errorf("%s: the connection ends with code %d", user, code)
 		}
 		w.ok(log.SetReadDeadline(time.Now().Add(20 * time.Second)))
-		var line entity.LogMessage
+		var line debuglog.Message
 		for err == nil {
 			err = log.ReadJSON(&line)
 		}

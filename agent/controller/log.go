@@ -8,9 +8,9 @@ import (
 
 	"juju/agent"
 	"juju/agent/host/process"
+	"juju/apiserver/debuglog"
 	"juju/apiserver/logs"
 	"juju/provider/local"
-	"juju/state/entity"
 	"juju/state/modelconfig"
 )
 
@@ -36,6 +36,6 @@ type logWriter struct {
 
 func (w logWriter) Write(e loggo.Entry) {
 	// A log that can't be written is no reason to fail, and can't be reported in the log.
-	_ = w.logs.Append(w.model, entity.LogMessage{Entity: "machine-0", Timestamp: e.Timestamp, Severity: e.Level.String(),
+	_ = w.logs.Append(w.model, debuglog.Message{Entity: "machine-0", Timestamp: e.Timestamp, Severity: e.Level.String(),
 		Module: e.Module, Location: fmt.Sprintf("%s:%d", filepath.Base(e.Filename), e.Line), Message: e.Message})
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/debuglog"
 	"juju/apiserver/params"
-	"juju/state/entity"
 )
 
 // A LogQuery selects lines of a model's log. Entities are names or tags, and may end in "*". A module includes the
@@ -51,14 +51,14 @@ func (q LogQuery) values() url.Values {
 // DebugLog calls line with each line of the model's log that the query selects, until line fails, the limit is reached,
 // ctx or the connection ends or, with NoTail, the log is exhausted. At the limit and at the end of the log it returns
 // nil.
-func (c *Conn) DebugLog(ctx context.Context, q LogQuery, line func(entity.LogMessage) error) error {
+func (c *Conn) DebugLog(ctx context.Context, q LogQuery, line func(debuglog.Message) error) error {
 	s, err := c.stream(ctx, "/log?"+q.values().Encode())
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	for {
-		var m entity.LogMessage
+		var m debuglog.Message
 		if err := s.read(&m); websocket.IsCloseError(err, websocket.CloseNormalClosure) {
 			return nil
 		} else if err != nil {

@@ -3,6 +3,7 @@ package logs
 import (
 	"strings"
 
+	"juju/apiserver/debuglog"
 	"juju/state/entity"
 )
 
@@ -40,10 +41,10 @@ func severity(word string) int {
 }
 
 // Match reports whether the message passes.
-func (f *Filter) Match(m entity.LogMessage) bool {
+func (f *Filter) Match(m debuglog.Message) bool {
 	return (f.Level == "" || severity(m.Severity) >= f.min) &&
-		(len(f.IncludeEntity) == 0 || matchAny(f.IncludeEntity, m.Entity, entity.MatchTag)) &&
-		!matchAny(f.ExcludeEntity, m.Entity, entity.MatchTag) &&
+		(len(f.IncludeEntity) == 0 || matchAny(f.IncludeEntity, m.Entity, debuglog.MatchTag)) &&
+		!matchAny(f.ExcludeEntity, m.Entity, debuglog.MatchTag) &&
 		(len(f.IncludeModule) == 0 || matchAny(f.IncludeModule, m.Module, matchModule)) &&
 		!matchAny(f.ExcludeModule, m.Module, matchModule)
 }

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"juju/state/entity"
+	"juju/apiserver/debuglog"
 )
 
 // A Query selects messages.
@@ -27,7 +27,7 @@ type Query struct {
 
 // Follow calls send with each message of a model's log that q selects, in order, until send fails, the limit is
 // reached, ctx ends, the log is removed or, with NoTail, the log is exhausted. It returns the error of send or ctx.
-func (s *Store) Follow(ctx context.Context, model string, q Query, send func(entity.LogMessage) error) error {
+func (s *Store) Follow(ctx context.Context, model string, q Query, send func(debuglog.Message) error) error {
 	l, err := s.model(model)
 	if err != nil {
 		return err
@@ -35,14 +35,14 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(ent
 	r := &reader{log: l}
 	defer r.close()
 	sent := 0
-	pass := func(m entity.LogMessage) (done bool, err error) {
+	pass := func(m debuglog.Message) (done bool, err error) {
 		if err := send(m); err != nil {
 			return true, err
 		}
 		sent++
 		return q.Limit > 0 && sent >= q.Limit, nil
 	}
-	var backlog []entity.LogMessage // a ring of the last messages so far, until Follow waits for more
+	var backlog []debuglog.Message // a ring of the last messages so far, until Follow waits for more
 	next, kept := 0, int64(0)
 	keep := func(bytes int64) error {
 		kept += bytes
@@ -103,7 +103,7 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(ent
 }
 
 // sizeOf returns the approximate size of a message in memory.
-func sizeOf(m entity.LogMessage) int64 {
+func sizeOf(m debuglog.Message) int64 {
 	return int64(200 + len(m.Entity) + len(m.Severity) + len(m.Module) + len(m.Location) + len(m.Message))
 }
 
@@ -125,12 +125,12 @@ func (r *reader) close() {
 }
 
 // next returns the next message, or io.EOF if there is none yet.
-func (r *reader) next() (entity.LogMessage, error) {
+func (r *reader) next() (debuglog.Message, error) {
 	for {
 		if r.skipped > 0 {
 			n := r.skipped
 			r.skipped = 0
-			return entity.LogMessage{
+			return debuglog.Message{
 				Timestamp: time.Now(), Severity: "WARNING", Module: "juju.apiserver.logs",
 				Message: fmt.Sprintf("this reader is too slow for the log: %d segments were skipped", n),
 			}, nil
@@ -140,7 +140,7 @@ func (r *reader) next() (entity.LogMessage, error) {
 			part, err := r.lines.ReadBytes('\n')
 			r.partial = append(r.partial, part...)
 			if err == nil {
-				var m entity.LogMessage
+				var m debuglog.Message
 				line := r.partial
 				r.partial = nil
 				if json.Unmarshal(line, &m) == nil {
@@ -149,14 +149,14 @@ func (r *reader) next() (entity.LogMessage, error) {
 				continue // a partial line from before a crash
 			}
 			if !errors.Is(err, io.EOF) {
-				return entity.LogMessage{}, fmt.Errorf("cannot read logs: %w", err)
+				return debuglog.Message{}, fmt.Errorf("cannot read logs: %w", err)
 			}
 		}
 		if r.number >= last {
-			return entity.LogMessage{}, io.EOF
+			return debuglog.Message{}, io.EOF
 		}
 		if err := r.open(last); err != nil {
-			return entity.LogMessage{}, err
+			return debuglog.Message{}, err
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/debuglog"
 	"juju/apiserver/logs"
 	"juju/state/entity"
 )
@@ -31,7 +32,7 @@ func add(t *testing.T, s *logs.Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		// Each is of another agent, since no agent may fill the whole share.
-		m := entity.LogMessage{Entity: fmt.Sprintf("unit-mysql-%d", i), Timestamp: time.Unix(int64(i), 0).UTC(),
+		m := debuglog.Message{Entity: fmt.Sprintf("unit-mysql-%d", i), Timestamp: time.Unix(int64(i), 0).UTC(),
 			Severity: "INFO",
 			Module:   "juju.worker.uniter", Message: fmt.Sprint(i)}
 		if err := s.Append(model, m); err != nil {
@@ -47,7 +48,7 @@ func read(t *testing.T, s *logs.Store, q logs.Query) (texts []string) {
 	if err := q.Filter.Check(); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Follow(t.Context(), model, q, func(m entity.LogMessage) error {
+	err := s.Follow(t.Context(), model, q, func(m debuglog.Message) error {
 		texts = append(texts, m.Message)
 		return nil
 	})
@@ -113,7 +114,7 @@ func TestSlowReaderIsToldWhatItMissed(t *testing.T) {
 	var got []string
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := s.Follow(t.Context(), model, logs.Query{Replay: true}, func(m entity.LogMessage) error {
+		err := s.Follow(t.Context(), model, logs.Query{Replay: true}, func(m debuglog.Message) error {
 			if got = append(got, m.Message); len(got) == 1 {
 				at <- struct{}{}
 				<-at
@@ -157,7 +158,7 @@ func TestTail(t *testing.T) {
 	lines := make(chan string)
 	done := make(chan error)
 	go func() {
-		done <- s.Follow(ctx, model, logs.Query{Backlog: 1}, func(m entity.LogMessage) error {
+		done <- s.Follow(ctx, model, logs.Query{Backlog: 1}, func(m debuglog.Message) error {
 			lines <- m.Message
 			return nil
 		})
@@ -208,7 +209,7 @@ func TestRemove(t *testing.T) {
 	seen := make(chan string)
 	done := make(chan error)
 	go func() {
-		done <- s.Follow(t.Context(), model, logs.Query{Replay: true}, func(m entity.LogMessage) error {
+		done <- s.Follow(t.Context(), model, logs.Query{Replay: true}, func(m debuglog.Message) error {
 			seen <- m.Message
 			return nil
 		})
@@ -220,14 +221,14 @@ func TestRemove(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("the follower ended with %v", err)
 	}
-	if err := s.Append(model, entity.LogMessage{}); !errors.Is(err, entity.NotFound) {
+	if err := s.Append(model, debuglog.Message{}); !errors.Is(err, entity.NotFound) {
 		t.Errorf("writing to it: %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("it left %v", entries)
 	}
 	for _, bad := range []string{"..", "", "../" + model} {
-		if err := s.Append(bad, entity.LogMessage{}); !errors.Is(err, entity.Invalid) {
+		if err := s.Append(bad, debuglog.Message{}); !errors.Is(err, entity.Invalid) {
 			t.Errorf("model %q: %v", bad, err)
 		}
 	}
@@ -235,7 +236,7 @@ func TestRemove(t *testing.T) {
 
 func TestFilter(t *testing.T) {
 	s := open(t, t.TempDir(), 1<<20)
-	for i, m := range []entity.LogMessage{
+	for i, m := range []debuglog.Message{
 		{Entity: "unit-mysql-0", Severity: "DEBUG", Module: "juju.worker.uniter"},
 		{Entity: "unit-mysql-1", Severity: "ERROR", Module: "juju.worker.uniter"},
 		{Entity: "machine-0", Severity: "INFO", Module: "juju.workers"},
@@ -274,7 +275,7 @@ func TestFilter(t *testing.T) {
 func TestLongAndOddMessages(t *testing.T) {
 	s := open(t, t.TempDir(), 1<<20)
 	for _, text := range []string{"a\nb", strings.Repeat("é", 100_000), "\xff\x00"} {
-		if err := s.Append(model, entity.LogMessage{Message: text}); err != nil {
+		if err := s.Append(model, debuglog.Message{Message: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -293,7 +294,7 @@ func TestConcurrentWriters(t *testing.T) {
 	go func() {
 		seen := 0
 		done <- s.Follow(t.Context(), model, logs.Query{Replay: true, Limit: writers * each},
-			func(m entity.LogMessage) error {
+			func(m debuglog.Message) error {
 				counts[m.Entity]++
 				seen++
 				return nil
@@ -303,7 +304,7 @@ func TestConcurrentWriters(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				m := entity.LogMessage{Entity: fmt.Sprint("machine-", w), Message: strings.Repeat(fmt.Sprint(i), 50)}
+				m := debuglog.Message{Entity: fmt.Sprint("machine-", w), Message: strings.Repeat(fmt.Sprint(i), 50)}
 				if err := s.Append(model, m); err != nil {
 					t.Error(err)
 				}

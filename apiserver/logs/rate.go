@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"juju/state/entity"
+	"juju/apiserver/debuglog"
 )
 
 // The limits on what one agent can write to its model's log, as fractions of the model's share: burst at once, and the
@@ -39,7 +39,7 @@ const (
 	severe               // warnings and errors
 )
 
-func classOf(m entity.LogMessage) class {
+func classOf(m debuglog.Message) class {
 	switch {
 	case severity(m.Severity) >= severity("WARNING"):
 		return severe
@@ -67,7 +67,7 @@ type rates struct {
 
 // admit reports whether to write a line of size bytes. before, if not nil, must be written first: it reports dropped
 // lines.
-func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, before *entity.LogMessage) {
+func (r *rates) admit(m debuglog.Message, size int, now time.Time) (ok bool, before *debuglog.Message) {
 	s := source{m.Entity, classOf(m)}
 	b := r.buckets[s]
 	if b == nil {
@@ -75,8 +75,8 @@ func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, be
 	}
 	b.left = min(b.max, b.left+b.max*float64(now.Sub(b.at))/float64(refill))
 	b.at = now
-	tell := func(format string, args ...any) *entity.LogMessage {
-		return &entity.LogMessage{Entity: m.Entity, Timestamp: now, Severity: "WARNING", Module: "juju.apiserver.logs",
+	tell := func(format string, args ...any) *debuglog.Message {
+		return &debuglog.Message{Entity: m.Entity, Timestamp: now, Severity: "WARNING", Module: "juju.apiserver.logs",
 			Message: fmt.Sprintf(format, args...)}
 	}
 	switch {

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"juju/apiserver/debuglog"
 	"juju/apiserver/logs"
-	"juju/state/entity"
 )
 
 // size returns the bytes of all files below a directory.
@@ -41,7 +41,7 @@ func TestNoisyUnit(t *testing.T) {
 		module := "unit.loud/0.install"
 		log := func(unit, severity, message string) {
 			t.Helper()
-			m := entity.LogMessage{Entity: unit, Timestamp: time.Now(), Severity: severity, Module: module, Message: message}
+			m := debuglog.Message{Entity: unit, Timestamp: time.Now(), Severity: severity, Module: module, Message: message}
 			if err := s.Append(model, m); err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestLongFieldsAreCut(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 1<<20)
 	long := strings.Repeat("x", 200_000)
-	m := entity.LogMessage{Entity: long, Severity: long, Module: long, Location: long, Message: long}
+	m := debuglog.Message{Entity: long, Severity: long, Module: long, Location: long, Message: long}
 	if err := s.Append(model, m); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"juju/apiserver/debuglog"
 	"juju/state/entity"
 )
 
@@ -46,7 +47,7 @@ func Open(dir string, share int64) (*Store, error) {
 
 // Append appends messages to a model's log, in order. If an agent exceeds its rate, its messages are dropped, and a
 // line is added that says so.
-func (s *Store) Append(model string, messages ...entity.LogMessage) error {
+func (s *Store) Append(model string, messages ...debuglog.Message) error {
 	l, err := s.model(model)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (s *Store) Append(model string, messages ...entity.LogMessage) error {
 }
 
 // encode returns a message's line.
-func encode(m entity.LogMessage) ([]byte, error) {
+func encode(m debuglog.Message) ([]byte, error) {
 	m.Message = entity.Cut(m.Message, maxMessage)
 	for _, field := range []*string{&m.Entity, &m.Severity, &m.Module, &m.Location} {
 		*field = entity.Cut(*field, maxField)
@@ -157,7 +158,7 @@ func (l *modelLog) list() (numbers []int, err error) {
 	return numbers, nil
 }
 
-func (l *modelLog) append(messages []entity.LogMessage) error {
+func (l *modelLog) append(messages []debuglog.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"juju/apiserver/debuglog"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
@@ -15,7 +16,7 @@ import (
 func TestDebugLog(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.logs = []entity.LogMessage{
+	u.fake.logs = []debuglog.Message{
 		{Entity: "unit-web-0", Timestamp: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Severity: "INFO",
 			Module: "unit.web/0", Location: "f.go:1", Message: "hello"},
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/apiserver/debuglog"
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -33,7 +34,7 @@ type fakeModel struct {
 	statuses     []*entity.ModelStatus
 	changed      chan struct{} // of the watch of the status; nil before there is one
 	config       client.ServiceConfig
-	logs         []entity.LogMessage
+	logs         []debuglog.Message
 	blocks       []entity.Block
 	annotations  map[string]string // of every entity
 	constraints  constraints.Value
@@ -352,7 +353,7 @@ func (f *fakeModel) SetMinUnits(ctx context.Context, service string, n int) erro
 	return f.note("SetMinUnits", service, " ", n)
 }
 
-func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(entity.LogMessage) error) error {
+func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(debuglog.Message) error) error {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"juju/apiserver/client"
+	"juju/apiserver/debuglog"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
@@ -246,7 +247,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	plant := func(u *user) {
 		f := u.fake
 		f.statuses, f.config = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig]()
-		f.logs, f.blocks = planted[[]entity.LogMessage](), planted[[]entity.Block]()
+		f.logs, f.blocks = planted[[]debuglog.Message](), planted[[]entity.Block]()
 		f.history, f.constraints = planted[[]entity.PastStatus](), planted[constraints.Value]()
 		f.modelConfig = modelconfig.Config{modelconfig.DefaultSeries: planted[modelconfig.Value]()}
 		f.warnings = planted[[]string]()
@@ -333,7 +334,7 @@ func TestGetEscapesValues(t *testing.T) {
 func TestDebugLogContinuationLines(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.logs = []entity.LogMessage{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
+	u.fake.logs = []debuglog.Message{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
 		Message: "one\r\nmachine-0: 00:00:00 ERROR juju forged\n\tthree\x1b[A\n"}}
 	u.types("debug-log", "--utc")
 	u.sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n"+

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/apiserver/debuglog"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/wait"
@@ -60,7 +61,7 @@ var logLevels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL
 
 type debugLogAPI interface {
 	wait.StatusAPI
-	DebugLog(ctx context.Context, q client.LogQuery, line func(entity.LogMessage) error) error
+	DebugLog(ctx context.Context, q client.LogQuery, line func(debuglog.Message) error) error
 }
 
 type debugLog struct {
@@ -131,7 +132,7 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 	if err := d.noteAbsent(ctx, api); err != nil {
 		return err
 	}
-	return api.DebugLog(ctx, d.query, func(m entity.LogMessage) error {
+	return api.DebugLog(ctx, d.query, func(m debuglog.Message) error {
 		_, err := fmt.Fprintln(d.Stdout, d.line(m))
 		return err
 	})
@@ -153,9 +154,9 @@ func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 		there := slices.ContainsFunc(wait.Entities(m), func(t wait.Entity) bool {
 			switch t.Kind {
 			case "unit":
-				return entity.MatchTag(pattern, entity.UnitTag(t.Name).String())
+				return debuglog.MatchTag(pattern, entity.UnitTag(t.Name).String())
 			case "machine":
-				return entity.MatchTag(pattern, entity.MachineTag(t.Name).String())
+				return debuglog.MatchTag(pattern, entity.MachineTag(t.Name).String())
 			}
 			return false
 		})
@@ -167,7 +168,7 @@ func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 }
 
 // line formats an entry of the log.
-func (d *debugLog) line(m entity.LogMessage) string {
+func (d *debugLog) line(m debuglog.Message) string {
 	layout := "15:04:05"
 	if d.ms {
 		layout += ".000"

@@ -1,12 +1,16 @@
-package entity
+// Package debuglog has the lines of debug-log, as the server stores and sends them and the client
+// shows them.
+package debuglog
 
 import (
 	"strings"
 	"time"
+
+	"juju/state/entity"
 )
 
-// A LogMessage is one line of debug-log.
-type LogMessage struct {
+// A Message is one line of debug-log.
+type Message struct {
 	Entity    string    `json:"tag"` // the tag of the agent that wrote it
 	Timestamp time.Time `json:"ts"`
 	Severity  string    `json:"sev"` // TRACE, DEBUG, INFO, WARNING, ERROR or CRITICAL
@@ -19,7 +23,7 @@ type LogMessage struct {
 // is the tag or the name in it, or, with a * at the end, the beginning of either.
 func MatchTag(pattern, tag string) bool {
 	name := tag
-	if t, err := ParseTag(tag); err == nil {
+	if t, err := entity.ParseTag(tag); err == nil {
 		name = t.ID
 	}
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
