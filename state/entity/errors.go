@@ -23,8 +23,7 @@ const (
 	Unavailable       Kind = "try again"                  // the other side is unreachable at the moment
 	NotImplemented    Kind = "not implemented"            // no such method or version
 	NotSupported      Kind = "not supported"              // known, but this entity or cloud can't do it
-	NotProvisioned    Kind = "not provisioned"            // the machine has no instance yet
-	NotAssigned       Kind = "not assigned"               // the unit has no machine yet
+	NotProvisioned    Kind = "not provisioned"            // the unit has no machine, or the machine no instance, yet
 	CannotEnter       Kind = "cannot enter scope"         // unit or relation is not alive
 	CannotEnterYet    Kind = "cannot enter scope yet"     // the old subordinate has not been removed
 	HasSubordinates   Kind = "unit has subordinates"      // a principal is not Dead before they are gone
@@ -48,7 +47,7 @@ func (k Kind) Error() string { return string(k) }
 
 // kinds lists all kinds, for KindOf and for the wire's table.
 var kinds = []Kind{NotFound, AlreadyExists, Invalid, Unauthorized, NotAlive, InUse, Contention,
-	Unavailable, NotImplemented, NotSupported, NotProvisioned, NotAssigned, CannotEnter, CannotEnterYet,
+	Unavailable, NotImplemented, NotSupported, NotProvisioned, CannotEnter, CannotEnterYet,
 	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused, TaskGone, Damaged,
 	PersistentStorage}
 

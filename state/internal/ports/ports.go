@@ -51,7 +51,7 @@ func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, opened, closed []e
 		return err
 	}
 	if id == "" {
-		return entity.Errorf(entity.NotAssigned, "unit %q is not assigned to a machine", u.Name)
+		return entity.Errorf(entity.NotProvisioned, "unit %q is not assigned to a machine", u.Name)
 	}
 	doc, err := of(db, id)
 	if err != nil {
