@@ -153,10 +153,14 @@ func (w *world) count(method string) (n int) {
 	return n
 }
 
-// looks checks how often the cloud was asked for its rules in some time, and how often they were set.
-func (w *world) looks(when string, during time.Duration, reads, sets int) {
+// looks checks how often the cloud is asked for its rules in some time that begins with an act, if there is one, and how
+// often they are set.
+func (w *world) looks(when string, act func(), during time.Duration, reads, sets int) {
 	w.Helper()
 	reads, sets = reads+w.count("Ingress"), sets+w.calls()
+	if act != nil {
+		act()
+	}
 	time.Sleep(during)
 	synctest.Wait()
 	if r, s := w.count("Ingress"), w.calls(); r != reads || s != sets {
@@ -201,15 +205,16 @@ func TestRulesFollowTheModel(t *testing.T) {
 func TestTheCloudIsAskedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.run()
+		w.looks("at first", w.run, time.Second, 1, 1)
 		defer func() { w.stop() }()
-		w.looks("at first", time.Second, 1, 1)
-		w.looks("a little later", 5*time.Second, 1, 0)
-		w.looks("in an hour", time.Hour, 12, 0)
-		w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = tcp(80) })
-		w.looks("after a change", 6*time.Second, 1, 1)
-		w.model.change(func(x *entity.Exposure) { x.Instances, x.Hosts = nil, []string{"192.0.2.1"} })
-		w.looks("after the last machine of the cloud has gone", time.Hour, 12, 1)
+		w.looks("a little later", nil, 5*time.Second, 1, 0)
+		w.looks("in an hour", nil, time.Hour, 12, 0)
+		opened := func() { w.model.change(func(x *entity.Exposure) { x.Instances[w.one] = tcp(80) }) }
+		w.looks("after a change", opened, 6*time.Second, 1, 1)
+		gone := func() {
+			w.model.change(func(x *entity.Exposure) { x.Instances, x.Hosts = nil, []string{"192.0.2.1"} })
+		}
+		w.looks("after the last machine of the cloud has gone", gone, time.Hour, 12, 1)
 	})
 }
 
@@ -273,9 +278,8 @@ func TestNoFirewall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.cloud.SetFirewall(false)
-		w.run()
 		defer func() { w.stop() }()
-		w.looks("a cloud without a firewall", time.Hour+time.Second, 13, 0)
+		w.looks("a cloud without a firewall", w.run, time.Hour+time.Second, 13, 0)
 		if n := warnings(); n != 0 {
 			t.Errorf("%d warnings while nothing is exposed", n)
 		}

@@ -288,6 +288,7 @@ func TestAReleasedLeadershipIsTakenAtOnce(t *testing.T) {
 
 // Under random delays, outages, stops and releases no two units believe at once that they lead.
 func TestAtMostOneUnitBelievesThatItLeads(t *testing.T) {
+	terms := 0
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
@@ -342,15 +343,16 @@ func TestAtMostOneUnitBelievesThatItLeads(t *testing.T) {
 					t.Fatalf("seed %d: %d leaders", seed, leaders)
 				}
 			}
-			if len(led) < 3 {
-				t.Errorf("seed %d: %d terms", seed, len(led))
-			}
+			terms += len(led)
 			for _, end := range ends {
 				if end != nil {
 					end()
 				}
 			}
 		})
+	}
+	if terms < 60 {
+		t.Errorf("only %d terms in all: leadership hardly ever passes on", terms)
 	}
 }
 
