@@ -215,7 +215,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 			t.Fatal("the channel has closed")
 		}
 		return v
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("no event came")
 	}
 	return v
@@ -224,7 +224,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 // closes waits for a channel to be closed, and drops what it still holds.
 func closes[T any](t testing.TB, ch <-chan T) {
 	t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for {
 		select {
 		case _, ok := <-ch:

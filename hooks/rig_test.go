@@ -17,7 +17,7 @@ import (
 )
 
 // eventTimeout is how long a test waits for something that must happen.
-const eventTimeout = time.Minute
+const eventTimeout = 3 * time.Minute
 
 // A rig is a unit with a charm, and what its hooks have done.
 type rig struct {

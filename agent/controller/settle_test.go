@@ -20,7 +20,7 @@ import (
 
 // settled bounds how long a wait for many things may go without progress. Hundreds of agents on
 // a busy machine need time, but need not finish each within the same time.
-const settled = 4 * patience
+const settled = 4 * time.Minute
 
 // A teller can be waited for, and can report what may explain a lack of progress.
 type teller interface {

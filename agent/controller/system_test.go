@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // builtDir is the directory of the programs that tests run as processes.
 var builtDir string

@@ -76,7 +76,7 @@ func TestScripts(t *testing.T) {
 }
 
 // scriptBound is how long a script waits for a condition.
-const scriptBound = 90 * time.Second
+const scriptBound = 3 * time.Minute
 
 func TestSystem(t *testing.T) { runSystem(t, "system", func(*testscript.Env) {}) }
 

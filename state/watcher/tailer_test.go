@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds the wait for an expected event.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // aLog is a database that contains only the log that a tailer follows.
 func aLog(t *testing.T) *mongo.Database {

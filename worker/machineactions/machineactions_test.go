@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long a test waits for something.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // A controller has the tasks of machine 3.
 type controller struct {

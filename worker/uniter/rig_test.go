@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a test waits for something.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func (a archive) open() io.ReadCloser { return io.NopCloser(bytes.NewReader(a.content)) }
 
