@@ -328,8 +328,8 @@ func TestDiskFails(t *testing.T) {
 				}
 				return nil
 			}))
-			var deaths atomic.Int64
-			s := openWith(t, storage.Options{FS: fs, Logf: t.Logf, Fatal: func(error) { deaths.Add(1) }})
+			deaths := make(chan error, 10)
+			s := openWith(t, storage.Options{FS: fs, Logf: t.Logf, Fatal: func(err error) { deaths <- err }})
 			c := create(t, s, "c", storage.CollectionOptions{})
 			if err := s.Barrier(t.Context()); err != nil {
 				t.Fatal(err)
@@ -345,8 +345,9 @@ func TestDiskFails(t *testing.T) {
 			if err := c.Insert(bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("a write: %v", err)
 			}
-			if n := deaths.Load(); n != 1 {
-				t.Errorf("told %d times that all is lost", n)
+			<-deaths // may follow the failed barrier
+			if n := len(deaths); n != 0 {
+				t.Errorf("Fatal was called %d times more", n)
 			}
 		})
 	}
