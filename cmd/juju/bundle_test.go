@@ -227,7 +227,7 @@ relations:
 - add unit web/4 to new machine 4
 - set annotations for existing machine 0
 - add relation proxy:store - store:db
-`, "WARNING application \"store\" has 2 units, and the bundle says 1: none is destroyed\n"+
+`, "WARNING application \"store\" has 2 units, but the bundle has 1: none are destroyed\n"+
 		"Uploading charm \"./web\"\nDeploy of bundle completed.\n")
 	u.types("deploy", file, "--overlay", overlay, "-q")
 	u.sees(0, "", "")
@@ -270,7 +270,7 @@ relations:
 	u.sees(0, "Changes to deploy bundle:\n- set annotations for store\n- set application options for web\n"+
 		"- set constraints for web to \"mem=1G\"\n"+
 		"- expose all endpoints of web and allow access from CIDRs 0.0.0.0/0 and ::/0\n",
-		"WARNING application \"web\" has 5 units, and the bundle says 4: none is destroyed\n")
+		"WARNING application \"web\" has 5 units, but the bundle has 4: none are destroyed\n")
 }
 
 // The units of a bundle's services get the storage that it says.

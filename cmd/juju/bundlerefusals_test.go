@@ -109,8 +109,8 @@ func TestBundleRefusals(t *testing.T) {
 		"machines: {\"0\": {series: focal}}\n")
 	u.types("deploy", file)
 	u.asked("Status")
-	u.sees(1, "", "ERROR cannot deploy bundle: machine \"0\" has series \"focal\", and application \"web\", which is to "+
-		"be placed on it, has \"jammy\"\nNothing has been changed\n")
+	u.sees(1, "", "ERROR cannot deploy bundle: cannot place application \"web\", which has series \"jammy\", "+
+		"on machine \"0\", which has \"focal\"\nNothing has been changed\n")
 	u.types("deploy", file, "--force", "-q")
 	if !strings.Contains(strings.Join(u.fake.calls, "\n"), `AddMachine "jammy"`) || u.code != 0 {
 		t.Errorf("exit code %d, asked %q", u.code, u.fake.calls)

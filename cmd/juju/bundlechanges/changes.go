@@ -9,11 +9,11 @@ import (
 	"juju/state/entity"
 )
 
-// A Change is one of the types below. Its String describes it in Juju's words. Who makes the
-// changes sets what is known only then: URLs, names of units and ids of machines.
+// A Change is one of the types below. Its String describes it in Juju's words. Values that are known only once a
+// change is made, such as URLs, unit names and machine ids, are set by the caller.
 type Change interface{ String() string }
 
-// An AddCharm uploads a charm, for one service or several.
+// An AddCharm uploads a charm for one or more services.
 type AddCharm struct {
 	Charm  string // as the bundle names it
 	Of     string // one of its services
@@ -28,14 +28,14 @@ type AddService struct {
 	Charm  *AddCharm
 }
 
-// An UpgradeCharm gives a service another charm.
+// An UpgradeCharm changes a service's charm.
 type UpgradeCharm struct {
 	Service string
 	Charm   *AddCharm
 	Storage map[string]entity.StorageConstraints // as in SetStorage
 }
 
-// A SetStorage replaces what storage new units of a service get, for some stores.
+// A SetStorage replaces the storage constraints of some stores for a service's new units.
 type SetStorage struct {
 	Service string
 	Storage map[string]entity.StorageConstraints
@@ -50,7 +50,7 @@ type AttachResource struct{ Service, Resource string }
 // A SetConstraints replaces a service's constraints.
 type SetConstraints struct{ Service, Constraints string }
 
-// A SetExposed exposes a service, or undoes that.
+// A SetExposed exposes or unexposes a service.
 type SetExposed struct {
 	Service string
 	Exposed bool
@@ -76,25 +76,25 @@ type AddUnit struct {
 	Unit      string // its name
 	Spot      *Spot
 	Own       bool
-	Directive string // why it goes there, if another unit is there
+	Directive string // the placement next to another unit, if that is why it goes there
 }
 
 // An AddRelation relates two services.
 type AddRelation struct{ bundle.Relation }
 
-// A Spot is a machine that units go to, or a container.
+// A Spot is a machine or container that hosts units.
 type Spot struct {
-	ID  string // expected for a machine that is yet to be added; "" for a container that is
+	ID  string // the expected id for a machine yet to be added; "" for a container yet to be added
 	New bool   // added by one of the changes
-	// Container is the type of a container that is to be added with its unit, and On its machine. A
-	// machine that is New is added with the container if Alone says so.
+	// Container is the type of a container that is added with its unit, and On its machine. If Alone is set, the New
+	// machine is added with the container.
 	Container string
 	On        *Spot
 	Alone     bool
 	For       string // the unit with which the container is added
 }
 
-// host returns the machine that a container is on in the end, or the machine itself.
+// host returns the outermost machine that a container is on, or the machine itself.
 func (s *Spot) host() *Spot {
 	if s.Container != "" {
 		return s.On
@@ -105,7 +105,7 @@ func (s *Spot) host() *Spot {
 	return s
 }
 
-// Found notes the machine or container that the spot has become.
+// Found records which machine or container the spot has become.
 func (s *Spot) Found(id string, isNew bool) {
 	s.ID, s.New = id, isNew
 	if s.Container != "" {
@@ -113,7 +113,7 @@ func (s *Spot) Found(id string, isNew bool) {
 	}
 }
 
-// Placement returns where AddUnits is to put a unit.
+// Placement returns the placement for AddUnits.
 func (s *Spot) Placement() string {
 	switch {
 	case s.ID != "":

@@ -9,20 +9,20 @@ import (
 	"juju/state/entity"
 )
 
-// A Difference is all in which a bundle and a model differ, in the form of Juju's diff-bundle.
+// A Difference is how a bundle and a model differ, in the form of Juju's diff-bundle.
 type Difference struct {
 	Applications map[string]*ServiceDiff `yaml:"applications,omitempty"`
 	Machines     map[string]*MachineDiff `yaml:"machines,omitempty"` // by the model's ids
 	Relations    *RelationsDiff          `yaml:"relations,omitempty"`
 }
 
-// The sides that may lack a service or machine.
+// Where a service or machine is missing.
 const (
 	bundleSide = "bundle"
 	modelSide  = "model"
 )
 
-// A ServiceDiff is in what a service differs.
+// A ServiceDiff is how a service differs.
 type ServiceDiff struct {
 	Missing     string                     `yaml:"missing,omitempty"`
 	Charm       *ValueDiff[string]         `yaml:"charm,omitempty"`
@@ -33,10 +33,10 @@ type ServiceDiff struct {
 	Annotations map[string]*ValueDiff[any] `yaml:"annotations,omitempty"`
 	Constraints *ValueDiff[string]         `yaml:"constraints,omitempty"`
 	Storage     map[string]*ValueDiff[any] `yaml:"storage,omitempty"`
-	Resources   map[string]*ValueDiff[any] `yaml:"resources,omitempty"` // the files' sums
+	Resources   map[string]*ValueDiff[any] `yaml:"resources,omitempty"` // checksums of the files
 }
 
-// A MachineDiff is in what a machine differs.
+// A MachineDiff is how a machine differs.
 type MachineDiff struct {
 	Missing     string                     `yaml:"missing,omitempty"`
 	Series      *ValueDiff[string]         `yaml:"series,omitempty"`
@@ -49,7 +49,7 @@ type RelationsDiff struct {
 	ModelAdditions  [][]string `yaml:"model-additions,omitempty"`
 }
 
-// A ValueDiff is a value on both sides.
+// A ValueDiff has the two values of what differs.
 type ValueDiff[T any] struct {
 	Bundle T `yaml:"bundle"`
 	Model  T `yaml:"model"`
@@ -62,8 +62,8 @@ func differ[T comparable](inBundle, inModel T) *ValueDiff[T] {
 	return &ValueDiff[T]{inBundle, inModel}
 }
 
-// Diff returns how a bundle and a model differ, with their annotations if these are asked for.
-// What the bundle leaves open, such as a series, is no difference.
+// Diff compares a bundle with a model, including annotations if requested. What the bundle does not specify, such as
+// a series, is not a difference.
 func Diff(w Wanted, m *Model, annotations bool) Difference {
 	p := newPlanner(w, m)
 	p.place(slices.Sorted(maps.Keys(w.Services)))
@@ -128,15 +128,15 @@ func (p *planner) diffStorage(name string) map[string]*ValueDiff[any] {
 	return diffs
 }
 
-// diffOptions compares what the bundle sets with the values in the model. An option that the
-// bundle does not set differs if a user has set it to another value than the charm's.
+// diffOptions compares the bundle's options with the model's. An option that the bundle does not set differs if a
+// user has set it to a value other than the charm's default.
 func (p *planner) diffOptions(name string) map[string]*ValueDiff[any] {
 	diffs := map[string]*ValueDiff[any]{}
 	want, have := p.Options[name], p.model.Services[name].Options
 	for option, setting := range have {
-		value, said := want[option]
+		value, isSet := want[option]
 		same := value == setting.Value
-		if !said {
+		if !isSet {
 			same = setting.Source != entity.SourceUser || setting.Value == setting.Default
 		}
 		if same {
@@ -170,8 +170,8 @@ func diffAnnotations(want, have map[string]string) map[string]*ValueDiff[any] {
 	return diffs
 }
 
-// diffMachines compares the bundle's machines with those that its units are on. A machine that
-// only has units that the bundle places nowhere is not missing in the bundle.
+// diffMachines compares the bundle's machines with the model's. A machine on which the bundle's services have units is
+// not missing from the bundle, even if the bundle does not name it.
 func (p *planner) diffMachines(annotations bool) map[string]*MachineDiff {
 	all := map[string]*MachineDiff{}
 	known := map[string]bool{}

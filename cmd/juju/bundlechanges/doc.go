@@ -1,4 +1,3 @@
-// Package bundlechanges compares a bundle with a model. Plan lists the changes that make the
-// model have what the bundle says, and Diff all differences. Both only decide; who calls them has
-// read the model and makes the changes.
+// Package bundlechanges compares a bundle with a model. Plan lists the changes that deploy the bundle to the model,
+// and Diff all differences. Both are pure: their callers read the model and make the changes.
 package bundlechanges

@@ -7,38 +7,36 @@ import (
 	"juju/state/entity"
 )
 
-// A Wanted is a valid bundle with what its words mean in a model.
+// A Wanted is a valid bundle, resolved against a model.
 type Wanted struct {
 	*bundle.Bundle
 	Relations []bundle.Relation
 	Charms    map[string]*charm.Charm   // by service
 	Options   map[string]map[string]any // by service and option, as the charm's types
-	// Series are the series that new services and machines get; "" if that is open.
+	// Series are the series of new services and machines; "" if unspecified.
 	Series        map[string]string
 	MachineSeries map[string]string
-	// Machines are machines of the model that the user named for those of the bundle.
+	// Machines maps machines of the bundle to the model's, as given by the user.
 	Machines map[string]string
-	// Force allows charms that are not for the series of their services.
+	// Force allows charms that do not support the series of their services.
 	Force bool
-	// SameCharm says of a service that is in the model whether it has the bundle's charm.
+	// SameCharm reports, for services in the model, whether they have the bundle's charm.
 	SameCharm map[string]bool
-	// Resources are the sums of the files that the bundle names for services in the model, by
-	// service and resource.
+	// Resources are the checksums of the bundle's resource files, for services in the model, by service and resource.
 	Resources map[string]map[string]string
-	// Storage is what the bundle says that units get, by service and store.
+	// Storage has the bundle's storage constraints, by service and store.
 	Storage map[string]map[string]entity.StorageConstraints
-	// CharmURLs are the charms of services whose charm is in the model already.
+	// CharmURLs are the URLs of charms that are already in the model, by service.
 	CharmURLs map[string]string
 }
 
-// A Model is what is in a model, as far as a bundle can say it.
+// A Model is the part of a model that a bundle can describe.
 type Model struct {
 	Services  map[string]*Service
 	Machines  map[string]*Machine // without containers
 	Relations map[string]Relation // by bundle.Relation's Key
 }
 
-// A Service is a service in a model.
 type Service struct {
 	Life        entity.Life
 	CharmURL    string
@@ -48,16 +46,14 @@ type Service struct {
 	Constraints constraints.Value
 	Options     map[string]entity.ConfigSetting
 	Annotations map[string]string
-	Resources   map[string]string                    // the sums of the files of its resources
-	Storage     map[string]entity.StorageConstraints // that its units get, by store
-	Units       []Unit                               // Alive ones, in the order of their numbers
-	NextUnit    int                                  // more than the number of any of its units
+	Resources   map[string]string                    // checksums of its resources' files
+	Storage     map[string]entity.StorageConstraints // of new units, by store
+	Units       []Unit                               // Alive ones, by number
+	NextUnit    int                                  // higher than all of its units' numbers
 }
 
-// A Unit is a unit of a service.
 type Unit struct{ Name, Machine string }
 
-// A Machine is a machine in a model.
 type Machine struct {
 	Life        entity.Life
 	Series      string
@@ -65,7 +61,7 @@ type Machine struct {
 	Annotations map[string]string
 }
 
-// A Relation is a relation in a model that is not between peers.
+// A Relation is a relation in a model, other than a peer relation.
 type Relation struct {
 	bundle.Relation
 	Life entity.Life

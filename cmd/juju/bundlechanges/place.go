@@ -6,8 +6,7 @@ import (
 	"juju/state/entity"
 )
 
-// place finds which units of the model are those that the bundle wants, and so which machines of
-// the model are those of the bundle.
+// place matches the bundle's units with the model's, and thereby the bundle's machines with the model's.
 func (p *planner) place(names []string) {
 	for _, name := range names {
 		p.places[name] = p.Placements(name)
@@ -26,7 +25,7 @@ func (p *planner) place(names []string) {
 		done[name] = true
 		for _, place := range p.places[name] {
 			if place.Service != "" {
-				visit(place.Service) // first, so that their machines are known
+				visit(place.Service) // first, so that its machines are known
 			}
 		}
 		p.match(name)
@@ -36,8 +35,8 @@ func (p *planner) place(names []string) {
 	}
 }
 
-// match finds the units of one service. A unit that is where the bundle wants one is that one.
-// The others are taken in the order of their numbers, and their machines for the bundle's.
+// match matches the units of one service. A unit that is already where the bundle places one matches it. The others
+// are matched in numerical order, and their machines with the bundle's.
 func (p *planner) match(name string) {
 	have := p.model.Services[name]
 	if have == nil || have.Life != entity.Alive || have.Subordinate {
@@ -53,28 +52,28 @@ func (p *planner) match(name string) {
 	}
 	for i, place := range p.places[name] {
 		m.slotsOf[place.Machine] = append(m.slotsOf[place.Machine], i)
-		m.takeThere(i)
+		m.takeInPlace(i)
 	}
 	for m.next() {
 	}
 	m.rest()
 	if p.Services[name].UnitsGiven && m.left > 0 {
-		p.warnings = append(p.warnings, fmt.Sprintf("application %q has %d units, and the bundle says %d: none is destroyed",
+		p.warnings = append(p.warnings, fmt.Sprintf("application %q has %d units, but the bundle has %d: none are destroyed",
 			name, len(have.Units), len(p.slots[name])))
 	}
 }
 
-// A matcher finds the units of one service.
+// A matcher matches the units of one service.
 type matcher struct {
 	*planner
 	name    string
 	units   []Unit
 	used    []bool
-	left    int              // how many are not used
-	first   int              // none before it is left
-	slot    int              // none before it needs a unit that may be anywhere
-	on      map[string][]int // the units on a machine of the model, or "lxd:3": in a container on it
-	slotsOf map[string][]int // the slots on a machine of the bundle
+	left    int              // how many units are unused
+	first   int              // all units before it are used
+	slot    int              // no slot before it needs a unit with any placement
+	on      map[string][]int // units by the model's machine, or "lxd:3" for those in its containers
+	slotsOf map[string][]int // slots by the bundle's machine
 }
 
 func (m *matcher) take(s *slot, which int) {
@@ -83,8 +82,8 @@ func (m *matcher) take(s *slot, which int) {
 	m.left--
 }
 
-// takeThere takes a unit that is where the bundle wants a slot's.
-func (m *matcher) takeThere(i int) {
+// takeInPlace takes a unit that is already where the bundle places the slot.
+func (m *matcher) takeInPlace(i int) {
 	s, target := m.slots[m.name][i], m.target(m.name, i)
 	if s.unit != nil || target == "" {
 		return
@@ -98,8 +97,8 @@ func (m *matcher) takeThere(i int) {
 	}
 }
 
-// next takes a unit for the first slot that may be anywhere, one on none of the bundle's machines
-// if it can. It reports whether there was a slot and a unit.
+// next takes a unit for the first slot without a fixed target, preferably one that is on none of the bundle's
+// machines. It reports whether there was a slot and a unit.
 func (m *matcher) next() bool {
 	slots := m.slots[m.name]
 	for m.slot < len(slots) && (slots[m.slot].unit != nil || m.target(m.name, m.slot) != "") {
@@ -114,14 +113,14 @@ func (m *matcher) next() bool {
 	if id != "" && !m.taken[machine] {
 		m.spots[id], m.taken[machine] = &Spot{ID: machine}, true
 		for _, i := range m.slotsOf[id] {
-			m.takeThere(i)
+			m.takeInPlace(i)
 		}
 	}
 	return true
 }
 
-// candidate returns the first unit that is left, is in a container if the bundle wants it in one, and is
-// on none of the bundle's machines; or else the first on none of these, or the first that is left.
+// candidate returns the first unused unit that is on none of the bundle's machines and in a container only if the
+// bundle wants one; else the first unused unit on none of the bundle's machines; else the first unused unit.
 func (m *matcher) candidate(container string) int {
 	for m.used[m.first] {
 		m.first++
@@ -142,7 +141,7 @@ func (m *matcher) candidate(container string) int {
 	return max(found, m.first)
 }
 
-// rest takes what is left, wherever it is.
+// rest takes the unused units, wherever they are.
 func (m *matcher) rest() {
 	for _, s := range m.slots[m.name] {
 		if s.unit == nil && m.left > 0 {
@@ -151,8 +150,8 @@ func (m *matcher) rest() {
 	}
 }
 
-// target returns the machine of the model that a unit has to be on, "lxd:3" for any container of a type
-// on it; "" if there is none.
+// target returns the model's machine that a unit must be on, or "lxd:3" for any such container on it; "" if any
+// machine will do.
 func (p *planner) target(name string, i int) string {
 	place := p.places[name][i]
 	var spot *Spot

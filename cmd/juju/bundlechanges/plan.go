@@ -14,9 +14,9 @@ import (
 	"juju/state/entity"
 )
 
-// Plan returns the changes that give a model what it lacks of a bundle, in an order in which they
-// can be made: services, machines with their units, relations. It does not remove anything, and
-// warns of what the model has too much. Its error joins all that cannot be done.
+// Plan returns the changes that add to a model what it lacks of a bundle, in the order in which to make them:
+// services, machines with their units, relations. It never removes anything, but warns about extra units. Its error
+// joins all reasons why the bundle cannot be deployed.
 func Plan(w Wanted, m *Model) (changes []Change, warnings []string, err error) {
 	p := newPlanner(w, m)
 	names := slices.Sorted(maps.Keys(w.Services))
@@ -29,15 +29,15 @@ func Plan(w Wanted, m *Model) (changes []Change, warnings []string, err error) {
 	}
 	for _, name := range names {
 		for i := range p.slots[name] {
-			p.oneUnit(name, i) // those that were passed over
+			p.oneUnit(name, i) // those that were skipped
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.Bundle.Machines)) {
 		p.machineAnnotations(id)
 	}
 	p.relations()
-	if len(p.refused) > 0 {
-		return nil, nil, errors.Join(p.refused...)
+	if len(p.rejected) > 0 {
+		return nil, nil, errors.Join(p.rejected...)
 	}
 	return p.changes, p.warnings, nil
 }
@@ -48,23 +48,23 @@ type planner struct {
 	model    *Model
 	changes  []Change
 	warnings []string
-	refused  []error
+	rejected []error
 
-	charms   map[string]*AddCharm // by the bundle's name of the charm, and its series
+	charms   map[string]*AddCharm // by the bundle's name for the charm, and series
 	places   map[string][]bundle.Placement
 	slots    map[string][]*slot // by service
-	planned  map[string]int     // service → how many of its slots are done or being done
-	spots    map[string]*Spot   // by the bundle's id of the machine
-	taken    map[string]bool    // the model's machines among them
+	planned  map[string]int     // service → how many of its slots are planned or being planned
+	spots    map[string]*Spot   // by the bundle's machine id
+	taken    map[string]bool    // the model's machines in spots
 	machine  int                // the expected id of the next machine
 	nextUnit map[string]int     // by service
-	// forContainers are the new machines, by the bundle's ids, on which there are only containers.
+	// forContainers are the new machines that so far host only containers, by the bundle's id.
 	forContainers map[string]*AddMachine
 }
 
-// A slot is a unit that the bundle wants.
+// A slot is a unit of the bundle.
 type slot struct {
-	unit  *Unit // the one in the model that it is; nil if it is to be added
+	unit  *Unit // the matching unit in the model; nil if it must be added
 	spot  *Spot // its machine, once it is known
 	doing bool
 }
@@ -89,11 +89,11 @@ func newPlanner(w Wanted, m *Model) *planner {
 
 func (p *planner) add(c Change) { p.changes = append(p.changes, c) }
 
-func (p *planner) refuse(format string, args ...any) {
-	p.refused = append(p.refused, entity.Errorf(entity.Invalid, format, args...))
+func (p *planner) reject(format string, args ...any) {
+	p.rejected = append(p.rejected, entity.Errorf(entity.Invalid, format, args...))
 }
 
-// service plans all about a service but its units and relations.
+// service plans the changes to a service, except its units and relations.
 func (p *planner) service(name string) {
 	want, have := p.Services[name], p.model.Services[name]
 	if have == nil {
@@ -105,8 +105,8 @@ func (p *planner) service(name string) {
 	if want.Expose != nil && *want.Expose != have.Exposed {
 		p.add(&SetExposed{name, *want.Expose})
 	}
-	if missing := lacking(have.Annotations, want.Annotations); len(missing) > 0 {
-		p.add(&SetAnnotations{Service: name, Annotations: missing})
+	if add := missing(have.Annotations, want.Annotations); len(add) > 0 {
+		p.add(&SetAnnotations{Service: name, Annotations: add})
 	}
 }
 
@@ -115,12 +115,12 @@ func (p *planner) newService(name string, want *bundle.Service) {
 	ch := p.charm(name, want, series)
 	p.add(&AddService{Name: name, Series: series, Charm: ch})
 	if !want.UnitsGiven && !p.Charms[name].Meta.Subordinate {
-		p.warnings = append(p.warnings, fmt.Sprintf("application %q gets no units: the bundle does not say num_units", name))
+		p.warnings = append(p.warnings, fmt.Sprintf("application %q gets no units: the bundle does not set num_units", name))
 	}
 }
 
-// charm returns the upload of a service's charm, which is planned unless it is already, or the
-// charm is in the model.
+// charm returns the upload of a service's charm, and plans it unless it is already planned or the charm is in the
+// model.
 func (p *planner) charm(name string, want *bundle.Service, series string) *AddCharm {
 	ch := &AddCharm{Charm: want.Charm, Of: name, Series: series, URL: p.CharmURLs[name]}
 	if ch.URL != "" {
@@ -136,7 +136,7 @@ func (p *planner) charm(name string, want *bundle.Service, series string) *AddCh
 
 func (p *planner) changeService(name string, want *bundle.Service, have *Service) {
 	if have.Life != entity.Alive {
-		p.refuse("application %q is still being destroyed", name)
+		p.reject("application %q is still being destroyed", name)
 		return
 	}
 	storage := p.otherStorage(name)
@@ -147,7 +147,7 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 		p.add(&SetStorage{name, storage})
 	}
 	if series := p.Series[name]; series != "" && series != have.Series {
-		p.refuse("application %q has series %q, which cannot be changed to %q", name, have.Series, series)
+		p.reject("application %q has series %q, which cannot be changed to %q", name, have.Series, series)
 	}
 	for option, value := range p.Options[name] {
 		if have.Options[option].Value != value {
@@ -155,7 +155,7 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 			break
 		}
 	}
-	for _, resource := range slices.Sorted(maps.Keys(lacking(have.Resources, p.Resources[name]))) {
+	for _, resource := range slices.Sorted(maps.Keys(missing(have.Resources, p.Resources[name]))) {
 		p.add(&AttachResource{name, resource})
 	}
 	if c, err := constraints.Parse(want.Constraints); err == nil && want.ConstraintsGiven && !have.Subordinate &&
@@ -164,8 +164,7 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 	}
 }
 
-// otherStorage returns what the bundle wants units to get that is not what they get. What it leaves
-// open stays as it is.
+// otherStorage returns the bundle's storage constraints that differ from the model's. Unspecified parts do not change.
 func (p *planner) otherStorage(name string) map[string]entity.StorageConstraints {
 	other := map[string]entity.StorageConstraints{}
 	for store, want := range p.Storage[name] {
@@ -177,38 +176,37 @@ func (p *planner) otherStorage(name string) map[string]entity.StorageConstraints
 	return other
 }
 
-// canUpgrade refuses a charm that a service can't be upgraded to.
+// canUpgrade reports whether a service can be upgraded to the bundle's charm, and rejects the change if not.
 func (p *planner) canUpgrade(name string, want *bundle.Service, have *Service) bool {
 	meta := p.Charms[name].Meta
-	before := len(p.refused)
+	before := len(p.rejected)
 	if meta.Subordinate != have.Subordinate {
-		p.refuse("cannot upgrade application %q to charm %q: cannot change an application's subordinacy", name, want.Charm)
+		p.reject("cannot upgrade application %q to charm %q: cannot change an application's subordinacy", name, want.Charm)
 	}
 	if len(meta.Series) > 0 && !slices.Contains(meta.Series, have.Series) && !p.Force {
-		p.refuse("cannot upgrade application %q to charm %q: only these series are supported: %s", name, want.Charm,
+		p.reject("cannot upgrade application %q to charm %q: only these series are supported: %s", name, want.Charm,
 			strings.Join(meta.Series, ", "))
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.model.Relations)) {
 		for _, end := range p.model.Relations[key].Relation {
 			_, has := meta.Relations()[end.Name]
 			if end.Service == name && !has && end.Name != charm.ImplicitRelation().Name {
-				p.refuse("cannot upgrade application %q to charm %q: would break relation %q", name, want.Charm, key)
+				p.reject("cannot upgrade application %q to charm %q: would break relation %q", name, want.Charm, key)
 			}
 		}
 	}
-	return len(p.refused) == before
+	return len(p.rejected) == before
 }
 
-// lacking returns what want has, and have has not or otherwise.
-func lacking(have, want map[string]string) map[string]string {
-	missing := maps.Clone(want)
-	maps.DeleteFunc(missing, func(key, value string) bool { return have[key] == value })
-	return missing
+// missing returns the entries of want that have lacks or has with another value.
+func missing(have, want map[string]string) map[string]string {
+	differing := maps.Clone(want)
+	maps.DeleteFunc(differing, func(key, value string) bool { return have[key] == value })
+	return differing
 }
 
-// unit plans the additions of the units of a service up to one. They get their numbers in the
-// order of the bundle if their placements allow it, so that they are found again by them. It
-// passes over units that are beside one whose addition is just being planned.
+// unit plans adding a service's units up to and including last. They are numbered in the bundle's order if their
+// placements allow, so that a later deploy matches them. It skips units placed next to one that is being planned.
 func (p *planner) unit(name string, last int) {
 	for p.planned[name] <= last {
 		i := p.planned[name]
@@ -220,7 +218,7 @@ func (p *planner) unit(name string, last int) {
 	}
 }
 
-// oneUnit plans the addition of a unit, after those that it is placed beside.
+// oneUnit plans adding a unit, after the units that it is placed next to.
 func (p *planner) oneUnit(name string, i int) {
 	s := p.slots[name][i]
 	if s.spot != nil || s.doing {
@@ -260,8 +258,7 @@ func (p *planner) oneUnit(name string, i int) {
 	p.add(change)
 }
 
-// ContainerType returns the type of container that stands for one in a bundle: those of LXC are LXD's
-// now.
+// ContainerType returns the container type for one in a bundle: lxc means lxd.
 func ContainerType(kind string) string {
 	if kind == "lxc" {
 		return "lxd"
@@ -269,21 +266,21 @@ func ContainerType(kind string) string {
 	return kind
 }
 
-// canHost refuses a machine of the model that cannot take a unit of a service: directly, or else in a
-// container of another series.
+// canHost rejects a machine of the model that cannot host a unit of a service. A unit in a container may have another
+// series than the machine.
 func (p *planner) canHost(spot *Spot, service string, directly bool) {
 	m, series := p.model.Machines[spot.ID], p.seriesOf(service)
 	switch {
 	case spot.New || m == nil:
 	case m.Life != entity.Alive:
-		p.refuse("machine %s, which a unit of application %q is to be placed on, is being destroyed", spot.ID, service)
+		p.reject("cannot place a unit of application %q on machine %s: it is being destroyed", service, spot.ID)
 	case directly && series != "" && m.Series != series:
-		p.refuse("machine %s has series %q, and application %q, which is to be placed on it, has %q", spot.ID, m.Series,
-			service, series)
+		p.reject("cannot place application %q, which has series %q, on machine %s, which has %q", service, series,
+			spot.ID, m.Series)
 	}
 }
 
-// seriesOf returns the series that a service has or will have, "" if that is open.
+// seriesOf returns the series that a service has or will have, "" if unspecified.
 func (p *planner) seriesOf(name string) string {
 	if s := p.model.Services[name]; s != nil {
 		return s.Series
@@ -291,8 +288,8 @@ func (p *planner) seriesOf(name string) string {
 	return p.Series[name]
 }
 
-// machineSpot returns the machine for one of the bundle, which is added if need be. It is for a
-// unit of a service, directly or in a container.
+// machineSpot returns the spot of a bundle's machine, for a unit of a service, directly or in a container. It plans
+// adding the machine if necessary.
 func (p *planner) machineSpot(id, service string, directly bool) *Spot {
 	spot := p.spots[id]
 	if directly && (spot == nil || spot.New) {
@@ -316,26 +313,26 @@ func (p *planner) machineSpot(id, service string, directly bool) *Spot {
 	return spot
 }
 
-// fits refuses a unit on a new machine of another series.
+// fits rejects a unit on a new machine of another series.
 func (p *planner) fits(id, service string) {
 	if series := p.MachineSeries[id]; series != "" && p.seriesOf(service) != "" && series != p.seriesOf(service) {
-		p.refuse("machine %q has series %q, and application %q, which is to be placed on it, has %q", id, series, service,
-			p.seriesOf(service))
+		p.reject("cannot place application %q, which has series %q, on machine %q, which has %q", service,
+			p.seriesOf(service), id, series)
 	}
 }
 
 func (p *planner) machineAnnotations(id string) {
 	spot := p.spots[id]
 	if spot == nil {
-		p.warnings = append(p.warnings, fmt.Sprintf("machine %q is not added: the units that go there are elsewhere", id))
+		p.warnings = append(p.warnings, fmt.Sprintf("machine %q is not added: its units are on other machines", id))
 		return
 	}
 	have := map[string]string{}
 	if m := p.model.Machines[spot.ID]; m != nil && !spot.New {
 		have = m.Annotations
 	}
-	if missing := lacking(have, p.Bundle.Machines[id].Annotations); len(missing) > 0 {
-		p.add(&SetAnnotations{Machine: spot, Annotations: missing})
+	if add := missing(have, p.Bundle.Machines[id].Annotations); len(add) > 0 {
+		p.add(&SetAnnotations{Machine: spot, Annotations: add})
 	}
 }
 
@@ -344,9 +341,9 @@ func (p *planner) relations() {
 		have, ok := p.model.Relations[r.Key()]
 		switch {
 		case ok && have.Life != entity.Alive:
-			p.refuse("relation %q is still being destroyed", strings.Join([]string{r[0].String(), r[1].String()}, " "))
+			p.reject("relation %q is still being destroyed", strings.Join([]string{r[0].String(), r[1].String()}, " "))
 		case !ok && p.isContainer(r) && !p.sameSeries(r):
-			p.refuse("cannot relate %s and %s: principal and subordinate services' series must match", r[0], r[1])
+			p.reject("cannot relate %s and %s: principal and subordinate services' series must match", r[0], r[1])
 		case !ok:
 			p.add(&AddRelation{r})
 		}
@@ -363,8 +360,7 @@ func (p *planner) isContainer(r bundle.Relation) bool {
 	return false
 }
 
-// sameSeries reports whether the services of a relation have the same series, as far as it is
-// known.
+// sameSeries reports whether the services of a relation have the same series, as far as is known.
 func (p *planner) sameSeries(r bundle.Relation) bool {
 	a, b := p.seriesOf(r[0].Service), p.seriesOf(r[1].Service)
 	return a == "" || b == "" || a == b
