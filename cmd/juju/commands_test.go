@@ -86,7 +86,7 @@ func TestCommandCalls(t *testing.T) {
 				`"Services":["web","store"],"Machines":null,"All":false,"Parallel":true,"Group":"g"}`}, stderr: "There are no units or machines to run it.\n"},
 		{line: "operations --apps web --applications store --units web/0 --status failed --limit 5",
 			asked: []string{`Operations {"Services":["store","web"],"Units":["web/0"],"Machines":null,"Actions":null,` +
-				`"Statuses":["failed"],"Limit":5}`}, stderr: "There are more: see --limit.\n"},
+				`"Statuses":["failed"],"Limit":5}`}, stderr: "There are more operations; to list them, raise --limit.\n"},
 		{line: "show-operation 1", asked: []string{"Operation 1"}},
 		{line: "show-task 2", asked: []string{"Task 2"}},
 		{line: "cancel-task 2 3", asked: []string{"CancelTasks 2 3"}},

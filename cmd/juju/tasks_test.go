@@ -55,7 +55,7 @@ func TestShowTask(t *testing.T) {
 	u.sees(1, "", "ERROR identifier \"2\" matched multiple actions [21 22]\n")
 	u.fake.tasks = nil
 	u.types("show-action-output", "2")
-	u.sees(1, "", "ERROR actions for identifier \"2\" not found\nSee which there are: juju operations\n")
+	u.sees(1, "", "ERROR actions for identifier \"2\" not found\nTo list the operations: juju operations\n")
 	u.fake.tasks = []entity.Task{{ID: "2", Status: entity.TaskPending}}
 	u.types("show-task", "2", "--wait=1ms")
 	u.sees(0, "id: \"2\"\nstatus: pending\nunit: \"\"\n", "")
@@ -72,7 +72,7 @@ func TestRunAction(t *testing.T) {
 	u.sees(0, "unit-web-0:\n    id: \"2\"\n    unit: web/0\nunit-web-1:\n    id: \"3\"\n    unit: web/1\n", "")
 	u.types("run-action", "web/0", "web/1", "go", "--wait=1ms", "--format", "json")
 	u.sees(1, u.out.String(), "ERROR timed out waiting for results from: unit web/1\n"+
-		"They are not over. To see the results later: juju show-operation 1; to give one up: juju cancel-task 3\n")
+		"The tasks are still running. To see the results later: juju show-operation 1; to cancel a task: juju cancel-task 3\n")
 	u.fake.errs = []error{errors.New("no"), nil}
 	u.types("run-action", "web/0", "web/1", "go")
 	u.sees(1, "unit-web-1:\n    id: \"3\"\n    unit: web/1\n",
@@ -141,7 +141,7 @@ func TestCancelTasks(t *testing.T) {
 	u.sees(1, "", "ERROR task \"1\" not found\n1 is an operation. To cancel its tasks: juju cancel-task 2 3\n")
 	u.fake.errs = []error{entity.Errorf(entity.NotFound, "task %q not found", "999")}
 	u.types("cancel-task", "999")
-	u.sees(1, "", "ERROR task \"999\" not found\nTo see the tasks that are not over: juju operations --status pending,running\n")
+	u.sees(1, "", "ERROR task \"999\" not found\nTo list unfinished tasks: juju operations --status pending,running\n")
 }
 
 // The output and the exit code of one command are those of juju; several are a list.
@@ -164,7 +164,7 @@ func TestRun(t *testing.T) {
 	u.sees(0, "- Stderr: \"\\n\\nx\"\n  Stdout: \" hi\\n\"\n  UnitId: web/0\n", "")
 	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskFailed, Message: "command timed out"}}
 	u.types("run", "--unit", "web/0", "x")
-	u.sees(1, "", "ERROR command timed out\nSee the whole task: juju show-task 2\n")
+	u.sees(1, "", "ERROR command timed out\nTo see the task: juju show-task 2\n")
 	u.types("run", "--unit", "web/0", "--background", "x")
 	u.sees(0, "Task 2 queued on unit web/0\n", "")
 	for line, want := range map[string]string{
@@ -179,8 +179,8 @@ func TestRun(t *testing.T) {
 	}
 	for line, flag := range map[string]string{"ls --unit=web/0": "--unit", "--all ls -a": "-a"} {
 		u.types(append([]string{"run"}, strings.Fields(line)...)...)
-		u.sees(2, "", "ERROR "+flag+" comes after the command\nIf it is an option of juju, put it before the command. "+
-			"If it is the command's, put -- before the command.\n")
+		u.sees(2, "", "ERROR "+flag+" comes after the command\nIf the option is for juju, put it before the command. "+
+			"If it is for the command, put -- before the command.\n")
 	}
 	u.types("run", "--machine", "x", "x")
 	u.sees(2, "", "ERROR invalid machine id \"x\"\nA machine is a number, a container its machine with type and number: "+
@@ -203,7 +203,7 @@ func TestRunDoesNotWaitForEver(t *testing.T) {
 		began := time.Now()
 		u.types("run", "--unit", "web/0", "--timeout", "2s", "x")
 		u.sees(1, "", "ERROR timed out waiting for results from: unit web/0\n"+
-			"They are not over. To see the results later: juju show-operation 1; to give one up: juju cancel-task 2\n")
+			"The tasks are still running. To see the results later: juju show-operation 1; to cancel a task: juju cancel-task 2\n")
 		if waited := time.Since(began); waited != 2*time.Second+10*time.Second { // and what the agent has to end it
 			t.Errorf("it took %v", waited)
 		}
@@ -219,7 +219,7 @@ func TestOperations(t *testing.T) {
 	u.fake.tasks = []entity.Task{taskOver}
 	u.types("operations", "--utc")
 	u.sees(0, "Id  Status     Started              Finished             Task IDs  Summary\n"+
-		"1   completed  1970-01-01T00:01:40  1970-01-01T00:01:41  2         s\n", "There are more: see --limit.\n")
+		"1   completed  1970-01-01T00:01:40  1970-01-01T00:01:41  2         s\n", "There are more operations; to list them, raise --limit.\n")
 	u.types("show-action-status")
 	u.sees(0, "actions:\n    - action: go\n      completed at: \"1970-01-01 00:01:41\"\n      id: \"2\"\n"+
 		"      status: completed\n      unit: web/0\n", "")
@@ -232,7 +232,7 @@ func TestOperations(t *testing.T) {
 		t.Errorf("the timeout is shown as\n%s", u.out.String())
 	}
 	u.types("show-operation", "x")
-	u.sees(2, "", "ERROR operation ID \"x\" not valid\nAn ID is a number: juju operations\n")
+	u.sees(2, "", "ERROR operation ID \"x\" not valid\nAn ID is a number. To list the operations: juju operations\n")
 }
 
 func TestActions(t *testing.T) {
@@ -250,7 +250,7 @@ func TestActions(t *testing.T) {
 	u.types("show-action", "web", "go")
 	u.sees(0, "Go away.\n  Now.\n\nArguments\nlevel:\n    type: integer\n", "")
 	u.types("show-action", "web", "come")
-	u.sees(0, "It takes no parameters.\n", "")
+	u.sees(0, "This action takes no parameters.\n", "")
 	u.types("show-action", "web", "stay")
-	u.sees(1, "", "ERROR unknown action \"stay\"\nSee which there are: juju actions web\n")
+	u.sees(1, "", "ERROR unknown action \"stay\"\nTo list the actions: juju actions web\n")
 }

@@ -22,8 +22,8 @@ func ActionsCommand(s *cli.Session) *cobra.Command {
 		Use:     "actions SERVICE",
 		Aliases: []string{"list-actions"},
 		Short:   "List the actions of a service",
-		Long: `List the actions that the charm of a service defines, and what they are for. With
---schema, print the JSON schema of each action's parameters.`,
+		Long: `List the actions that a service's charm defines, with their descriptions. With --schema,
+print the JSON schema of each action's parameters.`,
 		Example: `  juju actions store
   juju actions store --schema --format json`,
 		Annotations: cli.SeeAlso("run-action", "show-action"),
@@ -73,10 +73,9 @@ func listActions(s *cli.Session, service string, all map[string]client.ActionInf
 
 func ShowActionCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "show-action SERVICE ACTION",
-		Short: "Show an action and its parameters",
-		Long: `Show what an action of a service's charm is for, and the parameters that it takes, as the
-charm describes them.`,
+		Use:         "show-action SERVICE ACTION",
+		Short:       "Show an action and its parameters",
+		Long:        `Show an action's description and parameters, as the service's charm defines them.`,
 		Example:     `  juju show-action store backup`,
 		Annotations: cli.SeeAlso("actions", "run-action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,7 +96,7 @@ charm describes them.`,
 				info, ok := all[args[1]]
 				if !ok {
 					return entity.WithHint(entity.Errorf(entity.NotFound, "unknown action %q", args[1]),
-						"See which there are: juju actions %s", args[0])
+						"To list the actions: juju actions %s", args[0])
 				}
 				return showAction(s, info)
 			})
@@ -113,7 +112,7 @@ func showAction(s *cli.Session, info client.ActionInfo) error {
 	}
 	params, _ := info.Schema["properties"].(map[string]any)
 	if len(params) == 0 {
-		fmt.Fprintln(s.Stdout, "It takes no parameters.")
+		fmt.Fprintln(s.Stdout, "This action takes no parameters.")
 		return nil
 	}
 	text, err := cli.Encode("yaml", params)
@@ -124,7 +123,6 @@ func showAction(s *cli.Session, info client.ActionInfo) error {
 	return nil
 }
 
-// tasksAPI is what the commands about tasks call.
 type tasksAPI interface {
 	ServiceActions(ctx context.Context, service string) (map[string]client.ActionInfo, error)
 	EnqueueActions(ctx context.Context, action string, values map[string]any, units ...string) (

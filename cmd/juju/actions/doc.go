@@ -1,2 +1,2 @@
-// Package actions has the commands that run actions and commands on units, and show their operations and tasks.
+// Package actions implements the commands that run actions and shell commands on units, and show operations and tasks.
 package actions

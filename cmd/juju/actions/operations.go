@@ -22,13 +22,13 @@ func OperationsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "operations",
 		Aliases: []string{"list-operations"},
-		Short:   "List what units and machines were asked to do",
-		Long: `List the newest operations: what users have asked units and machines to do, each with its
-tasks. Each flag takes several values, separated by commas, and selects operations that
-have a task of one of them.
+		Short:   "List actions and commands run on units and machines",
+		Long: `List the newest operations, each with its tasks: the actions and commands that users have
+run on units and machines. Each filter takes a comma-separated list and selects operations
+with at least one matching task.
 
-Operations that are over are kept as long as the model's settings max-action-results-age
-and max-action-results-size say.`,
+The model settings max-action-results-age and max-action-results-size determine how long
+finished operations are kept.`,
 		Example: `  juju operations
   juju operations --applications store --status failed,aborted
   juju operations --actions backup --limit 10 --format yaml`,
@@ -59,13 +59,13 @@ and max-action-results-size say.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&q.Services, "applications", nil, "the services")
-	f.StringSliceVar(&apps, "apps", nil, "the same")
-	f.StringSliceVar(&q.Units, "units", nil, "the units")
-	f.StringSliceVar(&q.Machines, "machines", nil, "the machines")
-	f.StringSliceVar(&q.Actions, "actions", nil, "the names of actions; juju-run for commands")
-	f.StringSliceVar(&q.Statuses, "status", nil, "the statuses, such as pending, running, completed or failed")
-	f.IntVar(&q.Limit, "limit", 0, "how many to list at most; 50 if 0")
+	f.StringSliceVar(&q.Services, "applications", nil, "list operations on these services")
+	f.StringSliceVar(&apps, "apps", nil, "the same as --applications")
+	f.StringSliceVar(&q.Units, "units", nil, "list operations on these units")
+	f.StringSliceVar(&q.Machines, "machines", nil, "list operations on these machines")
+	f.StringSliceVar(&q.Actions, "actions", nil, "list operations with these actions; juju-run for commands")
+	f.StringSliceVar(&q.Statuses, "status", nil, "list operations with these statuses, such as pending, running, completed or failed")
+	f.IntVar(&q.Limit, "limit", 0, "list at most this many operations; 0 means 50")
 	f.BoolVar(&utc, "utc", false, "show times in UTC")
 	output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ModelFlag(cmd)
@@ -74,7 +74,7 @@ and max-action-results-size say.`,
 
 func listOperations(s *cli.Session, all []entity.Operation, more, utc bool, output cli.Output) error {
 	if len(all) == 0 && output.Format == "tabular" {
-		s.Note("There are no such operations.")
+		s.Note("No matching operations.")
 		return nil
 	}
 	shown := func(t time.Time) string {
@@ -98,12 +98,12 @@ func listOperations(s *cli.Session, all []entity.Operation, more, utc bool, outp
 		value[o.ID] = operationValue(o)
 	}
 	if more {
-		s.Note("There are more: see --limit.")
+		s.Note("There are more operations; to list them, raise --limit.")
 	}
 	return s.WriteList(output, value, rows)
 }
 
-// span returns when the first task of an operation has begun, and when the last was over.
+// span returns when an operation's first task started, and when its last task finished.
 func span(o entity.Operation) (started, completed time.Time) {
 	over := entity.OperationStatus(o.Tasks).IsOver()
 	for _, t := range o.Tasks {
@@ -146,8 +146,8 @@ func ShowOperationCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-operation ID",
 		Short: "Show an operation and the results of its tasks",
-		Long: `Show an operation with all its tasks and their results. With --wait or
---watch, wait until all its tasks are over.`,
+		Long: `Show an operation with all its tasks and their results. With --wait or --watch, wait until
+all its tasks have finished.`,
 		Example: `  juju show-operation 11
   juju show-operation 11 --wait=5m`,
 		Annotations: cli.SeeAlso("operations", "show-task", "run-action"),

@@ -20,18 +20,18 @@ func RunActionCommand(s *cli.Session) *cobra.Command {
 	r := &runAction{Session: s, wait: noWait}
 	cmd := &cobra.Command{
 		Use:   "run-action UNIT... ACTION [KEY=VALUE...]",
-		Short: "Have units run an action",
-		Long: `Have units run an action that their charm defines. SERVICE/leader is the unit that leads a
-service. The parameters are KEY=VALUE; a key with dots is in a map within the parameters,
-and values are YAML unless --string-args is given. With --params they are in a YAML file;
-those on the command line replace them.
+		Short: "Run an action on units",
+		Long: `Run an action, as defined by the charm, on one or more units. SERVICE/leader is the
+service's leader. Parameters are given as KEY=VALUE: dots in a key denote nested maps, and
+values are parsed as YAML unless --string-args is given. --params reads parameters from a
+YAML file; those on the command line override it.
 
-A unit runs one action at a time and no hook meanwhile, also while a hook of its has
-failed. The command prints the id of each task at once; with --wait it waits until all
-tasks are over, or as long as --wait=TIME says, and prints their results. Its exit code
-is then 1 if an action has failed.
+A unit runs one action at a time, and no hook while an action runs. A unit in error runs
+actions too. The command prints the id of each task and returns. With --wait it waits until
+all tasks have finished, or up to TIME with --wait=TIME, prints their results, and exits
+with 1 if an action failed.
 
-In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a command.`,
+In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a shell command.`,
 		Example: `  juju run-action store/0 backup
   juju run-action store/0 store/1 backup level=9 target.dir=/srv --wait
   juju run-action store/leader backup --params backup.yaml --wait=10m`,
@@ -39,10 +39,10 @@ In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a comman
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.Var(&r.wait, "wait", "wait for the results, for ever, or up to TIME with --wait=TIME")
+	f.Var(&r.wait, "wait", "wait for the results, without limit or up to TIME with --wait=TIME")
 	f.Lookup("wait").NoOptDefVal = forEver.String()
-	f.StringVar(&r.params, "params", "", "a YAML file with the parameters")
-	f.BoolVar(&r.strings, "string-args", false, "take the values of parameters as they are, as text")
+	f.StringVar(&r.params, "params", "", "read parameters from a YAML file")
+	f.BoolVar(&r.strings, "string-args", false, "treat parameter values as strings")
 	r.output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)
 	return cmd
@@ -58,7 +58,6 @@ type runAction struct {
 
 var actionName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)
 
-// parse takes the arguments apart.
 func (r *runAction) parse(args []string) (units []string, action string, pairs []string, err error) {
 	for len(args) > 0 && cli.IsUnitTarget(args[0]) {
 		units, args = append(units, args[0]), args[1:]
@@ -141,25 +140,25 @@ func (r *runAction) report(
 	return err
 }
 
-// stillRunning says which tasks of an operation are not over, if err is errStillRunning.
+// stillRunning lists the unfinished tasks of an operation if err is errStillRunning.
 func stillRunning(err error, o entity.Operation) error {
 	if !errors.Is(err, errStillRunning) {
 		return err
 	}
-	var on []string
+	var receivers []string
 	first := ""
 	for _, task := range o.Tasks {
 		if !task.Status.IsOver() {
 			first = cmp.Or(first, task.ID)
-			on = append(on, receiverKind(task)+" "+task.Receiver)
+			receivers = append(receivers, receiverKind(task)+" "+task.Receiver)
 		}
 	}
-	return entity.WithHint(fmt.Errorf("timed out waiting for results from: %s", strings.Join(on, ", ")),
-		"They are not over. To see the results later: juju show-operation %s; to give one up: juju cancel-task %s",
+	return entity.WithHint(fmt.Errorf("timed out waiting for results from: %s", strings.Join(receivers, ", ")),
+		"The tasks are still running. To see the results later: juju show-operation %s; to cancel a task: juju cancel-task %s",
 		o.ID, first)
 }
 
-// maxParamsFile is the maximum size of a file with parameters.
+// maxParamsFile is the maximum size of a --params file.
 const maxParamsFile = 5 << 20
 
 // values returns the parameters of the action.
@@ -206,7 +205,7 @@ func (r *runAction) values(pairs []string) (map[string]any, error) {
 	return values, nil
 }
 
-// setPath sets a value in maps within maps. It replaces what is not a map.
+// setPath sets a value in nested maps. It replaces intermediate values that are not maps.
 func setPath(m map[string]any, keys []string, value any) {
 	for ; len(keys) > 1; keys = keys[1:] {
 		inner, ok := m[keys[0]].(map[string]any)

@@ -25,23 +25,23 @@ func RunCommand(s *cli.Session) *cobra.Command {
 		Use:     "run --unit UNIT|--application SERVICE|--machine MACHINE|--all COMMAND",
 		Aliases: []string{"exec"},
 		Short:   "Run a command on units or machines",
-		Long: `Run a shell command in the context of units: in the directory of the charm, with the hook
-tools, while no hook runs. What it changes of relations and ports counts if it exits with
-0. SERVICE/leader is the unit that leads a service.
+		Long: `Run a shell command in the context of units: in the charm directory, with the hook tools,
+while no hook runs. Its changes to relations and ports are committed if it exits with 0.
+SERVICE/leader is the service's leader.
 
-On a machine, the command runs outside of any unit, without hook tools, in the directory
-where juju ssh begins, while no hook runs there. --all is for all machines.
+On a machine, the command runs outside any unit, without hook tools, in the directory
+where juju ssh starts, while no hook runs on that machine. --all targets all machines.
 
-The output and the exit code of a single command are those of this one. Those of several,
-or in another format, are printed as a list; the exit code is 1 if one of them has failed.
-A command that takes longer than --timeout is ended, and one that
-cannot begin for as long is not waited for.
+With a single target, juju run prints the command's output and exits with its exit code.
+With several targets, or with another format, it prints the results as a list and exits
+with 1 if a command failed. A command that runs longer than --timeout is killed, and one
+that does not start within --timeout is not waited for.
 
-Options of juju come before the command. A word after it that is one of them is refused,
-because you may have meant it so. What follows -- is the command's, as it is.
+Options for juju come before the command. An option of juju after the start of the command
+is rejected, as it is ambiguous. Everything after -- belongs to the command.
 
-The command is run here as in Juju 2, where it is exec in Juju 3. To run an action of a
-charm: juju run-action.`,
+As in Juju 2, this command is called run; in Juju 3 it is called exec. To run a charm's
+action: juju run-action.`,
 		Example: `  juju run --unit web/0 'relation-ids store'
   juju run --application web --timeout 1m 'config-get title'
   juju run --unit web/leader is-leader
@@ -52,16 +52,16 @@ charm: juju run-action.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.SetInterspersed(false) // the rest is the command's: see ownFlags
-	f.StringSliceVarP(&r.units, "unit", "u", nil, "the units, separated by commas")
-	f.StringSliceVarP(&r.services, "application", "a", nil, "the services, of which all units run it")
+	f.SetInterspersed(false) // the rest belongs to the command: see rejectOwnFlags
+	f.StringSliceVarP(&r.units, "unit", "u", nil, "run the command on these units, separated by commas")
+	f.StringSliceVarP(&r.services, "application", "a", nil, "run the command on all units of these services")
 	f.StringSliceVar(&r.older, "service", nil, "older name of --application")
-	f.StringSliceVar(&r.machines, "machine", nil, "the machines, separated by commas")
-	f.BoolVar(&r.all, "all", false, "all machines")
-	f.DurationVar(&r.timeout, "timeout", 5*time.Minute, "how long the command may take")
-	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks of the machine")
-	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions of this group")
-	f.BoolVar(&r.background, "background", false, "print the id of each task, and do not wait")
+	f.StringSliceVar(&r.machines, "machine", nil, "run the command on these machines, separated by commas")
+	f.BoolVar(&r.all, "all", false, "run the command on all machines")
+	f.DurationVar(&r.timeout, "timeout", 5*time.Minute, "kill the command after this time")
+	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks on the machine")
+	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions in this group")
+	f.BoolVar(&r.background, "background", false, "print task ids and return without waiting")
 	r.output.Flags(cmd, "default", "default", "yaml", "json")
 	s.ModelFlag(cmd)
 	return cmd
@@ -70,7 +70,7 @@ charm: juju run-action.`,
 type runOnUnits struct {
 	*cli.Session
 	units, services, machines []string
-	older                     []string // services, by the older flag
+	older                     []string // services given by --service
 	all, parallel, background bool
 	timeout                   time.Duration
 	group                     string
@@ -113,9 +113,9 @@ func (r *runOnUnits) check(args []string) error {
 	return cli.CheckFormat(r.output.Format, "default")
 }
 
-// ownFlags refuses words of a command that are flags of juju run, except --help: Juju takes them as
-// its own, wherever they are.
-func ownFlags(flags *pflag.FlagSet, words []string) error {
+// rejectOwnFlags rejects words of a command that are flags of juju run, except --help: Juju itself accepts its flags
+// anywhere on the command line.
+func rejectOwnFlags(flags *pflag.FlagSet, words []string) error {
 	for _, word := range words {
 		name, _, _ := strings.Cut(word, "=")
 		var flag *pflag.Flag
@@ -126,7 +126,7 @@ func ownFlags(flags *pflag.FlagSet, words []string) error {
 		}
 		if flag != nil && flag.Name != "help" {
 			return entity.WithHint(cli.Usagef("%s comes after the command", name),
-				"If it is an option of juju, put it before the command. If it is the command's, put -- before the command.")
+				"If the option is for juju, put it before the command. If it is for the command, put -- before the command.")
 		}
 	}
 	return nil
@@ -135,7 +135,7 @@ func ownFlags(flags *pflag.FlagSet, words []string) error {
 func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 	r.services = append(r.services, r.older...)
 	if cmd.ArgsLenAtDash() != 0 {
-		if err := ownFlags(cmd.Flags(), args); err != nil {
+		if err := rejectOwnFlags(cmd.Flags(), args); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 			errs = append(errs, task.Err)
 		}
 		if len(tasks) == 0 {
-			r.Note("There are no units or machines to run it.")
+			r.Note("There are no units or machines to run the command on.")
 			return nil
 		}
 		failure := cli.Bulk("commands", "queued", errs)
@@ -178,10 +178,10 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// agentGrace is how much longer than the command the agent may take.
+// agentGrace is added to the command's timeout, for the agent to kill the command and report.
 const agentGrace = 10 * time.Second
 
-// results waits for the command to end on all units, and prints what came of it.
+// results waits until the command has finished everywhere, and prints the results.
 func (r *runOnUnits) results(
 	ctx context.Context, api tasksAPI, operation string, tasks []client.Enqueued,
 ) error {
@@ -193,8 +193,7 @@ func (r *runOnUnits) results(
 		}
 		return nil
 	}
-	// The agent ends a command after the timeout, and says so a little later. Commands on one machine
-	// run one after the other.
+	// Commands on one machine run in sequence, so the timeout restarts with each.
 	o, err := awaitProgress(ctx, r.Session, api, operation, r.timeout+agentGrace)
 	late := errors.Is(err, errStillRunning)
 	if err != nil && !late {
@@ -226,7 +225,7 @@ func (r *runOnUnits) results(
 	return cmp.Or(err2, failedTasks(o.Tasks))
 }
 
-// single prints the output of the only command, and ends with its exit code.
+// single prints the output of the only task, and returns its exit code.
 func (r *runOnUnits) single(task entity.Task) error {
 	results := jsonMap(task.Results)
 	stdout, stderr := streamOf(results, "stdout"), streamOf(results, "stderr")
@@ -234,7 +233,7 @@ func (r *runOnUnits) single(task entity.Task) error {
 		if err := r.Write(r.output, stdout); err != nil {
 			return err
 		}
-	} else if _, err := r.Stdout.Raw().Write(stdout); err != nil { // a file or a pipe gets what the command wrote
+	} else if _, err := r.Stdout.Raw().Write(stdout); err != nil { // unescaped, for a file or pipe
 		return err
 	}
 	if _, err := r.Stderr.Write(bytes.ToValidUTF8(stderr, []byte("\uFFFD"))); err != nil {
@@ -245,12 +244,12 @@ func (r *runOnUnits) single(task entity.Task) error {
 	}
 	if task.Status != entity.TaskCompleted {
 		return entity.WithHint(fmt.Errorf("%s", display.Line(cmp.Or(task.Message, string(task.Status)))),
-			"See the whole task: juju show-task %s", task.ID)
+			"To see the task: juju show-task %s", task.ID)
 	}
 	return nil
 }
 
-// streamOf returns what a task has printed to one of its streams.
+// streamOf returns what a task wrote to an output stream.
 func streamOf(results map[string]any, name string) []byte {
 	text, _ := results[name].(string)
 	if results[name+"-encoding"] == "base64" {
@@ -261,7 +260,7 @@ func streamOf(results map[string]any, name string) []byte {
 	return []byte(text)
 }
 
-// commandValue returns what is printed of one of several commands.
+// commandValue returns the list entry of one of several commands.
 func commandValue(task entity.Task) map[string]any {
 	key := "UnitId"
 	if receiverKind(task) == "machine" {

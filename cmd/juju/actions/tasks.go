@@ -25,7 +25,7 @@ func taskID(what string, args []string) (string, error) {
 	case len(args) > 1:
 		return "", cli.Usagef("unrecognized args: %q", args[1:])
 	case !entity.IsValidTask(args[0]):
-		return "", entity.WithHint(cli.Usagef("%s ID %q not valid", what, args[0]), "An ID is a number: juju operations")
+		return "", entity.WithHint(cli.Usagef("%s ID %q not valid", what, args[0]), "An ID is a number. To list the operations: juju operations")
 	}
 	return args[0], nil
 }
@@ -35,8 +35,8 @@ func ShowTaskCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-task ID",
 		Short: "Show a task and its results",
-		Long: `Show a task: an action of a unit, or a command of a unit or machine. It has its status,
-what it has logged and its results. With --wait or --watch, wait until it is over.`,
+		Long: `Show the status, log messages and results of a task: an action on a unit, or a command on
+a unit or machine. With --wait or --watch, wait until it has finished.`,
 		Example: `  juju show-task 12
   juju show-task 12 --watch
   juju show-task 12 --wait=1m --format json`,
@@ -55,10 +55,10 @@ what it has logged and its results. With --wait or --watch, wait until it is ove
 	return cmd
 }
 
-// watchFlag adds the flag --watch, which waits for ever.
+// watchFlag adds the flag --watch, which waits without limit.
 func watchFlag(cmd *cobra.Command, wait *waitTime) {
 	watch := false
-	cmd.Flags().BoolVar(&watch, "watch", false, "wait until it is over, however long that is")
+	cmd.Flags().BoolVar(&watch, "watch", false, "wait until it has finished, without limit")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if watch && cmd.Flags().Changed("wait") {
 			return cli.WithHelp(cmd, cli.Usagef("specify either --watch or --wait but not both"))
@@ -71,7 +71,7 @@ func watchFlag(cmd *cobra.Command, wait *waitTime) {
 }
 
 func taskFlags(cmd *cobra.Command, wait *waitTime, output *cli.Output) {
-	cmd.Flags().Var(wait, "wait", "how long to wait for it to be over: -1s for not at all, 0 for ever")
+	cmd.Flags().Var(wait, "wait", "how long to wait for it to finish: -1s to not wait, 0 to wait without limit")
 	cmd.Flags().Lookup("wait").NoOptDefVal = forEver.String()
 	output.Flags(cmd, "yaml", "yaml", "json")
 }
@@ -81,8 +81,8 @@ func ShowActionOutputCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-action-output ID",
 		Short: "Show the results of an action",
-		Long: `Show the results of an action by its id, or by the beginning of its id if no other begins
-so. With --wait, wait until it is over. The newer name is show-task.`,
+		Long: `Show the results of an action, given its id or a unique prefix of it. With --wait, wait
+until the action has finished. The newer name is show-task.`,
 		Example: `  juju show-action-output 12
   juju show-action-output 12 --wait 10s`,
 		Annotations: cli.SeeAlso("show-task", "run-action"),
@@ -104,7 +104,7 @@ so. With --wait, wait until it is over. The newer name is show-task.`,
 	return cmd
 }
 
-// findTask returns the id of the task with this id, or of the only one that begins so.
+// findTask returns the id of the task with this id or unique prefix.
 func findTask(ctx context.Context, api tasksAPI, prefix string) (string, error) {
 	ids, err := api.FindTasks(ctx, prefix)
 	switch {
@@ -114,14 +114,14 @@ func findTask(ctx context.Context, api tasksAPI, prefix string) (string, error) 
 		return prefix, nil
 	case len(ids) == 0:
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "actions for identifier %q not found", prefix),
-			"See which there are: juju operations")
+			"To list the operations: juju operations")
 	case len(ids) > 1:
 		return "", entity.Errorf(entity.Invalid, "identifier %q matched multiple actions %v", prefix, ids)
 	}
 	return ids[0], nil
 }
 
-// showTask prints a task, once it is over if the user waits for that.
+// showTask prints a task, after waiting for it to finish if asked to.
 func showTask(
 	ctx context.Context, s *cli.Session, wait waitTime, output cli.Output, find func(context.Context, tasksAPI) (string, error),
 ) error {
@@ -145,7 +145,7 @@ func showTask(
 	})
 }
 
-// awaitTask returns a task, once it is over or the time is.
+// awaitTask returns a task once it has finished or the limit has passed.
 func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, limit waitTime) (entity.Task, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -153,7 +153,7 @@ func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, lim
 		defer cancel()
 	}
 	if limit.waits() {
-		s.WaitsFor("The task goes on. To look: juju show-task %s; to cancel it: juju cancel-task %[1]s", id)
+		s.WaitsFor("The task is still running. To see it: juju show-task %s; to cancel it: juju cancel-task %[1]s", id)
 	}
 	gap := wait.MinGap
 	for {
@@ -161,7 +161,7 @@ func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, lim
 		if err != nil || !limit.waits() || task.Status.IsOver() {
 			return task, err
 		}
-		// A task knows nothing of its operation, so it is read again and again.
+		// A task does not record its operation, which could be watched, so poll.
 		if gap = min(2*gap, wait.MaxGap); !wait.Sleep(ctx, gap) {
 			if limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return task, nil
@@ -177,9 +177,8 @@ func CancelTaskCommand(s *cli.Session) *cobra.Command {
 		Use:     "cancel-task ID...",
 		Aliases: []string{"cancel-action"},
 		Short:   "Cancel tasks",
-		Long: `Cancel tasks. One that is pending never runs. One that runs is ended with all its
-processes, and is then aborted; what it has set as results stays. One that is over stays
-as it is.`,
+		Long: `Cancel tasks. A pending task never runs. A running task is killed with all its processes
+and becomes aborted; the results it has set are kept. A finished task does not change.`,
 		Example:     `  juju cancel-task 12 13`,
 		Annotations: cli.SeeAlso("operations", "show-task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -232,11 +231,11 @@ func cancelTasks(ctx context.Context, s *cli.Session, api tasksAPI, ids []string
 	return cli.Bulk("tasks", "cancelled", errs)
 }
 
-// noTask adds to the error that there is no such task what the user may have meant.
+// noTask adds a hint to the error that a task does not exist: the id may be an operation's.
 func noTask(ctx context.Context, api tasksAPI, id string, err error) error {
 	o, opErr := api.Operation(ctx, id)
 	if opErr != nil {
-		return entity.WithHint(err, "To see the tasks that are not over: juju operations --status pending,running")
+		return entity.WithHint(err, "To list unfinished tasks: juju operations --status pending,running")
 	}
 	var ids []string
 	for _, t := range o.Tasks {
@@ -250,8 +249,8 @@ func ShowActionStatusCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-action-status [ID]",
 		Short: "List actions with their status",
-		Long: `List the actions and commands whose ids begin with ID, or all of them, with their status.
-The newer name is operations.`,
+		Long: `List the status of all actions and commands, or of those whose ids begin with ID. The
+newer name is operations.`,
 		Example: `  juju show-action-status
   juju show-action-status 12`,
 		Annotations: cli.SeeAlso("operations", "show-task"),
@@ -282,7 +281,7 @@ func actionStatus(ctx context.Context, s *cli.Session, api tasksAPI, prefix stri
 	}
 	if len(ids) == 0 && prefix != "" {
 		return entity.WithHint(entity.Errorf(entity.NotFound, "actions for identifier %q not found", prefix),
-			"See which there are: juju operations")
+			"To list the operations: juju operations")
 	}
 	list := []map[string]any{}
 	for _, id := range ids {

@@ -14,10 +14,10 @@ import (
 	"juju/state/entity"
 )
 
-// taskTime is the form of times in what commands print of tasks.
+// taskTime is the format of times in printed tasks.
 const taskTime = "2006-01-02 15:04:05 -0700 MST"
 
-// timing returns the times of a task or operation, as far as there are any.
+// timing returns the nonzero times of a task or operation.
 func timing(enqueued, started, completed time.Time) map[string]any {
 	times := map[string]any{}
 	for name, at := range map[string]time.Time{"enqueued": enqueued, "started": started, "completed": completed} {
@@ -28,10 +28,10 @@ func timing(enqueued, started, completed time.Time) map[string]any {
 	return times
 }
 
-// receiverKind says what runs a task: "unit" or "machine".
+// receiverKind returns "unit" or "machine".
 func receiverKind(t entity.Task) string { return string(entity.ReceiverTag(t.Receiver).Kind) }
 
-// taskValue returns what commands print of a task.
+// taskValue returns a task in its printed form.
 func taskValue(t entity.Task) map[string]any {
 	value := map[string]any{"id": t.ID, receiverKind(t): t.Receiver, "status": string(t.Status)}
 	if t.Message != "" {
@@ -61,19 +61,19 @@ func jsonMap(text json.RawMessage) (m map[string]any) {
 	return m
 }
 
-// awaitOperation waits until all tasks of an operation are over, and returns it. When the bound is
-// over, which is 0 for none, it returns it as it is then, with errStillRunning.
+// awaitOperation waits until all tasks of an operation have finished, and returns it. After timeout, unless that is 0,
+// it returns the operation with errStillRunning.
 func awaitOperation(
-	ctx context.Context, s *cli.Session, api tasksAPI, id string, bound time.Duration,
+	ctx context.Context, s *cli.Session, api tasksAPI, id string, timeout time.Duration,
 ) (o entity.Operation, err error) {
-	if bound > 0 {
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, bound, errStillRunning)
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errStillRunning)
 		defer cancel()
 	}
 	changes := wait.WatchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
 		0)
-	s.WaitsFor("The tasks go on. To look: juju show-operation %s; to cancel one: juju cancel-task TASK", id)
+	s.WaitsFor("The tasks are still running. To see them: juju show-operation %s; to cancel one: juju cancel-task TASK", id)
 	for {
 		now, err := api.Operation(ctx, id)
 		switch {
@@ -92,34 +92,34 @@ func awaitOperation(
 	}
 }
 
-// awaitProgress waits until an operation is over, or until none of its tasks has begun or ended for
-// as long as bound says.
+// awaitProgress waits until an operation has finished, or until none of its tasks has started or finished within
+// timeout.
 func awaitProgress(
-	ctx context.Context, s *cli.Session, api tasksAPI, id string, bound time.Duration,
+	ctx context.Context, s *cli.Session, api tasksAPI, id string, timeout time.Duration,
 ) (o entity.Operation, err error) {
 	if o, err = api.Operation(ctx, id); err != nil {
 		return o, err
 	}
 	for {
 		before := o
-		if o, err = awaitOperation(ctx, s, api, id, bound); !errors.Is(err, errStillRunning) || sameStatuses(before, o) {
+		if o, err = awaitOperation(ctx, s, api, id, timeout); !errors.Is(err, errStillRunning) || sameStatuses(before, o) {
 			return o, err
 		}
 	}
 }
 
-// sameStatuses reports whether the tasks of an operation are as they were.
+// sameStatuses reports whether the statuses of all tasks are unchanged.
 func sameStatuses(before, now entity.Operation) bool {
 	return slices.EqualFunc(before.Tasks, now.Tasks, func(a, b entity.Task) bool { return a.Status == b.Status })
 }
 
-// returnCode returns the exit code of a task's program, 0 if there is none.
+// returnCode returns the exit code of a task, 0 if it has none.
 func returnCode(t entity.Task) int {
 	code, _ := jsonMap(t.Results)["return-code"].(float64)
 	return int(code)
 }
 
-// failedTasks is the error of tasks that are over and did not succeed; nil if there are none.
+// failedTasks returns an error that lists the tasks that failed, nil if there are none.
 func failedTasks(tasks []entity.Task) error {
 	var ids, lines []string
 	for _, t := range tasks {
@@ -146,10 +146,10 @@ func failedTasks(tasks []entity.Task) error {
 	return entity.WithHint(fmt.Errorf("%s\n%s", text, strings.Join(lines, "\n")), "To see why: juju show-task %s", ids[0])
 }
 
-// errStillRunning says that the time to wait is over.
+// errStillRunning means that the wait timed out.
 var errStillRunning = errors.New("still running")
 
-// waitTime is the value of a flag --wait: how long to wait. "-1s" is not at all, 0 for ever.
+// waitTime is the value of --wait: -1s does not wait, 0 waits without limit.
 type waitTime time.Duration
 
 const (
@@ -160,7 +160,6 @@ const (
 func (w waitTime) String() string { return time.Duration(w).String() }
 func (w waitTime) Type() string   { return "duration" }
 
-// Set parses the flag's value.
 func (w *waitTime) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil && !strings.ContainsAny(text, "smh") { // seconds

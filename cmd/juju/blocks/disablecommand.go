@@ -11,15 +11,13 @@ import (
 	"juju/state/entity"
 )
 
-// blockAPI is what the commands about blocks call.
 type blockAPI interface {
 	Blocks(ctx context.Context) ([]entity.Block, error)
 	SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error
 	SwitchBlockOff(ctx context.Context, t entity.BlockType) error
 }
 
-// The sets of commands that can be disabled, by name. The first name of a type is the one
-// shown.
+// commandSets are the sets of commands that can be disabled. The first name of a type is the one shown.
 var commandSets = []struct {
 	name string
 	t    entity.BlockType
@@ -27,8 +25,8 @@ var commandSets = []struct {
 	{"all", entity.BlockChange},
 	{"destroy-model", entity.BlockDestroy},
 	{"remove-object", entity.BlockRemove},
-	{"all-changes", entity.BlockChange},          // the names in Juju 1
-	{"destroy-environment", entity.BlockDestroy}, // likewise
+	{"all-changes", entity.BlockChange},          // Juju 1
+	{"destroy-environment", entity.BlockDestroy}, // Juju 1
 }
 
 const validSets = "all, destroy-model, remove-object"
@@ -66,14 +64,14 @@ func DisableCommandCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "disable-command SET [MESSAGE...]",
 		Aliases: []string{"block"},
-		Short:   "Protect a model from changes made by mistake",
-		Long: `Disable a set of commands for a model, until enable-command enables it again. This
-applies to every user, even with --force; a command that is refused prints MESSAGE.
-Agents go on with their work.
+		Short:   "Protect a model from accidental changes",
+		Long: `Disable a set of commands in a model until enable-command enables them again. This
+applies to every user, even with --force. A disabled command fails and prints MESSAGE.
+Agents are not affected.
 
 ` + setsHelp + `
 
-In the model "controller", all also disables the commands about users and models.`,
+In the model "controller", all also disables the commands that manage users and models.`,
 		Example: `  juju disable-command destroy-model "Check with SA before destruction."
   juju disable-command remove-object
   juju disable-command all "Model locked down" -m prod`,

@@ -17,15 +17,15 @@ func DisabledCommandsCommand(s *cli.Session) *cobra.Command {
 		Use:     "disabled-commands",
 		Aliases: []string{"list-disabled-commands", "list-all-blocks"},
 		Short:   "List the disabled commands",
-		Long: `List the sets of commands that are disabled for a model, with the message of each. With
---all, as a superuser, list every model that has any.`,
+		Long: `List the command sets that are disabled in a model, with their messages. --all lists every
+model that has any; it requires a superuser.`,
 		Example: `  juju disabled-commands
   juju disabled-commands --all
   juju disabled-commands -m prod --format yaml`,
 		Annotations: cli.SeeAlso("disable-command", "enable-command", "enable-destroy-controller"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&d.all, "all", false, "list those of all models")
+	cmd.Flags().BoolVar(&d.all, "all", false, "list the disabled commands of all models")
 	d.output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ModelFlag(cmd)
 	s.ControllerFlag(cmd)
@@ -38,7 +38,7 @@ type disabledCommands struct {
 	output cli.Output
 }
 
-// The YAML and JSON forms of a block, and of a model with blocks.
+// The YAML and JSON forms of blocks.
 type (
 	shownBlock struct {
 		Set     string `yaml:"command-set" json:"command-set"`

@@ -1,2 +1,2 @@
-// Package blocks has the commands that protect models from changes.
+// Package blocks implements the commands that protect models from changes.
 package blocks

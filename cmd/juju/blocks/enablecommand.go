@@ -10,9 +10,9 @@ func EnableCommandCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable-command SET",
 		Aliases: []string{"unblock"},
-		Short:   "Enable commands that disable-command has disabled",
-		Long: `Enable a set of commands that disable-command has disabled. A command that is also in
-another disabled set stays disabled.
+		Short:   "Enable disabled commands",
+		Long: `Enable a set of commands that was disabled with disable-command. A command that is also
+in another disabled set stays disabled.
 
 ` + setsHelp,
 		Example: `  juju enable-command remove-object

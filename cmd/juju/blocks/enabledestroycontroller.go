@@ -9,7 +9,6 @@ import (
 	"juju/state/entity"
 )
 
-// blockedModelsAPI is what commands call about the blocks of all models of a controller.
 type blockedModelsAPI interface {
 	BlockedModels(ctx context.Context) ([]entity.ModelBlocks, error)
 	RemoveBlocks(ctx context.Context) error
@@ -20,8 +19,8 @@ func EnableDestroyControllerCommand(s *cli.Session) *cobra.Command {
 		Use:     "enable-destroy-controller",
 		Aliases: []string{"remove-all-blocks"},
 		Short:   "Enable all disabled commands, in all models",
-		Long: `Enable all commands that are disabled, in all models of a controller. Otherwise they
-keep the controller from being destroyed.`,
+		Long: `Enable all disabled commands in all models of a controller. A controller cannot be
+destroyed while a model has disabled commands.`,
 		Example:     `  juju enable-destroy-controller`,
 		Annotations: cli.SeeAlso("disabled-commands", "enable-command", "destroy-environment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
