@@ -119,7 +119,7 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 	refused := func(err error) {
 		t.Helper()
 		w.refused(err, entity.Unavailable, "cannot change units mysql/1: it waits for a lost transaction")
-		if hint := entity.Hint(err); hint != "To mend it: juju check --repair" {
+		if hint := entity.Hint(err); hint != "To repair it: juju check --repair" {
 			t.Errorf("the hint is %q", hint)
 		}
 	}

@@ -136,7 +136,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 			return entity.Errorf(entity.NotAlive, "machine is dead")
 		case said.Status != entity.StatusError || m.doc.InstanceID != "":
 			return entity.WithHint(entity.Errorf(entity.Invalid, "machine %s is not in error", m.doc.ID),
-				"See what it is doing: juju status")
+				"To see what it is doing: juju status")
 		}
 		o.Update(modeldb.MachinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$inc", bson.D{{"retries", 1}}}})

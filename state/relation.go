@@ -91,7 +91,7 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 	case 0:
 		key := modeldb.NewRelation(0, candidates[0]...).Key
 		return nil, entity.WithHint(entity.Errorf(entity.NotFound, "relation %q not found", key),
-			"See what there is: juju status --relations")
+			"To list the relations: juju status --relations")
 	}
 	var keys []string
 	for _, r := range found {

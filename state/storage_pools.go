@@ -145,7 +145,7 @@ func (st *State) pool(model modeldb.Model, name string) (doc modeldb.Pool, own b
 		}
 	}
 	err = st.db.Get(modeldb.PoolsC, name, &doc, fmt.Sprintf("pool %q", name))
-	return doc, true, entity.WithHint(err, "See what there is: juju storage-pools")
+	return doc, true, entity.WithHint(err, "To list the pools: juju storage-pools")
 }
 
 // poolOps reads a pool for storage that the transaction adds or promises, and keeps it from being
@@ -238,7 +238,7 @@ func (p Pools) checkFree(filesystem string) error {
 	}
 	if len(has) > 0 {
 		return entity.WithHint(entity.Errorf(entity.InUse, "filesystem %q is that of storage %q", filesystem, has[0].doc.ID),
-			"See it: juju show-storage %s", has[0].doc.ID)
+			"To see it: juju show-storage %s", has[0].doc.ID)
 	}
 	left, err := p.st.db.Leftovers(bson.D{{"filesystem", filesystem}})
 	if err == nil && len(left) > 0 {

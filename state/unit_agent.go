@@ -55,7 +55,7 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 			return entity.Errorf(entity.Invalid, "cannot set resolved mode for unit %q: already resolved", u.doc.Name)
 		case workload.Status != entity.StatusError:
 			return entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is not in an error state", u.doc.Name),
-				"See what it is doing: juju status %s", u.doc.Name)
+				"To see what it is doing: juju status %s", u.doc.Name)
 		}
 		o.Assert(modeldb.StatusesC, modeldb.WorkloadKey(u.doc.Name), bson.D{{"status", entity.StatusError}})
 		o.Update(modeldb.UnitsC, u.doc.Name, bson.D{{"resolved", bson.D{{"$exists", false}}}},

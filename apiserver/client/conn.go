@@ -192,7 +192,7 @@ func lost(why error) error {
 	if websocket.IsCloseError(why, params.CloseRevoked) {
 		return entity.WithHint(entity.Errorf(entity.Unauthorized, "permission denied"),
 			"The controller ended this connection, since the password or the access of its user was changed. "+
-				"Log in again: juju login")
+				"To log in again: juju login")
 	}
 	return entity.Errorf(entity.Unavailable, "the connection to the controller is lost: %w", why)
 }

@@ -22,7 +22,7 @@ func TestHostsThatAreRefused(t *testing.T) {
 		{"add-machine ssh:root@db:x", `invalid placement "ssh:root@db:x": "db:x" is no host and port`, "For usage: "},
 		{"add-machine ssh:a$(b)@db", `"a$(b)" is no name of a user`, "For usage: "},
 		{"add-machine ssh:db -n 2", "cannot use -n when specifying a placement directive", "For usage: "},
-		{"add-machine ssh:db --constraints mem=1G", "cannot use --constraints with ssh:: the host is as it is", "For usage: "},
+		{"add-machine ssh:db --constraints mem=1G", "cannot use --constraints with ssh:", "For usage: "},
 		{"add-machine --private-key x", "--private-key is for ssh:[USER@]HOST[:PORT]", "For usage: "},
 		{"add-machine zone=a --private-key x", "--private-key is for ssh:[USER@]HOST[:PORT]", "For usage: "},
 	} {

@@ -42,7 +42,7 @@ func TestABundleOfManyUnitsNeedsForce(t *testing.T) {
 	u.types("deploy", file)
 	u.asked("Status")
 	u.sees(1, "", "ERROR cannot deploy bundle: application \"web\": cannot add 100000 units at once: the most is 100\n"+
-		"To add more with one command: --force\nNothing has been changed\n")
+		"To add more with one command: --force\nNothing was changed.\n")
 	write(t, file, "applications: {web: {charm: ./web, num_units: 101}}\n")
 	u.types("deploy", file, "--force", "--dry-run", "-q")
 	if n := strings.Count(u.out.String(), "add unit web/"); u.code != 0 || n != 101 {
@@ -92,8 +92,8 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 	if _, added, _ := strings.Cut(said, "Added "); u.code == 0 || strings.Count(added, "web/") != cli.UnitsAtOnce {
 		t.Errorf("exit code %d, it says %q", u.code, said)
 	}
-	want := "20 of 50 units are added. To add the others: juju add-unit web -n 30\n" +
-		"The controller may be adding up to 20 of these still: juju status web\n"
+	want := "20 of 50 units were added. To add the others: juju add-unit web -n 30\n" +
+		"The controller may still be adding up to 20 of them. To check: juju status web\n"
 	if !strings.Contains(said, want) || !strings.Contains(said, `Adding units to service "web": 0 of 50`) {
 		t.Errorf("it says %q", said)
 	}

@@ -74,7 +74,7 @@ func TestStoreUnavailable(t *testing.T) {
 	u.note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 	})
-	u.session.ReachBound = time.Minute
+	u.session.ReachTimeout = time.Minute
 	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		conn, err := connect.Model(ctx, u.session)
 		if err == nil {

@@ -44,13 +44,13 @@ func TestBootstrapWithoutPrograms(t *testing.T) {
 	u.types("bootstrap")
 	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot find jujud: it is neither in ") ||
 		!strings.HasSuffix(u.err.String(),
-			" nor on PATH\nInstall all programs of juju in one directory, or build them there: make build\n") {
+			" nor on PATH\nInstall all of juju's binaries in one directory, or build them there: make build\n") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
 	dir := programsOnPath(t, "jujud", "unit-agent", "hook-tool")
 	u.types("bootstrap")
 	u.sees(1, "", "ERROR cannot find machine-agent: it is not in "+dir+", where jujud is\n"+
-		"Install all programs of juju in one directory, or build them there: make build\n")
+		"Install all of juju's binaries in one directory, or build them there: make build\n")
 	u.left(true)
 }
 
@@ -62,16 +62,16 @@ func TestBootstrapRefusals(t *testing.T) {
 		"bootstrap local NAME\n")
 	u.types("bootstrap", "local", "prod")
 	u.sees(1, "", "ERROR controller \"prod\" already exists\n"+
-		"Choose another name: juju bootstrap local NAME; or destroy the existing one: juju destroy-environment prod\n")
+		"To use another name: juju bootstrap local NAME; to destroy the existing controller: juju destroy-environment prod\n")
 	dir := clouds.Dir(u.store(), "local", "half")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	u.types("bootstrap", "local", "half")
 	u.sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"half\" did not finish\n"+
-		"Clean up: juju destroy-environment half; then bootstrap again\n")
+		"To clean up before you bootstrap again: juju destroy-environment half\n")
 	u.types("destroy-environment", "half", "-y")
-	u.sees(0, "", "Destroying controller \"half\" with everything in it\nController \"half\" is gone.\n")
+	u.sees(0, "", "Destroying controller \"half\" and everything in it\nController \"half\" is destroyed.\n")
 	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something is left: %v", err)
 	}
@@ -87,7 +87,7 @@ func TestFailedBootstrap(t *testing.T) {
 
 	u.types("bootstrap", "-q", "--keep-broken")
 	dir := clouds.Dir(u.store(), "local", "local")
-	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+"; to remove it: juju "+
+	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+". To remove it: juju "+
 		"destroy-environment local\n")
 	if !isDir(dir) {
 		t.Errorf("nothing is left")
@@ -208,9 +208,9 @@ func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 	u.ctrl.add("admin", "shop")
 	connect := u.session.ConnectController
 	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("no answer") }
-	const hint = "To destroy it with all its models: juju destroy-controller --destroy-all-models prod\n"
+	const hint = "To destroy it and all its models: juju destroy-controller --destroy-all-models prod\n"
 	u.types("destroy-controller", "prod", "-y")
-	u.sees(1, "", "ERROR cannot tell whether controller \"prod\" has models in use: no answer\n"+hint)
+	u.sees(1, "", "ERROR cannot determine whether controller \"prod\" has models in use: no answer\n"+hint)
 	u.session.ConnectController = connect
 	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=active web/1=active 0=started")}
 	u.types("destroy-controller", "prod", "-y")
@@ -315,11 +315,11 @@ func TestConcurrentBootstraps(t *testing.T) {
 	}
 	u.types("bootstrap", "-q")
 	u.sees(1, "", "ERROR controller \"local\" is being created or destroyed by another juju command\n"+
-		"Wait until it is done; or choose another name: juju bootstrap local NAME\n")
+		"Wait until it is done, or use another name: juju bootstrap local NAME\n")
 	unlock()
 	u.types("bootstrap", "-q")
 	u.sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"local\" did not finish\n"+
-		"Clean up: juju destroy-environment local; then bootstrap again\n")
+		"To clean up before you bootstrap again: juju destroy-environment local\n")
 }
 
 // What can't be a cloud of LXD is refused, and nothing is created.

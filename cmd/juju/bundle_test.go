@@ -449,7 +449,7 @@ func TestBundleGoesOnWhenRepeated(t *testing.T) {
 			said := fmt.Sprintf("ERROR cannot deploy bundle: cannot %s: the connection is cut\n",
 				strings.TrimSpace(strings.TrimPrefix(lines[done], "- ")))
 			if !strings.Contains(u.err.String(), said) || !strings.HasSuffix(u.err.String(),
-				fmt.Sprintf("%d of 20 changes are done. To go on, mend the cause and repeat the command\n", done)) {
+				fmt.Sprintf("%d of 20 changes were made. To continue, fix the cause and repeat the command.\n", done)) {
 				t.Errorf("%s: it says\n%s", about, u.err.String())
 			}
 			machine = after && strings.Contains(lines[done], "add new machine")

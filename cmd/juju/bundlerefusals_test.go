@@ -41,15 +41,15 @@ func TestBundleRefusals(t *testing.T) {
 				"  application \"web\": offers: not supported yet\n" +
 				"  invalid storage \"a\" in application \"web\": charm \"web\" has no store called \"a\"\n" +
 				"  invalid storage \"b\" in application \"web\": unrecognized storage constraint \"x_y\" not valid\n" +
-				"Nothing has been changed\n", 0},
+				"Nothing was changed.\n", 0},
 		{"charms of a store", "applications: {web: {charm: web}, mysql: {charm: \"cs:trusty/mysql-5\"}, " +
 			"web-b: {charm: ./none}}", "", 1,
 			"ERROR the provided bundle has the following errors:\n" +
 				"  application \"mysql\" refers to non-existent charm \"cs:trusty/mysql-5\": only local charms are supported: " +
-				"a path that begins with a dot, or a charm in a --repository\n" +
+				"a path that starts with a dot, or a charm in a --repository\n" +
 				"  application \"web\" refers to non-existent charm \"web\": only local charms are supported: " +
-				"a path that begins with a dot, or a charm in a --repository\n" +
-				"  charm path in application \"web-b\" does not exist: " + dir + "/none\nNothing has been changed\n", 0},
+				"a path that starts with a dot, or a charm in a --repository\n" +
+				"  charm path in application \"web-b\" does not exist: " + dir + "/none\nNothing was changed.\n", 0},
 		{"an overlay that is not there", "applications: {web: {charm: ./web}}", "--overlay nope.yaml", 1,
 			"ERROR cannot read bundle: open nope.yaml: no such file or directory\n", 0},
 		{"an included file that is not there",
@@ -58,7 +58,7 @@ func TestBundleRefusals(t *testing.T) {
 				"cannot include: open " + dir + "/nope: no such file or directory\n", 0},
 		{"constraints", "applications: {web: {charm: ./web, constraints: mem=much}}", "", 1,
 			"ERROR the provided bundle has the following errors:\n  invalid constraints \"mem=much\" in application \"web\": " +
-				"bad \"mem\" constraint: must be a non-negative float with optional M/G/T/P suffix\nNothing has been changed\n", 0},
+				"bad \"mem\" constraint: must be a non-negative float with optional M/G/T/P suffix\nNothing was changed.\n", 0},
 		{"a map of machines that is none", "applications: {web: {charm: ./web}}", "--map-machines existing,0", 2,
 			"ERROR invalid --map-machines parameter \"0\": expected existing or BUNDLE-MACHINE=MODEL-MACHINE\n" +
 				"For usage: juju help deploy\n", 1},
@@ -69,7 +69,7 @@ func TestBundleRefusals(t *testing.T) {
 			"ERROR invalid --map-machines parameter \"0=3\": the model has no machine 3\nFor usage: juju help deploy\n", 1},
 		{"a series that the charm has not", "applications: {later: {charm: ./later, series: jammy}}", "", 1,
 			"ERROR cannot deploy bundle: application \"later\": series \"jammy\" not supported by charm, " +
-				"supported series are: noble\nNothing has been changed. To deploy it to another series: juju deploy --force\n", 1},
+				"supported series are: noble\nNothing was changed. To deploy to another series: juju deploy --force\n", 1},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			write(t, file, test.bundle+"\n")
@@ -87,7 +87,7 @@ func TestBundleRefusals(t *testing.T) {
 	u.types("deploy", file)
 	u.asked("Status")
 	u.sees(1, "", "ERROR cannot deploy bundle: no such machine\n  no such machine\nTry another\n"+
-		"Nothing has been changed. To deploy it to another series: juju deploy --force\n")
+		"Nothing was changed. To deploy to another series: juju deploy --force\n")
 	u.fake.refused = nil
 
 	write(t, file, "applications: {web: {charm: ./web, num_units: 1, to: [\"0\"]}}\n"+
@@ -101,7 +101,7 @@ func TestBundleRefusals(t *testing.T) {
 	u.types("deploy", file)
 	u.asked("Status")
 	u.sees(1, "", "ERROR cannot deploy bundle: machine \"0\": cannot deploy \"web\": no machine is that large\n"+
-		"Nothing has been changed\n")
+		"Nothing was changed.\n")
 	u.fake.refuse = nil
 
 	// Machines have the series of their units, unless that is forced.
@@ -110,7 +110,7 @@ func TestBundleRefusals(t *testing.T) {
 	u.types("deploy", file)
 	u.asked("Status")
 	u.sees(1, "", "ERROR cannot deploy bundle: cannot place application \"web\", which has series \"jammy\", "+
-		"on machine \"0\", which has \"focal\"\nNothing has been changed\n")
+		"on machine \"0\", which has \"focal\"\nNothing was changed.\n")
 	u.types("deploy", file, "--force", "-q")
 	if !strings.Contains(strings.Join(u.fake.calls, "\n"), `AddMachine "jammy"`) || u.code != 0 {
 		t.Errorf("exit code %d, asked %q", u.code, u.fake.calls)
@@ -126,7 +126,7 @@ func TestBundleRefusals(t *testing.T) {
 	write(t, file, "applications: {web: {charm: \"local:jammy/web-0\", constraints: mem=1G}}\n")
 	u.types("deploy", file)
 	u.sees(1, "", "ERROR cannot deploy bundle: no such machine\n"+
-		"Nothing has been changed. To deploy it to another series: juju deploy --force\n")
+		"Nothing was changed. To deploy to another series: juju deploy --force\n")
 	u.fake.refused, u.fake.statuses = nil, nil
 
 	// --trust and --force let it through.
@@ -268,9 +268,9 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 	u.types("deploy", other)
 	u.session.Connect = connect
 	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n- add new machine 0\n",
-		"Uploading charm \"./web\"\nMachine 0, which has no unit yet, is removed again.\n"+
+		"Uploading charm \"./web\"\nMachine 0 is removed, because it has no unit yet.\n"+
 			"ERROR cannot deploy bundle: cannot add unit web/0 to new machine 0: service \"web\" not found\n"+
-			"See what there is: juju status\n3 of 5 changes are done. To go on, mend the cause and repeat the command\n")
+			"To see what is in the model: juju status\n3 of 5 changes were made. To continue, fix the cause and repeat the command.\n")
 	if got := u.runs("status", "--format", "yaml"); !strings.Contains(got, "machines: {}") {
 		t.Errorf("the machine is left:\n%s", got)
 	}
@@ -285,7 +285,7 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 	u.session.Connect = connect
 	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n"+
 		"- add new machine 1 (bundle machine 0)\n",
-		"Uploading charm \"./web\"\nMachine 1, which has no unit yet, is removed again.\nERROR interrupted\n")
+		"Uploading charm \"./web\"\nMachine 1 is removed, because it has no unit yet.\nERROR interrupted\n")
 	if got := u.runs("status", "--format", "yaml"); !strings.Contains(got, "machines: {}") {
 		t.Errorf("the machine is left:\n%s", got)
 	}

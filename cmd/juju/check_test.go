@@ -70,7 +70,7 @@ func TestCheckGoesOnWhenAModelGoes(t *testing.T) {
 	u.ctrl.add("admin", "last")
 	f.goes = "default-uuid"
 	u.types("check")
-	u.sees(0, "No problems found in the controller, model controller and model last.\n", "Model admin/default has gone meanwhile.\n")
+	u.sees(0, "No problems found in the controller, model controller and model last.\n", "Model admin/default was removed meanwhile.\n")
 	f.goes, f.breaks = "", "last-uuid"
 	u.types("check")
 	u.sees(1, "", "ERROR the store is closed\n")
@@ -93,7 +93,7 @@ func TestCheckReportsProblems(t *testing.T) {
 		"default units web/0: its charm does not exist; --repair cannot fix this\n"
 	u.types("check")
 	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to the right counts\n"+charm,
-		"ERROR 3 problems found\nTo repair what can be repaired: juju check --repair\n")
+		"ERROR 3 problems found\nTo repair the data: juju check --repair\n")
 	u.types("check", "--repair")
 	u.sees(1, database+"done: drop it\n"+counts+"not done: set it to the right counts: no\\nluck\n"+charm,
 		"ERROR 2 problems left\n")
@@ -102,7 +102,7 @@ func TestCheckReportsProblems(t *testing.T) {
 	u.sees(0, database+"done: drop it\n", "")
 	u.types("check", "--format", "json")
 	u.sees(1, `[{"where":"database dead","what":"it belongs to no model","repair":"drop it","done":false}]`+"\n",
-		"ERROR 1 problem found\nTo repair what can be repaired: juju check --repair\n")
+		"ERROR 1 problem found\nTo repair the data: juju check --repair\n")
 	u.types("check", "--format", "yaml", "--repair")
 	u.sees(0, "- where: database dead\n  what: it belongs to no model\n  repair: drop it\n  done: true\n", "")
 }
@@ -125,7 +125,7 @@ func TestCheckCoversWhatTheUserAdministers(t *testing.T) {
 	u.sees(1, "", "ERROR model \"nope\" not found\nTo list the models: juju models\n")
 	f.denied["default-uuid"] = true
 	u.types("check")
-	u.sees(1, "", "ERROR you have nothing to check\nOnly admins of a model and superusers can check it.\n")
+	u.sees(1, "", "ERROR you have nothing to check\nOnly administrators of a model and superusers can check it.\n")
 	u.types("check", "everything")
 	u.sees(2, "", "ERROR unrecognized args: [\"everything\"]\nFor usage: juju help check\n")
 	u.types("check", "--format", "xml")

@@ -77,13 +77,13 @@ func TestCommandCalls(t *testing.T) {
 			asked: []string{`EnqueueActions go {"a":{"b":2,"keep":[1,true,"yes"]},"all":{"keep":[1,true,"yes"]}} [web/0]`}},
 		{line: "run --unit web/0,web/leader -a store ls -l",
 			asked: []string{`RunCommand {"Command":"ls -l","Timeout":300000000000,"Units":["web/0","web/leader"],` +
-				`"Services":["store"],"Machines":null,"All":false,"Parallel":null,"Group":null}`}, stderr: "There are no units or machines to run it.\n"},
+				`"Services":["store"],"Machines":null,"All":false,"Parallel":null,"Group":null}`}, stderr: "There are no units or machines to run the command on.\n"},
 		{line: "run --unit web/0 -- ls --all -a -h --format=json",
 			asked: []string{`RunCommand {"Command":"ls --all -a -h --format=json","Timeout":300000000000,"Units":["web/0"],` +
-				`"Services":null,"Machines":null,"All":false,"Parallel":null,"Group":null}`}, stderr: "There are no units or machines to run it.\n"},
+				`"Services":null,"Machines":null,"All":false,"Parallel":null,"Group":null}`}, stderr: "There are no units or machines to run the command on.\n"},
 		{line: "exec --service web --service store --timeout 1m --parallel --execution-group g uptime",
 			asked: []string{`RunCommand {"Command":"uptime","Timeout":60000000000,"Units":null,` +
-				`"Services":["web","store"],"Machines":null,"All":false,"Parallel":true,"Group":"g"}`}, stderr: "There are no units or machines to run it.\n"},
+				`"Services":["web","store"],"Machines":null,"All":false,"Parallel":true,"Group":"g"}`}, stderr: "There are no units or machines to run the command on.\n"},
 		{line: "operations --apps web --applications store --units web/0 --status failed --limit 5",
 			asked: []string{`Operations {"Services":["store","web"],"Units":["web/0"],"Machines":null,"Actions":null,` +
 				`"Statuses":["failed"],"Limit":5}`}, stderr: "There are more operations; to list them, raise --limit.\n"},
@@ -118,9 +118,9 @@ func TestCommandCalls(t *testing.T) {
 		{line: "resolved -r web/0", asked: []string{"Status", "Resolve true [web/0]"}},
 		{line: "resolve web/0 web/1 --no-retry", asked: []string{"Resolve false [web/0 web/1]"}},
 		{line: "retry-provisioning 3 4", asked: []string{"RetryProvisioning [3 4]"}},
-		{line: "retry-provisioning --all", asked: []string{"RetryAllProvisioning"}, stderr: "No machine is in error.\n"},
+		{line: "retry-provisioning --all", asked: []string{"RetryAllProvisioning"}, stderr: "No machines are in error.\n"},
 		{line: "retry-provisioning --all --constraints mem=1G", asked: []string{`RetryAllProvisioning with "mem=1024M"`},
-			stderr: "No machine is in error.\n"},
+			stderr: "No machines are in error.\n"},
 		{line: "retry-provisioning 3 --constraints=", asked: []string{`RetryProvisioning with "" [3]`}},
 		{line: "resolved 14", asked: []string{"RetryProvisioning [14]"}},
 		{line: "resolve 3 4 --constraints mem=2G", asked: []string{`RetryProvisioning with "mem=2048M" [3 4]`}},
@@ -302,8 +302,8 @@ func TestUsageErrors(t *testing.T) {
 		"version now":                                 `unrecognized args: ["now"]`,
 		"version --format x":                          `unknown format "x"`,
 		"bootstrap a b c":                             `unrecognized args: ["c"]`,
-		"bootstrap local " + strings.Repeat("a", 201): `the name of a controller has 201 characters, and can have 200 at most`,
-		"bootstrap local a/b": `"a/b" is not a valid name of a controller: it can have letters, ` +
+		"bootstrap local " + strings.Repeat("a", 201): `the controller's name has 201 characters; the maximum is 200`,
+		"bootstrap local a/b": `"a/b" is not a valid controller name: it may contain only letters, ` +
 			`digits, hyphens and dots`,
 		"bootstrap --config x=y":             `unknown model config key "x"`,
 		"bootstrap --config default-series=": `default-series: expected a value, got ""`,
@@ -312,7 +312,7 @@ func TestUsageErrors(t *testing.T) {
 		"bootstrap --config default-series": `expected "key=value", got "default-series"`,
 		"destroy-environment":               `no controller specified`,
 		"destroy-environment a b":           `unrecognized args: ["a" "b"]`,
-		"keeper":                            `keeper takes --dir and nothing else`,
+		"keeper":                            `keeper takes only --dir`,
 	} {
 		t.Run(line, func(t *testing.T) {
 			u := newUser(t)

@@ -150,7 +150,7 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 	for status, want := range map[string][]string{
 		"Stopped": {"its container juju-1-2222-controller is stopped", "lxc start juju-1-2222-controller"},
 		"Running": {"lxc list"},
-		"":        {"LXD has no container juju-1-2222-controller any more", "doc/lost-controller.md", "destroy-environment prod"},
+		"":        {"LXD no longer has container juju-1-2222-controller", "doc/lost-controller.md", "destroy-environment prod"},
 	} {
 		said.Store(status)
 		err := clouds.ControllerOf(st, "prod", &store.Controller{Cloud: "lxd"}).Unreachable(errors.New("no answer"))
@@ -184,11 +184,11 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 		says        string
 		bound       time.Duration
 	}{
-		"stopped":     {"Stopped", "Stopped", "its container juju-1-2222-controller is stopped\nStart it", time.Hour},
-		"gone":        {"", "", "LXD has no container juju-1-2222-controller any more", time.Hour},
-		"is deleted":  {"Stopped", "", "LXD has no container juju-1-2222-controller any more", time.Hour},
-		"restarts":    {"Stopped", "Running", "Is its container up", 500 * time.Millisecond},
-		"still there": {"Running", "Running", "Is its container up", 500 * time.Millisecond},
+		"stopped":     {"Stopped", "Stopped", "its container juju-1-2222-controller is stopped\nTo start it", time.Hour},
+		"gone":        {"", "", "LXD no longer has container juju-1-2222-controller", time.Hour},
+		"is deleted":  {"Stopped", "", "LXD no longer has container juju-1-2222-controller", time.Hour},
+		"restarts":    {"Stopped", "Running", "Check that its container is running", 500 * time.Millisecond},
+		"still there": {"Running", "Running", "Check that its container is running", 500 * time.Millisecond},
 	} {
 		for _, address := range []string{silent.Addr().String(), closed.Addr().String()} {
 			u := newUser(t)
@@ -203,7 +203,7 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 				ctrl := c.Controllers["prod"]
 				ctrl.Cloud, ctrl.Addresses, ctrl.CACert = "lxd", []string{address}, caCert(t)
 			})
-			u.session.ReachBound, u.session.LookPause = test.bound, 10*time.Millisecond
+			u.session.ReachTimeout, u.session.PollInterval = test.bound, 10*time.Millisecond
 			u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 				_, err := connect.Model(ctx, u.session)
 				return nil, err
@@ -222,7 +222,7 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 func TestTheDirectoryOfAControllerIsGone(t *testing.T) {
 	t.Parallel()
 	err := clouds.Of("local").Controller(clouds.At{Dir: t.TempDir(), Name: "l"}).Unreachable(errors.New("no answer"))
-	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are gone") || !strings.Contains(text, "doc/lost-controller.md") {
+	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are lost") || !strings.Contains(text, "doc/lost-controller.md") {
 		t.Error(text)
 	}
 }
@@ -239,7 +239,7 @@ func TestUnreachable(t *testing.T) {
 	u.note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{l.Addr().String()}, caCert(t)
 	})
-	u.session.ReachBound = 300 * time.Millisecond
+	u.session.ReachTimeout = 300 * time.Millisecond
 	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		conn, err := connect.Model(ctx, u.session)
 		if err == nil {
@@ -250,7 +250,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	begun := time.Now()
 	u.types("expose", "web")
-	if passed := time.Since(begun); passed < u.session.ReachBound {
+	if passed := time.Since(begun); passed < u.session.ReachTimeout {
 		t.Errorf("it gave up after %v", passed)
 	}
 	lines := strings.Split(u.err.String(), "\n")
@@ -259,7 +259,7 @@ func TestUnreachable(t *testing.T) {
 		!strings.Contains(lines[2], "juju unregister prod") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
-	if passed := time.Since(begun); passed > 200*u.session.ReachBound {
+	if passed := time.Since(begun); passed > 200*u.session.ReachTimeout {
 		t.Errorf("it gave up only after %v", passed)
 	}
 	// It can be interrupted.
@@ -279,7 +279,7 @@ func TestControllerGone(t *testing.T) {
 		User: "admin"}
 	err := clouds.ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
 	dir := clouds.Dir(st, "local", "mine")
-	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want ||
+	if want := `controller "mine" no longer exists: there is no ` + dir; err == nil || err.Error() != want ||
 		entity.Hint(err) != "To forget it: juju destroy-environment mine" {
 		t.Errorf("%v (%s), want %s", err, entity.Hint(err), want)
 	}

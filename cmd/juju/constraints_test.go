@@ -31,9 +31,9 @@ func TestSetConstraints(t *testing.T) {
 		said string
 	}{
 		{[]string{"set-constraints"},
-			"no service specified\nFor all services in the model: juju set-model-constraints KEY=VALUE..."},
+			"no service specified\nTo set the model's constraints: juju set-model-constraints KEY=VALUE..."},
 		{[]string{"set-constraints", "mem=2G"},
-			"no service specified\nFor all services in the model: juju set-model-constraints KEY=VALUE..."},
+			"no service specified\nTo set the model's constraints: juju set-model-constraints KEY=VALUE..."},
 		{[]string{"set-constraints", "Web", "mem=2G"}, "invalid service name \"Web\"\n" + entity.ServiceNames},
 		{[]string{"set-constraints", "web"}, "no constraints specified\nTo clear them: juju set-constraints web \"\""},
 		{[]string{"set-constraints", "web", "mem=x"}, "bad \"mem\" constraint: must be a non-negative float with optional " +
@@ -41,7 +41,7 @@ func TestSetConstraints(t *testing.T) {
 		{[]string{"set-model-constraints"}, "no constraints specified\nTo clear them: juju set-model-constraints \"\""},
 		{[]string{"set-model-constraints", "web", "mem=2G"},
 			"malformed constraint \"web\"\nFor usage: juju help set-model-constraints"},
-		{[]string{"constraints"}, "no service specified\nFor those of the model: juju model-constraints"},
+		{[]string{"constraints"}, "no service specified\nTo show the model's constraints: juju model-constraints"},
 		{[]string{"constraints", "web", "--format", "tabular"},
 			"unknown format \"tabular\"\nValid formats: constraints, yaml, json"},
 		{[]string{"model-constraints", "web"}, "unrecognized args: [\"web\"]\nFor usage: juju help model-constraints"},

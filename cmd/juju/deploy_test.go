@@ -144,7 +144,7 @@ func TestDeployRefusals(t *testing.T) {
 		{2, "ERROR invalid series \"J J\"\nA series name has lower-case letters and digits, and begins with a letter: " +
 			"trusty, centos7", 0, []string{dir, "--series", "J J"}},
 		{2, "ERROR invalid service name \"web/0\"\n" + entity.ServiceNames, 0, []string{dir, "web/0"}},
-		{2, "ERROR invalid --to parameter \"@\"\nName a machine, a new container, or a placement of the cloud: 3, lxd, " +
+		{2, "ERROR invalid --to parameter \"@\"\nSpecify a machine, a new container, or a placement of the cloud: 3, lxd, " +
 			"lxd:3, zone=eu-1", 0, []string{dir, "--to", "@"}},
 		{2, "ERROR unknown constraint \"fast\"\nThe constraints there are: allocate-public-ip, arch, container, cores, " +
 			"cpu-power, image-id, instance-role, " +
@@ -179,7 +179,7 @@ func TestDeployRefusals(t *testing.T) {
 	u := newUser(t)
 	u.types("deploy", broken)
 	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") ||
-		!strings.HasSuffix(u.err.String(), "\nFix the charm, and deploy it again\n") {
+		!strings.HasSuffix(u.err.String(), "\nFix the charm and deploy it again.\n") {
 		t.Errorf("exit code %d, %s", u.code, u.err.String())
 	}
 	u.types("deploy", notZip)
@@ -218,7 +218,7 @@ func TestUpgradeCharm(t *testing.T) {
 		`SetCharm {"Service":"front","CharmURL":"local:jammy/web-0","Config":{"port":"80"},"ForceUnits":false,`+
 			`"ForceSeries":true}`)
 	u.sees(0, "", "Upgrading service \"front\" to charm \"webpage\"\n"+
-		"Service \"front\" is upgraded from charm local:jammy/webpage-3 to local:jammy/web-0; its units follow.\n")
+		"Service \"front\" is upgraded from charm local:jammy/webpage-3 to local:jammy/web-0; its units are being upgraded.\n")
 
 	u.types("refresh", "front", "--switch", dir, "--force")
 	if !strings.Contains(u.fake.calls[len(u.fake.calls)-1], `"ForceUnits":true,"ForceSeries":true`) {
@@ -228,7 +228,7 @@ func TestUpgradeCharm(t *testing.T) {
 		"upgrade-charm":       "no service specified",
 		"upgrade-charm front": "upgrading a local charm requires either --path or --switch",
 		"upgrade-charm front --switch ch:web": `cannot upgrade to charm "ch:web": there is no charm store` +
-			"\nGive the charm's directory or archive, ",
+			"\nSpecify the charm's directory or archive, ",
 		"upgrade-charm front --switch x --path y":                                                     "--switch and --path are mutually exclusive",
 		"upgrade-charm front --switch x --revision 1":                                                 "--switch and --revision are mutually exclusive",
 		"upgrade-charm front --path x --revision 1":                                                   "--path and --revision are mutually exclusive",
@@ -263,7 +263,7 @@ func TestUpgradesThatAreNotUploaded(t *testing.T) {
 	for line, says := range map[string]string{
 		focal: "cannot upgrade charm, only these series are supported: focal\nTo upgrade to it anyway: --force-series\n",
 		focal + " --force-series --config port=x": `option "port" expected int, got "x"` +
-			"\nThe charm's config.yaml lists its options\n",
+			"\nThe charm's config.yaml lists its options.\n",
 		charmDir(t, metadata+"subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}\n"): "cannot change " +
 			"a service's subordinacy\nDeploy the charm as another service.\n",
 	} {

@@ -26,7 +26,7 @@ func onLXD(t *testing.T) (*user, *entity.ModelStatus) {
 	}}
 }
 
-const ofTwo = "The agent of machine 2 on host old has not left. To remove it, run there as root: " +
+const ofTwo = "The agent of machine 2 is still on host old. To remove it, run there as root: " +
 	"/var/lib/juju/tools/machine-2/jujud uninstall /var/lib/juju/agents/machine-2\n"
 
 // Before a controller goes, the agents leave the hosts that users have added.
@@ -36,8 +36,8 @@ func TestDestroyEnvironmentTakesItsAgentsOffHosts(t *testing.T) {
 	gone := &entity.ModelStatus{Machines: status.Machines[:1]}
 	u.fake.statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}, gone}
 	u.types("destroy-environment", "prod", "-y")
-	u.sees(0, "", "Removing the agents from hosts of yours: root@db, old\n"+ofTwo+
-		"Destroying controller \"prod\" with everything in it\nController \"prod\" is gone.\n")
+	u.sees(0, "", "Removing the agents from your hosts: root@db, old\n"+ofTwo+
+		"Destroying controller \"prod\" and everything in it\nController \"prod\" is destroyed.\n")
 	u.asked("Status", "DestroyMachines with force after 0s [1 2]", "Status", "Status", "Status")
 }
 
@@ -48,7 +48,7 @@ func TestDestroyEnvironmentAsksAboutHosts(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{status}
 	u.session.Stdin = strings.NewReader("n\n")
 	u.types("destroy-environment", "prod")
-	const asks = "Its agents are removed from these hosts of yours: root@db, old.\n"
+	const asks = "Its agents are removed from these hosts: root@db, old.\n"
 	if !strings.Contains(u.err.String(), asks) || u.code != 1 {
 		t.Errorf("code %d: %s", u.code, u.err.String())
 	}
@@ -63,15 +63,15 @@ func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
 	u.fake.errs = []error{errors.New("no")}
 	u.types("destroy-environment", "prod", "-y")
 	if said := u.err.String(); u.code != 0 ||
-		!strings.Contains(said, "The agent of machine 1 on host root@db has not left (no). ") {
+		!strings.Contains(said, "The agent of machine 1 is still on host root@db (no). ") {
 		t.Errorf("code %d: %s", u.code, said)
 	}
 
 	u, _ = onLXD(t)
 	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-environment", "prod", "-y")
-	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Controller "prod" does not say which hosts were `+
-		"added to it (lost). To remove the agent of one, run on it as root: /var/lib/juju/tools/machine-*/jujud uninstall "+
+	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Cannot list the hosts that were added to `+
+		"controller \"prod\" (lost). To remove an agent, run on its host as root: /var/lib/juju/tools/machine-*/jujud uninstall "+
 		"/var/lib/juju/agents/machine-*\n") {
 		t.Errorf("code %d: %s", u.code, said)
 	}
@@ -85,10 +85,10 @@ func TestDestroyEnvironmentWaitsForTheOtherHosts(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}}
 	u.fake.errs = []error{errors.New("no"), nil}
 	u.types("destroy-environment", "prod", "-y")
-	u.sees(0, "", "Removing the agents from hosts of yours: root@db, old\n"+
-		"The agent of machine 1 on host root@db has not left (no). To remove it, run there as root: "+
+	u.sees(0, "", "Removing the agents from your hosts: root@db, old\n"+
+		"The agent of machine 1 is still on host root@db (no). To remove it, run there as root: "+
 		"/var/lib/juju/tools/machine-1/jujud uninstall /var/lib/juju/agents/machine-1\n"+
-		"Destroying controller \"prod\" with everything in it\nController \"prod\" is gone.\n")
+		"Destroying controller \"prod\" and everything in it\nController \"prod\" is destroyed.\n")
 	u.asked("Status", "DestroyMachines with force after 0s [1 2]", "Status", "Status")
 
 	// One that someone else has removed meanwhile has left.
@@ -114,8 +114,8 @@ func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
 		return connect(ctx)
 	}
 	u.types("destroy-environment", "prod", "-y")
-	for _, want := range []string{"The agent of machine 1 on host root@db has not left (lost). ",
-		"The agent of machine 2 on host old has not left (lost). "} {
+	for _, want := range []string{"The agent of machine 1 is still on host root@db (lost). ",
+		"The agent of machine 2 is still on host old (lost). "} {
 		if said := u.err.String(); u.code != 0 || !strings.Contains(said, want) {
 			t.Errorf("code %d: %q is not in %s", u.code, want, said)
 		}
@@ -129,8 +129,7 @@ func TestDestroyEnvironmentDistrustsIDs(t *testing.T) {
 	status.Machines[1].ID = "1; reboot"
 	u.fake.statuses = []*entity.ModelStatus{status}
 	u.types("destroy-environment", "prod", "-y")
-	const want = `Controller "prod" does not say which hosts were added to it (it names a machine "1; reboot", which can't ` +
-		"be the id of one). "
+	const want = `Cannot list the hosts that were added to controller "prod" (it returned the invalid machine id "1; reboot"). `
 	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, want) || strings.Contains(said, "machine-1; reboot") {
 		t.Errorf("code %d: %s", u.code, said)
 	}
@@ -144,8 +143,8 @@ func TestDestroyModelNamesHosts(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{status}
 	u.session.Stdin = strings.NewReader("y\n")
 	u.types("destroy-model", "default", "--force")
-	const asks = "Its agents are removed from these hosts of yours: root@db, old.\n"
-	const away = "The agent of machine 2 on host old is away. It leaves the host when it reaches the controller again; to " +
+	const asks = "Its agents are removed from these hosts: root@db, old.\n"
+	const away = "The agent of machine 2 on host old is disconnected. It is removed when it reconnects to the controller. To " +
 		"remove it at once, run there as root: /var/lib/juju/tools/machine-2/jujud uninstall /var/lib/juju/agents/machine-2\n"
 	if said := u.err.String(); u.code != 0 || !strings.Contains(said, asks) || !strings.Contains(said, away) ||
 		strings.Contains(said, "agent of machine 1 ") {
@@ -156,8 +155,8 @@ func TestDestroyModelNamesHosts(t *testing.T) {
 	u, _ = onLXD(t)
 	u.session.Connect = func(context.Context) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-model", "default", "-y", "--force")
-	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Model "default" does not say which hosts were added `+
-		"to it (lost). The agent of a host leaves it when it reaches the controller; to remove it at once, run there as root: "+
+	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Cannot list the hosts that were added to model "default" `+
+		"(lost). Their agents are removed when they reach the controller. To remove one at once, run there as root: "+
 		"/var/lib/juju/tools/machine-*/jujud uninstall /var/lib/juju/agents/machine-*\n") {
 		t.Errorf("code %d: %s", u.code, said)
 	}

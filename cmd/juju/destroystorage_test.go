@@ -19,26 +19,26 @@ func TestDestroyEnvironmentKeepsStorageThatIsBeingReleased(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{{}}
 	u.fake.storage = []entity.StorageStatus{{ID: "data/0", Life: entity.Dying}, {ID: "data/1", Life: entity.Dying, Release: true}}
 	u.types("destroy-environment", "prod", "-y", "--destroy-storage")
-	u.sees(1, "", "ERROR cannot destroy the storage of controller \"prod\": this is to be kept, and is not released yet: "+
-		"data/1 of model admin/default\nWait until juju storage does not list it any more. What it waits for: juju explain "+
-		"STORAGE. To keep all storage: juju destroy-environment prod --release-storage\n")
+	u.sees(1, "", "ERROR cannot destroy the storage of controller \"prod\": storage that is to be kept is not released yet: "+
+		"data/1 of model admin/default\nWait until juju storage no longer lists it. To see what it waits for: juju explain "+
+		"STORAGE; to keep all storage: juju destroy-environment prod --release-storage\n")
 	u.asked("Storage")
 
 	u.types("destroy-environment", "prod", "-y", "--release-storage")
-	u.sees(0, "", "Destroying controller \"prod\" with everything in it\nController \"prod\" is gone.\n")
+	u.sees(0, "", "Destroying controller \"prod\" and everything in it\nController \"prod\" is destroyed.\n")
 
 	u, _ = onLXD(t)
 	u.fake.statuses = []*entity.ModelStatus{{}}
 	u.fake.storage = []entity.StorageStatus{{ID: "data/0", Life: entity.Dying}}
 	u.types("destroy-environment", "prod", "-y", "--destroy-storage")
-	u.sees(0, "", "Destroying controller \"prod\" with everything in it\nController \"prod\" is gone.\n")
+	u.sees(0, "", "Destroying controller \"prod\" and everything in it\nController \"prod\" is destroyed.\n")
 
 	// A controller that does not answer is destroyed all the same.
 	u, _ = onLXD(t)
 	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("lost") }
 	u.types("destroy-environment", "prod", "-y", "--destroy-storage")
 	if said := u.err.String(); u.code != 0 ||
-		!strings.HasPrefix(said, "Controller \"prod\" does not say whether storage of it is to be kept (lost): all is destroyed.\n") {
+		!strings.HasPrefix(said, "Cannot determine whether controller \"prod\" has storage to keep (lost): all storage is destroyed.\n") {
 		t.Errorf("code %d: %s", u.code, said)
 	}
 }

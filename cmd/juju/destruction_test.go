@@ -157,7 +157,7 @@ func TestDestroyModelSaysWhatWaitsForAUser(t *testing.T) {
 		u.ctrl.add("admin", "default")
 		u.ctrl.stays = 3
 		u.types(strings.Fields(line)...)
-		want := "It waits for a user: unit \"web/0\": hook failed: \"stop\"\n  → do this\n"
+		want := "Waiting for a user: unit \"web/0\": hook failed: \"stop\"\n  → do this\n"
 		if said := u.err.String(); strings.Count(said, want) != 1 {
 			t.Errorf("%s: said %s", line, said)
 		}
@@ -183,8 +183,8 @@ func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
 		u.sees(0, "", want)
 	}
 	u.types("upgrade-charm", "web", "--path", charmDir(t, metadata))
-	if said := u.err.String(); u.code != 0 || !strings.HasSuffix(said, "its units follow.\nIn error, and upgraded when juju "+
-		"resolved has the old charm's hook succeed: web/0, web/2\n"+atOnce) {
+	if said := u.err.String(); u.code != 0 || !strings.HasSuffix(said, "its units are being upgraded.\nIn error, "+
+		"and not upgraded until resolved with the old charm: web/0, web/2\n"+atOnce) {
 		t.Errorf("%d, said %s", u.code, said)
 	}
 	u.types("upgrade-charm", "web", "--path", charmDir(t, metadata), "--force-units")

@@ -45,9 +45,9 @@ func TestExportBundle(t *testing.T) {
 	u.fake.annotations = map[string]string{"a": "1"}
 	file := filepath.Join(t.TempDir(), "out.yaml")
 	u.types("export-bundle", "--filename", file)
-	u.sees(0, "", "WARNING application \"going\" is being destroyed and left out\n"+
-		"WARNING relation \"going:juju-info log:host\" is being destroyed and left out\n"+
-		"WARNING relation \"old:juju-info log:host\" is being destroyed and left out\n"+
+	u.sees(0, "", "WARNING application \"going\" is being destroyed, and is omitted\n"+
+		"WARNING relation \"going:juju-info log:host\" is being destroyed, and is omitted\n"+
+		"WARNING relation \"old:juju-info log:host\" is being destroyed, and is omitted\n"+
 		"Bundle successfully exported to "+file+"\n")
 	const want = `series: jammy
 applications:

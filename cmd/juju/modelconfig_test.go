@@ -114,7 +114,7 @@ func TestSetModelConfig(t *testing.T) {
 			"--reset accepts a comma delimited set of keys \"a,b,c\", received: \"a=b\"\nFor usage: juju help model-config"},
 		{1, []string{"model-config", "default-series=x", "--reset", "retry"}, "unknown model config key \"retry\"\n" +
 			strings.TrimSpace(validKeys)},
-		{1, []string{"model-config", "--file", list}, "cannot read " + list + ": default-series has no single value"},
+		{1, []string{"model-config", "--file", list}, "cannot read " + list + ": the value of default-series is not a scalar"},
 	} {
 		u.types(c.args...)
 		u.asked()

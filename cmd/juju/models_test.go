@@ -268,7 +268,7 @@ func TestDestroyModel(t *testing.T) {
 	u.ctrl.err, u.ctrl.stays, u.ctrl.calls = nil, 10, nil
 	u.session.Stdin = strings.NewReader("y\n")
 	u.types("destroy-model", "default")
-	u.sees(0, "", question+"\nModel \"default\" is being destroyed; to follow it: juju show-model default\n")
+	u.sees(0, "", question+"\nModel \"default\" is being destroyed. To follow its progress: juju show-model default\n")
 	asked("DestroyModel default-uuid plain 0s")
 	u.ctrl.stays = 2
 	u.types("destroy-model", "prod:default", "-y", "--lenient", "--wait", "-q")
@@ -282,7 +282,7 @@ func TestDestroyModel(t *testing.T) {
 	u.ctrl.leftovers = []entity.Leftover{{ID: "another"},
 		{ID: "default-uuid", What: "instances of model \"default\"", Where: "cloud local", Why: "no", How: "rm -r it"}}
 	u.types("destroy-model", "default", "-y", "--force", "--timeout", "3s", "-q")
-	u.sees(1, "", "ERROR model \"default\" is gone, but instances of model \"default\" may be left in cloud local: "+
+	u.sees(1, "", "ERROR model \"default\" is removed, but instances of model \"default\" may be left in cloud local: "+
 		"no\nrm -r it\n")
 	asked("DestroyModel default-uuid force 3s")
 }

@@ -28,7 +28,7 @@ func TestInvalidNames(t *testing.T) {
 		{`"A_b" is not a valid name: model names may only contain lowercase letters, digits and hyphens`, "The first is ",
 			[]string{"add-model", "A_b"}},
 		{`invalid series "X"`, "A series name has ", []string{"add-machine", "--series", "X"}},
-		{`invalid --to parameter "@"`, "Name a machine, ", []string{"add-unit", "web", "--to", "@"}},
+		{`invalid --to parameter "@"`, "Specify a machine, ", []string{"add-unit", "web", "--to", "@"}},
 		{`unknown constraint "memory"`, "The constraints there are: ", []string{"set-constraints", "web", "memory=2G"}},
 		{`invalid number of units "x"`, "Give 0 or a positive whole number", []string{"set-min-units", "web", "x"}},
 		{`invalid option name "a=b"`, "Give only names", []string{"unset", "web", "a=b"}},

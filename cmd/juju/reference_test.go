@@ -47,8 +47,8 @@ followed by a line that says what to do next. Standard output has only results.
 | variable | |
 |---|---|
 | ` + "`JUJU_DATA`" + ` | the directory of juju's data and of the local cloud; ` + "`~/.local/share/juju`" + ` by default |
-| ` + "`JUJU_MODEL`" + ` | the model to work in, as MODEL or CONTROLLER:MODEL; ` + "`-m`" + ` overrides it |
-| ` + "`JUJU_CONTROLLER`" + ` | the controller to work with, and its selected model |
+| ` + "`JUJU_MODEL`" + ` | the model to use, as MODEL or CONTROLLER:MODEL; ` + "`-m`" + ` overrides it |
+| ` + "`JUJU_CONTROLLER`" + ` | the controller to use, and its selected model |
 | ` + "`JUJU_REPOSITORY`" + ` | the local repository of charms; ` + "`--repository`" + ` overrides it |
 | ` + "`NO_COLOR`" + ` | if set, output has no colors |
 `)

@@ -47,7 +47,7 @@ func TestCharmsByURL(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		"web": "ERROR charm \"ch:web\" is in repository \"" + repo + "\" for several series\n" +
-			"Name one: ch:noble/web\n",
+			"Specify the series: ch:noble/web\n",
 		"local:jammy/mysql": "ERROR charm not found in \"" + repo + "\": local:jammy/mysql\n",
 		"cs:jammy/broken":   "ERROR cannot read charm in \"" + repo + "/jammy/broken\": metadata.yaml:",
 		"local:x y":         "ERROR cannot deploy charm \"local:x y\": cannot parse charm URL ",
@@ -81,7 +81,7 @@ func TestCharmsByURL(t *testing.T) {
 		"- deploy application a on trusty using cs:mysql-1\n"+
 		"- deploy application b on trusty using local:trusty/mysql-8\n"+
 		"- upload charm local:web for series trusty\n- deploy application c on trusty using local:web\n",
-		"WARNING charm \"cs:mysql-1\" is taken from "+repo+"/trusty/mysql-dir\n")
+		"WARNING using charm \"cs:mysql-1\" from "+repo+"/trusty/mysql-dir\n")
 	write(t, file, "applications: {b: {charm: \"local:trusty/mysql-8\", num_units: 0}}\n")
 	u.types("deploy", file, "--dry-run")
 	u.sees(0, "Changes to deploy bundle:\n- deploy application b on trusty using local:trusty/mysql-8\n", "")

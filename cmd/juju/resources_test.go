@@ -66,5 +66,5 @@ func TestResources(t *testing.T) {
 		u.sees(0, want, "")
 	}
 	u.types("resources", "web/7")
-	u.sees(1, "", "ERROR unit \"web/7\" not found\nSee what there is: juju status\n")
+	u.sees(1, "", "ERROR unit \"web/7\" not found\nTo see what is in the model: juju status\n")
 }

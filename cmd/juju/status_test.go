@@ -37,7 +37,7 @@ func TestMachines(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", u.code, u.out.String())
 	}
 	u.types("show-machine", "0", "7")
-	u.sees(1, "", "ERROR machine 7 not found\nTo list them: juju machines\n")
+	u.sees(1, "", "ERROR machine 7 not found\nTo list the machines: juju machines\n")
 	u.types("show-machine", "web/0")
 	u.sees(2, "", "ERROR invalid machine \"web/0\"\nFor usage: juju help show-machine\n")
 	u.fake.statuses = []*entity.ModelStatus{{Model: m.Model}}

@@ -33,12 +33,12 @@ func TestUpgradeModel(t *testing.T) {
 	u.types("upgrade-juju", "--dry-run")
 	u.sees(0, "", "best version:\n    0.2.0\nupgrade to this version by running\n    juju upgrade-model\n")
 	u.types("upgrade-juju")
-	u.sees(0, "", "started upgrade to 0.2.0\nThe agents of model \"default\" follow; "+
-		"to see them: juju status --format yaml\n")
+	u.sees(0, "", "started upgrade to 0.2.0\nThe agents of model \"default\" are being upgraded. "+
+		"To see their versions: juju status --format yaml\n")
 	u.ctrl.programs.Commit = "0123456789ab-dirty"
 	u.types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0")
-	u.sees(0, "", "started upgrade to 0.2.0 (0123456789ab-dirty)\nThe agents of model \"default\" follow; "+
-		"to see them: juju status --format yaml\n")
+	u.sees(0, "", "started upgrade to 0.2.0 (0123456789ab-dirty)\nThe agents of model \"default\" are being upgraded. "+
+		"To see their versions: juju status --format yaml\n")
 	u.types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0", "-q")
 	u.sees(0, "", "")
 	u.ctrl.err = entity.Errorf(entity.AlreadyExists, "no upgrades available")
@@ -47,7 +47,7 @@ func TestUpgradeModel(t *testing.T) {
 	u.ctrl.programs.Version = "0.0.9"
 	u.types("upgrade-model")
 	u.sees(0, "", "no upgrades available\n"+
-		"The controller has 0.0.9, and this is juju 0.1.0. To upgrade it first: juju upgrade-controller\n")
+		"The controller has 0.0.9, and this client is 0.1.0. To upgrade the controller first: juju upgrade-controller\n")
 	want := []string{`UpgradeModel default-uuid "" true`, `UpgradeModel default-uuid "" false`,
 		`UpgradeModel default-uuid "0.2.0" false`, `UpgradeModel default-uuid "0.2.0" false`, `UpgradeModel default-uuid "" false`, `UpgradeModel default-uuid "" false`}
 	if !slices.Equal(u.ctrl.calls, want) {
@@ -97,10 +97,10 @@ func TestUpgradeControllerRefusals(t *testing.T) {
 		u.ctrl.programs.Version = "0.2.0"
 		u.types(command...)
 		u.sees(1, "", "ERROR cannot upgrade controller \"prod\" to 0.1.0: its version is 0.2.0, and a downgrade is not supported\n"+
-			"Install juju 0.2.0 here\n")
+			"Install juju 0.2.0 on this client.\n")
 		u.types(append(command, "--agent-version", "0.3.0")...)
 		u.sees(1, "", "ERROR no matching agent versions available\n"+
-			"A controller is upgraded with the programs of the juju that asks for it, and this is juju 0.1.0.\n")
+			"A controller is upgraded to the version of the client, which is juju 0.1.0.\n")
 		u.types(append(command, "--agent-version", "new")...)
 		u.sees(2, "", "ERROR invalid version \"new\"\nFor usage: juju help "+name+"\n")
 		if len(u.ctrl.calls) > 0 {

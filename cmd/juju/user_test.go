@@ -31,7 +31,7 @@ func newUser(t *testing.T) *user {
 	u.session = &cli.Session{
 		Stdin: strings.NewReader(""), Stdout: display.NewWriter(&u.out), Stderr: display.NewWriter(&u.err),
 		Width:  func() int { return 80 },
-		Getenv: func(key string) string { return u.env[key] }, Now: time.Now, ReachBound: time.Second, LookPause: time.Hour,
+		Getenv: func(key string) string { return u.env[key] }, Now: time.Now, ReachTimeout: time.Second, PollInterval: time.Hour,
 	}
 	u.session.Connect = func(context.Context) (io.Closer, error) {
 		u.fake.opened++
@@ -79,7 +79,7 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 	*u.session = cli.Session{Stdin: u.session.Stdin, Stdout: u.session.Stdout, Stderr: u.session.Stderr,
 		Width:       u.session.Width,
 		OutTerminal: u.session.OutTerminal, ErrTerminal: u.session.ErrTerminal,
-		Getenv: u.session.Getenv, Now: u.session.Now, ReachBound: u.session.ReachBound, LookPause: u.session.LookPause, Connect: u.session.Connect,
+		Getenv: u.session.Getenv, Now: u.session.Now, ReachTimeout: u.session.ReachTimeout, PollInterval: u.session.PollInterval, Connect: u.session.Connect,
 		Exec:              u.session.Exec,
 		ConnectController: u.session.ConnectController}
 	u.code = run(ctx, u.session, args)

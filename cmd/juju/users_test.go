@@ -293,7 +293,7 @@ func TestLogout(t *testing.T) {
 		t.Errorf("what is remembered: %+v", c)
 	}
 	u.types("whoami")
-	u.sees(1, "", "ERROR you are logged out of controller \"prod\"\nLog in: juju login -c prod -u USER\n")
+	u.sees(1, "", "ERROR you are logged out of controller \"prod\"\nTo log in: juju login -c prod -u USER\n")
 	u.note(func(c *store.Contents) { c.Controllers["prod"].User = "admin" })
 	u.types("login", "-u", "bob")
 	u.sees(1, "", "ERROR already logged in as admin\nRun \"juju logout\" first before attempting to log in as a "+

@@ -409,7 +409,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	}
 	if info, err := os.Lstat(params.ID); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return f, entity.WithHint(entity.Errorf(entity.NotFound, "filesystem %q not found", params.ID),
-			"See what there is: ls -d %s", filepath.Join(form, "*", "*"))
+			"To list what exists: ls -d %s", filepath.Join(form, "*", "*"))
 	} else if err != nil {
 		return f, err
 	}

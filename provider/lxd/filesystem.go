@@ -298,7 +298,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	etag, err := c.client.getTagged(ctx, at, nil, &v)
 	if isGone(err) {
 		return f, entity.WithHint(entity.Errorf(entity.NotFound, "filesystem %q not found", params.ID),
-			"See what there is: lxc storage volume list POOL")
+			"To list the volumes: lxc storage volume list POOL")
 	} else if err != nil {
 		return f, err
 	}

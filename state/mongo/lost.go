@@ -202,7 +202,7 @@ func damagedIn(db *mgo.Database, ops []txn.Op) error {
 			}
 			if len(lost)+len(malformed) > 0 {
 				return entity.WithHint(entity.Errorf(entity.Unavailable,
-					"cannot change %s %v: it waits for a lost transaction", op.C, op.Id), "To mend it: juju check --repair")
+					"cannot change %s %v: it waits for a lost transaction", op.C, op.Id), "To repair it: juju check --repair")
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 			for range 3 {
 				err := db.Run(t.Context(), both)
 				if want := "cannot change " + c.words + ": it waits for a lost transaction"; err == nil || err.Error() != want ||
-					!errors.Is(err, entity.Unavailable) || entity.Hint(err) != "To mend it: juju check --repair" {
+					!errors.Is(err, entity.Unavailable) || entity.Hint(err) != "To repair it: juju check --repair" {
 					t.Fatalf("got %v (%s), want %s", err, entity.Hint(err), want)
 				}
 			}

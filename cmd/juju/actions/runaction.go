@@ -27,9 +27,9 @@ values are parsed as YAML unless --string-args is given. --params reads paramete
 YAML file; those on the command line override it.
 
 A unit runs one action at a time, and no hook while an action runs. A unit in error runs
-actions too. The command prints the id of each task and returns. With --wait it waits until
-all tasks have finished, or up to TIME with --wait=TIME, prints their results, and exits
-with 1 if an action failed.
+actions too. The command prints the id of each task and returns. With --wait it waits
+until all tasks have finished, or up to TIME with --wait=TIME, prints their results, and
+exits with 1 if an action failed.
 
 In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a shell command.`,
 		Example: `  juju run-action store/0 backup

@@ -51,8 +51,8 @@ func (p *bundlePlan) say(c bundlechanges.Change) {
 	fmt.Fprintf(p.Stdout, "- %s\n", display.Line(c.String()))
 }
 
-// failed returns the error of the change with a number. The changes before it stay, except that
-// a machine without a unit is removed, which the repeated command would not know.
+// failed returns the error of the change with a number. Earlier changes are kept, except that a machine without a unit
+// is removed, because a repeated deploy would not match it.
 func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
 	err = fmt.Errorf("cannot deploy bundle: cannot %s: %w", p.changes[min(number, len(p.changes)-1)], err)
 	if m := p.unusedBy; m != nil {
@@ -60,18 +60,17 @@ func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
 		defer cancel()
 		errs, _, failed := p.api.DestroyMachines(ctx, entity.Destruction{}, m.Spot.ID)
 		if failed = errors.Join(append(errs, failed)...); failed == nil {
-			p.Note("Machine %s, which has no unit yet, is removed again.", m.Spot.ID)
+			p.Note("Machine %s is removed, because it has no unit yet.", m.Spot.ID)
 		} else {
-			err = cli.AlsoHint(err, "Machine %s is for machine %s of the bundle; when you repeat the command, add: "+
+			err = cli.AlsoHint(err, "Machine %s was added for machine %s of the bundle. When you repeat the command, add: "+
 				"--map-machines %s=%s", m.Spot.ID, m.ID, m.ID, m.Spot.ID)
 		}
 	}
-	return cli.AlsoHint(err, "%d of %d changes are done. To go on, mend the cause and repeat the command", number,
+	return cli.AlsoHint(err, "%d of %d changes were made. To continue, fix the cause and repeat the command.", number,
 		len(p.changes))
 }
 
-// together returns how many changes from a number on are made by one request: units of a service
-// that get machines of their own.
+// together returns how many changes one request makes, starting at an index: units of a service on new machines.
 func (p *bundlePlan) together(from int) int {
 	first, ok := p.changes[from].(*bundlechanges.AddUnit)
 	n := 1
@@ -85,7 +84,7 @@ func (p *bundlePlan) together(from int) int {
 	return n
 }
 
-// apply makes one change, or those that are made together, and returns how many are made.
+// apply makes one change, or several in one request, and returns how many were made.
 func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) (done int, err error) {
 	switch c := changes[0].(type) {
 	case *bundlechanges.AddCharm:
@@ -168,8 +167,7 @@ func (p *bundlePlan) setCharm(
 	return err
 }
 
-// warnOnce prints warnings that have not been printed: those of one service are often those of
-// its units and of others too.
+// warnOnce prints warnings that have not been printed yet: several services or units often cause the same one.
 func (p *bundlePlan) warnOnce(warnings []string) {
 	for _, w := range warnings {
 		if !p.warned[w] {
@@ -179,7 +177,7 @@ func (p *bundlePlan) warnOnce(warnings []string) {
 	}
 }
 
-// warnOfCharm prints warnings that the charm of that name causes.
+// warnOfCharm prints warnings about a charm.
 func (p *bundlePlan) warnOfCharm(name string, warnings []string) {
 	for _, w := range warnings {
 		p.warnOnce([]string{fmt.Sprintf("charm %q: %s", name, w)})
@@ -240,8 +238,7 @@ func (p *bundlePlan) addUnits(
 	return len(units), err
 }
 
-// findMachines notes on which machines new units are. They are new ones or ones that no unit has
-// used.
+// findMachines records which machines new units are on: new machines, or clean ones.
 func (p *bundlePlan) findMachines(ctx context.Context, service string, changes []bundlechanges.Change) error {
 	status, err := p.api.Status(ctx, service)
 	if err != nil {

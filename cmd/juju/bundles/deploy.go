@@ -19,13 +19,13 @@ import (
 )
 
 // nothingChanged is the hint of an error before the first change.
-const nothingChanged = "Nothing has been changed"
+const nothingChanged = "Nothing was changed."
 
 // A Deploy deploys a bundle.
 type Deploy struct {
 	*cli.Session
 	bundleFlags
-	Repo   string // the repository of charms, as --repository names it
+	Repo   string // the value of --repository
 	Trust  bool
 	Force  bool
 	DryRun bool
@@ -41,7 +41,7 @@ func (d *Deploy) Run(ctx context.Context, path string) error {
 	defer b.close()
 	d.Warn(b.Warnings...)
 	if !b.needsModel() {
-		// Find mistakes before there is a connection.
+		// Report mistakes before connecting.
 		if err := b.verify(ctx, nil); err != nil {
 			return cli.AlsoHint(err, nothingChanged)
 		}
@@ -67,7 +67,7 @@ func (d *Deploy) Run(ctx context.Context, path string) error {
 	})
 }
 
-// trusted refuses a bundle whose charms want the cloud's credential, unless --trust was given.
+// trusted rejects a bundle whose charms request the cloud's credential, unless --trust was given.
 func (d *Deploy) trusted(b *bundle.Bundle) error {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
@@ -88,7 +88,7 @@ func (d *Deploy) trusted(b *bundle.Bundle) error {
 	return nil
 }
 
-// A bundlePlan is what there is to do to deploy a bundle.
+// A bundlePlan has the changes that deploy a bundle.
 type bundlePlan struct {
 	*Deploy
 	api     bundleAPI
@@ -101,7 +101,7 @@ type bundlePlan struct {
 	unusedBy *bundlechanges.AddMachine // added, and has no unit yet
 }
 
-// plan compares the bundle with the model, and asks the cloud about new machines.
+// plan compares the bundle with the model, and checks with the cloud that it can start the new machines.
 func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
 	p := &bundlePlan{Deploy: d, api: api, source: b, warned: map[string]bool{}}
 	var err error
@@ -142,7 +142,7 @@ func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 	return p, nil
 }
 
-// chooseSeries asks the cloud for the series of each service, and whether it has machines for it.
+// chooseSeries has the cloud choose the series of each service, and check that it can start machines for it.
 func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 	p.wanted.Force = p.Force
 	p.wanted.Series, p.wanted.MachineSeries = map[string]string{}, map[string]string{}
@@ -157,7 +157,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		}
 		if have := p.model.Services[name]; have != nil && (asked == "" || asked == have.Series) {
 			if !newConstraints(p.source.Services[name], have) {
-				continue // the cloud is asked for nothing new
+				continue // the service needs nothing new from the cloud
 			}
 			asked = have.Series
 		}
@@ -171,7 +171,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		if asked != "" && series != asked { // by force
 			p.Warn(fmt.Sprintf("application %q: series %q is not available: hooks run on %q", name, asked, series))
 		}
-		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.DryRun { // which has the controller's warning
+		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.DryRun { // a dry run prints the controller's warning
 			p.Warn(fmt.Sprintf("application %q: the charm's series %s are not available: hooks run on %q", name, strings.Join(has, ", "), series))
 		}
 		p.wanted.Series[name] = series
@@ -183,7 +183,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 	}
 	if len(refused) > 0 {
 		return cli.AlsoHint(fmt.Errorf("cannot deploy bundle: %w", errors.Join(refused...)),
-			nothingChanged+". To deploy it to another series: juju deploy --force")
+			nothingChanged+" To deploy to another series: juju deploy --force")
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func newConstraints(want *bundle.Service, have *bundlechanges.Service) bool {
 	return want.ConstraintsGiven && (err != nil || !c.Equal(have.Constraints))
 }
 
-// check asks the cloud whether it has machines for a service, and returns their series.
+// check checks with the cloud that it can start machines for a service, and returns their series.
 func (p *bundlePlan) check(ctx context.Context, service, series, demands string) (string, error) {
 	args := client.DeployArgs{Service: service, Series: series, Force: p.Force}
 	for _, place := range p.source.Placements(service) {
@@ -211,13 +211,13 @@ func (p *bundlePlan) check(ctx context.Context, service, series, demands string)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		return series, nil
 	}
-	if p.DryRun { // or the change itself gets them
+	if p.DryRun { // otherwise making the change returns them
 		p.warnOnce(warnings)
 	}
 	return chosen, err
 }
 
-// checkMachines asks the cloud whether it has the machines that are to be added.
+// checkMachines checks with the cloud that it can start the machines to be added.
 func (p *bundlePlan) checkMachines(ctx context.Context) error {
 	for _, c := range p.changes {
 		if c, ok := c.(*bundlechanges.AddMachine); ok {
@@ -229,7 +229,7 @@ func (p *bundlePlan) checkMachines(ctx context.Context) error {
 	return nil
 }
 
-// seriesOf returns the series of a new machine: that of the service for which it is.
+// seriesOf returns the series of a new machine: that of the service it is added for.
 func (p *bundlePlan) seriesOf(c *bundlechanges.AddMachine) string {
 	if s := p.model.Services[c.For]; s != nil {
 		return s.Series

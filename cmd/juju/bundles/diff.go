@@ -15,12 +15,12 @@ func DiffCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff-bundle BUNDLE",
 		Short: "Compare a bundle with a model",
-		Long: `Show in which services, machines and relations a bundle and a model differ, as YAML; {}
-if they don't. What the bundle leaves open, such as a series, is no difference, and
-annotations are one only with --annotations.
+		Long: `Show the differences between a bundle and a model in services, machines and relations, as
+YAML; {} if there are none. What the bundle does not specify, such as a series, is not
+compared, and annotations are compared only with --annotations.
 
-BUNDLE and the flags are as for deploy. A machine of the bundle is the one that its units
-are on, or else the model's machine with the same number.`,
+BUNDLE and the flags are the same as for deploy. A machine of the bundle is matched with
+the one that its units are on, or else with the model's machine of the same number.`,
 		Example: `  juju diff-bundle ./shop/bundle.yaml
   juju diff-bundle ./shop --overlay ./production.yaml --annotations
   juju diff-bundle ./shop --map-machines 3=7`,
@@ -28,7 +28,7 @@ are on, or else the model's machine with the same number.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&d.annotations, "annotations", false, "compare annotations too")
-	cmd.Flags().StringVar(&d.repo, "repository", "", "the local repository that has the charms with URLs")
+	cmd.Flags().StringVar(&d.repo, "repository", "", "the local repository of charms given by URL")
 	d.AddFlags(cmd.Flags())
 	d.output.Flags(cmd, "")
 	s.ModelFlag(cmd)

@@ -21,20 +21,20 @@ func ExportCommand(s *cli.Session) *cobra.Command {
 	e := &exportBundle{Session: s}
 	cmd := &cobra.Command{
 		Use:   "export-bundle",
-		Short: "Write a model as a bundle",
-		Long: `Write the model's services, with their settings, constraints, annotations and placements,
-and its relations, as a bundle that deploy accepts. What is being destroyed, and machines
-without units, are left out.
+		Short: "Export a model as a bundle",
+		Long: `Export the model's services, with their settings, constraints, annotations and placements,
+and its relations, as a bundle that deploy accepts. Dying entities and machines without
+units are omitted.
 
-The bundle names the charms by their URLs in the model. To deploy it to another model,
-name a local repository that has them: juju deploy --repository.`,
+The bundle refers to charms by their URLs in the model. To deploy it to another model, use
+a local repository with these charms: juju deploy --repository.`,
 		Example: `  juju export-bundle
   juju export-bundle --filename shop.yaml`,
 		Annotations: cli.SeeAlso("deploy", "diff-bundle"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&e.file, "filename", "", "the `file` to write the bundle to")
-	cmd.Flags().BoolVar(&e.defaults, "include-charm-defaults", false, "write settings that have the charm's default too")
+	cmd.Flags().BoolVar(&e.defaults, "include-charm-defaults", false, "include settings that have the charm's default")
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -45,7 +45,7 @@ type exportBundle struct {
 	defaults bool
 }
 
-// The form of a bundle that is written.
+// The form of an exported bundle.
 type (
 	exported struct {
 		Series       string                     `yaml:"series,omitempty"`
@@ -104,11 +104,11 @@ func everyService(string) bool { return true }
 // bundle returns the bundle that describes a model.
 func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 	b := exported{Applications: map[string]exportedService{}, Machines: map[string]exportedMachine{}}
-	series := map[string]int{} // how many services have it
+	series := map[string]int{} // services by series
 	for _, name := range slices.Sorted(maps.Keys(m.Services)) {
 		s := m.Services[name]
 		if s.Life != entity.Alive {
-			e.Warn(fmt.Sprintf("application %q is being destroyed and left out", name))
+			e.Warn(fmt.Sprintf("application %q is being destroyed, and is omitted", name))
 			continue
 		}
 		out := exportedService{Charm: s.CharmURL, Series: s.Series, NumUnits: len(s.Units), Expose: s.Exposed,
@@ -120,7 +120,7 @@ func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 			}
 		}
 		for _, resource := range slices.Sorted(maps.Keys(s.Resources)) {
-			e.Warn(fmt.Sprintf("the file of resource %q of application %q is left out", resource, name))
+			e.Warn(fmt.Sprintf("the file of resource %q of application %q is omitted", resource, name))
 		}
 		for _, u := range s.Units {
 			kind, id := entity.ContainerOf(u.Machine)
@@ -156,7 +156,7 @@ func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
 		if one && other && r.Life == entity.Alive {
 			b.Relations = append(b.Relations, []string{r.Relation[0].String(), r.Relation[1].String()})
 		} else {
-			e.Warn(fmt.Sprintf("relation %q is being destroyed and left out", strings.Join([]string{
+			e.Warn(fmt.Sprintf("relation %q is being destroyed, and is omitted", strings.Join([]string{
 				r.Relation[0].String(), r.Relation[1].String()}, " ")))
 		}
 	}
@@ -174,7 +174,7 @@ func (e *exportBundle) options(s *bundlechanges.Service) map[string]any {
 	return options
 }
 
-// commonest returns the word that is counted most often, the first of equals.
+// commonest returns the word with the highest count, the first of several.
 func commonest(counts map[string]int) (word string) {
 	for _, w := range slices.Sorted(maps.Keys(counts)) {
 		if counts[w] > counts[word] {

@@ -14,7 +14,7 @@ import (
 	"juju/state/entity"
 )
 
-// A readBundleAPI reads what bundles say about a model.
+// A readBundleAPI reads the part of a model that bundles describe.
 type readBundleAPI interface {
 	wait.StatusAPI
 	ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error)
@@ -44,9 +44,9 @@ type bundleAPI interface {
 	SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error
 }
 
-// readModel reads what a bundle can say about a model. For services that matters says no to, and
-// that a bundle therefore can't change, it reads only what the status has; resources says of which
-// services their files matter too. It begins again if what the status had is gone by then.
+// readModel reads the part of a model that a bundle can describe. For services that matters excludes it reads only the
+// status; resources selects the services whose resource files it reads too. If an entity is removed meanwhile, it
+// starts over.
 func readModel(ctx context.Context, api readBundleAPI, matters, resources func(service string) bool) (
 	m *bundlechanges.Model, err error,
 ) {
@@ -58,7 +58,7 @@ func readModel(ctx context.Context, api readBundleAPI, matters, resources func(s
 	return m, err
 }
 
-// modelReads is how often a model that changes meanwhile is read.
+// modelReads is how often readModel tries.
 const modelReads = 5
 
 func readModelOnce(ctx context.Context, api readBundleAPI, matters, resources func(service string) bool) (
@@ -149,7 +149,7 @@ func readMachines(ctx context.Context, api readBundleAPI, status *entity.ModelSt
 	return nil
 }
 
-// annotations returns the annotations of entities, in order. It makes no request for none.
+// annotations returns the annotations of entities, in order. It makes no request for an empty list.
 func annotations(ctx context.Context, api readBundleAPI, of []entity.Tag) ([]map[string]string, error) {
 	if len(of) == 0 {
 		return nil, nil

@@ -22,7 +22,6 @@ func checkFile(path string) error {
 	return f.Close()
 }
 
-// has reports whether the bundle has a service; hasResources, whether with files of resources.
 func (b *bundleSource) has(service string) bool { return b.Services[service] != nil }
 
 func (b *bundleSource) hasResources(service string) bool {
@@ -45,7 +44,7 @@ func (b *bundleSource) resourceSums(service string) (map[string]string, error) {
 	return sums, nil
 }
 
-// readResources returns the sums of the files of a service's resources.
+// readResources returns the checksums of a service's resource files.
 func readResources(ctx context.Context, api readBundleAPI, service string) (map[string]string, error) {
 	of, err := api.Resources(ctx, service)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
@@ -62,7 +61,7 @@ func readResources(ctx context.Context, api readBundleAPI, service string) (map[
 	return sums, nil
 }
 
-// charms.OpenResources opens the files that the bundle names for a service.
+// openResources opens a service's resource files.
 func (b *bundleSource) openResources(service string) (charms.ResourceFiles, error) {
 	files, paths := charms.ResourceFiles{}, b.Services[service].Resources
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
@@ -74,7 +73,7 @@ func (b *bundleSource) openResources(service string) (charms.ResourceFiles, erro
 	return files, nil
 }
 
-// uploadResources uploads the files of a service that is about to be deployed.
+// uploadResources uploads the resource files of a service before it is deployed.
 func (p *bundlePlan) uploadResources(ctx context.Context, service, charmURL string) (ids map[string]string, err error) {
 	files, err := p.source.openResources(service)
 	if err != nil {

@@ -32,9 +32,9 @@ type bundleFlags struct {
 }
 
 func (b *bundleFlags) AddFlags(f *pflag.FlagSet) {
-	f.StringArrayVar(&b.overlays, "overlay", nil, "with a bundle: a file to lay over it; can be repeated")
+	f.StringArrayVar(&b.overlays, "overlay", nil, "with a bundle: an overlay file; can be repeated")
 	f.StringVar(&b.mapMachines, "map-machines", "",
-		"with a bundle: which of its machines are the model's, as existing,A=B,…")
+		"with a bundle: which of its machines exist in the model, as existing,A=B,…")
 }
 
 // maxBundle is the maximum size of a bundle's file or archive.
@@ -103,7 +103,7 @@ func unzipBundle(archive []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxBundle+1))
 }
 
-// include reads a file whose content a bundle wants.
+// include reads a file that a bundle includes.
 func include(path string) ([]byte, error) { return cli.ReadWhole(path, cli.MaxOptionFile) }
 
 // A bundleSource is a bundle with its charms.
@@ -114,7 +114,7 @@ type bundleSource struct {
 	charms    map[string]*charms.Source // by service
 	options   map[string]map[string]any // by service
 	opened    map[string]*charms.Source // by path or URL
-	taken     []string                  // warnings that a charm is the repository's, and not that of a store
+	taken     []string                  // warnings that a charm comes from the repository, not from a charm store
 }
 
 // readBundle reads a bundle with its overlays.
@@ -142,7 +142,7 @@ func (b *bundleSource) close() {
 	}
 }
 
-// needsModel reports whether a charm may be one of the model.
+// needsModel reports whether a charm may come from the model.
 func (b *bundleSource) needsModel() bool {
 	for _, s := range b.Services {
 		if strings.HasPrefix(s.Charm, "local:") {
@@ -152,7 +152,7 @@ func (b *bundleSource) needsModel() bool {
 	return false
 }
 
-// verify reads the charms, and finds all mistakes. api may be nil unless needsModel.
+// verify reads the charms, and returns all mistakes. api may be nil unless needsModel.
 func (b *bundleSource) verify(ctx context.Context, api charms.ArchiveAPI) (err error) {
 	names := map[*bundle.Service]string{}
 	for name, s := range b.Services {
@@ -207,7 +207,7 @@ func seriesOfBase(text string) string {
 	return ""
 }
 
-// unsupported returns an error for each part of the bundle that can't be deployed.
+// unsupported returns an error for each part of the bundle that is not supported.
 func (b *bundleSource) unsupported() (errs []error) {
 	for _, part := range b.Unsupported {
 		errs = append(errs, entity.Errorf(entity.NotSupported, "%s: not supported yet", part))
@@ -220,8 +220,7 @@ func (b *bundleSource) unsupported() (errs []error) {
 	return errs
 }
 
-// wrongStorage returns an error for each service's storage that can't be read, or that is for no
-// store of its charm.
+// wrongStorage returns an error for each storage constraint that is invalid or does not match a store of the charm.
 func (b *bundleSource) wrongStorage() (errs []error) {
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
 		s := b.Services[name]
@@ -256,8 +255,7 @@ func (b *bundleSource) storage(name string) (map[string]entity.StorageConstraint
 	return all, nil
 }
 
-// charm reads the charm of a service: the one at its path, the one in the repository, or one of
-// the model.
+// charm reads the charm of a service from its path, the repository or the model.
 func (b *bundleSource) charm(ctx context.Context, api charms.ArchiveAPI, s *bundle.Service) (c *charms.Source, err error) {
 	path := s.CharmPath()
 	series := cmp.Or(s.Series, b.Series)
@@ -279,7 +277,7 @@ func (b *bundleSource) charm(ctx context.Context, api charms.ArchiveAPI, s *bund
 		c, err = b.repo.Find(ctx, u, series)
 	}
 	if u.Schema == "local" && (c == nil || u.Revision >= 0 && c.Charm.Revision != u.Revision) {
-		// The revision is one of the model, rather than of the repository.
+		// A local revision refers to the model, rather than to the repository.
 		have, missing := charms.FromModel(ctx, api, s.Charm)
 		switch {
 		case missing == nil:
@@ -291,22 +289,22 @@ func (b *bundleSource) charm(ctx context.Context, api charms.ArchiveAPI, s *bund
 		}
 	}
 	if c != nil && c.URL == "" && u.Schema != "local" {
-		b.taken = append(b.taken, fmt.Sprintf("charm %q is taken from %s", s.Charm, c.Path))
+		b.taken = append(b.taken, fmt.Sprintf("using charm %q from %s", s.Charm, c.Path))
 	}
 	switch {
 	case err != nil && b.repo == "" && u.Schema == "local":
-		return nil, fmt.Errorf("%w; to take it from a repository, use --repository", err)
+		return nil, fmt.Errorf("%w; to use a local repository: --repository DIR", err)
 	case err != nil:
 		return nil, err
 	case c == nil:
-		return nil, errors.New("only local charms are supported: a path that begins with a dot, or a charm in a --repository")
+		return nil, errors.New("only local charms are supported: a path that starts with a dot, or a charm in a --repository")
 	}
 	b.opened[key] = c
 	return c, nil
 }
 
-// askedSeries returns the series that the bundle wants for a service, "" if it leaves that open.
-// The series of the whole bundle is only for charms that support it, unless it is forced on them.
+// askedSeries returns the series that the bundle specifies for a service, "" if none. The bundle's own series applies
+// only to charms that support it, unless forced.
 func (b *bundleSource) askedSeries(name string, force bool) string {
 	s := b.Services[name]
 	if s.Series != "" {
@@ -321,7 +319,7 @@ func (b *bundleSource) askedSeries(name string, force bool) string {
 	return b.Series
 }
 
-// wanted returns the bundle as it is compared with a model.
+// wanted resolves the bundle against a model.
 func (b *bundleSource) wanted(
 	ctx context.Context, api readBundleAPI, m *bundlechanges.Model,
 ) (bundlechanges.Wanted, error) {
@@ -346,7 +344,7 @@ func (b *bundleSource) wanted(
 	return w, nil
 }
 
-// machineMap reads --map-machines: "existing" and pairs of the bundle's and the model's machine.
+// machineMap parses --map-machines: "existing" and pairs of the bundle's and the model's machine.
 func (b *bundleSource) machineMap(flag string, m *bundlechanges.Model) (map[string]string, error) {
 	mapped := map[string]string{}
 	if flag == "" {

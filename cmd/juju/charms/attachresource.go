@@ -22,11 +22,10 @@ func AttachResourceCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "attach-resource SERVICE NAME=FILE",
 		Aliases: []string{"attach", "push-resource"},
-		Short:   "Upload the file of a resource",
-		Long: `Upload a file for a resource that the charm of a service declares. The service's units
-run upgrade-charm and config-changed; their hooks fetch the file with resource-get. It
-takes the place of the file that the resource had before. A file with the same content
-changes nothing.`,
+		Short:   "Upload a file for a resource",
+		Long: `Upload a file for a resource that a service's charm declares. It replaces the resource's
+earlier file. The service's units run upgrade-charm and config-changed; their hooks fetch
+the file with resource-get. Uploading a file with the same content has no effect.`,
 		Example:     `  juju attach-resource web site=./site.tar.gz`,
 		Annotations: cli.SeeAlso("resources", "deploy", "upgrade-charm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,17 +64,16 @@ func AttachResource(ctx context.Context, s *cli.Session, api ResourcesAPI, servi
 	return nil
 }
 
-// A ResourcesAPI is what the commands about resources call.
 type ResourcesAPI interface {
 	Resources(ctx context.Context, service string) (entity.ResourcesOf, error)
 	AddPendingResources(ctx context.Context, service, charmURL string, names ...string) (ids map[string]string, err error)
 	UploadResource(ctx context.Context, service, name, id string, file io.Reader) error
 }
 
-// ResourceFiles are the open files that a user gives for resources, by name.
+// ResourceFiles are open files for resources, by resource name.
 type ResourceFiles map[string]*os.File
 
-// OpenResources opens the files that the values of --resource name: NAME=FILE.
+// OpenResources opens the files in values of --resource: NAME=FILE.
 func OpenResources(values []string) (files ResourceFiles, err error) {
 	files = ResourceFiles{}
 	defer func() {
@@ -88,7 +86,7 @@ func OpenResources(values []string) (files ResourceFiles, err error) {
 		switch {
 		case !ok:
 			return nil, entity.WithHint(cli.Usagef("expected name=value format, got %q", value),
-				"Give the name of a resource and a file: site=./site.tar.gz")
+				"Specify the name of a resource and a file: site=./site.tar.gz")
 		case name == "":
 			return nil, cli.Usagef("missing resource name in %q", value)
 		case path == "":
@@ -109,7 +107,7 @@ func (f ResourceFiles) Open(name, path string) error {
 	file, err := cli.OpenFile(path)
 	if _, number := strconv.Atoi(path); number == nil && errors.Is(err, os.ErrNotExist) {
 		return entity.WithHint(cli.Usagef("cannot use revision %s of resource %q", path, name),
-			"There is no charm store; give a file: %s=FILE", name)
+			"There is no charm store; specify a file: %s=FILE", name)
 	} else if err != nil {
 		return fmt.Errorf("cannot read resource %q: %w", name, err)
 	}
@@ -123,7 +121,7 @@ func (f ResourceFiles) Close() {
 	}
 }
 
-// Check refuses resources that a charm does not declare.
+// Check rejects resources that a charm does not declare.
 func (f ResourceFiles) Check(meta *charm.Meta) error {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if _, ok := meta.Resources[name]; ok {
@@ -131,16 +129,15 @@ func (f ResourceFiles) Check(meta *charm.Meta) error {
 		}
 		err := cli.Usagef("unrecognized resource %q", name)
 		if len(meta.Resources) == 0 {
-			return entity.WithHint(err, "Charm %q has no resources", meta.Name)
+			return entity.WithHint(err, "Charm %q has no resources.", meta.Name)
 		}
-		return entity.WithHint(err, "Charm %q has: %s", meta.Name,
+		return entity.WithHint(err, "Resources of charm %q: %s", meta.Name,
 			strings.Join(slices.Sorted(maps.Keys(meta.Resources)), ", "))
 	}
 	return nil
 }
 
-// Upload uploads the files for a service that is about to be deployed or upgraded, and returns
-// the ids of the uploads.
+// Upload uploads the files before a service is deployed or upgraded, and returns the ids of the uploads.
 func (f ResourceFiles) Upload(
 	ctx context.Context, s *cli.Session, api ResourcesAPI, service, charmURL string,
 ) (ids map[string]string, err error) {

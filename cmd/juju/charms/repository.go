@@ -14,11 +14,11 @@ import (
 	"juju/state/entity"
 )
 
-// A Repository is a directory of charms: DIR/SERIES/CHARM, where CHARM is a directory or an
-// archive of any name. "" is none.
+// A Repository is a directory of charms, DIR/SERIES/CHARM, where CHARM is a directory or an archive of any name; "" is
+// none.
 type Repository string
 
-// Repository returns the repository that a flag names or, if it is "", the environment.
+// RepositoryOf returns the repository given by the flag or, if it is "", by the environment.
 func RepositoryOf(s *cli.Session, flag string) Repository {
 	if flag == "" {
 		flag = s.Getenv("JUJU_REPOSITORY")
@@ -26,9 +26,8 @@ func RepositoryOf(s *cli.Session, flag string) Repository {
 	return Repository(flag)
 }
 
-// Find reads the charm that a URL names. A URL without a series is looked for below the given
-// one and, if that is "", below all. If the repository has no charm of the URL's revision, find
-// returns that of the highest one: a controller gives charms revisions of its own.
+// Find reads the charm with a URL. If the URL has no series, it searches the given one or, if that is "", all of them.
+// If the repository lacks the URL's revision, it returns the highest one: controllers assign their own revisions.
 func (r Repository) Find(ctx context.Context, u charm.URL, series string) (*Source, error) {
 	pattern := "*"
 	switch {
@@ -42,7 +41,7 @@ func (r Repository) Find(ctx context.Context, u charm.URL, series string) (*Sour
 		return nil, fmt.Errorf("cannot read repository %q: %w", string(r), err)
 	}
 	var found *Source
-	var broken error // about a charm that has the name as a file
+	var broken error // from charms whose file has the name
 	in := ""
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
@@ -61,7 +60,7 @@ func (r Repository) Find(ctx context.Context, u charm.URL, series string) (*Sour
 				found.Close()
 				c.Close()
 				return nil, entity.WithHint(fmt.Errorf("charm %q is in repository %q for several series", u, string(r)),
-					"Name one: %s:%s/%s", u.Schema, filepath.Base(dir), u.Name)
+					"Specify the series: %s:%s/%s", u.Schema, filepath.Base(dir), u.Name)
 			}
 			if found == nil || found.Charm.Revision != u.Revision &&
 				(c.Charm.Revision == u.Revision || c.Charm.Revision > found.Charm.Revision) {
@@ -81,18 +80,18 @@ func (r Repository) Find(ctx context.Context, u charm.URL, series string) (*Sour
 	return found, nil
 }
 
-// candidate reads the charm at a path if it has a name. It returns nil for anything else, and an
-// error about a charm in a file of that name.
+// candidate reads the charm at a path if it has the name, and returns nil otherwise. It returns errors only for files
+// that are named like the charm.
 func (r Repository) candidate(ctx context.Context, path, name string) (*Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil // it is a link to nothing, or has gone
+		return nil, nil // a dangling link, or removed since it was listed
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".charm"), ".zip")
 	if !info.IsDir() && base == filepath.Base(path) {
 		return nil, nil
 	}
-	if info.IsDir() { // don't archive every charm that there is
+	if info.IsDir() { // don't archive every charm in the repository
 		d, err := charm.ReadDir(path)
 		if err != nil && base == name && !errors.Is(err, fs.ErrNotExist) {
 			return nil, badCharm(err)

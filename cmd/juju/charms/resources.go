@@ -18,10 +18,10 @@ func ResourcesCommand(s *cli.Session) *cobra.Command {
 		Use:     "resources SERVICE|UNIT",
 		Aliases: []string{"list-resources"},
 		Short:   "List the resources of a service or unit",
-		Long: `List the resources that the charm of a service declares, with who uploaded their files,
-and when. A revision is the time of the upload; - stands for a resource without a file.
-For a unit, list the files that it has fetched. --details shows both, the revision that
-a unit has and the one that it will get.`,
+		Long: `List the resources that a service's charm declares, with the users who uploaded them. A
+revision is the time of the upload, or - for a resource without a file. For a unit, list
+the files that it has fetched. --details shows the revision that each unit has and the one
+that it will get.`,
 		Example: `  juju resources web
   juju resources web --details
   juju resources web/0 --format yaml`,
@@ -48,9 +48,9 @@ a unit has and the one that it will get.`,
 				if err != nil {
 					return err
 				}
-				if _, there := of.Units[unit]; unit != "" && !there {
+				if _, ok := of.Units[unit]; unit != "" && !ok {
 					return entity.WithHint(entity.Errorf(entity.NotFound, "unit %q not found", unit),
-						"See what there is: juju status")
+						"To see what is in the model: juju status")
 				}
 				if len(of.Resources) == 0 && output.Format == "tabular" {
 					s.Note("No resources to display.")
@@ -60,7 +60,7 @@ a unit has and the one that it will get.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&details, "details", false, "show what each unit has, and what it will get")
+	cmd.Flags().BoolVar(&details, "details", false, "show the revision that each unit has, and the one it will get")
 	output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ModelFlag(cmd)
 	return cmd
@@ -74,7 +74,7 @@ func revisionOf(file *entity.ResourceFile) string {
 	return file.Uploaded.UTC().Format("2006-01-02T15:04")
 }
 
-// unitFile returns the file that a unit has of a resource, nil if it has none.
+// unitFile returns a unit's file for a resource, nil if it has none.
 func unitFile(of entity.ResourcesOf, unit, resource string) *entity.ResourceFile {
 	if file, ok := of.Units[unit][resource]; ok {
 		return &file
@@ -82,7 +82,7 @@ func unitFile(of entity.ResourcesOf, unit, resource string) *entity.ResourceFile
 	return nil
 }
 
-// resourceRows returns the table of a service's resources, or a unit's.
+// resourceRows returns the table of a service's or unit's resources.
 func resourceRows(unit string, details bool, of entity.ResourcesOf) [][]string {
 	var rows [][]string
 	switch {

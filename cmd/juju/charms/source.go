@@ -24,8 +24,8 @@ type Source struct {
 	Charm   *charm.Charm
 	archive *os.File
 	sha256  string   // of the archive, in hex, once it is known
-	URL     string   // of a charm that is in the model already; it has no archive
-	Mended  []string // warnings of what the archive has otherwise than the directory
+	URL     string   // of a charm from the model, which has no archive
+	Mended  []string // warnings about file modes that were fixed in the archive
 }
 
 // Close closes the archive.
@@ -55,12 +55,12 @@ func Read(ctx context.Context, path string) (*Source, error) {
 	return &Source{Path: path, Charm: &dir.Charm, archive: archive, Mended: dir.ModeWarnings()}, nil
 }
 
-// readCharmArchive opens an archive once, for validating its charm and for the upload.
+// readCharmArchive opens an archive once, for both validation and the upload.
 func readCharmArchive(ctx context.Context, path string) (*Source, error) {
 	f, err := cli.OpenFile(path)
 	if err != nil {
 		return nil, entity.WithHint(fmt.Errorf("cannot read charm: %w", err),
-			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
 	}
 	var a *charm.Archive
 	size, err := f.Seek(0, io.SeekEnd)
@@ -72,7 +72,7 @@ func readCharmArchive(ctx context.Context, path string) (*Source, error) {
 	}
 	if err != nil {
 		f.Close()
-		// The inner error is about the archive, too: drop the outer one.
+		// The inner error also names the archive: drop the outer one.
 		if inner := errors.Unwrap(err); a == nil && inner != nil {
 			err = inner
 		}
@@ -81,22 +81,21 @@ func readCharmArchive(ctx context.Context, path string) (*Source, error) {
 	return &Source{Path: path, Charm: &a.Charm, archive: f}, nil
 }
 
-// badCharm adds to a charm's error how to fix it.
+// badCharm adds a hint to the error of an invalid charm.
 func badCharm(err error) error {
 	if errors.Is(err, charm.ErrInvalid) {
-		return entity.WithHint(err, "%s", strings.TrimPrefix(charm.Help(err)+"\nFix the charm, and deploy it again", "\n"))
+		return entity.WithHint(err, "%s", strings.TrimPrefix(charm.Help(err)+"\nFix the charm and deploy it again.", "\n"))
 	}
 	return err
 }
 
-// IsPath reports whether an argument can only be a path.
+// IsPath reports whether an argument is certainly a path.
 func IsPath(arg string) bool {
 	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "~") || filepath.IsAbs(arg) || strings.HasSuffix(arg, "/")
 }
 
-// archiveOf writes the archive of a charm to an unlinked temporary file. It is complete before
-// the upload begins, so that an error in reading the charm's files is not reported as an error
-// of the connection.
+// archiveOf writes a charm's archive to an unlinked temporary file. It is complete before the upload starts, so that
+// errors in reading the charm are not reported as connection errors.
 func archiveOf(dir *charm.Dir) (*os.File, error) {
 	f, err := unlinkedFile()
 	if err != nil {
@@ -112,7 +111,7 @@ func archiveOf(dir *charm.Dir) (*os.File, error) {
 	return f, nil
 }
 
-// unlinkedFile creates a temporary file that is gone when it is closed.
+// unlinkedFile creates a temporary file that is deleted when it is closed.
 func unlinkedFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "juju-charm-*.zip")
 	if err != nil {
@@ -133,7 +132,7 @@ type ArchiveAPI interface {
 	CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error)
 }
 
-// FromModel reads a charm of the model.
+// FromModel reads a charm from the model.
 func FromModel(ctx context.Context, api ArchiveAPI, url string) (*Source, error) {
 	body, _, err := api.CharmArchive(ctx, url)
 	if err != nil {
@@ -155,7 +154,7 @@ func FromModel(ctx context.Context, api ArchiveAPI, url string) (*Source, error)
 	return &Source{Path: url, Charm: &a.Charm, URL: url}, nil
 }
 
-// received copies the archive of a charm, of at most limit bytes, to an unlinked temporary file, and closes it.
+// received copies an archive of at most limit bytes to an unlinked temporary file, and closes it.
 func received(body io.ReadCloser, limit int64) (*os.File, error) {
 	defer body.Close()
 	f, err := unlinkedFile()
@@ -173,8 +172,8 @@ func received(body io.ReadCloser, limit int64) (*os.File, error) {
 	return f, nil
 }
 
-// IsSame reports whether a charm of the model has the same files as s. Their archives can differ
-// all the same, in times or in how they are compressed.
+// IsSame reports whether a charm of the model has the same files as s, even if their archives differ in timestamps or
+// compression.
 func (s *Source) IsSame(ctx context.Context, api ArchiveAPI, url string) (bool, error) {
 	if s.archive == nil {
 		return s.URL == url, nil
@@ -195,15 +194,15 @@ func (s *Source) IsSame(ctx context.Context, api ArchiveAPI, url string) (bool, 
 		return false, fmt.Errorf("cannot read charm %q: %w", url, err)
 	}
 	defer f.Close()
-	here, err := contents(s.archive)
+	ours, err := contents(s.archive)
 	if err != nil {
 		return false, fmt.Errorf("cannot read charm %q: %w", s.Path, err)
 	}
-	there, err := contents(f)
+	theirs, err := contents(f)
 	if err != nil {
 		return false, fmt.Errorf("cannot read charm %q: %w", url, err)
 	}
-	return maps.Equal(here, there), nil
+	return maps.Equal(ours, theirs), nil
 }
 
 // sum returns the SHA-256 of the archive, in hex.
@@ -241,8 +240,7 @@ type archived struct {
 	sum  uint32
 }
 
-// contents returns the files in the archive of a charm, which has been read as one before. The
-// file revision is not among them: the controller gives charms revisions of its own.
+// contents returns the files in a valid charm archive, except the file revision: controllers assign their own revisions.
 func contents(f *os.File) (map[string]archived, error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -256,7 +254,7 @@ func contents(f *os.File) (map[string]archived, error) {
 	for _, e := range z.File {
 		name := path.Clean(e.Name)
 		if e.Mode().IsDir() || name == "revision" {
-			continue // an archive need not name directories
+			continue // archives may omit directories
 		}
 		files[name] = archived{e.Mode(), e.UncompressedSize64, e.CRC32}
 	}

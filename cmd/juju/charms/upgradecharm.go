@@ -21,25 +21,25 @@ func UpgradeCharmCommand(s *cli.Session) *cobra.Command {
 		Use:     "upgrade-charm SERVICE",
 		Aliases: []string{"refresh"},
 		Short:   "Upgrade the charm of a service",
-		Long: `Make the units of a service run another version of its charm, or another charm. Each
-unit unpacks the new charm between two hooks, and runs upgrade-charm and config-changed.
+		Long: `Upgrade a service to another version of its charm, or switch it to another charm. Each
+unit unpacks the new charm between two hooks, then runs upgrade-charm and config-changed.
 
---path names the new version's directory or archive. It must be of the same charm.
---switch names another charm: a path, or a URL as for deploy; it must have all endpoints
-that the service has relations with, and be a subordinate charm only if the old one is.
---revision goes back, or forward, to a revision that the model already has. Without any
-of these, the charm comes from the repository that --repository or JUJU_REPOSITORY names.
+--path gives the directory or archive of the new version, which must be the same charm.
+--switch gives another charm, as a path or as a URL as for deploy. It must have all
+endpoints that the service's relations use, and be subordinate if and only if the old
+charm is. --revision selects an older or newer revision that is already in the model.
+Without any of these, the charm comes from the repository in --repository or
+JUJU_REPOSITORY.
 
-A unit whose hook has failed is upgraded once that is resolved. With --force-units it is
-upgraded at once; it stays in error, and runs neither upgrade-charm nor config-changed. So
-the hooks of a service that is being destroyed can be mended; its other units keep the
-charm.
+A unit in error is upgraded once the error is resolved. With --force-units it is upgraded
+at once; it stays in error, and runs neither upgrade-charm nor config-changed. Use this to
+fix the hooks of a service that is being destroyed; its other units keep the old charm.
 
-Settings that the new charm does not have are kept, but not used, and a warning names
-them. --resource gives the file of a resource; with it, the charm may be the same.
+Settings that the new charm does not define are kept but unused, with a warning.
+--resource uploads the file of a resource; with it, the charm may be unchanged.
 
---storage says what units get for stores of the charm from now on, as for deploy. Storage
-that exists stays as it is.`,
+--storage sets the storage constraints of new units, as for deploy. Existing storage does
+not change.`,
 		Example: `  juju upgrade-charm web --path ./charms/web
   juju upgrade-charm web --path ./charms/web --force-units
   juju upgrade-charm web --revision 0
@@ -53,12 +53,12 @@ that exists stays as it is.`,
 	f := cmd.Flags()
 	f.StringVar(&u.path, "path", "", "the `DIRECTORY` or archive of the new version")
 	f.StringVar(&u.to, "switch", "", "another `CHARM`: a path or URL")
-	f.IntVar(&u.revision, "revision", 0, "a `REVISION` of the charm that the model has")
-	f.StringVar(&u.repo, "repository", "", "the local repository that has the charm")
+	f.IntVar(&u.revision, "revision", 0, "a `REVISION` of the charm that is in the model")
+	f.StringVar(&u.repo, "repository", "", "the local repository with the charm")
 	f.StringArrayVar(&u.config, "config", nil, "a setting to change at the same time, as `KEY=VALUE` or KEY=@FILE")
 	f.StringArrayVar(&u.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
 	f.StringArrayVar(&u.storage, "storage", nil, "storage of new units, as `STORE=[POOL,][SIZE,][COUNT]`")
-	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units at once whose hook has failed")
+	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units in error at once")
 	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's series")
 	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series")
 	u.wait.Add(cmd, "until all units run the new charm")
@@ -111,7 +111,7 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer files.Close()
-	// Read a charm from its path before there is a connection.
+	// Read a charm from its path before connecting.
 	var source *Source
 	if path := u.charmPath(); path != "" {
 		p := u.Quickly("Reading charm %s", path)
@@ -125,7 +125,7 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 	return cli.WithModel(ctx, u.Session, func(api upgradeCharmAPI) error { return u.upgrade(ctx, api, source, request, files) })
 }
 
-// charmPath returns the path that the flags name, or "".
+// charmPath returns the path given by --path or --switch, or "".
 func (u *upgradeCharm) charmPath() string {
 	if u.path != "" || u.to == "" {
 		return u.path
@@ -146,7 +146,7 @@ func (u *upgradeCharm) upgrade(
 	i := slices.IndexFunc(status.Services, func(s entity.ServiceStatus) bool { return s.Name == request.Service })
 	if i < 0 {
 		return entity.WithHint(entity.Errorf(entity.NotFound, "service %q not found", request.Service),
-			"See what there is: juju status")
+			"To see what is in the model: juju status")
 	}
 	now := status.Services[i]
 	old, err := charm.ParseURL(now.CharmURL)
@@ -161,7 +161,7 @@ func (u *upgradeCharm) upgrade(
 	}
 	if u.to == "" && source.Charm.Meta.Name != old.Name {
 		return entity.WithHint(fmt.Errorf("cannot upgrade %q to %q", old.Name, source.Charm.Meta.Name),
-			"It is another charm. To use it all the same: juju upgrade-charm %s --switch %s", now.Name, source.Path)
+			"It is another charm. To switch to it anyway: juju upgrade-charm %s --switch %s", now.Name, source.Path)
 	}
 	if err := files.Check(source.Charm.Meta); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (u *upgradeCharm) upgrade(
 		return err
 	case same && (request.ForceUnits || len(request.Config) > 0 || len(files) > 0 ||
 		len(request.Storage) > 0):
-		request.CharmURL = now.CharmURL // what the flags say still counts
+		request.CharmURL = now.CharmURL // the other flags still apply
 	case same && u.to != "":
 		return entity.Errorf(entity.AlreadyExists, "already running specified charm %q", now.CharmURL)
 	case same:
@@ -198,9 +198,9 @@ func (u *upgradeCharm) upgrade(
 	}
 	u.Warn(slices.Concat(source.Mended, warnings)...)
 	if same {
-		u.Note("Service %q has charm %s already; its units follow.", now.Name, now.CharmURL)
+		u.Note("Service %q already has charm %s; its units are being updated.", now.Name, now.CharmURL)
 	} else {
-		u.Note("Service %q is upgraded from charm %s to %s; its units follow.", now.Name, now.CharmURL, request.CharmURL)
+		u.Note("Service %q is upgraded from charm %s to %s; its units are being upgraded.", now.Name, now.CharmURL, request.CharmURL)
 	}
 	if !request.ForceUnits && !same {
 		u.noteFailed(status, now.Name)
@@ -208,7 +208,7 @@ func (u *upgradeCharm) upgrade(
 	return u.wait.Run(ctx, u.Session, api, wait.Condition{Names: []string{now.Name}, Upgraded: true})
 }
 
-// noteFailed names the units whose failed hooks hold up the upgrade of a service.
+// noteFailed lists the units in error, which are not upgraded until they are resolved.
 func (u *upgradeCharm) noteFailed(m *entity.ModelStatus, service string) {
 	var failed []string
 	for _, t := range wait.Entities(m) {
@@ -217,13 +217,13 @@ func (u *upgradeCharm) noteFailed(m *entity.ModelStatus, service string) {
 		}
 	}
 	if len(failed) > 0 {
-		u.Note("In error, and upgraded when juju resolved has the old charm's hook succeed: %s\n%s", wait.Some(failed),
+		u.Note("In error, and not upgraded until resolved with the old charm: %s\n%s", wait.Some(failed),
 			wait.UpgradeAtOnce(service))
 	}
 }
 
-// checkUpgrade refuses before the upload what the controller would refuse after it, as far as the
-// Charm and the service's status show it.
+// checkUpgrade rejects before the upload what the controller would reject after it, as far as the charm and the
+// service's status show.
 func checkUpgrade(source *Source, now entity.ServiceStatus, request client.SetCharmArgs) error {
 	if source.archive == nil {
 		return nil // nothing is uploaded
@@ -232,10 +232,10 @@ func checkUpgrade(source *Source, now entity.ServiceStatus, request client.SetCh
 		return entity.WithHint(errors.New(why), "%s", hint)
 	}
 	_, err := source.Charm.Config.ParseSettingsStrings(request.Config)
-	return entity.WithHint(err, "The charm's config.yaml lists its options")
+	return entity.WithHint(err, "The charm's config.yaml lists its options.")
 }
 
-// Find reads the charm that the flags name by other means than a path.
+// find reads a charm that the flags specify other than by a path.
 func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.URL) (*Source, error) {
 	repo := RepositoryOf(u.Session, u.repo)
 	want := old
@@ -255,7 +255,7 @@ func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.
 	}
 	if repo == "" && u.to != "" {
 		return nil, entity.WithHint(cli.Usagef("cannot upgrade to charm %q: there is no charm store", u.to),
-			"Give the charm's directory or archive, --switch ./CHARM, or the local repository that has it: --repository DIR")
+			"Specify the charm's directory or archive, --switch ./CHARM, or a local repository: --repository DIR")
 	}
 	if repo == "" {
 		return nil, cli.Usagef("upgrading a local charm requires either --path or --switch")

@@ -14,7 +14,6 @@ import (
 	"juju/state/limits"
 )
 
-// CheckServices checks that arguments are names of services.
 func CheckServices(args []string) error {
 	if len(args) == 0 {
 		return Usagef("no service specified")
@@ -35,7 +34,6 @@ func CheckService(args []string) error {
 	return CheckServices(args)
 }
 
-// CheckUnits checks that arguments are names of units.
 func CheckUnits(args []string) error {
 	if len(args) == 0 {
 		return Usagef("no units specified")
@@ -48,7 +46,6 @@ func CheckUnits(args []string) error {
 	return nil
 }
 
-// CheckMachines checks that arguments are ids of machines.
 func CheckMachines(args []string) error {
 	if len(args) == 0 {
 		return Usagef("no machines specified")
@@ -65,7 +62,7 @@ func CheckMachines(args []string) error {
 // that a cloud interprets.
 var Placement = regexp.MustCompile(`^([a-z]+:)?[0-9]+(/[a-z]+/[0-9]+)*$|^[a-z]+$|^[a-z-]+=[^\s,]+$`)
 
-// CheckContainer refuses a placement in a container on something that is no machine.
+// CheckContainer rejects a placement in a container on anything but a machine.
 func CheckContainer(text string) error {
 	scope, directive, ok := strings.Cut(text, ":")
 	if ok && entity.IsContainerType(scope) && !entity.IsValidMachine(directive) {
@@ -74,7 +71,7 @@ func CheckContainer(text string) error {
 	return nil
 }
 
-// ParsePlacements reads the values of --to, each of which can hold several, separated by commas.
+// ParsePlacements parses the values of --to, each of which can hold several placements, separated by commas.
 func ParsePlacements(values []string) ([]string, error) {
 	var all []string
 	for _, value := range values {
@@ -84,7 +81,7 @@ func ParsePlacements(values []string) ([]string, error) {
 			}
 			if !Placement.MatchString(one) {
 				return nil, entity.WithHint(Usagef("invalid --to parameter %q", one),
-					"Name a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
+					"Specify a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
 			}
 			all = append(all, one)
 		}
@@ -109,8 +106,7 @@ func ReadOptionFile(path string) (string, error) {
 	return string(text), nil
 }
 
-// ParseSettings reads KEY=VALUE pairs. If a key is repeated, the last value counts. A value that
-// begins with @ names a file with the value.
+// ParseSettings parses KEY=VALUE pairs. The last value of a repeated key wins. @FILE reads the value from a file.
 func ParseSettings(pairs []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, pair := range pairs {
@@ -133,13 +129,12 @@ func ParseSettings(pairs []string) (map[string]string, error) {
 	return values, nil
 }
 
-// MaxErrors is how many different errors bulk shows.
+// MaxErrors is how many different errors Bulk shows.
 const MaxErrors = 10
 
-// Bulk combines the outcomes of a bulk call into one error, in Juju's words: "no units were
-// destroyed: …" or "some units were not destroyed: …". errs has an entry for each entity, nil
-// for success. An error that several have is there once, with their number. The result has the
-// kind of the errors, if they have one in common.
+// Bulk combines the results of a bulk call into one error, in Juju's words: "no units were destroyed: …" or "some units
+// were not destroyed: …". errs has an entry for each entity, nil for success. Equal errors are shown once, with a count.
+// The result has the errors' kind, if it is the same for all.
 func Bulk(entities, done string, errs []error) error {
 	var failed []error
 	for _, err := range errs {
@@ -188,7 +183,7 @@ func Bulk(entities, done string, errs []error) error {
 	return err
 }
 
-// CheckMany returns an error if a command is to add too many units or machines.
+// CheckMany returns an error if a command would add too many units or machines.
 func CheckMany(what string, n int, force bool) error {
 	if force {
 		return nil
@@ -196,24 +191,24 @@ func CheckMany(what string, n int, force bool) error {
 	return limits.CheckAtOnce(what, n)
 }
 
-// ManyFlag adds the flag that lifts the bound of limits.MaxAtOnce.
+// ManyFlag adds the flag that lifts the limit of limits.MaxAtOnce.
 func ManyFlag(cmd *cobra.Command, force *bool, what string) {
 	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", limits.MaxAtOnce, what))
 }
 
-// IsUnitTarget reports whether a unit can be named so: "store/0", "store/leader".
+// IsUnitTarget reports whether an argument denotes a unit: "store/0" or "store/leader".
 func IsUnitTarget(arg string) bool {
 	service, leader := strings.CutSuffix(arg, "/leader")
 	return entity.IsValidUnit(arg) || leader && entity.IsValidService(service)
 }
 
-// ParseStorageIDs reads ids of storage, each of which can hold several, separated by commas.
+// ParseStorageIDs parses values that each hold storage ids, separated by commas.
 func ParseStorageIDs(values []string) (ids []string, err error) {
 	for _, value := range values {
 		for id := range strings.SplitSeq(value, ",") {
 			if !entity.IsValidStorage(id) {
 				return nil, entity.WithHint(Usagef("storage id %q not valid", id),
-					"It is the name of a store and a number, such as data/0: see juju storage")
+					"A storage id is the name of a store and a number, such as data/0. To list storage: juju storage")
 			}
 			ids = append(ids, id)
 		}
@@ -221,6 +216,5 @@ func ParseStorageIDs(values []string) (ids []string, err error) {
 	return ids, nil
 }
 
-// UnitsAtOnce is how many units a request of these commands adds, so that users see how far a long command
-// is, and can end it.
+// UnitsAtOnce is how many units one request adds, so that long commands show progress and can be interrupted.
 const UnitsAtOnce = 20

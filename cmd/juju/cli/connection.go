@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-// WithModel calls do with a connection to the target model. API names the methods that do calls; *client.Conn has them.
+// WithModel calls do with a connection to the target model. *client.Conn implements API.
 func WithModel[API any](ctx context.Context, s *Session, do func(API) error) error {
 	conn, err := s.Connect(ctx)
 	if err != nil {
@@ -27,8 +27,7 @@ func WithModel[API any](ctx context.Context, s *Session, do func(API) error) err
 	return err
 }
 
-// WithController calls do with a connection to the target controller. API names the methods that do calls;
-// *client.Conn has them.
+// WithController calls do with a connection to the target controller. *client.Conn implements API.
 func WithController[API any](ctx context.Context, s *Session, do func(Target, API) error) error {
 	_, t, err := s.ReadTarget()
 	if err != nil {
@@ -42,15 +41,14 @@ func WithController[API any](ctx context.Context, s *Session, do func(Target, AP
 	return errors.Join(err, conn.Close())
 }
 
-// askBound is how long a controller may take to say what its destruction must mind. It may be the
-// reason for its destruction that it doesn't answer.
-const askBound = 15 * time.Second
+// queryTimeout limits the queries before a controller is destroyed: it may be destroyed because it does not respond.
+const queryTimeout = 15 * time.Second
 
-// EachModel calls do with a connection to each model of a controller, which has askBound for all of it.
-// model is the qualified name.
+// EachModel calls do with a connection to each model of a controller, all within queryTimeout. model is the qualified
+// name.
 func EachModel[API any](ctx context.Context, s *Session, name string, ctrl *store.Controller,
 	do func(ctx context.Context, model string, api API) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, askBound, fmt.Errorf("no answer within %v", askBound))
+	ctx, cancel := context.WithTimeoutCause(ctx, queryTimeout, fmt.Errorf("no answer within %v", queryTimeout))
 	defer cancel()
 	conn, err := s.ConnectController(ctx, Target{Name: name, Controller: ctrl})
 	if err != nil {
@@ -79,7 +77,6 @@ func InModel[API any](ctx context.Context, s *Session, controller, model string,
 	return WithModel(ctx, s, do)
 }
 
-// A ModelsAPI lists models.
 type ModelsAPI interface {
 	Models(ctx context.Context) ([]client.Model, error)
 }

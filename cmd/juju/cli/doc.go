@@ -1,3 +1,3 @@
-// Package cli is what the commands of juju share: a session with its streams and flags, which controller and model a
-// command works with, arguments, files, output formats, progress, prompts and errors of usage.
+// Package cli has what the commands of juju share: a session with its streams and flags, the target controller and
+// model, arguments, files, output formats, progress, prompts and usage errors.
 package cli

@@ -7,20 +7,19 @@ import (
 	"juju/state/entity"
 )
 
-// An ExitError is the exit code of a command that has run elsewhere. It needs no words.
+// An ExitError is the exit code of a remote command. No message is printed for it.
 type ExitError int
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// A usageError is an invalid command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Usage says that an error is one of the command line.
+// Usage marks an error as a usage error.
 func Usage(err error) error { return usageError{err} }
 
-// Usagef returns an error of the command line.
+// Usagef returns a usage error.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func IsUsage(err error) bool {
@@ -28,7 +27,7 @@ func IsUsage(err error) bool {
 	return errors.As(err, &usage)
 }
 
-// WithHint adds a hint to an error that has none.
+// WithHint adds a hint to an error, unless it has one.
 func WithHint(err error, hint string) error {
 	if err == nil || entity.Hint(err) != "" {
 		return err

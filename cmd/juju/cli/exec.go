@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// A Replacement is the program that runs in place of this one.
+// A Replacement is a program to exec.
 type Replacement struct {
 	Argv []string
-	Dir  string            // it begins there; "" for the present directory
-	Env  map[string]string // in addition to this program's variables
+	Dir  string            // working directory; "" for the current one
+	Env  map[string]string // in addition to the current environment
 }
 
-// execute replaces this program by another one.
+// execute execs a program.
 func execute(r Replacement) error {
 	path, err := exec.LookPath(r.Argv[0])
 	if err == nil && r.Dir != "" {

@@ -10,10 +10,9 @@ import (
 	"syscall"
 )
 
-// OpenFile opens a file that the user names. It refuses anything but a regular file, because a
-// pipe might never have data and a device never end. It checks the open file, not the path,
-// which might change meanwhile. A pipe from the shell, as in --config <(program), is accepted,
-// because the program at its other end writes to it.
+// OpenFile opens a file given by the user. It accepts only regular files, because reading a pipe might block and a
+// device might never end, and pipes passed by the shell, as in --config <(program). It checks the open file rather than
+// the path, which might change meanwhile.
 func OpenFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) {
@@ -22,7 +21,7 @@ func OpenFile(path string) (*os.File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() && !(info.Mode().Type() == fs.ModeNamedPipe && isHandedOver(path)) {
+	if err == nil && !info.Mode().IsRegular() && !(info.Mode().Type() == fs.ModeNamedPipe && isInherited(path)) {
 		err = notFile(path, info.Mode())
 	}
 	if err != nil {
@@ -32,14 +31,13 @@ func OpenFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// isHandedOver reports whether a path names an open file of this process, as /dev/fd/63 does.
-func isHandedOver(path string) bool {
+// isInherited reports whether a path refers to an open file of this process, such as /dev/fd/63.
+func isInherited(path string) bool {
 	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
 }
 
-// notFile returns the error for a path that is not a regular file.
 func notFile(path string, mode fs.FileMode) error {
-	what := "no file"
+	what := "a special file"
 	switch mode.Type() {
 	case fs.ModeDir:
 		what = "a directory"
@@ -53,7 +51,7 @@ func notFile(path string, mode fs.FileMode) error {
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is %s, not a file", what)}
 }
 
-// ReadFile reads a file that the user names, up to one byte more than max.
+// ReadFile reads a file given by the user, up to one byte more than max.
 func ReadFile(path string, max int64) ([]byte, error) {
 	f, err := OpenFile(path)
 	if err != nil {
@@ -63,7 +61,7 @@ func ReadFile(path string, max int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, max+1))
 }
 
-// ReadWhole reads a file that the user names; one that is larger than max is an error.
+// ReadWhole reads a file given by the user, which must not be larger than max.
 func ReadWhole(path string, max int64) ([]byte, error) {
 	text, err := ReadFile(path, max)
 	if err == nil && int64(len(text)) > max {

@@ -30,7 +30,7 @@ func (o *Output) Flags(cmd *cobra.Command, format string, formats ...string) {
 		cmd.Flags().StringVar(&o.Format, "format", format, "the output format: "+OneOf(formats))
 		o.flag = cmd.Flags().Lookup("format")
 	}
-	cmd.Flags().StringVarP(&o.Path, "output", "o", "", "a file to write the output to")
+	cmd.Flags().StringVarP(&o.Path, "output", "o", "", "write the output to this file")
 }
 
 // Write prints a result.
@@ -46,7 +46,7 @@ func (s *Session) Write(o Output, text []byte) error {
 	return nil
 }
 
-// WriteStyled prints a result with colors, in which text from elsewhere is escaped already.
+// WriteStyled prints a result with colors, in which external text is already escaped.
 func (s *Session) WriteStyled(o Output, text []byte) error {
 	if o.Path == "" {
 		_, err := s.Stdout.Raw().Write(text)
@@ -55,7 +55,7 @@ func (s *Session) WriteStyled(o Output, text []byte) error {
 	return s.Write(o, text)
 }
 
-// CheckFormat checks that a format is yaml, json or one of the command's own.
+// CheckFormat checks that a format is yaml, json or one of the command's own formats.
 func CheckFormat(format string, own ...string) error {
 	formats := append(own, "yaml", "json")
 	if !slices.Contains(formats, format) {
@@ -73,7 +73,6 @@ func Encode(format string, v any) ([]byte, error) {
 	return display.YAML(v, 4)
 }
 
-// ListFormats are the formats of commands that print lists.
 var ListFormats = []string{"tabular", "yaml", "json"}
 
 func CheckListFormat(format string) error {
@@ -87,8 +86,7 @@ func CheckListFormat(format string) error {
 
 }
 
-// WriteList prints a list: value as YAML or JSON, or the rows as a table, of which the first
-// is the header.
+// WriteList prints a list: value as YAML or JSON, or rows as a table with a header.
 func (s *Session) WriteList(o Output, value any, rows [][]string) error {
 	if o.Format != "tabular" {
 		text, err := Encode(o.Format, value)
@@ -123,7 +121,7 @@ func OneOf(words []string) string {
 	return text
 }
 
-// InLine escapes the arguments of a format, so that the text stays on one line.
+// InLine escapes the arguments of a format, so that the text fits on one line.
 func InLine(args []any) []any {
 	shown := slices.Clone(args)
 	for i, arg := range shown {

@@ -27,7 +27,7 @@ func (s *Session) AskSecret(ctx context.Context, prompt string) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("cannot read from the terminal: %w", err)
 	}
-	// Also turn the echo on again when the prompt is interrupted.
+	// Restore the echo even if the prompt is interrupted.
 	defer term.Restore(int(f.Fd()), before)
 	return s.answer(ctx, prompt, func() (string, error) {
 		text, err := term.ReadPassword(int(f.Fd()))
@@ -44,7 +44,7 @@ func (s *Session) answer(ctx context.Context, prompt string, read func() (string
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // ends with the answer or the program: a read from a terminal can't be canceled
+	go func() { // may outlive ctx: a read from a terminal can't be canceled
 		text, err := read()
 		answers <- answer{text, err}
 	}()
@@ -68,7 +68,7 @@ func (s *Session) ReadLine() (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// NewPassword asks for a new password, twice.
+// NewPassword prompts for a new password, twice.
 func (s *Session) NewPassword(ctx context.Context, prompt, again string) (string, error) {
 	password, err := s.AskSecret(ctx, prompt)
 	if err != nil {

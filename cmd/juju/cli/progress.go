@@ -10,52 +10,51 @@ import (
 	"juju/state/entity"
 )
 
-// A Progress shows during a long wait what the command is waiting for. On a terminal it is one
-// line with the elapsed time, which is erased at the end; otherwise it is a line whenever the
-// text changes, with a minimum interval.
+// A Progress shows what a command is waiting for. On a terminal it is one line with the elapsed time, erased at the
+// end; otherwise it prints a line whenever the text changes, at a limited rate.
 type Progress struct {
-	s     *Session
-	begun time.Time
-	quick bool // it usually takes less than progressWait
+	s       *Session
+	started time.Time
+	quick   bool // it usually takes less than progressWait
 
 	mu    sync.Mutex
 	text  string // the current text
 	shown string // the text of the last line
 	at    time.Time
 
-	outer *Progress // of which this one is a part: it is not shown meanwhile
-	part  bool      // a part of this one is shown
+	outer  *Progress // hidden while this one is shown
+	hidden bool      // an inner one is shown
 
-	stop  chan struct{}
-	ended sync.WaitGroup
+	stop chan struct{}
+	done sync.WaitGroup
 }
 
 const (
-	progressWait = time.Second            // before the first line of what is usually quick, without a terminal
+	progressWait = time.Second            // before the first line of Quickly, without a terminal
 	progressTick = 500 * time.Millisecond // between redraws
-	progressGap  = 2 * time.Second        // between two lines, without a terminal
+	progressGap  = 2 * time.Second        // between lines, without a terminal
 )
 
-// Progress shows a text until done is called.
+// Progress shows a text until Done is called.
 func (s *Session) Progress(format string, args ...any) *Progress {
 	return s.startProgress(false, format, args...)
 }
 
-// Quickly is progress for what usually takes less than a second: without a terminal it says nothing before.
+// Quickly is Progress for what usually takes less than a second: without a terminal it prints nothing before then.
 func (s *Session) Quickly(format string, args ...any) *Progress {
 	return s.startProgress(true, format, args...)
 }
 
 func (s *Session) startProgress(quick bool, format string, args ...any) *Progress {
-	p := &Progress{s: s, begun: s.Now(), stop: make(chan struct{}), quick: quick, outer: s.current}
+	p := &Progress{s: s, started: s.Now(), stop: make(chan struct{}), quick: quick, outer: s.current}
 	p.outer.hide(true)
 	s.current = p
 	p.Say(format, args...)
-	p.ended.Go(p.run)
+	p.done.Go(p.run)
 	return p
 }
 
-// Sized adds to the words for a file its size, if that takes time to send.
+// Sized appends a file's size to its description, if it is large.
 func Sized(what string, f *os.File) string {
 	const large = 1 << 20
 	if info, err := f.Stat(); err == nil && info.Size() >= large {
@@ -64,14 +63,13 @@ func Sized(what string, f *os.File) string {
 	return what
 }
 
-// hide ends or begins the time in which the progress is shown.
-func (p *Progress) hide(part bool) {
+func (p *Progress) hide(hidden bool) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.part = part
+	p.hidden = hidden
 }
 
 // Say changes the text.
@@ -93,7 +91,7 @@ func (p *Progress) Done() {
 	default:
 	}
 	close(p.stop)
-	p.ended.Wait()
+	p.done.Wait()
 	p.s.current = p.outer
 	p.outer.hide(false)
 	if p.s.ErrTerminal && !p.s.Quiet {
@@ -119,19 +117,19 @@ func (p *Progress) run() {
 func (p *Progress) show() {
 	now := p.s.Now()
 	switch {
-	case p.s.Quiet || p.part:
+	case p.s.Quiet || p.hidden:
 	case p.s.ErrTerminal:
 		p.draw(now)
-	case p.quick && p.shown == "" && now.Sub(p.begun) < progressWait:
+	case p.quick && p.shown == "" && now.Sub(p.started) < progressWait:
 	case p.text != p.shown && (p.shown == "" || now.Sub(p.at) >= progressGap):
 		p.shown, p.at = p.text, now
 		fmt.Fprintln(p.s.Stderr, p.text)
 	}
 }
 
-// draw redraws the line. It never fills the last column, which would make some terminals wrap.
+// draw redraws the line. It leaves the last column free, because some terminals would wrap.
 func (p *Progress) draw(now time.Time) {
-	passed := fmt.Sprintf(" (%ds)", int(now.Sub(p.begun).Seconds()))
+	passed := fmt.Sprintf(" (%ds)", int(now.Sub(p.started).Seconds()))
 	text := p.text
 	if room := p.s.Width() - len(passed) - 1; display.Width(text) > room {
 		text = display.Cut(text, room-1) + "…"

@@ -17,10 +17,10 @@ import (
 	"juju/state/entity"
 )
 
-// A Session is the environment of a command. Tests make their own.
+// A Session is the environment of a command.
 type Session struct {
 	Stdin          io.Reader
-	lines          *bufio.Reader // of stdin, set when the first line is read
+	lines          *bufio.Reader // from Stdin, set when the first line is read
 	Stdout, Stderr *display.Writer
 	InTerminal     bool // standard input is a terminal
 	OutTerminal    bool // standard output is one
@@ -29,37 +29,37 @@ type Session struct {
 	Getenv         func(string) string
 	Now            func() time.Time
 
-	// Connect connects to the target model: see withModel.
+	// Connect connects to the target model: see WithModel.
 	Connect func(context.Context) (io.Closer, error)
-	// ConnectController connects to a controller itself: see withController.
+	// ConnectController connects to a controller itself: see WithController.
 	ConnectController func(context.Context, Target) (io.Closer, error)
-	// ReachBound is how long a controller may take to answer. It must be more than the half
-	// minute that a controller waits for its own store.
-	ReachBound time.Duration
-	// LookPause is how long a controller may take to answer until users are told that they wait. So often
-	// its cloud is then asked about it.
-	LookPause time.Duration
+	// ReachTimeout is how long to wait for a controller to answer. It must exceed the 30 seconds that a controller
+	// waits for its own store.
+	ReachTimeout time.Duration
+	// PollInterval is how long a controller may take to answer before users are told that they are waiting, and how
+	// often its cloud is queried from then on.
+	PollInterval time.Duration
 
-	// Exec replaces this program by another: see execute.
+	// Exec execs a program: see execute.
 	Exec func(Replacement) error
 
-	// current is the innermost progress that is shown, or nil.
+	// current is the innermost progress, or nil.
 	current *Progress
 
-	// goesOn says what the controller does when a wait is interrupted, "" while the command waits for nothing.
-	goesOn string
+	// afterInterrupt tells users what continues if they interrupt the current wait, "" if nothing does.
+	afterInterrupt string
 
-	// Lost explains a lost connection to the controller that was dialled last; nil before.
+	// Lost explains a lost connection to the most recently dialled controller; nil before any.
 	Lost func(error) error
 
-	// The flags of all commands.
+	// Flags of all commands.
 	Quiet, Verbose, Debug, ShowLog bool
 	Logging                        string // a level for each module, "<root>=INFO;juju.x=DEBUG"
 	Model                          string // -m, of commands that have it
 	Controller                     string // -c, of commands that have it
 }
 
-// NewSession returns a session of this process, which can't connect yet.
+// NewSession returns the session of this process, which can't connect yet.
 func NewSession() *Session {
 	return &Session{
 		Stdin: os.Stdin, Stdout: display.NewWriter(os.Stdout), Stderr: display.NewWriter(os.Stderr),
@@ -73,14 +73,14 @@ func NewSession() *Session {
 			}
 			return 80
 		},
-		Getenv: os.Getenv, Now: time.Now, ReachBound: 40 * time.Second, LookPause: 2 * time.Second,
+		Getenv: os.Getenv, Now: time.Now, ReachTimeout: 40 * time.Second, PollInterval: 2 * time.Second,
 		Exec: execute,
 	}
 }
 
-// Begin applies the flags of all commands. It runs before each command.
+// Begin applies the flags of all commands before a command runs.
 func (s *Session) Begin() error {
-	s.goesOn = ""
+	s.afterInterrupt = ""
 	if s.Quiet && s.Verbose {
 		return Usagef("--quiet and --verbose are mutually exclusive")
 	}
@@ -100,23 +100,21 @@ func (s *Session) Begin() error {
 	return nil
 }
 
-// WaitsFor notes what the controller goes on with if the user interrupts the command now, and how to look at it
-// or undo it.
+// WaitsFor sets what to tell users who interrupt the command from now on: what continues, and how to see or undo it.
 func (s *Session) WaitsFor(format string, args ...any) {
-	s.goesOn = fmt.Sprintf(format, InLine(args)...)
+	s.afterInterrupt = fmt.Sprintf(format, InLine(args)...)
 }
 
 // Interrupted returns the error of a command that the user has interrupted.
 func (s *Session) Interrupted() error {
 	err := errors.New("interrupted")
-	if s.goesOn == "" {
+	if s.afterInterrupt == "" {
 		return err
 	}
-	return entity.WithHint(err, "%s", s.goesOn)
+	return entity.WithHint(err, "%s", s.afterInterrupt)
 }
 
-// Note prints a message to standard error, unless --quiet is given. Text from elsewhere must
-// be among the args, where it is escaped.
+// Note prints a message to standard error, unless --quiet is given. It escapes args, so external text belongs there.
 func (s *Session) Note(format string, args ...any) {
 	if !s.Quiet {
 		fmt.Fprintf(s.Stderr, format+"\n", InLine(args)...)

@@ -14,16 +14,15 @@ import (
 	"juju/state/entity"
 )
 
-// A Target is the controller, and the model if any, that a command works with.
+// A Target is the controller, and possibly the model, that a command works on.
 type Target struct {
 	Name       string // of the controller
 	Controller *store.Controller
 	Model      string // qualified name, "" for the controller itself
 }
 
-// Target returns the controller and model to work with: given by -m, else by JUJU_MODEL, else
-// the model selected on the controller of JUJU_CONTROLLER, else the model selected on the
-// selected controller.
+// Target returns the target controller and model: from -m, else JUJU_MODEL, else the model selected on the controller in
+// JUJU_CONTROLLER, else the model selected on the selected controller.
 func (s *Session) Target(c *store.Contents) (Target, error) {
 	spec := s.Model
 	if spec == "" {
@@ -54,7 +53,7 @@ func (s *Session) SelectedModel(t Target) (string, error) {
 	}
 	if t.Controller.Model == "" {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "no model is selected on controller %q", t.Name),
-			"Select one: juju switch MODEL; or choose one with -m MODEL or JUJU_MODEL")
+			"To select one: juju switch MODEL; or specify one with -m MODEL or JUJU_MODEL")
 	}
 	return t.Controller.Model, nil
 }
@@ -67,7 +66,7 @@ func NoModel(t Target) error {
 	err := entity.Errorf(entity.NotFound, "model %q not found", t.Name+":"+t.Controller.Unqualify(t.Model))
 	if len(known) == 0 {
 		return entity.WithHint(err,
-			"You have access to no model. Create one: juju add-model NAME; or ask an administrator for access to one.")
+			"You have no access to any model. To create one: juju add-model NAME; or ask an administrator for access to one.")
 	}
 	return entity.WithHint(err, "Available models: %s", strings.Join(known, ", "))
 }
@@ -75,11 +74,10 @@ func NoModel(t Target) error {
 // NotLoggedIn is the error for a known controller that the user has logged out of.
 func NotLoggedIn(t Target) error {
 	return entity.WithHint(entity.Errorf(entity.Unauthorized, "you are logged out of controller %q", t.Name),
-		"Log in: juju login -c %s -u USER", t.Name)
+		"To log in: juju login -c %s -u USER", t.Name)
 }
 
-// ControllerTarget returns the controller to work with: given by -c, else by JUJU_CONTROLLER
-// or JUJU_MODEL, else the selected one.
+// ControllerTarget returns the target controller: from -c, else JUJU_CONTROLLER or JUJU_MODEL, else the selected one.
 func (s *Session) ControllerTarget(c *store.Contents) (Target, error) {
 	name := s.Controller
 	if name == "" {
@@ -92,7 +90,7 @@ func (s *Session) ControllerTarget(c *store.Contents) (Target, error) {
 	return Target{Name: name, Controller: ctrl}, err
 }
 
-// ReadTarget returns the store and the controller to work with.
+// ReadTarget returns the store and the target controller.
 func (s *Session) ReadTarget() (*store.Store, Target, error) {
 	st, err := s.Store()
 	if err != nil {
@@ -106,7 +104,7 @@ func (s *Session) ReadTarget() (*store.Store, Target, error) {
 	return st, t, err
 }
 
-// ReadModelTarget is readTarget for the selected model.
+// ReadModelTarget returns the store and the target controller and model.
 func (s *Session) ReadModelTarget() (*store.Store, Target, error) {
 	st, err := s.Store()
 	if err != nil {
@@ -133,8 +131,8 @@ func (s *Session) SplitModel(arg string) (model string, err error) {
 	return model, nil
 }
 
-// NoteModels stores the list of a controller's models, and unselects a model that is gone. It
-// also applies change, if not nil.
+// NoteModels stores the list of a controller's models, deselects a model that no longer exists, and applies change, if
+// not nil.
 func (s *Session) NoteModels(ctx context.Context, t Target, models []client.Model,
 	change func(*store.Controller)) error {
 	st, err := s.Store()
@@ -161,8 +159,8 @@ func (s *Session) NoteModels(ctx context.Context, t Target, models []client.Mode
 	})
 }
 
-// FindModel asks the controller for the model with this name, and stores the list of models.
-// The error is NotFound if there is none.
+// FindModel gets the model with this name from the controller, and stores the list of models. If there is no such model,
+// the error is NotFound.
 func (s *Session) FindModel(ctx context.Context, t Target, api ModelsAPI, name string) (client.Model, error) {
 	models, err := api.Models(ctx)
 	if err != nil {
@@ -183,14 +181,14 @@ func (s *Session) FindModel(ctx context.Context, t Target, api ModelsAPI, name s
 
 // ModelFlag adds the flag -m to a command.
 func (s *Session) ModelFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&s.Model, "model", "m", "", "the model to work in, as MODEL or CONTROLLER:MODEL")
+	cmd.Flags().StringVarP(&s.Model, "model", "m", "", "the model to use, as MODEL or CONTROLLER:MODEL")
 	cmd.Flags().StringVarP(&s.Model, "environment", "e", "", "older name of --model")
 	cmd.Flags().Lookup("environment").Hidden = true
 }
 
 // ControllerFlag adds the flag -c to a command.
 func (s *Session) ControllerFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&s.Controller, "controller", "c", "", "the controller to work with")
+	cmd.Flags().StringVarP(&s.Controller, "controller", "c", "", "the controller to use")
 }
 
 // CheckModelName checks that the only argument is the name of a model.

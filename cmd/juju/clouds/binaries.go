@@ -9,8 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// program returns the path of another of juju's programs: beside this program, else on PATH.
-func program(name string) (string, error) {
+// binary returns the path of one of juju's binaries: in this program's directory, else on PATH.
+func binary(name string) (string, error) {
 	self, err := os.Executable()
 	if err == nil {
 		self, err = filepath.EvalSymlinks(self)
@@ -21,9 +21,8 @@ func program(name string) (string, error) {
 	if name == "juju" {
 		return self, nil
 	}
-	beside := filepath.Join(filepath.Dir(self), name)
-	if isProgram(beside) {
-		return beside, nil
+	if path := filepath.Join(filepath.Dir(self), name); isExecutable(path) {
+		return path, nil
 	}
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -35,36 +34,35 @@ func program(name string) (string, error) {
 	return path, nil
 }
 
-// BinariesDir returns the directory of jujud, and of the programs of agents beside it.
+// BinariesDir returns the directory of jujud and the agent binaries.
 func BinariesDir() (string, error) {
-	jujud, err := program("jujud")
+	jujud, err := binary("jujud")
 	if err == nil {
 		jujud, err = filepath.EvalSymlinks(jujud)
 	}
 	return filepath.Dir(jujud), err
 }
 
-// CheckBinaries checks, before bootstrap creates anything, that the programs of a local
-// controller exist. Those of the agents must be beside jujud.
+// CheckBinaries checks that the controller and agent binaries exist. The agents' must be in jujud's directory.
 func CheckBinaries() error {
 	dir, err := BinariesDir()
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"machine-agent", "unit-agent", "hook-tool"} {
-		if !isProgram(filepath.Join(dir, name)) {
+		if !isExecutable(filepath.Join(dir, name)) {
 			return missing(name, fmt.Sprintf("it is not in %s, where jujud is", dir))
 		}
 	}
 	return nil
 }
 
-func isProgram(path string) bool {
+func isExecutable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 func missing(name, why string) error {
 	return entity.WithHint(fmt.Errorf("cannot find %s: %s", name, why),
-		"Install all programs of juju in one directory, or build them there: make build")
+		"Install all of juju's binaries in one directory, or build them there: make build")
 }

@@ -15,76 +15,74 @@ import (
 	"juju/state/entity"
 )
 
-// A Cloud is what commands must know of the cloud of a controller or model.
+// A Cloud is what commands need to know about the cloud of a controller or model.
 type Cloud interface {
 	// Controller returns the view of a controller from this client.
 	Controller(At) Controller
-	// TakesHosts reports whether users can add hosts to models, as machines. Hosts must reach the controller.
+	// TakesHosts reports whether users can add their hosts to models as machines. Hosts must reach the controller.
 	TakesHosts() bool
-	// TakesKeys reports whether machines take the SSH keys of their model from this client.
+	// TakesKeys reports whether machines accept their model's SSH keys from this client.
 	TakesKeys() bool
-	// HasSSH reports whether machines are reached by SSH.
+	// HasSSH reports whether machines are reachable by SSH.
 	HasSSH() bool
-	// MachineDir returns the directory that an instance is, of a controller with what is in dir; "" if instances
-	// are no directories of this host.
+	// MachineDir returns an instance's directory on this host, given the controller's directory; "" if instances are
+	// not directories.
 	MachineDir(dir, model, instance string) string
-	// GrantNote is what to tell whoever gives a user the right to change a model; "" for nothing.
+	// GrantNote is the note to print when a user is granted write access to a model; "" for none.
 	GrantNote(user string) string
 }
 
-// A Home is a cloud on which this client creates and destroys controllers. What it needs to know of
-// a controller is in a directory of the client's data.
+// A Home is a cloud on which this client creates and destroys controllers. It keeps its data about a controller in a
+// directory of the client's data.
 type Home interface {
 	Cloud
 	// Prepare completes and checks the parameters of a controller. It creates nothing.
 	Prepare(ctx context.Context, params *BootstrapParams) error
-	// Create creates a controller; dir exists and is locked. If it fails or is killed, Destroy
-	// removes what it has left.
+	// Create creates a controller; dir exists and is locked. If it fails or is killed, Destroy cleans up.
 	Create(ctx context.Context, dir string, params BootstrapParams, p *cli.Progress) (*Bootstrapped, error)
-	// Start starts a controller that was created, and returns when it is starting.
+	// Start starts a created controller, without waiting until it is up.
 	Start(ctx context.Context, dir, controller string) error
-	// Destroy ends and removes all that a controller has, and dir. Storage is kept unless
-	// destroyStorage says otherwise; kept says where, as in "volume v of LXD's storage pool p".
-	// controller is "" if it is not known.
+	// Destroy stops a controller and removes everything that belongs to it, and dir. It keeps storage unless
+	// destroyStorage is set; kept says where, as in "volume v of LXD's storage pool p". controller is "" if unknown.
 	Destroy(ctx context.Context, dir, controller string, destroyStorage bool) (kept []string, err error)
-	// IsFree reports whether dir has nothing but storage that an earlier controller has left.
+	// IsFree reports whether dir contains only storage that an earlier controller released.
 	IsFree(dir string) bool
-	// OutsideStorage returns the storage that models have outside of what Destroy removes, by model.
+	// OutsideStorage returns the models' storage that Destroy does not remove, by model.
 	OutsideStorage(dir string) (map[string][]string, error)
 }
 
-// An At says which controller is meant.
+// An At identifies a controller.
 type At struct {
-	Dir  string // what this client has of it, if it created it
+	Dir  string // this client's data about it, if this client created it
 	Name string
 	UUID string
 }
 
-// A Controller is a controller seen from outside, when it does not answer.
+// A Controller is the external view of a controller, for when it does not respond.
 type Controller interface {
-	// IsKept reports whether something keeps it running. If not, Revive starts it.
+	// IsKept reports whether it is supervised. If not, Revive starts it.
 	IsKept() (bool, error)
-	// Revive starts it, and tells the user.
+	// Revive starts it, and informs the user.
 	Revive(ctx context.Context, s *cli.Session) error
-	// Killed says how it was killed, if that was a short while ago; else "".
+	// Killed says how it was killed, if that was recently; else "".
 	Killed() string
-	// IsDown reports whether its cloud says that it is stopped, or even gone.
+	// IsDown reports whether it is stopped, or no longer exists, according to its cloud.
 	IsDown(ctx context.Context) (down, gone bool)
-	// WaitsForRoom reports whether it cannot start because the disk is full.
-	WaitsForRoom() bool
-	// Unreachable adds to the error of a controller that did not answer what to do about it.
+	// LacksSpace reports whether it cannot start because the disk is full.
+	LacksSpace() bool
+	// Unreachable adds to the error of an unresponsive controller what to do about it.
 	Unreachable(why error) error
-	// Lost adds to the error of a command what its cloud knows about a lost or refused connection.
+	// Lost adds to a command's error what the cloud knows about a lost or refused connection.
 	Lost(err error) error
 }
 
 // Homes are the clouds on which controllers can be created.
 var Homes = map[string]Home{Default: localCloud{}, lxdName: lxdCloud{}}
 
-// Default is the cloud that bootstrap uses if the user names none.
+// Default is the default cloud of bootstrap.
 const Default = localName
 
-// Of returns the cloud of that name.
+// Of returns the cloud with that name.
 func Of(name string) Cloud {
 	if home, ok := Homes[name]; ok {
 		return home
@@ -95,16 +93,16 @@ func Of(name string) Cloud {
 // Names returns the names of the clouds, for messages.
 func Names() string { return strings.Join(slices.Sorted(maps.Keys(Homes)), ", ") }
 
-// Dir returns the directory with what this client has of a controller on a cloud.
+// Dir returns the directory with this client's data about a controller on a cloud.
 func Dir(st *store.Store, cloud, name string) string { return filepath.Join(st.Dir(), cloud, name) }
 
-// ControllerOf returns the view of a controller that the client knows.
+// ControllerOf returns the view of a known controller.
 func ControllerOf(st *store.Store, name string, ctrl *store.Controller) Controller {
 	return Of(ctrl.Cloud).Controller(At{Dir(st, ctrl.Cloud, name), name, ctrl.UUID})
 }
 
-// HomeOf returns the cloud on which this client created a controller, or tried to. The error is
-// NotFound if there is no such controller, and NotSupported if another client created it.
+// HomeOf returns the cloud on which this client created, or tried to create, a controller. The error is NotFound if
+// there is no such controller, and NotSupported if another client created it.
 func HomeOf(st *store.Store, contents *store.Contents, name string) (cloud string, err error) {
 	ctrl, known := contents.Controllers[name]
 	if known {
@@ -127,25 +125,25 @@ func HomeOf(st *store.Store, contents *store.Contents, name string) (cloud strin
 		"Destroy it where it was bootstrapped; to forget it: juju unregister %s", name)
 }
 
-// lostController is the page about a controller that is gone.
+// lostController is the page about recovering from a lost controller.
 const lostController = "doc/lost-controller.md"
 
-// lost adds to the error of a controller whose database is gone what is left.
+// lost adds to the error of a controller whose database is lost what remains.
 func lost(why error, name, what string) error {
-	return entity.WithHint(fmt.Errorf("%w; %s, and the controller's database went with it", why, what),
-		"Units go on, and their data is there. To save it first, see %s\n"+
-			"To remove all that is left: juju destroy-environment %s", lostController, name)
+	return entity.WithHint(fmt.Errorf("%w; %s, and the controller's database with it", why, what),
+		"Units keep running, and their data is still there. To save it first, see %s\n"+
+			"To remove everything that remains: juju destroy-environment %s", lostController, name)
 }
 
 var controllerName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
 
-// CheckName refuses what can't be the name of a controller: a directory is called after it.
+// CheckName rejects invalid controller names: a directory is named after the controller.
 func CheckName(name string) error {
 	switch {
 	case !controllerName.MatchString(name):
-		return fmt.Errorf("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", name)
+		return fmt.Errorf("%q is not a valid controller name: it may contain only letters, digits, hyphens and dots", name)
 	case len(name) > entity.MaxName:
-		return fmt.Errorf("the name of a controller has %d characters, and can have %d at most", len(name), entity.MaxName)
+		return fmt.Errorf("the controller's name has %d characters; the maximum is %d", len(name), entity.MaxName)
 	}
 	return nil
 }

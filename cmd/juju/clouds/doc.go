@@ -1,6 +1,6 @@
-// Package clouds is what the clouds are to this client: a file for each, which says how its controllers are created,
-// revived and destroyed, and what commands must know of it. No command asks for a cloud by its name.
+// Package clouds is the client's view of the clouds, one file for each: how its controllers are created, revived and
+// destroyed, and what commands need to know about it. No command depends on the name of a cloud.
 //
-// A cloud on which this client creates controllers implements Home, and is in Homes; its machines are started by the
-// controller, with a provider.
+// A cloud on which this client creates controllers implements Home, and is in Homes. Its controllers start machines
+// with a provider.
 package clouds

@@ -18,8 +18,7 @@ import (
 	"juju/state/entity"
 )
 
-// BootstrapParams and Bootstrapped are the JSON documents that `jujud bootstrap` reads and
-// prints.
+// BootstrapParams and Bootstrapped are the JSON input and output of `jujud bootstrap`.
 type (
 	BootstrapParams struct {
 		Name     string `json:"name"`
@@ -31,7 +30,7 @@ type (
 
 		Config map[string]string `json:"config,omitempty"` // of the model "default"
 
-		// On clouds other than local, these say what jujud must know of the machine that it is on.
+		// On clouds other than local, these describe the machine that jujud runs on.
 		Controller string      `json:"controller-uuid,omitempty"`
 		Hosts      []string    `json:"hosts,omitempty"`
 		LXD        *lxd.Config `json:"lxd,omitempty"`
@@ -52,16 +51,16 @@ const (
 	DefaultModel = "default"
 )
 
-// makeBound is how long jujud may take to create a controller.
-const makeBound = 2 * time.Minute
+// createTimeout is how long jujud may take to create a controller.
+const createTimeout = 2 * time.Minute
 
 // runJujud runs `jujud bootstrap` to create a controller in dir.
 func runJujud(ctx context.Context, dir string, params BootstrapParams) (*Bootstrapped, error) {
-	path, err := program("jujud")
+	path, err := binary("jujud")
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, makeBound)
+	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
 	input, err := json.Marshal(params)
 	if err != nil {
@@ -81,7 +80,7 @@ func runJujud(ctx context.Context, dir string, params BootstrapParams) (*Bootstr
 	return readBootstrapped(out.Bytes())
 }
 
-// readBootstrapped reads what `jujud bootstrap` has printed.
+// readBootstrapped parses the output of `jujud bootstrap`.
 func readBootstrapped(text []byte) (*Bootstrapped, error) {
 	var made Bootstrapped
 	if err := json.Unmarshal(text, &made); err != nil {
@@ -93,8 +92,7 @@ func readBootstrapped(text []byte) (*Bootstrapped, error) {
 	return &made, nil
 }
 
-// jujudError returns the error and hint that jujud printed when it failed, or all that it
-// printed.
+// jujudError returns the error and hint that a failed jujud printed, or else its whole output.
 func jujudError(printed string, err error) error {
 	lines := bufio.NewScanner(strings.NewReader(printed))
 	for lines.Scan() {

@@ -11,17 +11,17 @@ import (
 	"juju/provider/local"
 )
 
-// KeeperCommand is the process that keeps a local controller running. bootstrap starts it, as
-// does any command that finds it gone.
+// KeeperCommand is the process that keeps a local controller running. It is started by bootstrap, and by any command
+// that finds it is not running.
 func KeeperCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:    "keeper --dir DIR",
-		Short:  "Keep a local controller running (juju starts it by itself)",
+		Short:  "Keep a local controller running (started automatically)",
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 || dir == "" {
-				return cli.Usagef("keeper takes --dir and nothing else")
+				return cli.Usagef("keeper takes only --dir")
 			}
 			dir, err := filepath.Abs(dir)
 			if err != nil {

@@ -28,7 +28,7 @@ import (
 // localName is the name of the cloud that runs on this host.
 const localName = "local"
 
-// The localCloud is this host: machines are its directories, and hooks run as the user who bootstrapped.
+// The localCloud is this host: machines are directories, and hooks run as the user who bootstrapped.
 type localCloud struct{}
 
 // TakesHosts implements Cloud: no host reaches the controller, which listens on a loopback address.
@@ -45,10 +45,10 @@ func (localCloud) MachineDir(dir, model, instance string) string {
 	return local.MachineDir(dir, model, instance)
 }
 
-// GrantNote implements Cloud: the access amounts to a shell.
+// GrantNote implements Cloud: write access amounts to a shell.
 func (localCloud) GrantNote(user string) string {
 	return fmt.Sprintf(`Note: on cloud "local", hooks run as the user who bootstrapped the controller. %s can deploy
-a charm, and so run any command as that user and read whatever that user can read,
+a charm, and so run any command as that user and read everything that user can read,
 including the controller's keys.
 `, user)
 }
@@ -90,10 +90,10 @@ func (localCloud) Create(ctx context.Context, dir string, p BootstrapParams, _ *
 	return runJujud(ctx, dir, p)
 }
 
-// earlierName is the file that names the filesystems that earlier controllers have left.
+// earlierName is the file that lists filesystems released by earlier controllers.
 const earlierName = "earlier"
 
-// releasedStorage returns the paths of the filesystems that are released, from the directory for them.
+// releasedStorage returns the paths of released filesystems, relative to their directory.
 func releasedStorage(dir string) (paths []string, err error) {
 	models, err := os.ReadDir(local.Released(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +124,7 @@ func (localCloud) Destroy(ctx context.Context, dir, controller string, destroySt
 		controller = owner
 	}
 	if controller == "" {
-		controller = uuid.NewString() // bootstrap failed before it started anything
+		controller = uuid.NewString() // bootstrap failed before starting anything
 	}
 	cloud, err := local.New(local.Config{Dir: dir, Controller: controller})
 	if err != nil {
@@ -133,8 +133,7 @@ func (localCloud) Destroy(ctx context.Context, dir, controller string, destroySt
 	if err := removeStore(ctx, dir); err != nil {
 		return nil, err
 	}
-	// DestroyController destroys the instances of all models, whichever model the environ is
-	// opened with.
+	// DestroyController destroys the instances of all models, whichever model is opened.
 	environ, err := cloud.Open(ctx, provider.Config{Controller: controller, Model: controller})
 	if err != nil {
 		return nil, err
@@ -160,25 +159,24 @@ func (localCloud) Destroy(ctx context.Context, dir, controller string, destroySt
 	return kept, err
 }
 
-// keeperName is the file in a local controller's directory that configures its keeper.
+// keeperName is the keeper's configuration file in a local controller's directory.
 const keeperName = "keeper.json"
 
-// keeperBound is how long a controller may take to start.
-const keeperBound = time.Minute
+// startTimeout is how long a controller may take to start.
+const startTimeout = time.Minute
 
-// keeperConfig returns the configuration of the keeper of the controller in dir, with the
-// current paths of the programs.
+// keeperConfig returns the configuration of the keeper of the controller in dir, with the binaries' current paths.
 func keeperConfig(dir, controller string) (local.KeeperConfig, error) {
-	jujud, err := program("jujud")
+	jujud, err := binary("jujud")
 	if err != nil {
 		return local.KeeperConfig{}, err
 	}
-	juju, err := program("juju")
+	juju, err := binary("juju")
 	if err != nil {
 		return local.KeeperConfig{}, err
 	}
 	return local.KeeperConfig{
-		Dir: dir, Controller: controller, Bound: keeperBound,
+		Dir: dir, Controller: controller, Bound: startTimeout,
 		Jujud:  local.Command{Path: jujud, Args: []string{"controller", "--dir", dir}},
 		Keeper: local.Command{Path: juju, Args: []string{"keeper", "--dir", dir}},
 	}, nil
@@ -198,8 +196,7 @@ func readKeeperConfig(dir string) (config local.KeeperConfig, err error) {
 	return config, nil
 }
 
-// startKeeper starts the keeper of the controller in dir, unless it is running, and returns
-// when the controller is up.
+// startKeeper starts the keeper of the controller in dir, unless it is running, and waits until the controller is up.
 func startKeeper(ctx context.Context, dir, controller string) (started bool, err error) {
 	config, err := keeperConfig(dir, controller)
 	if err != nil {
@@ -209,42 +206,42 @@ func startKeeper(ctx context.Context, dir, controller string) (started bool, err
 	if err != nil {
 		return false, err
 	}
-	// Write it each time, since the programs may have moved.
+	// Write it each time, since the binaries may have moved.
 	if err := atomicfile.WriteFile(filepath.Join(dir, keeperName), append(text, '\n'), 0o600); err != nil {
 		return false, fmt.Errorf("cannot write the keeper's configuration: %w", err)
 	}
 	return local.EnsureKeeper(ctx, config)
 }
 
-// A localController is a controller that is a process of this host.
+// A localController is a controller that runs as a process on this host.
 type localController struct{ registered }
 
 // Controller implements Cloud.
 func (localCloud) Controller(at At) Controller { return localController{registered{at}} }
 
-// IsKept implements Controller: the keeper runs.
+// IsKept implements Controller: the keeper is running.
 func (c localController) IsKept() (bool, error) { return runs(local.KeeperDir(c.Dir)) }
 
 // Revive implements Controller: it starts the keeper, for instance after a reboot.
 func (c localController) Revive(ctx context.Context, s *cli.Session) error {
-	bounded, cancel := context.WithTimeout(ctx, keeperBound+30*time.Second)
+	bounded, cancel := context.WithTimeout(ctx, startTimeout+30*time.Second)
 	defer cancel()
-	// Wait for another command that is reviving or destroying it.
+	// Wait for any other command that is reviving or destroying it.
 	unlock, err := store.LockDir(bounded, c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return entity.WithHint(entity.Errorf(entity.NotFound, "controller %q is gone: there is no %s", c.Name, c.Dir),
+		return entity.WithHint(entity.Errorf(entity.NotFound, "controller %q no longer exists: there is no %s", c.Name, c.Dir),
 			"To forget it: juju destroy-environment %s", c.Name)
 	}
 	if err != nil {
 		return c.notRevived(err)
 	}
 	defer unlock()
-	lives, err := runs(local.ControllerDir(c.Dir))
+	running, err := runs(local.ControllerDir(c.Dir))
 	if err != nil {
 		return c.notRevived(err)
 	}
 	what := fmt.Sprintf("Controller %q", c.Name)
-	if lives {
+	if running {
 		what = fmt.Sprintf("The keeper of controller %q", c.Name)
 	}
 	p := s.Progress("%s is not running; starting it", what)
@@ -253,20 +250,20 @@ func (c localController) Revive(ctx context.Context, s *cli.Session) error {
 	if err != nil {
 		return c.notRevived(err)
 	}
-	if started && s.ErrTerminal { // where done has erased the line
+	if started && s.ErrTerminal { // Done erases the line
 		p.Done()
 		s.Note("%s was not running and has been started.", what)
 	}
 	return nil
 }
 
-// notRevived adds to the error of a controller that could not be started what to do about it.
+// notRevived adds to the error of a controller that cannot be started what to do about it.
 func (c localController) notRevived(why error) error {
 	return cli.AlsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", c.Name, why),
-		"Once the cause is fixed, run the command again. To give up and destroy it: juju destroy-environment %s", c.Name)
+		"Once the cause is fixed, run the command again. To destroy the controller instead: juju destroy-environment %s", c.Name)
 }
 
-// runs reports whether a process runs in dir. One that is exiting does not count.
+// runs reports whether a process, other than one that is exiting, runs in dir.
 func runs(dir string) (bool, error) {
 	_, err := process.Holder(dir)
 	if errors.Is(err, process.ErrNotHeld) {
@@ -275,46 +272,46 @@ func runs(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// killedLately is for how long users who wait for a controller are told that the one before was killed.
-const killedLately = 10 * time.Minute
+// killedRecently is how long users who wait for a controller are told that it was killed.
+const killedRecently = 10 * time.Minute
 
 // Killed implements Controller.
 func (c localController) Killed() string {
-	if how, ago := process.Killed(local.ControllerDir(c.Dir)); ago < killedLately {
+	if how, ago := process.Killed(local.ControllerDir(c.Dir)); ago < killedRecently {
 		return how
 	}
 	return ""
 }
 
-// controllerConfig is a file that every local controller has in its directory.
+// controllerConfig is a file in every local controller's directory.
 const controllerConfig = "controller.conf"
 
 // Unreachable implements Controller.
 func (c localController) Unreachable(why error) error {
 	dir := local.ControllerDir(c.Dir)
-	if lives, err := runs(dir); err == nil && !lives && !c.WaitsForRoom() {
+	if running, err := runs(dir); err == nil && !running && !c.LacksSpace() {
 		if tail := process.LogTail(dir); tail != "" {
 			why = fmt.Errorf("%w; it is not running, and its log ends:\n%s", why, tail)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, controllerConfig)); errors.Is(err, fs.ErrNotExist) {
-		return lost(why, c.Name, "the files of its directory "+dir+" are gone")
+		return lost(why, c.Name, "the files in its directory "+dir+" are lost")
 	}
 	if err := local.CheckLoopback(); err != nil {
 		return entity.WithHint(fmt.Errorf("%w: %w", why, err), "%s", entity.Hint(err))
 	}
 	return entity.WithHint(why,
 		"Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.\n"+
-			"To give up and destroy it: juju destroy-environment %s", process.LogPath(dir), c.Name)
+			"To destroy the controller instead: juju destroy-environment %s", process.LogPath(dir), c.Name)
 }
 
-// WaitsForRoom implements Controller: the keeper cannot start the controller because the disk is full.
-func (c localController) WaitsForRoom() bool {
+// LacksSpace implements Controller: the keeper cannot start the controller because the disk is full.
+func (c localController) LacksSpace() bool {
 	if process.CheckRoom(c.Dir, local.ControllerRoom) == nil {
 		return false
 	}
-	lives, err := runs(local.ControllerDir(c.Dir))
-	return err == nil && !lives
+	running, err := runs(local.ControllerDir(c.Dir))
+	return err == nil && !running
 }
 
 // Lost implements Controller: the controller's disk may be full.
@@ -327,14 +324,13 @@ func (c localController) Lost(err error) error {
 		return err
 	}
 	return entity.WithHint(fmt.Errorf("%w: %w", full, err),
-		"Free some space there; the controller's keeper then starts it again by itself.")
+		"Free some space there; the controller then restarts automatically.")
 }
 
-// mongoConfig is the file with the URL of a controller's MongoDB, if it uses one.
+// mongoConfig is the file with the URL of a controller's MongoDB, if any.
 const mongoConfig = "mongo.conf"
 
-// removeStore stops the keeper and the controller, and removes the controller's databases from
-// its MongoDB, if it uses one. It needs the file with the URL.
+// removeStore stops the keeper and the controller, and removes the controller's databases from its MongoDB, if any.
 func removeStore(ctx context.Context, dir string) error {
 	file := filepath.Join(local.ControllerDir(dir), mongoConfig)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -343,7 +339,7 @@ func removeStore(ctx context.Context, dir string) error {
 	if err := local.EndKeeper(ctx, dir, endGrace); err != nil {
 		return err
 	}
-	path, err := program("jujud")
+	path, err := binary("jujud")
 	if err != nil {
 		return err
 	}
@@ -353,16 +349,15 @@ func removeStore(ctx context.Context, dir string) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endGrace
 	if err := cmd.Run(); err != nil {
-		return cli.AlsoHint(jujudError(errs.String(), err), "To leave its databases in the MongoDB: rm %s", file)
+		return cli.AlsoHint(jujudError(errs.String(), err), "To keep its databases in the MongoDB: rm %s", file)
 	}
 	return nil
 }
 
-// endGrace is how long a process has to exit after it is told to.
+// endGrace is how long a process may take to exit after SIGTERM.
 const endGrace = 10 * time.Second
 
-// ownerOf returns the UUID of the controller that a directory belongs to, "" if it does not
-// say.
+// ownerOf returns the UUID of the controller that a directory belongs to, "" if unknown.
 func ownerOf(dir string) string {
 	if config, err := readKeeperConfig(dir); err == nil {
 		return config.Controller

@@ -22,24 +22,22 @@ import (
 	"juju/state/entity"
 )
 
-// lxdName is the name of the cloud of containers on an LXD. A controller there runs in a container
-// too.
+// lxdName is the name of the LXD cloud, where machines and the controller are containers.
 const lxdName = "lxd"
 
-// lxdBound is how long the creation of a controller on LXD may take. LXD may have to download an
-// image.
-const lxdBound = 20 * time.Minute
+// lxdTimeout is how long creating a controller on LXD may take. LXD may have to download an image.
+const lxdTimeout = 20 * time.Minute
 
-// lxdRecordName is the file with an lxdRecord, which only its owner can read.
+// lxdRecordName is the file with an lxdRecord, readable only by its owner.
 const lxdRecordName = "lxd.json"
 
-// An lxdRecord is what must be known to destroy a controller on LXD.
+// An lxdRecord is what is needed to destroy a controller on LXD.
 type lxdRecord struct {
 	Controller string     `json:"controller-uuid"`
 	LXD        lxd.Config `json:"lxd"`
 }
 
-// cloud returns what the controller has on LXD.
+// cloud returns the controller's view of LXD.
 func (r lxdRecord) cloud() (*lxd.Cloud, error) {
 	config := r.LXD
 	config.Controller = r.Controller
@@ -61,12 +59,12 @@ func readLXDRecord(dir string) (r lxdRecord, err error) {
 		err = json.Unmarshal(text, &r)
 	}
 	if err != nil {
-		return r, fmt.Errorf("cannot read what is known of the controller: %w", err)
+		return r, fmt.Errorf("cannot read the controller's record: %w", err)
 	}
 	return r, nil
 }
 
-// The lxdCloud is an LXD, whose containers are machines.
+// The lxdCloud is an LXD server or cluster, whose containers are machines.
 type lxdCloud struct{}
 
 // TakesHosts implements Cloud.
@@ -90,14 +88,14 @@ func (lxdCloud) IsFree(dir string) bool { return false }
 // OutsideStorage implements Home: all storage is in LXD.
 func (lxdCloud) OutsideStorage(dir string) (map[string][]string, error) { return nil, nil }
 
-// maxCloudConfig is the maximum size of the file of --cloud-config.
+// maxCloudConfig is the maximum size of the --cloud-config file.
 const maxCloudConfig = 1 << 20
 
 // Prepare implements Home.
 func (lxdCloud) Prepare(ctx context.Context, p *BootstrapParams) error {
 	if p.MongoURL != "" {
 		return entity.WithHint(cli.Usagef("cannot use --mongo-url on cloud %q", lxdName),
-			"The controller has its store in its container.")
+			"The controller's store is in its container.")
 	}
 	config := lxd.Config{}
 	if p.CloudConfig != "" {
@@ -134,7 +132,7 @@ func (lxdCloud) Prepare(ctx context.Context, p *BootstrapParams) error {
 func (lxdCloud) Create(
 	ctx context.Context, dir string, p BootstrapParams, progress *cli.Progress,
 ) (*Bootstrapped, error) {
-	ctx, cancel := context.WithTimeout(ctx, lxdBound)
+	ctx, cancel := context.WithTimeout(ctx, lxdTimeout)
 	defer cancel()
 	record := lxdRecord{p.Controller, *p.LXD}
 	text, err := json.MarshalIndent(record, "", "  ")
@@ -148,16 +146,16 @@ func (lxdCloud) Create(
 	if err != nil {
 		return nil, err
 	}
-	programs, err := BinariesDir()
+	binaries, err := BinariesDir()
 	if err != nil {
 		return nil, err
 	}
-	progress.Say("Packing the programs of controller %q", p.Name)
+	progress.Say("Packing the binaries for controller %q", p.Name)
 	var archive bytes.Buffer
-	if _, err := pack.WriteArchive(&archive, programs, pack.Names...); err != nil {
+	if _, err := pack.WriteArchive(&archive, binaries, pack.Names...); err != nil {
 		return nil, err
 	}
-	progress.Say("Starting the container of controller %q, with %s of programs", p.Name, entity.MiB(uint64(archive.Len())>>20))
+	progress.Say("Starting the container of controller %q, with %s of binaries", p.Name, entity.MiB(uint64(archive.Len())>>20))
 	out, err := cloud.StartController(ctx, lxd.ControllerParams{
 		Series: p.Series, Constraints: p.Constraints, Arch: runtime.GOARCH, Archive: archive.Bytes(),
 		Bootstrap: func(addresses []string) ([]byte, error) {
@@ -178,7 +176,7 @@ func (lxdCloud) Create(
 	return readBootstrapped(out)
 }
 
-// Start implements Home: the container has started it.
+// Start implements Home: the container starts it.
 func (lxdCloud) Start(context.Context, string, string) error { return nil }
 
 // Destroy implements Home.
@@ -214,12 +212,12 @@ type lxdController struct{ registered }
 // Controller implements Cloud.
 func (lxdCloud) Controller(at At) Controller { return lxdController{registered{at}} }
 
-// askLXDBound is how long LXD may take to say what has become of a controller's container.
-const askLXDBound = 5 * time.Second
+// lxdQueryTimeout is how long LXD may take to report the status of a controller's container.
+const lxdQueryTimeout = 5 * time.Second
 
-// container returns the container of the controller, and what LXD says of it: "" if there is none any more.
+// container returns the name and LXD status of the controller's container; the status is "" if it no longer exists.
 func (c lxdController) container(ctx context.Context) (name, status string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askLXDBound)
+	ctx, cancel := context.WithTimeout(ctx, lxdQueryTimeout)
 	defer cancel()
 	record, err := readLXDRecord(c.Dir)
 	if err != nil {
@@ -239,16 +237,16 @@ func (c lxdController) IsDown(ctx context.Context) (down, gone bool) {
 	return gone || status == "stopped" || status == "frozen", gone
 }
 
-// Unreachable implements Controller: it says what LXD says of the container.
+// Unreachable implements Controller: it adds the container's status.
 func (c lxdController) Unreachable(why error) error {
 	name, status, err := c.container(context.Background())
 	switch {
 	case err != nil || status == "running":
-		return entity.WithHint(why, "Is its container up, and can this host reach its address? lxc list\n"+
-			"To give up and destroy it: juju destroy-environment %s", c.Name)
+		return entity.WithHint(why, "Check that its container is running and this host can reach its address: lxc list\n"+
+			"To destroy the controller instead: juju destroy-environment %s", c.Name)
 	case status == "":
-		return lost(why, c.Name, fmt.Sprintf("LXD has no container %s any more", name))
+		return lost(why, c.Name, fmt.Sprintf("LXD no longer has container %s", name))
 	}
 	return entity.WithHint(fmt.Errorf("%w; its container %s is %s", why, name, status),
-		"Start it on the LXD host: lxc start %s", name)
+		"To start it, on the LXD host: lxc start %s", name)
 }

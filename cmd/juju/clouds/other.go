@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// An otherCloud is one on which this client creates no controllers: another client did, and this one is registered there.
+// An otherCloud is one on which this client does not create controllers, but can be registered with them.
 type otherCloud struct{}
 
 // Controller implements Cloud.
@@ -28,8 +28,8 @@ func (otherCloud) MachineDir(dir, model, instance string) string { return "" }
 // GrantNote implements Cloud.
 func (otherCloud) GrantNote(user string) string { return "" }
 
-// A registered controller is one about which the client knows no more than where it listens. It also implements what
-// the controllers of other clouds have no answer to.
+// A registered controller is one of which the client knows only the addresses. It also provides defaults for other
+// controllers.
 type registered struct{ At }
 
 // IsKept implements Controller.
@@ -44,12 +44,12 @@ func (registered) Killed() string { return "" }
 // IsDown implements Controller.
 func (registered) IsDown(context.Context) (down, gone bool) { return false, false }
 
-// WaitsForRoom implements Controller.
-func (registered) WaitsForRoom() bool { return false }
+// LacksSpace implements Controller.
+func (registered) LacksSpace() bool { return false }
 
 // Unreachable implements Controller.
 func (r registered) Unreachable(why error) error {
-	return entity.WithHint(why, "Ask its administrator; to forget it: juju unregister %s", r.Name)
+	return entity.WithHint(why, "Ask its administrator. To forget the controller: juju unregister %s", r.Name)
 }
 
 // Lost implements Controller.

@@ -1,5 +1,5 @@
-// Package connect connects commands to controllers and models: it starts or awaits a controller that is not up, and says
-// why one does not answer.
+// Package connect connects commands to controllers and models. It starts or waits for a controller that is not up, and
+// explains why one does not respond.
 package connect
 
 import (
@@ -37,7 +37,7 @@ func Model(ctx context.Context, s *cli.Session) (*client.Conn, error) {
 	}
 	conn, err := Dial(ctx, s, st, t, uuid)
 	if errors.Is(err, entity.NotFound) {
-		// It was destroyed since this client listed the models, and perhaps created again.
+		// It was destroyed, and perhaps recreated, since this client listed the models.
 		if err := refreshModels(ctx, s, st, t); err != nil {
 			return nil, err
 		}
@@ -66,15 +66,15 @@ func refreshModels(ctx context.Context, s *cli.Session, st *store.Store, t cli.T
 	return s.NoteModels(ctx, t, models, nil)
 }
 
-// The pauses between attempts to reach a controller: from minPause, doubling up to maxPause.
+// The backoff between attempts to reach a controller: from MinPause, doubling up to MaxPause.
 const (
 	MinPause = 50 * time.Millisecond
 	MaxPause = time.Second
 )
 
-// Dial connects to a model, or to the controller itself if model is "". It starts a
-// controller that nothing keeps running, and retries within a bound while a controller is starting. It gives up sooner
-// if the cloud says that the controller is stopped or gone.
+// Dial connects to a model, or to the controller itself if model is "". It starts an unsupervised controller, and
+// retries up to a timeout while a controller is starting. It gives up sooner if the cloud reports that the controller
+// is stopped or no longer exists.
 func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, model string) (*client.Conn, error) {
 	if t.Controller.User == "" {
 		return nil, cli.NotLoggedIn(t)
@@ -92,23 +92,23 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 			p.Say("%s", text)
 		}
 	}
-	look := time.NewTicker(s.LookPause)
-	defer look.Stop()
-	stopped := 0 // in how many looks, one after the other, the controller was stopped
+	poll := time.NewTicker(s.PollInterval)
+	defer poll.Stop()
+	stopped := 0 // in how many consecutive polls the controller was stopped
 	slow := func() error {
 		wait(client.ErrNoAnswer)
 		down, gone := ctrl.IsDown(ctx)
 		if stopped++; !down {
 			stopped = 0
 		}
-		if gone || stopped == stoppedLooks {
+		if gone || stopped == stoppedPolls {
 			return unreachable(t, ctrl, client.ErrNoAnswer)
 		}
 		return nil
 	}
-	end := s.Now().Add(s.ReachBound)
+	end := s.Now().Add(s.ReachTimeout)
 	for pause := MinPause; ; pause = min(2*pause, MaxPause) {
-		// On every attempt, since the controller may have stopped meanwhile.
+		// Check on every attempt, since the controller may stop meanwhile.
 		if kept, err := ctrl.IsKept(); err != nil {
 			return nil, err
 		} else if !kept {
@@ -117,11 +117,11 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 			if err := ctrl.Revive(ctx, s); err != nil {
 				return nil, err
 			}
-			end = s.Now().Add(s.ReachBound)
+			end = s.Now().Add(s.ReachTimeout)
 		}
 		logger.Debugf("connecting to controller %q at %s, model %q", t.Name, strings.Join(info.Addresses, ", "), model)
 		bounded, cancel := context.WithDeadline(ctx, end)
-		conn, err, hopeless := attempt(bounded, info, look.C, slow)
+		conn, err, hopeless := attempt(bounded, info, poll.C, slow)
 		cancel()
 		if hopeless != nil {
 			return nil, hopeless
@@ -135,20 +135,20 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 			return conn, err
 		}
 		if entity.Hint(err) != "" {
-			// The controller answered, and its hint says what to do.
+			// The controller responded, and its hint says what to do.
 			return nil, entity.Errorf(entity.Unavailable, "cannot log in to controller %q: %w", t.Name, err)
 		}
 		logger.Debugf("%v", err)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if ctrl.WaitsForRoom() || !s.Now().Before(end) {
+		if ctrl.LacksSpace() || !s.Now().Before(end) {
 			return nil, unreachable(t, ctrl, err)
 		}
 		wait(err)
 		select {
 		case <-ctx.Done():
-		case <-look.C:
+		case <-poll.C:
 			if err := slow(); err != nil {
 				return nil, err
 			}
@@ -157,9 +157,8 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 	}
 }
 
-// attempt connects once. Whenever look ticks before there is an answer, it calls slow, whose error is hopeless and ends
-// the attempt.
-func attempt(ctx context.Context, info client.Info, look <-chan time.Time, slow func() error) (conn *client.Conn, err, hopeless error) {
+// attempt connects once. On each tick of poll it calls slow, whose error, hopeless, aborts the attempt.
+func attempt(ctx context.Context, info client.Info, poll <-chan time.Time, slow func() error) (conn *client.Conn, err, hopeless error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan struct{})
@@ -171,12 +170,12 @@ func attempt(ctx context.Context, info client.Info, look <-chan time.Time, slow 
 		select {
 		case <-done:
 			return conn, err, nil
-		case <-look:
+		case <-poll:
 			if hopeless = slow(); hopeless == nil {
 				continue
 			}
 			cancel()
-			if <-done; err == nil { // it has answered after all
+			if <-done; err == nil { // it connected after all
 				hopeless = nil
 			}
 			return conn, err, hopeless
@@ -184,9 +183,9 @@ func attempt(ctx context.Context, info client.Info, look <-chan time.Time, slow 
 	}
 }
 
-// waitingText returns what to say while the controller can't be reached: what it answers, or how it ended.
+// waitingText returns the progress text while the controller can't be reached, with its response or how it was killed.
 func waitingText(s *cli.Session, t cli.Target, ctrl clouds.Controller, why error) string {
-	text := fmt.Sprintf("Waiting up to %v for controller %q", s.ReachBound, t.Name)
+	text := fmt.Sprintf("Waiting up to %v for controller %q", s.ReachTimeout, t.Name)
 	if !errors.Is(why, client.ErrNoAnswer) {
 		return fmt.Sprintf("%s: it answers: %v", text, why)
 	}
@@ -196,10 +195,10 @@ func waitingText(s *cli.Session, t cli.Target, ctrl clouds.Controller, why error
 	return text
 }
 
-// unreachable adds to the error of a controller that did not answer what to do about it.
+// unreachable adds to the error of an unresponsive controller what to do about it.
 func unreachable(t cli.Target, ctrl clouds.Controller, why error) error {
 	return ctrl.Unreachable(entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.Name, why))
 }
 
-// stoppedLooks is after how many looks a controller counts as stopped: one that restarts is stopped for a moment.
-const stoppedLooks = 3
+// stoppedPolls is how many consecutive polls must find a controller stopped: a restarting one is stopped briefly.
+const stoppedPolls = 3

@@ -30,42 +30,40 @@ func BootstrapCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bootstrap [CLOUD] [NAME]",
 		Short: "Create a controller",
-		Long: `Create a controller on a cloud, with a model named "default". The controller and this
-model become the selected ones, so commands that follow work there.
+		Long: `Create a controller on a cloud, with a model named "default", and select both.
 
-The default cloud is "local": this host. It needs neither root nor other software. A
-machine is a directory, a process and a loopback address of its own. All files of the
+The default cloud is "local": this host. It requires neither root nor other software. A
+machine is a directory and a process with its own loopback address. All files of the
 controller are below $JUJU_DATA, by default ~/.local/share/juju. Its processes keep
-running when you log out. After a reboot, the next juju command starts the controller
-again.
+running when you log out. After a reboot, the next juju command restarts the controller.
 
-On the cloud "lxd", each machine is a system container of LXD, and so is the controller.
-By default it is the LXD of this host, which only root and members of its group can use.
---cloud-config names a file in YAML for another. It can have these keys:
+On the cloud "lxd", each machine, including the controller's, is an LXD system container.
+By default it uses the LXD on this host, which requires root or membership in LXD's group.
+To use another, describe it in a YAML file given by --cloud-config. Its keys are:
 
   endpoint      the path of LXD's socket, or https://HOST:PORT
   client-cert, client-key
-                the certificate and key of a client that LXD trusts, in PEM, for https
-  server-cert   the certificate that LXD must have, in PEM
-  project       the project of LXD that has all containers
-  profiles      a list of the profiles of containers (default: [default])
-  network       the network of containers; otherwise that of the profiles. The
-                containers of all members of a cluster must reach each other by it.
-  pool          the storage pool; otherwise that of the profiles' root disk
-  image-server  the URL of a simplestreams server with images that LXD does not have
+                certificate and key of a client that LXD trusts, in PEM, for https
+  server-cert   LXD's certificate, in PEM
+  project       the LXD project for all containers
+  profiles      list of profiles for containers (default: [default])
+  network       network for containers (default: that of the profiles). It must connect
+                the containers on all members of a cluster.
+  pool          storage pool (default: that of the profiles' root disk)
+  image-server  URL of a simplestreams server for images that LXD does not have
 
-LXD needs an image with cloud-init for each series: under the alias juju/SERIES, or on the
+LXD needs an image with cloud-init for each series, under the alias juju/SERIES or on the
 image server. Clients must be able to reach the containers' addresses.
 
-The controller stores its data in a database of its own, unless --mongo-url names a
-MongoDB, 3.6 or newer: a single server or a replica set that only this controller
-uses. Its user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase. A URL is
-like mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true. To keep the password
-out of the list of processes, give the URL as --mongo-url @FILE or in the environment
-variable JUJU_MONGO_URL. The controller keeps it in a file that only you can read.
+The controller stores its data in an embedded database or, with --mongo-url, in MongoDB
+3.6 or newer: a single server or a replica set that only this controller uses. Its user
+needs the roles readWriteAnyDatabase and dbAdminAnyDatabase. An example of a URL is
+mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true. To keep the password out of
+the process list, pass the URL as --mongo-url @FILE or in the environment variable
+JUJU_MONGO_URL. The controller keeps it in a file that only you can read.
 
-The controller is called NAME, or else has the name of its cloud. If bootstrap fails,
-it removes what it created, unless you give --keep-broken.`,
+The controller's name is NAME, by default the name of its cloud. If bootstrap fails, it
+cleans up unless --keep-broken is given.`,
 		Example: `  juju bootstrap
   juju bootstrap local test
   juju bootstrap --config automatically-retry-hooks=true
@@ -77,12 +75,12 @@ it removes what it created, unless you give --keep-broken.`,
 	cmd.Flags().StringArrayVar(&b.config, "config", nil,
 		"a setting of the default model, as `KEY=VALUE` (see juju help model-config)")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
-		"if bootstrap fails, keep what it created, so that you can look into it")
+		"if bootstrap fails, keep what it created for debugging")
 	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "",
 		"the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
-	cmd.Flags().StringVar(&b.cloudConfig, "cloud-config", "", "a `FILE` that describes the cloud, for lxd")
+	cmd.Flags().StringVar(&b.cloudConfig, "cloud-config", "", "a YAML `FILE` that describes the cloud, for lxd")
 	cmd.Flags().StringVar(&b.constraints, "bootstrap-constraints", "",
-		"constraints of the controller's own machine, for lxd (see juju help set-constraints)")
+		"constraints of the controller's machine, for lxd (see juju help set-constraints)")
 	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
 	return cmd
 }
@@ -111,7 +109,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	}
 	if _, ok := contents.Controllers[params.Name]; ok {
 		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", params.Name),
-			"Choose another name: juju bootstrap %s NAME; or destroy the existing one: juju destroy-environment %s",
+			"To use another name: juju bootstrap %s NAME; to destroy the existing controller: juju destroy-environment %s",
 			params.Cloud, params.Name)
 	}
 	if err := at.Prepare(ctx, &params); err != nil {
@@ -134,20 +132,20 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		return nil
 	}
 	if b.keepBroken {
-		return cli.AlsoHint(err, "What was created is kept in %s; to remove it: juju destroy-environment %s",
+		return cli.AlsoHint(err, "What was created is kept in %s. To remove it: juju destroy-environment %s",
 			dir, params.Name)
 	}
 	// Also clean up after an interrupted bootstrap.
 	p = b.Progress("Cleaning up controller %q", params.Name)
 	defer p.Done()
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTimeout)
 	defer cancel()
 	if _, err2 := destroyHome(bounded, st, params.Cloud, params.Name, true); err2 != nil {
 		err = cli.AlsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
-			"To try to clean up again: juju destroy-environment %s", params.Name)
+			"To retry the cleanup: juju destroy-environment %s", params.Name)
 	} else if errors.Is(err, entity.Unavailable) {
 		// The hint named the log, which cleanup has removed.
-		err = entity.WithHint(err, "Everything was cleaned up. Once the cause is fixed, bootstrap again.")
+		err = entity.WithHint(err, "Everything was cleaned up. Fix the cause and bootstrap again.")
 	}
 	return err
 }
@@ -175,7 +173,7 @@ func (b *bootstrap) params(args []string) (p clouds.BootstrapParams, err error) 
 	if p.Config, err = models.ModelSettings(b.config); err != nil {
 		return p, err
 	}
-	// It is the default of all models, not only of the first.
+	// It is the default for all models, not only for the first.
 	p.Series = p.Config[modelconfig.DefaultSeries]
 	delete(p.Config, modelconfig.DefaultSeries)
 	p.CloudConfig = b.cloudConfig
@@ -197,7 +195,7 @@ const mongoVariable = "JUJU_MONGO_URL"
 // maxURLFile is the maximum size of a file with the URL.
 const maxURLFile = 64 << 10
 
-// mongoURL returns the URL that was given, "" if none. jujud validates it.
+// mongoURL returns the given URL, "" if none. jujud validates it.
 func mongoURL(given string) (string, error) {
 	if given == "" {
 		given = os.Getenv(mongoVariable)
@@ -220,9 +218,8 @@ func mongoURL(given string) (string, error) {
 	return given, nil
 }
 
-// claim creates and locks the controller's directory, which must not exist, or have nothing but
-// storage that another controller has released. So two bootstraps of one name, or a bootstrap and
-// a destroy-environment, cannot overlap.
+// claim creates and locks the controller's directory, so that commands that create or destroy a controller of this name
+// cannot overlap. The directory must not exist, or contain only storage that an earlier controller released.
 func claim(ctx context.Context, at clouds.Home, dir string, p clouds.BootstrapParams) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
@@ -234,24 +231,23 @@ func claim(ctx context.Context, at clouds.Home, dir string, p clouds.BootstrapPa
 			}
 			unlock()
 		}
-		if atWork(ctx, dir) {
+		if isLocked(ctx, dir) {
 			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
 				"controller %q is being created or destroyed by another juju command", p.Name),
-				"Wait until it is done; or choose another name: juju bootstrap %s NAME", p.Cloud)
+				"Wait until it is done, or use another name: juju bootstrap %s NAME", p.Cloud)
 		}
 		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
 			"%s already exists: a bootstrap of controller %q did not finish", dir, p.Name),
-			"Clean up: juju destroy-environment %s; then bootstrap again", p.Name)
+			"To clean up before you bootstrap again: juju destroy-environment %s", p.Name)
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
 	}
 	return store.LockDir(ctx, dir)
 }
 
-// atWork reports whether another bootstrap or destroy-environment has locked a controller's
-// directory.
-func atWork(ctx context.Context, dir string) bool {
-	ctx, cancel := context.WithTimeout(ctx, lockedBound)
+// isLocked reports whether another bootstrap or destroy-environment has locked a controller's directory.
+func isLocked(ctx context.Context, dir string) bool {
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	unlock, err := store.LockDir(ctx, dir)
 	if err == nil {
@@ -260,12 +256,10 @@ func atWork(ctx context.Context, dir string) bool {
 	return errors.Is(err, store.ErrLocked)
 }
 
-// lockedBound is how long atWork tries to lock the directory. A command that is at work holds
-// the lock much longer.
-const lockedBound = 200 * time.Millisecond
+// lockTimeout is how long isLocked tries to lock the directory. Other commands hold the lock much longer.
+const lockTimeout = 200 * time.Millisecond
 
-// make creates the controller, records it in the store, and returns when it accepts
-// connections.
+// make creates the controller, records it in the store, and waits until it accepts connections.
 func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, params clouds.BootstrapParams, p *cli.Progress) error {
 	dir := clouds.Dir(st, params.Cloud, params.Name)
 	var err error
@@ -282,8 +276,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, p
 		ctrl.Models[ctrl.Qualify(name)] = uuid
 	}
 	ctrl.Model = ctrl.Qualify(clouds.DefaultModel)
-	// Record it before it runs: if this command is killed now, the next one finds the
-	// controller and starts it.
+	// Record it before it runs: if this command is killed now, the next one starts the controller.
 	err = st.Update(ctx, func(c *store.Contents) error {
 		if _, ok := c.Controllers[params.Name]; ok {
 			return entity.Errorf(entity.AlreadyExists, "controller %q already exists", params.Name)

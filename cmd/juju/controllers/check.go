@@ -26,22 +26,19 @@ func CheckCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the controller's data for inconsistencies, and repair them",
-		Long: `Check the controller's data for inconsistencies: wrong counts, references to things
-that do not exist, transactions that never completed, databases and archives that
-nothing uses; imports of filesystems that were cut off and not repeated; and storage
-that is recorded as attached to a machine which, as the cloud says, does not have it.
-Without --model, check all that you administer: the controller's own data and every
-model.
+		Long: `Check the controller's data for inconsistencies: wrong counts, dangling references,
+transactions that never completed, unused databases and archives, filesystem imports that
+were interrupted and not repeated, and storage that is recorded as attached to a machine
+but, according to the cloud, is not. Without --model, check everything that you
+administer: the controller's own data and every model.
 
-Each line says what is wrong, where, and what --repair would do about it. The exit
-code is 1 if there are problems that were not repaired. Others can keep working during
-the check.
+Each line says what is wrong, where, and what --repair would do about it. The exit code is
+1 if there are problems that were not repaired. Others can keep working during the check.
 
---repair makes the data consistent again: it corrects counts, adds documents that are
-missing, and removes those that depend on something that no longer exists. So first
-run the command without it. If one repair uncovers another problem, that is repaired
-too. Storage that is not attached is then attached again, with its data; "juju storage"
-shows when it is there.`,
+--repair makes the data consistent again: it corrects counts, adds missing documents, and
+removes documents that depend on something that no longer exists. Run the command without
+it first. If a repair uncovers another problem, that is repaired too. Storage that is not
+attached is attached again, with its data; "juju storage" shows when it is attached.`,
 		Example: `  juju check
   juju check --repair
   juju check -m prod --format json`,
@@ -89,12 +86,11 @@ func (c *check) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return c.tell(found, checked)
+		return c.report(found, checked)
 	})
 }
 
-// check checks one model, or all that the user administers. It also returns the names of what
-// it checked.
+// check checks one model, or everything that the user administers, and also returns the names of what it checked.
 func (c *check) check(ctx context.Context, t cli.Target, api checkAPI) (
 	found []entity.Finding, checked []string, err error) {
 	models, err := api.Models(ctx)
@@ -118,8 +114,8 @@ func (c *check) check(ctx context.Context, t cli.Target, api checkAPI) (
 		if errors.Is(err, entity.Unauthorized) && c.Model == "" {
 			continue
 		}
-		if err != nil && c.Model == "" && hasGone(ctx, api, m.UUID) {
-			c.Note("Model %s/%s has gone meanwhile.", m.Owner, m.Name)
+		if err != nil && c.Model == "" && isRemoved(ctx, api, m.UUID) {
+			c.Note("Model %s/%s was removed meanwhile.", m.Owner, m.Name)
 			continue
 		}
 		if err != nil {
@@ -133,19 +129,19 @@ func (c *check) check(ctx context.Context, t cli.Target, api checkAPI) (
 	}
 	if len(checked) == 0 {
 		return nil, nil, entity.WithHint(entity.Errorf(entity.Unauthorized, "you have nothing to check"),
-			"Only admins of a model and superusers can check it.")
+			"Only administrators of a model and superusers can check it.")
 	}
 	return found, checked, nil
 }
 
-// hasGone reports whether a model is no longer there.
-func hasGone(ctx context.Context, api checkAPI, uuid string) bool {
+// isRemoved reports whether a model no longer exists.
+func isRemoved(ctx context.Context, api checkAPI, uuid string) bool {
 	models, err := api.Models(ctx)
 	return err == nil && !slices.ContainsFunc(models, func(m client.Model) bool { return m.UUID == uuid })
 }
 
-// tell prints the findings. It returns an error if problems are left.
-func (c *check) tell(found []entity.Finding, checked []string) error {
+// report prints the findings. It returns an error if problems remain.
+func (c *check) report(found []entity.Finding, checked []string) error {
 	left, text := 0, ""
 	shown := make([]shownFinding, 0, len(found))
 	for _, f := range found {
@@ -179,7 +175,7 @@ func (c *check) tell(found []entity.Finding, checked []string) error {
 		return fmt.Errorf("%d %s left", left, problems)
 	}
 	return entity.WithHint(fmt.Errorf("%d %s found", left, problems),
-		"To repair what can be repaired: juju check --repair")
+		"To repair the data: juju check --repair")
 }
 
 // findingLine returns one line: what is wrong, where, and the repair.

@@ -31,25 +31,25 @@ func DestroyEnvironmentCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "destroy-environment NAME",
 		Aliases: []string{"destroy-controller", "kill-controller"},
-		Short:   "Destroy a controller with everything in it",
+		Short:   "Destroy a controller and everything in it",
 		Long: `Destroy a controller with all its models, services and machines, and remove all their
 files. This cannot be undone.
 
-As destroy-controller, the command refuses a controller whose models have services or
-machines, and names them, unless you give --destroy-all-models. As destroy-environment
-or kill-controller it destroys them all.
+When called as destroy-controller, the command fails if models have services or machines,
+and lists them, unless --destroy-all-models is given. When called as destroy-environment
+or kill-controller, it destroys them all.
 
-The command kills the processes: no service runs its stop hook. It works whether the
-controller runs or not, and also removes what an interrupted bootstrap left behind.
-From hosts that were added with add-machine ssh:HOST the agents are removed first, which
-takes up to a minute. The command names the hosts whose agents it does not reach, and
-says what removes them there.
+The command kills the processes: stop hooks do not run. It works whether or not the
+controller is running, and also cleans up after an interrupted bootstrap. It first removes
+the agents from hosts that were added with add-machine ssh:HOST, which takes up to a
+minute, and lists the hosts that it could not reach, with the command that removes their
+agents.
 
-A controller with storage in the directories of storage pools is refused, unless you say
-what becomes of it: --destroy-storage destroys all storage, --release-storage keeps it.
-Other storage is kept unless you say --destroy-storage. The command prints what is kept,
-as juju import-filesystem takes it. While the cloud has not released storage yet that is
-to be kept, as after juju remove-storage --no-destroy, --destroy-storage is refused.`,
+If the controller has storage in the directories of storage pools, specify what to do with
+it: --destroy-storage destroys all storage, --release-storage keeps it. Other storage is
+kept unless --destroy-storage is given. The command prints the ids of the storage that is
+kept, as accepted by juju import-filesystem. --destroy-storage fails while the cloud has
+yet to release storage that is to be kept, as after juju remove-storage --no-destroy.`,
 		Example: `  juju destroy-environment local
   juju destroy-environment test -y
   juju destroy-environment test -y --destroy-storage`,
@@ -58,15 +58,15 @@ to be kept, as after juju remove-storage --no-destroy, --destroy-storage is refu
 			if d.destroyStorage && d.releaseStorage {
 				return models.ErrBothStorage
 			}
-			d.asks = cmd.CalledAs() == "destroy-controller" && !d.allModels
+			d.checksModels = cmd.CalledAs() == "destroy-controller" && !d.allModels
 			return d.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&d.destroyStorage, "destroy-storage", false, "destroy all storage of the controller's models")
-	cmd.Flags().BoolVar(&d.releaseStorage, "release-storage", false, "keep the data of storage, which juju forgets")
+	cmd.Flags().BoolVar(&d.releaseStorage, "release-storage", false, "release the storage from juju, and keep its data")
 	cmd.Flags().BoolVar(&d.allModels, "destroy-all-models", false,
-		"with destroy-controller: destroy models with machines or services too")
+		"with destroy-controller: also destroy models with machines or services")
 	for _, name := range []string{"no-prompt", "force"} {
 		cmd.Flags().Bool(name, false, "")
 		cmd.Flags().Lookup(name).Hidden = true
@@ -83,12 +83,12 @@ type destroyEnvironment struct {
 	*cli.Session
 	yes                            bool
 	allModels                      bool
-	asks                           bool // refuses a controller with models in use
+	checksModels                   bool // fails if models are in use
 	destroyStorage, releaseStorage bool
 }
 
-// destroyBound is how long stopping all processes of a controller may take.
-const destroyBound = 5 * time.Minute
+// destroyTimeout is how long stopping all processes of a controller may take.
+const destroyTimeout = 5 * time.Minute
 
 func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	st, err := d.Store()
@@ -123,7 +123,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	if len(filesystems) > 0 && !d.destroyStorage && !d.releaseStorage {
 		return entity.HasStorage("controller", name, len(filesystems), len(outside))
 	}
-	if d.asks {
+	if d.checksModels {
 		if err := d.checkModels(ctx, name, contents.Controllers[name]); err != nil {
 			return err
 		}
@@ -140,17 +140,17 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	if err := d.confirm(ctx, name, hosts.Names()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, destroyBound)
+	ctx, cancel := context.WithTimeout(ctx, destroyTimeout)
 	defer cancel()
 	if names := hosts.Names(); names != "" {
-		d.Note("Removing the agents from hosts of yours: %s", names)
+		d.Note("Removing the agents from your hosts: %s", names)
 		hosts.Leave(ctx)
 	}
 	if unknown != nil {
-		d.Note("Controller %q does not say which hosts were added to it (%v). To remove the agent of one, run on it as "+
+		d.Note("Cannot list the hosts that were added to controller %q (%v). To remove an agent, run on its host as "+
 			"root: %s", name, unknown, machines.UninstallCommand("*"))
 	}
-	p := d.Progress("Destroying controller %q with everything in it", name)
+	p := d.Progress("Destroying controller %q and everything in it", name)
 	defer p.Done()
 	unlock, err := store.LockDir(ctx, dir)
 	if err == nil {
@@ -160,10 +160,10 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	}
 	kept, err := destroyHome(ctx, st, cloud, name, d.destroyStorage)
 	if err != nil {
-		return cli.AlsoHint(err, "Try again: juju destroy-environment %s", name)
+		return cli.AlsoHint(err, "To try again: juju destroy-environment %s", name)
 	}
 	p.Done()
-	d.Note("Controller %q is gone.", name)
+	d.Note("Controller %q is destroyed.", name)
 	if d.releaseStorage {
 		kept = append(kept, slices.Sorted(slices.Values(filesystems))...)
 	}
@@ -171,8 +171,8 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 		d.Note("Storage is kept in %s", id)
 	}
 	if len(kept) > 0 {
-		d.Note("To have it in a model again: juju import-filesystem POOL PROVIDER-ID STORAGE-NAME, with the words after " +
-			"\"kept in\" as the PROVIDER-ID")
+		d.Note("To import it into a model: juju import-filesystem POOL PROVIDER-ID STORAGE-NAME, where PROVIDER-ID is the text " +
+			"after \"kept in\"")
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl *store.Controller) error {
 	var used []string
 	if ctrl == nil {
-		return nil // a bootstrap has left it
+		return nil // left by an interrupted bootstrap
 	}
 	err := cli.EachModel(ctx, d.Session, name, ctrl, func(ctx context.Context, model string, api wait.StatusAPI) error {
 		status, err := api.Status(ctx)
@@ -205,9 +205,9 @@ func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl 
 		}
 		return nil
 	})
-	hint := "To destroy it with all its models: juju destroy-controller --destroy-all-models %s"
+	hint := "To destroy it and all its models: juju destroy-controller --destroy-all-models %s"
 	if err != nil && ctx.Err() == nil {
-		return entity.WithHint(fmt.Errorf("cannot tell whether controller %q has models in use: %w", name, err), hint, name)
+		return entity.WithHint(fmt.Errorf("cannot determine whether controller %q has models in use: %w", name, err), hint, name)
 	}
 	if err == nil && len(used) > 0 {
 		err = entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy controller %q: it has models in use: %s", name,
@@ -216,18 +216,18 @@ func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl 
 	return err
 }
 
-// confirm asks the user for confirmation, unless they gave --yes.
+// confirm asks for confirmation, unless --yes was given.
 func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) error {
 	if d.yes {
 		return nil
 	}
 	if hosts != "" {
-		hosts = fmt.Sprintf(machines.AsksAboutHosts, display.Line(hosts))
+		hosts = fmt.Sprintf(machines.HostsWarning, display.Line(hosts))
 	}
 	fmt.Fprintf(d.Stderr, "This destroys controller %q with all its models, services and machines,\n"+
 		"and removes all their data. %sContinue? [y/N] ", name, hosts)
 	answers := make(chan string, 1)
-	go func() { // ends with the answer or the program: a read from a terminal can't be canceled
+	go func() { // may outlive ctx: a read from a terminal can't be canceled
 		line, _ := bufio.NewReader(d.Stdin).ReadString('\n')
 		answers <- strings.ToLower(strings.TrimSpace(line))
 	}()
@@ -247,8 +247,8 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) er
 		"To destroy it without confirmation: juju destroy-environment %s -y", name)
 }
 
-// destroyHome ends a controller on a cloud with all that it has, and forgets it. It returns the ids by
-// which the storage can be imported that is not destroyed. The caller holds the lock of its directory, if it exists.
+// destroyHome destroys a controller and everything in it, and forgets it. It returns the provider ids of storage that is
+// kept. The caller holds the lock on its directory, if that exists.
 func destroyHome(ctx context.Context, st *store.Store, cloud, name string, destroyStorage bool) (kept []string,
 	err error) {
 	contents, err := st.Read()

@@ -11,11 +11,10 @@ import (
 	"juju/state/entity"
 )
 
-// checkReleases returns an InUse error while storage of a controller is to be kept that the cloud has not
-// released yet: --destroy-storage would destroy it with the rest. Of a controller that does not answer,
-// it says that this is not known.
+// checkReleases returns an InUse error while the cloud has yet to release storage that is to be kept:
+// --destroy-storage would destroy it with the rest. If the controller does not respond, it only warns.
 func (d *destroyEnvironment) checkReleases(ctx context.Context, name string, ctrl *store.Controller) error {
-	if ctrl == nil { // its bootstrap has not ended
+	if ctrl == nil { // its bootstrap did not finish
 		return nil
 	}
 	var kept []string
@@ -30,13 +29,13 @@ func (d *destroyEnvironment) checkReleases(ctx context.Context, name string, ctr
 	})
 	if len(kept) > 0 {
 		return entity.WithHint(entity.Errorf(entity.InUse,
-			"cannot destroy the storage of controller %q: this is to be kept, and is not released yet: %s", name,
+			"cannot destroy the storage of controller %q: storage that is to be kept is not released yet: %s", name,
 			strings.Join(kept, ", ")),
-			"Wait until juju storage does not list it any more. What it waits for: juju explain STORAGE. To keep all storage: "+
+			"Wait until juju storage no longer lists it. To see what it waits for: juju explain STORAGE; to keep all storage: "+
 				"juju destroy-environment %s --release-storage", name)
 	}
 	if err != nil && ctx.Err() == nil {
-		d.Note("Controller %q does not say whether storage of it is to be kept (%v): all is destroyed.", name, err)
+		d.Note("Cannot determine whether controller %q has storage to keep (%v): all storage is destroyed.", name, err)
 	}
 	return context.Cause(ctx)
 }

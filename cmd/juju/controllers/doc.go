@@ -1,2 +1,2 @@
-// Package controllers has the commands about controllers and what they store.
+// Package controllers implements the commands that manage controllers and their data.
 package controllers

@@ -16,9 +16,8 @@ func DumpDBCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump-db",
 		Short: "Show the database of a model",
-		Long: `Show all documents that the controller's database holds of a model, by collection,
-without passwords and without the bookkeeping of transactions. Use it to look into a
-problem closely, or attach it to a bug report.`,
+		Long: `Show all documents of a model in the controller's database, by collection, without
+passwords and transaction metadata. Use it for debugging, or attach it to a bug report.`,
 		Example: `  juju dump-db
   juju dump-db -m controller --format json -o dump.json`,
 		Annotations: cli.SeeAlso("check", "status"),
@@ -52,7 +51,7 @@ func (d *dumpDB) run(ctx context.Context, args []string) error {
 	return d.Write(d.output, text)
 }
 
-// dump asks the controller for the documents of the target model.
+// dump gets the documents of the target model.
 func (d *dumpDB) dump(ctx context.Context) (map[string][]any, error) {
 	model, err := connect.Model(ctx, d.Session)
 	if err != nil {

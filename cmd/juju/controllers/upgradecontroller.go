@@ -24,16 +24,16 @@ func UpgradeControllerCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade-controller",
 		Short: "Upgrade a controller to the version of this program",
-		Long: `Upgrade a controller to the version of this program: send it jujud and the programs of
-agents that are installed beside juju. The controller checks that they run, and begins
-again with them. If it does not come up, the programs from before run again, and the
-command says why. You must be a superuser of the controller.
+		Long: `Upgrade a controller to the version of this program: upload the jujud and agent binaries
+that are installed next to juju. The controller checks that they run, and restarts with
+them. If it does not come up, it reverts to the old binaries, and the command says why.
+This requires a superuser of the controller.
 
-Agents stay as they are and go on working. Upgrade them model by model, with juju
+Agents are not upgraded and keep running. Upgrade them model by model with juju
 upgrade-model.
 
-A build of the same version with other programs counts as an upgrade. A downgrade is not
-supported, since the controller's store may have changed.`,
+A different build of the same version counts as an upgrade. Downgrades are not supported,
+since the format of the controller's store may have changed.`,
 		Example: `  juju upgrade-controller --dry-run
   juju upgrade-controller
   juju upgrade-controller -c prod`,
@@ -54,7 +54,6 @@ supported, since the controller's store may have changed.`,
 	return cmd
 }
 
-// An upgradeAPI is what commands call about upgrades at a controller.
 type upgradeAPI interface {
 	io.Closer
 	cli.ModelsAPI
@@ -64,7 +63,7 @@ type upgradeAPI interface {
 	UpgradeModel(ctx context.Context, uuid string, to entity.Binaries, dryRun bool) (entity.Binaries, error)
 }
 
-// An uploadBinariesAPI is what they call at the controller's own model.
+// An uploadBinariesAPI is a connection to the controller's own model.
 type uploadBinariesAPI interface {
 	UploadBinaries(ctx context.Context, archive io.Reader, p entity.Binaries) error
 }
@@ -76,23 +75,21 @@ type upgrade struct {
 }
 
 func (u *upgrade) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&u.version, "agent-version", "", "refuse to upgrade to any `VERSION` but this")
+	cmd.Flags().StringVar(&u.version, "agent-version", "", "fail unless the upgrade is to this `VERSION`")
 	cmd.Flags().StringVar(&u.version, "version", "", "")
 	cmd.Flags().Lookup("version").Hidden = true
-	cmd.Flags().BoolVar(&u.dryRun, "dry-run", false, "only say what would be done")
+	cmd.Flags().BoolVar(&u.dryRun, "dry-run", false, "only print what would be done")
 }
 
-// noUpgrade tells the user that there is nothing to do, which is no error.
 func (u *upgrade) noUpgrade() { u.Note("no upgrades available") }
 
-// wouldUpgrade says what a dry run would have done.
+// wouldUpgrade prints the result of a dry run.
 func (u *upgrade) wouldUpgrade(version, command string) {
 	u.Note("best version:\n    %s\nupgrade to this version by running\n    juju %s", version, command)
 }
 
-// upgradeBound is how long a controller may take to come back with other programs. It may have to
-// change all that is stored.
-const upgradeBound = 10 * time.Minute
+// upgradeTimeout is how long a controller may take to restart with new binaries. It may have to migrate its data.
+const upgradeTimeout = 10 * time.Minute
 
 // controller upgrades a controller.
 func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
@@ -101,7 +98,7 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 			return cli.Usage(err)
 		}
 		return entity.WithHint(entity.Errorf(entity.NotFound, "no matching agent versions available"),
-			"A controller is upgraded with the programs of the juju that asks for it, and this is juju %s.", agent.Version)
+			"A controller is upgraded to the version of the client, which is juju %s.", agent.Version)
 	}
 	api, err := u.connectUpgrade(ctx, t)
 	if err != nil {
@@ -110,7 +107,7 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	defer func() { api.Close() }()
 	now, err := api.ControllerBinaries(ctx)
 	if errors.Is(err, entity.Unauthorized) {
-		err = entity.WithHint(fmt.Errorf("cannot upgrade controller %q: %w", t.Name, err), "Only a superuser of the controller can.")
+		err = entity.WithHint(fmt.Errorf("cannot upgrade controller %q: %w", t.Name, err), "Only a superuser of the controller can upgrade it.")
 	}
 	if err != nil {
 		return err
@@ -120,9 +117,9 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	} else if order < 0 {
 		return entity.WithHint(entity.Errorf(entity.Invalid,
 			"cannot upgrade controller %q to %s: its version is %s, and a downgrade is not supported", t.Name, agent.Version,
-			now.Version), "Install juju %s here", now.Version)
+			now.Version), "Install juju %s on this client.", now.Version)
 	}
-	p := u.Quickly("Packing the programs")
+	p := u.Quickly("Packing the binaries")
 	archive, want, err := packBinaries()
 	p.Done()
 	if err != nil {
@@ -149,7 +146,7 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	defer p.Done()
 	u.Model = t.Name + ":" + own.Owner + "/" + own.Name
 	if err := cli.WithModel(ctx, u.Session, func(at uploadBinariesAPI) error {
-		p := u.Quickly("Uploading %s", cli.Sized("the programs", archive))
+		p := u.Quickly("Uploading %s", cli.Sized("the binaries", archive))
 		defer p.Done()
 		return at.UploadBinaries(ctx, archive, want)
 	}); err != nil {
@@ -158,9 +155,9 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	if _, err := api.UpgradeModel(ctx, own.UUID, want, false); err != nil {
 		return err
 	}
-	api.Close() // the controller waits for that
-	u.WaitsFor("Controller %q goes on with the upgrade, and goes back by itself if it fails. "+
-		"To look: juju upgrade-controller --dry-run -c %[1]s", t.Name)
+	api.Close() // the controller waits for this
+	u.WaitsFor("The upgrade of controller %q continues, and is reverted if it fails. "+
+		"To check it: juju upgrade-controller --dry-run -c %[1]s", t.Name)
 	if err := u.follow(ctx, t, want); err != nil {
 		return err
 	}
@@ -178,8 +175,8 @@ func (u *upgrade) connectUpgrade(ctx context.Context, t cli.Target) (upgradeAPI,
 	return conn.(upgradeAPI), nil
 }
 
-// ownModel returns the controller's own model, whoever owns it: it is the user's who has bootstrapped,
-// and any superuser may upgrade the controller.
+// ownModel returns the controller's own model. Its owner is the user who bootstrapped, but any superuser may upgrade the
+// controller.
 func (u *upgrade) ownModel(ctx context.Context, t cli.Target, api upgradeAPI) (client.Model, error) {
 	models, err := api.ModelSummaries(ctx)
 	if err != nil {
@@ -193,13 +190,13 @@ func (u *upgrade) ownModel(ctx context.Context, t cli.Target, api upgradeAPI) (c
 	return client.Model{}, entity.Errorf(entity.NotFound, "controller %q does not list its own model", t.Name)
 }
 
-// follow waits until the controller runs other programs, or has gone back to those from before.
+// follow waits until the controller runs the new binaries or has reverted to the old ones.
 func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, upgradeBound,
-		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.Name, upgradeBound))
+	ctx, cancel := context.WithTimeoutCause(ctx, upgradeTimeout,
+		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.Name, upgradeTimeout))
 	defer cancel()
 	for pause := connect.MinPause; ; pause = min(2*pause, connect.MaxPause) {
-		now, err := u.programs(ctx, t)
+		now, err := u.binaries(ctx, t)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -209,7 +206,7 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries
 			return nil
 		case err == nil && now.Failed != nil && now.Failed.Binaries.Same(want):
 			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.Name, want.Version, now.Failed.Error),
-				"It runs %s again, as before.", now.Version)
+				"It has reverted to %s.", now.Version)
 		}
 		select {
 		case <-ctx.Done():
@@ -218,7 +215,7 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries
 	}
 }
 
-func (u *upgrade) programs(ctx context.Context, t cli.Target) (now entity.ControllerBinaries, err error) {
+func (u *upgrade) binaries(ctx context.Context, t cli.Target) (now entity.ControllerBinaries, err error) {
 	api, err := u.connectUpgrade(ctx, t)
 	if err != nil {
 		return now, err
@@ -227,8 +224,8 @@ func (u *upgrade) programs(ctx context.Context, t cli.Target) (now entity.Contro
 	return api.ControllerBinaries(ctx)
 }
 
-// packBinaries makes the archive of the programs beside this one, in a temporary file that the caller
-// removes. Their version is this program's; the controller checks that.
+// packBinaries archives the binaries in this program's directory to a temporary file, which the caller removes. The
+// controller checks that their version is this program's.
 func packBinaries() (*os.File, entity.Binaries, error) {
 	want := entity.Binaries{Version: agent.Version, Commit: agent.BuiltFrom()}
 	if err := clouds.CheckBinaries(); err != nil {
@@ -238,9 +235,9 @@ func packBinaries() (*os.File, entity.Binaries, error) {
 	if err != nil {
 		return nil, want, err
 	}
-	file, err := os.CreateTemp("", "juju-programs-*")
+	file, err := os.CreateTemp("", "juju-binaries-*")
 	if err != nil {
-		return nil, want, fmt.Errorf("cannot pack the programs: %w", err)
+		return nil, want, fmt.Errorf("cannot pack the binaries: %w", err)
 	}
 	want.SHA256, err = pack.WriteArchive(file, dir, pack.Names...)
 	if err == nil {
@@ -249,7 +246,7 @@ func packBinaries() (*os.File, entity.Binaries, error) {
 	if err != nil {
 		file.Close()
 		os.Remove(file.Name())
-		return nil, want, fmt.Errorf("cannot pack the programs: %w", err)
+		return nil, want, fmt.Errorf("cannot pack the binaries: %w", err)
 	}
 	return file, want, nil
 }
@@ -260,16 +257,15 @@ func UpgradeModelCommand(s *cli.Session) *cobra.Command {
 		Use:     "upgrade-model",
 		Aliases: []string{"upgrade-juju"},
 		Short:   "Upgrade the agents of a model to the version of its controller",
-		Long: `Upgrade the agents of a model to the version of its controller, which is upgraded first:
+		Long: `Upgrade the agents of a model to the version of its controller; upgrade that first, with
 juju upgrade-controller. For the controller's own model this is upgrade-controller.
 
-The agent of each machine downloads the programs, checks that they run, and begins again
-with them. So do the agents of its units, each between two hooks: a unit whose hook is
-running, or has failed, loses nothing. An agent that can't run the new programs goes on
-with the old ones.
+The agent of each machine downloads the new binaries, checks that they run, and restarts
+with them. So do the agents of its units, between hooks; a unit in error stays in error.
+An agent that can't run the new binaries continues with the old ones.
 
-"juju status --format yaml" shows the version of each agent, and which have yet to be
-upgraded or can't be. Agents of both versions work together meanwhile.`,
+"juju status --format yaml" shows the version of each agent, and which agents have yet to
+be upgraded or can't be. Agents of both versions work together meanwhile.`,
 		Example: `  juju upgrade-model --dry-run
   juju upgrade-model
   juju upgrade-model -m prod:web`,
@@ -310,7 +306,7 @@ func (u *upgrade) run(ctx context.Context) error {
 	case errors.Is(err, entity.AlreadyExists):
 		u.noUpgrade()
 		if order, err := entity.CompareVersions(agent.Version, to.Version); err == nil && order > 0 {
-			u.Note("The controller has %s, and this is juju %s. To upgrade it first: juju upgrade-controller", to.Version,
+			u.Note("The controller has %s, and this client is %s. To upgrade the controller first: juju upgrade-controller", to.Version,
 				agent.Version)
 		}
 		return nil
@@ -321,6 +317,6 @@ func (u *upgrade) run(ctx context.Context) error {
 		return nil
 	}
 	u.Note("started upgrade to %s", to.Build())
-	u.Note("The agents of model %q follow; to see them: juju status --format yaml", model.Name)
+	u.Note("The agents of model %q are being upgraded. To see their versions: juju status --format yaml", model.Name)
 	return nil
 }

@@ -1,7 +1,6 @@
-// Package display makes text from elsewhere safe to show: from charms, agents, other users and
-// controllers. As it is, such text could move the cursor, change the direction of writing, or
-// pass for a line of someone else's output. Characters that a terminal acts on, and invisible
-// characters, are shown as escapes, as in \x1b and \u202e.
+// Package display makes untrusted text safe to show, from charms, agents, other users and controllers. Unescaped, it
+// could move the cursor, change the writing direction, or pass for another line of output. Control characters and
+// invisible characters are shown as escapes such as \x1b and \u202e.
 package display
 
 import (
@@ -14,24 +13,23 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Line escapes s for one line: newlines and tabs too.
+// Line escapes s, including newlines and tabs.
 func Line(s string) string { return escape(s, "") }
 
 // Text escapes s, except newlines and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// Continued begins each further line of a message, so that no line can pass for an entry of
-// its own.
+// Continued prefixes the continuation lines of a log message, so that none can pass for an entry.
 const Continued = "    | "
 
-// Message escapes s, except newlines and tabs. Each line but the first begins with indent, so
-// that it cannot pass for the beginning of another message.
+// Message escapes s, except newlines and tabs. It prefixes continuation lines with indent, so that none can pass for
+// another message.
 func Message(s, indent string) string {
 	s = strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	return strings.ReplaceAll(Text(s), "\n", "\n"+indent)
 }
 
-// escape escapes all characters in s that are not visible, except those in keep.
+// escape escapes all invisible characters in s, except those in keep.
 func escape(s, keep string) string {
 	var b strings.Builder
 	done := 0 // s[:done] is in b
@@ -55,9 +53,8 @@ func escape(s, keep string) string {
 	return b.String()
 }
 
-// isVisible reports whether a character is shown as it is: letters, marks, numbers,
-// punctuation, symbols and spaces are. Control characters, characters that set direction,
-// zero-width characters and line separators are not.
+// isVisible reports whether a character needs no escape: letters, marks, numbers, punctuation, symbols and spaces don't;
+// control characters, direction marks, zero-width characters and line separators do.
 func isVisible(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
@@ -97,7 +94,7 @@ func Width(line string) (n int) {
 	return n
 }
 
-// Cut returns the longest beginning of a line that fits into a number of columns.
+// Cut returns the longest prefix of a line that fits into a number of columns.
 func Cut(line string, columns int) string {
 	for i, r := range line {
 		if columns -= Width(string(r)); columns < 0 {
@@ -107,10 +104,10 @@ func Cut(line string, columns int) string {
 	return line
 }
 
-// A Writer escapes what is written to it, as Text does. Each write must hold whole characters.
+// A Writer escapes what is written to it, as Text does. Writes must not split characters.
 type Writer struct{ w io.Writer }
 
-// NewWriter returns a Writer to w; w itself if it is a Writer already.
+// NewWriter returns a Writer to w, or w itself if it is a Writer.
 func NewWriter(w io.Writer) *Writer {
 	if own, ok := w.(*Writer); ok {
 		return own
@@ -125,6 +122,6 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Raw returns the underlying writer, for text with this program's own control sequences, like
-// colors. Text from elsewhere must be escaped already.
+// Raw returns the underlying writer, for text with control sequences such as colors. Untrusted text must already be
+// escaped.
 func (w *Writer) Raw() io.Writer { return w.w }

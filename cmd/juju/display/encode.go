@@ -10,8 +10,7 @@ import (
 	"juju/charm/safeyaml"
 )
 
-// JSON returns v as one line of JSON. Invisible characters are escaped as JSON escapes them,
-// so that a parser reads the same text.
+// JSON returns v as one line of JSON, with invisible characters in JSON escapes, so that a parser reads the same text.
 func JSON(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -27,8 +26,7 @@ func JSON(v any) ([]byte, error) {
 	}), '\n'), nil
 }
 
-// YAML returns v as YAML with that indent. Invisible characters are escaped as YAML escapes
-// them, so that a parser reads the same text.
+// YAML returns v as YAML, with invisible characters in YAML escapes, so that a parser reads the same text.
 func YAML(v any, indent int) ([]byte, error) {
 	tree, err := safeyaml.Node(v)
 	if err != nil {
@@ -39,8 +37,7 @@ func YAML(v any, indent int) ([]byte, error) {
 	return inStrings(text, escaped), err
 }
 
-// quote double-quotes all strings with invisible characters, since only that style can escape
-// them.
+// quote double-quotes all strings with invisible characters, since only that style has escapes.
 func quote(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Value != Text(n.Value) {
 		n.Style = yaml.DoubleQuotedStyle
@@ -50,7 +47,7 @@ func quote(n *yaml.Node) {
 	}
 }
 
-// inStrings replaces the invisible characters of a document, which occur only in its strings.
+// inStrings escapes the invisible characters of a document, which occur only in its strings.
 func inStrings(text []byte, escape func(rune) string) []byte {
 	var out []byte
 	for len(text) > 0 {

@@ -17,20 +17,20 @@ import (
 	"juju/state/entity"
 )
 
-// hostPrefix begins a placement that names a host of the user's.
+// hostPrefix is the prefix of a placement that names a user's host.
 const hostPrefix = entity.ManualPlacement
 
-// undoBound is how long the removal of a machine may take whose host could not be set up.
-const undoBound = 30 * time.Second
+// undoTimeout is how long removing a machine may take after installation on its host failed.
+const undoTimeout = 30 * time.Second
 
-// host returns the host that is to be a machine.
+// host parses the placement of a host.
 func (a *addMachine) host(text string) (sshhost.Host, error) {
 	h, err := sshhost.ParseHost(strings.TrimPrefix(text, hostPrefix))
 	if err != nil {
 		return h, cli.Usage(fmt.Errorf("invalid placement %q: %w", text, err))
 	}
 	if a.constraints != "" {
-		return h, cli.Usagef("cannot use --constraints with %s: the host is as it is", hostPrefix)
+		return h, cli.Usagef("cannot use --constraints with %s", hostPrefix)
 	}
 	if h.User == "" {
 		h.User = a.Getenv("USER")
@@ -38,7 +38,7 @@ func (a *addMachine) host(text string) (sshhost.Host, error) {
 	if h.User == "" {
 		me, err := osuser.Current()
 		if err != nil {
-			return h, entity.WithHint(fmt.Errorf("cannot tell who you are: %w", err), "Name the user: %sUSER@%s", hostPrefix,
+			return h, entity.WithHint(fmt.Errorf("cannot determine the current user: %w", err), "Specify the user: %sUSER@%s", hostPrefix,
 				h)
 		}
 		h.User = me.Username
@@ -46,7 +46,7 @@ func (a *addMachine) host(text string) (sshhost.Host, error) {
 	return h, nil
 }
 
-// reachable refuses hosts for a controller that they can't reach, before the host is asked anything.
+// reachable rejects hosts for a controller that they can't reach, before connecting to them.
 func (a *addMachine) reachable() error {
 	_, t, err := a.ReadModelTarget()
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *addMachine) reachable() error {
 	return nil
 }
 
-// addHost makes a host a machine, and returns its id.
+// addHost adds a host as a machine, and returns its id.
 func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h sshhost.Host, series string) (string, error) {
 	keys := ssh.UserKeys(a.Session)
 	keys.File = a.privateKey
@@ -96,10 +96,9 @@ func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h sshhost.Host
 	return id, nil
 }
 
-// undo removes a machine whose host could not be set up, even if the user has interrupted that, and
-// returns why it could not.
+// undo removes a machine after installation on its host failed or was interrupted, and returns why.
 func (a *addMachine) undo(ctx context.Context, api addHostAPI, id string, why error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoBound)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	errs, _, err := api.DestroyMachines(ctx, entity.Destruction{Strength: entity.Force}, id)
 	for _, one := range errs {
@@ -108,7 +107,7 @@ func (a *addMachine) undo(ctx context.Context, api addHostAPI, id string, why er
 		}
 	}
 	if err != nil {
-		return cli.AlsoHint(why, "Machine %s is still recorded (%v). Remove it: juju destroy-machine %s --force", id, err, id)
+		return cli.AlsoHint(why, "Machine %s was not removed (%v). To remove it: juju destroy-machine %s --force", id, err, id)
 	}
 	return why
 }

@@ -20,31 +20,30 @@ func AddMachineCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-machine [PLACEMENT]",
 		Short: "Add machines without units",
-		Long: `Add one machine, or as many as -n says: up to 100, or more with --force. deploy and
-add-unit use machines that have never had a unit, and have what the new units demand,
-before they add new ones; with --to, they use the machines that you name.
+		Long: `Add one machine, or several with -n: up to 100, or more with --force. deploy and add-unit
+use machines that have never had a unit and match the new units, before they add new ones;
+with --to, they use the machines you specify.
 
-The constraints given here override those of the model. The command fails if the cloud
-cannot meet the constraints or the series, and warns about constraints that the cloud
-ignores.
+Constraints given here override the model's. The command fails if the cloud cannot satisfy
+the constraints or the series, and warns about constraints that the cloud ignores.
 
-PLACEMENT is lxd:0 for a container on machine 0, lxd for one on a new machine, or for
-the cloud to interpret, for example zone=a. On the cloud lxd, a container is one more
-instance of the same LXD, beside the one of its machine; zones are the members of a
+PLACEMENT is lxd:0 for a container on machine 0, lxd for a container on a new machine, or
+a cloud-specific placement such as zone=a. On the cloud lxd, a container is another
+instance of the same LXD, next to that of its machine, and zones are the members of a
 cluster. The local cloud has neither.
 
-With ssh:[USER@]HOST[:PORT], a host that you have becomes a machine. This program
-connects to it, as ssh does: with the keys of ssh-agent and of ~/.ssh, or the one of
---private-key, and only if the host's key is in ~/.ssh/known_hosts. The user must be
-root, or one who may run sudo without a password. The host must have curl, python3 or
-wget, and reach the controller; a controller on the local cloud is not reachable. It
-gets an agent in /var/lib/juju, and a service of systemd that runs it. A host without
-systemd gets a script of sysvinit or a file in /etc/cron.d instead; if it has none of
-them, a warning says how to start the agent after a reboot. Nothing else on it changes;
-if the installation fails, it is left as it was.
+ssh:[USER@]HOST[:PORT] adds one of your own hosts as a machine. This program connects to
+it over SSH with the keys of ssh-agent and ~/.ssh, or the key in --private-key, and only
+if the host's key is in ~/.ssh/known_hosts. The user must be root, or able to run sudo
+without a password. The host needs curl, python3 or wget, and must be able to reach the
+controller; a controller on the local cloud is not reachable. An agent is installed in
+/var/lib/juju, with a systemd service that runs it. Without systemd, a sysvinit script or
+a file in /etc/cron.d is used instead; without any of these, a warning says how to start
+the agent after a reboot. Nothing else on the host changes. If the installation fails, it
+is undone.
 
-Hooks run on the host as root. juju never starts, stops or replaces it. destroy-machine
-takes the agent off it again, with all that it has in /var/lib/juju; what charms have
+Hooks run on the host as root. juju never starts, stops or replaces the host.
+destroy-machine removes the agent with its data in /var/lib/juju; anything that charms
 installed elsewhere stays.`,
 		Example: `  juju add-machine
   juju add-machine -n 2
@@ -60,7 +59,7 @@ installed elsewhere stays.`,
 	cmd.Flags().StringVar(&a.constraints, "constraints", "",
 		"the constraints of the machines, as KEY=VALUE, separated by spaces")
 	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
-	cmd.Flags().StringVar(&a.privateKey, "private-key", "", "the file of the key to use with ssh:")
+	cmd.Flags().StringVar(&a.privateKey, "private-key", "", "the private key file to use with ssh:")
 	a.wait.Add(cmd, "until the machines are started")
 	s.ModelFlag(cmd)
 	return cmd
@@ -71,7 +70,6 @@ type addMachineAPI interface {
 	addHostAPI
 }
 
-// An addHostAPI adds machines, and hosts as machines.
 type addHostAPI interface {
 	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 	AddMachine(ctx context.Context, args client.MachineArgs) (id string, warnings []string, err error)
@@ -162,12 +160,12 @@ func (a *addMachine) add(ctx context.Context, api addMachineAPI, r client.Machin
 	for i := range a.n {
 		id, warnings, err := api.AddMachine(ctx, r)
 		if err != nil && i > 0 {
-			a.Note("%d of %d machines are created.", i, a.n)
+			a.Note("%d of %d machines were created.", i, a.n)
 		}
 		if err != nil {
 			return added, err
 		}
-		if i == 0 { // the other machines have the same
+		if i == 0 { // the same for all machines
 			a.Warn(warnings...)
 		}
 		a.Note("created machine %s", id)

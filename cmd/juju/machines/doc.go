@@ -1,2 +1,2 @@
-// Package machines has the commands about machines, and finds the hosts that users have added as machines.
+// Package machines implements the commands that manage machines, and finds the hosts that users added as machines.
 package machines

@@ -20,8 +20,8 @@ func MachinesCommand(s *cli.Session) *cobra.Command {
 		Use:     "machines",
 		Aliases: []string{"list-machines"},
 		Short:   "List the machines of a model",
-		Long: `List the machines of a model with their containers: the addresses, instance, base,
-availability zone and state of each.`,
+		Long: `List the machines and containers of a model with their addresses, instances, bases,
+availability zones and states.`,
 		Example: `  juju machines
   juju machines --format yaml`,
 		Annotations: cli.SeeAlso("status", "show-machine", "add-machine"),
@@ -40,9 +40,9 @@ func ShowMachineCommand(s *cli.Session) *cobra.Command {
 	m := &machineList{Session: s}
 	cmd := &cobra.Command{
 		Use:   "show-machine [MACHINE...]",
-		Short: "Show machines with their hardware and constraints",
-		Long: `Show machines, or all of a model, with their containers. Besides what juju machines
-lists, the output has the hardware and the constraints of each.`,
+		Short: "Show details of machines",
+		Long: `Show machines with their containers, hardware and constraints. Without arguments, show all
+machines of the model.`,
 		Example: `  juju show-machine 0
   juju show-machine 0/lxd/1 --format json`,
 		Annotations: cli.SeeAlso("machines", "status", "explain"),
@@ -52,7 +52,7 @@ lists, the output has the hardware and the constraints of each.`,
 	return cmd
 }
 
-// A machineList is a command that shows machines only.
+// A machineList is a command that shows machines.
 type machineList struct {
 	*cli.Session
 	output cli.Output
@@ -65,7 +65,7 @@ func (m *machineList) flags(cmd *cobra.Command, format string) {
 	m.ModelFlag(cmd)
 }
 
-// Run shows the machines with these IDs; all, if there are none.
+// run shows the machines with these ids, or all if none are given.
 func (m *machineList) run(ctx context.Context, ids []string) error {
 	if err := cli.CheckListFormat(m.output.Format); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (m *machineList) run(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// chooseMachines returns the machines with these IDs, in the order of the status.
+// chooseMachines returns the machines with these ids, in the order of the status.
 func chooseMachines(status *entity.ModelStatus, ids []string) (chosen []entity.MachineStatus, err error) {
 	for _, one := range status.AllMachines() {
 		if slices.Contains(ids, one.ID) {
@@ -123,7 +123,7 @@ func chooseMachines(status *entity.ModelStatus, ids []string) (chosen []entity.M
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(chosen, func(m entity.MachineStatus) bool { return m.ID == id }) {
-			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "machine %s not found", id), "To list them: juju machines")
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "machine %s not found", id), "To list the machines: juju machines")
 		}
 	}
 	return chosen, nil

@@ -13,21 +13,19 @@ func RetryProvisioningCommand(s *cli.Session) *cobra.Command {
 	r := &RetryProvisioning{Session: s}
 	cmd := &cobra.Command{
 		Use:   "retry-provisioning MACHINE...",
-		Short: "Retry machines that failed to start",
-		Long: `Try again to start machines for which the cloud could not start an instance, once you
-have fixed the cause. status shows these machines in error, without an instance, and
-why.
+		Short: "Retry starting machines that failed to start",
+		Long: `Retry starting machines for which the cloud could not start an instance, once you have
+fixed the cause. status shows such machines in error, without an instance, and the reason.
 
-If the cloud can never meet a machine's constraints, replace them with --constraints:
-the machine then has those given here, none of its former ones, and none of the model's.
-Its units, and machines added later, are not affected.`,
+If the cloud can never satisfy a machine's constraints, use --constraints to replace all
+of them, including those from the model. Units and machines added later are not affected.`,
 		Example: `  juju retry-provisioning 3
   juju retry-provisioning 3 4 --constraints "mem=2G cores=2"
   juju retry-provisioning --all`,
 		Annotations: cli.SeeAlso("resolved", "status", "add-machine", "destroy-machine"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.Run(cmd, args) },
 	}
-	cmd.Flags().BoolVar(&r.all, "all", false, "retry every machine that failed to start")
+	cmd.Flags().BoolVar(&r.all, "all", false, "retry all machines that failed to start")
 	r.Flags(cmd)
 	s.ModelFlag(cmd)
 	return cmd
@@ -40,7 +38,7 @@ type retryProvisioningAPI interface {
 		errs []error, warnings []string, err error)
 }
 
-// RetryProvisioning is what retry-provisioning does, and resolved with machines.
+// RetryProvisioning implements retry-provisioning, and resolved for machines.
 type RetryProvisioning struct {
 	*cli.Session
 	all         bool
@@ -52,7 +50,7 @@ const RetryConstraints = "constraints"
 
 func (r *RetryProvisioning) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.constraints, RetryConstraints, "",
-		"the constraints that replace those of the machines, as KEY=VALUE, separated by spaces")
+		"replace the machines' constraints with these, as KEY=VALUE, separated by spaces")
 }
 
 func (r *RetryProvisioning) Run(cmd *cobra.Command, args []string) error {
@@ -82,7 +80,7 @@ func (r *RetryProvisioning) retry(ctx context.Context, api retryProvisioningAPI,
 	var warnings []string
 	if r.all {
 		if errs, warnings, err = api.RetryAllProvisioning(ctx, replaced); err == nil && len(errs) == 0 {
-			r.Note("No machine is in error.")
+			r.Note("No machines are in error.")
 		}
 	} else {
 		errs, warnings, err = api.RetryProvisioning(ctx, replaced, ids...)

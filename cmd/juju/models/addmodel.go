@@ -18,9 +18,8 @@ func AddModelCommand(s *cli.Session) *cobra.Command {
 		Use:     "add-model NAME",
 		Aliases: []string{"create-model", "create-env"},
 		Short:   "Create a model",
-		Long: `Create a model and select it. Each model has its own services, relations and machines:
-names in one model do not clash with names in another, and a model can be destroyed as
-a whole.`,
+		Long: `Create a model and select it. Each model has its own services, relations and machines, and
+its own namespace, and can be destroyed as a whole.`,
 		Example: `  juju add-model staging
   juju add-model staging --no-switch
   juju add-model staging --config automatically-retry-hooks=true`,

@@ -26,23 +26,22 @@ func DestroyModelCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "destroy-model MODEL",
 		Aliases: []string{"remove-model"},
-		Short:   "Destroy a model with everything in it",
+		Short:   "Destroy a model and everything in it",
 		Long: `Destroy a model with all its services and machines. From now on nothing can be added to
-the model. Its units run their stop hooks, its machines are released, and its data is
-removed; then its name is free.
+the model. Its units run their stop hooks, its machines are released and its data is
+removed; then its name can be reused.
 
-A model with storage that outlives machines is refused, unless you say what becomes of
-it: --destroy-storage destroys it, --release-storage keeps its data where the cloud has
-it.
+If the model has storage that outlives machines, specify what to do with it:
+--destroy-storage destroys it, --release-storage keeps its data in the cloud.
 
-You can destroy a model again that is already being destroyed, to add --lenient or
---force, or to say otherwise of its storage: the last word holds for what is not
-destroyed yet. With --force the model is gone soon after --timeout, whatever its agents
-do. The command prints what the cloud has not released or destroyed by then.
+You can run the command again for a model that is already being destroyed, to add
+--lenient or --force, or to change what happens to storage that is not yet destroyed. With
+--force the model is removed soon after --timeout, whatever its agents do. The command
+prints what the cloud has not released or destroyed by then.
 
-Machines that were added with add-machine ssh:HOST must be destroyed first, unless you
-say --force. Their agents then leave the hosts. One that is away leaves when it reaches
-the controller again; the command names its host, and says what removes it there.`,
+Machines that were added with add-machine ssh:HOST must be destroyed first, unless --force
+is given, which removes their agents from the hosts. A disconnected agent is removed when
+it reconnects to the controller; the command lists its host and how to remove it there.`,
 		Example: `  juju destroy-model staging
   juju destroy-model staging -y --wait
   juju destroy-model staging --destroy-storage
@@ -62,18 +61,18 @@ the controller again; the command names its host, and says what removes it there
 			return d.run(cmd.Context(), args[0], how)
 		},
 	}
-	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().Bool("no-prompt", false, "")
 	cmd.Flags().Lookup("no-prompt").Hidden = true
 	d.destroy.AddStorage(cmd)
 	cmd.Flags().Lookup("destroy-storage").Usage = "destroy the model's storage"
-	cmd.Flags().BoolVar(&d.release, "release-storage", false, "keep the data of the model's storage, which juju forgets")
+	cmd.Flags().BoolVar(&d.release, "release-storage", false, "release the model's storage from juju, and keep its data")
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
 		if no, err := cmd.Flags().GetBool("no-prompt"); err == nil && no {
 			d.yes = true
 		}
 	}
-	d.wait.Add(cmd, "until it is gone")
+	d.wait.Add(cmd, "until it is removed")
 	d.destroy.Add(cmd)
 	s.ControllerFlag(cmd)
 	return cmd
@@ -89,7 +88,6 @@ type destroyModel struct {
 	destroy wait.DestroyFlags
 }
 
-// A destroyModelAPI destroys models and lists what they left in the cloud.
 type destroyModelAPI interface {
 	describeModelsAPI
 	WatchModel(ctx context.Context, uuid string) (<-chan struct{}, error)
@@ -97,8 +95,7 @@ type destroyModelAPI interface {
 	ModelLeftovers(ctx context.Context) ([]entity.Leftover, error)
 }
 
-// removalTime is how long, after the timeout of --force, the cloud may take twice: to stop the
-// machines, and to release the rest.
+// removalTime is how long, after the timeout of --force, the cloud may take to stop the machines and release the rest.
 const removalTime = 3 * time.Minute
 
 func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destruction) error {
@@ -131,10 +128,10 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		}
 		storage.NoteKept(d.Session, kept)
 		if unknown != nil {
-			d.Note("Model %q does not say which hosts were added to it (%v). The agent of a host leaves it when it reaches "+
-				"the controller; to remove it at once, run there as root: %s", model.Name, unknown, machines.UninstallCommand("*"))
+			d.Note("Cannot list the hosts that were added to model %q (%v). Their agents are removed when they reach the "+
+				"controller. To remove one at once, run there as root: %s", model.Name, unknown, machines.UninstallCommand("*"))
 		}
-		hosts.NoteAway()
+		hosts.NoteDisconnected()
 		bound := d.wait.Bound
 		if how.Strength == entity.Force {
 			bound = max(bound, how.Timeout+removalTime)
@@ -142,7 +139,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		obstacles := &obstacles{destroyModel: d, model: t.Name + ":" + model.Owner + "/" + model.Name}
 		defer obstacles.close()
 		if bound == 0 {
-			d.Note("Model %q is being destroyed; to follow it: juju show-model %s", model.Name, arg)
+			d.Note("Model %q is being destroyed. To follow its progress: juju show-model %s", model.Name, arg)
 			obstacles.note(ctx)
 			return nil
 		}
@@ -160,8 +157,7 @@ func (d *destroyModel) storageOf(ctx context.Context, controller string, model c
 	return all, err
 }
 
-// confirm refuses the controller's own model, and asks the user for confirmation, unless they
-// gave --yes.
+// confirm rejects the controller's own model, and asks for confirmation, unless --yes was given.
 func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model client.Model, hosts string) error {
 	info, err := api.ModelInfo(ctx, model.UUID)
 	if err != nil {
@@ -174,7 +170,7 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 		return nil
 	}
 	if hosts != "" {
-		hosts = fmt.Sprintf(machines.AsksAboutHosts, display.Line(hosts))
+		hosts = fmt.Sprintf(machines.HostsWarning, display.Line(hosts))
 	}
 	answer, err := d.Ask(ctx, fmt.Sprintf("This destroys model %q with all its services and machines (%d),\n"+
 		"and removes all their data. %sContinue? [y/N] ", model.Name, len(info.Machines), hosts))
@@ -188,14 +184,14 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 		"To destroy it without confirmation: juju destroy-model %s -y", model.Name)
 }
 
-// gone waits until the model is gone, and reports what it left in the cloud. It reconnects
-// when the connection is lost.
+// gone waits until the model is removed, and reports what it left in the cloud. It reconnects when the connection is
+// lost.
 func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelAPI, model client.Model,
 	obstacles *obstacles, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	d.WaitsFor("The controller goes on to destroy model %q. To look: juju models", model.Name)
-	p := d.Progress("Waiting until model %q is gone", model.Name)
+	d.WaitsFor("Model %q is still being destroyed. To check it: juju models", model.Name)
+	p := d.Progress("Waiting until model %q is removed", model.Name)
 	defer p.Done()
 	var own io.Closer // replaces a lost connection
 	defer func() {
@@ -218,7 +214,7 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 				return d.left(ctx, t, api, model, models)
 			}
 			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
-				p.Say("Waiting until model %q is gone: it is %s, %d machine(s) are left", model.Name, info.Life, len(info.Machines))
+				p.Say("Waiting until model %q is removed: it is %s, %d machine(s) remain", model.Name, info.Life, len(info.Machines))
 				obstacles.note(bounded)
 			}
 		case bounded.Err() != nil: // reported below
@@ -242,14 +238,13 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 			return context.Cause(ctx)
 		}
 		if bounded.Err() != nil {
-			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is not gone", bound, model.Name),
+			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is still being destroyed", bound, model.Name),
 				"To see why: juju explain -m %s; to finish without its agents: juju destroy-model --force %[1]s", model.Name)
 		}
 	}
 }
 
-// left forgets a model that is gone. It returns an error if the model left something in the
-// cloud, which a user then has to clean up.
+// left forgets a removed model. It returns an error if the model left something in the cloud, which a user must clean up.
 func (d *destroyModel) left(ctx context.Context, t cli.Target, api destroyModelAPI, model client.Model,
 	others []client.Model) error {
 	if err := d.NoteModels(ctx, t, others, nil); err != nil {
@@ -262,19 +257,19 @@ func (d *destroyModel) left(ctx context.Context, t cli.Target, api destroyModelA
 	for _, r := range leftovers {
 		if r.ID == model.UUID {
 			return entity.WithHint(
-				fmt.Errorf("model %q is gone, but %s may be left in %s: %s", model.Name, r.What, r.Where, r.Why), "%s", r.How)
+				fmt.Errorf("model %q is removed, but %s may be left in %s: %s", model.Name, r.What, r.Where, r.Why), "%s", r.How)
 		}
 	}
-	d.Note("Model %q is gone.", model.Name)
+	d.Note("Model %q is removed.", model.Name)
 	return nil
 }
 
-// obstacles tells the user, once each, what only a user can clear away, such as failed hooks.
+// obstacles reports, once each, what only a user can resolve, such as failed hooks.
 type obstacles struct {
 	*destroyModel
-	model string // as users name it
-	api   obstaclesAPI
-	told  map[string]bool
+	model    string // CONTROLLER:OWNER/MODEL
+	api      obstaclesAPI
+	reported map[string]bool
 }
 
 type obstaclesAPI interface {
@@ -282,7 +277,7 @@ type obstaclesAPI interface {
 	wait.ExplainAPI
 }
 
-// note tells of those that are new. A model that can't be asked, or is gone, has none.
+// note reports new obstacles. It ignores errors, since the model may have been removed.
 func (o *obstacles) note(ctx context.Context) {
 	if o.api == nil {
 		before := o.Session.Model
@@ -292,8 +287,8 @@ func (o *obstacles) note(ctx context.Context) {
 			return
 		}
 		o.api = api.(obstaclesAPI)
-		if o.told == nil {
-			o.told = map[string]bool{}
+		if o.reported == nil {
+			o.reported = map[string]bool{}
 		}
 	}
 	all, _, err := o.api.Explain(ctx)
@@ -303,11 +298,11 @@ func (o *obstacles) note(ctx context.Context) {
 	}
 	for _, e := range all {
 		for _, r := range wait.CausesOf(e) {
-			if r.By != entity.ByUser || r.Hint == "" || o.told[r.Of+r.Text] {
+			if r.By != entity.ByUser || r.Hint == "" || o.reported[r.Of+r.Text] {
 				continue
 			}
-			o.told[r.Of+r.Text] = true
-			o.destroyModel.Note("It waits for a user: %s\n  → %s", display.Line(r.Text), display.Line(r.Hint))
+			o.reported[r.Of+r.Text] = true
+			o.destroyModel.Note("Waiting for a user: %s\n  → %s", display.Line(r.Text), display.Line(r.Hint))
 		}
 	}
 }

@@ -1,2 +1,2 @@
-// Package models has the commands about models.
+// Package models implements the commands that manage models.
 package models

@@ -21,10 +21,10 @@ func ModelConfigCommand(s *cli.Session) *cobra.Command {
 		Use:     "model-config [KEY | KEY=VALUE...]",
 		Aliases: []string{"get-model-config", "set-model-config", "unset-model-config", "get-env", "set-env", "unset-env"},
 		Short:   "Show or change the settings of a model",
-		Long: `Show all settings of a model with the source of each value, or the value of one; or
-change settings. If one of them is invalid, none is changed. --file names a YAML file
-of settings; KEY=VALUE arguments override it. --reset resets settings to their
-defaults. Changes take effect at once.
+		Long: `Show all settings of a model with the source of each value, or the value of one setting;
+or change settings. If a setting is invalid, none are changed. --file reads settings from
+a YAML file; KEY=VALUE arguments override it. --reset resets settings to their defaults.
+Changes take effect at once.
 
 The settings are:
 
@@ -35,21 +35,20 @@ The settings are:
   juju model-config --file model.yaml --reset provisioner-harvest-mode`,
 		Annotations: cli.SeeAlso("model-constraints", "config", "show-model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// The older names are commands that take only one kind of argument.
+			// Under these older names the arguments are keys to reset.
 			if cmd.CalledAs() == "unset-model-config" || cmd.CalledAs() == "unset-env" {
 				m.reset, args = append(m.reset, args...), nil
 			}
 			return m.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringVar(&m.file, "file", "", "a YAML file of settings")
+	cmd.Flags().StringVar(&m.file, "file", "", "read settings from a YAML file")
 	cmd.Flags().StringSliceVar(&m.reset, "reset", nil, "`settings` to reset to their defaults, separated by commas")
 	m.output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ModelFlag(cmd)
 	return cmd
 }
 
-// modelSettingsHelp returns the help for the settings.
 func modelSettingsHelp() string {
 	var text strings.Builder
 	for _, s := range modelconfig.Shown {
@@ -122,8 +121,7 @@ func (m *modelConfig) run(ctx context.Context, args []string) error {
 	})
 }
 
-// values returns the settings to change. It also checks the keys to reset, so that nothing is
-// changed if either is invalid.
+// values returns the settings to change. It also checks the keys to reset, so that nothing changes if either is invalid.
 func (m *modelConfig) values(args []string) (map[string]string, error) {
 	values, err := m.fileValues()
 	if err != nil {
@@ -142,7 +140,7 @@ func (m *modelConfig) values(args []string) (map[string]string, error) {
 			return nil, cli.Usagef("cannot set and reset key %q simultaneously", key)
 		}
 		if key == modelconfig.AgentVersion.Key {
-			continue // the controller says why it can't be
+			continue // the controller explains why it can't be reset
 		}
 		if _, err := modelconfig.Find(key); err != nil {
 			return nil, err
@@ -174,13 +172,13 @@ func (m *modelConfig) fileValues() (map[string]string, error) {
 		case string, bool, int, float64:
 			values[key] = fmt.Sprint(value)
 		default:
-			return nil, entity.Errorf(entity.Invalid, "cannot read %s: %s has no single value", m.file, key)
+			return nil, entity.Errorf(entity.Invalid, "cannot read %s: the value of %s is not a scalar", m.file, key)
 		}
 	}
 	return values, nil
 }
 
-// modelPairs reads settings given as KEY=VALUE. The controller validates them.
+// modelPairs parses KEY=VALUE settings. The controller validates them.
 func modelPairs(pairs []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, pair := range pairs {
@@ -193,7 +191,7 @@ func modelPairs(pairs []string) (map[string]string, error) {
 	return values, nil
 }
 
-// ModelSettings reads and validates the settings of a model to be created.
+// ModelSettings parses and validates the settings of a new model.
 func ModelSettings(pairs []string) (map[string]string, error) {
 	given, err := modelPairs(pairs)
 	if err != nil {
@@ -206,7 +204,6 @@ func ModelSettings(pairs []string) (map[string]string, error) {
 	return config, nil
 }
 
-// show prints all settings, or the value of one.
 func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []string) error {
 	config, err := api.ModelConfig(ctx)
 	if err != nil {

@@ -19,8 +19,8 @@ func ModelsCommand(s *cli.Session) *cobra.Command {
 		Use:     "models",
 		Aliases: []string{"list-models"},
 		Short:   "List the models",
-		Long: `List the models of a controller that you can see, with your access to each. A star
-marks the selected model.`,
+		Long: `List the models of a controller that you have access to, with your access to each. An
+asterisk marks the selected model.`,
 		Example: `  juju models
   juju models -c prod --format yaml`,
 		Annotations: cli.SeeAlso("switch", "show-model", "add-model"),
@@ -65,7 +65,6 @@ type (
 	}
 )
 
-// A describeModelsAPI lists and describes models.
 type describeModelsAPI interface {
 	cli.ModelsAPI
 	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
@@ -133,7 +132,7 @@ func showSummary(t cli.Target, s entity.ModelSummary) shownModel {
 	return shown
 }
 
-// showStatus returns the form in which a model's status is shown.
+// showStatus returns a model's status in its printed form.
 func showStatus(s entity.Status) modelWord {
 	return modelWord{Current: string(cmp.Or(s.Status, entity.StatusUnknown)), Message: s.Message}
 }

@@ -15,8 +15,8 @@ func ShowModelCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-model [MODEL]",
 		Short: "Show a model",
-		Long: `Show a model: its owner, its users, its life and status, and its machines. Without
-MODEL, show the selected model.`,
+		Long: `Show a model's owner, users, life, status and machines. Without MODEL, show the selected
+model.`,
 		Example: `  juju show-model
   juju show-model staging
   juju show-model prod:staging --format json`,

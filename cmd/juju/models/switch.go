@@ -18,10 +18,10 @@ func SwitchCommand(s *cli.Session) *cobra.Command {
 		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL]",
 		Aliases: []string{"env"},
 		Short:   "Select a model or a controller",
-		Long: `Select the model, or the controller, that commands work with when they name none.
-Without an argument, print what is selected. A name that is both a model of the selected
-controller and a controller means the model. With a colon, as in prod:, it means the
-controller, and selects the model that was last selected there.`,
+		Long: `Select the default model or controller for commands. Without an argument, print the
+selected model. A name that is both a model on the selected controller and a controller
+selects the model. With a colon, as in prod:, it selects the controller, and the model
+that was last selected there.`,
 		Example: `  juju switch
   juju switch staging
   juju switch prod:
@@ -47,13 +47,13 @@ func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 		current := selected(contents)
 		if current == "" {
 			return entity.WithHint(errors.New("no currently specified model"),
-				"Select one: juju switch MODEL, or juju switch CONTROLLER:")
+				"To select one: juju switch MODEL, or juju switch CONTROLLER:")
 		}
 		_, err := fmt.Fprintln(s.Stdout, current)
 		return err
 	}
 	before := selected(contents)
-	t, err := meant(ctx, s, contents, args[0])
+	t, err := resolve(ctx, s, contents, args[0])
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 	return nil
 }
 
-// selected returns what is selected as CONTROLLER:OWNER/MODEL, "" for nothing.
+// selected returns the selected model as CONTROLLER:OWNER/MODEL, "" for none.
 func selected(c *store.Contents) string {
 	ctrl, ok := c.Controllers[c.Current]
 	switch {
@@ -93,9 +93,9 @@ func selected(c *store.Contents) string {
 	return c.Current + ":" + ctrl.Model
 }
 
-// meant returns what the argument of switch names: a known model of the selected controller,
-// else a controller, else a model that the controller must be asked about.
-func meant(ctx context.Context, s *cli.Session, c *store.Contents, arg string) (cli.Target, error) {
+// resolve returns the target of switch: a known model of the selected controller, else a controller, else a model that
+// it looks up on the controller.
+func resolve(ctx context.Context, s *cli.Session, c *store.Contents, arg string) (cli.Target, error) {
 	controller, model, named := strings.Cut(arg, ":")
 	if named && model == "" {
 		name, ctrl, err := c.Controller(controller)

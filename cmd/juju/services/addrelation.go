@@ -17,8 +17,8 @@ func AddRelationCommand(s *cli.Session) *cobra.Command {
 		Use:     "add-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]",
 		Aliases: []string{"integrate", "relate"},
 		Short:   "Relate two services",
-		Long: `Relate two services. They need endpoints that fit: one provides the interface that the
-other requires. Name the endpoints only if more than one pair fits.`,
+		Long: `Relate two services. They need matching endpoints: one provides the interface that the
+other requires. Specify the endpoints only if more than one pair matches.`,
 		Example: `  juju add-relation web store
   juju add-relation web:store store:db`,
 		Annotations: cli.SeeAlso("destroy-relation", "deploy", "status"),
@@ -33,7 +33,7 @@ other requires. Name the endpoints only if more than one pair fits.`,
 	return cmd
 }
 
-// endpoints checks that the arguments can name the two endpoints of a relation.
+// endpoints checks that the arguments are two valid endpoints.
 func endpoints(args []string) error {
 	if len(args) != 2 {
 		return cli.Usagef("a relation must involve two services")

@@ -16,17 +16,17 @@ func AddUnitCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-unit SERVICE",
 		Short: "Add units to a service",
-		Long: `Add one unit to a service, or as many as -n says: up to 100, or more with --force. They
-are added 20 at a time; if the command is interrupted, it says how many are missing.
+		Long: `Add one unit to a service, or several with -n: up to 100, or more with --force. They are
+added 20 at a time; if the command is interrupted, it says how many are missing.
 
-Each unit gets a machine of its own, unless --to says where it goes: one that has never
-had a unit, if its series and constraints fit, or else a new one. With --to, 3 is machine
-3, lxd:3 a new container on it, lxd a new container on a new machine, new a new machine,
-and zone=node2 a new machine in that availability zone. New machines of a service are
-spread over the cloud's zones.
+By default, each unit gets its own machine: one that has never had a unit, if its series
+and constraints match, or else a new one. With --to, 3 is machine 3, lxd:3 a new container
+on it, lxd a new container on a new machine, new a new machine, and zone=node2 a new
+machine in that availability zone. A service's new machines are distributed across the
+cloud's zones.
 
-The units get storage as the service's first ones did. --attach-storage gives a single
-unit storage that no unit has, instead of new one.`,
+The units get storage as specified when the service was deployed. --attach-storage gives a
+single unit existing, unattached storage instead of new storage.`,
 		Example: `  juju add-unit web
   juju add-unit web -n 3
   juju add-unit web -n 2 --to 3,4 --wait
@@ -42,8 +42,8 @@ unit storage that no unit has, instead of new one.`,
 	}
 	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "the number of units")
 	cli.ManyFlag(cmd, &a.force, "units")
-	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `places` of the units, separated by commas")
-	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
+	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `placements` of the units, separated by commas")
+	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "the existing `storage` to attach to the unit, separated by commas")
 	a.wait.Add(cmd, "until the new units are active")
 	s.ModelFlag(cmd)
 	return cmd
@@ -100,8 +100,8 @@ func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []
 	return added, err
 }
 
-// addUnits adds units to a service that is to get all of them from this command, and has got some. It returns the
-// names of those that it has added. If it fails, it says how many are missing.
+// addUnits adds units to a service until the command has added all, of which got already exist. It returns the names of
+// those it added. If it fails, it prints how many are missing.
 func addUnits(ctx context.Context, s *cli.Session, api addUnitAPI, service string, got, all int, to []string,
 	attach ...string) (added []string, err error) {
 	var p *cli.Progress
@@ -118,7 +118,7 @@ func addUnits(ctx context.Context, s *cli.Session, api addUnitAPI, service strin
 		}
 		here := to[:min(len(to), batch)]
 		if len(to) > left {
-			batch, here = left, to // the controller refuses that
+			batch, here = left, to // the controller rejects this
 		}
 		units, warnings, err := api.AddUnits(ctx, service, batch, here, attach...)
 		if len(added) == 0 {
@@ -127,9 +127,9 @@ func addUnits(ctx context.Context, s *cli.Session, api addUnitAPI, service strin
 		added = append(added, units...)
 		if done := got + len(added); err != nil && done > 0 {
 			p.Done()
-			s.Note("%d of %d units are added. To add the others: juju add-unit %s -n %d", done, all, service, all-done)
+			s.Note("%d of %d units were added. To add the others: juju add-unit %s -n %d", done, all, service, all-done)
 			if ctx.Err() != nil {
-				s.Note("The controller may be adding up to %d of these still: juju status %s", batch, service)
+				s.Note("The controller may still be adding up to %d of them. To check: juju status %s", batch, service)
 			}
 		}
 		if err != nil {

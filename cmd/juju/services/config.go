@@ -14,8 +14,8 @@ func ConfigCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config SERVICE [KEY | KEY=VALUE...]",
 		Short: "Show or change the settings of a service",
-		Long: `Show all settings of a service, or one of them, like get; or change settings, like set;
-or reset them to their defaults, like unset.`,
+		Long: `Show all settings of a service or one of them, like get; change settings, like set; or
+reset them to their defaults, like unset.`,
 		Example: `  juju config web
   juju config web title
   juju config web title="Good morning" --reset port
@@ -23,7 +23,7 @@ or reset them to their defaults, like unset.`,
 		Annotations: cli.SeeAlso("get", "set", "unset", "model-config"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&c.file, "file", "", "a YAML file of settings")
+	cmd.Flags().StringVar(&c.file, "file", "", "read settings from a YAML file")
 	cmd.Flags().StringSliceVar(&c.reset, "reset", nil, "`settings` to reset to their defaults, separated by commas")
 	c.output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)

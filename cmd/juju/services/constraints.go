@@ -22,11 +22,11 @@ func SetConstraintsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set-constraints SERVICE KEY=VALUE...",
 		Short: "Set the constraints of a service",
-		Long: `Replace the constraints of a service. They apply to the machines of units added from
-now on; existing machines stay as they are. A key that is not given is taken from the
-model's constraints (see set-model-constraints). A key without a value, as in "mem=",
-means no such constraint, whatever the model says. An empty argument, "", removes all
-constraints of the service.
+		Long: `Replace the constraints of a service. They apply to the machines of units added from now
+on; existing machines do not change. Keys that are not given default to the model's
+constraints (see set-model-constraints). A key without a value, as in "mem=", overrides
+the model's constraint with none. An empty argument, "", removes all constraints of the
+service.
 
 The keys and their values:
 
@@ -39,7 +39,7 @@ The keys and their values:
 			if service == "" {
 				if len(args) == 0 || strings.Contains(args[0], "=") {
 					return cli.WithHint(cli.Usagef("no service specified"),
-						"For all services in the model: juju set-model-constraints KEY=VALUE...")
+						"To set the model's constraints: juju set-model-constraints KEY=VALUE...")
 				}
 				service, args = args[0], args[1:]
 			}
@@ -70,7 +70,7 @@ func SetModelConstraintsCommand(s *cli.Session) *cobra.Command {
 		Aliases: []string{"set-environment-constraints"},
 		Short:   "Set the constraints of a model",
 		Long: `Replace the constraints of a model. They apply to machines added from now on, unless
-the service or add-machine gives others. A key that conflicts with one of the service,
+overridden by the service or add-machine. A key that conflicts with one of the service's,
 as mem does with instance-type, is ignored for that service. An empty argument, "",
 removes all constraints of the model.
 
@@ -96,8 +96,8 @@ The keys and their values:
 	return cmd
 }
 
-// demands reads constraints from arguments. No argument at all is an error, since it is more
-// likely a slip than a request to clear the constraints; an empty argument clears them.
+// demands parses constraints from arguments. An empty argument clears them; no arguments at all is an error, since it is
+// more likely a mistake.
 func demands(args []string, command string) (constraints.Value, error) {
 	if len(args) == 0 {
 		return constraints.Value{}, cli.WithHint(cli.Usagef("no constraints specified"), `To clear them: `+command+` ""`)
@@ -115,14 +115,14 @@ func ConstraintsCommand(s *cli.Session) *cobra.Command {
 		Use:     "constraints SERVICE",
 		Aliases: []string{"get-constraints"},
 		Short:   "Show the constraints of a service",
-		Long: `Show the constraints of a service, which apply to the machines of units added from now
-on, together with those of the model.`,
+		Long: `Show the constraints of a service. Together with the model's, they apply to the machines
+of units added from now on.`,
 		Example: `  juju constraints web
   juju constraints web --format yaml`,
 		Annotations: cli.SeeAlso("set-constraints", "model-constraints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.WithHint(cli.Usagef("no service specified"), "For those of the model: juju model-constraints")
+				return cli.WithHint(cli.Usagef("no service specified"), "To show the model's constraints: juju model-constraints")
 			}
 			if err := cli.CheckService(args); err != nil {
 				return err
@@ -142,8 +142,8 @@ func ModelConstraintsCommand(s *cli.Session) *cobra.Command {
 		Use:     "model-constraints",
 		Aliases: []string{"get-model-constraints", "get-environment-constraints"},
 		Short:   "Show the constraints of a model",
-		Long: `Show the constraints of a model, which apply to machines added from now on, unless the
-service or add-machine gives others.`,
+		Long: `Show the constraints of a model. They apply to machines added from now on, unless
+overridden by the service or add-machine.`,
 		Example: `  juju model-constraints
   juju model-constraints --format json`,
 		Annotations: cli.SeeAlso("set-model-constraints", "constraints"),
@@ -160,13 +160,12 @@ service or add-machine gives others.`,
 	return cmd
 }
 
-// showConstraints is a command that shows constraints.
 type showConstraints struct {
 	*cli.Session
 	output cli.Output
 }
 
-const constraintsFormat = "constraints" // in the form that users write
+const constraintsFormat = "constraints" // KEY=VALUE pairs
 
 func (c *showConstraints) flags(cmd *cobra.Command) {
 	c.output.Flags(cmd, constraintsFormat, constraintsFormat, "yaml", "json")

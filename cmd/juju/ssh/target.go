@@ -29,7 +29,7 @@ func onMachines(ctx context.Context, s *cli.Session, targets []string,
 			continue
 		}
 		if !isTarget(target) {
-			return entity.WithHint(cli.Usagef("%q is not a machine or unit", target), "To see what there is: juju status")
+			return entity.WithHint(cli.Usagef("%q is not a machine or unit", target), "To see what is in the model: juju status")
 		}
 	}
 	var r cli.Replacement

@@ -85,13 +85,13 @@ func (db *DB) MachineOf(unit modeldb.Unit) (string, error) {
 // Service reads a service; the error is entity.NotFound if there is none.
 func (db *DB) Service(name string) (doc modeldb.Service, err error) {
 	err = db.Get(modeldb.ServicesC, name, &doc, fmt.Sprintf("service %q", name))
-	return doc, entity.WithHint(err, "See what there is: juju status")
+	return doc, entity.WithHint(err, "To see what is in the model: juju status")
 }
 
 // Storage reads a storage instance; the error is entity.NotFound if there is none.
 func (db *DB) Storage(id string) (doc modeldb.Storage, err error) {
 	err = db.Get(modeldb.StorageC, id, &doc, fmt.Sprintf("storage %q", id))
-	return doc, entity.WithHint(err, "See what there is: juju storage")
+	return doc, entity.WithHint(err, "To list the storage: juju storage")
 }
 
 // Relation reads a relation by its key; the error is entity.NotFound if there is none.

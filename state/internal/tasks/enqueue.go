@@ -248,7 +248,7 @@ func (e *enqueueing) action(
 		err = entity.Errorf(entity.Invalid, "no actions defined on charm %q", url)
 	case !ok:
 		err = entity.WithHint(entity.Errorf(entity.Invalid, "action %q not defined on unit %q", name, u.Name),
-			"See which there are: juju actions %s", u.Service)
+			"To list the actions: juju actions %s", u.Service)
 	}
 	return spec, assert, err
 }
