@@ -19,8 +19,8 @@ func TestHostsThatAreRefused(t *testing.T) {
 	}{
 		{"add-machine ssh:", `invalid placement "ssh:": "" is neither an IP address nor the name of a host`, "For usage: "},
 		{"add-machine ssh:-oProxyCommand=x", `"-oProxyCommand=x" is neither an IP address nor the name of a host`, "For usage: "},
-		{"add-machine ssh:root@db:x", `invalid placement "ssh:root@db:x": "db:x" is no host and port`, "For usage: "},
-		{"add-machine ssh:a$(b)@db", `"a$(b)" is no name of a user`, "For usage: "},
+		{"add-machine ssh:root@db:x", `invalid placement "ssh:root@db:x": "db:x" is not a valid host and port`, "For usage: "},
+		{"add-machine ssh:a$(b)@db", `"a$(b)" is not a valid user name`, "For usage: "},
 		{"add-machine ssh:db -n 2", "cannot use -n when specifying a placement directive", "For usage: "},
 		{"add-machine ssh:db --constraints mem=1G", "cannot use --constraints with ssh:", "For usage: "},
 		{"add-machine --private-key x", "--private-key is for ssh:[USER@]HOST[:PORT]", "For usage: "},
@@ -55,7 +55,7 @@ func TestHostsThatCannotBeReached(t *testing.T) {
 	u.env["HOME"] = t.TempDir()
 	u.types("add-machine", "ssh:root@127.0.0.1:1")
 	u.sees(1, "", `ERROR cannot connect to root@127.0.0.1:1: you have no SSH key
-Make one with ssh-keygen, or name one: --private-key FILE
+Create one with ssh-keygen, or specify one: --private-key FILE
 `)
 	u.types("add-machine", "ssh:root@127.0.0.1:1", "--private-key", u.env["HOME"]+"/none")
 	if !strings.HasPrefix(u.err.String(), "ERROR cannot connect to root@127.0.0.1:1: cannot read the key ") {

@@ -124,7 +124,7 @@ func TestCommandCalls(t *testing.T) {
 		{line: "retry-provisioning 3 --constraints=", asked: []string{`RetryProvisioning with "" [3]`}},
 		{line: "resolved 14", asked: []string{"RetryProvisioning [14]"}},
 		{line: "resolve 3 4 --constraints mem=2G", asked: []string{`RetryProvisioning with "mem=2048M" [3 4]`}},
-		{line: "resolved --all", asked: []string{"Status", "ResolveAll true"}, stderr: "No unit is in error.\n"},
+		{line: "resolved --all", asked: []string{"Status", "ResolveAll true"}, stderr: "No units are in error.\n"},
 		{line: "set web a=1 b=x=y c= a=2", asked: []string{`SetServiceConfig web map[a:2 b:x=y c:] ""`}},
 		{line: "set-config web motd=@" + motd, asked: []string{"SetServiceConfig web map[motd:good\nmorning] \"\""}},
 		{line: "set web --config " + file, asked: []string{`SetServiceConfig web map[] "web: {title: x}\n"`}},
@@ -142,9 +142,9 @@ func TestCommandCalls(t *testing.T) {
 		{line: "debug-log", asked: []string{"DebugLog " + query(`"Backlog":10,"NoTail":true`)}},
 		{line: "debug-log --replay -i web/0 -i store* -x machine-0 --include-module a --exclude-module b -l warning -n 0 " +
 			"--limit 5 -T",
-			stderr: "There is no unit or machine \"web/0\" in model \"default\"; to see what is in the model: juju status\n" +
-				"There is no unit or machine \"store*\" in model \"default\"; to see what is in the model: juju status\n" +
-				"There is no unit or machine \"machine-0\" in model \"default\"; to see what is in the model: juju status\n",
+			stderr: "Model \"default\" has no unit or machine \"web/0\". To see what is in the model: juju status\n" +
+				"Model \"default\" has no unit or machine \"store*\". To see what is in the model: juju status\n" +
+				"Model \"default\" has no unit or machine \"machine-0\". To see what is in the model: juju status\n",
 			asked: []string{"Status",
 				`DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],` +
 					`"ExcludeModule":["b"],` +

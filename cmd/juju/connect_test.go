@@ -91,8 +91,8 @@ func TestBeforeBootstrap(t *testing.T) {
 	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
 		u.session.Connect = real
 		u.types(strings.Fields(line)...)
-		u.sees(1, "", "ERROR no controllers registered\nCreate one: juju bootstrap; or, with a registration string from "+
-			"an administrator: juju register STRING\n")
+		u.sees(1, "", "ERROR no controllers registered\nTo create one: juju bootstrap; to use one with a registration string from "+
+			"its administrator: juju register STRING\n")
 	}
 	if _, err := os.Stat(u.env["JUJU_DATA"]); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something was left in the user's directory: %v", err)

@@ -121,23 +121,23 @@ func TestDeployRefusals(t *testing.T) {
 		args  []string
 	}{
 		{1, "ERROR cannot deploy charm \"mysql\": only local charms are supported\n" +
-			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
 			[]string{"mysql"}},
 		{1, "ERROR cannot deploy charm \"cs:trusty/mysql-1\": only local charms are supported\n" +
-			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
 			[]string{"cs:trusty/mysql-1"}},
 		{1, "ERROR cannot read charm: stat ./none: no such file or directory", 0, []string{"./none"}},
 		{2, "ERROR Flags provided but not supported when deploying a charm: --overlay, --map-machines, --dry-run.\n" +
 			"For usage: juju help deploy", 0,
 			[]string{dir, "--overlay", "x", "--map-machines", "existing", "--dry-run"}},
 		{2, "ERROR cannot use --num-units or --to with subordinate service\n" +
-			"It gets a unit for each unit of the services it is related to", 0,
+			"It gets a unit for each unit of the services it is related to.", 0,
 			[]string{subordinate, "-n", "1"}},
 		{2, "ERROR cannot use --num-units or --to with subordinate service\n" +
-			"It gets a unit for each unit of the services it is related to", 0,
+			"It gets a unit for each unit of the services it is related to.", 0,
 			[]string{subordinate, "--to", "0"}},
 		{2, "ERROR cannot use --constraints with subordinate service\n" +
-			"It runs on the machines of the services it is related to", 0,
+			"It runs on the machines of the services it is related to.", 0,
 			[]string{subordinate, "--constraints", "mem=1G"}},
 		{2, "ERROR --num-units must be a positive integer\nFor usage: juju help deploy", 0, []string{dir, "-n", "0"}},
 		{2, "ERROR --force is only used with --series\nFor usage: juju help deploy", 0, []string{dir, "--force"}},
@@ -151,19 +151,19 @@ func TestDeployRefusals(t *testing.T) {
 			"instance-type, mem, root-disk, root-disk-source, spaces, tags, virt-type, zones", 0,
 			[]string{dir, "--constraints", "fast=1"}},
 		{1, "ERROR cannot deploy \"webpage\": option \"port\" expected int, got \"x\"\n" +
-			"The charm's config.yaml lists its options", 0,
+			"The charm's config.yaml lists its options.", 0,
 			[]string{dir, "--config", "port=x"}},
-		{1, "ERROR cannot deploy \"webpage\": unknown option \"colour\"\nThe charm's config.yaml lists its options", 0,
+		{1, "ERROR cannot deploy \"webpage\": unknown option \"colour\"\nThe charm's config.yaml lists its options.", 0,
 			[]string{dir, "--config", "colour=x"}},
-		{1, "ERROR cannot deploy \"webpage\": no settings found for \"webpage\"\nThe charm's config.yaml lists its options",
+		{1, "ERROR cannot deploy \"webpage\": no settings found for \"webpage\"\nThe charm's config.yaml lists its options.",
 			0,
 			[]string{dir, "--config", file}},
 		{2, "ERROR only a single config YAML file can be specified, got 2\nFor usage: juju help deploy", 0,
 			[]string{dir, "--config", file, "--config", file}},
-		{1, "ERROR cannot add service \"webpage\": service already exists\nChoose another name: juju deploy " + dir +
-			" NAME; or add units to the existing service: juju add-unit webpage", 1, []string{dir}},
+		{1, "ERROR cannot add service \"webpage\": service already exists\nTo use another name: juju deploy " + dir +
+			" NAME; to add units to the existing service: juju add-unit webpage", 1, []string{dir}},
 		{1, "ERROR cannot add service \"going\": service already exists\n" +
-			"It is still being destroyed. To wait until it is gone: juju wait-for going --gone", 1, []string{dir, "going"}},
+			"It is still being destroyed. To wait until it is removed: juju wait-for going --gone", 1, []string{dir, "going"}},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			u := newUser(t)

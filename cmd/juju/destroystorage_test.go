@@ -52,7 +52,7 @@ func TestReleasedStorageCanBeImported(t *testing.T) {
 		{ID: "data/2", Pool: "lxd", ImportID: "a:data-2"}}
 	u.fake.storage = slices.Clone(all)
 	kept := func(id, pool string) string {
-		return "The data of data/" + id + " is kept. Once it is released, to have it in a model again: juju import-filesystem " +
+		return "The data of data/" + id + " is kept. To import it into a model once it is released: juju import-filesystem " +
 			pool + " a:data-" + id + " data\n"
 	}
 	u.fake.errs = []error{nil, nil, errors.New("no")}

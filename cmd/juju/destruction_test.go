@@ -54,7 +54,7 @@ func TestForceReportsLeftovers(t *testing.T) {
 		}
 		u.types("destroy-machine", "3", "--force")
 		u.sees(1, "", "Waiting for 3: the agent of machine 3 must set it dead\n"+
-			"ERROR machine 3 is gone, but instance i-3 of machine 3 is left in cloud local: it is on fire\n"+
+			"ERROR machine 3 is removed, but instance i-3 of machine 3 is left in cloud local: it is on fire\n"+
 			"Put it out: rm -r /dir\n")
 	})
 }
@@ -175,7 +175,7 @@ func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
 	const atOnce = "To upgrade units in error at once: juju upgrade-charm web --force-units, with the same --path, --switch or " +
 		"--revision; the failed hook then runs from the new charm\n"
 	for line, want := range map[string]string{
-		"resolved web/0 web/2": "Unit web/0 runs the failed hook of its old charm again, and is upgraded when that succeeds.\n" +
+		"resolved web/0 web/2": "Unit web/0 reruns the failed hook of its old charm, and is upgraded once that succeeds.\n" +
 			atOnce,
 		"resolved web/0 --no-retry": "",
 	} {

@@ -11,14 +11,14 @@ import (
 	"juju/state/entity"
 )
 
-// helpToolCommand shows the help of hook tools, which work only inside a hook.
+// helpToolCommand shows the help of hook tools, which themselves work only inside a hook.
 func helpToolCommand(s *cli.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help-tool [TOOL]",
 		Aliases: []string{"hook-tool", "hook-tools"},
 		Short:   "Show the help of a hook tool, or list all hook tools",
-		Long: `Show what a hook tool does, its flags and examples; or list all of them. Charms' hooks
-use them; elsewhere they don't work.`,
+		Long: `Show what a hook tool does, its flags and examples; or list all hook tools. They are for
+charms' hooks, and do not work elsewhere.`,
 		Example: `  juju help-tool
   juju help-tool relation-get`,
 		Annotations: cli.SeeAlso("deploy", "debug-log"),
@@ -37,7 +37,7 @@ use them; elsewhere they don't work.`,
 				}
 			}
 			if len(args) > 0 {
-				return entity.WithHint(fmt.Errorf("unknown hook tool %q", args[0]), "For a list: juju help-tool")
+				return entity.WithHint(fmt.Errorf("unknown hook tool %q", args[0]), "To list hook tools: juju help-tool")
 			}
 			return table.Flush()
 		},

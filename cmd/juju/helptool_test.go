@@ -17,5 +17,5 @@ func TestHelpTool(t *testing.T) {
 		t.Errorf("exit code %d, %q", u.code, u.out.String())
 	}
 	u.types("help-tool", "make-coffee")
-	u.sees(1, "", "ERROR unknown hook tool \"make-coffee\"\nFor a list: juju help-tool\n")
+	u.sees(1, "", "ERROR unknown hook tool \"make-coffee\"\nTo list hook tools: juju help-tool\n")
 }

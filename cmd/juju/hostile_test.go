@@ -357,7 +357,7 @@ func TestDebugLogNotesAbsentEntities(t *testing.T) {
 	}
 	for _, absent := range []string{"nope/0", "web", "unit-nope-0", "nope*", "2", "machine-2", "web/1"} {
 		u.types("debug-log", "-x", absent)
-		u.sees(0, "", "There is no unit or machine \""+absent+"\" in model \"default\"; to see what is in the model: juju "+
+		u.sees(0, "", "Model \"default\" has no unit or machine \""+absent+"\". To see what is in the model: juju "+
 			"status\n")
 	}
 	u.types("debug-log", "-q", "-i", "nope/0")

@@ -20,18 +20,18 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal cancels the context; the second one kills, as usual.
+	// The first signal cancels the context; the second one kills the program, as usual.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, newSession(), os.Args[1:]))
 }
 
-// newSession returns the session of this process, which connects to controllers.
+// newSession returns this process's session, which can connect to controllers.
 func newSession() *cli.Session {
 	s := cli.NewSession()
 	s.Connect = func(ctx context.Context) (io.Closer, error) {
 		conn, err := connect.Model(ctx, s)
 		if err != nil {
-			return nil, err // and not a nil *client.Conn
+			return nil, err // not a nil *client.Conn
 		}
 		return conn, nil
 	}

@@ -24,7 +24,7 @@ import (
 	"juju/state/entity/flagerror"
 )
 
-// The groups of commands in the help.
+// groups are the groups of commands in the help.
 var groups = []*cobra.Group{
 	{ID: "controllers", Title: "Controllers:"},
 	{ID: "models", Title: "Models:"},
@@ -38,16 +38,16 @@ var groups = []*cobra.Group{
 	{ID: "looking", Title: "Status and logs:"},
 }
 
-// newRoot returns the root command with all others.
+// newRoot returns the root command with all subcommands.
 func newRoot(s *cli.Session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "juju",
-		Short: "Run services: say which, how many and how they relate",
-		Long: `Juju runs services. You say which services to run, how many units each has and how
-they relate to each other. Charms, which know how to run each service, do the rest.
+		Short: "Deploy, relate and scale services",
+		Long: `Juju runs services. You declare which services to run, how many units each has and how
+they relate to each other. Charms, which know how to operate each service, do the rest.
 
-A controller keeps your services running as you asked. It holds models, each with its
-own services, relations and machines.`,
+A controller keeps your services running as declared. It manages models, each with its own
+services, relations and machines.`,
 		Example: `  juju bootstrap
   juju deploy ./charms/store
   juju deploy ./charms/web
@@ -75,8 +75,8 @@ own services, relations and machines.`,
 	root.Flags().Bool("version", false, "print the version of this program")
 	root.Version = agent.Version
 	root.SetVersionTemplate("{{.Version}}\n")
-	f.BoolVar(&s.Debug, "debug", false, "log to standard error what the command does")
-	f.BoolVar(&s.ShowLog, "show-log", false, "log to standard error, with less detail than --debug")
+	f.BoolVar(&s.Debug, "debug", false, "log to standard error in detail")
+	f.BoolVar(&s.ShowLog, "show-log", false, "log to standard error in less detail than --debug")
 	f.StringVar(&s.Logging, "logging-config", "", "the log level of each module, as MODULE=LEVEL;MODULE=LEVEL")
 	root.AddGroup(groups...)
 	for _, group := range []struct {
@@ -140,7 +140,7 @@ func hintUsage(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return cli.WithHelp(cmd, run(cmd, args)) }
 }
 
-// helpCommand prints the help of the command that its arguments name, by its name or an alias.
+// helpCommand prints the help of a command, given by its name or an alias.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -37,7 +37,7 @@ func TestShowStatusLogCalls(t *testing.T) {
 		"web/0 --type model":            "unexpected status type \"model\"",
 		"web/0 -n 0":                    "-n must be a positive integer",
 		"web/0 --days 0":                "--days must be a positive integer",
-		"web/0 --from-date yesterday":   "\"yesterday\" is not a date, as 2026-11-21",
+		"web/0 --from-date yesterday":   "\"yesterday\" is not a date such as 2026-11-21",
 		"web/0 -n 3 --days 1":           "-n, --days and --from-date are mutually exclusive",
 		"web/0 --format oneline":        "unknown format \"oneline\"",
 		"web/0 --days 1 --from-date 20": "-n, --days and --from-date are mutually exclusive",

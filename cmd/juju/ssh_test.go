@@ -94,20 +94,20 @@ func TestSSH(t *testing.T) {
 	for line, says := range map[string]string{
 		"ssh":        "no target name specified",
 		"ssh web":    `"web" is not a machine or unit`,
-		"ssh root@3": "cannot be another user on 3: the machines of the local cloud have no users of their own",
+		"ssh root@3": "cannot log in as another user on 3: machines of the local cloud have no users of their own",
 		"ssh 4":      "machine 4 has no instance yet",
 		"ssh 5":      "machine 5 not found",
-		"ssh web/0 -L 1:x:2": "cannot use -L of ssh: the machines of the local cloud are directories of this host\n" +
-			"Ports that units listen on are ports of this host. If -L begins the command, put -- before it.\n",
+		"ssh web/0 -L 1:x:2": "cannot use ssh option -L: machines of the local cloud are directories on this host\n" +
+			"Units listen on ports of this host. If -L is part of the command, put -- before it.\n",
 		"ssh none/leader":          `service "none" not found`,
 		"ssh empty/leader":         `could not determine leader for "empty"`,
-		"ssh u@web/leader":         "cannot be another user on web/leader",
+		"ssh u@web/leader":         "cannot log in as another user on web/leader",
 		"debug-hooks empty/leader": `could not determine leader for "empty"`,
 		"ssh web/7":                `unit "web/7" not found, or not assigned to a machine`,
 		"scp 3:x":                  "at least two arguments required",
-		"scp x y":                  "neither source nor destination is on a machine; write TARGET:PATH",
-		"scp root@3:x y":           "cannot be another user on 3",
-		"ssh --proxy 3 ls":         "juju ssh has no flag --proxy: machines are reached directly",
+		"scp x y":                  "neither source nor destination is on a machine; use TARGET:PATH",
+		"scp root@3:x y":           "cannot log in as another user on 3",
+		"ssh --proxy 3 ls":         "juju ssh has no flag --proxy: it connects to machines directly",
 	} {
 		u.types(strings.Fields(line)...)
 		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {

@@ -150,7 +150,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 		"ssh 6":                       "machine 6 has no address\n",
 		"ssh 7":                       "machine 7 not found",
 		"scp x y":                     "neither source nor destination is on a machine",
-		"debug-hooks web/1":           "the controller says that web/1 is on machine \"3;reboot\", which can't be the id of a machine\n",
+		"debug-hooks web/1":           "the controller returned the invalid machine id \"3;reboot\" for web/1\n",
 		"debug-hooks web/0 $(reboot)": "unit \"web/0\" does not contain hook \"$(reboot)\"\n",
 	} {
 		u.types(strings.Fields(line)...)
@@ -179,7 +179,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 	// What a controller says cannot add lines to the file.
 	u.fake.keys = []string{bobKey + "\n* " + aliceKey}
 	u.types("ssh", "3")
-	if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR cannot use the keys of machine 3: invalid ssh key: ") {
+	if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR cannot use the host keys of machine 3: invalid ssh key: ") {
 		t.Errorf("code %d, %s", u.code, u.err.String())
 	}
 }

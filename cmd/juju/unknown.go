@@ -12,21 +12,21 @@ import (
 	"juju/cmd/juju/cli"
 )
 
-// An absence is a set of commands, of any version of Juju, that this program does not have.
+// An absence is a set of commands, of any version of Juju, that this program lacks.
 type absence struct {
 	names string // separated by spaces
-	use   string // what to use instead, after "use "; "" when there is nothing
+	use   string // what to use instead, or ""
 	why   string // an explanation, or ""
 }
 
 const (
-	noCredentials = `The clouds are "local", this host, and "lxd", which juju bootstrap --cloud-config describes.`
+	noCredentials = `The clouds are "local", this host, and "lxd", configured by juju bootstrap --cloud-config.`
 	noSpaces      = "Spaces and subnets are not implemented."
 	noCrossModel  = "Relations across models are not implemented."
 	noBranches    = "Branches of a model are not implemented."
 	noSecrets     = "Secrets are not implemented."
-	noBackups     = "Backups are not implemented. While the controller is stopped, its directory can be copied."
-	noToolsStore  = "A controller is upgraded with the programs beside juju, by juju upgrade-controller."
+	noBackups     = "Backups are not implemented. You can copy the controller's directory while the controller is stopped."
+	noToolsStore  = "juju upgrade-controller upgrades a controller to the binaries installed next to juju."
 	noHub         = "There is no charm store: juju deploy takes a directory or a file."
 )
 
@@ -79,7 +79,7 @@ var absent = []absence{
 	{names: "create-backup download-backup list-backups backups show-backup upload-backup remove-backup restore-backup " +
 		"restore", why: noBackups},
 	{names: "help-hook-commands help-action-commands",
-		why: "Every hook tool explains itself: juju help-tool TOOL"},
+		why: "To show the help of a hook tool: juju help-tool TOOL"},
 	{names: "metrics collect-metrics set-meter-status sla budget budgets wallets plans agree agreements list-agreements"},
 	{names: "dashboard gui upgrade-gui upgrade-dashboard"},
 	{names: "info find download charm publish", why: noHub},
@@ -90,8 +90,8 @@ var absent = []absence{
 	{names: "cached-images list-cached-images remove-cached-images metadata"},
 }
 
-// unknownCommand returns the error for a command that does not exist. It says what to use
-// instead of one of Juju's, and else suggests similar commands.
+// unknownCommand returns the error for an unknown command, with the replacement for a command of Juju, or else similar
+// commands.
 func unknownCommand(root *cobra.Command, name string) error {
 	for _, a := range absent {
 		if !slices.Contains(strings.Fields(a.names), name) {
@@ -120,8 +120,8 @@ func commandNames(root *cobra.Command) (names []string) {
 	return names
 }
 
-// unknownIn returns the unknown command that a command line names, "" if it names none. It
-// runs before flags are parsed, since the flags of an unknown command are unknown too.
+// unknownIn returns the unknown command in a command line, "" if there is none. It runs before flags are parsed, since
+// the flags of an unknown command are unknown too.
 func unknownIn(root *cobra.Command, args []string) string {
 	root.InitDefaultHelpCmd()
 	if cmd, _, err := root.Find(args); err == nil && cmd != root || len(args) > 0 &&
@@ -144,33 +144,32 @@ func unknownIn(root *cobra.Command, args []string) string {
 	return ""
 }
 
-// absentFlags are flags of Juju's commands that ours lack: their names, separated by spaces, the
-// commands that have them there, all if there are none, and what is so here.
+// absentFlags are flags of Juju's commands that this program lacks: their names, separated by spaces, the commands that
+// have them in Juju, all if "", and what to do instead.
 var absentFlags = []struct{ names, commands, why string }{
 	{"bind", "", "endpoints' spaces are not supported yet"},
-	{"base bootstrap-base", "", "name the series of the base, as in --series jammy"},
+	{"base bootstrap-base", "", "specify the series of the base, as in --series jammy"},
 	{"channel revision controller-charm-channel", "", "there is no charm store"},
 	{"device", "", "devices are not supported yet"},
-	{"no-prompt", "", "it asks nothing"},
-	{"dry-run", "destroy-unit destroy-service destroy-machine", "juju explain NAME shows what would have to go first"},
-	{"keep-instance", "", "a machine that is destroyed takes its instance with it"},
-	{"proxy", "", "machines are reached directly"},
+	{"no-prompt", "", "it does not ask for confirmation"},
+	{"dry-run", "destroy-unit destroy-service destroy-machine", "juju explain NAME shows what must be removed first"},
+	{"keep-instance", "", "destroying a machine stops its instance"},
+	{"proxy", "", "it connects to machines directly"},
 	{"container remote operator", "", "there is no Kubernetes cloud"},
 	{"background", "run-action", "it does not wait unless --wait is given"},
 	{"max-output", "", "the output is always shown in full"},
-	{"wait", "run", "it waits for as long as --timeout says, unless --background is given"},
+	{"wait", "run", "it waits up to --timeout, unless --background is given"},
 	{"via", "", "relations across models are not supported yet"},
 	{"endpoints to-spaces to-cidrs", "", "a service is exposed as a whole, to everyone"},
 	{"disks", "add-machine", "the size of the disk is a constraint, as in --constraints root-disk=20G"},
 	{"public-key", "add-machine", "the public key is read from the private one: --private-key"},
 	{"credential clouds regions", "", "there are no credentials: the clouds are local, and lxd with --cloud-config"},
-	{"agent-version agent-stream build-agent metadata-source auto-upgrade", "", "agents run the programs that are installed beside juju"},
+	{"agent-version agent-stream build-agent metadata-source auto-upgrade", "", "agents run the binaries that are installed next to juju"},
 	{"query summary", "wait-for", "use --status or --gone"},
 	{"model-timeout", "", "use --timeout"},
 }
 
-// unknownFlag adds to the error of an unknown flag what is so instead of a flag of Juju's, and else
-// similar flags.
+// unknownFlag adds to the error of an unknown flag what to do instead, for a flag of Juju, or else similar flags.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {

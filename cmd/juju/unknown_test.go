@@ -34,8 +34,8 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"status --verbos": "ERROR unknown flag: --verbos\nDid you mean: --verbose\n" +
 			"For usage: juju help status\n",
 		"deploy ./web --bind x":            "ERROR juju deploy has no flag --bind: endpoints' spaces are not supported yet\nFor usage: juju help deploy\n",
-		"deploy ./web --base ubuntu@22.04": "ERROR juju deploy has no flag --base: name the series of the base, as in --series jammy\nFor usage: juju help deploy\n",
-		"remove-unit web/0 --no-prompt":    "ERROR juju remove-unit has no flag --no-prompt: it asks nothing\nFor usage: juju help ",
+		"deploy ./web --base ubuntu@22.04": "ERROR juju deploy has no flag --base: specify the series of the base, as in --series jammy\nFor usage: juju help deploy\n",
+		"remove-unit web/0 --no-prompt":    "ERROR juju remove-unit has no flag --no-prompt: it does not ask for confirmation\nFor usage: juju help ",
 		"integrate a b --via x":            "ERROR juju integrate has no flag --via: relations across models are not supported yet\nFor usage: juju help ",
 		"destroy-unit web/0 --machines":    "ERROR unknown flag: --machines\n",
 		"--frobnicate":                     "ERROR unknown flag: --frobnicate\n",

@@ -233,7 +233,7 @@ func TestRegistrationStrings(t *testing.T) {
 	}
 	u.types("register", token) // by who knows the controller
 	u.sees(1, "", "ERROR this controller has already been registered on this client as \"prod\"\n"+
-		"Forget it first: juju unregister prod; or use another JUJU_DATA\n")
+		"To forget it first: juju unregister prod; or use another JUJU_DATA\n")
 }
 
 func TestInvalidPasswords(t *testing.T) {
@@ -312,8 +312,8 @@ func TestUnregister(t *testing.T) {
 	}
 	u.note(func(c *store.Contents) { c.Controllers["here"] = &store.Controller{User: "admin", Cloud: "local"} })
 	u.types("unregister", "here", "-y")
-	u.sees(1, "", "ERROR controller \"here\" runs from here, and would be lost\n"+
-		"To destroy it with everything in it: juju destroy-environment here\n")
+	u.sees(1, "", "ERROR controller \"here\" was bootstrapped by this client, and would be lost\n"+
+		"To destroy it and everything in it: juju destroy-environment here\n")
 	u.types("unregister", "prod", "-y")
 	u.sees(0, "", "")
 	if contents, err := u.store().Read(); err != nil || len(contents.Controllers) != 1 {

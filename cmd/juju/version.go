@@ -25,7 +25,7 @@ func versionCommand(s *cli.Session) *cobra.Command {
 			return v.run()
 		},
 	}
-	cmd.Flags().BoolVar(&v.all, "all", false, "also print what it was built from")
+	cmd.Flags().BoolVar(&v.all, "all", false, "also print the platform, compiler and commit")
 	v.output.Flags(cmd, "yaml", "yaml", "json")
 	return cmd
 }

@@ -35,7 +35,7 @@ func testWait(t *testing.T) {
 	begun := time.Now()
 	u.types("wait-for", "web", "--timeout", "30s", "-q")
 	u.sees(1, "", "ERROR gave up after 30s: still waiting for web/0 (blocked)\n"+
-		"To see its status: juju status; its log: juju debug-log --no-tail\n")
+		"To see its status: juju status; to see its log: juju debug-log --no-tail\n")
 	if passed := time.Since(begun); passed < 30*time.Second || passed > 31*time.Second {
 		t.Errorf("it waited for %v", passed)
 	}
@@ -44,28 +44,28 @@ func testWait(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting"), waittest.Model("web/0=error")}
 	u.types("wait-for", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
-		"To see why: juju debug-log --replay --no-tail -i unit-web-0; then, to go on: juju resolved web/0\n")
+		"To see why: juju debug-log --replay --no-tail -i unit-web-0; to continue: juju resolved web/0\n")
 
 	// It can be interrupted.
 	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting")}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Second, cancel)
 	u.typesUntil(ctx, "wait-for", "-q")
-	u.sees(1, "", "ERROR interrupted\nThe controller goes on, and nothing is undone. "+
-		"To look: juju status; to wait again: juju wait-for\n")
+	u.sees(1, "", "ERROR interrupted\nThe changes continue, and nothing is undone. "+
+		"To check them: juju status; to wait again: juju wait-for\n")
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Second, cancel)
 	u.typesUntil(ctx, "wait-for", "web", "--status", "blocked", "-q")
-	u.sees(1, "", "ERROR interrupted\nThe controller goes on, and nothing is undone. "+
-		"To look: juju status; to wait again: juju wait-for web --status blocked\n")
+	u.sees(1, "", "ERROR interrupted\nThe changes continue, and nothing is undone. "+
+		"To check them: juju status; to wait again: juju wait-for web --status blocked\n")
 	m := waittest.Model("web/0=waiting")
 	m.Services[0].Units[0].Life = entity.Dying
 	u.fake.statuses = []*entity.ModelStatus{m}
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Second, cancel)
 	u.typesUntil(ctx, "wait-for", "web/0", "--gone", "-q")
-	u.sees(1, "", "ERROR interrupted\nThe controller goes on to destroy web/0. "+
-		"To look: juju explain web/0; to wait again: juju wait-for web/0 --gone\n")
+	u.sees(1, "", "ERROR interrupted\nDestruction of web/0 continues. "+
+		"To check it: juju explain web/0; to wait again: juju wait-for web/0 --gone\n")
 	u.fake.err = entity.Errorf(entity.Unauthorized, "permission denied")
 	u.types("wait-for", "web")
 	u.sees(1, "", "ERROR permission denied\n")
@@ -132,7 +132,7 @@ func testWaitReconnects(t *testing.T) {
 	}
 	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting"), waittest.Model("web/0=active")}
 	u.types("wait-for", "web")
-	u.sees(0, "", "Waiting for the controller's answer\n")
+	u.sees(0, "", "Waiting for the controller's response\n")
 	u.asked("Status", "Status", "Status", "Status")
 	if u.fake.opened != 3 {
 		t.Errorf("it connected %d times, want 3", u.fake.opened)
@@ -144,8 +144,8 @@ func testWaitReconnects(t *testing.T) {
 		return connect(ctx)
 	}
 	u.types("wait-for", "web", "--timeout", "1m", "-q")
-	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's answer\n"+
-		"To see its status: juju status; its log: juju debug-log --no-tail\n")
+	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's response\n"+
+		"To see its status: juju status; to see its log: juju debug-log --no-tail\n")
 
 	// It fails if there is no controller to connect to.
 	gone := entity.Errorf(entity.NotFound, "controller is gone")
@@ -217,7 +217,7 @@ func testWaitFlag(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting")}
 	u.types("add-unit", "web", "--wait=3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\n"+
-		"To see its status: juju status; its log: juju debug-log --no-tail\n")
+		"To see its status: juju status; to see its log: juju debug-log --no-tail\n")
 }
 
 // On a terminal, progress is one line with the elapsed time, erased at the end; elsewhere it
@@ -291,7 +291,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("wait-for", "web", "--timeout", "3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (blocked: no database), web (blocked)\n"+
-		"To see its status: juju status; its log: juju debug-log --no-tail\n")
+		"To see its status: juju status; to see its log: juju debug-log --no-tail\n")
 
 	// A charm that is idle will not change its status by itself.
 	m.Services[0].Units[0].Agent.Since = time.Date(2013, 6, 7, 8, 9, 10, 0, time.UTC)
@@ -302,8 +302,8 @@ func testWaitSaysWhy(t *testing.T) {
 		u.types(strings.Fields(line)...)
 		for _, want := range []string{"Waiting for web/0 (maintenance: indexing; idle since 08:09:10Z, no hook is pending)\n",
 			"ERROR gave up after 3s: still waiting for web/0 (maintenance: indexing; idle since 08:09:10Z, no hook is pending)\n" +
-				"No hook is pending: the charm has to say \"active\", when something changes or in update-status. To wait for what " +
-				"it says now: juju wait-for web/0 --status maintenance\n"} {
+				"No hook is pending: the charm must set the status to \"active\", when something changes or in update-status. To wait for " +
+				"its current status: juju wait-for web/0 --status maintenance\n"} {
 			if said := u.err.String(); u.code != 1 || !strings.Contains(said, want) {
 				t.Errorf("%s: %d, said %s", line, u.code, said)
 			}
@@ -321,7 +321,7 @@ func testWaitSaysWhy(t *testing.T) {
 		begun := time.Now()
 		u.types(strings.Fields(line)...)
 		u.sees(1, "", "ERROR machine 3 is in error: cannot start an instance: no more addresses\n"+
-			"Fix the cause, then retry: juju retry-provisioning 3\n")
+			"To retry once the cause is fixed: juju retry-provisioning 3\n")
 		if passed := time.Since(begun); passed > time.Second {
 			t.Errorf("%s: it waited for %v", line, passed)
 		}
@@ -331,7 +331,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("wait-for", "web/0", "--timeout", "3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\n"+
-		"To see its status: juju status; its log: juju debug-log --no-tail\n")
+		"To see its status: juju status; to see its log: juju debug-log --no-tail\n")
 
 	// A lenient destruction skips failed hooks.
 	leniently := func() *entity.ModelStatus {
@@ -367,8 +367,8 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=error! web=error!")}
 	u.types("destroy-service", "web", "--wait", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
-		"To see why: juju debug-log --replay --no-tail -i unit-web-0; then, to go on: juju resolved web/0\n"+
-		"To skip every hook that fails: juju destroy-unit --lenient web/0; to run none, and leave behind what they would remove: "+
+		"To see why: juju debug-log --replay --no-tail -i unit-web-0; to continue: juju resolved web/0\n"+
+		"To skip failed hooks: juju destroy-unit --lenient web/0; to run no hooks, and leave behind what they would remove: "+
 		"juju destroy-unit --force web/0\n")
 }
 

@@ -25,54 +25,53 @@ func DeployCommand(s *cli.Session) *cobra.Command {
 	d := &deploy{Session: s, bundle: bundles.Deploy{Session: s}}
 	cmd := &cobra.Command{
 		Use:   "deploy CHARM [SERVICE] | BUNDLE",
-		Short: "Deploy a service, or all that a bundle describes",
-		Long: `Deploy a charm as a service with one unit, or as many as -n says. CHARM is the path of
-a charm's directory or zip archive. The service is called SERVICE, or else has the
-name of its charm.
+		Short: "Deploy a charm as a service, or a bundle",
+		Long: `Deploy a charm as a service with one unit, or several with -n. CHARM is the path of a
+charm's directory or zip archive. The service's name is SERVICE, by default the charm's
+name.
 
-CHARM can also be a URL: local:[SERIES/]NAME, or a cs: one, is a charm in the local
-repository that --repository or JUJU_REPOSITORY names, a directory with
-SERIES/CHARM below it. Without a repository, local:SERIES/NAME-REVISION is a charm that
-the model already has.
+CHARM can also be a URL. local:[SERIES/]NAME or a cs: URL is a charm in a local
+repository, a directory with SERIES/CHARM below it that is given by --repository or
+JUJU_REPOSITORY. Without a repository, local:SERIES/NAME-REVISION is a charm that is
+already in the model.
 
-Each unit gets a machine of its own, unless --to says where it goes: one that has never
-had a unit, if its series and constraints fit, or else a new one. With --to, 3 is machine
-3, lxd:3 a new container on it, lxd a new container on a new machine, new a new machine,
-and zone=node2 a new machine in that availability zone. New machines of a service are
-spread over the cloud's zones.
+By default, each unit gets its own machine: one that has never had a unit, if its series
+and constraints match, or else a new one. With --to, 3 is machine 3, lxd:3 a new container
+on it, lxd a new container on a new machine, new a new machine, and zone=node2 a new
+machine in that availability zone. A service's new machines are distributed across the
+cloud's zones.
 
-New machines have the series that --series names; else the model's default-series, if
-the charm supports it; else a series that the charm supports. The command fails if the
-cloud cannot meet the series or the constraints, and warns about constraints that the
-cloud ignores. The local cloud runs hooks on this host's own series; to deploy a charm
-that does not support that series, use --series with --force.
+The series of new machines is that in --series; else the model's default-series, if the
+charm supports it; else a series that the charm supports. The command fails if the cloud
+cannot satisfy the series or the constraints, and warns about constraints that the cloud
+ignores. The local cloud runs hooks on this host's own series; to deploy a charm that does
+not support it, use --series with --force.
 
-Give settings one by one with --config KEY=VALUE, or with --config KEY=@FILE to take
-the value from a file; or give --config FILE, a YAML file of settings below the
-service's name. Settings given one by one override those in the YAML file.
+--config KEY=VALUE sets a single option, and --config KEY=@FILE reads its value from a
+file. --config FILE reads options from a YAML file, where they are below the service's
+name. Single options override those in the YAML file.
 
-Units get the storage that their charm needs. --storage says which: STORE is what the
-charm calls it, POOL one of juju storage-pools, SIZE such as 10G, and COUNT the number
-of instances. --attach-storage gives a single unit storage that no unit has, instead of
-new one.
+Units get the storage that their charm needs. --storage sets its constraints: STORE is the
+charm's name for it, POOL one of juju storage-pools, SIZE such as 10G, and COUNT the
+number of instances. --attach-storage gives a single unit existing, unattached storage
+instead of new storage.
 
---resource gives the file of a resource that the charm declares; its units fetch it with
-resource-get. One that has none yet can get it later: juju attach-resource.
+--resource uploads a file for a resource that the charm declares; units fetch it with
+resource-get. To upload a file later: juju attach-resource.
 
 BUNDLE is a YAML file, or a directory or zip archive with a bundle.yaml. It describes
-services, machines and relations. The command adds what the model lacks of them, and
-changes charms, settings, constraints, annotations and exposure that differ; it removes
-nothing.
---dry-run lists the changes without making them. If a change fails, the command says
-what is done; repeat it to go on.
+services, machines and relations. The command adds those that are missing from the model,
+and updates charms, settings, constraints, annotations and exposure that differ; it never
+removes anything. --dry-run lists the changes without making them. If a change fails, the
+command reports how many changes were made; repeat it to continue.
 
-A charm in a bundle is a URL, or a path that begins with a dot and is relative to the
-bundle. Further documents in the file, and the files that --overlay names, are laid over
-the first document: their values replace those below, and null removes a service.
+A charm in a bundle is a URL, or a path that starts with a dot and is relative to the
+bundle. Further documents in the file and --overlay files are overlays of the first
+document: their values override it, and null removes a service.
 
-The machines of a bundle are new ones, unless its units are in the model already, or
---map-machines names others: A=B says that the bundle's machine A is the model's machine
-B, and "existing" that machines with the same number are the same.`,
+The machines of a bundle are new, unless its units are already in the model or
+--map-machines maps them: A=B maps the bundle's machine A to the model's machine B, and
+"existing" maps machines with equal numbers.`,
 		Example: `  juju deploy ./charms/web
   juju deploy ./charms/web front -n 2 --config title="Good morning"
   juju deploy ./web.zip --to 3 --wait
@@ -92,18 +91,18 @@ B, and "existing" that machines with the same number are the same.`,
 	}
 	f := cmd.Flags()
 	f.IntVarP(&d.units, "num-units", "n", 1, "the number of units")
-	f.StringArrayVar(&d.to, "to", nil, "the `places` of the units, separated by commas")
+	f.StringArrayVar(&d.to, "to", nil, "the `placements` of the units, separated by commas")
 	f.StringArrayVar(&d.config, "config", nil, "a setting as `KEY=VALUE` or KEY=@FILE, or a YAML file of settings")
 	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
 	f.StringVar(&d.series, "series", "", "the series of new machines")
 	f.BoolVar(&d.force, "force", false,
-		"with --series or a bundle: deploy to a series that the charm does not name, or the cloud does not have; "+
+		"with --series or a bundle: deploy to a series that the charm does not support or the cloud does not have; "+
 			fmt.Sprintf("with -n or a bundle: deploy more than %d units of a service", limits.MaxAtOnce))
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
-	f.StringArrayVar(&d.attach, "attach-storage", nil, "existing `storage` for the unit, separated by commas")
+	f.StringArrayVar(&d.attach, "attach-storage", nil, "the existing `storage` to attach to the unit, separated by commas")
 	f.StringArrayVar(&d.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
-	f.StringVar(&d.bundle.Repo, "repository", "", "the local repository that has the charms with URLs")
-	f.BoolVar(&d.bundle.Trust, "trust", false, "deploy charms that want the cloud's credential, which they do not get yet")
+	f.StringVar(&d.bundle.Repo, "repository", "", "the local repository of charms given by URL")
+	f.BoolVar(&d.bundle.Trust, "trust", false, "deploy charms that request the cloud's credential (not granted yet)")
 	f.BoolVar(&d.bundle.DryRun, "dry-run", false, "with a bundle: only list the changes")
 	d.bundle.AddFlags(f)
 	d.wait.Add(cmd, "until the service is active")
@@ -132,7 +131,7 @@ type deploy struct {
 	resources   []string
 	series      string
 	force       bool
-	bundle      bundles.Deploy // has the flags that are for charms too
+	bundle      bundles.Deploy // also has the flags shared with charms
 	changed     func(flag string) bool
 	wait        wait.Flag
 }
@@ -163,7 +162,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if source == nil { // it is in the model
+	if source == nil { // the charm is in the model
 		return cli.WithModel(ctx, d.Session, func(api deployAPI) error {
 			if source, err = charms.FromModel(ctx, api, args[0]); err != nil {
 				return err
@@ -175,7 +174,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	return d.service(ctx, source, args, func(do func(deployAPI) error) error { return cli.WithModel(ctx, d.Session, do) })
 }
 
-// refuse returns the error for flags that are not for what is deployed.
+// refuse returns an error for flags that do not apply to what is deployed.
 func (d *deploy) refuse(what string, flags ...string) error {
 	var given []string
 	for _, flag := range flags {
@@ -189,7 +188,7 @@ func (d *deploy) refuse(what string, flags ...string) error {
 	return cli.Usagef("Flags provided but not supported when deploying a %s: %s.", what, strings.Join(given, ", "))
 }
 
-// find reads the charm that an argument names. It returns nil if that is a charm of the model.
+// find reads the charm given by an argument. It returns nil if it is a charm of the model.
 func (d *deploy) find(ctx context.Context, arg string) (*charms.Source, error) {
 	if _, err := os.Stat(arg); err == nil || charms.IsPath(arg) {
 		return charms.Read(ctx, arg)
@@ -201,7 +200,7 @@ func (d *deploy) find(ctx context.Context, arg string) (*charms.Source, error) {
 		return nil, nil
 	case repo == "":
 		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: only local charms are supported", arg),
-			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
 	case err != nil:
 		return nil, fmt.Errorf("cannot deploy charm %q: %w", arg, err)
 	}
@@ -213,7 +212,7 @@ func (d *deploy) find(ctx context.Context, arg string) (*charms.Source, error) {
 		d.series = u.Series
 	}
 	if u.Schema != "local" {
-		d.Warn(fmt.Sprintf("charm %q is taken from %s", arg, source.Path))
+		d.Warn(fmt.Sprintf("using charm %q from %s", arg, source.Path))
 	}
 	return source, nil
 }
@@ -252,7 +251,6 @@ func (d *deploy) service(
 	})
 }
 
-// request returns the request that the flags describe.
 func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force && d.series != ""}
 	if r.Placement, err = cli.ParsePlacements(d.to); err != nil {
@@ -274,10 +272,10 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 		return r, cli.Usagef("cannot use --attach-storage with subordinate service")
 	case ch.Meta.Subordinate && (len(d.to) > 0 || d.changed("num-units")):
 		return r, entity.WithHint(cli.Usagef("cannot use --num-units or --to with subordinate service"),
-			"It gets a unit for each unit of the services it is related to")
+			"It gets a unit for each unit of the services it is related to.")
 	case ch.Meta.Subordinate && d.constraints != "":
 		return r, entity.WithHint(cli.Usagef("cannot use --constraints with subordinate service"),
-			"It runs on the machines of the services it is related to")
+			"It runs on the machines of the services it is related to.")
 	case ch.Meta.Subordinate:
 		r.Units = 0
 	case d.units < 1:
@@ -288,13 +286,13 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 		return r, cli.Usage(entity.InvalidSeries(d.series))
 	}
 	if len(r.Placement) > r.Units {
-		return r, nil // the controller refuses that
+		return r, nil // the controller rejects this
 	}
 	return r, cli.CheckMany("units", d.units, d.force)
 }
 
-// settings adds the values of --config to the request. It checks them against the charm before
-// the upload; the controller would only do so after it.
+// settings adds the values of --config to the request. It checks them against the charm, because the controller would
+// check them only after the upload.
 func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error) {
 	var pairs, files []string
 	for _, value := range d.config {
@@ -315,7 +313,7 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 			return nil
 		}
 		return entity.WithHint(fmt.Errorf("cannot deploy %q: %w", r.Service, err),
-			"The charm's config.yaml lists its options")
+			"The charm's config.yaml lists its options.")
 	}
 	if len(files) == 1 {
 		if r.ConfigYAML, err = cli.ReadOptionFile(files[0]); err != nil {
@@ -326,11 +324,11 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 	return hint(err)
 }
 
-// deploy uploads the charm and the files of its resources, and adds the service.
+// deploy uploads the charm and its resources, and adds the service.
 func (d *deploy) deploy(
 	ctx context.Context, api deployAPI, source *charms.Source, r client.DeployArgs, files charms.ResourceFiles,
 ) error {
-	// Check this before the upload; the controller would only do so after it.
+	// The controller would check this only after the upload.
 	status, err := api.Status(ctx, r.Service)
 	if err != nil {
 		return err
@@ -341,11 +339,11 @@ func (d *deploy) deploy(
 		}
 		err := entity.Errorf(entity.AlreadyExists, "cannot add service %q: service already exists", r.Service)
 		if s.Life != entity.Alive {
-			return entity.WithHint(err, "It is still being destroyed. To wait until it is gone: juju wait-for %s --gone",
+			return entity.WithHint(err, "It is still being destroyed. To wait until it is removed: juju wait-for %s --gone",
 				r.Service)
 		}
-		return entity.WithHint(err, "Choose another name: juju deploy %s NAME; "+
-			"or add units to the existing service: juju add-unit %s", source.Path, r.Service)
+		return entity.WithHint(err, "To use another name: juju deploy %s NAME; "+
+			"to add units to the existing service: juju add-unit %s", source.Path, r.Service)
 	}
 	all, to := r.Units, r.Placement
 	if r.Units > limits.MaxAtOnce {

@@ -18,8 +18,8 @@ func DestroyRelationCommand(s *cli.Session) *cobra.Command {
 		Use:     "destroy-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT] | ID",
 		Aliases: []string{"remove-relation"},
 		Short:   "Destroy a relation between two services",
-		Long: `Destroy the relation between two services. Name them as in add-relation; or give the
-relation's number, which status shows in its yaml and json formats.`,
+		Long: `Destroy the relation between two services, given as for add-relation or by the relation's
+ID, which status shows in its yaml and json formats.`,
 		Example: `  juju destroy-relation web store
   juju destroy-relation web:store store:db --wait
   juju destroy-relation 4`,
@@ -47,7 +47,7 @@ relation's number, which status shows in its yaml and json formats.`,
 			})
 		},
 	}
-	awaits.Add(cmd, "until it is gone")
+	awaits.Add(cmd, "until it is removed")
 	flags.Add(cmd)
 	s.ModelFlag(cmd)
 	return cmd
@@ -60,7 +60,7 @@ type destroyRelationAPI interface {
 	DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error
 }
 
-// destroyRelation returns a function that destroys the relation that the arguments name.
+// destroyRelation returns a function that destroys the relation given by the arguments.
 func destroyRelation(args []string) (func(context.Context, destroyRelationAPI, entity.Destruction) error, error) {
 	if len(args) == 1 {
 		if id, err := strconv.ParseUint(args[0], 10, 31); err == nil {

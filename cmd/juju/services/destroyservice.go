@@ -13,16 +13,16 @@ func DestroyServiceCommand(s *cli.Session) *cobra.Command {
 			Use:     "destroy-service SERVICE...",
 			Aliases: []string{"remove-service", "remove-application", "destroy-application"},
 			Short:   "Destroy services",
-			Long: `Destroy services with all their units and relations. A service is gone when its last
-unit is gone; until then its name is taken. If some of the services cannot be
-destroyed, the others still are.
+			Long: `Destroy services with all their units and relations. A service is removed, and its name
+can be reused, once its last unit is removed. If some of the services cannot be destroyed,
+the others still are.
 
-Machines stay when their last units are gone, unless you give --destroy-machines: then
-a machine that deploy or add-unit created is destroyed as soon as nothing is left on
-it. A machine that add-machine added always stays.
+Machines are kept after their last unit is removed, unless --destroy-machines is given:
+then a machine that was created by deploy or add-unit is destroyed as soon as nothing is
+left on it. Machines added by add-machine are always kept.
 
-Storage is detached and kept, unless you give --destroy-storage or it is on the disk of
-a machine.`,
+Storage is detached and kept, unless --destroy-storage is given or it is on a machine's
+disk.`,
 			Example: `  juju destroy-service web
   juju destroy-service web --destroy-machines
   juju destroy-service web store --wait`,

@@ -13,16 +13,16 @@ func DestroyUnitCommand(s *cli.Session) *cobra.Command {
 			Use:     "destroy-unit UNIT...",
 			Aliases: []string{"remove-unit"},
 			Short:   "Destroy units",
-			Long: `Destroy units. Each unit leaves its relations, runs its stop hook and is then removed.
-If some of the units cannot be destroyed, the others still are. If a unit gets stuck,
-destroy it again with --lenient or --force.
+			Long: `Destroy units. Each unit leaves its relations, runs its stop hook and is then removed. If
+some of the units cannot be destroyed, the others still are. If a unit gets stuck, destroy
+it again with --lenient or --force.
 
-A machine stays when its last unit is gone, unless you give --destroy-machines: then a
-machine that deploy or add-unit created is destroyed as soon as nothing is left on it.
-A machine that add-machine added always stays.
+Machines are kept after their last unit is removed, unless --destroy-machines is given:
+then a machine that was created by deploy or add-unit is destroyed as soon as nothing is
+left on it. Machines added by add-machine are always kept.
 
-Storage is detached and kept, unless you give --destroy-storage or it is on the disk of
-the machine.`,
+Storage is detached and kept, unless --destroy-storage is given or it is on the machine's
+disk.`,
 			Example: `  juju destroy-unit web/1
   juju destroy-unit web/1 --destroy-machines
   juju destroy-unit web/1 web/2 --wait`,

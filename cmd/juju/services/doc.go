@@ -1,2 +1,2 @@
-// Package services has the commands about services, their units, settings and relations.
+// Package services implements the commands that manage services, their units, settings and relations.
 package services

@@ -11,23 +11,23 @@ import (
 func ExposeCommand(s *cli.Session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "expose SERVICE",
-		Short: "Open a service's ports to the world",
-		Long: `Let the world reach the ports that the units of a service open. A machine can be reached
-from outside at these ports, at that of SSH (22/tcp), and at no others; ICMP always
-passes. On the cloud lxd, outside is the LXD host and everything beyond it; machines
-of one network reach all ports of each other, and hosts that were added to the model
-(juju add-machine ssh:HOST) reach all ports of its machines.
+		Short: "Allow access from outside to a service's ports",
+		Long: `Allow access from outside to the ports that the units of a service open. From outside, a
+machine can be reached only at these ports, at the SSH port (22/tcp) and by ICMP. On the
+cloud lxd, outside is the LXD host and everything beyond it; machines on the same network
+can reach all of each other's ports, and hosts that were added to the model (juju
+add-machine ssh:HOST) can reach all ports of its machines.
 
-Of a host that was added, only those ports are closed that a unit there has opened and
-whose service is not exposed, and never one of SSH; all others are as its owner has set
-them. The host itself and the other machines of the model, by their own addresses, reach
-all ports. What else reaches them through a network that translates addresses (NAT)
-comes from outside. The host's agent keeps these rules in a table of nftables, and takes
-it off the host again.
+On an added host, the only ports that are closed are those opened by units of services
+that are not exposed, and never an SSH port; all other ports are left as configured by its
+owner. The host itself and the model's other machines can reach all ports from their own
+addresses. Traffic through a network with address translation (NAT) counts as outside. The
+host's agent maintains these rules in an nftables table, which it removes when it is
+uninstalled.
 
-Where this can't be had, a warning says so, and all ports can be reached: on the cloud
-local, on a network that LXD does not manage, on a host without the command nft, and if
-the model was made with the setting firewall-mode=none.`,
+A warning says where this is not supported and all ports are reachable: on the cloud
+local, on a network that LXD does not manage, on a host without the command nft, and in a
+model created with firewall-mode=none.`,
 		Example:     `  juju expose web`,
 		Annotations: cli.SeeAlso("unexpose", "status", "model-config"),
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
@@ -37,7 +37,7 @@ the model was made with the setting firewall-mode=none.`,
 	})
 }
 
-// onService completes a command whose only argument is a service.
+// onService completes a command whose argument is a service.
 func onService(s *cli.Session, cmd *cobra.Command, do func(*cobra.Command, exposeAPI, string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := cli.CheckService(args); err != nil {

@@ -20,8 +20,8 @@ func GetCommand(s *cli.Session) *cobra.Command {
 		Aliases: []string{"get-config"},
 		Short:   "Show the settings of a service",
 		Long: `Show all settings of a service, with the source of each value: the user, the charm's
-default, or unset. With KEY, print the value of that setting alone; characters that
-cannot be seen are escaped, unless you give --format.`,
+default, or unset. With KEY, print only the value of that setting; invisible characters
+are escaped, unless --format is given.`,
 		Example: `  juju get web
   juju get web title
   juju get web --format json`,
@@ -51,7 +51,7 @@ func (g *get) run(ctx context.Context, args []string) error {
 	return cli.WithModel(ctx, g.Session, func(api getAPI) error { return g.show(ctx, api, args[0], args[1:]) })
 }
 
-// show prints all options, or the values of the named ones.
+// show prints all options, or the values of some.
 func (g *get) show(ctx context.Context, api getAPI, service string, keys []string) error {
 	config, err := api.ServiceConfig(ctx, service)
 	if err != nil {

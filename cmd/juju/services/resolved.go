@@ -17,15 +17,15 @@ func ResolvedCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resolved UNIT... | MACHINE...",
 		Aliases: []string{"resolve"},
-		Short:   "Let units continue after a failed hook, or retry machines",
-		Long: `Mark units whose hook has failed as resolved. The hook runs again, so first fix what
-made it fail; with --no-retry, the unit skips the hook. If its charm is to be upgraded,
-the old charm's hook runs, and the upgrade follows: juju upgrade-charm --force-units
-upgrades it first. Units retry failed hooks by themselves only if the model has
-automatically-retry-hooks on: see juju help model-config.
+		Short:   "Resume units after a failed hook, or retry starting machines",
+		Long: `Mark units with a failed hook as resolved. The hook runs again, so first fix the cause;
+with --no-retry, the unit skips the hook. If a charm upgrade is pending, the old charm's
+hook runs before the upgrade; to upgrade first, use juju upgrade-charm --force-units.
+Units retry failed hooks automatically only if the model's automatically-retry-hooks is
+set: see juju help model-config.
 
-With machines, do as retry-provisioning: try again to start those for which the cloud
-could not start an instance, with --constraints in place of their own if you give it.`,
+For machines, this is the same as retry-provisioning: it retries starting machines for
+which the cloud could not start an instance, with --constraints replacing their own.`,
 		Example: `  juju resolved web/0
   juju resolved web/0 web/1 --no-retry
   juju resolved --all
@@ -36,7 +36,7 @@ could not start an instance, with --constraints in place of their own if you giv
 	}
 	cmd.Flags().BoolVar(&r.noRetry, "no-retry", false, "skip the hook instead of running it again")
 	cmd.Flags().BoolVarP(&r.retry, "retry", "r", false, "run the hook again (the default)")
-	cmd.Flags().BoolVar(&r.all, "all", false, "resolve every unit whose hook has failed")
+	cmd.Flags().BoolVar(&r.all, "all", false, "resolve all units with a failed hook")
 	r.machines.Flags(cmd)
 	s.ModelFlag(cmd)
 	return cmd
@@ -95,7 +95,7 @@ func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string)
 	}
 	if r.all {
 		if errs, err = api.ResolveAll(ctx, !r.noRetry); err == nil && len(errs) == 0 {
-			r.Note("No unit is in error.")
+			r.Note("No units are in error.")
 		}
 	} else {
 		errs, err = api.Resolve(ctx, !r.noRetry, names...)
@@ -110,12 +110,12 @@ func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string)
 	return cli.Bulk("units", "resolved", errs)
 }
 
-// noteUpgrades names the resolved units, by default all, that run a hook of a charm that is to be
-// upgraded. m is from before.
+// noteUpgrades lists the resolved units, by default all, that rerun a hook of their old charm before an upgrade. m is
+// the status before they were resolved.
 func (r *resolved) noteUpgrades(m *entity.ModelStatus, names []string) {
 	for _, t := range wait.Entities(m) {
 		if t.Kind == "unit" && t.Upgrading && t.Failed() != nil && (len(names) == 0 || slices.Contains(names, t.Name)) {
-			r.Note("Unit %s runs the failed hook of its old charm again, and is upgraded when that succeeds.\n%s", t.Name,
+			r.Note("Unit %s reruns the failed hook of its old charm, and is upgraded once that succeeds.\n%s", t.Name,
 				wait.UpgradeAtOnce(t.Of))
 		}
 	}

@@ -17,9 +17,9 @@ func SetCommand(s *cli.Session) *cobra.Command {
 		Use:     "set SERVICE KEY=VALUE...",
 		Aliases: []string{"set-config"},
 		Short:   "Change the settings of a service",
-		Long: `Change settings of a service. If one of them is invalid, none is changed. A value that
-begins with @ is the name of a file that holds the value. --config names a YAML file
-with settings below the service's name.`,
+		Long: `Change settings of a service. If a setting is invalid, none are changed. KEY=@FILE reads
+the value from a file. --config reads settings from a YAML file, where they are below the
+service's name.`,
 		Example: `  juju set web title="Good morning" port=8081
   juju set web motd=@motd.txt
   juju set web --config web.yaml
@@ -27,7 +27,7 @@ with settings below the service's name.`,
 		Annotations: cli.SeeAlso("get", "unset", "config"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&c.file, "config", "", "a YAML file of settings")
+	cmd.Flags().StringVar(&c.file, "config", "", "read settings from a YAML file")
 	cmd.Flags().BoolVar(&c.toDefault, "to-default", false, "reset the named settings to the charm's defaults")
 	s.ModelFlag(cmd)
 	return cmd
@@ -101,7 +101,7 @@ func optionNames(args []string) error {
 	}
 	for _, arg := range args {
 		if strings.Contains(arg, "=") || arg == "" {
-			return entity.WithHint(cli.Usagef("invalid option name %q", arg), "Give only names, without values: title port")
+			return entity.WithHint(cli.Usagef("invalid option name %q", arg), "Specify only names, without values: title port")
 		}
 	}
 	return nil

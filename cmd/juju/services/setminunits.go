@@ -15,9 +15,9 @@ func SetMinUnitsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set-min-units SERVICE N",
 		Short: "Set the minimum number of units of a service",
-		Long: `Keep at least N units of a service. Missing units are added, now and whenever units are
-destroyed; units that are being destroyed do not count. With 0, the service no longer
-keeps a minimum; its units stay.`,
+		Long: `Maintain at least N units of a service. Missing units are added, now and whenever units
+are destroyed; units that are being destroyed do not count. 0 removes the minimum, and
+keeps the units.`,
 		Example: `  juju set-min-units web 3
   juju set-min-units web 0`,
 		Annotations: cli.SeeAlso("add-unit", "destroy-unit"),
@@ -35,7 +35,7 @@ keeps a minimum; its units stay.`,
 			switch {
 			case err != nil:
 				return entity.WithHint(cli.Usagef("invalid number of units %q", args[1]),
-					"Give 0 or a positive whole number: juju set-min-units SERVICE 2")
+					"Specify 0 or a positive whole number: juju set-min-units SERVICE 2")
 			case n < 0:
 				return cli.Usagef("cannot set a negative minimum number of units")
 			}

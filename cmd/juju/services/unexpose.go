@@ -9,8 +9,8 @@ import (
 func UnexposeCommand(s *cli.Session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "unexpose SERVICE",
-		Short: "Close a service's ports to the world",
-		Long: `Stop letting the world reach the ports that the units of a service open. Units can still
+		Short: "Block access from outside to a service's ports",
+		Long: `Block access from outside to the ports that the units of a service open. Units can still
 reach each other's ports.`,
 		Example:     `  juju unexpose web`,
 		Annotations: cli.SeeAlso("expose"),

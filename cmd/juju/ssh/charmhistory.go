@@ -22,12 +22,12 @@ func CharmHistoryCommand(s *cli.Session) *cobra.Command {
 	size := 0
 	cmd := &cobra.Command{
 		Use:   "charm-history UNIT",
-		Short: "Show what hooks and upgrades have changed in a unit's charm directory",
-		Long: `Show what hooks and upgrades have changed in a unit's charm directory, the newest first:
-files that were added (A), modified (M) and deleted (D). What a user has changed is in the
-next commit. (lost) says that a power loss has taken what tells the changes. The directory
-is a git repository, whose path the last line gives. To see a commit whole, use juju ssh
-and git show.`,
+		Short: "Show changes by hooks and upgrades to a unit's charm directory",
+		Long: `Show the changes that hooks and upgrades made to a unit's charm directory, newest first:
+files that were added (A), modified (M) and deleted (D). A user's changes are part of the
+next commit. (lost) means that the changes were lost in a power failure. The directory is
+a git repository, whose path is in the last line. To see a whole commit, use juju ssh and
+git show.`,
 		Example: `  juju charm-history web/0
   juju charm-history web/0 -n 3 --format yaml`,
 		Annotations: cli.SeeAlso("ssh", "debug-log", "upgrade-charm"),
@@ -48,7 +48,7 @@ and git show.`,
 			return charmHistory(cmd.Context(), s, out, args[0], size)
 		},
 	}
-	cmd.Flags().IntVarP(&size, "lines", "n", 20, "how many commits to show, counted from the newest; 0 for all")
+	cmd.Flags().IntVarP(&size, "lines", "n", 20, "how many of the newest commits to show; 0 for all")
 	out.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ModelFlag(cmd)
 	return cmd
@@ -65,10 +65,10 @@ type shownCommit struct {
 	Lost     bool     `yaml:"lost,omitempty" json:"lost,omitempty"`
 }
 
-// historyBound is how long a machine may take to tell a unit's history.
-const historyBound = time.Minute
+// historyTimeout is how long a machine may take to return a unit's history.
+const historyTimeout = time.Minute
 
-// maxHistory is how much it may tell, in bytes.
+// maxHistory is the maximum size of a history, in bytes.
 const maxHistory = 64 << 20
 
 // commits returns the last commits of a unit's charm directory.
@@ -77,7 +77,7 @@ func commits(ctx context.Context, s *cli.Session, root string, remote remoteProg
 	if remote == nil {
 		return agent.CharmHistory(root, unit, n)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, historyBound, fmt.Errorf("no answer within %v", historyBound))
+	ctx, cancel := context.WithTimeoutCause(ctx, historyTimeout, fmt.Errorf("no answer within %v", historyTimeout))
 	defer cancel()
 	argv := remote([]string{"-T"}, agent.RunCharmHistory, strconv.Itoa(n))
 	text, said, err := process.Program{Path: argv[0], Args: argv[1:], Max: maxHistory}.Output(ctx)
@@ -96,7 +96,7 @@ func commits(ctx context.Context, s *cli.Session, root string, remote remoteProg
 	return commits, err
 }
 
-// maxChanges is how many changed files a line of the table names.
+// maxChanges is how many changed files a line of the table lists.
 const maxChanges = 3
 
 func charmHistory(ctx context.Context, s *cli.Session, out cli.Output, target string, size int) error {

@@ -21,21 +21,19 @@ func DebugHooksCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "debug-hooks UNIT [HOOK|ACTION...]",
 		Aliases: []string{"debug-hook"},
-		Short:   "Run a unit's hooks by hand, in a shell",
-		Long: `Run a unit's hooks and actions by hand. Each of the named ones, or all if none are named,
-opens a shell instead of the charm's program, in the charm's directory and with the
-hook's environment and tools. The hook's exit code is that of the shell: after exit 0,
-what the hook tools have buffered is written; with another code, the hook has failed.
-While the shell is open, the unit and others on its machine wait. SERVICE/leader is the
-unit that leads a service.
+		Short:   "Run a unit's hooks interactively, in a shell",
+		Long: `Run a unit's hooks and actions interactively. Each of the given ones, or all if none are
+given, opens a shell instead of running the charm's executable, in the charm directory and
+with the hook's environment and tools. The shell's exit code is the hook's: 0 commits the
+buffered changes of hook tools, any other code makes the hook fail. While the shell is
+open, the unit and others on its machine wait. SERVICE/leader is the service's leader.
 
-It goes on until you interrupt it with ctrl-c between two hooks, or the unit is removed.
-To debug a hook that has failed, run juju resolved in another shell. On a terminal, if
-tmux is installed, it runs in a tmux session with the name of the unit, or attaches to
-that.
+It continues until you interrupt it with ctrl-c between hooks, or the unit is removed. To
+debug a failed hook, run juju resolved in another shell. On a terminal, if tmux is
+installed, it runs in a tmux session named after the unit, or attaches to that session.
 
-On the local cloud it works on the host and as the user that the controller has. Other
-machines are reached as by juju ssh; there it runs as root.`,
+On the local cloud, run it on the controller's host, as the controller's user. On other
+clouds it connects to the machine like juju ssh, and runs there as root.`,
 		Example: `  juju debug-hooks web/0
   juju debug-hooks web/0 config-changed db-relation-changed`,
 		Annotations: cli.SeeAlso("ssh", "resolved", "charm-history", "debug-log"),
@@ -57,7 +55,7 @@ machines are reached as by juju ssh; there it runs as root.`,
 	return cmd
 }
 
-// aHook is what the name of a hook or an action can be.
+// aHook matches the name of a hook or an action.
 var aHook = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
 
 func debugHooks(ctx context.Context, s *cli.Session, target string, names []string) error {
@@ -92,14 +90,13 @@ func debugHooks(ctx context.Context, s *cli.Session, target string, names []stri
 		return s.Exec(cli.Replacement{Argv: slices.Concat(argv, []string{self}, os.Args[1:])})
 	}
 	if remote != nil {
-		// With a terminal, so that what runs there ends when the connection is lost.
+		// With a terminal, so that remote processes end when the connection is lost.
 		return s.Exec(cli.Replacement{Argv: remote([]string{"-tt"}, agent.RunDebugHooks, names...)})
 	}
 	return d.Run(ctx)
 }
 
-// Shell returns the user's shell. What runs in it has the terminal to itself: an editor moves the
-// cursor.
+// Shell returns the user's shell. It controls the terminal, since an editor moves the cursor.
 func Shell(s *cli.Session) hooks.Shell {
 	return hooks.Shell{Terminal: s.InTerminal, Term: s.Getenv("TERM"), Stdin: s.Stdin, Stdout: s.Stdout.Raw(), Stderr: s.Stderr.Raw()}
 }

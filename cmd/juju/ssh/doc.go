@@ -1,3 +1,3 @@
-// Package ssh has the commands that reach machines: ssh, scp, debug-hooks and charm-history, and the SSH keys of
-// models.
+// Package ssh implements the commands that connect to machines, ssh, scp, debug-hooks and charm-history, and those that
+// manage the SSH keys of models.
 package ssh

@@ -21,17 +21,17 @@ type sshKeysAPI interface {
 	RemoveSSHKeys(ctx context.Context, ids []string) ([]error, error)
 }
 
-// keysNote says, in the help of the commands about keys, which machines take them.
-const keysNote = `The machines of the local cloud have no users of their own, and take no keys.`
+// keysNote is part of the help of the commands that manage keys.
+const keysNote = `The machines of the local cloud have no users of their own and do not use keys.`
 
 func KeysCommand(s *cli.Session) *cobra.Command {
 	full := false
 	cmd := &cobra.Command{
 		Use:     "ssh-keys",
 		Aliases: []string{"list-ssh-keys"},
-		Short:   "List the SSH keys that open the machines of a model",
+		Short:   "List the SSH keys of a model",
 		Long: `List the SSH keys whose owners may log in to the machines of a model as the user ubuntu:
-their fingerprints and comments, or the whole keys.
+their fingerprints and comments, or with --full the whole keys.
 
 ` + keysNote,
 		Example: `  juju ssh-keys
@@ -71,9 +71,10 @@ func AddKeyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "add-ssh-key KEY...",
 		Aliases: []string{"add-ssh-keys"},
-		Short:   "Let the owners of SSH keys log in to the machines of a model",
-		Long: `Let the owners of SSH keys log in to the machines of a model, present and future, as the
-user ubuntu, who may become root there. A key is a line as in a file id_*.pub: quote it.
+		Short:   "Add SSH keys to a model",
+		Long: `Allow the owners of SSH keys to log in to all present and future machines of a model as
+the user ubuntu, who can become root. A key is a line from a file such as id_*.pub; quote
+it.
 
 ` + keysNote,
 		Example:     `  juju add-ssh-key "$(cat ~/.ssh/id_ed25519.pub)"`,
@@ -98,10 +99,10 @@ func ImportKeyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "import-ssh-key FILE...",
 		Aliases: []string{"import-ssh-keys"},
-		Short:   "Add the SSH keys of files to a model",
-		Long: `Add all SSH keys of files to a model, as juju add-ssh-key does. A file has one key a line,
-as id_*.pub and authorized_keys do. Keys of Launchpad and GitHub users are not fetched:
-save them in a file first, as with curl -s https://github.com/NAME.keys >NAME.keys`,
+		Short:   "Add the SSH keys in files to a model",
+		Long: `Add all SSH keys in files to a model, like juju add-ssh-key. A file has one key per line,
+like id_*.pub and authorized_keys. Keys of Launchpad and GitHub users are not fetched;
+save them to a file first, for example: curl -s https://github.com/NAME.keys >NAME.keys`,
 		Example: `  juju import-ssh-key ~/.ssh/id_ed25519.pub
   juju import-ssh-key alice.keys bob.keys`,
 		Annotations: cli.SeeAlso("add-ssh-key", "ssh-keys", "remove-ssh-key"),
@@ -124,14 +125,14 @@ save them in a file first, as with curl -s https://github.com/NAME.keys >NAME.ke
 	return cmd
 }
 
-// maxKeyFile is the maximum size of a file of keys.
+// maxKeyFile is the maximum size of a key file.
 const maxKeyFile = 1 << 20
 
-// readKeys reads the keys of a file that the user names.
+// readKeys reads the keys in a file given by the user.
 func readKeys(name string) ([]string, error) {
 	if strings.HasPrefix(name, "lp:") || strings.HasPrefix(name, "gh:") {
 		return nil, entity.WithHint(cli.Usagef("cannot import keys of %s: keys of other sites are not fetched", name),
-			"Save them in a file: curl -s https://github.com/NAME.keys >FILE")
+			"To save them to a file: curl -s https://github.com/NAME.keys >FILE")
 	}
 	text, err := cli.ReadWhole(name, maxKeyFile)
 	if err != nil {
@@ -157,7 +158,7 @@ func RemoveKeyCommand(s *cli.Session) *cobra.Command {
 		Aliases: []string{"remove-ssh-keys", "delete-ssh-key", "delete-ssh-keys"},
 		Short:   "Remove SSH keys from the machines of a model",
 		Long: `Remove SSH keys from the machines of a model. ID is a key's fingerprint, as juju ssh-keys
-or ssh-keygen -l shows it, or its whole comment. Those who are logged in stay so.`,
+or ssh-keygen -l shows it, or its whole comment. Existing sessions are not closed.`,
 		Example: `  juju remove-ssh-key 45:7f:33:2c:10:4e:6c:14:e3:a1:a4:c8:b2:e1:34:b4
   juju remove-ssh-key alice@laptop`,
 		Annotations: cli.SeeAlso("ssh-keys", "add-ssh-key", "import-ssh-key"),
@@ -188,7 +189,7 @@ func addKeys(ctx context.Context, s *cli.Session, keys []string) error {
 	})
 }
 
-// keyErrors returns one error for those of several keys.
+// keyErrors joins the errors of several keys.
 func keyErrors(what string, keys []string, errs []error) error {
 	var all []error
 	for i, err := range errs {

@@ -29,11 +29,11 @@ import (
 	"juju/state/modelconfig"
 )
 
-// sshUser is whom one logs in as, unless the target says otherwise.
+// sshUser is the default user.
 const sshUser = install.User
 
-// sshDir returns the directory with what SSH needs for a controller's machines: a key of this
-// client's, if it created the controller, and the keys of the machines.
+// sshDir returns the directory with the SSH keys for a controller's machines: this client's key, if it created the
+// controller, and the machines' host keys.
 func sshDir(st *store.Store, controller string) string {
 	return filepath.Join(st.Dir(), "ssh", controller)
 }
@@ -41,7 +41,7 @@ func sshDir(st *store.Store, controller string) string {
 // clientKeyName is the file in sshDir with this client's private key; the public one is in NAME.pub.
 const clientKeyName = "juju_id_ed25519"
 
-// clientKey makes this client's key for a controller, unless it is there, and returns the public one.
+// clientKey returns this client's public key for a controller, and creates the key pair if necessary.
 func clientKey(st *store.Store, controller string) (string, error) {
 	path := filepath.Join(sshDir(st, controller), clientKeyName)
 	text, err := os.ReadFile(path + ".pub")
@@ -76,10 +76,10 @@ func clientKey(st *store.Store, controller string) (string, error) {
 	return line, nil
 }
 
-// ownKeys are the names of the user's private keys in ~/.ssh; the public ones are in NAME.pub.
+// ownKeys are the file names of the user's private keys in ~/.ssh; the public ones are in NAME.pub.
 var ownKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
-// UserKeys are the user's keys, and the hosts that the user knows, where OpenSSH has them.
+// UserKeys are the user's keys and known hosts, in OpenSSH's locations.
 func UserKeys(s *cli.Session) sshhost.Keys {
 	dir := filepath.Join(s.Getenv("HOME"), ".ssh")
 	k := sshhost.Keys{Agent: s.Getenv("SSH_AUTH_SOCK"), KnownHosts: []string{filepath.Join(dir, "known_hosts"),
@@ -90,8 +90,7 @@ func UserKeys(s *cli.Session) sshhost.Keys {
 	return k
 }
 
-// authorizedKeys returns given, the keys that a new model is to have, with this client's key and the
-// user's own.
+// authorizedKeys returns the given keys for a new model, with this client's key and the user's own added.
 func authorizedKeys(s *cli.Session, st *store.Store, controller, given string) (string, error) {
 	all, err := sshkey.ParseAll(given)
 	if err != nil {
@@ -112,7 +111,7 @@ func authorizedKeys(s *cli.Session, st *store.Store, controller, given string) (
 		known[key.Fingerprint] = true
 	}
 	for line := range strings.Lines(text) {
-		// A file that has no key in it is the user's own business.
+		// Ignore files without a valid key.
 		if key, err := sshkey.Parse(line); err == nil && !known[key.Fingerprint] {
 			known[key.Fingerprint] = true
 			all = append(all, key)
@@ -121,8 +120,8 @@ func authorizedKeys(s *cli.Session, st *store.Store, controller, given string) (
 	return sshkey.Join(all), nil
 }
 
-// WithKeys returns the settings of a new model with the SSH keys of its creator, if the machines of the
-// controller's cloud take keys and this client created the controller.
+// WithKeys adds its creator's SSH keys to the settings of a new model, if the machines of the controller's cloud accept
+// keys.
 func WithKeys(s *cli.Session, st *store.Store, cloud, controller string, config map[string]string) (map[string]string, error) {
 	if !clouds.Of(cloud).TakesKeys() {
 		return config, nil
@@ -139,7 +138,7 @@ func WithKeys(s *cli.Session, st *store.Store, cloud, controller string, config 
 	return config, nil
 }
 
-// Forget removes what SSH needed for a controller's machines.
+// Forget removes the SSH keys for a controller's machines.
 func Forget(st *store.Store, controller string) error {
 	if err := os.RemoveAll(sshDir(st, controller)); err != nil {
 		return err
@@ -148,15 +147,14 @@ func Forget(st *store.Store, controller string) error {
 	return nil
 }
 
-// A remote is a machine that is reached by SSH.
+// A remote is a machine that is reachable by SSH.
 type remote struct {
 	sshhost.Host
-	// lent says that it is a host that a user has added. It has no user of juju's, and the keys of the
-	// model do not open it.
-	lent bool
+	// manual means that it is a user's host. It has no user created by juju, and does not accept the model's keys.
+	manual bool
 }
 
-// login returns USER@HOST for ssh and scp; without USER, they choose.
+// login returns USER@HOST, or HOST to have ssh and scp choose the user.
 func (r remote) login() string {
 	if r.User == "" {
 		return r.Host.String()
@@ -183,7 +181,7 @@ func (r remote) path(path string) string {
 	return r.login() + ":" + path
 }
 
-// remoteOf returns how a target is reached, and its machine.
+// remoteOf resolves a target, and also returns its machine.
 func remoteOf(status *entity.ModelStatus, target string) (r remote, machine string, err error) {
 	user, name, named := strings.Cut(target, "@")
 	if !named {
@@ -196,7 +194,7 @@ func remoteOf(status *entity.ModelStatus, target string) (r remote, machine stri
 	machines := status.AllMachines()
 	m := machines[slices.IndexFunc(machines, func(m entity.MachineStatus) bool { return m.ID == machine })]
 	if entity.IsManualInstance(instance) {
-		r, err := lentHost(m)
+		r, err := manualHost(m)
 		if err != nil {
 			return r, "", fmt.Errorf("cannot reach machine %s: %w", machine, err)
 		}
@@ -212,8 +210,8 @@ func remoteOf(status *entity.ModelStatus, target string) (r remote, machine stri
 	return remote{Host: sshhost.Host{User: user, Name: m.Addresses[0], Port: sshhost.DefaultPort}}, machine, nil
 }
 
-// lentHost returns how a manual machine is reached: as by the user who has added it.
-func lentHost(m entity.MachineStatus) (remote, error) {
+// manualHost returns the host of a manual machine, as given by the user who added it.
+func manualHost(m entity.MachineStatus) (remote, error) {
 	text := m.SSH
 	if text == "" {
 		text = strings.TrimPrefix(m.InstanceID, entity.ManualInstance(""))
@@ -222,40 +220,39 @@ func lentHost(m entity.MachineStatus) (remote, error) {
 	if err != nil {
 		return remote{}, err
 	}
-	// The host can have got another address.
+	// The host's address may have changed.
 	if net.ParseIP(host.Name) != nil && len(m.Addresses) > 0 && !slices.Contains(m.Addresses, host.Name) {
 		host.Name = m.Addresses[0]
 	}
 	return remote{host, true}, limits.CheckAddresses([]string{host.Name})
 }
 
-// remotes returns the machines of targets, by target, and the options with which ssh and scp reach
-// them. check says that they must have the keys that their agents have reported; a host that a user has
-// added can also have a key that this user knows.
+// remotes returns the machines of targets, by target, and the options for ssh and scp. check requires the host keys that
+// the machines' agents have reported; a user's host can also have a key from the user's known hosts.
 func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.ModelStatus, targets []string,
 	check bool) (map[string]remote, []string, error) {
 	found := map[string]remote{}
 	var known strings.Builder
-	lent, ours := false, false
+	anyManual, anyOwn := false, false
 	for _, target := range targets {
 		r, machine, err := remoteOf(status, target)
 		if err != nil {
 			return nil, nil, err
 		}
 		found[target] = r
-		lent, ours = lent || r.lent, ours || !r.lent
+		anyManual, anyOwn = anyManual || r.manual, anyOwn || !r.manual
 		if !check {
 			continue
 		}
 		keys, err := api.HostKeys(ctx, entity.MachineTag(machine))
-		if err != nil && !(r.lent && errors.Is(err, entity.NotFound)) {
-			return nil, nil, cli.AlsoHint(fmt.Errorf("cannot tell whether %s is machine %s: %w", r.Name, machine, err),
-				"To connect without that: --no-host-key-checks")
+		if err != nil && !(r.manual && errors.Is(err, entity.NotFound)) {
+			return nil, nil, cli.AlsoHint(fmt.Errorf("cannot verify that %s is machine %s: %w", r.Name, machine, err),
+				"To connect without verification: --no-host-key-checks")
 		}
 		for _, line := range keys {
 			key, err := sshkey.Parse(line)
 			if err != nil {
-				return nil, nil, fmt.Errorf("cannot use the keys of machine %s: %w", machine, err)
+				return nil, nil, fmt.Errorf("cannot use the host keys of machine %s: %w", machine, err)
 			}
 			fmt.Fprintf(&known, "%s %s\n", r.KnownAs(), key.Line)
 		}
@@ -275,10 +272,10 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 			err = atomicfile.WriteFile(file, []byte(known.String()), 0o600)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("cannot write the keys of machines: %w", err)
+			return nil, nil, fmt.Errorf("cannot write the machines' host keys: %w", err)
 		}
 		files := quoteOption(file)
-		if lent {
+		if anyManual {
 			for _, file := range own.KnownHosts {
 				files += " " + quoteOption(file)
 			}
@@ -288,18 +285,18 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 	} else {
 		options = append(options, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
 	}
-	if key := filepath.Join(sshDir(st, t.Name), clientKeyName); ours && isFile(key) {
+	if key := filepath.Join(sshDir(st, t.Name), clientKeyName); anyOwn && isFile(key) {
 		options = append(options, "-i", key)
 	}
-	for _, key := range own.Defaults { // which ssh does not try if another one is named
-		if lent && isFile(key) {
+	for _, key := range own.Defaults { // ssh does not try these if another key is given
+		if anyManual && isFile(key) {
 			options = append(options, "-i", key)
 		}
 	}
 	return found, options, nil
 }
 
-// quoteOption quotes the value of an option of ssh that is a list of words.
+// quoteOption quotes a value in an ssh option that is a list.
 func quoteOption(value string) string { return `"` + value + `"` }
 
 func isFile(path string) bool {

@@ -15,12 +15,11 @@ func SCPCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scp SOURCE... DESTINATION",
 		Short: "Copy files to or from a machine",
-		Long: `Copy files to or from a machine. A path on a machine is written TARGET:PATH, where TARGET
-is a machine, or a unit for its machine; SERVICE/leader is the unit that leads a service.
-If PATH does not begin with a slash, it is
-relative to the machine's directory on the local cloud, and elsewhere to the home of the
-user: ubuntu, or the user of add-machine ssh:USER@HOST, unless it is written
-USER@TARGET:PATH.`,
+		Long: `Copy files to or from a machine. A path on a machine is written [USER@]TARGET:PATH, where
+TARGET is a machine, or a unit, which means its machine; SERVICE/leader is the service's
+leader. A PATH without a leading slash is relative to the machine's directory on the local
+cloud, and elsewhere to the user's home directory. The default user is ubuntu, or the user
+given to add-machine ssh:USER@HOST.`,
 		Example: `  juju scp web/0:agents/unit-web-0/log web.log
   juju scp -r ./site 0:tmp`,
 		Annotations: cli.SeeAlso("ssh", "add-ssh-key"),
@@ -35,7 +34,7 @@ USER@TARGET:PATH.`,
 				}
 			}
 			if len(targets) == 0 {
-				return cli.Usagef("neither source nor destination is on a machine; write TARGET:PATH")
+				return cli.Usagef("neither source nor destination is on a machine; use TARGET:PATH")
 			}
 			return onMachines(cmd.Context(), s, targets, func(status *entity.ModelStatus, api sshAPI) (cli.Replacement, error) {
 				if isRemote(status) {
@@ -68,13 +67,13 @@ USER@TARGET:PATH.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "copy directories with all that is in them")
-	cmd.Flags().BoolVar(&noChecks, "no-host-key-checks", false, "do not check that it is the machine (not on cloud local)")
+	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "copy directories recursively")
+	cmd.Flags().BoolVar(&noChecks, "no-host-key-checks", false, "do not verify the machine's host key (not on cloud local)")
 	s.ModelFlag(cmd)
 	return cmd
 }
 
-// copyArgs adds the sources and the destination to the arguments of a program that copies.
+// copyArgs appends the sources and the destination to the arguments of a copy command.
 func copyArgs(argv, args []string, at func(target, path string) string) []string {
 	for _, arg := range args {
 		if target, path, ok := remotePath(arg); ok {
@@ -85,7 +84,7 @@ func copyArgs(argv, args []string, at func(target, path string) string) []string
 	return argv
 }
 
-// remotePath splits TARGET:PATH; ok is false for a path of this host.
+// remotePath splits TARGET:PATH; ok is false for a local path.
 func remotePath(arg string) (target, path string, ok bool) {
 	target, path, ok = strings.Cut(arg, ":")
 	if _, name, named := strings.Cut(target, "@"); named {

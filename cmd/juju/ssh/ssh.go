@@ -19,24 +19,23 @@ func SSHCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ssh [USER@]TARGET [COMMAND...]",
 		Short: "Open a shell on a machine, or run a command there",
-		Long: `Open a shell on a machine, or run a command there. TARGET is a machine, or a unit for its
-machine; SERVICE/leader is the unit that leads a service. The exit code is that of the
+		Long: `Open a shell on a machine, or run a command there. TARGET is a machine, or a unit, which
+means its machine; SERVICE/leader is the service's leader. The exit code is that of the
 shell or command.
 
-The machines of the local cloud are directories of this host. The shell begins in the
-machine's directory, and runs as you, beside everything else on this host.
+Machines of the local cloud are directories on this host. The shell starts in the
+machine's directory and runs as you, without isolation from the rest of this host.
 
-juju-run is in the PATH of the session. If TARGET is a unit, juju-run COMMAND is about
-that unit; on other clouds than local it needs sudo.
+juju-run is in the session's PATH. If TARGET is a unit, juju-run COMMAND runs in its
+context; on clouds other than local it requires sudo.
 
-Other machines are reached with the program ssh, as the user ubuntu unless you name
-another. Options of ssh come after TARGET, and before the command. The machine must have
-the host keys that its agent has reported to the controller. Machines take the SSH keys
-of their model: see juju add-ssh-key. The keys in ~/.ssh of the one who creates a model
-are added by juju bootstrap and juju add-model.
+On other clouds, this command runs ssh, by default as the user ubuntu. Options for ssh
+come after TARGET and before the command. The machine must have the host keys that its
+agent reported to the controller. Machines accept the SSH keys of their model: see juju
+add-ssh-key. juju bootstrap and juju add-model add your keys in ~/.ssh to the new model.
 
-A host that was added with add-machine ssh:USER@HOST is reached as that user, with your
-own keys: juju writes none into it. It can also have a host key of your
+On a host that was added with add-machine ssh:USER@HOST, this command logs in as that user
+with your own keys; juju adds no keys there. Its host key can also be in your
 ~/.ssh/known_hosts.`,
 		Example: `  juju ssh 0
   juju ssh web/0 sudo tail -n 20 /var/log/juju/unit-web-0.log
@@ -54,9 +53,9 @@ own keys: juju writes none into it. It can also have a host key of your
 			})
 		},
 	}
-	cmd.Flags().SetInterspersed(false) // the rest is the command's
-	cmd.Flags().BoolVar(&c.noChecks, "no-host-key-checks", false, "do not check that it is the machine (not on cloud local)")
-	cmd.Flags().BoolVar(&c.pty, "pty", false, "give the command a terminal (default: if you have one; not on cloud local)")
+	cmd.Flags().SetInterspersed(false) // the rest belongs to the command
+	cmd.Flags().BoolVar(&c.noChecks, "no-host-key-checks", false, "do not verify the machine's host key (not on cloud local)")
+	cmd.Flags().BoolVar(&c.pty, "pty", false, "allocate a terminal for the command (default: if you have one; not on cloud local)")
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -71,7 +70,7 @@ type sshOptions struct {
 	pty, ptySet bool
 }
 
-// command returns what to run in place of this program.
+// command returns the program to exec.
 func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, status *entity.ModelStatus,
 	args []string) (cli.Replacement, error) {
 	target, words := args[0], args[1:]
@@ -105,8 +104,8 @@ func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, sta
 		case words[0] == "--":
 			words = words[1:]
 		case strings.HasPrefix(words[0], "-"):
-			return cli.Replacement{}, entity.WithHint(cli.Usagef("cannot use %s of ssh: the machines of the local cloud are directories of this host", words[0]),
-				"Ports that units listen on are ports of this host. If %s begins the command, put -- before it.", words[0])
+			return cli.Replacement{}, entity.WithHint(cli.Usagef("cannot use ssh option %s: machines of the local cloud are directories on this host", words[0]),
+				"Units listen on ports of this host. If %s is part of the command, put -- before it.", words[0])
 		}
 		r.Argv = []string{cmp.Or(s.Getenv("SHELL"), "/bin/sh")}
 		if len(words) > 0 {
@@ -131,17 +130,17 @@ func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, sta
 	return cli.Replacement{Argv: slices.Concat([]string{"ssh"}, options, []string{terminal, found[target].String()}, words)}, nil
 }
 
-// sessionsUnit is the variable by which juju-run knows the unit of a session.
+// sessionsUnit is the environment variable that tells juju-run the session's unit.
 const sessionsUnit = "JUJU_UNIT_NAME"
 
-// sshValues are the options of ssh that have values. After one of noCommand it runs no command and no shell.
+// sshValues are the options of ssh that take values. With one in noCommand it runs neither a command nor a shell.
 const (
 	sshValues = "BbcDEeFIiJLlmOopPQRSWw"
 	noCommand = "GNOQsVW"
 )
 
-// withUnit returns what follows the destination on a command line of ssh, with a command that also sets sessionsUnit.
-// Servers take no variables from ssh unless they are told to.
+// withUnit changes the command after the destination on an ssh command line to also set sessionsUnit. By default,
+// servers do not accept variables from ssh.
 func withUnit(words []string, unit string) []string {
 	n := 0
 	for ; n < len(words) && len(words[n]) > 1 && words[n][0] == '-'; n++ {

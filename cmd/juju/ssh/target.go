@@ -16,12 +16,12 @@ import (
 	"juju/state/entity"
 )
 
-// isRemote reports whether the machines of a model are reached by SSH.
+// isRemote reports whether the machines of a model are reachable by SSH.
 func isRemote(status *entity.ModelStatus) bool {
 	return status.Model.Cloud != "" && clouds.Of(status.Model.Cloud).HasSSH()
 }
 
-// onMachines runs a program in place of this one, which choose returns from the state of the model.
+// onMachines execs the program that choose returns for the model's status.
 func onMachines(ctx context.Context, s *cli.Session, targets []string,
 	choose func(*entity.ModelStatus, sshAPI) (cli.Replacement, error)) error {
 	for _, target := range targets {
@@ -47,7 +47,7 @@ func onMachines(ctx context.Context, s *cli.Session, targets []string,
 	return s.Exec(r)
 }
 
-// statusOf returns what the model's status says of targets and their machines.
+// statusOf returns the model's status, restricted to targets and their machines.
 func statusOf(ctx context.Context, api sshAPI, targets ...string) (*entity.ModelStatus, error) {
 	var patterns []string
 	for _, target := range targets {
@@ -59,14 +59,13 @@ func statusOf(ctx context.Context, api sshAPI, targets ...string) (*entity.Model
 
 func isTarget(name string) bool { return entity.IsValidMachine(name) || cli.IsUnitTarget(name) }
 
-// machineDirs returns the directories of the machines that targets name, by target. The model must
-// be on the local cloud of this host.
+// machineDirs returns the directories of the targets' machines, by target. The model must be on this host's local cloud.
 func machineDirs(s *cli.Session, status *entity.ModelStatus, targets []string) (map[string]string, error) {
 	dirs := map[string]string{}
 	for _, target := range targets {
 		_, name, named := strings.Cut(target, "@")
 		if named {
-			return nil, cli.Usagef("cannot be another user on %s: the machines of the local cloud have no users of their own", name)
+			return nil, cli.Usagef("cannot log in as another user on %s: machines of the local cloud have no users of their own", name)
 		}
 		dir, err := localMachine(s, status, target)
 		if err != nil {
@@ -77,12 +76,12 @@ func machineDirs(s *cli.Session, status *entity.ModelStatus, targets []string) (
 	return dirs, nil
 }
 
-// A remoteProgram returns the command line that runs, as root on a unit's machine, what its agent's
-// program does for users: agent.RunDebugHooks or agent.RunCharmHistory. The options are for ssh.
+// A remoteProgram returns the command line that runs, as root on a unit's machine, a user command of the agent binary:
+// agent.RunDebugHooks or agent.RunCharmHistory. The options are for ssh.
 type remoteProgram func(options []string, what string, args ...string) []string
 
-// unitPlace returns the name of a unit, which can be given as SERVICE/leader, the directory of its
-// machine, and how that is reached by SSH: nil on the local cloud.
+// unitPlace returns the name of a unit, which can be given as SERVICE/leader, its machine's directory, and how to run
+// programs there: nil on the local cloud.
 func unitPlace(ctx context.Context, s *cli.Session, target string) (unit, dir string, remote remoteProgram, err error) {
 	err = cli.WithModel(ctx, s, func(api sshAPI) error {
 		status, err := statusOf(ctx, api, target)
@@ -115,7 +114,7 @@ func unitPlace(ctx context.Context, s *cli.Session, target string) (unit, dir st
 	return unit, dir, remote, err
 }
 
-// leading returns the unit that leads the service if target is SERVICE/leader, and else target.
+// leading returns the service's leader if target is SERVICE/leader, otherwise target.
 func leading(status *entity.ModelStatus, target string) (string, error) {
 	service, ok := strings.CutSuffix(target, "/leader")
 	if !ok {
@@ -131,24 +130,22 @@ func leading(status *entity.ModelStatus, target string) (string, error) {
 		}
 	}
 	return "", entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
-		"No unit leads it at the moment: name a unit, or try again.")
+		"The service currently has no leader: specify a unit, or try again.")
 }
 
-// ToolsDir is the directory of programs for the users of a machine.
+// ToolsDir is the directory of commands for the users of a machine.
 func ToolsDir(machine string) string {
 	return path.Join(entity.DataDir, "tools", entity.MachineTag(machine).String())
 }
 
-// onMachineAsRoot is the command that runs the program of units' agents on a machine. The words need no
-// quotes.
+// onMachineAsRoot is the command that runs the unit agent binary on a machine as root. The words must need no quotes.
 func onMachineAsRoot(machine string, words []string) string {
-	jujud := ToolsDir(machine) + "/jujud" // a link to the program beside it
+	jujud := ToolsDir(machine) + "/jujud" // a link into the directory of the agent binaries
 	return `exec /bin/sh -c 'run="p=\$(readlink -f ` + jujud + `) && exec \"\${p%/*}/unit-agent\" ` + strings.Join(words, " ") +
 		`"; if [ "$(id -u)" = 0 ]; then exec /bin/sh -c "$run"; else exec sudo -n /bin/sh -c "$run"; fi'`
 }
 
-// localMachine returns the directory of a target's machine. The model must be on the local
-// cloud of this host.
+// localMachine returns the directory of a target's machine. The model must be on this host's local cloud.
 func localMachine(s *cli.Session, status *entity.ModelStatus, target string) (string, error) {
 	machine, instance, err := instanceOf(status, target)
 	if err != nil {
@@ -161,7 +158,7 @@ func localMachine(s *cli.Session, status *entity.ModelStatus, target string) (st
 	dir := clouds.Of(t.Controller.Cloud).MachineDir(clouds.Dir(st, t.Controller.Cloud, t.Name), t.Controller.Models[t.Model], instance)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s is not on this host", machine),
-			"Run the command on the host of controller %q, as the user who runs it.", t.Name)
+			"Run the command on the host of controller %q, as its user.", t.Name)
 	} else if err != nil {
 		return "", fmt.Errorf("cannot reach machine %s: %w", machine, err)
 	}
@@ -185,22 +182,21 @@ func instanceOf(status *entity.ModelStatus, target string) (machine, instance st
 			return "", "", entity.Errorf(entity.NotFound, "unit %q not found, or not assigned to a machine", target)
 		}
 	}
-	// What the controller says becomes a part of paths, and of command lines that root runs.
+	// The controller's reply becomes part of paths, and of commands that run as root.
 	if !entity.IsValidMachine(machine) {
-		return "", "", entity.Errorf(entity.Invalid, "the controller says that %s is on machine %q, which can't be the id "+
-			"of a machine", target, machine)
+		return "", "", entity.Errorf(entity.Invalid, "the controller returned the invalid machine id %q for %s", machine, target)
 	}
 	instances := map[string]string{}
 	for _, m := range status.AllMachines() {
 		instances[m.ID] = m.InstanceID
 	}
-	instance, there := instances[machine]
+	instance, ok := instances[machine]
 	switch {
-	case !there:
+	case !ok:
 		return "", "", entity.Errorf(entity.NotFound, "machine %s not found", machine)
 	case instance == "":
 		return "", "", entity.WithHint(entity.Errorf(entity.NotProvisioned, "machine %s has no instance yet", machine),
-			"Wait until it has: juju wait-for machine %s", machine)
+			"To wait until it has: juju wait-for machine %s", machine)
 	}
 	return machine, instance, nil
 }

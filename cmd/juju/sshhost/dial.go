@@ -12,8 +12,8 @@ import (
 	"juju/state/entity"
 )
 
-// dialBound is how long connecting may take.
-const dialBound = 30 * time.Second
+// dialTimeout is how long connecting may take.
+const dialTimeout = 30 * time.Second
 
 // A Conn is a connection to a host.
 type Conn struct {
@@ -33,7 +33,7 @@ func Dial(ctx context.Context, h Host, keys Keys) (*Conn, error) {
 }
 
 func dial(ctx context.Context, h Host, keys Keys) (*Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, dialBound, fmt.Errorf("no answer within %v", dialBound))
+	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout, fmt.Errorf("no answer within %v", dialTimeout))
 	defer cancel()
 	known, err := readKnownHosts(keys.KnownHosts, h)
 	if err != nil {
@@ -56,11 +56,11 @@ func dial(ctx context.Context, h Host, keys Keys) (*Conn, error) {
 		HostKeyCallback: known.check, HostKeyAlgorithms: known.algorithms(),
 	})
 	switch {
-	case known.refused != nil:
-		err = known.refused
+	case known.rejected != nil:
+		err = known.rejected
 	case err != nil && ctx.Err() == nil && known.accepted:
 		err = entity.WithHint(errors.Join(entity.Errorf(entity.Unauthorized, "the host accepts none of your keys (%s)",
-			signers.names()), signers.skipped), "Try it by hand: ssh %s-o BatchMode=yes %s@%s true", portFlag(h), h.User, h.Name)
+			signers.names()), signers.skipped), "To try it manually: ssh %s-o BatchMode=yes %s@%s true", portFlag(h), h.User, h.Name)
 	}
 	if err != nil {
 		conn.Close()
@@ -77,7 +77,7 @@ func dial(ctx context.Context, h Host, keys Keys) (*Conn, error) {
 // Close ends the connection.
 func (c *Conn) Close() error { return c.client.Close() }
 
-// because returns why a context has ended, if it has; otherwise the error.
+// because returns the cause of a context that has ended, or else the error.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -13,7 +13,7 @@ import (
 	"juju/state/limits"
 )
 
-// A Host is where to connect, and as whom.
+// A Host is an SSH server and user.
 type Host struct {
 	User string // "" if it was not given
 	Name string // a name or an IP address
@@ -31,7 +31,7 @@ func ParseHost(text string) (Host, error) {
 	if i := strings.LastIndexByte(text, '@'); i >= 0 {
 		h.User, h.Name = text[:i], text[i+1:]
 		if !userPattern.MatchString(h.User) {
-			return h, entity.Errorf(entity.Invalid, "%q is no name of a user", h.User)
+			return h, entity.Errorf(entity.Invalid, "%q is not a valid user name", h.User)
 		}
 	}
 	if inner, ok := strings.CutPrefix(h.Name, "["); ok && strings.HasSuffix(inner, "]") {
@@ -40,7 +40,7 @@ func ParseHost(text string) (Host, error) {
 		name, port, err := net.SplitHostPort(h.Name)
 		n, err2 := strconv.ParseUint(port, 10, 16)
 		if err != nil || err2 != nil || n == 0 {
-			return h, entity.Errorf(entity.Invalid, "%q is no host and port", h.Name)
+			return h, entity.Errorf(entity.Invalid, "%q is not a valid host and port", h.Name)
 		}
 		h.Name, h.Port = name, uint16(n)
 	}
@@ -58,7 +58,7 @@ func (h Host) String() string {
 	return h.address()
 }
 
-// KnownAs returns the host's name in files of known hosts.
+// KnownAs returns the host's name in known_hosts files.
 func (h Host) KnownAs() string { return knownhosts.Normalize(h.address()) }
 
 func (h Host) address() string { return net.JoinHostPort(h.Name, strconv.Itoa(int(h.Port))) }

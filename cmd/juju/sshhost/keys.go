@@ -15,7 +15,7 @@ import (
 	"juju/state/entity"
 )
 
-// Keys are the user's keys, and the keys of hosts that the user knows.
+// Keys are the user's keys and known hosts.
 type Keys struct {
 	// File is the one key to use; "" for those of Agent and Defaults.
 	File string
@@ -23,24 +23,24 @@ type Keys struct {
 	Agent string
 	// Defaults are files that may have keys.
 	Defaults []string
-	// KnownHosts are files in the format of OpenSSH; those that don't exist are left out.
+	// KnownHosts are files in OpenSSH's format; those that don't exist are ignored.
 	KnownHosts []string
 }
 
 // maxKeyFile is the maximum size of a key's file.
 const maxKeyFile = 1 << 20
 
-// signers are keys that can be used now.
+// signers are the usable keys.
 type signers struct {
 	all     []ssh.Signer
-	from    []string // where they are from
+	from    []string // their sources
 	skipped error    // why other keys can't be used
 	agent   net.Conn
 }
 
 func (s *signers) list() ([]ssh.Signer, error) { return s.all, nil }
 
-// names says which keys there are.
+// names lists the sources of the keys.
 func (s *signers) names() string {
 	if len(s.from) == 0 {
 		return "there are none"
@@ -80,12 +80,12 @@ func (k Keys) open(ctx context.Context) (*signers, error) {
 	if len(s.all) == 0 {
 		s.close()
 		return nil, entity.WithHint(errors.Join(entity.Errorf(entity.Unauthorized, "you have no SSH key"), s.skipped),
-			"Make one with ssh-keygen, or name one: --private-key FILE")
+			"Create one with ssh-keygen, or specify one: --private-key FILE")
 	}
 	return s, nil
 }
 
-// openAgent adds the keys of ssh-agent. The connection to it stays open, because it signs.
+// openAgent adds the keys of ssh-agent. The connection to it stays open for signing.
 func (s *signers) openAgent(ctx context.Context, socket string) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
@@ -110,7 +110,7 @@ func (s *signers) openAgent(ctx context.Context, socket string) {
 func readKey(path string) (ssh.Signer, error) {
 	info, err := os.Stat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKeyFile) {
-		err = errors.New("it is no file of a key")
+		err = errors.New("it is not a key file")
 	}
 	var text []byte
 	if err == nil {
@@ -123,7 +123,7 @@ func readKey(path string) (ssh.Signer, error) {
 	var missing *ssh.PassphraseMissingError
 	if errors.As(err, &missing) {
 		return nil, entity.WithHint(fmt.Errorf("cannot use the key %s: it is encrypted", path),
-			"Have ssh-agent hold it: ssh-add %s", path)
+			"To add it to ssh-agent: ssh-add %s", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the key %s: %w", path, err)

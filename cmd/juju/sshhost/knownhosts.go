@@ -19,21 +19,21 @@ type knownHost struct {
 	host     Host
 	callback ssh.HostKeyCallback // nil if there is no known_hosts file
 	accepted bool
-	refused  error // why the host's key was refused
+	rejected error // why the host's key was rejected
 }
 
-// readKnownHosts reads those of the files that exist.
+// readKnownHosts reads the files that exist.
 func readKnownHosts(files []string, h Host) (*knownHost, error) {
 	k := &knownHost{host: h}
-	there := slices.DeleteFunc(slices.Clone(files), func(path string) bool {
+	existing := slices.DeleteFunc(slices.Clone(files), func(path string) bool {
 		_, err := os.Stat(path)
 		return errors.Is(err, fs.ErrNotExist)
 	})
-	if len(there) == 0 {
+	if len(existing) == 0 {
 		return k, nil
 	}
 	var err error
-	if k.callback, err = knownhosts.New(there...); err != nil {
+	if k.callback, err = knownhosts.New(existing...); err != nil {
 		return nil, fmt.Errorf("cannot read the keys of known hosts: %w", err)
 	}
 	return k, nil
@@ -41,9 +41,9 @@ func readKnownHosts(files []string, h Host) (*knownHost, error) {
 
 // check is an ssh.HostKeyCallback.
 func (k *knownHost) check(address string, remote net.Addr, key ssh.PublicKey) error {
-	k.refused = k.judge(address, remote, key)
-	k.accepted = k.refused == nil
-	return k.refused
+	k.rejected = k.judge(address, remote, key)
+	k.accepted = k.rejected == nil
+	return k.rejected
 }
 
 func (k *knownHost) judge(address string, remote net.Addr, key ssh.PublicKey) error {
@@ -58,17 +58,16 @@ func (k *knownHost) judge(address string, remote net.Addr, key ssh.PublicKey) er
 	case len(wrong.Want) == 0:
 		return entity.WithHint(entity.Errorf(entity.Unauthorized, "its host key is not known: %s %s", key.Type(),
 			ssh.FingerprintSHA256(key)),
-			"Connect once by hand, and compare the fingerprint with the host's: ssh %s%s@%s", portFlag(k.host), k.host.User,
+			"To add it, connect manually and compare the fingerprint with the host's: ssh %s%s@%s", portFlag(k.host), k.host.User,
 			k.host.Name)
 	}
 	known := wrong.Want[0]
 	return entity.WithHint(entity.Errorf(entity.Unauthorized, "THE HOST KEY HAS CHANGED: it is %s %s, and %s:%d has "+
-		"another. Someone may be between you and the host", key.Type(), ssh.FingerprintSHA256(key), known.Filename, known.Line),
-		"If the host was installed anew, forget its old key: ssh-keygen -R %s", k.host.KnownAs())
+		"another. Someone may be intercepting the connection", key.Type(), ssh.FingerprintSHA256(key), known.Filename, known.Line),
+		"If the host was reinstalled, remove its old key: ssh-keygen -R %s", k.host.KnownAs())
 }
 
-// algorithms returns those of the keys that are known of the host, so that the host shows one of them;
-// nil for any.
+// algorithms returns the algorithms of the host's known keys, so that the host presents one of them; nil for any.
 func (k *knownHost) algorithms() []string {
 	if k.callback == nil {
 		return nil

@@ -14,31 +14,31 @@ import (
 //go:embed probe.sh
 var probe string
 
-// Facts are what a host is.
+// Facts describe a host.
 type Facts struct {
 	Series   string
 	Hardware entity.Hardware
 }
 
-// Probe finds out what the host is, and refuses one that can't become a machine. It changes nothing.
+// Probe inspects the host, and rejects one that can't become a machine. It changes nothing.
 func (c *Conn) Probe(ctx context.Context) (Facts, error) {
-	out, err := c.run(ctx, probeBound, probe)
+	out, err := c.run(ctx, probeTimeout, probe)
 	var failed *failure
 	if errors.As(err, &failed) && !strings.HasPrefix(out, "root\n") {
 		return Facts{}, entity.WithHint(entity.Errorf(entity.Unauthorized, "cannot become root on %s as user %q: %w", c.host,
 			c.host.User, err), "Connect as root, or let the user run sudo without a password.")
 	}
 	if err != nil {
-		return Facts{}, fmt.Errorf("cannot look at %s: %w", c.host, err)
+		return Facts{}, fmt.Errorf("cannot inspect %s: %w", c.host, err)
 	}
 	facts, err := readFacts(out)
 	if err != nil {
-		return facts, fmt.Errorf("cannot make %s a machine: %w", c.host, err)
+		return facts, fmt.Errorf("cannot add %s as a machine: %w", c.host, err)
 	}
 	return facts, nil
 }
 
-// architectures are those that uname calls otherwise than we do.
+// architectures maps uname's names to Go's.
 var architectures = map[string]string{
 	"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386",
 }
@@ -47,25 +47,25 @@ func readFacts(out string) (f Facts, err error) {
 	words := map[string]string{}
 	for line := range strings.Lines(out) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), "=")
-		if _, before := words[key]; ok && !before { // what the system says comes last
+		if _, before := words[key]; ok && !before { // the system's own output comes last
 			words[key] = strings.Trim(value, `"'`)
 		}
 	}
 	if used := words["used"]; used != "" {
-		return f, entity.WithHint(entity.Errorf(entity.AlreadyExists, "it is a machine of a model already: it has %q", used),
+		return f, entity.WithHint(entity.Errorf(entity.AlreadyExists, "it is already a machine of a model: it has %q", used),
 			"Destroy that machine first. If its controller is gone, run on the host as root: "+
 				"/var/lib/juju/tools/machine-*/jujud uninstall /var/lib/juju/agents/machine-*")
 	}
 	f.Series = words["VERSION_CODENAME"]
 	if entity.BaseOf(f.Series).Channel == "" {
-		return f, entity.Errorf(entity.NotSupported, "its series is not known: it calls itself %q",
+		return f, entity.Errorf(entity.NotSupported, "its series is unknown: it identifies as %q",
 			orElse(words["PRETTY_NAME"], words["ID"]))
 	}
 	f.Hardware.Arch = orElse(architectures[words["arch"]], words["arch"])
 	for key, to := range map[string]*uint64{"cores": &f.Hardware.Cores, "mem": &f.Hardware.Mem,
 		"root-disk": &f.Hardware.RootDisk} {
 		if *to, err = strconv.ParseUint(words[key], 10, 62); err != nil {
-			return f, entity.Errorf(entity.Invalid, "it does not say its %s", key)
+			return f, entity.Errorf(entity.Invalid, "it does not report its %s", key)
 		}
 	}
 	f.Hardware.Mem >>= 10
@@ -80,10 +80,10 @@ func orElse(s, otherwise string) string {
 	return s
 }
 
-// Install runs the script that makes the host a machine, and returns its warnings. If it fails, the
-// script has left the host as it was, unless the error says otherwise.
+// Install runs the script that installs an agent on the host, and returns its warnings. If the script fails, it has
+// undone its changes, unless the error says otherwise.
 func (c *Conn) Install(ctx context.Context, script string) (warnings []string, err error) {
-	out, err := c.run(ctx, installBound, script)
+	out, err := c.run(ctx, installTimeout, script)
 	if err != nil {
 		return nil, fmt.Errorf("cannot install an agent on %s: %w", c.host, err)
 	}

@@ -13,20 +13,19 @@ import (
 
 // How long commands on the host may take.
 const (
-	probeBound   = time.Minute
-	installBound = 15 * time.Minute
+	probeTimeout   = time.Minute
+	installTimeout = 15 * time.Minute
 )
 
-// maxOutput is how much of what a host prints is kept.
+// maxOutput is how much of a host's output is kept.
 const maxOutput = 64 << 10
 
-// asRoot runs the shell script that it reads as root. A user's shell may be any, so that the text
-// needs only single quotes.
+// asRoot runs the shell script on standard input as root. It uses only single quotes, to work with any login shell.
 const asRoot = `exec /bin/sh -c 'if [ "$(id -u)" = 0 ]; then exec /bin/sh -s; else exec sudo -n /bin/sh -s; fi'`
 
-// run runs a shell script on the host, which it reads from its standard input.
-func (c *Conn) run(ctx context.Context, bound time.Duration, script string) (stdout string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("it has not ended within %v", bound))
+// run runs a shell script on the host, passed on standard input.
+func (c *Conn) run(ctx context.Context, timeout time.Duration, script string) (stdout string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it did not finish within %v", timeout))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { c.client.Close() })
 	defer stop()
@@ -48,19 +47,19 @@ func (c *Conn) run(ctx context.Context, bound time.Duration, script string) (std
 	return out.String(), err
 }
 
-// failure is a script that has failed.
+// failure is the error of a script.
 type failure struct {
 	status int
 	said   string // on standard error
 }
 
 func (f *failure) Error() string {
-	// What counts was said last.
+	// The last line has the reason.
 	lines := strings.Split(strings.TrimSpace(f.said), "\n")
 	if last := lines[len(lines)-1]; last != "" {
 		return strings.TrimPrefix(last, "juju: ")
 	}
-	return fmt.Sprintf("it ended with status %d", f.status)
+	return fmt.Sprintf("it exited with status %d", f.status)
 }
 
 // limited keeps the last maxOutput bytes that are written to it.

@@ -72,13 +72,13 @@ func TestConnectingWithAKey(t *testing.T) {
 		want, hint string
 	}{
 		"wrong": {func(k *Keys) { k.File = s.path("wrong") }, "the host accepts none of your keys (" + s.path("wrong") + ")",
-			"Try it by hand: ssh -p "},
+			"To try it manually: ssh -p "},
 		"none":      {func(k *Keys) { k.Defaults = nil }, "you have no SSH key", "--private-key FILE"},
 		"encrypted": {func(k *Keys) { k.File = s.path("encrypted") }, "it is encrypted", "ssh-add " + s.path("encrypted")},
 		"only encrypted": {func(k *Keys) { k.Defaults = []string{s.path("encrypted")} },
 			"you have no SSH key\ncannot use the key ", "ssh-keygen"},
 		"missing":     {func(k *Keys) { k.File = s.path("none") }, "cannot read the key ", ""},
-		"a directory": {func(k *Keys) { k.File = s.dir }, "it is no file of a key", ""},
+		"a directory": {func(k *Keys) { k.File = s.dir }, "it is not a key file", ""},
 		"garbage":     {func(k *Keys) { k.File = s.path("garbage") }, "cannot use the key ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestOnlyKnownHostsAreTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ text, want, hint string }{
-		"no file":      {"", "its host key is not known: ", "Connect once by hand, and compare the fingerprint"},
+		"no file":      {"", "its host key is not known: ", "To add it, connect manually and compare the fingerprint"},
 		"another host": {line("10.0.0.1"), "its host key is not known: ssh-", "ssh -p "},
 		"another port": {line("127.0.0.1"), "its host key is not known: ", "ssh -p "},
 		"changed": {line(s.host.address()), "THE HOST KEY HAS CHANGED: it is ssh-ed25519 SHA256:",
@@ -161,7 +161,7 @@ func TestASilentHost(t *testing.T) {
 	}
 	c := s.dial(s.keys())
 	if _, err := c.run(t.Context(), 50*time.Millisecond, "sleep 60"); err == nil ||
-		err.Error() != "it has not ended within 50ms" {
+		err.Error() != "it did not finish within 50ms" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -227,11 +227,11 @@ func TestFactsOfHosts(t *testing.T) {
 	}
 	for old, test := range map[string][2]string{
 		"arch=x86_64": {"used=/var/lib/juju/agents",
-			`it is a machine of a model already: it has "/var/lib/juju/agents"`},
-		"VERSION_CODENAME=bookworm": {"VERSION_CODENAME=sid", `its series is not known: it calls itself "Debian 12"`},
-		"cores=2":                   {"cores=", "it does not say its cores"},
-		"mem=2097152":               {"mem=-1", "it does not say its mem"},
-		"root-disk=8388608":         {"root-disk=99999999999999999999", "it does not say its root-disk"},
+			`it is already a machine of a model: it has "/var/lib/juju/agents"`},
+		"VERSION_CODENAME=bookworm": {"VERSION_CODENAME=sid", `its series is unknown: it identifies as "Debian 12"`},
+		"cores=2":                   {"cores=", "it does not report its cores"},
+		"mem=2097152":               {"mem=-1", "it does not report its mem"},
+		"root-disk=8388608":         {"root-disk=99999999999999999999", "it does not report its root-disk"},
 	} {
 		if _, err := readFacts(strings.Replace(good, old, test[0], 1)); err == nil || err.Error() != test[1] {
 			t.Errorf("with %q got %v, want %s", test[0], err, test[1])
@@ -260,7 +260,7 @@ func TestInstalling(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), ": no room") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := c.Install(within(t), "exit 3"); err == nil || !strings.HasSuffix(err.Error(), ": it ended with status 3") {
+	if _, err := c.Install(within(t), "exit 3"); err == nil || !strings.HasSuffix(err.Error(), ": it exited with status 3") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := c.Install(within(t), "kill -9 $$"); err == nil {

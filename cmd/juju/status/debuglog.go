@@ -23,13 +23,11 @@ func DebugLogCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "debug-log",
 		Short: "Show the log of a model",
-		Long: `Show the end of a model's log. On a terminal, go on with new lines as they come, until
-you interrupt the command.
+		Long: `Show the end of a model's log. On a terminal, continue with new lines until interrupted.
 
-Choose lines by the agent that wrote them, by module and by level. Name an agent by
-its unit or machine, or as it appears in the log; a * at the end matches anything. A
-module includes the modules below it. With several values of one flag, a line must
-match one of them; with several flags, it must match them all.`,
+Filter lines by agent, module and level. An agent is given by its unit or machine, or as
+it appears in the log; a trailing * matches anything. A module includes the modules below
+it. A line must match one of the values of each flag that is given.`,
 		Example: `  juju debug-log
   juju debug-log --replay --no-tail -l WARNING
   juju debug-log -n 100 -i web/0 -i 'store*'
@@ -44,7 +42,7 @@ match one of them; with several flags, it must match them all.`,
 	f.StringArrayVar(&d.query.ExcludeModule, "exclude-module", nil, "hide the lines of these `modules`")
 	f.StringVarP(&d.query.Level, "level", "l", "", "the lowest level to show: "+cli.OneOf(logLevels))
 	f.IntVarP(&d.query.Backlog, "lines", "n", 10, "how many existing lines to show first")
-	f.IntVar(&d.query.Limit, "limit", 0, "exit after this many lines; 0 for no limit")
+	f.IntVar(&d.query.Limit, "limit", 0, "exit after this many lines; 0 means no limit")
 	f.BoolVar(&d.query.Replay, "replay", false, "start with the oldest line")
 	f.BoolVarP(&d.noTail, "no-tail", "T", false, "exit instead of waiting for more lines")
 	f.BoolVar(&d.tail, "tail", false, "wait for more lines, even if the output is not a terminal")
@@ -72,7 +70,7 @@ type debugLog struct {
 	noted                   bool // noteAbsent has run
 }
 
-// retryPause is the pause before reconnecting.
+// retryPause is the delay before reconnecting.
 const retryPause = time.Second
 
 func (d *debugLog) run(ctx context.Context, args []string) error {
@@ -92,7 +90,7 @@ func (d *debugLog) run(ctx context.Context, args []string) error {
 	for {
 		err := cli.WithModel(ctx, d.Session, func(api debugLogAPI) error { return d.show(ctx, api) })
 		if ctx.Err() != nil && !d.query.NoTail {
-			return nil // interrupting it is how it ends
+			return nil // the normal way to end it
 		}
 		if err == nil || !d.retry || cli.IsUsage(err) || isRefusal(err) {
 			return err
@@ -103,13 +101,12 @@ func (d *debugLog) run(ctx context.Context, args []string) error {
 			return nil
 		case <-time.After(retryPause):
 		}
-		// Do not show the same lines again.
+		// Do not repeat lines.
 		d.query.Replay, d.query.Backlog = false, 0
 	}
 }
 
-// isRefusal reports whether err would be the same after reconnecting: the login, the model or
-// the query is invalid.
+// isRefusal reports whether err would recur after reconnecting: the login, the model or the query is invalid.
 func isRefusal(err error) bool {
 	for _, kind := range []entity.Kind{entity.Unauthorized, entity.NotFound, entity.Invalid} {
 		if errors.Is(err, kind) {
@@ -138,8 +135,8 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 	})
 }
 
-// noteAbsent notes, once, which entities in --include and --exclude are not in the model. It
-// is no error, since the log also has the lines of entities that are gone.
+// noteAbsent reports, once, which entities in --include and --exclude are not in the model. That is not an error, since
+// the log also has lines of removed entities.
 func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 	patterns := slices.Concat(d.query.IncludeEntity, d.query.ExcludeEntity)
 	if len(patterns) == 0 || d.noted {
@@ -151,7 +148,7 @@ func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 	}
 	d.noted = true
 	for _, pattern := range patterns {
-		there := slices.ContainsFunc(wait.Entities(m), func(t wait.Entity) bool {
+		found := slices.ContainsFunc(wait.Entities(m), func(t wait.Entity) bool {
 			switch t.Kind {
 			case "unit":
 				return debuglog.MatchTag(pattern, entity.UnitTag(t.Name).String())
@@ -160,8 +157,8 @@ func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 			}
 			return false
 		})
-		if !there {
-			d.Note("There is no unit or machine %q in model %q; to see what is in the model: juju status", pattern, m.Model.Name)
+		if !found {
+			d.Note("Model %[2]q has no unit or machine %[1]q. To see what is in the model: juju status", pattern, m.Model.Name)
 		}
 	}
 	return nil

@@ -1,2 +1,2 @@
-// Package status has the commands that look at a model: status, explain, show-status-log and debug-log.
+// Package status implements the commands that inspect a model: status, explain, show-status-log and debug-log.
 package status

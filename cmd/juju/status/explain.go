@@ -18,12 +18,11 @@ func ExplainCommand(s *cli.Session) *cobra.Command {
 	var out cli.Output
 	cmd := &cobra.Command{
 		Use:   "explain [UNIT | MACHINE | SERVICE | SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]]",
-		Short: "Explain why something has not started, or is not gone, yet",
-		Long: `Explain why an entity has not started, or is not gone, yet: what still refers to it,
-which agent or hook has to act, and since when. A line's own reasons are indented below
-it. They include failed hooks, agents that are disconnected or do not answer, workers
-that keep failing, and recent changes that failed. A line that begins with → says what
-to do.
+		Short: "Explain why an entity has not started or is not removed yet",
+		Long: `Explain why an entity has not started, or is not removed, yet: what still refers to it,
+which agent or hook must act, and since when. The reasons for a line are indented below
+it. They include failed hooks, agents that are disconnected or unresponsive, workers that
+keep failing, and recent changes that failed. A line that starts with → says what to do.
 
 Without arguments, explain every entity that is waiting for something.`,
 		Example: `  juju explain web/0
@@ -75,20 +74,20 @@ func explanations(all []entity.Explanation, now time.Time) string {
 		}
 		return fmt.Sprintf(format, max(now.Sub(t), 0).Round(time.Second))
 	}
-	said := map[string]bool{} // causes
-	var held []string         // what waits for nothing else
+	shown := map[string]bool{} // causes
+	var held []string          // entities without other causes
 	for _, e := range all {
 		if causes := wait.CausesOf(e); len(causes) > 0 && len(e.Refusals)+len(e.Leftovers) == 0 &&
-			!slices.ContainsFunc(causes, func(c entity.Reason) bool { return !said[c.Of+c.Text] }) {
+			!slices.ContainsFunc(causes, func(c entity.Reason) bool { return !shown[c.Of+c.Text] }) {
 			held = append(held, display.Line(e.Name))
 			continue
 		}
 		for _, c := range wait.CausesOf(e) {
-			said[c.Of+c.Text] = true
+			shown[c.Of+c.Text] = true
 		}
 		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, since(", for %v", e.Since))
 		if e.Strength == entity.Force && e.Life != entity.Gone {
-			fmt.Fprintf(&b, "  forced: after %s the controller does what agents have not done\n",
+			fmt.Fprintf(&b, "  forced: after %s the controller takes the steps that its agents have not\n",
 				e.Deadline.UTC().Format(time.RFC3339))
 		}
 		for _, r := range e.Reasons {
@@ -117,7 +116,7 @@ func explanations(all []entity.Explanation, now time.Time) string {
 		}
 	}
 	if len(held) > 0 {
-		fmt.Fprintf(&b, "The same holds up: %s\n", strings.Join(held, ", "))
+		fmt.Fprintf(&b, "Also waiting for the same: %s\n", strings.Join(held, ", "))
 	}
 	return b.String()
 }

@@ -30,7 +30,7 @@ func TestExplainSaysACauseOnce(t *testing.T) {
       → do this
 machine 1 is dying
   its agent must set it dead
-The same holds up: unit web/0, machine 0
+Also waiting for the same: unit web/0, machine 0
 `; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

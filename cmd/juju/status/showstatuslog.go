@@ -20,12 +20,12 @@ func ShowStatusLogCommand(s *cli.Session) *cobra.Command {
 		Use:     "show-status-log UNIT|MACHINE",
 		Aliases: []string{"status-history"},
 		Short:   "Show the past statuses of a unit or machine",
-		Long: `Show past statuses of a unit or machine, the oldest first. A model keeps a limited
-number of statuses for all its entities together, including those that are gone.
+		Long: `Show past statuses of a unit or machine, oldest first. A model keeps a limited number of
+statuses in total for all its entities, including removed ones.
 
---type chooses which statuses: of a unit, those of its agent (juju-unit), of its charm
-(workload) or both (unit); of a machine, those of its agent (juju-machine), or also
-those from the cloud (machine).`,
+--type selects the statuses: for a unit, those of its agent (juju-unit), of its charm
+(workload) or both (unit); for a machine, those of its agent (juju-machine), or also those
+from the cloud (machine).`,
 		Example: `  juju show-status-log web/0
   juju show-status-log web/0 --type workload -n 100
   juju show-status-log 3 --days 2
@@ -35,7 +35,7 @@ those from the cloud (machine).`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.kind, "type", "", "which statuses: unit, juju-unit, workload, machine or juju-machine")
-	f.IntVarP(&c.size, "lines", "n", 20, "how many statuses to show, counted from the newest")
+	f.IntVarP(&c.size, "lines", "n", 20, "how many of the newest statuses to show")
 	f.IntVar(&c.days, "days", 0, "show the statuses of this many days, instead of --lines")
 	f.StringVar(&c.from, "from-date", "", "show the statuses since this date, as in 2026-11-21, instead of --lines")
 	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
@@ -83,7 +83,7 @@ func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// subject returns which unit or machine is meant, and which of its statuses.
+// subject returns the unit or machine, and which of its statuses to show.
 func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.HistoryKind, err error) {
 	switch {
 	case len(args) == 0:
@@ -96,7 +96,7 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 		tag, kind = entity.MachineTag(args[0]), entity.HistoryMachine
 	default:
 		return tag, kind, cli.WithHint(cli.Usagef("%q is neither a unit nor a machine", args[0]),
-			"A unit is named by its service and a number: web/0")
+			"A unit's name is its service and a number: web/0")
 	}
 	if c.kind == "" {
 		return tag, kind, nil
@@ -125,7 +125,7 @@ func historyKinds() (words []string) {
 	return words
 }
 
-// query returns how many statuses to show: by -n, --days or --from-date.
+// query returns the query for -n, --days or --from-date.
 func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQuery, err error) {
 	ways := 0
 	for _, flag := range []string{"lines", "days", "from-date"} {
@@ -151,7 +151,7 @@ func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQue
 			location = time.UTC
 		}
 		if q.From, err = time.ParseInLocation("2006-01-02", c.from, location); err != nil {
-			return q, cli.Usagef("%q is not a date, as 2026-11-21", c.from)
+			return q, cli.Usagef("%q is not a date such as 2026-11-21", c.from)
 		}
 	case c.size < 1:
 		return q, cli.Usagef("-n must be a positive integer")

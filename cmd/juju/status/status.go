@@ -22,16 +22,16 @@ func StatusCommand(s *cli.Session) *cobra.Command {
 		Use:     "status [PATTERN...]",
 		Aliases: []string{"stat", "show-status"},
 		Short:   "Show the services, units and machines of a model",
-		Long: `Show the services of a model with their units and machines, and the state of each.
-PATTERNs limit the output to what matches one of them. A pattern is the name of a
-service or unit, in which * matches anything; the number of a machine; a status, like
-error; "exposed" or "not exposed"; a port, like 80/tcp; or an address.
+		Long: `Show the services of a model with their units and machines, and the status of each. With
+PATTERNs, show only what matches one of them. A pattern is the name of a service or unit,
+in which * matches anything; the number of a machine; a status, such as error; "exposed"
+or "not exposed"; a port, such as 80/tcp; or an address.
 
-For each unit, Workload is what its charm reports of the service, and Agent is what
-juju is doing there. (dying) marks entities that are being destroyed.
+For each unit, Workload is the status that its charm reports, and Agent is what juju is
+doing there. (dying) marks entities that are being destroyed.
 
-Formats besides tabular: yaml and json, for programs; oneline (also short or line),
-with one line for each unit; summary, with counts.`,
+Other formats are yaml and json, for programs; oneline (or short, line), with one line per
+unit; and summary, with counts.`,
 		Example: `  juju status
   juju status web 'store*'
   juju status error
@@ -50,7 +50,7 @@ with one line for each unit; summary, with counts.`,
 	f.BoolVar(&c.color, "color", false, "use colors, even if the output is not a terminal")
 	f.BoolVar(&c.noColor, "no-color", false, "do not use colors")
 	f.DurationVar(&c.watch, "watch", 0, "repeat at this interval, until interrupted")
-	f.IntVar(&c.retries, "retry-count", 3, "how often to retry when the controller does not answer")
+	f.IntVar(&c.retries, "retry-count", 3, "how often to retry if the controller does not respond")
 	f.DurationVar(&c.retryDelay, "retry-delay", 100*time.Millisecond, "how long to wait before each retry")
 	s.ModelFlag(cmd)
 	return cmd
@@ -66,7 +66,7 @@ type status struct {
 	output         cli.Output
 	utc, relations bool
 	storage        bool
-	stored         []entity.StorageStatus // as last read, if it is to be shown
+	stored         []entity.StorageStatus // as last read, with --storage
 	color, noColor bool
 	watch          time.Duration
 	retries        int
@@ -134,8 +134,8 @@ func (c *status) controllerName() (string, error) {
 	return t.Name, err
 }
 
-// read reads the status, and retries when the controller does not answer. It does not retry
-// when the controller cannot be reached, since dial has retried already.
+// read reads the status, and retries if the controller does not respond, but not if it cannot be reached, since Dial
+// already retries that.
 func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelStatus, err error) {
 	for try := 0; ; try++ {
 		reached := false

@@ -1,10 +1,9 @@
 // Package statusfmt formats the output of `juju status`:
 //
-//	tabular   tables for people, with colours on a terminal
-//	oneline   a line for each unit; short and line are other names of it
-//	summary   counts
+//	tabular      tables for people, with colors on a terminal
+//	oneline      a line for each unit; also called short and line
+//	summary      counts
 //	yaml, json   everything, for programs
 //
-// It only formats: statuses are derived where they are read, so that every client shows the
-// same.
+// Statuses are derived by the controller, so that all clients show the same.
 package statusfmt

@@ -15,8 +15,7 @@ import (
 	"juju/state/entity"
 )
 
-// A mapping is a map that keeps the order of its keys in YAML and JSON. With Go's maps, unit
-// 10 would come before unit 2.
+// A mapping is a map that preserves the order of its keys in YAML and JSON. Go's maps would put unit 10 before unit 2.
 type mapping []entry
 
 type entry struct {
@@ -24,7 +23,7 @@ type entry struct {
 	value any
 }
 
-// with adds an entry, unless the value is empty.
+// with adds an entry, unless its value is empty.
 func (m mapping) with(key string, value any) mapping {
 	switch v := value.(type) {
 	case string:
@@ -50,7 +49,6 @@ func (m mapping) with(key string, value any) mapping {
 // always adds an entry, even an empty one.
 func (m mapping) always(key string, value any) mapping { return append(m, entry{key, value}) }
 
-// MarshalJSON returns an object.
 func (m mapping) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -74,7 +72,6 @@ func (m mapping) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MarshalYAML returns a mapping node.
 func (m mapping) MarshalYAML() (any, error) {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	if len(m) == 0 {
@@ -92,7 +89,7 @@ func (m mapping) MarshalYAML() (any, error) {
 	return node, nil
 }
 
-// document returns what the YAML and JSON formats show.
+// document returns the content of the YAML and JSON formats.
 func document(m *entity.ModelStatus, o Options) mapping {
 	d := writer{o.Location}
 	model := mapping{}.
@@ -120,7 +117,7 @@ func document(m *entity.ModelStatus, o Options) mapping {
 		always("controller", mapping{{"timestamp", m.At.In(o.Location).Format(clockFormat)}})
 }
 
-// machinesDocument returns what the YAML and JSON formats of machines show.
+// machinesDocument returns the content of the YAML and JSON formats of machines.
 func machinesDocument(m *entity.ModelStatus, o Options) mapping {
 	return mapping{}.always("model", m.Model.Name).always("machines", writer{o.Location}.machines(m.Machines))
 }
@@ -173,7 +170,6 @@ func (d writer) machines(machines []entity.MachineStatus) mapping {
 	return all
 }
 
-// base returns the base of a series.
 func base(series string) mapping {
 	b := entity.BaseOf(series)
 	return mapping{}.with("name", b.Name).with("channel", release(b))

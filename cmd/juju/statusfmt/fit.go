@@ -8,17 +8,15 @@ import (
 
 const (
 	gap = 2 // spaces between columns
-	// minLast is how narrow the last column may become before its texts go on lines of their
-	// own.
+	// minLast is the minimum width of the last column. If less is available, its texts go on lines of their own.
 	minLast = 20
 	// minWrapped is the minimum width of such a line.
 	minWrapped = 6
 )
 
-// fit fits the table into a terminal: it drops empty columns, and wraps the messages of the last
-// column between words, below the rows if need be. The rest are names, addresses and the like,
-// which users type and copy: they are whole even if a row is then wider than the terminal. It
-// returns the widths of the columns, and how to wrap the last.
+// fit fits the table into a terminal: it drops empty columns, and wraps messages in the last column between words, below
+// the rows if necessary. Other columns have names and addresses, which users copy, so they stay whole even if a row is
+// then wider than the terminal. It returns the widths of the columns, and how to wrap the last.
 func (t *table) fit(width int) (widths []int, broken breaking) {
 	widths = t.widths()
 	if width <= 0 || len(t.rows) == 0 || sum(widths) <= width {
@@ -46,11 +44,10 @@ func (t *table) fit(width int) (widths []int, broken breaking) {
 // messages are the headers of columns with free text.
 var messages = map[string]bool{"Message": true, "Notes": true}
 
-// A breaking says how to wrap the texts of a table's last column. With room 0 they are not
-// wrapped.
+// A breaking is how to wrap the texts of a table's last column. With room 0 they are not wrapped.
 type breaking struct {
 	indent, room int
-	below        bool // all lines go below the row, not only those after the first
+	below        bool // all lines go below the row, including the first
 }
 
 // widths returns the width of the widest text in each column.
@@ -103,8 +100,8 @@ func (t *table) drop(column int) {
 	t.right = right
 }
 
-// wrap breaks a text between words into lines of at most that width. A longer word is a line of
-// its own, whole: it may be a name or a path, which users copy.
+// wrap breaks a text between words into lines of at most that width. A longer word is a line of its own: it may be a
+// name or a path, which users copy.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {

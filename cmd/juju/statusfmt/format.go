@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-// Options are what the user chose besides the format.
+// Options are the options besides the format.
 type Options struct {
 	Controller string         // the user's name for it
 	Location   *time.Location // time zone
@@ -22,10 +22,10 @@ type Options struct {
 // A Formatter writes a model's status.
 type Formatter func(w io.Writer, m *entity.ModelStatus, o Options) error
 
-// Formats are the names of the formats, the default first.
+// Formats are the names of the formats, starting with the default.
 var Formats = []string{"tabular", "yaml", "json", "oneline", "short", "line", "summary"}
 
-// Find returns the formatter of that name; Invalid if there is none.
+// Find returns the formatter with that name. If there is none, the error is Invalid.
 func Find(name string) (Formatter, error) {
 	switch name {
 	case "tabular":
@@ -43,7 +43,7 @@ func Find(name string) (Formatter, error) {
 		"Valid formats: %s", strings.Join(Formats, ", "))
 }
 
-// Machines returns the formatter of that name, tabular, yaml or json, that writes only the machines.
+// Machines returns the formatter for tabular, yaml or json that writes only the machines.
 func Machines(name string) Formatter {
 	switch name {
 	case "yaml":
@@ -59,7 +59,7 @@ func Machines(name string) Formatter {
 // YAML writes everything as YAML.
 func YAML(w io.Writer, m *entity.ModelStatus, o Options) error { return writeYAML(w, document(m, o)) }
 
-// JSON writes everything as one line of JSON, with the structure of YAML.
+// JSON writes everything as one line of JSON, with the same structure as YAML.
 func JSON(w io.Writer, m *entity.ModelStatus, o Options) error { return writeJSON(w, document(m, o)) }
 
 func writeYAML(w io.Writer, document mapping) error {
@@ -80,8 +80,7 @@ func writeJSON(w io.Writer, document mapping) error {
 	return err
 }
 
-// visit calls f with every unit, subordinates after their principals. depth is 0 for
-// principals.
+// visit calls f with every unit, subordinates after their principals. depth is 0 for principals.
 func visit(units []entity.UnitStatus, depth int, f func(u entity.UnitStatus, depth int)) {
 	for _, u := range units {
 		f(u, depth)

@@ -9,8 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// Oneline writes a line for each unit: "- web/0: 127.0.0.2 (agent:idle, workload:active)
-// 80/tcp". Subordinates come after their principals, indented.
+// Oneline writes a line for each unit: "- web/0: 127.0.0.2 (agent:idle, workload:active) 80/tcp". Subordinates are
+// indented below their principals.
 func Oneline(w io.Writer, m *entity.ModelStatus, o Options) (err error) {
 	paint := func(s entity.Status) string {
 		word := display.Line(string(s.Status))

@@ -277,7 +277,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// A unit in error says that its upgrade waits for that.
+// A unit in error shows that its upgrade is pending.
 func TestAnUpgradeThatWaits(t *testing.T) {
 	m := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "web", CharmURL: "local:jammy/web-3", Units: []entity.UnitStatus{
 		{Name: "web/0", CharmURL: "local:jammy/web-2", Workload: entity.Status{Status: entity.StatusError, Message: "hook failed"}},
@@ -286,8 +286,8 @@ func TestAnUpgradeThatWaits(t *testing.T) {
 	if err := Tabular(&text, m, Options{Location: time.UTC}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "hook failed; its upgrade waits: see juju explain web/0"
-	if n := strings.Count(text.String(), "; its upgrade waits"); n != 1 || !strings.Contains(text.String(), want) {
+	const want = "hook failed; upgrade pending: see juju explain web/0"
+	if n := strings.Count(text.String(), "; upgrade pending"); n != 1 || !strings.Contains(text.String(), want) {
 		t.Errorf("got\n%s", text.String())
 	}
 }

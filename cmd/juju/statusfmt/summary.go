@@ -54,8 +54,7 @@ func list(all []string) string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
-// subnetOf returns an address's network by the historical classes of IPv4, or its /64 for
-// IPv6, since the status has no netmask.
+// subnetOf returns an address's network: its class in IPv4 or its /64 in IPv6, since the status has no netmasks.
 func subnetOf(address string) string {
 	ip := net.ParseIP(address)
 	if ip == nil {

@@ -22,7 +22,6 @@ func plain(texts ...string) []cell {
 	return row
 }
 
-// A table is rows of cells. Columns are as wide as their widest cell.
 type table struct {
 	rows  [][]cell
 	right map[int]bool // right-aligned columns
@@ -45,7 +44,7 @@ func Rows(w io.Writer, rows [][]string) error {
 	return t.write(w, false, 0)
 }
 
-// write writes the table, with or without colors, and fits it into that width unless that is 0.
+// write writes the table, with or without colors, and fits it into the width unless that is 0.
 func (t *table) write(w io.Writer, color bool, width int) error {
 	widths, broken := t.fit(width)
 	last := len(widths) - 1
@@ -90,7 +89,7 @@ func (t *table) write(w io.Writer, color bool, width int) error {
 	return nil
 }
 
-// The colors of statuses: what works, what is in progress, what needs attention.
+// The colors of statuses.
 const (
 	good = "32"
 	busy = "33"

@@ -45,7 +45,7 @@ func History(w io.Writer, past []entity.PastStatus, o Options) error {
 	return t.write(w, o.Color, o.Width)
 }
 
-// IsEmpty reports whether there is nothing in the model to show.
+// IsEmpty reports whether the model has nothing to show.
 func IsEmpty(m *entity.ModelStatus) bool { return len(m.Services) == 0 && len(m.Machines) == 0 }
 
 func modelTable(m *entity.ModelStatus, o Options) *table {
@@ -60,8 +60,7 @@ func modelTable(m *entity.ModelStatus, o Options) *table {
 	return t
 }
 
-// message returns the text of the last column: the entity's life, unless Alive, and the
-// message of its status.
+// message returns the text of the last column: the entity's life, unless Alive, and its status message.
 func message(life entity.Life, s entity.Status) string {
 	if life == entity.Alive {
 		return s.Message
@@ -106,7 +105,7 @@ func unitTable(m *entity.ModelStatus) *table {
 			said := u.Workload
 			said.Message = strings.TrimSpace(doing(u.Agent) + " " + said.Explained())
 			if said.Status == entity.StatusError && u.CharmURL != "" {
-				said.Message += "; its upgrade waits: see juju explain " + u.Name
+				said.Message += "; upgrade pending: see juju explain " + u.Name
 			}
 			t.add(cell{text: name}, statusCell(u.Workload), statusCell(u.Agent), cell{text: machine},
 				cell{text: u.PublicAddress}, cell{text: strings.Join(portTexts(u), ",")}, cell{text: message(u.Life, said)})
@@ -115,11 +114,10 @@ func unitTable(m *entity.ModelStatus) *table {
 	return t
 }
 
-// hookRuns matches the message of an agent that runs a hook.
+// hookRuns matches the message of an agent that is running a hook.
 var hookRuns = regexp.MustCompile(`^running ([a-z0-9-]+) hook( for .*)?$`)
 
-// doing returns what an agent is doing, to be shown before the charm's message: "(install)"
-// while it runs that hook.
+// doing returns what an agent is doing, as a prefix of the charm's message, such as "(install)" during that hook.
 func doing(agent entity.Status) string {
 	if agent.Status != entity.StatusExecuting && agent.Status != entity.StatusFailed || agent.Message == "" {
 		return ""

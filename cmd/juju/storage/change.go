@@ -15,9 +15,9 @@ func AddStorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-storage UNIT STORE[=[POOL,][SIZE,][COUNT]]...",
 		Short: "Add storage to a unit",
-		Long: `Give a unit new storage for a store of its charm. What is not said is as for the storage
-that the service was deployed with; without a count, one instance is added. The unit
-runs the hook STORE-storage-attached for each.`,
+		Long: `Add new storage to a unit, for a store of its charm. Constraints that are not given
+default to those that the service was deployed with, and the count to 1. The unit runs the
+hook STORE-storage-attached for each instance.`,
 		Example: `  juju add-storage web/0 cache
   juju add-storage web/0 cache=10G,2
   juju add-storage web/0 cache=rootfs,1G`,
@@ -56,8 +56,8 @@ func AttachStorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach-storage UNIT STORAGE...",
 		Short: "Attach storage to a unit",
-		Long: `Give a unit storage that no unit has, with the data that is in it. The unit's charm must
-have a store of that name, and room for another instance.`,
+		Long: `Attach existing, unattached storage, with its data, to a unit. The unit's charm must have
+a store of that name that allows another instance.`,
 		Example:     `  juju attach-storage store/1 data/0`,
 		Annotations: cli.SeeAlso("storage", "detach-storage", "add-unit", "deploy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,10 +90,9 @@ func DetachStorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "detach-storage STORAGE...",
 		Short: "Detach storage from its unit",
-		Long: `Take storage from the unit that has it, once the unit has run the hook
-STORE-storage-detaching. The storage is kept with its data, and can be attached to
-another unit. A unit does not give up storage that its charm cannot do without, unless
-you give --force.
+		Long: `Detach storage from its unit, once the unit has run the hook STORE-storage-detaching. The
+storage is kept with its data, and can be attached to another unit. Storage that the charm
+requires cannot be detached without --force.
 
 With --force, the storage is detached after --timeout whatever the unit's agent does.`,
 		Example: `  juju detach-storage data/0
@@ -127,15 +126,15 @@ func ImportFilesystemCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import-filesystem POOL PROVIDER-ID STORAGE-NAME",
 		Short: "Import a filesystem as storage",
-		Long: `Make storage of a filesystem that the cloud has, with the data that is in it: one that
-a model has released, or on the cloud lxd any custom volume that no instance has. The
-storage is for stores of the name STORAGE-NAME. No unit has it yet: attach it, or deploy
-a service with it.
+		Long: `Import an existing filesystem of the cloud, with its data, as storage: one that a model
+released or, on the cloud lxd, any custom volume that is not attached to an instance. The
+storage is for stores named STORAGE-NAME, and is not attached: attach it to a unit, or
+deploy a service with it.
 
-Commands that release storage print its PROVIDER-ID. On the cloud lxd that is POOL:VOLUME,
-of LXD's storage pool and volume; on the cloud local the path of a directory, which stays
-where it is. POOL is a pool of juju storage-pools: if its storage-dir was set when the
-storage was made, one with the same storage-dir.`,
+Commands that release storage print its PROVIDER-ID. On the cloud lxd it is POOL:VOLUME,
+LXD's storage pool and volume; on the cloud local it is the path of a directory, which is
+not moved. POOL is one of juju storage-pools; if the storage was created with a
+storage-dir, the pool must have the same storage-dir.`,
 		Example: `  juju import-filesystem lxd default:juju-0f3c1a-data-0-2c6ee24b09 data
   juju import-filesystem local ~/.local/share/juju/local/local/released/MODEL/data-0 data`,
 		Annotations: cli.SeeAlso("storage", "attach-storage", "deploy", "remove-storage", "destroy-environment"),
@@ -148,7 +147,7 @@ storage was made, one with the same storage-dir.`,
 			case !entity.IsValidPool(args[0]):
 				return cli.Usagef("pool name %q not valid", args[0])
 			case !entity.IsValidStore(args[2]):
-				return entity.WithHint(cli.Usagef("storage name %q not valid", args[2]), "It is the name of a charm's store, such as data.")
+				return entity.WithHint(cli.Usagef("storage name %q not valid", args[2]), "A storage name is the name of a charm's store, such as data.")
 			}
 			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api storageAPI) error {
@@ -165,11 +164,11 @@ storage was made, one with the same storage-dir.`,
 	return cmd
 }
 
-// NoteKept tells how to have storage again whose data is kept.
+// NoteKept prints how to import storage whose data is kept.
 func NoteKept(s *cli.Session, all []entity.StorageStatus) {
 	for _, one := range all {
 		if one.ImportID != "" {
-			s.Note("The data of %s is kept. Once it is released, to have it in a model again: juju import-filesystem %s %s %s",
+			s.Note("The data of %s is kept. To import it into a model once it is released: juju import-filesystem %s %s %s",
 				one.ID, one.Pool, one.ImportID, entity.StoreOf(one.ID))
 		}
 	}
@@ -180,13 +179,13 @@ func RemoveStorageCommand(s *cli.Session) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
 		Use:   "remove-storage STORAGE...",
-		Short: "Remove storage, with its data",
-		Long: `Remove storage and destroy its data, or keep that with --no-destroy where the cloud has
-it. Storage that a unit has is refused, unless you give --force, which detaches it.
+		Short: "Remove storage with its data",
+		Long: `Remove storage and destroy its data or, with --no-destroy, keep the data in the cloud.
+Attached storage cannot be removed without --force, which detaches it.
 
-What is being removed already can still be kept with --no-destroy, as long as the cloud
-has not begun to destroy it. Until the cloud has released it, it is destroyed with a
-controller that is destroyed with --destroy-storage; "juju explain STORAGE" says so.`,
+--no-destroy also keeps the data of storage that is already being removed, as long as the
+cloud has not started to destroy it. Until the cloud has released the storage, destroying
+the controller with --destroy-storage destroys it; "juju explain STORAGE" says so.`,
 		Example: `  juju remove-storage data/0
   juju remove-storage data/0 --force
   juju remove-storage data/0 --no-destroy`,
@@ -227,7 +226,7 @@ controller that is destroyed with --destroy-storage; "juju explain STORAGE" says
 			})
 		},
 	}
-	flags.AddForce(cmd, "also remove storage that a unit has; detach it after --timeout, whatever the unit does")
+	flags.AddForce(cmd, "also remove attached storage; detach it after --timeout, whatever the unit does")
 	cmd.Flags().BoolVar(&keep, "no-destroy", false, "keep the data")
 	s.ModelFlag(cmd)
 	return cmd

@@ -1,2 +1,2 @@
-// Package storage has the commands about storage and its pools.
+// Package storage implements the commands that manage storage and its pools.
 package storage

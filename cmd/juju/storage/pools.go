@@ -15,12 +15,12 @@ func CreateStoragePoolCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create-storage-pool NAME PROVIDER [KEY=VALUE...]",
 		Short: "Add a storage pool",
-		Long: `Add a pool that storage can come from: juju deploy --storage and juju add-storage can
-name it. PROVIDER is one of those that juju storage-pools shows.
+		Long: `Add a storage pool, for use with juju deploy --storage and juju add-storage. PROVIDER is
+one of those that juju storage-pools shows.
 
-Pools of the provider local have the attribute storage-dir: the directory, on the host of
-the controller, in which the storage is made. Without it, that is a directory of the
-controller's own.`,
+Pools of the provider local have the attribute storage-dir: the directory, on the
+controller's host, in which storage is created. The default is within the controller's own
+directory.`,
 		Example:     `  juju create-storage-pool fast local storage-dir=/mnt/ssd`,
 		Annotations: cli.SeeAlso("storage-pools", "update-storage-pool", "remove-storage-pool", "add-storage"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ func UpdateStoragePoolCommand(s *cli.Session) *cobra.Command {
 		Use:   "update-storage-pool NAME KEY=VALUE...",
 		Short: "Replace the attributes of a storage pool",
 		Long: `Replace the attributes of a storage pool that was added with juju create-storage-pool.
-Storage that exists stays as it was made.`,
+Existing storage does not change.`,
 		Example:     `  juju update-storage-pool fast storage-dir=/mnt/other`,
 		Annotations: cli.SeeAlso("storage-pools", "create-storage-pool", "remove-storage-pool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,8 +72,8 @@ func RemoveStoragePoolCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove-storage-pool NAME",
 		Short: "Remove a storage pool",
-		Long: `Remove a storage pool that was added with juju create-storage-pool. A pool from which
-there is storage, or from which the units of a service get some, is refused.`,
+		Long: `Remove a storage pool that was added with juju create-storage-pool. A pool cannot be
+removed while storage comes from it or a service's storage constraints use it.`,
 		Example:     `  juju remove-storage-pool fast`,
 		Annotations: cli.SeeAlso("storage-pools", "create-storage-pool", "remove-storage"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,7 +91,7 @@ there is storage, or from which the units of a service get some, is refused.`,
 	return cmd
 }
 
-// poolAttributes reads the attributes of a pool.
+// poolAttributes parses the attributes of a pool.
 func poolAttributes(pairs []string) (map[string]string, error) {
 	attributes := map[string]string{}
 	for _, pair := range pairs {
@@ -107,7 +107,7 @@ func poolAttributes(pairs []string) (map[string]string, error) {
 	return attributes, nil
 }
 
-// attributesText returns the attributes of a pool in one line: "a=b c=d".
+// attributesText formats the attributes of a pool: "a=b c=d".
 func attributesText(attributes map[string]string) string {
 	var pairs []string
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {

@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-// A storageAPI is what the commands about storage call.
+// A ListAPI lists storage.
 type ListAPI interface {
 	Storage(ctx context.Context) ([]entity.StorageStatus, error)
 }
@@ -36,9 +36,9 @@ func StorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "storage",
 		Aliases: []string{"list-storage"},
-		Short:   "List the storage",
-		Long: `List the storage instances of the model, with the units that have them. An instance
-without a unit was detached, and can be attached to another unit.`,
+		Short:   "List storage",
+		Long: `List the storage instances of a model with their units. An instance without a unit is not
+attached, and can be attached to a unit.`,
 		Example: `  juju storage
   juju storage --format yaml`,
 		Annotations: cli.SeeAlso("show-storage", "attach-storage", "storage-pools", "status"),
@@ -130,7 +130,7 @@ func ShowStorageCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-storage STORAGE...",
 		Short: "Show storage",
-		Long:  "Show storage instances, with the units that have them and the paths where it is there.",
+		Long:  "Show storage instances, with their units and the paths where they are mounted.",
 		Example: `  juju show-storage data/0
   juju show-storage data/0 logs/1 --format json`,
 		Annotations: cli.SeeAlso("storage", "attach-storage", "explain"),
@@ -164,7 +164,7 @@ func ShowStorageCommand(s *cli.Session) *cobra.Command {
 	return cmd
 }
 
-// someStorageIDs is storageIDs for a command that needs at least one.
+// someStorageIDs is ParseStorageIDs for a command that needs at least one.
 func someStorageIDs(cmd *cobra.Command, values []string) ([]string, error) {
 	ids, err := cli.ParseStorageIDs(values)
 	if err == nil && len(ids) == 0 {
@@ -185,10 +185,9 @@ func StoragePoolsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "storage-pools",
 		Aliases: []string{"list-storage-pools"},
-		Short:   "List the storage pools",
-		Long: `List the pools that storage can come from. The pool of the cloud's own name is the
-default one: its storage outlives machines. Storage from rootfs is on the disk of a
-machine, and goes with it.`,
+		Short:   "List storage pools",
+		Long: `List the storage pools. The pool named after the cloud is the default; its storage
+outlives machines. Storage from rootfs is on a machine's disk, and is removed with it.`,
 		Example: `  juju storage-pools
   juju storage-pools --provider rootfs --format yaml`,
 		Annotations: cli.SeeAlso("storage", "deploy", "add-storage", "create-storage-pool"),
@@ -219,14 +218,14 @@ machine, and goes with it.`,
 			})
 		},
 	}
-	cmd.Flags().StringSliceVar(&names, "name", nil, "only the pools with these `names`")
-	cmd.Flags().StringSliceVar(&providers, "provider", nil, "only the pools of these `providers`")
+	cmd.Flags().StringSliceVar(&names, "name", nil, "list only the pools with these `names`")
+	cmd.Flags().StringSliceVar(&providers, "provider", nil, "list only the pools of these `providers`")
 	output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ModelFlag(cmd)
 	return cmd
 }
 
-// each reports the outcomes of a bulk call, one line for each storage instance.
+// eachStorage reports the results of a bulk call, one line for each storage instance.
 func eachStorage(s *cli.Session, ids []string, errs []error, done, failed string) error {
 	var all []error
 	for i, err := range errs {

@@ -1,12 +1,11 @@
-// Package store holds what the client remembers between commands: the controllers, the user
-// and password for each, and the models known there.
+// Package store persists the client's data: the controllers, the user and password for each, and their models.
 //
-// It consists of three files in one directory, each written as a whole:
+// It consists of three files in one directory, each written atomically:
 //
-//	controllers.yaml   addresses and CA certificates; which controller is selected
+//	controllers.yaml   addresses and CA certificates; the selected controller
 //	accounts.yaml      users and passwords
-//	models.yaml        UUIDs; which model is selected
+//	models.yaml        UUIDs; the selected model
 //
-// Empty files are not written, and a directory that would be empty is removed. Writers hold a
-// lock on the directory itself, so that no lock file stays behind. Readers need no lock.
+// Empty files are not written, and an empty directory is removed. Writers lock the directory itself, so that no lock
+// file remains. Readers need no lock.
 package store

@@ -11,12 +11,11 @@ import (
 	"juju/agent/host/lockfile"
 )
 
-// ErrLocked is the error of LockDir when the lock is held for longer than the context allows.
-var ErrLocked = errors.New("another juju command is working there")
+// ErrLocked is the error of LockDir when ctx ends while the directory is locked.
+var ErrLocked = errors.New("another juju command is using it")
 
-// LockDir locks an existing directory, until unlock is called or the process exits. It waits
-// while the directory is locked, as long as ctx allows. The holder of the lock may remove the
-// directory; the error then wraps fs.ErrNotExist.
+// LockDir locks an existing directory until unlock is called or the process exits. It waits for the lock until ctx ends.
+// If the holder of the lock removes the directory, the error wraps fs.ErrNotExist.
 func LockDir(ctx context.Context, dir string) (unlock func(), err error) {
 	lock, err := lockfile.TakeDir(ctx, dir)
 	switch {
@@ -30,12 +29,12 @@ func LockDir(ctx context.Context, dir string) (unlock func(), err error) {
 	return lock.Unlock, nil
 }
 
-// lockBound is how long Update waits for the lock.
-const lockBound = 10 * time.Second
+// lockTimeout is how long Update waits for the lock.
+const lockTimeout = 10 * time.Second
 
-// makeAndLock is LockDir for a directory that may have to be created.
+// makeAndLock is LockDir for a directory that may not exist yet.
 func makeAndLock(ctx context.Context, dir string) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, lockBound)
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	for {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -13,19 +13,18 @@ import (
 	"juju/state/entity"
 )
 
-// The levels of access.
 var (
 	controllerLevels = []string{"login", "add-model", "superuser"}
 	modelLevels      = []string{"read", "write", "admin"}
 )
 
-const levelsHelp = `The levels of a controller are
-  login       log in; nothing works without it
+const levelsHelp = `The access levels for a controller are
+  login       log in, which all other levels require
   add-model   also create models
-  superuser   do everything, in every model
-and those of a model
-  read        look at it
-  write       also change what is in it
+  superuser   do anything, in every model
+and for a model
+  read        view the model
+  write       also change the model
   admin       also grant and revoke access; the owner of a model always has it`
 
 // granted returns the models whose access was changed.
@@ -38,7 +37,7 @@ func granted(uuids []string, errs []error) (changed []string) {
 	return changed
 }
 
-// accessCommand completes grant and revoke, which differ only in their texts and action.
+// accessCommand completes grant and revoke, which differ only in their help and action.
 func accessCommand(s *cli.Session, cmd *cobra.Command, action string) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return changeAccess(cmd.Context(), s, action, args) }
 	s.ControllerFlag(cmd)
@@ -52,7 +51,7 @@ type accessAPI interface {
 	ModifyControllerAccess(ctx context.Context, action, user, level string) error
 }
 
-// noteGrant tells what, on the clouds of models, it means to have given a user the right to change them.
+// noteGrant prints what write access to models implies on their clouds.
 func noteGrant(ctx context.Context, s *cli.Session, api accessAPI, uuids []string, user string) {
 	for _, uuid := range uuids {
 		if info, err := api.ModelInfo(ctx, uuid); err == nil {

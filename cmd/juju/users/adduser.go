@@ -13,12 +13,11 @@ func AddUserCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-user NAME [DISPLAY-NAME]",
 		Short: "Add a user",
-		Long: `Add a user to a controller. The user can log in, but do nothing else until you grant
-them access.
+		Long: `Add a user to a controller. The user can log in, but do nothing else until granted access.
 
-The command prints a registration string, once. The user passes it to juju register
-and chooses a password there. Until then anyone who has the string can become that
-user, so send it where others cannot read it.`,
+The command prints a registration string, once. The user passes it to juju register and
+chooses a password there. Until then anyone who has the string can become that user, so
+send it over a private channel.`,
 		Example: `  juju add-user bob
   juju add-user bob "Bob Dobbs" -c prod`,
 		Annotations: cli.SeeAlso("register", "grant", "users", "change-user-password"),
@@ -47,7 +46,7 @@ func addUser(ctx context.Context, s *cli.Session, t cli.Target, api usersAPI, na
 	}
 	token, err := token(t, name, key)
 	if err != nil {
-		return cli.AlsoHint(err, "The user was added; for another registration string: juju change-user-password %s --reset",
+		return cli.AlsoHint(err, "The user was added. To get another registration string: juju change-user-password %s --reset",
 			name)
 	}
 	shown := name

@@ -9,7 +9,6 @@ import (
 	"juju/state/entity"
 )
 
-// usersAPI is what the commands about users call.
 type usersAPI interface {
 	AddUser(ctx context.Context, name, displayName string) (key []byte, err error)
 	ResetPassword(ctx context.Context, name string) (key []byte, err error)

@@ -17,11 +17,11 @@ func ChangeUserPasswordCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "change-user-password [NAME]",
 		Short: "Change a password",
-		Long: `Change your own password or, as a superuser, that of another user. The command asks
-for the new password, or reads it from standard input.
+		Long: `Change your own password or, as a superuser, another user's. The command prompts for the
+new password, or reads it from standard input.
 
-With --reset, the user's password becomes invalid at once, and their connections end.
-The command prints a registration string, with which the user sets a new password.`,
+--reset invalidates the user's password and closes their connections at once. The command
+prints a registration string, with which the user sets a new password.`,
 		Example: `  juju change-user-password
   juju change-user-password bob
   juju change-user-password bob --reset`,
@@ -92,13 +92,13 @@ func (c *changeUserPassword) setPassword(ctx context.Context, t cli.Target, api 
 	}
 	err = noteAccount(ctx, c.Session, t.Name, func(ctrl *store.Controller) { ctrl.Password, ctrl.Generated = password, false })
 	if err != nil {
-		return cli.AlsoHint(err, "The password was changed, but not stored here; to store it: juju login -c %s", t.Name)
+		return cli.AlsoHint(err, "The password was changed, but not stored on this client. To store it: juju login -c %s", t.Name)
 	}
 	c.Note("Your password has been changed.")
 	return nil
 }
 
-// noteAccount changes what the store holds of a controller.
+// noteAccount changes a controller in the store.
 func noteAccount(ctx context.Context, s *cli.Session, name string, change func(*store.Controller)) error {
 	st, err := s.Store()
 	if err != nil {

@@ -11,7 +11,7 @@ func DisableUserCommand(s *cli.Session) *cobra.Command {
 		Use:   "disable-user NAME",
 		Short: "Disable a user",
 		Long: `Disable a user until enable-user enables them again. The user cannot log in, and their
-connections end at once. They keep the access that was granted to them.
+connections are closed at once. Their access levels are kept.
 
 The last superuser who can log in cannot be disabled.`,
 		Example:     `  juju disable-user bob`,

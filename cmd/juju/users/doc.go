@@ -1,2 +1,2 @@
-// Package users has the commands about users, their access, and what a client knows of controllers.
+// Package users implements the commands that manage users, their access, and a client's logins to controllers.
 package users

@@ -10,8 +10,8 @@ func EnableUserCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "enable-user NAME",
 		Short: "Enable a disabled user",
-		Long: `Enable a user that was disabled, with the access they had. Enabling a user who is not
-disabled does nothing.`,
+		Long: `Enable a disabled user, with their previous access. Enabling a user who is not disabled
+has no effect.`,
 		Example:     `  juju enable-user bob`,
 		Annotations: cli.SeeAlso("disable-user", "users"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -18,10 +18,10 @@ func LoginCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Log in to a controller",
-		Long: `Log in to a controller that this client knows, after juju logout or a change of the
-password. The command asks for the password, or reads it from standard input.
+		Long: `Log in to a controller that this client knows, after juju logout or a password change. The
+command prompts for the password, or reads it from standard input.
 
-A new user begins with juju register.`,
+New users start with juju register.`,
 		Example: `  juju login
   juju login -u bob -c prod`,
 		Annotations: cli.SeeAlso("logout", "register", "change-user-password"),

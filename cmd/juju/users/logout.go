@@ -15,11 +15,11 @@ func LogoutCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logout",
 		Short: "Log out of a controller",
-		Long: `Log out of a controller: forget your user name and password. juju login asks for them
-again. Other clients that are logged in as the same user stay logged in.
+		Long: `Log out of a controller: forget your user name and password until juju login. Other
+clients that are logged in as the same user stay logged in.
 
-bootstrap generates a password that is stored here only: change it first, or you can
-never log in again.`,
+bootstrap generates a password that is stored only on this client: change it first, or you
+cannot log in again.`,
 		Example: `  juju logout
   juju logout -c prod`,
 		Annotations: cli.SeeAlso("login", "change-user-password", "unregister"),
@@ -43,7 +43,7 @@ func logout(ctx context.Context, s *cli.Session, force bool) error {
 	if t.Controller.Generated && !force {
 		return entity.WithHint(entity.Errorf(entity.InUse,
 			"preventing account loss: only this client knows the password of %s", t.Controller.User),
-			"Change it first: juju change-user-password; or forget it for good: juju logout --force")
+			"To change it first: juju change-user-password; to lose it permanently: juju logout --force")
 	}
 	left := 0
 	err = st.Update(ctx, func(c *store.Contents) error {

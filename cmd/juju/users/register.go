@@ -21,13 +21,13 @@ func RegisterCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register [STRING]",
 		Short: "Register as a new user of a controller",
-		Long: `Register with a controller to which an administrator has added you. STRING is what
-add-user printed. You choose a password, which makes the string invalid, and a name
-for the controller on this client.
+		Long: `Register with a controller to which an administrator has added you. STRING is the output
+of add-user. You choose a password, which invalidates the string, and a name for the
+controller on this client.
 
-Without STRING, the command asks for it: on a shared host, others can see the
-arguments of a command. The password is kept in $JUJU_DATA, where only you can read
-it; juju logout forgets it.`,
+Without STRING, the command prompts for it: on a shared host, others can see the arguments
+of a command. The password is stored in $JUJU_DATA, where only you can read it, until juju
+logout.`,
 		Example: `  juju register MIIB5AQDYm9iMBEWDzEyNy4wLjAuMToxNzA3MAQg
   juju register`,
 		Annotations: cli.SeeAlso("add-user", "login", "unregister"),
@@ -65,7 +65,7 @@ func register(ctx context.Context, s *cli.Session, args []string) error {
 		if ctrl.CACert == r.caCert() {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists,
 				"this controller has already been registered on this client as %q", name),
-				"Forget it first: juju unregister %s; or use another JUJU_DATA", name)
+				"To forget it first: juju unregister %s; or use another JUJU_DATA", name)
 		}
 	}
 	password, err := s.NewPassword(ctx, "Enter a new password: ", "Confirm password: ")
@@ -80,8 +80,8 @@ func register(ctx context.Context, s *cli.Session, args []string) error {
 		Models: map[string]string{}}
 	info := client.Info{Addresses: r.Addresses, CACert: ctrl.CACert, Tag: entity.UserTag(r.User), Password: password}
 	if err := client.Register(ctx, info, r.Key); errors.Is(err, entity.Unauthorized) {
-		return cli.WithHint(err, fmt.Sprintf("The string may have been used already, or replaced; "+
-			"ask for a new one: juju change-user-password %s --reset", r.User))
+		return cli.WithHint(err, fmt.Sprintf("The string may have been used or replaced. "+
+			"To get a new one, a superuser runs: juju change-user-password %s --reset", r.User))
 	} else if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func register(ctx context.Context, s *cli.Session, args []string) error {
 	return enter(ctx, s, st, cli.Target{Name: name, Controller: ctrl})
 }
 
-// controllerNameFor asks for an unused name for a controller.
+// controllerNameFor prompts for an unused name for a controller.
 func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, suggested string) (string, error) {
 	_, taken := c.Controllers[suggested]
 	if taken || clouds.CheckName(suggested) != nil {

@@ -11,13 +11,13 @@ import (
 	"juju/state/entity"
 )
 
-// A registration is what a new user needs to connect to a controller for the first time,
-// encoded as one word. Whoever has it can become the user, once.
+// A registration is what a new user needs to connect to a controller for the first time, encoded as one word. Anyone who
+// has it can become the user, once.
 type registration struct {
 	User       string
 	Addresses  []string
 	Key        []byte
-	Controller string // its name at the client that ran add-user
+	Controller string // its name on the client that ran add-user
 	CA         []byte // the certificate, as DER
 }
 
@@ -46,7 +46,7 @@ func readToken(token string) (r registration, err error) {
 	if err != nil {
 		// Details of the failure would not help.
 		return r, cli.Usage(entity.WithHint(errors.New("cannot read the registration string: it is incomplete or invalid"),
-			"Copy the whole string that add-user printed; or ask for a new one: juju change-user-password USER --reset"))
+			"Copy the whole output of add-user. To get a new string, a superuser runs: juju change-user-password USER --reset"))
 
 	}
 	return r, nil

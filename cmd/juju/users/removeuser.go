@@ -15,9 +15,9 @@ func RemoveUserCommand(s *cli.Session) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "remove-user NAME",
-		Short: "Remove a user for good",
-		Long: `Remove a user for good, at once. The name cannot be used again. Models that the user
-owns stay; superusers can administer them.
+		Short: "Remove a user permanently",
+		Long: `Remove a user permanently, at once. The name cannot be reused. Models that the user owns
+are kept; superusers can administer them.
 
 The last superuser who can log in cannot be removed.`,
 		Example: `  juju remove-user bob
@@ -42,7 +42,7 @@ The last superuser who can log in cannot be removed.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	s.ControllerFlag(cmd)
 	return cmd
 }

@@ -11,8 +11,8 @@ func RevokeCommand(s *cli.Session) *cobra.Command {
 	return accessCommand(s, &cobra.Command{
 		Use:   "revoke USER LEVEL [MODEL...]",
 		Short: "Revoke access from a user",
-		Long: `Revoke a user's level of access to the controller or to models. The user keeps the
-next lower level. It takes effect at once, on open connections too. The last superuser
+		Long: `Revoke a user's level of access to the controller or to models. The user keeps the next
+lower level. The change takes effect at once, also on open connections. The last superuser
 who can log in keeps that level.
 
 ` + levelsHelp,

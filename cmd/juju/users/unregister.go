@@ -20,8 +20,8 @@ func UnregisterCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unregister CONTROLLER",
 		Short: "Forget a controller",
-		Long: `Forget a controller that someone else runs, with your user name and password there. The
-controller itself is not affected.`,
+		Long: `Forget a controller that was not bootstrapped by this client, with your user name and
+password for it. The controller itself is not affected.`,
 		Example: `  juju unregister prod
   juju unregister prod -y`,
 		Annotations: cli.SeeAlso("register", "logout", "destroy-environment"),
@@ -35,7 +35,7 @@ controller itself is not affected.`,
 			return unregister(cmd.Context(), s, args[0], yes)
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -53,8 +53,8 @@ func unregister(ctx context.Context, s *cli.Session, name string, yes bool) erro
 		return err
 	}
 	if _, ok := clouds.Homes[ctrl.Cloud]; ok {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q runs from here, and would be lost", name),
-			"To destroy it with everything in it: juju destroy-environment %s", name)
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q was bootstrapped by this client, and would be lost", name),
+			"To destroy it and everything in it: juju destroy-environment %s", name)
 	}
 	if !yes {
 		answer, err := s.Ask(ctx, fmt.Sprintf("This command will remove connection information for controller %q.\n"+

@@ -16,10 +16,10 @@ func UsersCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "users [MODEL]",
 		Aliases: []string{"list-users"},
-		Short:   "List the users",
+		Short:   "List users",
 		Long: `List the users of a controller or, with MODEL, the users who have access to that model.
-Only a superuser sees the other users of a controller, and only an admin of a model
-sees its other users.`,
+Only superusers see other users of a controller, and only administrators of a model see
+its other users.`,
 		Example: `  juju users
   juju users --all -c prod
   juju users staging --format yaml`,

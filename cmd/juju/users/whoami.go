@@ -51,7 +51,7 @@ func whoami(s *cli.Session, o cli.Output) error {
 	t, err := s.ControllerTarget(contents)
 	if errors.Is(err, entity.NotFound) && contents.Current == "" && s.Controller == "" {
 		return cli.WithHint(errors.New("there is no current controller"),
-			"Create one: juju bootstrap; or register with one: juju register")
+			"To create one: juju bootstrap; to register with one: juju register")
 	}
 	if err != nil {
 		return err

@@ -8,8 +8,7 @@ import (
 	"juju/state/modelconfig"
 )
 
-// The least time between two reads of a model that a command waits for. It doubles with each
-// read, from minGap up to maxGap.
+// The minimum time between reads of a model. It doubles with each read, from MinGap up to MaxGap.
 const (
 	MinGap = 100 * time.Millisecond
 	MaxGap = 500 * time.Millisecond
@@ -19,16 +18,15 @@ type watchStatusAPI interface {
 	WatchStatus(ctx context.Context) (<-chan struct{}, error)
 }
 
-// A watchFunc begins a watch, whose first event comes at once.
+// A watchFunc starts a watch, whose first event comes at once.
 type watchFunc func(ctx context.Context) (<-chan struct{}, error)
 
-// Changes tells a command that waits when to read the model again. On a quiet model
-// that is when its status changes; on a busy one, changes merge, and the model is read
-// no more often than if it were polled.
+// Changes tells a waiting command when to read the model again: when its status changes, with changes merged so that a
+// busy model is read no more often than if it were polled.
 type Changes struct {
 	ctx    context.Context // of the watch
 	watch  watchFunc
-	reread time.Duration // also return from next after this time; 0 for never
+	reread time.Duration // Next also returns after this time; 0 for never
 
 	events <-chan struct{} // nil while there is no watch
 	gap    time.Duration
@@ -39,9 +37,8 @@ func WatchChanges(ctx context.Context, watch watchFunc, reread time.Duration) *C
 	return &Changes{ctx: ctx, watch: watch, reread: reread}
 }
 
-// Next returns when the model may have changed since the caller last read it, or when
-// ctx ends. It also returns when the watch has failed or ended: the caller's next read
-// then tells why, and the next call begins another watch.
+// Next returns when the model may have changed since the caller last read it, or when ctx ends. It also returns when the
+// watch fails or ends: the caller's next read returns the reason, and the next call starts another watch.
 func (c *Changes) Next(ctx context.Context) {
 	c.gap = min(max(MinGap, 2*c.gap), MaxGap)
 	if !Sleep(ctx, c.gap) {
@@ -52,7 +49,7 @@ func (c *Changes) Next(ctx context.Context) {
 		watching, cancel := context.WithCancel(c.ctx)
 		stop := context.AfterFunc(ctx, cancel)
 		var err error
-		// Because of the first event, a change since the last read is not missed.
+		// The first event covers changes since the last read.
 		c.events, err = c.watch(watching)
 		if stop(); err != nil {
 			cancel()
@@ -74,7 +71,7 @@ func (c *Changes) Next(ctx context.Context) {
 	}
 }
 
-// Sleep waits for a time; it returns false at once when ctx ends.
+// Sleep sleeps; it returns false as soon as ctx ends.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -84,7 +81,6 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A StatusAPI is what waiting for a model calls.
 type StatusAPI interface {
 	watchStatusAPI
 	Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)

@@ -9,22 +9,19 @@ import (
 	"juju/state/entity"
 )
 
-// A DestroyCommand is what distinguishes the commands that destroy units, services and
-// machines.
+// A DestroyCommand is what distinguishes the commands that destroy units, services and machines.
 type DestroyCommand struct {
 	cobra.Command                      // its names and help
 	Entities      string               // "units"
 	Check         func([]string) error // of the arguments
-	// Destroy calls the API. It returns an outcome for each name, in order, and what becomes of
-	// machines and storage.
+	// Destroy calls the API. It returns an error or nil for each name, in order, and what happens to machines and storage.
 	Destroy func(api DestroyAPI, ctx context.Context, how entity.Destruction, names ...string) (
 		[]error, entity.DestroyInfo, error)
 	Machines bool // has --destroy-machines
-	// Plain reports the error of a single name as it is, without "no services were destroyed".
+	// Plain reports the error of a single name without "no services were destroyed".
 	Plain bool
 }
 
-// A DestroyAPI is what these commands call.
 type DestroyAPI interface {
 	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 	EndAPI
@@ -77,7 +74,7 @@ func (d DestroyCommand) For(s *cli.Session) *cobra.Command {
 			return awaits.Run(ctx, s, api, awaited)
 		})
 	}
-	awaits.Add(cmd, "until they are gone")
+	awaits.Add(cmd, "until they are removed")
 	flags.Add(cmd)
 	if d.Machines {
 		flags.AddMachines(cmd)
@@ -87,7 +84,7 @@ func (d DestroyCommand) For(s *cli.Session) *cobra.Command {
 	return cmd
 }
 
-// outcome combines the outcomes into one error.
+// outcome combines the results into one error.
 func (d DestroyCommand) outcome(errs []error) error {
 	if d.Plain && len(errs) == 1 {
 		return errs[0]

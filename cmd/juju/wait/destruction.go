@@ -24,7 +24,7 @@ type DestroyFlags struct {
 
 func (f *DestroyFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "skip failed hooks")
-	f.AddForce(cmd, "run no more hooks, finish without the agents after --timeout, and wait until it is done")
+	f.AddForce(cmd, "run no more hooks, finish without the agents after --timeout, and wait for completion")
 }
 
 // AddForce adds --force, with its help, and the flags that go with it.
@@ -42,10 +42,10 @@ func (f *DestroyFlags) AddMachines(cmd *cobra.Command) {
 
 // AddStorage adds the flag --destroy-storage to a command that destroys units.
 func (f *DestroyFlags) AddStorage(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.storage, "destroy-storage", false, "also destroy the storage that these units have")
+	cmd.Flags().BoolVar(&f.storage, "destroy-storage", false, "also destroy the units' storage")
 }
 
-// NoteStorage says what becomes of storage, in Juju's words.
+// NoteStorage prints what happens to storage, in Juju's words.
 func NoteStorage(s *cli.Session, info entity.DestroyInfo) {
 	for _, id := range info.DestroyedStorage {
 		s.Note("- will remove storage %s", id)
@@ -55,7 +55,7 @@ func NoteStorage(s *cli.Session, info entity.DestroyInfo) {
 	}
 }
 
-// NoteLeft names the machines that are left without units.
+// NoteLeft lists the machines that are left without units.
 func (f *DestroyFlags) NoteLeft(s *cli.Session, command string, left entity.MachinesLeft) {
 	ids := slices.Compact(slices.SortedFunc(slices.Values(left.Machines), entity.CompareNatural))
 	with := fmt.Sprintf("; next time: juju %s --destroy-machines", command)
@@ -74,7 +74,7 @@ func (f *DestroyFlags) NoteLeft(s *cli.Session, command string, left entity.Mach
 	}
 }
 
-// Read returns the destruction that the flags describe.
+// Read returns the destruction specified by the flags.
 func (f *DestroyFlags) Read(cmd *cobra.Command) (entity.Destruction, error) {
 	how, err := f.strength(cmd)
 	how.Machines, how.Storage = f.machines, f.storage
@@ -106,12 +106,11 @@ func (f *DestroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 	return entity.Destruction{}, nil
 }
 
-// Gone is the condition that a destroy command with --wait waits for.
+// Gone is the condition for a destroy command with --wait.
 func Gone(command string, names []string) Condition {
 	return Condition{Names: names, Gone: true, command: command}
 }
 
-// An EndAPI is what end calls.
 type EndAPI interface {
 	ExplainAPI
 	watchStatusAPI
@@ -120,16 +119,15 @@ type EndAPI interface {
 // CloudTime is how long after the timeout the cloud may take to stop an instance.
 const CloudTime = 90 * time.Second
 
-// explainEvery is how often end reads an explanation again while the model's status does not
-// change. An explanation also depends on time, on the workers of agents and on the units in
-// relations, which the watch of the status does not cover.
+// explainEvery is how often End reads an explanation again while the model's status does not change. An explanation also
+// depends on time, agents' workers and units in relations, which the status watch does not cover.
 const explainEvery = 5 * time.Second
 
-// End waits, after a destruction with force, until the named entities are gone. It returns an
-// error for what they left outside the controller's reach. Names are as for explain.
+// End waits, after a destruction with force, until the named entities are removed. It returns an error for what they
+// left in the cloud. Names are as for explain.
 //
-// It waits for the timeout and cloudTime, and for cloudTime again whenever the number of
-// reasons reaches a new minimum, because containers are stopped one after another.
+// It waits for the timeout and CloudTime, and for CloudTime again whenever the number of reasons reaches a new minimum,
+// because containers are stopped one after another.
 func End(ctx context.Context, s *cli.Session, api EndAPI, how entity.Destruction, names ...string) error {
 	if how.Strength != entity.Force {
 		return nil
@@ -143,15 +141,15 @@ func End(ctx context.Context, s *cli.Session, api EndAPI, how entity.Destruction
 	defer stop()
 	changes := WatchChanges(watching, api.WatchStatus, explainEvery)
 	for _, name := range names {
-		waiting, fewest := name, -1 // unknown yet
-		s.WaitsFor("The controller goes on to destroy %s. To look: juju explain %[1]s", name)
+		waiting, fewest := name, -1 // not yet known
+		s.WaitsFor("Destruction of %s continues. To check it: juju explain %[1]s", name)
 		for {
 			bounded, cancel := context.WithDeadline(ctx, end)
 			e, err := explained(bounded, api, name)
 			late := bounded.Err() != nil
 			cancel()
 			if errors.Is(err, entity.NotFound) || err == nil && e.Life == entity.Alive {
-				break // gone, and the name may be in use again
+				break // removed, and the name may have been reused
 			}
 			if err != nil && !late {
 				return err
@@ -205,11 +203,10 @@ func explained(ctx context.Context, api ExplainAPI, name string) (entity.Explana
 	return all[0], nil
 }
 
-// leftOver returns an error for each thing that a forced destruction left in the cloud, which
-// a user has to clean up.
+// leftOver returns an error for each thing that a forced destruction left in the cloud, which a user must clean up.
 func leftOver(e entity.Explanation) (all []error) {
 	for _, r := range e.Leftovers {
-		err := fmt.Errorf("%s is gone, but %s is left in %s: %s", e.Name, r.What, r.Where, r.Why)
+		err := fmt.Errorf("%s is removed, but %s is left in %s: %s", e.Name, r.What, r.Where, r.Why)
 		all = append(all, entity.WithHint(err, "%s", r.How))
 	}
 	return all
@@ -219,7 +216,7 @@ type ExplainAPI interface {
 	Explain(ctx context.Context, words ...string) (all []entity.Explanation, more int, err error)
 }
 
-// CausesOf returns the reasons of an explanation that say who must act.
+// CausesOf returns the reasons of an explanation on which someone must act.
 func CausesOf(e entity.Explanation) (causes []entity.Reason) {
 	for i, r := range e.Reasons {
 		if r.By != "" && (i+1 == len(e.Reasons) || e.Reasons[i+1].Depth <= r.Depth) {

@@ -1,3 +1,2 @@
-// Package wait waits until a model is as a user wants it: until entities have a status, or are gone. It reads the model
-// when its status changes.
+// Package wait waits until entities of a model have a status or are removed. It reads the model when its status changes.
 package wait

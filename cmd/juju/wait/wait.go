@@ -18,21 +18,21 @@ import (
 	"juju/state/entity"
 )
 
-// An Condition is the condition that a wait ends with.
+// A Condition is what a wait waits for.
 type Condition struct {
 	Names  []string          // of services, units and machines; none for the whole model
 	Status entity.StatusWord // of services and units; "" for active
-	Gone   bool              // wait until the named entities are gone
-	// Also are machines and units that go with the named ones: with gone, they are awaited too. What stays
-	// Alive is not, unless it is one of emptied: machines that are destroyed once nothing is left on them.
+	Gone   bool              // wait until the named entities are removed
+	// Also are machines and units that are removed with the named ones. With Gone, they are awaited too, except those
+	// that stay Alive and are not in emptied: machines that are destroyed once nothing is left on them.
 	Also, emptied map[string]bool
-	// Upgraded waits until the units run their service's charm, whatever status that sets.
+	// Upgraded waits until the units run their service's charm, with any status.
 	Upgraded bool
 	// command is the destroy command that waits, without its arguments.
 	command string
-	// retried is set if the model's units retry failed hooks by themselves.
+	// retried is set if the model's units retry failed hooks automatically.
 	retried bool
-	// Relation is the relation whose end is awaited, in the user's words. names is then empty.
+	// Relation is the relation whose removal is awaited, as given by the user. Names is then empty.
 	Relation []string
 }
 
@@ -45,11 +45,11 @@ func (u Condition) advice(m *entity.ModelStatus) string {
 	switch {
 	case u.command == "" && !u.Gone && m != nil && u.quiet(m).Name != "":
 		quiet := u.quiet(m)
-		return fmt.Sprintf("No hook is pending: the charm has to say %q, when something changes or in update-status. To wait "+
-			"for what it says now: juju wait-for %s --status %s", cmp.Or(u.Status, entity.StatusActive), quiet.Name,
+		return fmt.Sprintf("No hook is pending: the charm must set the status to %q, when something changes or in "+
+			"update-status. To wait for its current status: juju wait-for %s --status %s", cmp.Or(u.Status, entity.StatusActive), quiet.Name,
 			quiet.status.Status)
 	case u.command == "":
-		return "To see its status: juju status; its log: juju debug-log --no-tail"
+		return "To see its status: juju status; to see its log: juju debug-log --no-tail"
 	case len(u.Names) > 1:
 		return fmt.Sprintf("To see why: juju explain; to finish without their agents: juju %s --force %s", u.command, what)
 	}
@@ -57,17 +57,17 @@ func (u Condition) advice(m *entity.ModelStatus) string {
 		strings.TrimPrefix(what, "relation "))
 }
 
-// goesOn returns what the controller does when the wait is interrupted.
-func (u Condition) goesOn() string {
+// afterInterrupt tells users what continues if they interrupt the wait.
+func (u Condition) afterInterrupt() string {
 	what := strings.Join(u.Names, " ")
 	switch {
 	case u.Relation != nil:
-		return "The controller goes on to destroy the relation. To look: juju status --relations"
+		return "Destruction of the relation continues. To check it: juju status --relations"
 	case u.Gone && len(u.Names) == 1:
-		return fmt.Sprintf("The controller goes on to destroy %s. To look: juju explain %[1]s; to wait again: "+
+		return fmt.Sprintf("Destruction of %s continues. To check it: juju explain %[1]s; to wait again: "+
 			"juju wait-for %[1]s --gone", what)
 	case u.Gone:
-		return fmt.Sprintf("The controller goes on to destroy %s. To look: juju explain; to wait again: "+
+		return fmt.Sprintf("Destruction of %s continues. To check it: juju explain; to wait again: "+
 			"juju wait-for %[1]s --gone", what)
 	}
 	again := "juju wait-for"
@@ -77,10 +77,10 @@ func (u Condition) goesOn() string {
 	if u.Status != "" {
 		again += " --status " + string(u.Status)
 	}
-	return "The controller goes on, and nothing is undone. To look: juju status; to wait again: " + again
+	return "The changes continue, and nothing is undone. To check them: juju status; to wait again: " + again
 }
 
-// quiet returns the first unit that does not meet the condition, and has no hook pending.
+// quiet returns the first unit that does not meet the condition and has no hook pending.
 func (u Condition) quiet(m *entity.ModelStatus) Entity {
 	for _, t := range Entities(m) {
 		if (u.has(t.Name) || u.has(t.Of)) && !u.meets(t) && t.idleSince() != "" {
@@ -90,10 +90,10 @@ func (u Condition) quiet(m *entity.ModelStatus) Entity {
 	return Entity{}
 }
 
-// DefaultWait is how long to wait if the user does not say.
+// DefaultWait is the default time to wait.
 const DefaultWait = 10 * time.Minute
 
-// A Flag is the flag --wait.
+// A Flag is the --wait flag.
 type Flag struct{ Bound time.Duration }
 
 func (w *Flag) Add(cmd *cobra.Command, what string) {
@@ -109,13 +109,12 @@ func (w *Flag) Run(ctx context.Context, s *cli.Session, api StatusAPI, u Conditi
 	return Until(ctx, s, api, u, w.Bound)
 }
 
-// Until waits until the model meets the condition. It fails after the bound, and at once when
-// waiting can't help: when a hook has failed, which a user has to resolve. It reconnects when
-// the connection is lost.
+// Until waits until the model meets the condition. It fails after bound, and at once if waiting can't help: if a hook
+// has failed, which a user must resolve. It reconnects when the connection is lost.
 func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	s.WaitsFor("%s", u.goesOn())
+	s.WaitsFor("%s", u.afterInterrupt())
 	var p *cli.Progress
 	defer func() { p.Done() }()
 	var own io.Closer // replaces a lost connection
@@ -134,7 +133,7 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 			last = m
 			u.retried = false
 			if waiting, err = u.waitsFor(m); err != nil {
-				// The unit may retry its hook by itself.
+				// The unit may retry its hook automatically.
 				config, configErr := api.ModelConfig(bounded)
 				if u.retried = configErr == nil && config.RetryHooks(); u.retried {
 					waiting, err = u.waitsFor(m)
@@ -147,7 +146,7 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 		case !errors.Is(err, entity.Unavailable):
 			return err
 		default:
-			waiting = "the controller's answer"
+			waiting = "the controller's response"
 			again, err := s.Connect(bounded)
 			if err != nil && bounded.Err() == nil {
 				return err
@@ -175,7 +174,7 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 	}
 }
 
-// waitsFor returns which entities do not meet the condition yet, "" when all do.
+// waitsFor returns the entities that do not meet the condition yet, "" if all do.
 func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
 	all := Entities(m)
 	if u.Relation != nil {
@@ -194,7 +193,7 @@ func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
 			}
 			if named && t.life == entity.Alive {
 				return "", entity.WithHint(fmt.Errorf("%s %s is not being destroyed", t.Kind, t.Name),
-					"Destroy it: juju destroy-%s %s", t.Kind, t.Name)
+					"To destroy it: juju destroy-%s %s", t.Kind, t.Name)
 			}
 			left = append(left, t.Name+t.now())
 			// else its agent skips the hook
@@ -203,7 +202,7 @@ func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
 				continue
 			}
 			if t.Kind == "unit" {
-				err = cli.AlsoHint(err, "To skip every hook that fails: juju destroy-unit --lenient %s; to run none, and leave behind "+
+				err = cli.AlsoHint(err, "To skip failed hooks: juju destroy-unit --lenient %s; to run no hooks, and leave behind "+
 					"what they would remove: juju destroy-unit --force %[1]s", t.Name)
 			}
 			return "", err
@@ -239,7 +238,7 @@ func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
 		}
 		if t.life != entity.Alive && len(u.Names) > 0 && u.has(t.Name) {
 			return "", entity.WithHint(fmt.Errorf("%s %s is being destroyed", t.Kind, t.Name),
-				"Wait until it is gone: juju wait-for %s --gone", t.Name)
+				"To wait until it is removed: juju wait-for %s --gone", t.Name)
 		}
 		if !u.meets(t) {
 			waiting = append(waiting, t.Name+t.now())
@@ -254,8 +253,8 @@ func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
 	return Some(waiting), nil
 }
 
-// Takes notes what goes with the named entities, as the model is before they are destroyed: with machines, their
-// containers and the units there; with units and services, the machines of the units.
+// Takes records what is removed with the named entities, from the model before they are destroyed: with machines, their
+// containers and units; with units and services, the units' machines.
 func (u *Condition) Takes(m *entity.ModelStatus) {
 	u.Also, u.emptied = map[string]bool{}, map[string]bool{}
 	for _, t := range Entities(m) {
@@ -270,24 +269,24 @@ func (u *Condition) Takes(m *entity.ModelStatus) {
 	}
 }
 
-// isOn reports whether a machine is one of those named, or a container on one.
+// isOn reports whether a machine is a named one, or a container on one.
 func (u *Condition) isOn(machine string) bool {
 	return slices.ContainsFunc(u.Names, func(name string) bool {
 		return machine == name || strings.HasPrefix(machine, name+"/") && entity.IsValidMachine(name)
 	})
 }
 
-// Leaves notes which machines stay when their units are gone.
+// Leaves records which machines are kept when their units are removed.
 func (u *Condition) Leaves(left entity.MachinesLeft) {
 	for _, id := range left.Machines {
 		delete(u.emptied, id)
 	}
 	if left.Uncounted {
-		clear(u.emptied) // some of them stay, and which is not known
+		clear(u.emptied) // some are kept, but it is not known which
 	}
 }
 
-// isUsed reports whether something else than what is awaited is on a machine.
+// isUsed reports whether something that is not awaited is on a machine.
 func (u *Condition) isUsed(machine string, all []Entity) bool {
 	return slices.ContainsFunc(all, func(t Entity) bool {
 		return t.Kind == "unit" && t.Machine == machine && !u.has(t.Name) && !u.has(t.Of) ||
@@ -306,8 +305,7 @@ func (u Condition) relationLeft(m *entity.ModelStatus) string {
 	return Some(left)
 }
 
-// isRelation reports whether the user's words name a relation: by its number, or by its
-// services or endpoints.
+// isRelation reports whether the user's words denote a relation, by its id, services or endpoints.
 func isRelation(r entity.RelationStatus, words []string) bool {
 	if len(words) == 1 {
 		return words[0] == strconv.Itoa(r.ID)
@@ -328,7 +326,7 @@ func Some(all []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:few-1], ", "), len(all)-few+1)
 }
 
-// has reports whether the condition is about the entity of that name.
+// has reports whether the condition applies to the entity with that name.
 func (u Condition) has(name string) bool {
 	if len(u.Names) == 0 {
 		return true
@@ -346,7 +344,7 @@ func matches(pattern, name string) bool {
 	return err == nil && ok
 }
 
-// A Entity is one entity of a status, as far as waits are concerned.
+// An Entity is what waits need to know about an entity.
 type Entity struct {
 	Kind, Name string
 	Of         string          // of a unit: its service
@@ -356,12 +354,11 @@ type Entity struct {
 	status     entity.Status
 	agent      entity.Status // of a unit
 	resolved   bool          // of a unit: the user ran juju resolved
-	Upgrading  bool          // of a unit: it is Alive and has not the service's charm yet
+	Upgrading  bool          // of a unit: it is Alive and does not have the service's charm yet
 	Leads      bool          // of a unit
 }
 
-// Entities lists the entities of a status, units before their services, so that a message
-// begins with the units.
+// Entities lists the entities of a status, units before their services, so that messages start with units.
 func Entities(m *entity.ModelStatus) (all []Entity) {
 	var add func(units []entity.UnitStatus)
 	add = func(units []entity.UnitStatus) {
@@ -391,13 +388,12 @@ func (u Condition) meets(t Entity) bool {
 	return t.is(u.Status)
 }
 
-// settled reports whether no hook of a unit is to run, which may change its status.
+// settled reports whether a unit has no pending hook, which might change its status.
 func (t Entity) settled() bool {
 	return t.agent.Status == entity.StatusIdle && !t.resolved && !t.Upgrading
 }
 
-// idleSince says since when the agent of a unit has had nothing to do; "" if it has something to do
-// or a user has.
+// idleSince returns since when a unit's agent has been idle; "" if it is busy or waits for a user.
 func (t Entity) idleSince() string {
 	if t.Kind != "unit" || !t.settled() || t.life != entity.Alive || t.status.Status == entity.StatusError ||
 		t.agent.Since.IsZero() {
@@ -412,7 +408,7 @@ func (t Entity) is(want entity.StatusWord) bool {
 	case t.Kind == "machine":
 		return t.status.Status == entity.StatusStarted
 	case t.Kind == "unit" && t.agent.Status == entity.StatusLost && want == entity.StatusUnknown:
-		return true // it stays so until its agent is back
+		return true // until its agent is back
 	case t.Kind == "unit" && !t.settled():
 		return false
 	case want == "":
@@ -422,22 +418,22 @@ func (t Entity) is(want entity.StatusWord) bool {
 	return t.status.Status == want
 }
 
-// Failed returns an error if a user has to act before the entity can go on. A failed hook that
-// the user has resolved is no error: the agent will go on.
+// Failed returns an error if a user must act before the entity can continue. A failed hook that the user has resolved is
+// not an error.
 func (t Entity) Failed() error {
 	if t.status.Status != entity.StatusError || t.Kind == "service" || t.resolved {
 		return nil
 	}
 	err := fmt.Errorf("%s %s is in error: %s", t.Kind, t.Name, t.status.Explained())
 	if t.Kind == "machine" {
-		return entity.WithHint(err, "Fix the cause, then retry: juju retry-provisioning %s", t.Name)
+		return entity.WithHint(err, "To retry once the cause is fixed: juju retry-provisioning %s", t.Name)
 	}
 	if t.Kind == "unit" && t.Upgrading {
-		return entity.WithHint(err, "It keeps its old charm until that is resolved: juju resolved %s\n%s", t.Name,
+		return entity.WithHint(err, "It is upgraded once the error is resolved: juju resolved %s\n%s", t.Name,
 			UpgradeAtOnce(t.Of))
 	}
 	if t.Kind == "unit" {
-		return entity.WithHint(err, "To see why: juju debug-log --replay --no-tail -i unit-%s; then, to go on: juju resolved %s",
+		return entity.WithHint(err, "To see why: juju debug-log --replay --no-tail -i unit-%s; to continue: juju resolved %s",
 			strings.ReplaceAll(t.Name, "/", "-"), t.Name)
 	}
 	return err
@@ -452,8 +448,8 @@ func (t Entity) now() string {
 	case t.Kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Status != entity.StatusAllocating:
 		text = string(t.agent.Status)
 	case t.Upgrading:
-		text = "its charm is to be upgraded"
-	case t.Kind == "service": // its message is that of one of its units
+		text = "charm upgrade pending"
+	case t.Kind == "service": // its message is one of its units'
 	case strings.HasPrefix(said, text): // "waiting for machine"
 		text = said
 	case said != "":
@@ -468,7 +464,7 @@ func (t Entity) now() string {
 	return " (" + text + ")"
 }
 
-// RelationName returns the words by which explain finds the relation that the arguments name.
+// RelationName returns explain's arguments for the relation given by the arguments.
 func RelationName(args []string) string {
 	if len(args) == 1 {
 		return "relation " + args[0]
@@ -476,7 +472,7 @@ func RelationName(args []string) string {
 	return strings.Join(args, " ")
 }
 
-// UpgradeAtOnce says what upgrades units in error.
+// UpgradeAtOnce is the hint for upgrading units in error.
 func UpgradeAtOnce(service string) string {
 	return fmt.Sprintf("To upgrade units in error at once: juju upgrade-charm %s --force-units, with the same --path, --switch "+
 		"or --revision; the failed hook then runs from the new charm", service)

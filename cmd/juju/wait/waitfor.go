@@ -18,18 +18,17 @@ func WaitForCommand(s *cli.Session) *cobra.Command {
 		Short: "Wait until services, units or machines have settled",
 		Long: `Wait until services, units and machines, or the whole model, have settled: services and
 units are active, or unknown if the charm never sets a status, and no hook is running;
-machines are started. In a NAME, * matches anything. The word service, unit or machine
-may come before each NAME.
+machines are started. In a NAME, * matches anything. The word service, unit or machine may
+precede each NAME.
 
-With --status, wait until the services and units have that status instead of active.
-With --gone, wait until entities that are being destroyed are gone.
+--status waits until the services and units have that status instead of active. --gone
+waits until entities that are being destroyed are removed.
 
-While a unit is idle and has another status, the command says since when, and that no
-hook is pending: it goes on waiting, since an event or update-status may change that.
+If a unit is idle with another status, the command says since when, and that no hook is
+pending. It keeps waiting, since an event or update-status may change the status.
 
-The command fails when the time is up. It fails at once when a hook has failed, unless
-the model has automatically-retry-hooks on, because nothing changes until a user runs
-juju resolved.`,
+The command fails on timeout. It fails at once if a hook has failed, unless the model's
+automatically-retry-hooks is set, because nothing changes until a user runs juju resolved.`,
 		Example: `  juju wait-for
   juju wait-for web store --timeout 2m
   juju wait-for web --status blocked
@@ -38,7 +37,7 @@ juju resolved.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&w.status, "status", "", "the status to wait for, instead of active")
-	cmd.Flags().BoolVar(&w.gone, "gone", false, "wait until they are gone")
+	cmd.Flags().BoolVar(&w.gone, "gone", false, "wait until they are removed")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", DefaultWait, "how long to wait")
 	s.ModelFlag(cmd)
 	return cmd

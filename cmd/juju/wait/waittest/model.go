@@ -1,4 +1,4 @@
-// Package waittest makes models for tests of what waits.
+// Package waittest makes models for tests of waits.
 package waittest
 
 import (
