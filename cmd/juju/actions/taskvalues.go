@@ -173,3 +173,5 @@ func (w *waitTime) Set(text string) error {
 }
 
 func (w waitTime) waits() bool { return w >= 0 }
+
+func (w waitTime) duration() time.Duration { return time.Duration(w) }

@@ -125,45 +125,6 @@ func shownStorage(s *cli.Session, all []entity.StorageStatus) storageDocument {
 	return shown
 }
 
-func ShowStorageCommand(s *cli.Session) *cobra.Command {
-	var output cli.Output
-	cmd := &cobra.Command{
-		Use:   "show-storage STORAGE...",
-		Short: "Show storage",
-		Long:  "Show storage instances, with their units and the paths where they are mounted.",
-		Example: `  juju show-storage data/0
-  juju show-storage data/0 logs/1 --format json`,
-		Annotations: cli.SeeAlso("storage", "attach-storage", "explain"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := cli.ParseStorageIDs(args)
-			if err == nil && len(ids) == 0 {
-				err = cli.Usagef("must specify storage id(s)")
-			}
-			if err != nil {
-				return err
-			}
-			if err := cli.CheckFormat(output.Format); err != nil {
-				return err
-			}
-			ctx := cmd.Context()
-			return cli.WithModel(ctx, s, func(api storageAPI) error {
-				all, errs, err := api.ShowStorage(ctx, ids...)
-				if err = errors.Join(append([]error{err}, errs...)...); err != nil {
-					return err
-				}
-				text, err := cli.Encode(output.Format, shownStorage(s, all).Storage)
-				if err != nil {
-					return err
-				}
-				return s.Write(output, text)
-			})
-		},
-	}
-	output.Flags(cmd, "yaml", "yaml", "json")
-	s.ModelFlag(cmd)
-	return cmd
-}
-
 // someStorageIDs is ParseStorageIDs for a command that needs at least one.
 func someStorageIDs(cmd *cobra.Command, values []string) ([]string, error) {
 	ids, err := cli.ParseStorageIDs(values)
@@ -171,58 +132,6 @@ func someStorageIDs(cmd *cobra.Command, values []string) ([]string, error) {
 		err = cli.Usagef("%s requires at least one storage ID", cmd.Name())
 	}
 	return ids, err
-}
-
-// A shownPool is a pool as storage-pools shows it.
-type shownPool struct {
-	Provider   string            `json:"provider" yaml:"provider"`
-	Attributes map[string]string `json:"attrs,omitempty" yaml:"attrs,omitempty"`
-}
-
-func StoragePoolsCommand(s *cli.Session) *cobra.Command {
-	var output cli.Output
-	var names, providers []string
-	cmd := &cobra.Command{
-		Use:     "storage-pools",
-		Aliases: []string{"list-storage-pools"},
-		Short:   "List storage pools",
-		Long: `List the storage pools. The pool named after the cloud is the default; its storage
-outlives machines. Storage from rootfs is on a machine's disk, and is removed with it.`,
-		Example: `  juju storage-pools
-  juju storage-pools --provider rootfs --format yaml`,
-		Annotations: cli.SeeAlso("storage", "deploy", "add-storage", "create-storage-pool"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
-			if err := cli.CheckListFormat(output.Format); err != nil {
-				return err
-			}
-			ctx := cmd.Context()
-			return cli.WithModel(ctx, s, func(api storageAPI) error {
-				pools, err := api.StoragePools(ctx, names, providers)
-				if err != nil {
-					return err
-				}
-				rows := [][]string{{"Name", "Provider", "Attributes"}}
-				shown := map[string]shownPool{}
-				for _, p := range pools {
-					rows = append(rows, []string{p.Name, p.Provider, attributesText(p.Attributes)})
-					shown[p.Name] = shownPool{p.Provider, p.Attributes}
-				}
-				if len(pools) == 0 && output.Format == "tabular" {
-					s.Note("No storage pools to display.")
-					return nil
-				}
-				return s.WriteList(output, shown, rows)
-			})
-		},
-	}
-	cmd.Flags().StringSliceVar(&names, "name", nil, "list only the pools with these `names`")
-	cmd.Flags().StringSliceVar(&providers, "provider", nil, "list only the pools of these `providers`")
-	output.Flags(cmd, "tabular", cli.ListFormats...)
-	s.ModelFlag(cmd)
-	return cmd
 }
 
 // eachStorage reports the results of a bulk call, one line for each storage instance.

@@ -1,0 +1,73 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/state/entity"
+)
+
+func ShowActionStatusCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
+	cmd := &cobra.Command{
+		Use:   "show-action-status [ID]",
+		Short: "List actions with their status",
+		Long: `List the status of all actions and commands, or of those whose ids begin with ID. The
+newer name is operations.`,
+		Example: `  juju show-action-status
+  juju show-action-status 12`,
+		Annotations: cli.SeeAlso("operations", "show-task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return cli.Usagef("unrecognized args: %q", args[1:])
+			}
+			if err := cli.CheckFormat(output.Format, "yaml"); err != nil {
+				return err
+			}
+			prefix := ""
+			if len(args) > 0 {
+				prefix = args[0]
+			}
+			ctx := cmd.Context()
+			return cli.WithModel(ctx, s, func(api tasksAPI) error { return actionStatus(ctx, s, api, prefix, output) })
+		},
+	}
+	output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
+	return cmd
+}
+
+func actionStatus(ctx context.Context, s *cli.Session, api tasksAPI, prefix string, output cli.Output) error {
+	ids, err := api.FindTasks(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 && prefix != "" {
+		return entity.WithHint(entity.Errorf(entity.NotFound, "actions for identifier %q not found", prefix),
+			"To list the operations: juju operations")
+	}
+	list := []map[string]any{}
+	for _, id := range ids {
+		task, err := api.Task(ctx, id)
+		if entity.IsNotFound(err) {
+			continue // removed since they were listed
+		} else if err != nil {
+			return err
+		}
+		completed := "n/a"
+		if !task.Completed.IsZero() {
+			completed = task.Completed.UTC().Format(time.DateTime)
+		}
+		list = append(list, map[string]any{"id": task.ID, "action": task.Name, receiverKind(task): task.Receiver,
+			"status": fmt.Sprint(task.Status), "completed at": completed})
+	}
+	text, err := cli.Encode(output.Format, map[string]any{"actions": list})
+	if err != nil {
+		return err
+	}
+	return s.Write(output, text)
+}

@@ -1,0 +1,52 @@
+package storage
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/state/entity"
+)
+
+func AddStorageCommand(s *cli.Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "add-storage UNIT STORE[=[POOL,][SIZE,][COUNT]]...",
+		Short: "Add storage to a unit",
+		Long: `Add new storage to a unit, for a store of its charm. Constraints that are not given
+default to those that the service was deployed with, and the count to 1. The unit runs the
+hook STORE-storage-attached for each instance.`,
+		Example: `  juju add-storage web/0 cache
+  juju add-storage web/0 cache=10G,2
+  juju add-storage web/0 cache=rootfs,1G`,
+		Annotations: cli.SeeAlso("storage", "attach-storage", "deploy", "storage-pools"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return cli.Usagef("storage add requires a unit and a storage directive")
+			}
+			if err := cli.CheckUnits(args[:1]); err != nil {
+				return err
+			}
+			stores, err := entity.ParseStorage(args[1:], false)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			ctx, unit := cmd.Context(), args[0]
+			return cli.WithModel(ctx, s, func(api storageAPI) error {
+				for _, store := range slices.Sorted(maps.Keys(stores)) {
+					ids, err := api.AddStorage(ctx, unit, store, stores[store])
+					if err != nil {
+						return err
+					}
+					for _, id := range ids {
+						s.Note("added storage %s to %s", id, unit)
+					}
+				}
+				return nil
+			})
+		},
+	}
+	s.ModelFlag(cmd)
+	return cmd
+}
