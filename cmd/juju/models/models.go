@@ -55,9 +55,12 @@ type (
 		Life           string    `yaml:"life" json:"life"`
 		Status         modelWord `yaml:"status" json:"status"`
 		Access         string    `yaml:"access,omitempty" json:"access,omitempty"`
-		Machines       int64     `yaml:"machine-count" json:"machine-count"`
-		Units          int64     `yaml:"unit-count" json:"unit-count"`
-		AgentVersion   string    `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
+		// The counts are in lists, the rest in descriptions of one model.
+		MachineCount *int64                  `yaml:"machine-count,omitempty" json:"machine-count,omitempty"`
+		UnitCount    *int64                  `yaml:"unit-count,omitempty" json:"unit-count,omitempty"`
+		Users        map[string]modelUser    `yaml:"users,omitempty" json:"users,omitempty"`
+		Machines     map[string]modelMachine `yaml:"machines,omitempty" json:"machines,omitempty"`
+		AgentVersion string                  `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
 	}
 	modelWord struct {
 		Current string `yaml:"current" json:"current"`
@@ -107,7 +110,7 @@ func (m *models) list(ctx context.Context, t cli.Target, api describeModelsAPI) 
 			name += "*"
 		}
 		rows = append(rows, []string{name, one.Cloud, one.Status.Current,
-			strconv.FormatInt(one.Machines, 10), strconv.FormatInt(one.Units, 10), one.Access})
+			strconv.FormatInt(*one.MachineCount, 10), strconv.FormatInt(*one.UnitCount, 10), one.Access})
 	}
 	if m.output.Format == "tabular" {
 		return m.Write(m.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.Name, cli.Table(rows)))
@@ -116,23 +119,25 @@ func (m *models) list(ctx context.Context, t cli.Target, api describeModelsAPI) 
 }
 
 func showSummary(t cli.Target, s entity.ModelSummary) shownModel {
-	shown := shownModel{
-		Name: s.OwnerTag.ID + "/" + s.Name, ShortName: s.Name, UUID: s.UUID, Type: s.Type,
-		ControllerUUID: s.ControllerUUID, ControllerName: t.Name, IsController: s.IsController, Owner: s.OwnerTag.ID,
-		Cloud: s.ProviderType, Life: s.Life, Status: showStatus(s.Status), Access: s.UserAccess, AgentVersion: s.AgentVersion,
-	}
+	shown := showDescription(t, s.ModelDescription)
+	shown.Access, shown.MachineCount, shown.UnitCount = s.UserAccess, new(int64), new(int64)
 	for _, c := range s.Counts {
 		switch c.Entity {
 		case "machines":
-			shown.Machines = c.Count
+			*shown.MachineCount = c.Count
 		case "units":
-			shown.Units = c.Count
+			*shown.UnitCount = c.Count
 		}
 	}
 	return shown
 }
 
-// showStatus returns a model's status in its printed form.
-func showStatus(s entity.Status) modelWord {
-	return modelWord{Current: string(cmp.Or(s.Status, entity.StatusUnknown)), Message: s.Message}
+// showDescription returns what is shown both in lists and of one model.
+func showDescription(t cli.Target, m entity.ModelDescription) shownModel {
+	return shownModel{
+		Name: m.OwnerTag.ID + "/" + m.Name, ShortName: m.Name, UUID: m.UUID, Type: m.Type, ControllerUUID: m.ControllerUUID,
+		ControllerName: t.Name, IsController: m.IsController, Owner: m.OwnerTag.ID, Cloud: m.ProviderType, Life: m.Life,
+		Status:       modelWord{string(cmp.Or(m.Status.Status, entity.StatusUnknown)), m.Status.Message},
+		AgentVersion: m.AgentVersion,
+	}
 }

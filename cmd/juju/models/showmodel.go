@@ -34,24 +34,8 @@ type showModel struct {
 	output cli.Output
 }
 
-// The YAML and JSON forms of one model.
+// The YAML and JSON forms of a model's users and machines.
 type (
-	modelDetails struct {
-		Name           string                  `yaml:"name" json:"name"`
-		ShortName      string                  `yaml:"short-name" json:"short-name"`
-		UUID           string                  `yaml:"model-uuid" json:"model-uuid"`
-		Type           string                  `yaml:"model-type" json:"model-type"`
-		ControllerUUID string                  `yaml:"controller-uuid" json:"controller-uuid"`
-		ControllerName string                  `yaml:"controller-name" json:"controller-name"`
-		IsController   bool                    `yaml:"is-controller" json:"is-controller"`
-		Owner          string                  `yaml:"owner" json:"owner"`
-		Cloud          string                  `yaml:"cloud" json:"cloud"`
-		Life           string                  `yaml:"life" json:"life"`
-		Status         modelWord               `yaml:"status" json:"status"`
-		Users          map[string]modelUser    `yaml:"users,omitempty" json:"users,omitempty"`
-		Machines       map[string]modelMachine `yaml:"machines,omitempty" json:"machines,omitempty"`
-		AgentVersion   string                  `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
-	}
 	modelUser struct {
 		DisplayName string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
 		Access      string `yaml:"access" json:"access"`
@@ -91,7 +75,7 @@ func (m *showModel) run(ctx context.Context, args []string) error {
 			return err
 		}
 		text, err := cli.Encode(m.output.Format,
-			map[string]modelDetails{t.Controller.Unqualify(model.Owner + "/" + model.Name): showInfo(t, info)})
+			map[string]shownModel{t.Controller.Unqualify(model.Owner + "/" + model.Name): showInfo(t, info)})
 		if err != nil {
 			return err
 		}
@@ -99,14 +83,9 @@ func (m *showModel) run(ctx context.Context, args []string) error {
 	})
 }
 
-func showInfo(t cli.Target, info entity.ModelInfo) modelDetails {
-	owner := info.OwnerTag.ID
-	d := modelDetails{
-		Name: owner + "/" + info.Name, ShortName: info.Name, UUID: info.UUID, Type: info.Type,
-		ControllerUUID: info.ControllerUUID, ControllerName: t.Name, IsController: info.IsController, Owner: owner,
-		Cloud: info.ProviderType, Life: info.Life, Status: showStatus(info.Status), AgentVersion: info.AgentVersion,
-		Users: map[string]modelUser{}, Machines: map[string]modelMachine{},
-	}
+func showInfo(t cli.Target, info entity.ModelInfo) shownModel {
+	d := showDescription(t, info.ModelDescription)
+	d.Users, d.Machines = map[string]modelUser{}, map[string]modelMachine{}
 	for _, u := range info.Users {
 		d.Users[u.UserName] = modelUser{u.DisplayName, u.Access}
 	}

@@ -21,11 +21,7 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
   juju detach-storage data/0 --force`,
 		Annotations: cli.SeeAlso("storage", "attach-storage", "remove-storage"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := someStorageIDs(cmd, args)
-			if err != nil {
-				return err
-			}
-			how, err := flags.Read(cmd)
+			ids, how, err := destroyArgs(cmd, args, &flags)
 			if err != nil {
 				return err
 			}

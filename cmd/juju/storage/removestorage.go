@@ -27,11 +27,7 @@ the controller with --destroy-storage destroys it; "juju explain STORAGE" says s
   juju remove-storage data/0 --no-destroy`,
 		Annotations: cli.SeeAlso("storage", "detach-storage", "import-filesystem"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := someStorageIDs(cmd, args)
-			if err != nil {
-				return err
-			}
-			how, err := flags.Read(cmd)
+			ids, how, err := destroyArgs(cmd, args, &flags)
 			if err != nil {
 				return err
 			}

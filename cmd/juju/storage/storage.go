@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
 
@@ -125,13 +126,16 @@ func shownStorage(s *cli.Session, all []entity.StorageStatus) storageDocument {
 	return shown
 }
 
-// someStorageIDs is ParseStorageIDs for a command that needs at least one.
-func someStorageIDs(cmd *cobra.Command, values []string) ([]string, error) {
-	ids, err := cli.ParseStorageIDs(values)
+// destroyArgs returns the ids of at least one storage instance, and the strength given by the flags.
+func destroyArgs(cmd *cobra.Command, args []string, flags *wait.DestroyFlags) (ids []string, how entity.Destruction, err error) {
+	ids, err = cli.ParseStorageIDs(args)
 	if err == nil && len(ids) == 0 {
 		err = cli.Usagef("%s requires at least one storage ID", cmd.Name())
 	}
-	return ids, err
+	if err == nil {
+		how, err = flags.Read(cmd)
+	}
+	return ids, how, err
 }
 
 // eachStorage reports the results of a bulk call, one line for each storage instance.
