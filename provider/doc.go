@@ -1,11 +1,10 @@
-// Package provider defines what the orchestrator needs of a cloud: starting a machine with an
-// agent on it, stopping it, and listing everything it has started. It keeps no state beyond
-// what the cloud itself keeps, and knows nothing of the store.
+// Package provider defines the interface to a cloud: start a machine with an agent on it, stop it,
+// and list all instances. Providers keep no state outside the cloud and do not depend on the store.
 //
-// Every instance is tagged with its controller, its model and its machine. Only those tags tie
-// an instance to a model. An instance is a stray if state does not know its machine, or knows
-// the machine with another instance; the caller that compares the two lists may stop it.
+// Every instance is tagged with its controller, model and machine; only these tags tie an instance to
+// a model. An instance is a stray if state has no such machine, or records a different instance for
+// it. The caller that compares the two lists may stop strays.
 //
-// Each cloud is a package below this one. None registers itself: a program opens the clouds it
-// knows.
+// Each cloud has a package below this one. There is no registry: a program opens the clouds it
+// supports.
 package provider

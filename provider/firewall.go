@@ -9,37 +9,37 @@ import (
 	"juju/state/entity"
 )
 
-// A Firewall decides what reaches the instances of one model from outside. Its methods can be
-// repeated after an interruption, and their errors give only the reason, as those of Environ do.
+// A Firewall controls the traffic from outside to the instances of one model. Its methods are
+// idempotent. As in Environ, errors give only the reason.
 type Firewall interface {
-	// CheckFirewall returns a NotSupported error, which says why, if the cloud does not filter what
-	// reaches its instances. SetIngress and Ingress then return it too.
+	// CheckFirewall returns a NotSupported error with the reason if the cloud does not filter ingress
+	// traffic. SetIngress and Ingress then return it too.
 	CheckFirewall(ctx context.Context) error
-	// SetIngress replaces the model's rules. Repeated with the same rules, it only follows addresses
-	// of instances that have changed. If it fails, some of the rules may hold. Rules for instances
-	// that do not exist have no effect. The rules of an instance go with it, and those of the model
-	// with Destroy.
+	// SetIngress replaces the model's rules. Called again with the same rules, it only updates changed
+	// instance addresses. If it fails, some of the rules may be in effect. Rules for instances that do
+	// not exist have no effect. An instance's rules are removed with it, and the model's by Destroy.
 	SetIngress(ctx context.Context, rules Ingress) error
-	// Ingress returns the rules that hold, in their normal form. An instance that is not filtered as
-	// SetIngress would do it is not in them.
+	// Ingress returns the rules in effect, in normal form. It omits instances that are not filtered as
+	// SetIngress would filter them.
 	Ingress(ctx context.Context) (Ingress, error)
 }
 
-// Ingress is what reaches the instances of a model from outside. It limits new connections to TCP
-// and UDP ports; other protocols pass, such as ICMP, and so does what comes from the same network.
+// Ingress describes which traffic from outside reaches the instances of a model. It restricts new
+// connections to TCP and UDP ports. Other protocols, such as ICMP, and traffic from the same network
+// are not filtered.
 type Ingress struct {
-	// Ports are those that everyone reaches, by instance. SSH (22/tcp) is always one of them. An
-	// instance without an entry is not filtered.
+	// Ports are the ports open to everyone, by instance. SSH (22/tcp) is always open. An instance
+	// without an entry is not filtered.
 	Ports map[string][]entity.PortRange
-	// Peers are the addresses from which all ports are reached: those of the model's machines that
-	// the cloud has not started. What is no IP address has no effect.
+	// Peers are the addresses that can reach all ports: those of the model's machines that the cloud did
+	// not start. Entries that are not IP addresses are ignored.
 	Peers []string
 }
 
-// ssh is the port that is open on every instance.
+// ssh is open on every instance.
 var ssh = entity.PortRange{From: 22, To: 22, Protocol: "tcp"}
 
-// Normal returns the rules in a form that is the same for all rules that have the same effect.
+// Normal returns the rules in normal form, which is equal for rules with the same effect.
 func (i Ingress) Normal() Ingress {
 	n := Ingress{Ports: map[string][]entity.PortRange{}}
 	for id, ranges := range i.Ports {
@@ -60,7 +60,7 @@ func (i Ingress) Equal(other Ingress) bool {
 	return maps.EqualFunc(i.Ports, other.Ports, slices.Equal) && slices.Equal(i.Peers, other.Peers)
 }
 
-// normalPorts returns TCP and UDP ports, with that of SSH, as the fewest ranges in order.
+// normalPorts returns the TCP and UDP ports, including SSH, as a minimal sorted list of ranges.
 func normalPorts(ranges []entity.PortRange) []entity.PortRange {
 	all := append(slices.Clone(ranges), ssh)
 	all = slices.DeleteFunc(all, func(r entity.PortRange) bool { return r.Protocol != "tcp" && r.Protocol != "udp" })
@@ -76,7 +76,7 @@ func normalPorts(ranges []entity.PortRange) []entity.PortRange {
 	return merged
 }
 
-// ClosedPorts returns the ports of a protocol that are in none of the ranges, in order.
+// ClosedPorts returns the ports of a protocol that are in none of the ranges, sorted.
 func ClosedPorts(protocol string, open []entity.PortRange) (closed []entity.PortRange) {
 	next := 1
 	for _, r := range slices.SortedFunc(slices.Values(open), entity.ComparePorts) {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// archNames maps Go's names of architectures to the orchestrator's, where they differ.
+// archNames maps Go's architecture names to ours where they differ.
 var archNames = map[string]string{"386": "i386", "arm": "armhf", "ppc64le": "ppc64el"}
 
 // HostArch returns the name of this host's architecture.
@@ -17,8 +17,8 @@ func HostArch() string {
 	return runtime.GOARCH
 }
 
-// HostHardware returns what this host has, a container's too; dir is on its root disk. A property that can't be
-// determined is left unknown.
+// HostHardware returns the hardware of this host, which may be a container. dir is on its root disk. Properties
+// that can't be determined are left zero.
 func HostHardware(dir string) Hardware {
 	h := Hardware{Arch: HostArch(), Cores: uint64(runtime.NumCPU())}
 	var info unix.Sysinfo_t

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// A KeyedMutex is a mutex for each of many keys. The zero value is ready.
+// A KeyedMutex is a mutex per key. The zero value is ready to use.
 type KeyedMutex struct {
 	mu   sync.Mutex
-	held map[string]chan struct{} // each is closed when its key is free again
+	held map[string]chan struct{} // each is closed when its key is unlocked
 }
 
-// Lock waits until key is free, and takes it until unlock is called. If ctx is done first, the
-// error is that of ctx.
+// Lock locks key until unlock is called. It waits if key is locked; if ctx is done first, it returns
+// ctx's error.
 func (k *KeyedMutex) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	for {
 		k.mu.Lock()
@@ -41,10 +41,10 @@ func (k *KeyedMutex) Lock(ctx context.Context, key string) (unlock func(), err e
 	}
 }
 
-// LockAll is Lock for several keys, which may repeat. Two callers that share keys don't deadlock.
+// LockAll locks several keys, which may repeat, without deadlocking with other callers.
 func (k *KeyedMutex) LockAll(ctx context.Context, keys []string) (unlock func(), err error) {
 	keys = slices.Clone(keys)
-	slices.Sort(keys) // all callers take them in one order
+	slices.Sort(keys) // a fixed order prevents deadlock
 	var held []func()
 	unlock = func() {
 		for _, f := range held {

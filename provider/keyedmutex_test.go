@@ -20,7 +20,7 @@ func TestKeyedMutex(t *testing.T) {
 	if _, err := k.LockAll(ctx, []string{"c", "b"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v", err)
 	}
-	other, err := k.Lock(ctx, "b") // which LockAll has let go
+	other, err := k.Lock(ctx, "b") // LockAll released it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +38,6 @@ func TestKeyedMutex(t *testing.T) {
 		t.Error(err)
 	}
 	if len(k.held) != 0 {
-		t.Errorf("%d keys are held", len(k.held))
+		t.Errorf("%d keys are still locked", len(k.held))
 	}
 }

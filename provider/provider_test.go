@@ -15,7 +15,7 @@ func TestRetryable(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if provider.IsRetryable(cause) || provider.IsRetryable(nil) || provider.Retryable(nil) != nil {
-		t.Error("what was not marked is not to be tried again")
+		t.Error("an unmarked error must not be retryable")
 	}
 }
 
@@ -31,15 +31,15 @@ func TestHardware(t *testing.T) {
 	}
 }
 
-// A user who asks for too much is told what there is.
-func TestConstraintsBeyondTheHostAreRefused(t *testing.T) {
+// The error for constraints that the host can't meet shows its hardware.
+func TestConstraintsBeyondTheHostAreRejected(t *testing.T) {
 	host := provider.Hardware{Arch: "amd64", Cores: 2, Mem: 2048}
 	for text, want := range map[string]string{
 		"mem=2G cores=2":      "",
 		"mem=500T":            "constraint mem=500T cannot be met: this host has arch=amd64 cores=2 mem=2048M",
 		"mem=2049M":           "constraint mem=2049M cannot be met: this host has arch=amd64 cores=2 mem=2048M",
 		"cores=3":             "constraint cores=3 cannot be met: this host has arch=amd64 cores=2 mem=2048M",
-		"root-disk=9999999T":  "", // which the host does not know
+		"root-disk=9999999T":  "", // the host's is unknown
 		"mem= cores=0 tags=x": "",
 	} {
 		cons, err := constraints.Parse(text)
