@@ -13,18 +13,18 @@ import (
 	"juju/state/entity"
 )
 
-// The keys, in the configuration of networks and ACLs, that are ours.
+// Configuration keys of networks and ACLs that juju sets.
 const (
 	aclsKey     = "security.acls"
-	defaultsKey = "user.juju-acl-defaults" // which of defaultActions we have set on a network
+	defaultsKey = "user.juju-acl-defaults" // which of defaultActions juju has set on a network
 	peersKey    = "user.juju-peers"
 )
 
-// defaultActions are the keys, in the configuration of networks, of what LXD does with traffic that
-// no rule of an ACL is about. Without them it rejects that.
+// defaultActions are the network configuration keys for the action on traffic that matches no ACL
+// rule. If they are unset, LXD rejects it.
 var defaultActions = []string{"security.acls.default.egress.action", "security.acls.default.ingress.action"}
 
-// bridgeACLs is the part of LXD's API without which it has no ACLs of bridges.
+// bridgeACLs is the API extension for ACLs on bridges.
 const bridgeACLs = "network_bridge_acl"
 
 func aclPath(name string) string { return "/1.0/network-acls/" + url.PathEscape(name) }
@@ -38,8 +38,8 @@ func (c *Cloud) hasACLs(ctx context.Context) error {
 	return err
 }
 
-// putACL gives the model's ACL these rules, for a caller that has its lock. It makes the ACL if there
-// is none, and deletes one that would have no rules.
+// putACL sets the rules of the model's ACL, whose lock the caller must hold. It creates the ACL if
+// needed, and deletes it if there are no rules.
 func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, peers []string) error {
 	c, name := e.cloud, e.aclName()
 	if len(rules) == 0 {
@@ -64,7 +64,7 @@ func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, peers 
 	return err
 }
 
-// dropRules removes the rules of containers that are gone.
+// dropRules removes the rules of deleted containers.
 func (e *environ) dropRules(ctx context.Context, gone []string) error {
 	if e.cloud.hasACLs(ctx) != nil {
 		return nil
@@ -89,7 +89,7 @@ func (e *environ) dropRules(ctx context.Context, gone []string) error {
 	return e.putACL(ctx, left, list(acl.Config[peersKey]))
 }
 
-// list splits a list of LXD's.
+// list splits a comma-separated list.
 func list(text string) (all []string) {
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part != "" {
@@ -99,8 +99,8 @@ func list(text string) (all []string) {
 	return all
 }
 
-// attachACL attaches an ACL to a network. If it is the first one there, everything that no ACL is
-// about stays allowed.
+// attachACL attaches an ACL to a network. With the network's first ACL it sets the default actions to
+// allow, so that other traffic is unaffected.
 func (c *Cloud) attachACL(ctx context.Context, network, acl string) error {
 	return c.changeNetwork(ctx, network, func(config map[string]string) bool {
 		acls := list(config[aclsKey])
@@ -141,10 +141,10 @@ func (c *Cloud) detachACL(ctx context.Context, network, acl string) error {
 	})
 }
 
-// networkTries is how often a change of a network is tried when others change it too.
+// networkTries is the maximum number of attempts at a network change that conflicts with others'.
 const networkTries = 10
 
-// changeNetwork changes a network's configuration, unless edit says that there is nothing to change.
+// changeNetwork changes a network's configuration, unless edit returns false.
 func (c *Cloud) changeNetwork(ctx context.Context, name string, edit func(map[string]string) bool) (err error) {
 	path := "/1.0/networks/" + url.PathEscape(name)
 	for range networkTries {
@@ -163,7 +163,7 @@ func (c *Cloud) changeNetwork(ctx context.Context, name string, edit func(map[st
 	return err
 }
 
-// endACL detaches and deletes an ACL; nil if there is none.
+// endACL detaches and deletes an ACL; nil if it does not exist.
 func (c *Cloud) endACL(ctx context.Context, name string) error {
 	if err := c.client.get(ctx, aclPath(name), nil, nil); isGone(err) {
 		return nil
@@ -187,7 +187,7 @@ func (c *Cloud) endACL(ctx context.Context, name string) error {
 	return err
 }
 
-// endACLs deletes the ACLs of a model, or with "" those of the controller.
+// endACLs deletes the ACLs of a model, or of the whole controller if model is "".
 func (c *Cloud) endACLs(ctx context.Context, model string) error {
 	all, err := c.acls(ctx, model)
 	for _, name := range all {
@@ -198,7 +198,7 @@ func (c *Cloud) endACLs(ctx context.Context, model string) error {
 	return err
 }
 
-// acls returns the names of the ACLs of a model, or with "" those of the controller.
+// acls returns the names of the ACLs of a model, or of the whole controller if model is "".
 func (c *Cloud) acls(ctx context.Context, model string) (names []string, err error) {
 	err = c.hasACLs(ctx)
 	if errors.Is(err, entity.NotSupported) {

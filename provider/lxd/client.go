@@ -25,12 +25,12 @@ import (
 
 const (
 	requestTime   = time.Minute      // for one request
-	readTime      = 25 * time.Second // for one try to read; more than waitTime
-	waitTime      = 20 * time.Second // for which one request waits for an operation
-	operationTime = 15 * time.Minute // for one operation, such as the copy of an image
+	readTime      = 25 * time.Second // for one attempt at a GET; must exceed waitTime
+	waitTime      = 20 * time.Second // how long one request waits for an operation
+	operationTime = 15 * time.Minute // for one operation, such as copying an image
 )
 
-// A client sends requests to one LXD server. Each is bounded by its context and by a time.
+// A client sends requests to one LXD server. Each is bounded by its context and a timeout.
 type client struct {
 	http     *http.Client
 	endpoint string // as configured
@@ -63,11 +63,11 @@ func newClient(config Config) (*client, error) {
 	return c, nil
 }
 
-// errOtherServer means that a server is not the one that is configured.
+// errOtherServer means that the server's certificate does not match the configured one.
 var errOtherServer = entity.Errorf(entity.Invalid, "it has another certificate than the one that is configured")
 
-// tlsConfig returns how to reach a server by https: with the client's certificate, and no server but
-// the one whose certificate is configured.
+// tlsConfig returns the TLS configuration for https: it presents the client's certificate, and accepts
+// only the configured server certificate.
 func tlsConfig(config Config) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair([]byte(config.ClientCert), []byte(config.ClientKey))
 	if err != nil {
@@ -84,8 +84,8 @@ func tlsConfig(config Config) (*tls.Config, error) {
 	if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 		return nil, entity.Errorf(entity.Invalid, "the server's certificate: %w", err)
 	}
-	// LXD signs its certificate itself, for names that it does not have to be reached by: the whole
-	// certificate is compared instead.
+	// LXD's certificate is self-signed, for names that need not match its address, so the certificate
+	// itself is compared.
 	t.InsecureSkipVerify = true
 	t.VerifyConnection = func(state tls.ConnectionState) error {
 		if !bytes.Equal(state.PeerCertificates[0].Raw, block.Bytes) {
@@ -98,8 +98,8 @@ func tlsConfig(config Config) (*tls.Config, error) {
 
 func recursion(n int) url.Values { return url.Values{"recursion": {fmt.Sprint(n)}} }
 
-// send sends a request within the project and returns LXD's answer, whose body the caller closes. A
-// refusal is a *refusal.
+// send sends a request within the project and returns the response, whose body the caller must close.
+// An error response is returned as a *refusal.
 func (c *client) send(ctx context.Context, method, path string, query url.Values, header http.Header,
 	body io.Reader) (*http.Response, error) {
 	values := url.Values{}
@@ -132,7 +132,7 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	return resp, nil
 }
 
-// call sends a request whose answer is JSON. in is its body, or nil.
+// call sends a request with the JSON of in as its body, unless in is nil, and decodes the response.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, header http.Header,
 	in any) (api.Response, http.Header, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
@@ -157,14 +157,14 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 	return said, resp.Header, nil
 }
 
-// get reads an object into what into points to.
+// get decodes an object into *into.
 func (c *client) get(ctx context.Context, path string, query url.Values, into any) error {
 	_, err := c.getTagged(ctx, path, query, into)
 	return err
 }
 
-// getTagged is get that also returns the object's ETag, for doIf. LXD has been seen to leave one request
-// without an answer while it answered others, so it is sent again.
+// getTagged is get that also returns the object's ETag, for doIf. It retries requests that time out, because
+// LXD has been seen to drop single requests while it answers others.
 func (c *client) getTagged(ctx context.Context, path string, query url.Values, into any) (etag string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
 	defer cancel()
@@ -183,13 +183,13 @@ func (c *client) getTagged(ctx context.Context, path string, query url.Values, i
 	}
 }
 
-// do sends a change. If LXD makes an operation of it, do returns when that is over, with what it
-// says. If ctx is done first, LXD may still complete the operation.
+// do sends a change. If LXD starts an operation for it, do waits for the operation and returns it. If
+// ctx is done first, LXD may still complete the operation.
 func (c *client) do(ctx context.Context, method, path string, query url.Values, in any) (api.Operation, error) {
 	return c.doIf(ctx, method, path, query, "", in)
 }
 
-// doIf is do for an object that must still have this ETag.
+// doIf is do with the condition that the object still has this ETag.
 func (c *client) doIf(ctx context.Context, method, path string, query url.Values, etag string,
 	in any) (api.Operation, error) {
 	header := http.Header{}
@@ -203,8 +203,8 @@ func (c *client) doIf(ctx context.Context, method, path string, query url.Values
 	return c.wait(ctx, said.Operation)
 }
 
-// wait waits for an operation of this client, given by its URL's path, as watch does. It gives up what takes
-// too long.
+// wait waits, like watch, for an operation that this client started. If that takes too long, it cancels the
+// operation.
 func (c *client) wait(ctx context.Context, operation string) (op api.Operation, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, operationTime, errSlow)
 	defer cancel()
@@ -215,12 +215,12 @@ func (c *client) wait(ctx context.Context, operation string) (op api.Operation, 
 	return op, err
 }
 
-// watch waits for an operation, which may be another's. One that has failed is a *refusal.
+// watch waits for an operation, which any client may have started. If it fails, the error is a *refusal.
 func (c *client) watch(ctx context.Context, path string) (op api.Operation, err error) {
 	query := url.Values{"timeout": {fmt.Sprint(int(waitTime.Seconds()))}}
 	for {
 		if err := c.get(ctx, path+"/wait", query, &op); err != nil {
-			if isGone(err) { // LXD forgets operations some seconds after their end, or when it restarts
+			if isGone(err) { // LXD forgets operations seconds after they complete, and when it restarts
 				err = provider.Retryable(errors.New("LXD has forgotten how an operation ended"))
 			}
 			return op, err
@@ -234,16 +234,16 @@ func (c *client) watch(ctx context.Context, path string) (op api.Operation, err 
 	}
 }
 
-// cancel asks LXD to give up an operation, which it can with few.
+// cancel cancels an operation, if LXD can: few are cancellable.
 func (c *client) cancel(ctx context.Context, path string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if _, _, err := c.call(ctx, http.MethodDelete, path, nil, nil, nil); err != nil {
-		logger.Debugf("operation %s goes on: %v", path, err)
+		logger.Debugf("cannot cancel operation %s: %v", path, err)
 	}
 }
 
-// instancePath returns the path of an instance in the API, and of what is below it.
+// instancePath returns the API path of an instance, or of a resource below it.
 func instancePath(name string, below ...string) string {
 	return "/1.0/instances/" + url.PathEscape(name) + strings.Join(append([]string{""}, below...), "/")
 }

@@ -17,42 +17,41 @@ import (
 
 var logger = loggo.GetLogger("juju.provider.lxd")
 
-// Config is what a Cloud needs. Its YAML and JSON is what users configure.
+// Config configures a Cloud. Users write it as YAML or JSON.
 type Config struct {
 	// Endpoint is the path of LXD's unix socket, or "https://HOST:PORT"; "" for the socket of this host.
 	Endpoint   string `yaml:"endpoint" json:"endpoint"`
 	ClientCert string `yaml:"client-cert" json:"client-cert,omitempty"` // PEM; for https
 	ClientKey  string `yaml:"client-key" json:"client-key,omitempty"`   // PEM; for https
-	// ServerCert is the certificate that the server must have, in PEM; "" for one by an authority of
-	// this host.
+	// ServerCert is the only server certificate to accept, in PEM; "" to accept those signed by a CA that
+	// this host trusts.
 	ServerCert string `yaml:"server-cert" json:"server-cert,omitempty"`
 	Controller string `yaml:"-" json:"-"` // UUID
 
-	Project  string   `yaml:"project" json:"project,omitempty"`   // of LXD; "" for the default one
-	Profiles []string `yaml:"profiles" json:"profiles,omitempty"` // that containers have; none for "default"
-	Network  string   `yaml:"network" json:"network,omitempty"`   // of containers; "" for what the profiles say
-	// Pool is the one of root disks and storage; "" for that of the profiles' root disk.
+	Project  string   `yaml:"project" json:"project,omitempty"`   // LXD's; "" for the default project
+	Profiles []string `yaml:"profiles" json:"profiles,omitempty"` // of containers; none for "default"
+	Network  string   `yaml:"network" json:"network,omitempty"`   // of containers; "" for the profiles' network
+	// Pool is the pool for root disks and storage; "" for the pool of the profiles' root disk.
 	Pool string `yaml:"pool" json:"pool,omitempty"`
-	// ImageServer is the URL of a simplestreams server, from which LXD copies images that it does
-	// not have; "" for none.
+	// ImageServer is the URL of a simplestreams server from which LXD copies missing images; "" for none.
 	ImageServer string `yaml:"image-server" json:"image-server,omitempty"`
-	// AddressWait is how long StartInstance waits for a container's address; 0 for two minutes, because a
-	// busy host takes its time. A container without one is started all the same.
+	// AddressWait is how long StartInstance waits for a container's address; 0 for two minutes, which
+	// allows for a busy host. Without an address, the container still counts as started.
 	AddressWait time.Duration `yaml:"-" json:"-"`
 }
 
-// Cloud is what one controller has on a server. Its methods are safe for concurrent use.
+// Cloud manages one controller's resources on a server. Its methods are safe for concurrent use.
 type Cloud struct {
 	config Config
 	client *client
-	busy   provider.KeyedMutex // instances that are being started, changed or stopped
+	busy   provider.KeyedMutex // instances being started, changed or stopped, ACLs and images
 
 	mu   sync.Mutex
-	info *api.Server // nil until the server has said it
+	info *api.Server // nil until fetched
 }
 
-// New returns the cloud of one controller. It sends nothing to the server. The error is Invalid if
-// the configuration can't be right.
+// New returns the cloud of one controller. It does not contact the server. The error is Invalid if the
+// configuration is invalid.
 func New(config Config) (*Cloud, error) {
 	if config.Controller == "" {
 		return nil, entity.Errorf(entity.Invalid, "cannot use LXD: no controller is named")
@@ -80,8 +79,7 @@ func New(config Config) (*Cloud, error) {
 func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
 	if config.Controller != c.config.Controller {
 		return nil, entity.Errorf(entity.Invalid, "cannot open a model of controller %q in the cloud of %q",
-			config.Controller,
-			c.config.Controller)
+			config.Controller, c.config.Controller)
 	}
 	if config.Model == "" {
 		return nil, entity.Errorf(entity.Invalid, "cannot open a model without a UUID")
@@ -89,11 +87,11 @@ func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Enviro
 	return &environ{cloud: c, config: config}, nil
 }
 
-// extensions are the parts of LXD's API that are used here and that old servers lack.
+// extensions are the API extensions required of the server.
 var extensions = []string{"instances", "cloud_init", "image_types", "resources_v2", "projects"}
 
-// server returns what the server says of itself. The error is Unauthorized if it does not trust
-// this client, and NotSupported if it is too old.
+// server returns the server's information. The error is Unauthorized if it does not trust this client,
+// and NotSupported if it is too old.
 func (c *Cloud) server(ctx context.Context) (*api.Server, error) {
 	c.mu.Lock()
 	known := c.info
@@ -121,7 +119,7 @@ func (c *Cloud) server(ctx context.Context) (*api.Server, error) {
 	return &s, nil
 }
 
-// members returns the members of the cluster that can take containers; none without a cluster.
+// members returns the online members of the cluster; none without a cluster.
 func (c *Cloud) members(ctx context.Context) ([]api.ClusterMember, error) {
 	s, err := c.server(ctx)
 	if err != nil || !s.Environment.ServerClustered {
@@ -136,11 +134,11 @@ func (c *Cloud) members(ctx context.Context) ([]api.ClusterMember, error) {
 	return all, nil
 }
 
-// architectures maps LXD's names of architectures to the orchestrator's.
+// architectures maps LXD's architecture names to ours.
 var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64", "armv7l": "armhf", "i686": "i386",
 	"ppc64le": "ppc64el", "riscv64": "riscv64", "s390x": "s390x"}
 
-// arch returns the orchestrator's name of an architecture.
+// arch returns our name for an architecture of LXD's.
 func arch(lxd string) string {
 	if name, ok := architectures[lxd]; ok {
 		return name

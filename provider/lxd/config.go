@@ -12,12 +12,11 @@ import (
 	"juju/state/entity"
 )
 
-// configKeys are the keys that users can configure.
+// configKeys are the valid keys of a Config.
 var configKeys = []string{"endpoint", "client-cert", "client-key", "server-cert", "project", "profiles", "network",
 	"pool", "image-server"}
 
-// ParseConfig reads a Config as users write it, in YAML. The error is Invalid if a key is not known.
-// New checks the values.
+// ParseConfig parses a Config in YAML. The error is Invalid for unknown keys. New checks the values.
 func ParseConfig(text []byte) (Config, error) {
 	config, err := parseConfig(text)
 	if err != nil {
@@ -43,11 +42,11 @@ func parseConfig(text []byte) (config Config, err error) {
 	return config, root.Decode(&config)
 }
 
-// socketPaths are where LXD has its socket, by how it was installed.
+// socketPaths are the paths of LXD's socket: as a snap, and otherwise.
 var socketPaths = []string{"/var/snap/lxd/common/lxd/unix.socket", "/var/lib/lxd/unix.socket"}
 
-// hostSocket returns the path of the socket of this host's LXD, "" if there is none. LXD's own
-// variables can name one.
+// hostSocket returns the socket path of this host's LXD, or "". LXD's environment variables override
+// the defaults.
 func hostSocket() string {
 	if path := os.Getenv("LXD_SOCKET"); path != "" {
 		return path

@@ -17,9 +17,10 @@ import (
 	"juju/state/entity"
 )
 
-// ConstraintRules says that cores, mem and root-disk become limits of the container. An instance
-// type is one of LXD's ("c2-m4"), a zone a member of the cluster, and the source of the root disk a
-// storage pool. A pool that is a directory can't bound root disks: they are then ignored too.
+// ConstraintRules implements provider.Environ. The constraints cores, mem and root-disk become limits
+// of the container, an instance type is one of LXD's ("c2-m4"), a zone is a cluster member, and the
+// source of the root disk is a storage pool. If the cloud's pool has the driver dir, which can't limit
+// disks, root-disk is ignored.
 func (e *environ) ConstraintRules(ctx context.Context) (constraints.Rules, error) {
 	c, rules := e.cloud, constraints.DefaultRules()
 	server, err := c.server(ctx)
@@ -65,7 +66,7 @@ func (e *environ) ConstraintRules(ctx context.Context) (constraints.Rules, error
 	return rules, nil
 }
 
-// pool returns the storage pool of root disks: the one configured, or that of the profiles.
+// pool returns the storage pool for root disks: the configured one, or the profiles'.
 func (c *Cloud) pool(ctx context.Context) (string, error) {
 	if c.config.Pool != "" {
 		return c.config.Pool, nil
@@ -76,7 +77,7 @@ func (c *Cloud) pool(ctx context.Context) (string, error) {
 		if err := c.client.get(ctx, "/1.0/profiles/"+url.PathEscape(name), nil, &p); err != nil {
 			return "", err
 		}
-		for _, device := range p.Devices { // a later profile wins, as in LXD
+		for _, device := range p.Devices { // later profiles override earlier ones, as in LXD
 			if device["type"] == "disk" && device["path"] == "/" {
 				pool = device["pool"]
 			}
@@ -89,9 +90,8 @@ func (c *Cloud) pool(ctx context.Context) (string, error) {
 	return pool, nil
 }
 
-// PrecheckInstance refuses a series without an image, a placement that is no member of the cluster,
-// constraints that contradict each other, and constraints that ask for more than a host of
-// containers has.
+// PrecheckInstance rejects series without an image, placements on anything but cluster members,
+// conflicting constraints, and constraints that no host meets.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
 	if params.Series != "" {
 		have, err := e.cloud.series(ctx)
@@ -112,7 +112,7 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 	return err
 }
 
-// Zones returns the members of the cluster that are online and have what the constraints ask for.
+// Zones returns the online cluster members that meet the constraints.
 func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]string, error) {
 	all, err := e.candidates(ctx, params.Constraints, params.Placement)
 	if err != nil || slices.Equal(all, []string{""}) {
@@ -121,11 +121,11 @@ func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]
 	return all, nil
 }
 
-// minMem is the least memory, in MiB, with which a container is made: with 48 its agent was seen to start,
-// and with 10 the container ends at once.
+// minMem is the minimum memory of a container in MiB. With 48 the agent was seen to start; with 10 the
+// container exits immediately.
 const minMem = 64
 
-// livable returns an Invalid error if a container could not live with what is demanded.
+// livable returns an Invalid error if the constraints leave an agent's container too little memory.
 func livable(cons constraints.Value) error {
 	if n := cons.Number(constraints.Mem); n == 0 || n >= minMem {
 		return nil
@@ -134,8 +134,8 @@ func livable(cons constraints.Value) error {
 		"at least %dM", cons.Shown(constraints.Mem), minMem), "Demand more, or leave the constraint out.")
 }
 
-// candidates returns the members of the cluster on which an instance may be, or one that is "" if
-// there is no cluster. The error is Invalid if there is none.
+// candidates returns the cluster members that can host an instance, or a single "" if there is no
+// cluster. The error is Invalid if no member can.
 func (e *environ) candidates(ctx context.Context, cons constraints.Value, placement string) ([]string, error) {
 	members, err := e.cloud.members(ctx)
 	if err != nil {
@@ -193,8 +193,8 @@ func (e *environ) candidates(ctx context.Context, cons constraints.Value, placem
 	return fit, nil
 }
 
-// boundable returns an Invalid error if a root disk is demanded that has a size, from another pool
-// than the cloud's own, and that pool can't bound it.
+// boundable returns an Invalid error if the constraints request a root disk of some size from a pool
+// other than the cloud's default which can't limit disk sizes.
 func (c *Cloud) boundable(ctx context.Context, cons constraints.Value) error {
 	source, _ := cons.Get(constraints.RootDiskSource)
 	if source == "" || cons.Number(constraints.RootDisk) == 0 {
@@ -202,7 +202,7 @@ func (c *Cloud) boundable(ctx context.Context, cons constraints.Value) error {
 	}
 	own, err := c.pool(ctx)
 	if err != nil || own == source {
-		return err // ConstraintRules says what it can
+		return err // ConstraintRules covers the default pool
 	}
 	var pool api.StoragePool
 	if err := c.client.get(ctx, "/1.0/storage-pools/"+url.PathEscape(source), nil, &pool); err != nil {
@@ -215,11 +215,11 @@ func (c *Cloud) boundable(ctx context.Context, cons constraints.Value) error {
 	return nil
 }
 
-// zonePrefix begins a placement that names a zone.
+// zonePrefix is the prefix of placements in a zone.
 const zonePrefix = "zone="
 
-// zones returns the members that a placement or the constraint zones allows: all if neither says
-// anything, and one that is "" if there is no cluster.
+// zones returns the members allowed by the placement or the zones constraint: all if neither is set,
+// and a single "" if there is no cluster.
 func zones(members []string, cons constraints.Value, placement string) ([]string, error) {
 	text, _ := cons.Get(constraints.Zones)
 	wanted := strings.Split(text, ",")
@@ -245,7 +245,7 @@ func zones(members []string, cons constraints.Value, placement string) ([]string
 	return wanted, nil
 }
 
-// target adds the name of a member to a request; "" adds nothing.
+// target returns the query parameter that directs a request to a member; nil for "".
 func target(member string) url.Values {
 	if member == "" {
 		return nil
@@ -277,11 +277,11 @@ func (c *Cloud) resources(ctx context.Context, member string, cons constraints.V
 	return h, err
 }
 
-// resourceTries is how often LXD is asked what it has before its error counts.
+// resourceTries is the maximum number of attempts of allResources.
 const resourceTries = 5
 
-// allResources asks LXD what a member has. LXD looks at each network interface, and fails if one
-// goes meanwhile, as those of containers do when they start and stop; so it is asked again.
+// allResources returns a member's resources. It retries, because LXD inspects each network interface
+// and fails if one disappears meanwhile, as happens when containers start and stop.
 func (c *Cloud) allResources(ctx context.Context, member string) (all api.Resources, err error) {
 	for range resourceTries {
 		err = c.client.get(ctx, "/1.0/resources", target(member), &all)
@@ -293,8 +293,8 @@ func (c *Cloud) allResources(ctx context.Context, member string) (all api.Resour
 	return all, err
 }
 
-// devices returns the devices and the configuration that constraints and the cloud's own settings
-// add to those of the profiles.
+// devices returns the devices and configuration to add to the profiles' for the constraints and the
+// cloud's own settings.
 func (c *Cloud) devices(ctx context.Context, rules constraints.Rules, cons constraints.Value) (
 	devices map[string]map[string]string, config map[string]string, err error) {
 	devices, config = map[string]map[string]string{}, map[string]string{}

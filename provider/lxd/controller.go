@@ -20,29 +20,29 @@ import (
 	"juju/state/entity"
 )
 
-// roleKey is the key, in the configuration of a container, that says that it runs a controller.
+// roleKey is the container configuration key that marks a controller's container.
 const roleKey = "user.juju-is-controller"
 
-// innerSocket is where LXD's socket is in the controller's container, if the controller uses one.
+// innerSocket is the path of LXD's socket inside the controller's container, if the controller uses it.
 const innerSocket = install.Root + "/lxd.socket"
 
-// ControllerParams describe the container in which a controller runs.
+// ControllerParams describe a controller's container.
 type ControllerParams struct {
 	Series      string // "" for the preferred one
 	Constraints constraints.Value
-	Arch        string // that of the programs
-	Archive     []byte // of the programs; see pack.Names
-	// Bootstrap returns the input of `jujud bootstrap` for a controller that has these addresses.
+	Arch        string // of the agent binaries
+	Archive     []byte // of the agent binaries; see pack.Names
+	// Bootstrap returns the input of `jujud bootstrap` for a controller with these addresses.
 	Bootstrap func(addresses []string) ([]byte, error)
 }
 
-// A BootstrapError is what jujud has said when it could not make a controller.
+// A BootstrapError is the error output of a failed `jujud bootstrap`.
 type BootstrapError struct{ Said string }
 
 func (e *BootstrapError) Error() string { return "cannot make the controller: " + e.Said }
 
-// Inside returns the configuration with which a controller in a container of this LXD uses it. The
-// socket of LXD is passed into the container.
+// Inside returns the configuration for use by a controller in a container of this LXD. LXD's socket is
+// passed into the container.
 func (c *Cloud) Inside() Config {
 	config := c.config
 	if filepath.IsAbs(config.Endpoint) {
@@ -51,8 +51,8 @@ func (c *Cloud) Inside() Config {
 	return config
 }
 
-// Controller returns the name of the container in which the controller runs, and its status in a word:
-// "running", "stopped"; "" if LXD has no such container any more.
+// Controller returns the name of the controller's container and its status, such as "running" or
+// "stopped"; the status is "" if the container no longer exists.
 func (c *Cloud) Controller(ctx context.Context) (name, status string, err error) {
 	name = c.controllerName()
 	i, err := c.instance(ctx, name)
@@ -62,12 +62,12 @@ func (c *Cloud) Controller(ctx context.Context) (name, status string, err error)
 	return name, strings.ToLower(i.Status), err
 }
 
-// controllerName returns the name of the container in which the controller runs.
+// controllerName returns the name of the controller's container.
 func (c *Cloud) controllerName() string { return prefix(c.config.Controller) + "controller" }
 
-// StartController makes the controller's container, and has jujud make a controller in it and run
-// it. It returns what `jujud bootstrap` has printed. If it fails, DestroyController removes what is
-// left. The error is a *BootstrapError if jujud has failed.
+// StartController creates the controller's container, and runs `jujud bootstrap` in it to create and
+// start the controller. It returns the output of `jujud bootstrap`. If it fails, DestroyController
+// cleans up. The error is a *BootstrapError if jujud failed.
 func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([]byte, error) {
 	name := c.controllerName()
 	e := &environ{cloud: c, config: provider.Config{Controller: c.config.Controller}}
@@ -76,7 +76,7 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 		return nil, err
 	}
 	if architecture != params.Arch {
-		return nil, entity.Errorf(entity.Invalid, "LXD's image is of architecture %s, and juju's programs are of %s",
+		return nil, entity.Errorf(entity.Invalid, "LXD's image is for architecture %s, but juju's binaries are for %s",
 			architecture, params.Arch)
 	}
 	request.Description = "juju controller " + c.config.Controller
@@ -121,7 +121,7 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 	return c.read(ctx, name, install.Bootstrapped)
 }
 
-// pin makes a container keep an address, if it is on a network of LXD's: agents look for the
+// pin fixes a container's address, if it is on a network that LXD manages: agents connect to the
 // controller there.
 func (c *Cloud) pin(ctx context.Context, name, address string) error {
 	i, err := c.instance(ctx, name)
@@ -142,10 +142,9 @@ func (c *Cloud) pin(ctx context.Context, name, address string) error {
 	})
 }
 
-// maxRead is the size to which a file is read.
 const maxRead = 1 << 20
 
-// read reads a file of a container.
+// read reads up to maxRead bytes of a file in a container.
 func (c *Cloud) read(ctx context.Context, name, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
 	defer cancel()

@@ -23,8 +23,7 @@ type environ struct {
 	config provider.Config
 }
 
-// Instances returns the containers that have the model's tags, including those that were made and
-// not started.
+// Instances returns the containers with the model's tags, including those that were never started.
 func (e *environ) Instances(ctx context.Context) ([]provider.Instance, error) {
 	found, err := e.cloud.find(ctx, e.config.Model)
 	if err == nil {
@@ -36,17 +35,16 @@ func (e *environ) Instances(ctx context.Context) ([]provider.Instance, error) {
 	return nil, fmt.Errorf("cannot list instances: %w", err)
 }
 
-// Series returns the series of images that LXD has, or that it can copy from the configured image
-// server.
+// Series returns the series for which LXD has an image or can copy one from the configured server.
 func (e *environ) Series(ctx context.Context) ([]string, error) { return e.cloud.series(ctx) }
 
-// StopInstances kills the containers and deletes them with their root disks and rules. Hooks that still run
-// are not waited for.
+// StopInstances kills the containers and deletes them with their root disks and rules. It does not wait for
+// running hooks.
 func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	// What has other names or tags was never an instance of this model.
+	// Ignore IDs that are not instances of this model.
 	found, err := e.cloud.find(ctx, e.config.Model)
 	if err != nil {
 		return err
@@ -67,7 +65,7 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	return e.dropRules(ctx, ids)
 }
 
-// stop deletes containers, of any model.
+// stop deletes containers of any model.
 func (c *Cloud) stop(ctx context.Context, names []string) error {
 	unlock, err := c.busy.LockAll(ctx, names)
 	if err != nil {
@@ -82,7 +80,7 @@ func (c *Cloud) stop(ctx context.Context, names []string) error {
 	return g.Wait()
 }
 
-// remove deletes one container, for a caller that has its lock; nil if there is none.
+// remove deletes one container, whose lock the caller must hold; nil if it does not exist.
 func (c *Cloud) remove(ctx context.Context, name string) error {
 	i, err := c.instance(ctx, name)
 	if isGone(err) {
@@ -105,37 +103,37 @@ func (c *Cloud) remove(ctx context.Context, name string) error {
 	return err
 }
 
-// isStopped reports whether a stop failed because the container has stopped.
+// isStopped reports whether a stop failed because the container is already stopped.
 func isStopped(err error) bool {
 	var r *refusal
 	return errors.As(err, &r) && mentions(r.text, []string{"already stopped", "not running", "is not running"})
 }
 
-// isRunning reports whether a start failed because the container runs.
+// isRunning reports whether a start failed because the container is already running.
 func isRunning(err error) bool {
 	var r *refusal
 	return errors.As(err, &r) && mentions(r.text, []string{"already running"})
 }
 
-// Destroy deletes all containers of the model and its ACL, and releases the storage that is left of it.
+// Destroy deletes the model's containers and ACL, and releases its remaining storage.
 func (e *environ) Destroy(ctx context.Context) error {
 	if err := e.cloud.destroy(ctx, e.config.Model, false); err != nil {
-		return fmt.Errorf("cannot destroy what model %s has: %w", e.config.Model, err)
+		return fmt.Errorf("cannot destroy the resources of model %s: %w", e.config.Model, err)
 	}
 	return nil
 }
 
-// DestroyController deletes all containers of the controller, and deletes or releases its storage.
+// DestroyController deletes the controller's containers and ACLs, and deletes or releases its storage.
 func (e *environ) DestroyController(ctx context.Context, destroyStorage bool) error {
 	if err := e.cloud.destroy(ctx, "", destroyStorage); err != nil {
-		return fmt.Errorf("cannot destroy what controller %s has: %w", e.config.Controller, err)
+		return fmt.Errorf("cannot destroy the resources of controller %s: %w", e.config.Controller, err)
 	}
 	return nil
 }
 
-// destroy deletes what a model has, or with "" what the controller has.
+// destroy deletes the resources of a model, or of the whole controller if model is "".
 func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) error {
-	// The controller goes first, because it would replace the others.
+	// Stop the controller first: it would replace the others.
 	isController := func(i api.Instance) bool { return i.Config[roleKey] != "" }
 	if err := c.stopAll(ctx, model, isController); err != nil {
 		return err
@@ -152,7 +150,8 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 	return c.endVolumes(ctx, model, destroyStorage)
 }
 
-// stopAll deletes the containers of a model, or with "" of the controller, that which selects.
+// stopAll deletes the containers selected by which, of a model or, if model is "", of the whole
+// controller.
 func (c *Cloud) stopAll(ctx context.Context, model string, which func(api.Instance) bool) error {
 	found, err := c.find(ctx, model)
 	if err != nil {
@@ -167,12 +166,12 @@ func (c *Cloud) stopAll(ctx context.Context, model string, which func(api.Instan
 	return c.stop(ctx, names)
 }
 
-// settleTime is for how long what LXD is doing holds up a destruction.
+// settleTime is how long a destruction waits for pending LXD operations.
 const settleTime = 2 * time.Minute
 
-// settle waits until LXD has done what it is doing with containers of a model, or with "" with those of any
-// controller. It goes on with what a controller asked for just before its end: a container that it is making
-// may not be listed yet, and can't be deleted meanwhile. Whose it is then, only its name says.
+// settle waits for pending operations on containers of a model or, if model is "", of any controller. LXD still
+// completes requests that a controller sent just before it stopped: a container being created may not be listed
+// yet, and can't be deleted meanwhile. Until then only its name shows its owner.
 func (c *Cloud) settle(ctx context.Context, model string) error {
 	var all map[string][]api.Operation // by their status
 	if err := c.client.get(ctx, "/1.0/operations", recursion(1), &all); err != nil {
@@ -189,7 +188,7 @@ func (c *Cloud) settle(ctx context.Context, model string) error {
 			ours := slices.ContainsFunc(op.Resources["instances"], func(at string) bool {
 				return strings.HasPrefix(path.Base(at), begin)
 			})
-			if op.Class == "task" && ours && ctx.Err() == nil { // its result is what is listed then
+			if op.Class == "task" && ours && ctx.Err() == nil { // the result shows in the next listing
 				if _, err := c.client.watch(ctx, "/1.0/operations/"+url.PathEscape(op.ID)); err != nil {
 					logger.Debugf("operation %s (%s): %v", op.ID, op.Description, err)
 				}

@@ -16,12 +16,12 @@ import (
 	"juju/state/entity"
 )
 
-// errSlow means that LXD did not answer within a request's time.
+// errSlow means that a request timed out.
 var errSlow = errors.New("it does not answer in time")
 
-// A refusal is what LXD says to a request that it does not grant, or of an operation that failed.
+// A refusal is an error response from LXD, or the error of a failed operation.
 type refusal struct {
-	status int // of HTTP; 0 for an operation
+	status int // HTTP status; 0 for an operation
 	text   string
 	cause  error // nil or syscall.ENOSPC
 }
@@ -29,21 +29,20 @@ type refusal struct {
 func (r *refusal) Error() string { return r.text }
 func (r *refusal) Unwrap() error { return r.cause }
 
-// passing are parts of LXD's messages about what may pass by itself.
-var passing = []string{"is busy", "busy running", "already running", "context deadline exceeded", "timed out",
-	"timeout",
-	"database is locked", "connection refused", "try again", "in progress", "in use"}
+// transientErrors are substrings of LXD's messages for transient errors.
+var transientErrors = []string{"is busy", "busy running", "already running", "context deadline exceeded", "timed out",
+	"timeout", "database is locked", "connection refused", "try again", "in progress", "in use"}
 
-// lasting are parts of its messages, about operations, that repeat until someone acts.
-var lasting = []string{"Invalid ", "doesn't exist", "not found", "not supported", "No storage pool", "isn't allowed",
+// permanentErrors are substrings of its messages for operations that fail until someone intervenes.
+var permanentErrors = []string{"Invalid ", "doesn't exist", "not found", "not supported", "No storage pool", "isn't allowed",
 	"not allowed"}
 
-// refused returns the error for a request that was answered with an HTTP status. Its kind says what
-// to do about it: it may pass, or it is Invalid, Unauthorized or NotSupported.
+// refused returns the error for a response with an HTTP error status: retryable, Invalid, Unauthorized
+// or NotSupported.
 func refused(status int, text string) error {
 	r := &refusal{status: status, text: text}
 	switch {
-	case diskFull(r) || mentions(text, passing):
+	case diskFull(r) || mentions(text, transientErrors):
 		return provider.Retryable(r)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return entity.Errorf(entity.Unauthorized, "%w", r)
@@ -55,11 +54,11 @@ func refused(status int, text string) error {
 	return provider.Retryable(r)
 }
 
-// failed returns the error for an operation that failed. LXD says why in words alone, so what is not
-// known to last is taken for something that may pass.
+// failed returns the error for a failed operation, for which LXD gives only a message. Unknown errors
+// are treated as transient.
 func failed(text string) error {
 	r := &refusal{text: text}
-	if diskFull(r) || mentions(text, passing) || !mentions(text, lasting) {
+	if diskFull(r) || mentions(text, transientErrors) || !mentions(text, permanentErrors) {
 		return provider.Retryable(r)
 	}
 	return entity.Errorf(entity.Invalid, "%w", r)
@@ -74,7 +73,7 @@ func mentions(text string, parts []string) bool {
 	return false
 }
 
-// diskFull reports whether the server has no room, and notes it.
+// diskFull reports whether the server's disk is full, and sets r.cause if so.
 func diskFull(r *refusal) bool {
 	if mentions(r.text, []string{"no space left on device", "disk quota exceeded", "No space left",
 		"Disk quota exceeded"}) {
@@ -83,14 +82,14 @@ func diskFull(r *refusal) bool {
 	return r.cause != nil
 }
 
-// isGone reports whether LXD has no such object.
+// isGone reports whether an object does not exist.
 func isGone(err error) bool {
 	var r *refusal
 	return errors.As(err, &r) && (r.status == http.StatusNotFound ||
 		r.status == 0 && strings.Contains(r.text, "not found"))
 }
 
-// unreachable returns the error for a request that got no answer.
+// unreachable returns the error for a request that got no response.
 func (c *client) unreachable(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		if !errors.Is(cause, errSlow) {

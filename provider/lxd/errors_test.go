@@ -225,10 +225,10 @@ func TestFilesystemsOfOneContainerAtOnce(t *testing.T) {
 // A container that LXD has started by itself is not started again; one that ends at once says so.
 func TestAStartOfAContainer(t *testing.T) {
 	for refusal, want := range map[string]string{
-		"":                                "container i started and ended at once, with 10MiB of memory",
-		"The instance is already running": "container i started and ended at once, with 10MiB of memory",
+		"":                                "container i exited immediately after it was started, with 10MiB of memory",
+		"The instance is already running": "container i exited immediately after it was started, with 10MiB of memory",
 		"Failed to run: forkstart":        "Failed to run: forkstart",
-		"Instance not found":              "container i went away while it was started",
+		"Instance not found":              "container i was deleted while it was being started",
 	} {
 		c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{start: refusal}}, base: "http://lxd"},
 			config: Config{AddressWait: time.Second}}

@@ -16,11 +16,10 @@ import (
 	"juju/state/entity"
 )
 
-// A filesystem of the cloud's own pool is a custom storage volume of LXD's; its ID is "POOL:VOLUME".
-// One of the pool rootfs is a directory in a container, and its ID is "INSTANCE/NAME".
+// A filesystem of the cloud's own pool is a custom LXD storage volume with the ID "POOL:VOLUME". One of
+// the rootfs pool is a directory in a container with the ID "INSTANCE/NAME".
 
-// volumePath returns the path in the API of the volume with an ID. The error is Invalid if there can
-// be none.
+// volumePath returns a volume's API path. The error is Invalid if id is not that of a volume.
 func volumePath(id string) (string, error) {
 	pool, volume, ok := strings.Cut(id, ":")
 	if !ok || pool == "" || volume == "" {
@@ -33,8 +32,8 @@ func volumesPath(pool string) string {
 	return "/1.0/storage-pools/" + url.PathEscape(pool) + "/volumes/custom"
 }
 
-// inRoot returns the container and the directory of a filesystem of the pool rootfs; ok is false for
-// others.
+// inRoot returns the container and directory of a filesystem of the rootfs pool; ok is false for other
+// filesystems.
 func inRoot(id string) (instance, dir string, ok bool) {
 	instance, name, ok := strings.Cut(id, "/")
 	if ok = ok && instance != "" && name != "" && !strings.Contains(name, "/") && name != "." && name != ".."; !ok {
@@ -43,7 +42,7 @@ func inRoot(id string) (instance, dir string, ok bool) {
 	return instance, path.Join(install.Root, "filesystems", name), true
 }
 
-// CreateFilesystem makes a storage volume, or a directory in the container.
+// CreateFilesystem creates a storage volume, or a directory in the container.
 func (e *environ) CreateFilesystem(ctx context.Context, params provider.FilesystemParams) (f entity.Filesystem,
 	err error) {
 	c := e.cloud
@@ -96,20 +95,20 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	return f, err
 }
 
-// dashed returns the id of a storage instance as names have it.
+// dashed returns the id of a storage instance in a form for use in names.
 func dashed(storage string) string { return strings.ReplaceAll(storage, "/", "-") }
 
-// volumeName returns the name of the volume that is made for a storage instance.
+// volumeName returns the name of the volume created for a storage instance.
 func (e *environ) volumeName(storage string) string {
 	return prefix(e.config.Model) + dashed(storage) + "-" + digest(e.config.Controller, e.config.Model, storage)
 }
 
-// describe returns the description of the volume that a storage instance has.
+// describe returns the description of a storage instance's volume.
 func (e *environ) describe(storage string) string {
 	return "juju storage " + storage + " of model " + e.config.Model
 }
 
-// mine returns an instance of the model.
+// mine returns an instance of the model; the error is NotProvisioned if there is no such instance.
 func (e *environ) mine(ctx context.Context, name string) (i api.Instance, err error) {
 	if name != "" {
 		i, err = e.cloud.instance(ctx, name)
@@ -120,15 +119,15 @@ func (e *environ) mine(ctx context.Context, name string) (i api.Instance, err er
 	return i, entity.Errorf(entity.NotProvisioned, "its machine has no instance")
 }
 
-// linkScript makes $2 a link to $1, unless something else is there: its status is then 3.
+// linkScript makes $2 a symlink to $1. If $2 already exists as something else, it exits with status 3.
 const linkScript = `set -e
 [ "$(readlink "$2")" != "$1" ] || exit 0
 [ ! -e "$2" ] || exit 3
 mkdir -p "$(dirname "$2")"
 ln -sfn "$1" "$2"`
 
-// AttachFilesystem adds the volume to the container, mounted at the mount point; a directory in the
-// container is linked from there.
+// AttachFilesystem adds the volume to the container, mounted at the mount point, or makes the mount
+// point a symlink to the directory in the container.
 func (e *environ) AttachFilesystem(ctx context.Context, params provider.AttachmentParams) (string, error) {
 	if _, err := e.mine(ctx, params.Instance); err != nil {
 		return "", err
@@ -162,8 +161,8 @@ func (e *environ) AttachFilesystem(ctx context.Context, params provider.Attachme
 	return params.Mount, err
 }
 
-// IsFilesystemAttached looks for the volume among the container's devices; for a directory in the
-// container, which must run, at the link.
+// IsFilesystemAttached checks for the volume among the container's devices, or for the symlink in the
+// container, which must be running.
 func (e *environ) IsFilesystemAttached(ctx context.Context, params provider.AttachmentParams) (bool, error) {
 	i, err := e.mine(ctx, params.Instance)
 	if err != nil {
@@ -187,7 +186,7 @@ func (e *environ) IsFilesystemAttached(ctx context.Context, params provider.Atta
 	return i.Devices[volume]["path"] == path.Clean(params.Mount), nil
 }
 
-// DetachFilesystem takes the volume from the container, or removes the link.
+// DetachFilesystem removes the volume from the container, or removes the symlink.
 func (e *environ) DetachFilesystem(ctx context.Context, params provider.AttachmentParams) error {
 	_, err := e.mine(ctx, params.Instance)
 	if errors.Is(err, entity.NotProvisioned) {
@@ -208,13 +207,13 @@ func (e *environ) DetachFilesystem(ctx context.Context, params provider.Attachme
 	}
 	_, volume, _ := strings.Cut(params.Filesystem, ":")
 	return e.cloud.change(ctx, params.Instance, func(put *api.InstancePut) bool {
-		_, there := put.Devices[volume]
+		_, attached := put.Devices[volume]
 		delete(put.Devices, volume)
-		return there
+		return attached
 	})
 }
 
-// DestroyFilesystem deletes the volume, or the directory while its container runs.
+// DestroyFilesystem deletes the volume, or the directory if its container exists.
 func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 	if instance, dir, ok := inRoot(id); ok {
 		_, err := e.mine(ctx, instance)
@@ -233,7 +232,7 @@ func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 	return e.cloud.deleteVolume(ctx, at)
 }
 
-// deleteVolume deletes the volume with a path in the API; nil if there is none.
+// deleteVolume deletes the volume with an API path; nil if it does not exist.
 func (c *Cloud) deleteVolume(ctx context.Context, at string) error {
 	if _, err := c.client.do(ctx, http.MethodDelete, at, nil, nil); !isGone(err) {
 		return err
@@ -241,8 +240,8 @@ func (c *Cloud) deleteVolume(ctx context.Context, at string) error {
 	return nil
 }
 
-// ReleaseFilesystem takes our tags from the volume, so that nothing deletes it. A directory in a
-// container stays there, and goes with it.
+// ReleaseFilesystem removes our tags from the volume, so that nothing deletes it. A directory in a
+// container is kept until the container is deleted.
 func (e *environ) ReleaseFilesystem(ctx context.Context, id string) error {
 	if _, _, ok := inRoot(id); ok {
 		return nil
@@ -254,7 +253,7 @@ func (e *environ) ReleaseFilesystem(ctx context.Context, id string) error {
 	return e.cloud.releaseVolume(ctx, at)
 }
 
-// releaseVolume takes our tags from the volume with a path in the API; nil if there is none.
+// releaseVolume removes our tags from the volume with an API path; nil if it does not exist.
 func (c *Cloud) releaseVolume(ctx context.Context, at string) error {
 	var v api.StorageVolume
 	if err := c.client.get(ctx, at, nil, &v); isGone(err) {
@@ -273,7 +272,7 @@ func (c *Cloud) releaseVolume(ctx context.Context, at string) error {
 	return err
 }
 
-// ImportID implements provider.Filesystems: a volume that is released keeps its name.
+// ImportID implements provider.Filesystems: a released volume keeps its name.
 func (e *environ) ImportID(id string) string {
 	if _, _, ok := inRoot(id); ok {
 		return ""
@@ -281,8 +280,8 @@ func (e *environ) ImportID(id string) string {
 	return id
 }
 
-// ImportFilesystem gives a volume our tags that has none. Of the volumes with the model's tags it takes
-// those that it has taken before, which it tells by their names.
+// ImportFilesystem tags an untagged volume as the model's. It also accepts volumes with the model's tags
+// that it tagged before: their names differ from those of volumes created by juju.
 func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportParams) (f entity.Filesystem, err error) {
 	c := e.cloud
 	f.ID = params.ID
@@ -292,7 +291,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 		return f, provider.NoImport(params.Pool)
 	case err != nil || strings.Contains(params.ID, "/"):
 		return f, entity.WithHint(entity.Errorf(entity.Invalid, "%q is no filesystem of this cloud", params.ID),
-			"It has the form POOL:VOLUME: see lxc storage volume list POOL")
+			"The form is POOL:VOLUME: see lxc storage volume list POOL")
 	}
 	var v api.StorageVolume
 	etag, err := c.client.getTagged(ctx, at, nil, &v)
@@ -310,7 +309,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 		return f, entity.Errorf(entity.InUse, "filesystem %q is storage of model %s of controller %s", params.ID,
 			v.Config[modelKey], v.Config[controllerKey])
 	case tagged && v.Name == e.volumeName(v.Config[storageKey]):
-		return f, entity.Errorf(entity.InUse, "filesystem %q is made for storage %s", params.ID, v.Config[storageKey])
+		return f, entity.Errorf(entity.InUse, "filesystem %q belongs to storage %s", params.ID, v.Config[storageKey])
 	case len(v.UsedBy) > 0:
 		return f, entity.Errorf(entity.InUse, "filesystem %q is in use by %s", params.ID, strings.Join(v.UsedBy, ", "))
 	}
@@ -327,7 +326,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	return f, err
 }
 
-// volumeSize returns the size of a volume in MiB; of one without a limit, that of its pool.
+// volumeSize returns the size of a volume in MiB; that of its pool if the volume has no limit.
 func (c *Cloud) volumeSize(ctx context.Context, v api.StorageVolume, id string) (uint64, error) {
 	if n := mib(v.Config["size"]); n > 0 {
 		return n, nil
@@ -338,7 +337,7 @@ func (c *Cloud) volumeSize(ctx context.Context, v api.StorageVolume, id string) 
 	return room.Space.Total >> 20, err
 }
 
-// endVolumes deletes or releases the volumes of a model, or with "" those of the controller.
+// endVolumes deletes or releases the volumes of a model, or of the whole controller if model is "".
 func (c *Cloud) endVolumes(ctx context.Context, model string, destroy bool) error {
 	end := c.releaseVolume
 	if destroy {
@@ -360,11 +359,10 @@ func (c *Cloud) endVolumes(ctx context.Context, model string, destroy bool) erro
 	return nil
 }
 
-// Volumes returns the IDs of the filesystems of all models of the controller that outlive their
-// instances: "POOL:VOLUME".
+// Volumes returns the IDs ("POOL:VOLUME") of all volumes of the controller's models.
 func (c *Cloud) Volumes(ctx context.Context) ([]string, error) { return c.volumes(ctx, "") }
 
-// volumes returns the IDs of the volumes of a model, or with "" of those of the controller.
+// volumes returns the IDs of the volumes of a model, or of the whole controller if model is "".
 func (c *Cloud) volumes(ctx context.Context, model string) (ids []string, err error) {
 	var pools []api.StoragePool
 	if err := c.client.get(ctx, "/1.0/storage-pools", recursion(1), &pools); err != nil {
@@ -384,8 +382,8 @@ func (c *Cloud) volumes(ctx context.Context, model string) (ids []string, err er
 	return ids, nil
 }
 
-// change changes a container's configuration, one change at a time. The error may pass if someone else
-// changes it too.
+// change changes a container's configuration under its lock. The error is retryable if another client changed it
+// concurrently.
 func (c *Cloud) change(ctx context.Context, name string, edit func(*api.InstancePut) bool) error {
 	unlock, err := c.busy.Lock(ctx, name)
 	if err != nil {
@@ -408,8 +406,8 @@ func (c *Cloud) change(ctx context.Context, name string, edit func(*api.Instance
 	return err
 }
 
-// exec runs a command in a container, which must run, and returns its exit status. The error may
-// pass if that is not 0.
+// exec runs a command in a running container and returns its exit status. If that is not 0, the error
+// is retryable.
 func (c *Cloud) exec(ctx context.Context, name string, command ...string) (status int, err error) {
 	op, err := c.client.do(ctx, http.MethodPost, instancePath(name, "exec"), nil, api.InstanceExecPost{Command: command})
 	if err != nil {

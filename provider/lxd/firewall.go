@@ -14,16 +14,16 @@ import (
 	"juju/state/entity"
 )
 
-// The rules of a model are one network ACL of LXD's, which is attached to the bridges that the
-// model's containers are on. LXD applies ACLs of a bridge where the bridge meets the host: they filter
-// what the host sends and what it forwards, and not what containers of one bridge send each other.
-// LXD 5.0 can't attach an ACL to a single network card of a bridge, and lets rejections win over
-// permissions. So everything on the bridge is allowed by default, and for each container one rule
-// rejects all ports that are not open, for its addresses alone. What else is on the bridge is not
-// touched. Link-local addresses of IPv6, which only the host can use, are not filtered.
+// A model's rules are one LXD network ACL, attached to the bridges of the model's containers. LXD
+// applies a bridge's ACLs between the bridge and the host: they filter traffic that the host sends or
+// forwards, but not traffic between containers on one bridge. LXD 5.0 can't attach an ACL to a single
+// NIC of a bridge, and reject rules take precedence over allow rules. So the bridge's default is allow,
+// and each container has a rule per protocol that rejects all ports that are not open, for its addresses
+// only. Other hosts on the bridge are not affected. IPv6 link-local addresses, which only the host can
+// reach, are not filtered.
 
 // CheckFirewall returns a NotSupported error if LXD is too old, or if the containers' network is not a
-// bridge that LXD manages.
+// bridge managed by LXD.
 func (e *environ) CheckFirewall(ctx context.Context) error {
 	c := e.cloud
 	if err := c.hasACLs(ctx); err != nil {
@@ -64,7 +64,7 @@ func (c *Cloud) networks(ctx context.Context) (map[string]api.Network, error) {
 }
 
 // bridges returns the networks of a container with these devices. The error is NotSupported if ACLs
-// can't filter one of them.
+// can't filter all of them.
 func bridges(devices map[string]map[string]string, all map[string]api.Network) (found []api.Network, err error) {
 	for card, device := range devices {
 		if device["type"] != "nic" {
@@ -90,9 +90,9 @@ func (e *environ) aclName() string {
 	return prefix(e.config.Model) + "firewall-" + digest(e.config.Controller, e.config.Model)
 }
 
-// SetIngress replaces the rules of the model's ACL, and attaches it to the networks of the containers
-// that have rules. A container without an address gets none yet. Without rules there is no ACL. If a
-// container is on a network that ACLs can't filter, the others get their rules, and the error is
+// SetIngress replaces the rules of the model's ACL and attaches it to the networks of the containers
+// that have rules. Containers without an address are skipped. Without rules, the ACL is deleted. If a
+// container is on a network that ACLs can't filter, the rules of the others are set, and the error is
 // NotSupported.
 func (e *environ) SetIngress(ctx context.Context, rules provider.Ingress) error {
 	if err := e.CheckFirewall(ctx); err != nil {
@@ -104,20 +104,20 @@ func (e *environ) SetIngress(ctx context.Context, rules provider.Ingress) error 
 		return err
 	}
 	defer unlock()
-	seen, err := e.look(ctx)
+	containers, err := e.filterTargets(ctx)
 	if err != nil {
 		return err
 	}
 	var put []api.NetworkACLRule
-	var open error
+	var unfiltered error
 	on := map[string]bool{}
-	for _, s := range seen {
+	for _, s := range containers {
 		ports, ok := rules.Ports[s.name]
 		if !ok {
 			continue
 		}
-		if s.open != nil {
-			open = s.open
+		if s.unfiltered != nil {
+			unfiltered = s.unfiltered
 			continue
 		}
 		for _, n := range s.networks {
@@ -136,19 +136,19 @@ func (e *environ) SetIngress(ctx context.Context, rules provider.Ingress) error 
 			return err
 		}
 	}
-	return open
+	return unfiltered
 }
 
-// A sighting is a container as rules see it.
-type sighting struct {
-	name      string
-	addresses []netip.Addr
-	networks  []api.Network
-	open      error // why it can't be filtered; nil if it can
+// A filterTarget is a container to which rules apply.
+type filterTarget struct {
+	name       string
+	addresses  []netip.Addr
+	networks   []api.Network
+	unfiltered error // why it can't be filtered; nil if it can
 }
 
-// look returns the model's containers.
-func (e *environ) look(ctx context.Context) ([]sighting, error) {
+// filterTargets returns the model's containers.
+func (e *environ) filterTargets(ctx context.Context) ([]filterTarget, error) {
 	found, err := e.cloud.find(ctx, e.config.Model)
 	if err != nil {
 		return nil, err
@@ -161,24 +161,25 @@ func (e *environ) look(ctx context.Context) ([]sighting, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := make([]sighting, len(found))
+	targets := make([]filterTarget, len(found))
 	for n, i := range found {
-		seen[n].name = i.Name
-		if seen[n].networks, err = bridges(i.ExpandedDevices, networks); err != nil {
-			seen[n].open = fmt.Errorf("container %s: %w", i.Name, err)
+		t := &targets[n]
+		t.name = i.Name
+		if t.networks, err = bridges(i.ExpandedDevices, networks); err != nil {
+			t.unfiltered = fmt.Errorf("container %s: %w", i.Name, err)
 		}
 		for _, text := range all[n].Addresses {
 			if a, err := netip.ParseAddr(text); err == nil {
-				seen[n].addresses = append(seen[n].addresses, a)
+				t.addresses = append(t.addresses, a)
 			}
 		}
 	}
-	return seen, nil
+	return targets, nil
 }
 
-// rules returns the rules that reject what is not open on a container. Each has the container's name
-// in its description. Where everything is open, a disabled rule says so.
-func (s sighting) rules(open []entity.PortRange, peers []string) (all []api.NetworkACLRule) {
+// rules returns the rules that reject all ports of the container that are not open. Their description
+// is the container's name. If all ports are open, the rule is disabled.
+func (s filterTarget) rules(open []entity.PortRange, peers []string) (all []api.NetworkACLRule) {
 	for _, everywhere := range []string{"0.0.0.0/0", "::/0"} {
 		from := netip.MustParsePrefix(everywhere)
 		var to []string
@@ -204,10 +205,10 @@ func (s sighting) rules(open []entity.PortRange, peers []string) (all []api.Netw
 	return all
 }
 
-// outside returns all addresses but those of the container's networks, where only the host is
-// outside, and of peers. Without this, a host with br_netfilter, which Docker loads, would filter what
-// containers of one bridge send each other.
-func (s sighting) outside(all netip.Prefix, peers []string) (result []string) {
+// outside returns all addresses except peers and those of the container's networks; the host counts as
+// outside. Without this, a host with br_netfilter, which Docker loads, would filter the traffic between
+// containers on one bridge.
+func (s filterTarget) outside(all netip.Prefix, peers []string) (result []string) {
 	var inside []netip.Prefix
 	for _, n := range s.networks {
 		for _, key := range []string{"ipv4.address", "ipv6.address"} {
@@ -225,7 +226,7 @@ func (s sighting) outside(all netip.Prefix, peers []string) (result []string) {
 	return append(result, without(all, inside)...)
 }
 
-// without returns the prefixes that make up a prefix less others.
+// without returns prefixes that cover all of a prefix except others.
 func without(all netip.Prefix, others []netip.Prefix) []string {
 	others = slices.DeleteFunc(slices.Clone(others), func(p netip.Prefix) bool { return !p.Overlaps(all) })
 	if len(others) == 0 {
@@ -241,7 +242,7 @@ func without(all netip.Prefix, others []netip.Prefix) []string {
 	return append(without(lower, others), without(netip.PrefixFrom(middle, all.Bits()+1), others)...)
 }
 
-// portList returns ranges as LXD writes them: "1-21,23".
+// portList returns ranges in LXD's notation: "1-21,23".
 func portList(ranges []entity.PortRange) string {
 	texts := make([]string, len(ranges))
 	for i, r := range ranges {
@@ -250,7 +251,7 @@ func portList(ranges []entity.PortRange) string {
 	return strings.Join(texts, ",")
 }
 
-// parsePortList is the inverse of portList. What it can't read, we have not written; it returns none.
+// parsePortList is the inverse of portList. It skips what it can't parse, which is not ours.
 func parsePortList(text, protocol string) (ranges []entity.PortRange) {
 	for part := range strings.SplitSeq(text, ",") {
 		if r, err := entity.ParsePortRange(part + "/" + protocol); err == nil {
@@ -260,8 +261,8 @@ func parsePortList(text, protocol string) (ranges []entity.PortRange) {
 	return ranges
 }
 
-// Ingress returns the rules of the model's ACL: those of containers for which they are complete, and
-// those that are left of containers that are gone.
+// Ingress returns the rules of the model's ACL: those of containers whose rules are complete, and those
+// left over from deleted containers.
 func (e *environ) Ingress(ctx context.Context) (provider.Ingress, error) {
 	result := provider.Ingress{Ports: map[string][]entity.PortRange{}}
 	if err := e.CheckFirewall(ctx); err != nil {
@@ -273,7 +274,7 @@ func (e *environ) Ingress(ctx context.Context) (provider.Ingress, error) {
 	} else if err != nil {
 		return result, err
 	}
-	seen, err := e.look(ctx)
+	containers, err := e.filterTargets(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -284,14 +285,14 @@ func (e *environ) Ingress(ctx context.Context) (provider.Ingress, error) {
 	for _, rule := range acl.Ingress {
 		written[rule.Description] = append(written[rule.Description], rule)
 	}
-	for _, s := range seen {
+	for _, s := range containers {
 		rules := written[s.name]
 		delete(written, s.name)
 		open := opened(rules)
 		attached := !slices.ContainsFunc(s.networks, func(n api.Network) bool {
 			return !slices.Contains(list(n.Config[aclsKey]), acl.Name)
 		})
-		if s.open == nil && len(rules) > 0 && attached && slices.Equal(rules, s.rules(open, result.Peers)) {
+		if s.unfiltered == nil && len(rules) > 0 && attached && slices.Equal(rules, s.rules(open, result.Peers)) {
 			result.Ports[s.name] = open
 		}
 	}
@@ -301,7 +302,7 @@ func (e *environ) Ingress(ctx context.Context) (provider.Ingress, error) {
 	return result, nil
 }
 
-// opened returns the ports that the rules of a container do not reject.
+// opened returns the ports that a container's rules do not reject.
 func opened(rules []api.NetworkACLRule) (open []entity.PortRange) {
 	for _, protocol := range []string{"tcp", "udp"} {
 		var closed []entity.PortRange

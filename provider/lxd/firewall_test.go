@@ -195,7 +195,7 @@ func TestFirewallNeedsABridge(t *testing.T) {
 }
 
 func TestRulesOfAContainer(t *testing.T) {
-	s := sighting{name: "c",
+	s := filterTarget{name: "c",
 		addresses: []netip.Addr{netip.MustParseAddr("10.0.0.7"), netip.MustParseAddr("10.0.0.8"),
 			netip.MustParseAddr("fd00::7")},
 		networks: []api.Network{{NetworkPut: api.NetworkPut{Config: map[string]string{"ipv4.address": "10.0.0.1/2",

@@ -13,16 +13,16 @@ import (
 	"juju/state/entity"
 )
 
-// A release is a series that image servers know by a distribution and a version.
+// A release maps a series to the distribution and version that image servers use.
 type release struct{ series, distribution, version string }
 
-// releases are those that are known, the preferred ones first.
+// releases are the known releases in order of preference.
 var releases = []release{
 	{"noble", "ubuntu", "24.04"}, {"jammy", "ubuntu", "22.04"}, {"focal", "ubuntu", "20.04"},
 	{"trixie", "debian", "13"}, {"bookworm", "debian", "12"}, {"bullseye", "debian", "11"},
 }
 
-// known returns the release of a series; its version is "" if it is not known.
+// known returns the release of a series; its version is "" if it is unknown.
 func known(series string) release {
 	for _, r := range releases {
 		if r.series == series {
@@ -32,8 +32,7 @@ func known(series string) release {
 	return release{series: series}
 }
 
-// localAliases returns the aliases under which LXD may have an image of a series, the preferred one
-// first.
+// localAliases returns the aliases that LXD's image of a series may have, in order of preference.
 func localAliases(series string) []string {
 	names := []string{"juju/" + series, series}
 	if r := known(series); r.version != "" {
@@ -42,8 +41,8 @@ func localAliases(series string) []string {
 	return names
 }
 
-// serverAliases returns the aliases under which an image server may have an image of a series that
-// has cloud-init, the preferred one first.
+// serverAliases returns the aliases that a server's image of a series with cloud-init may have, in
+// order of preference.
 func serverAliases(series string) []string {
 	names := []string{series}
 	if r := known(series); r.version != "" {
@@ -53,7 +52,7 @@ func serverAliases(series string) []string {
 	return names
 }
 
-// seriesOf returns the series of the images with an alias, or "".
+// seriesOf returns the series of an image alias, or "".
 func seriesOf(alias string) string {
 	if series, ok := strings.CutPrefix(alias, "juju/"); ok {
 		return series
@@ -83,8 +82,8 @@ func (c *Cloud) aliases(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// series returns the series of the images that LXD has, or can copy: those of images that were made
-// for us first, then as the releases are ordered.
+// series returns the series of the images that LXD has or can copy: first those with a juju/ alias,
+// then the others in order of preference.
 func (c *Cloud) series(ctx context.Context) (all []string, err error) {
 	names, err := c.aliases(ctx)
 	if err != nil {
@@ -105,7 +104,7 @@ func (c *Cloud) series(ctx context.Context) (all []string, err error) {
 	return slices.DeleteFunc(all, func(s string) bool { again := seen[s]; seen[s] = true; return again }), nil
 }
 
-// noImage is the error for a series that can't be had.
+// noImage returns the error for a series without an image.
 func (c *Cloud) noImage(series string) error {
 	err := entity.Errorf(entity.Invalid, "LXD has no image of series %q", series)
 	if series == "" {
@@ -116,9 +115,8 @@ func (c *Cloud) noImage(series string) error {
 		series, series)
 }
 
-// image returns the alias of an image of a series ("" for the preferred one). It has LXD copy the
-// image from the configured server if it has none. The error is Invalid if there is none there
-// either.
+// image returns the alias of an image of a series ("" for the preferred one). If LXD has none, it
+// copies one from the configured server. The error is Invalid if that has none either.
 func (c *Cloud) image(ctx context.Context, series string) (alias string, err error) {
 	if series == "" {
 		all, err := c.series(ctx)
@@ -130,7 +128,7 @@ func (c *Cloud) image(ctx context.Context, series string) (alias string, err err
 		}
 		series = all[0]
 	}
-	// Two copies at once would be one too many.
+	// Prevent concurrent copies of the same image.
 	unlock, err := c.busy.Lock(ctx, "image/"+series)
 	if err != nil {
 		return "", err
@@ -151,13 +149,13 @@ func (c *Cloud) image(ctx context.Context, series string) (alias string, err err
 	return c.copyImage(ctx, series)
 }
 
-// copyImage has LXD copy the image of a series, and gives it an alias of ours.
+// copyImage has LXD copy the image of a series, and adds a juju/ alias.
 func (c *Cloud) copyImage(ctx context.Context, series string) (string, error) {
-	for _, there := range serverAliases(series) {
+	for _, name := range serverAliases(series) {
 		op, err := c.client.do(ctx, http.MethodPost, "/1.0/images", nil, api.ImagesPost{
 			ImagePut: api.ImagePut{AutoUpdate: true},
 			Source: &api.ImagesPostSource{Type: "image", Mode: "pull", ImageSource: api.ImageSource{
-				Alias: there, Protocol: "simplestreams", Server: c.config.ImageServer,
+				Alias: name, Protocol: "simplestreams", Server: c.config.ImageServer,
 				ImageType: string(api.InstanceTypeContainer),
 			}},
 		})
@@ -173,7 +171,7 @@ func (c *Cloud) copyImage(ctx context.Context, series string) (string, error) {
 			api.ImageAliasesPost{ImageAliasesEntry: api.ImageAliasesEntry{
 				Name: alias, ImageAliasesEntryPut: api.ImageAliasesEntryPut{Target: fingerprint}}})
 		if errors.As(err, &r) && r.status == http.StatusConflict {
-			err = nil // another controller has copied it too
+			err = nil // another controller has also copied it
 		}
 		return alias, err
 	}

@@ -18,7 +18,7 @@ import (
 	"juju/state/entity"
 )
 
-// The keys, in the configuration of containers and volumes, that say what they belong to.
+// The configuration keys of containers and volumes that hold our tags.
 const (
 	controllerKey = "user.juju-controller-uuid"
 	modelKey      = "user.juju-model-uuid"
@@ -27,36 +27,36 @@ const (
 	storageKey    = "user.juju-storage-instance"
 )
 
-// namePrefix begins the names of what any model has.
+// namePrefix is the prefix of all our names.
 const namePrefix = "juju-"
 
-// prefix begins the names of what a model has.
+// prefix returns the prefix of a model's names.
 func prefix(model string) string {
 	return namePrefix + model[max(0, len(model)-6):] + "-"
 }
 
-// digest returns a short name for some texts, which can be a part of a host's name.
+// digest returns a short hash of some strings that is valid in host names.
 func digest(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:5])
 }
 
-// instanceName returns the name of the container for params. It contains a digest of the nonce: a
-// repeated start finds what the first one left, while a new attempt for the same machine has a name
-// that no stop of the old one can mean.
+// instanceName returns the name of the container for params. It contains a digest of the nonce, so
+// that a repeated start finds the existing container, while stopping an old instance can't affect a
+// new attempt for the same machine.
 func instanceName(params provider.StartParams) string {
 	return prefix(params.Model) + strings.ReplaceAll(params.MachineID, "/", "-") + "-" +
 		digest(params.Controller, params.Model, params.MachineID, params.Nonce)
 }
 
-// machineOf returns the machine for which instanceName has named a container of the model.
+// machineOf returns the machine ID in a name returned by instanceName.
 func machineOf(name, model string) string {
 	id := strings.TrimPrefix(name, prefix(model))
 	return strings.ReplaceAll(id[:max(0, strings.LastIndex(id, "-"))], "-", "/")
 }
 
-// find returns the containers, of the server or of all the cluster's, that belong to the
-// controller, and to the model unless that is "".
+// find returns the server's or cluster's containers that belong to the model, or to the controller if
+// model is "".
 func (c *Cloud) find(ctx context.Context, model string) ([]api.Instance, error) {
 	if _, err := c.server(ctx); err != nil {
 		return nil, err
@@ -68,18 +68,18 @@ func (c *Cloud) find(ctx context.Context, model string) ([]api.Instance, error) 
 	return c.owned(all, model)
 }
 
-// owned returns, of a listing, the containers that belong to the controller, and to the model unless that is
-// "". Of a container on an offline member of the cluster, LXD tells little more than the name. By that it
-// is taken for the model's: left out, it would count as gone, and be replaced. Whether it is the
-// controller's is not to be known, which is an error.
+// owned filters a listing for the containers of the model, or of the controller if model is "". For containers on
+// offline cluster members, LXD returns little more than the name. If the name matches the model's, the container
+// is included: otherwise it would be considered deleted, and be replaced. Whether it belongs to the controller
+// can't be determined, so for the controller it is an error.
 func (c *Cloud) owned(all []api.Instance, model string) (ours []api.Instance, err error) {
 	for _, i := range all {
 		unknown := i.StatusCode == api.Error && i.Config == nil
 		switch {
 		case unknown && model == "" && strings.HasPrefix(i.Name, namePrefix):
 			return nil, provider.Retryable(entity.WithHint(
-				fmt.Errorf("LXD does not say whose container %s is: member %s of its cluster is offline", i.Name, i.Location),
-				"Start the member again, or give it up with its containers: lxc cluster remove --force %s", i.Location))
+				fmt.Errorf("cannot determine the owner of container %s: member %s of its cluster is offline", i.Name, i.Location),
+				"Restart the member, or remove it with its containers: lxc cluster remove --force %s", i.Location))
 		case unknown && model != "" && strings.HasPrefix(i.Name, prefix(model)):
 			i.Config = map[string]string{controllerKey: c.config.Controller, modelKey: model,
 				machineKey: machineOf(i.Name, model)}
@@ -92,19 +92,19 @@ func (c *Cloud) owned(all []api.Instance, model string) (ours []api.Instance, er
 	return ours, nil
 }
 
-// owns reports whether something with these tags belongs to the controller, and to the model unless
-// that is "".
+// owns reports whether an object with these tags belongs to the model, or to the controller if model
+// is "".
 func (c *Cloud) owns(tags map[string]string, model string) bool {
 	return tags[controllerKey] == c.config.Controller && (model == "" || tags[modelKey] == model)
 }
 
-// instance reads one container; isGone tells that there is none.
+// instance reads one container. isGone(err) reports that it does not exist.
 func (c *Cloud) instance(ctx context.Context, name string) (i api.Instance, err error) {
 	err = c.client.get(ctx, instancePath(name), nil, &i)
 	return i, err
 }
 
-// public returns a container as other packages see it. Its addresses are those that it has now.
+// public converts a container to a provider.Instance with its current addresses.
 func (c *Cloud) public(ctx context.Context, i api.Instance) (provider.Instance, error) {
 	p := provider.Instance{
 		ID: i.Name, Hardware: hardware(i), Controller: i.Config[controllerKey], Model: i.Config[modelKey],
@@ -122,7 +122,7 @@ func (c *Cloud) public(ctx context.Context, i api.Instance) (provider.Instance, 
 	return p, err
 }
 
-// zone returns the member of the cluster that has a container; "" without a cluster.
+// zone returns the cluster member that hosts a container; "" without a cluster.
 func zone(i api.Instance) string {
 	if i.Location == "none" {
 		return ""
@@ -134,7 +134,7 @@ func zone(i api.Instance) string {
 func (c *Cloud) publics(ctx context.Context, all []api.Instance) ([]provider.Instance, error) {
 	result := make([]provider.Instance, len(all))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(4) // LXD starts a process in the container to read its addresses
+	g.SetLimit(4) // LXD forks a process in the container to read its addresses
 	for n, i := range all {
 		g.Go(func() (err error) {
 			result[n], err = c.public(ctx, i)
@@ -144,8 +144,8 @@ func (c *Cloud) publics(ctx context.Context, all []api.Instance) ([]provider.Ins
 	return result, g.Wait()
 }
 
-// addresses returns the global addresses of the network cards that LXD gave the container, and not
-// of bridges that someone has made in it: those of IPv4 first.
+// addresses returns the global addresses of the container's LXD network devices, IPv4 first. It omits
+// those of bridges created inside the container.
 func addresses(i api.Instance, state api.InstanceState) (result []string) {
 	cards := map[string]bool{}
 	for key, value := range i.ExpandedConfig {
@@ -171,8 +171,7 @@ func addresses(i api.Instance, state api.InstanceState) (result []string) {
 	return slices.Compact(result)
 }
 
-// hardware returns the limits of a container. Where it has none, it is as big as its host, and
-// nothing is said.
+// hardware returns the limits of a container. Values without a limit are left zero.
 func hardware(i api.Instance) provider.Hardware {
 	h := provider.Hardware{Arch: arch(i.Architecture)}
 	h.Cores, _ = strconv.ParseUint(i.ExpandedConfig["limits.cpu"], 10, 64)
@@ -185,12 +184,12 @@ func hardware(i api.Instance) provider.Hardware {
 	return h
 }
 
-// units are the suffixes of LXD's sizes, in bytes.
+// units maps the suffixes of LXD's sizes to bytes.
 var units = map[string]uint64{"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10,
 	"MiB": 1 << 20,
 	"GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50}
 
-// mib returns a size of LXD's, such as "2048MiB", in MiB; 0 if it is none.
+// mib parses an LXD size such as "2048MiB" and returns it in MiB; 0 if it is invalid.
 func mib(size string) uint64 {
 	digits := strings.TrimRight(size, "BKMGTPkib ")
 	n, err := strconv.ParseUint(digits, 10, 64)
@@ -200,5 +199,5 @@ func mib(size string) uint64 {
 	return n * units[strings.TrimSpace(size[len(digits):])] >> 20
 }
 
-// size returns a number of MiB as LXD writes it.
+// size formats a number of MiB as an LXD size.
 func size(mib uint64) string { return fmt.Sprintf("%dMiB", mib) }

@@ -404,7 +404,7 @@ func TestVolumesOfUsersAreImported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused(made.ID, entity.InUse, "is made for storage data/1")
+	refused(made.ID, entity.InUse, "belongs to storage data/1")
 
 	inst, err := e.StartInstance(ctx, params("0", "n"))
 	if err != nil {

@@ -19,24 +19,24 @@ import (
 	"juju/state/entity"
 )
 
-// These bound the removal of what a failed start has made: when the caller's time is over, and before.
+// These bound the cleanup after a failed start: once the caller's context is done, and otherwise.
 const (
 	cleanupTime = 20 * time.Second
 	promptTime  = 5 * time.Second
 )
 
-// A write into a container that fails is tried so often, with a pause in between.
+// A failed write into a container is retried, up to so many attempts with a pause in between.
 const (
 	writes     = 20
 	writePause = 100 * time.Millisecond
 )
 
-// addressPause is the pause between two looks for a container's address.
+// addressPause is the interval of polling for a container's address.
 const addressPause = 300 * time.Millisecond
 
-// StartInstance makes a container, writes its agent's configuration into it, and starts it. The
-// programs of agents are downloaded in the container, and its agent is started, while cloud-init
-// runs. If the container gets no address within Config.AddressWait, it is returned without one.
+// StartInstance creates a container, writes its agent's configuration into it, and starts it. Inside,
+// cloud-init downloads the agent binaries and starts the agent. If the container gets no address
+// within Config.AddressWait, it is returned without one.
 func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
 	c := e.cloud
 	if err := provider.CheckStart(e.config, &params); err != nil {
@@ -71,14 +71,14 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	return inst, err
 }
 
-// begin makes the container that is requested, if one is, writes files into it, and starts it.
+// begin creates a container if request is not nil, writes files into it, and starts it.
 func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPost, member string,
 	files []file) (inst provider.Instance, err error) {
 	if request != nil {
 		_, err = c.client.do(ctx, http.MethodPost, "/1.0/instances", target(member), request)
 		var r *refusal
 		if request.InstanceType != "" && errors.As(err, &r) && strings.Contains(r.text, "instance type") {
-			err = entity.WithHint(err, "LXD has types by cores and GiB of memory: c2-m4 is one of 2 and 4")
+			err = entity.WithHint(err, "LXD's types give cores and GiB of memory: c2-m4 has 2 cores and 4 GiB")
 		}
 	}
 	for _, f := range files {
@@ -89,12 +89,12 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	if err == nil {
 		_, err = c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
 			api.InstanceStatePut{Action: "start", Timeout: -1})
-		if isRunning(err) { // LXD has started it by itself, as it does after its own restart
+		if isRunning(err) { // LXD autostarted it after a restart
 			err = nil
 		}
 	}
-	if request == nil && isGone(err) { // LXD was still removing what an earlier start had left
-		err = provider.Retryable(fmt.Errorf("container %s went away while it was started", name))
+	if request == nil && isGone(err) { // LXD was still deleting it after an earlier failed start
+		err = provider.Retryable(fmt.Errorf("container %s was deleted while it was being started", name))
 	}
 	if err != nil {
 		return inst, err
@@ -102,8 +102,8 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	return c.addressed(ctx, name)
 }
 
-// request returns the request for a machine's container, and the member of the cluster that it is
-// for. It makes nothing but a copy of the image, where one is needed.
+// request returns the request for a machine's container and its cluster member. It creates nothing,
+// except a copy of the image if LXD has none.
 func (e *environ) request(ctx context.Context, name string, params provider.StartParams) (*api.InstancesPost, string,
 	error) {
 	if params.Parent != "" {
@@ -122,7 +122,7 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 	}
 	tools, ok := params.Tools[architecture]
 	if !ok {
-		return nil, "", entity.Errorf(entity.NotSupported, "no programs of agents are known for %s", architecture)
+		return nil, "", entity.Errorf(entity.NotSupported, "no agent binaries are available for %s", architecture)
 	}
 	script, err := install.Script(params.MachineID, tools)
 	if err != nil {
@@ -135,8 +135,7 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 	return post, member, nil
 }
 
-// container returns the request for a container that has nothing of ours in it, the member of the
-// cluster that it is for, and its architecture.
+// container returns the request for an untagged container, its cluster member, and its architecture.
 func (e *environ) container(ctx context.Context, name, series string, cons constraints.Value, placement string) (
 	post *api.InstancesPost, member, architecture string, err error) {
 	c := e.cloud
@@ -172,16 +171,16 @@ func (e *environ) container(ctx context.Context, name, series string, cons const
 	}, candidates[0], architecture, nil
 }
 
-// zoneOf returns the member of the cluster that has the model's instance id.
+// zoneOf returns the cluster member that hosts the model's instance id.
 func (e *environ) zoneOf(ctx context.Context, id string) (string, error) {
 	i, err := e.cloud.instance(ctx, id)
 	if isGone(err) || err == nil && !e.cloud.owns(i.Config, e.config.Model) {
-		return "", provider.Retryable(fmt.Errorf("instance %s, which is to host it, is not there", id))
+		return "", provider.Retryable(fmt.Errorf("its host instance %s does not exist", id))
 	}
 	return zone(i), err
 }
 
-// A file is a file or a directory that is made in a container.
+// A file is a file or directory to create in a container.
 type file struct {
 	path    string
 	kind    string // "file" or "directory"
@@ -189,7 +188,7 @@ type file struct {
 	content []byte
 }
 
-// configFiles are the files of the agent's configuration. A container has them before it runs.
+// configFiles returns the files of the agent's configuration, written before the container starts.
 func configFiles(params provider.StartParams) []file {
 	dir := install.AgentDir(params.MachineID)
 	return []file{
@@ -200,9 +199,9 @@ func configFiles(params provider.StartParams) []file {
 	}
 }
 
-// write makes a file or a directory in a container, owned by its root. LXD has a process of the
-// container's do that. It sometimes finds the one that has just ended after the last write, and
-// fails; so a write is tried again for a while.
+// write creates a file or directory in a container, owned by its root. LXD uses a helper process in
+// the container, and sometimes fails because the one of the last write has just exited; so failed
+// writes are retried.
 func (c *Cloud) write(ctx context.Context, name string, f file) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
 	defer cancel()
@@ -228,7 +227,7 @@ func (c *Cloud) write(ctx context.Context, name string, f file) error {
 	}
 }
 
-// addressed returns an instance as soon as it has an address, or when the time for that is over.
+// addressed returns an instance once it has an address, or after Config.AddressWait.
 func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, error) {
 	patience := time.NewTimer(c.config.AddressWait)
 	defer patience.Stop()
@@ -257,18 +256,18 @@ func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, 
 	}
 }
 
-// died is the error of a container that has ended as soon as it was started.
+// died returns the error for a container that exited right after it was started.
 func died(i api.Instance) error {
-	text := fmt.Sprintf("container %s started and ended at once", i.Name)
+	text := fmt.Sprintf("container %s exited immediately after it was started", i.Name)
 	if limit := i.ExpandedConfig["limits.memory"]; limit != "" {
 		text += ", with " + limit + " of memory"
 	}
 	return entity.WithHint(errors.New(text), "See why on the LXD host: lxc info --show-log %s", i.Name)
 }
 
-// cleanUp removes what a failed start has made. It takes little time, because the caller must learn first
-// why the start has failed; what can't be removed is listed. If the caller's time is over, it takes more:
-// LXD may still be making the container, and refuses to delete it meanwhile.
+// cleanUp removes the container of a failed start. It gives up soon, so that the caller learns promptly why
+// the start failed; Instances lists containers that can't be removed. If the caller's context is done, it tries
+// longer: LXD may still be creating the container, and can't delete it meanwhile.
 func (c *Cloud) cleanUp(ctx context.Context, name string) {
 	over, bound := ctx.Err() != nil, promptTime
 	if over {
@@ -291,7 +290,7 @@ func (c *Cloud) cleanUp(ctx context.Context, name string) {
 			case <-ctx.Done():
 			}
 		}
-		logger.Errorf("container %s is left half made: %v", name, err)
+		logger.Errorf("cannot remove incomplete container %s: %v", name, err)
 		return
 	}
 }
