@@ -19,11 +19,11 @@ import (
 // addresses is the content of addresses.json.
 type addresses struct {
 	Blocks []netip.Prefix `json:"blocks"` // each 127.x.y.0/24
-	Last   netip.Addr     `json:"last"`   // the last address handed out
+	Last   netip.Addr     `json:"last"`   // the last address allocated
 }
 
-// allocate returns a loopback address that no living instance has, preferring one that has not
-// been used for long. The caller holds the lock.
+// allocate returns a loopback address that no instance has, preferring the least recently used. The
+// caller must hold the lock.
 func (c *Cloud) allocate() (string, error) {
 	path := filepath.Join(c.config.Dir, "addresses.json")
 	var pool addresses
@@ -48,7 +48,7 @@ func (c *Cloud) allocate() (string, error) {
 		}
 		pool.Blocks = append(pool.Blocks, block)
 		if address, ok = pool.next(free); !ok {
-			return "", fmt.Errorf("cannot bind any address of %v: a machine needs a loopback address of its own", block)
+			return "", fmt.Errorf("cannot bind any address of %v: each machine needs its own loopback address", block)
 		}
 	}
 	pool.Last = address
@@ -57,7 +57,7 @@ func (c *Cloud) allocate() (string, error) {
 
 // next returns the first free address after Last, wrapping around all blocks.
 func (p addresses) next(free func(netip.Addr) bool) (netip.Addr, bool) {
-	var all []netip.Addr // all addresses, those after Last first
+	var all []netip.Addr // those after Last first
 	for _, late := range []bool{true, false} {
 		after := !p.Last.IsValid()
 		for _, block := range p.Blocks {
@@ -87,8 +87,8 @@ func bindable(a netip.Addr) bool {
 	return true
 }
 
-// newBlock chooses a block of 254 addresses on which nothing listens and no instance of another
-// controller of this user lives. The order of choice differs between controllers, so that
+// newBlock chooses a block of 254 addresses on which nothing listens, and which no instance of this
+// user's other controllers uses. The order of candidates depends on the controller, so that
 // controllers of different users, which can't see each other, rarely choose the same block.
 func newBlock(controller string, have []netip.Prefix) (netip.Prefix, error) {
 	taken := map[netip.Prefix]bool{}
@@ -109,7 +109,7 @@ func newBlock(controller string, have []netip.Prefix) (netip.Prefix, error) {
 			taken[blockOf(a)] = true
 		}
 	}
-	// 127.0 to 127.15 are left to the host, for resolvers and the like.
+	// 127.0 to 127.15 are reserved for the host: resolvers etc.
 	for try := range 10000 {
 		h := fnv.New32a()
 		fmt.Fprintf(h, "%s %d", controller, try)
@@ -126,8 +126,8 @@ func blockOf(a netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(a, 24).Masked()
 }
 
-// listeners returns the local addresses in one of the kernel's tables of sockets, and none if
-// the table can't be read: the caller has another check.
+// listeners returns the local addresses in one of the kernel's socket tables; none if it can't be read,
+// because the caller also checks by binding.
 func listeners(table string) []netip.Addr {
 	f, err := os.Open(table)
 	if err != nil {
@@ -144,8 +144,7 @@ func listeners(table string) []netip.Addr {
 		if err != nil {
 			continue
 		}
-		// The kernel prints the address as a number in the host's byte order. Of the machines
-		// for which Go builds Linux programs, all but s390x put the first byte last.
+		// The kernel prints the address as a number in the host's byte order.
 		if nativeIsBig {
 			all = append(all, netip.AddrFrom4([4]byte(b)))
 		} else {

@@ -22,45 +22,44 @@ import (
 
 var logger = loggo.GetLogger("juju.provider.local")
 
-// InstanceVariable is in the environment of every agent, and of what it starts:
-// "<controller UUID>/<model UUID>/<instance ID>". The keeper and the controller
-// have "<controller UUID>/keeper" and "<controller UUID>/controller".
+// InstanceVariable is set in the environment of every agent and its child processes to
+// "<controller UUID>/<model UUID>/<instance ID>". For the keeper and the controller it is
+// "<controller UUID>/keeper" and "<controller UUID>/controller".
 const InstanceVariable = "JUJU_LOCAL_INSTANCE"
 
-// AddressVariable is also in the environment, and holds the instance's address.
+// AddressVariable is set likewise to the instance's address.
 const AddressVariable = "JUJU_LOCAL_ADDRESS"
 
-// AgentConfigName is the name of the file, in the directory of an instance's agent, that
-// holds StartParams.AgentConfig.
+// AgentConfigName is the name of the file in an agent's directory that holds StartParams.AgentConfig.
 const AgentConfigName = "agent.conf"
 
-// Config is what a Cloud needs.
+// Config configures a Cloud.
 type Config struct {
-	Dir          string        // the controller's directory; made if missing
+	Dir          string        // the controller's directory; created if missing
 	Controller   string        // UUID
-	MachineAgent string        // the program; "" for a Cloud that starts nothing
-	Args         []string      // its arguments; the agent's directory follows as the last
-	Env          []string      // "KEY=value", laid over this process's environment
+	MachineAgent string        // the binary; "" for a Cloud that starts nothing
+	Args         []string      // its arguments, to which the agent's directory is appended
+	Env          []string      // "KEY=value", added to this process's environment
 	Grace        time.Duration // between SIGTERM and SIGKILL; 0 for 10 s
-	Series       string        // of the host; "" to find it out
+	Series       string        // of the host; "" to detect it
 }
 
-// Cloud is what one controller has on this host. Its methods are safe for concurrent use.
+// Cloud manages one controller's resources on this host. Its methods are safe for concurrent use.
 type Cloud struct {
 	config Config
-	busy   provider.KeyedMutex // instances that are being started or stopped, and directories of pools
-	poke   chan struct{}       // tells Supervise that there may be a new instance
+	busy   provider.KeyedMutex // instances being started or stopped, and directories of pools
+	wake   chan struct{}       // tells Supervise that there may be a new instance
 }
 
-// New returns the cloud of one controller. The error is Invalid when the directory belongs to
-// another controller.
+// New returns the cloud of one controller. The error is Invalid if the directory belongs to another
+// controller.
 func New(config Config) (*Cloud, error) {
 	var err error
 	if config.Dir, err = filepath.Abs(config.Dir); err != nil {
 		return nil, fmt.Errorf("cannot use %s: %w", config.Dir, err)
 	}
 	if strings.ContainsRune(config.MachineAgent, filepath.Separator) {
-		// The agents have another working directory than this process.
+		// Agents run in other working directories.
 		if config.MachineAgent, err = filepath.Abs(config.MachineAgent); err != nil {
 			return nil, fmt.Errorf("cannot use %s: %w", config.MachineAgent, err)
 		}
@@ -77,11 +76,11 @@ func New(config Config) (*Cloud, error) {
 	if err := claim(config); err != nil {
 		return nil, fmt.Errorf("cannot use %s: %w", config.Dir, err)
 	}
-	return &Cloud{config: config, poke: make(chan struct{}, 1)}, nil
+	return &Cloud{config: config, wake: make(chan struct{}, 1)}, nil
 }
 
-// claim makes the directory and records the controller in it, so that no other controller is
-// ever destroyed by mistake.
+// claim creates the directory and records the controller in it, so that no other controller is
+// destroyed by mistake.
 func claim(config Config) error {
 	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
 		return err
@@ -101,21 +100,20 @@ func claim(config Config) error {
 	return err
 }
 
-// Open opens a model; it is a provider.Open. It ignores the attributes.
+// Open opens a model; it is a provider.Open.
 func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
 	if config.Controller != c.config.Controller {
-		return nil,
-			entity.Errorf(entity.Invalid, "cannot open a model of controller %q on the host of %q", config.Controller,
-				c.config.Controller)
+		return nil, entity.Errorf(entity.Invalid, "cannot open a model of controller %q in the cloud of %q",
+			config.Controller, c.config.Controller)
 	}
 	if !isName(config.Model) {
-		return nil, entity.Errorf(entity.Invalid, "cannot open model %q: no such name", config.Model)
+		return nil, entity.Errorf(entity.Invalid, "cannot open model %q: invalid name", config.Model)
 	}
 	return &environ{cloud: c, config: config}, nil
 }
 
-// Supervise keeps the machine agents of all instances running, present and future ones, until
-// ctx is done. The agents outlive it.
+// Supervise keeps the machine agents of all current and future instances running until ctx is done.
+// The agents outlive it.
 func (c *Cloud) Supervise(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -138,9 +136,8 @@ func (c *Cloud) Supervise(ctx context.Context) error {
 			}
 			watched[dir] = true
 			wg.Go(func() {
-				// An instance whose directory is gone is no longer listed.
 				if err := process.Supervise(ctx, c.agent(inst)); errors.Is(err, process.ErrRemoved) {
-					logger.Infof("the agent of instance %s is no longer kept running: %v", inst.ID, err)
+					logger.Infof("no longer supervising the agent of instance %s: %v", inst.ID, err)
 				}
 				select {
 				case ended <- dir:
@@ -151,22 +148,22 @@ func (c *Cloud) Supervise(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-c.poke:
+		case <-c.wake:
 		case dir := <-ended:
 			delete(watched, dir)
 		}
 	}
 }
 
-// supervised tells Supervise, if it runs, to look for new instances.
-func (c *Cloud) supervised() {
+// wakeSupervise makes a running Supervise check for new instances.
+func (c *Cloud) wakeSupervise() {
 	select {
-	case c.poke <- struct{}{}:
-	default: // it has been told
+	case c.wake <- struct{}{}:
+	default: // already pending
 	}
 }
 
-// agent returns how to run the machine agent of an instance.
+// agent returns the process.Spec of an instance's machine agent.
 func (c *Cloud) agent(inst instance) process.Spec {
 	dir := c.agentDir(inst.Model, inst.ID)
 	env := append([]string(nil), c.config.Env...)
@@ -181,27 +178,26 @@ func (c *Cloud) agent(inst instance) process.Spec {
 // mark returns the value of InstanceVariable for an instance.
 func (c *Cloud) mark(model, id string) string { return c.config.Controller + "/" + model + "/" + id }
 
-// MachineDir returns the directory of an instance of a model in a cloud's directory.
+// MachineDir returns the directory of an instance below a cloud's directory.
 func MachineDir(dir, model, id string) string { return filepath.Join(dir, "machines", model, id) }
 
 // dir returns the directory of an instance.
 func (c *Cloud) dir(model, id string) string { return MachineDir(c.config.Dir, model, id) }
 
-// agentDir returns the directory that the machine agent of an instance runs in. Its name is that
-// of the machine's tag, which the ID has a part of.
+// agentDir returns the working directory of an instance's machine agent. It is named after the
+// machine's tag, which is derived from the ID.
 func (c *Cloud) agentDir(model, id string) string {
 	machine := strings.TrimPrefix(id, "local-")
-	machine = machine[:max(0, strings.LastIndexByte(machine, '-'))] // less the hash
+	machine = machine[:max(0, strings.LastIndexByte(machine, '-'))] // without the hash
 	return filepath.Join(c.dir(model, id), "agents", "machine-"+machine)
 }
 
-// machines returns the directory of a model's instances, or with "" the directory of all
-// models.
+// machines returns the directory of a model's instances, or that of all models if model is "".
 func (c *Cloud) machines(model string) string {
 	return MachineDir(c.config.Dir, model, "")
 }
 
-// isName reports whether s can be the name of a file and does not begin with a dot.
+// isName reports whether s is a valid file name that does not begin with a dot.
 func isName(s string) bool {
 	return s != "" && s[0] != '.' && !strings.ContainsAny(s, "/\x00")
 }

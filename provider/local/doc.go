@@ -1,32 +1,31 @@
-// Package local is the cloud that every Linux host is: an instance is a directory, a machine
-// agent that runs in it, and a loopback address. It needs neither root nor any installed
-// software.
+// Package local makes a Linux host a cloud: an instance is a directory, a machine agent that runs in
+// it, and a loopback address. It needs neither root nor additional software.
 //
-// Everything that belongs to one controller is below one directory:
+// All files of a controller are below one directory:
 //
 //	controller.json              the controller's UUID
 //	keeper/                      where the keeper runs (see package process)
 //	controller/                  where the controller runs
-//	addresses.json               the blocks of addresses it hands out
-//	hooks.lock                   locked while a hook runs on any instance: they all are this host
+//	addresses.json               the blocks of addresses it allocates from
+//	hooks.lock                   locked while a hook runs on any instance, since all share the host
 //	machines/MODEL/INSTANCE/     an instance
 //	    instance.json            its tags and its address
 //	    agents/machine-N/        where its machine agent runs
 //	        agent.conf           StartParams.AgentConfig
-//	    storage/STORAGE          links to the filesystems of storage, where charms name no location
-//	    root/                    those where charms do, below it
-//	    filesystems/             filesystems of the pool rootfs, which go with the instance
+//	    storage/STORAGE          links to the filesystems of storage whose charm sets no location
+//	    root/                    links to the others, at their location below it
+//	    filesystems/             filesystems of the rootfs pool, deleted with the instance
 //	storage/MODEL/               filesystems that outlive instances, and links to those elsewhere
-//	released/MODEL/              those that a model has released; they outlive the controller
+//	released/MODEL/              filesystems released by a model; they outlive the controller
 //
-// Below an instance's directory is what a machine of its own has below /var/lib/juju.
+// An instance's directory corresponds to /var/lib/juju on a dedicated machine.
 //
-// A directory in machines whose name begins with a dot is being made or removed.
+// Directories in machines whose name begins with a dot are being created or removed.
 //
-// Machine agents outlive the controller that started them. The next controller finds them by
-// their directories, and Cloud.Supervise watches them all. Everything they start, including the
-// daemons of charms, inherits InstanceVariable. By it a process is found, and ended with its
-// instance, unless it was given another environment and a session of its own.
+// Machine agents outlive the controller that started them. The next controller finds them by their
+// directories, and Cloud.Supervise supervises them all. Their child processes, including charms'
+// daemons, inherit InstanceVariable. It is used to find and terminate an instance's processes, except
+// those started with a different environment in their own session.
 //
-// Hooks run as the user who bootstrapped, so one instance is not protected from another.
+// Hooks run as the user who bootstrapped, so instances are not isolated from each other.
 package local

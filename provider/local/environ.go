@@ -27,8 +27,8 @@ type environ struct {
 	config provider.Config
 }
 
-// StartInstance makes a directory, reserves an address, and starts the machine agent there. A
-// repeated call with another AgentConfig restarts the agent with it.
+// StartInstance creates a directory, reserves an address, and starts the machine agent there. A
+// repeated call with a different AgentConfig restarts the agent with it.
 func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
 	inst, err := e.start(ctx, params)
 	if err != nil {
@@ -51,7 +51,7 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 		return inst, noContainers()
 	}
 	if c.config.MachineAgent == "" {
-		return inst, entity.Errorf(entity.NotSupported, "no program for machine agents is known here")
+		return inst, entity.Errorf(entity.NotSupported, "no machine agent binary is configured")
 	}
 	id := instanceID(params)
 	unlock, err := c.busy.Lock(ctx, id)
@@ -72,14 +72,13 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 		return inst, err
 	}
 	if err := c.startAgent(ctx, inst, params.AgentConfig); err != nil {
-		// Clean up even if the caller's time is over: the caller does not know of the instance
-		// and can't come back to it.
+		// Clean up even if ctx is done: the caller does not know the instance's ID.
 		if err2 := c.stop(context.WithoutCancel(ctx), params.Model, []string{id}); err2 != nil {
-			logger.Errorf("instance %s is left half made: %v", id, err2)
+			logger.Errorf("cannot remove incomplete instance %s: %v", id, err2)
 		}
 		return inst, err
 	}
-	c.supervised()
+	c.wakeSupervise()
 	return inst, nil
 }
 
@@ -99,17 +98,17 @@ func (c *Cloud) startAgent(ctx context.Context, inst instance, config []byte) er
 	case err == nil || ctx.Err() != nil:
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, exec.ErrNotFound):
-		return err // the program is missing, and a retry would not help
+		return err // the binary is missing: retrying would not help
 	}
 	return provider.Retryable(err)
 }
 
-// StopInstances ends machine agents, then everything that they started, and removes their
+// StopInstances terminates the machine agents, then their child processes, and removes their
 // directories.
 func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	var known []string
 	for _, id := range ids {
-		if isName(id) { // other names were never instances of ours
+		if isName(id) { // other IDs are not ours
 			known = append(known, id)
 		}
 	}
@@ -126,8 +125,8 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// byHand adds a hint to a stop's error: for each instance that is still there, which process to
-// end, and which directory to remove then.
+// byHand adds a hint to a stop's error that lists, for each remaining instance, the processes to
+// terminate and the directory to remove.
 func (c *Cloud) byHand(err error, model string, ids []string) error {
 	var steps []string
 	for _, id := range ids {
@@ -147,12 +146,12 @@ func (c *Cloud) byHand(err error, model string, ids []string) error {
 	return entity.WithHint(err, "By hand: %s", strings.Join(steps, "; "))
 }
 
-// stop is StopInstances for a caller that holds the instances' locks.
+// stop is StopInstances for callers that hold the instances' locks.
 func (c *Cloud) stop(ctx context.Context, model string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	// Machine agents go first, since they restart unit agents.
+	// Stop machine agents first, since they restart unit agents.
 	var g errgroup.Group
 	g.SetLimit(16)
 	for _, id := range ids {
@@ -179,7 +178,7 @@ func (c *Cloud) stop(ctx context.Context, model string, ids []string) error {
 	return nil
 }
 
-// Instances returns every instance that has a directory in this model.
+// Instances returns every instance with a directory in this model.
 func (e *environ) Instances(context.Context) ([]provider.Instance, error) {
 	found, err := e.cloud.list(e.config.Model)
 	if err != nil {
@@ -197,8 +196,8 @@ func (e *environ) Series(context.Context) ([]string, error) {
 	return []string{e.cloud.config.Series}, nil
 }
 
-// ConstraintRules says that an instance is the host. PrecheckInstance compares architecture,
-// cores, memory and disk with the host's; other constraints are ignored.
+// ConstraintRules implements provider.Environ. PrecheckInstance compares architecture, cores, memory
+// and disk with the host's; other constraints are ignored.
 func (e *environ) ConstraintRules(context.Context) (constraints.Rules, error) {
 	rules := constraints.DefaultRules()
 	rules.Values = map[string][]string{constraints.Arch: {provider.HostArch()}}
@@ -211,7 +210,7 @@ func (e *environ) ConstraintRules(context.Context) (constraints.Rules, error) {
 	return rules, nil
 }
 
-// noContainers is the error for a container.
+// noContainers returns the error for containers.
 func noContainers() error {
 	return entity.WithHint(entity.Errorf(entity.Invalid,
 		"the local cloud has no containers: its machines are processes of this host"),
@@ -223,8 +222,8 @@ func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]
 	return nil, e.PrecheckInstance(ctx, params)
 }
 
-// PrecheckInstance refuses containers, every placement, every series but the host's, constraints
-// that contradict each other, and constraints that ask for more than the host has.
+// PrecheckInstance rejects containers, placements, series other than the host's, conflicting
+// constraints, and constraints that the host does not meet.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
 	if params.Container != "" {
 		return noContainers()
@@ -246,11 +245,10 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 		"A machine of the local cloud is this host: demand no more than it has, or leave the constraint out.")
 }
 
-// Destroy stops all instances of the model, releases what is left of its storage, and removes its
-// directory.
+// Destroy stops all instances of the model, releases its remaining storage, and removes its directory.
 func (e *environ) Destroy(ctx context.Context) error {
 	if err := e.cloud.destroy(ctx, e.config.Model, false); err != nil {
-		return fmt.Errorf("cannot destroy what model %s has: %w", e.config.Model, err)
+		return fmt.Errorf("cannot destroy the resources of model %s: %w", e.config.Model, err)
 	}
 	return nil
 }
@@ -268,7 +266,7 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 	if err := e.StopInstances(ctx, ids...); err != nil {
 		return err
 	}
-	// Processes of instances whose directories are already gone.
+	// Terminate processes of instances whose directories are already removed.
 	if err := c.sweep(ctx, c.mark(model, "")); err != nil {
 		return err
 	}
@@ -278,14 +276,14 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 	return removeAll(c.machines(model))
 }
 
-// sweep ends all processes whose mark begins with prefix.
+// sweep terminates all processes whose mark begins with prefix.
 func (c *Cloud) sweep(ctx context.Context, prefix string) error {
 	return process.EndMarked(ctx, InstanceVariable, func(value, _ string) bool { return strings.HasPrefix(value, prefix) },
 		c.config.Grace)
 }
 
-// DestroyController ends the keeper, the controller and all instances of all models, and
-// removes the controller's directory, but for storage that is released.
+// DestroyController stops the keeper, the controller and the instances of all models, and removes the
+// controller's directory except for released storage.
 func (e *environ) DestroyController(ctx context.Context, destroyStorage bool) error {
 	c := e.cloud
 	err := EndKeeper(ctx, c.config.Dir, c.config.Grace)
@@ -305,12 +303,12 @@ func (e *environ) DestroyController(ctx context.Context, destroyStorage bool) er
 		err = c.removeDir()
 	}
 	if err != nil {
-		return fmt.Errorf("cannot destroy what controller %s has: %w", c.config.Controller, err)
+		return fmt.Errorf("cannot destroy the resources of controller %s: %w", c.config.Controller, err)
 	}
 	return nil
 }
 
-// removeDir removes the controller's directory, or all of it but released storage.
+// removeDir removes the controller's directory, except for released storage.
 func (c *Cloud) removeDir() error {
 	if kept, err := names(c.released("")); err != nil || len(kept) == 0 {
 		return errors.Join(err, removeAll(c.config.Dir))

@@ -17,23 +17,22 @@ import (
 	"juju/state/entity"
 )
 
-// A filesystem is a directory. One of the cloud's own pool is in storage/MODEL, and its ID is the
-// name of that directory: "data-0". One of a pool with a directory is in DIR/MODEL, and its ID is
-// its path; until it is destroyed or released, storage/MODEL has a symbolic link to it, without
-// which the cloud could not find it. One that a model has imported stays where its last model has
-// left it, and has such a link too. One of the pool rootfs is below its instance, and its ID has
-// the instance's too: "INSTANCE/data-0". To attach one is to make a symbolic link to it, because
-// to mount it takes root.
+// A filesystem is a directory. In the cloud's own pool it is in storage/MODEL, and its ID is the
+// directory's name: "data-0". In a pool with a directory it is in DIR/MODEL, and its ID is its path;
+// until it is destroyed or released, storage/MODEL has a symlink to it, by which the cloud finds it. An
+// imported filesystem stays where its last model left it, and also has such a link. In the rootfs pool
+// it is below its instance, and its ID is "INSTANCE/data-0". Attaching creates a symlink, because
+// mounting needs root.
 
-// varLib is the directory on a machine of its own that an instance's directory stands for.
+// varLib is the directory on a dedicated machine to which an instance's directory corresponds.
 const varLib = "/var/lib/juju/"
 
-// storage returns the directory of a model's filesystems that outlive its machines.
+// storage returns the directory of the model's filesystems that outlive its machines.
 func (c *Cloud) storage(model string) string {
 	return filepath.Join(c.config.Dir, storageName, model)
 }
 
-// released returns the directory of the filesystems that a model has released.
+// released returns the directory of the filesystems that a model released.
 func (c *Cloud) released(model string) string {
 	return filepath.Join(Released(c.config.Dir), model)
 }
@@ -43,18 +42,18 @@ const (
 	releasedName = "released"
 )
 
-// Released returns the directory in a cloud's directory with the filesystems that are released.
+// Released returns the directory of released filesystems in a cloud's directory.
 func Released(dir string) string { return filepath.Join(dir, releasedName) }
 
-// IsFree reports whether a cloud's directory has nothing but filesystems that are released, so that
-// another controller may have it.
+// IsFree reports whether a cloud's directory contains only released filesystems, so that another
+// controller can use it.
 func IsFree(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && len(entries) == 1 && entries[0].Name() == releasedName
 }
 
-// OutsideStorage returns the paths of the filesystems outside a cloud's directory that models have
-// not released, by model: those in the directories of pools, and those imported from other clouds.
+// OutsideStorage returns, by model, the paths of unreleased filesystems outside a cloud's directory:
+// those in the directories of pools, and those imported from other clouds.
 func OutsideStorage(dir string) (map[string][]string, error) {
 	found, err := linkedStorage(dir)
 	for model, paths := range found {
@@ -66,8 +65,8 @@ func OutsideStorage(dir string) (map[string][]string, error) {
 	return found, err
 }
 
-// ImportedStorage returns the paths of the filesystems that models have imported and not released, of
-// those released before in a cloud's directory.
+// ImportedStorage returns the paths of the filesystems among a cloud directory's released ones that
+// models have imported again and not released since.
 func ImportedStorage(dir string) (all []string, err error) {
 	found, err := linkedStorage(dir)
 	for _, paths := range found {
@@ -80,11 +79,10 @@ func ImportedStorage(dir string) (all []string, err error) {
 	return all, err
 }
 
-// isReleasedOf reports whether a path is that of a filesystem released in a cloud's directory.
+// isReleasedOf reports whether path is a released filesystem's in a cloud's directory.
 func isReleasedOf(dir, path string) bool { return filepath.Dir(filepath.Dir(path)) == Released(dir) }
 
-// linkedStorage returns the paths of the filesystems to which the storage in a cloud's directory has
-// links, by model.
+// linkedStorage returns, by model, the targets of the links in a cloud directory's storage.
 func linkedStorage(dir string) (map[string][]string, error) {
 	models, err := names(filepath.Join(dir, storageName))
 	found := map[string][]string{}
@@ -102,7 +100,7 @@ func linkedStorage(dir string) (map[string][]string, error) {
 	return found, err
 }
 
-// outside returns the links to filesystems that are elsewhere in the directory of a model's storage.
+// outside returns the links to outside filesystems in a model's storage directory.
 func outside(dir string) (links []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -118,7 +116,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// record makes the link by which the cloud finds a filesystem of a storage instance that is elsewhere.
+// record creates the link by which the cloud finds a storage instance's outside filesystem.
 func (e *environ) record(id, storage string) error {
 	dir := e.cloud.storage(e.config.Model)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -130,7 +128,7 @@ func (e *environ) record(id, storage string) error {
 	return nil
 }
 
-// forget removes the link that record has made.
+// forget removes record's link.
 func (e *environ) forget(id string) error {
 	link, err := recordOf(e.cloud.storage(e.config.Model), id)
 	if err != nil || link == "" {
@@ -142,7 +140,7 @@ func (e *environ) forget(id string) error {
 	return nil
 }
 
-// recordOf returns the link to a filesystem in the directory of a model's storage; "" if there is none.
+// recordOf returns the link to a filesystem in a model's storage directory, or "".
 func recordOf(dir, id string) (string, error) {
 	links, err := outside(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,11 +154,11 @@ func recordOf(dir, id string) (string, error) {
 	return "", nil
 }
 
-// dashed returns the id of a storage instance as names have it.
+// dashed returns the id of a storage instance in a form for use in names.
 func dashed(storage string) string { return strings.ReplaceAll(storage, "/", "-") }
 
-// leftBy returns the model, by its UUID, that has left a filesystem at a path; "" if the path is not of the form
-// of one: DIR/MODEL/NAME.
+// leftBy returns the UUID of the model that created or released the filesystem at a path; "" if the path is not
+// of the form DIR/MODEL/NAME.
 func leftBy(path string) string {
 	dir, base := filepath.Split(path)
 	model := filepath.Base(dir)
@@ -175,8 +173,8 @@ func (e *environ) filesystem(id string) (string, error) {
 	instance, name, onInstance := strings.Cut(id, "/")
 	switch {
 	case filepath.IsAbs(id):
-		// Only what has the form of CreateFilesystem's own is ever removed; what has that of another
-		// model's, while it is imported.
+		// Never remove paths other than those that CreateFilesystem creates, for this model or, while it
+		// is imported, for another.
 		model := leftBy(id)
 		if model == e.config.Model {
 			return id, nil
@@ -190,11 +188,11 @@ func (e *environ) filesystem(id string) (string, error) {
 	case !onInstance && isName(id):
 		return filepath.Join(e.cloud.storage(e.config.Model), id), nil
 	}
-	return "", entity.Errorf(entity.Invalid, "%q is no filesystem of this cloud", id)
+	return "", entity.Errorf(entity.Invalid, "%q is not a filesystem of this cloud", id)
 }
 
-// CreateFilesystem makes a directory. Nothing keeps its content from growing beyond its size; but
-// there must be as much room when it is made.
+// CreateFilesystem creates a directory. The size is not enforced, but that much space must be free when
+// it is created.
 func (e *environ) CreateFilesystem(
 	ctx context.Context, params provider.FilesystemParams,
 ) (f entity.Filesystem, err error) {
@@ -227,7 +225,7 @@ func (e *environ) CreateFilesystem(
 		}
 	}
 	if filepath.IsAbs(f.ID) {
-		unlock, err := e.cloud.busy.Lock(ctx, filepath.Dir(dir)) // which the end of another may remove
+		unlock, err := e.cloud.busy.Lock(ctx, filepath.Dir(dir)) // DestroyFilesystem may remove it if empty
 		if err != nil {
 			return f, err
 		}
@@ -239,8 +237,8 @@ func (e *environ) CreateFilesystem(
 	return f, os.MkdirAll(dir, 0o700)
 }
 
-// isAttached reports whether a path on an instance is the link to a filesystem of the model's, in which
-// others can lie.
+// isAttached reports whether a path on an instance is a link to a filesystem of the model, which can
+// contain other mount points.
 func (e *environ) isAttached(link, root string) bool {
 	target, err := os.Readlink(link)
 	if err != nil || !filepath.IsAbs(target) {
@@ -250,12 +248,12 @@ func (e *environ) isAttached(link, root string) bool {
 	if in == e.cloud.storage(e.config.Model) || in == filepath.Join(root, "filesystems") {
 		return true
 	}
-	record, err := recordOf(e.cloud.storage(e.config.Model), target) // of one that is elsewhere
+	record, err := recordOf(e.cloud.storage(e.config.Model), target) // an outside filesystem
 	return err == nil && record != ""
 }
 
-// AttachFilesystem links the mount point, below the instance's directory, to the filesystem. A
-// link to another filesystem that is there is an old one: the caller knows which paths are in use.
+// AttachFilesystem links the mount point, below the instance's directory, to the filesystem. It replaces
+// links to other filesystems, which are stale: the caller ensures that the path is not in use.
 func (e *environ) AttachFilesystem(_ context.Context, params provider.AttachmentParams) (string, error) {
 	dir, err := e.filesystem(params.Filesystem)
 	if err != nil {
@@ -298,8 +296,8 @@ func (e *environ) root(instance string) (string, error) {
 	return root, nil
 }
 
-// mountPath returns where an instance has a path of a machine: what is below /var/lib/juju is
-// below the instance's directory, everything else below root in it.
+// mountPath maps a path of a machine to an instance's directory: paths below /var/lib/juju to the
+// directory itself, others to root in it.
 func mountPath(root, mount string) string {
 	if below, ok := strings.CutPrefix(filepath.Clean(mount), varLib); ok {
 		return filepath.Join(root, below)
@@ -323,7 +321,7 @@ func (e *environ) DetachFilesystem(_ context.Context, params provider.Attachment
 	return nil
 }
 
-// IsFilesystemAttached reports whether the link is there, and leads to the filesystem.
+// IsFilesystemAttached reports whether the link exists and points to the filesystem.
 func (e *environ) IsFilesystemAttached(_ context.Context, params provider.AttachmentParams) (bool, error) {
 	dir, err := e.filesystem(params.Filesystem)
 	if err != nil {
@@ -337,8 +335,7 @@ func (e *environ) IsFilesystemAttached(_ context.Context, params provider.Attach
 	return err == nil && target == dir && isDir(dir), nil
 }
 
-// DestroyFilesystem removes the directory; the last one of a model in the directory of a pool takes
-// the model's directory there with it.
+// DestroyFilesystem removes the directory, and the model's directory in the pool's if that is now empty.
 func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 	dir, err := e.filesystem(id)
 	if err != nil {
@@ -355,12 +352,12 @@ func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 		return err
 	}
 	defer unlock()
-	_ = os.Remove(filepath.Dir(dir)) // if it is empty
+	_ = os.Remove(filepath.Dir(dir)) // fails unless empty
 	return e.forget(id)
 }
 
-// ReleaseFilesystem moves the directory to where nothing removes it. A filesystem on an instance
-// stays there, and goes with it; one that is elsewhere stays where it is.
+// ReleaseFilesystem moves the directory to released, where nothing removes it. A filesystem on an
+// instance stays there and is deleted with it; an outside filesystem stays where it is.
 func (e *environ) ReleaseFilesystem(_ context.Context, id string) error {
 	if filepath.IsAbs(id) {
 		return e.forget(id)
@@ -379,7 +376,7 @@ func (e *environ) ReleaseFilesystem(_ context.Context, id string) error {
 	return nil
 }
 
-// ImportID implements provider.Filesystems: the path that a filesystem has once it is released.
+// ImportID implements provider.Filesystems: it returns the filesystem's path after release.
 func (e *environ) ImportID(id string) string {
 	switch {
 	case filepath.IsAbs(id):
@@ -390,8 +387,8 @@ func (e *environ) ImportID(id string) string {
 	return filepath.Join(e.cloud.released(e.config.Model), id)
 }
 
-// ImportFilesystem makes a link to a directory that a model has released, of this cloud or one beside it on
-// the host. The directory stays where it is.
+// ImportFilesystem creates a link to a released directory of this cloud or a sibling on the host. The directory
+// is not moved.
 func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportParams) (f entity.Filesystem, err error) {
 	f.ID = params.ID
 	if params.Pool.Provider != "local" {
@@ -403,8 +400,8 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 		form = dir
 	}
 	if fits, err := filepath.Match(form, in); err != nil || !fits && in != form || leftBy(params.ID) == "" {
-		return f, entity.WithHint(entity.Errorf(entity.Invalid, "%q is no filesystem of pool %q", params.ID,
-			params.Pool.Name), "It is a path of the form %s, as printed when storage is released.",
+		return f, entity.WithHint(entity.Errorf(entity.Invalid, "%q is not a filesystem of pool %q", params.ID,
+			params.Pool.Name), "Give a path of the form %s, as printed when storage is released.",
 			filepath.Join(form, "MODEL", "NAME"))
 	}
 	if info, err := os.Lstat(params.ID); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
@@ -428,7 +425,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 		case model != e.config.Model:
 			return f, entity.Errorf(entity.InUse, "filesystem %q is storage of model %s", params.ID, model)
 		case model == leftBy(params.ID) && filepath.Base(link) == filepath.Base(params.ID):
-			return f, entity.Errorf(entity.InUse, "filesystem %q is made for storage of this model", params.ID)
+			return f, entity.Errorf(entity.InUse, "filesystem %q belongs to storage of this model", params.ID)
 		default:
 			own = link
 		}
@@ -439,7 +436,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	return f, e.record(params.ID, params.Storage)
 }
 
-// sizeOf returns the size of what is in a directory, in MiB; at least 1.
+// sizeOf returns the size of a directory's content in MiB; at least 1.
 func sizeOf(ctx context.Context, dir string) (uint64, error) {
 	var bytes uint64
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
@@ -454,8 +451,8 @@ func sizeOf(ctx context.Context, dir string) (uint64, error) {
 	return max((bytes+1<<20-1)>>20, 1), err
 }
 
-// endStorage destroys or releases the filesystems that are left of a model: no one has said before
-// what becomes of them, or to do that has failed.
+// endStorage destroys or releases the model's remaining filesystems: those that were neither destroyed
+// nor released before, or for which that failed.
 func (e *environ) endStorage(ctx context.Context, destroy bool) error {
 	dir := e.cloud.storage(e.config.Model)
 	left, err := names(dir)

@@ -281,7 +281,7 @@ func TestOtherPathsAreNotRemoved(t *testing.T) {
 	dir := t.TempDir()
 	for _, id := range []string{"", "..", "one/..", "../one", "a/b/c", dir, "/", filepath.Join(dir, "model", "data-0"),
 		filepath.Join(dir, d.config.Model), filepath.Join(dir, d.config.Model) + "/.."} {
-		d.refused(d.DestroyFilesystem(t.Context(), id), entity.Invalid, "is no filesystem of this cloud")
+		d.refused(d.DestroyFilesystem(t.Context(), id), entity.Invalid, "is not a filesystem of this cloud")
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Error(err)
@@ -433,9 +433,9 @@ func TestFilesystemsThatAreNotImported(t *testing.T) {
 	o := d.beside(false)
 	d.refused(o.imported(f.ID, "data/1", pool), entity.InUse, "is storage of model "+d.config.Model)
 	d.refused(d.beside(true).imported(f.ID, "data/1", pool), entity.InUse, "is storage of model "+d.config.Model)
-	d.refused(d.imported(f.ID, "data/1", pool), entity.InUse, "is made for storage of this model")
+	d.refused(d.imported(f.ID, "data/1", pool), entity.InUse, "belongs to storage of this model")
 	d.ok(d.ReleaseFilesystem(t.Context(), f.ID))
-	d.refused(o.imported(f.ID, "data/1", own), entity.Invalid, `is no filesystem of pool "local"`)
+	d.refused(o.imported(f.ID, "data/1", own), entity.Invalid, `is not a filesystem of pool "local"`)
 
 	released := filepath.Join(Released(d.cloud.config.Dir), d.config.Model)
 	file, link := filepath.Join(released, "file"), filepath.Join(released, "link")
@@ -448,11 +448,11 @@ func TestFilesystemsThatAreNotImported(t *testing.T) {
 	for _, path := range []string{"", "data-0", "/etc", filepath.Join(Released(d.cloud.config.Dir), "etc", "data-0"),
 		filepath.Join(d.root("one"), "root"), released, released + "/", released + "/.x", released + "/../" + d.config.Model + "/x",
 		filepath.Join(d.cloud.storage(d.config.Model), "data-0"), filepath.Join(t.TempDir(), releasedName, d.config.Model, "x")} {
-		d.refused(d.imported(path, "data/1", own), entity.Invalid, "is no filesystem of pool")
+		d.refused(d.imported(path, "data/1", own), entity.Invalid, "is not a filesystem of pool")
 	}
 	// What is not imported is not the model's to remove.
 	d.ok(os.MkdirAll(filepath.Join(released, "data-3"), 0o700))
-	d.refused(o.DestroyFilesystem(t.Context(), filepath.Join(released, "data-3")), entity.Invalid, "is no filesystem of this cloud")
+	d.refused(o.DestroyFilesystem(t.Context(), filepath.Join(released, "data-3")), entity.Invalid, "is not a filesystem of this cloud")
 
 	d.ok(o.imported(f.ID, "data/1", pool))
 	d.is(o.attached(f.ID, "one", "/srv/data"), "fast")

@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// errNoFirewall is why nothing is filtered: that takes root, and all machines are one host.
+// errNoFirewall: filtering needs root, and all machines share the host.
 var errNoFirewall = entity.Errorf(entity.NotSupported, "the machines of the cloud local are the host itself, whose ports "+
 	"are not filtered")
 

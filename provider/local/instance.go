@@ -41,16 +41,16 @@ func (i instance) public() provider.Instance {
 	return p
 }
 
-// instanceID returns the ID of the instance that StartInstance makes for params. It contains
-// the nonce: a repeated start finds what the first one left, while a new attempt for the same
-// machine has an ID that no stop of the old one can name.
+// instanceID returns the ID of StartInstance's instance for params. It contains a hash of the nonce, so
+// that a repeated start finds the existing instance, while stopping an old instance can't affect a new
+// attempt for the same machine.
 func instanceID(params provider.StartParams) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{params.Controller, params.Model, params.MachineID, params.Nonce},
 		"\x00")))
 	return fmt.Sprintf("local-%s-%s", strings.ReplaceAll(params.MachineID, "/", "-"), hex.EncodeToString(sum[:5]))
 }
 
-// list returns all instances of a model, or with "" of all models, sorted by ID.
+// list returns all instances of a model, or of all models if model is "", sorted by ID.
 func (c *Cloud) list(model string) ([]instance, error) {
 	models := []string{model}
 	if model == "" {
@@ -70,12 +70,12 @@ func (c *Cloud) list(model string) ([]instance, error) {
 			err := readJSON(filepath.Join(c.dir(model, id), instanceFile), &inst)
 			if errors.Is(err, fs.ErrNotExist) {
 				if _, err := os.Lstat(c.dir(model, id)); errors.Is(err, fs.ErrNotExist) {
-					continue // stopped since we read the names
+					continue // stopped meanwhile
 				}
 			}
 			if err != nil {
-				// Without its file the instance belongs to no machine, but it must be listed so
-				// that it can be found as a stray.
+				// Without its file the instance has no machine, but it must be listed so that it is
+				// stopped as a stray.
 				logger.Warningf("instance %s of model %s: %v", id, model, err)
 				inst = instance{}
 			}
@@ -87,8 +87,8 @@ func (c *Cloud) list(model string) ([]instance, error) {
 	return all, nil
 }
 
-// names returns the entries of a directory that don't begin with a dot; none if there is no
-// directory.
+// names returns the subdirectories of a directory that don't begin with a dot; none if the directory
+// does not exist.
 func names(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -103,8 +103,8 @@ func names(dir string) ([]string, error) {
 	return result, nil
 }
 
-// reserve returns the instance for params, with a directory and an address. It makes one if
-// there is none.
+// reserve returns the instance for params, with a directory and an address. It creates the instance if
+// needed.
 func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst instance, err error) {
 	id := instanceID(params)
 	dir := c.dir(params.Model, id)
@@ -113,12 +113,12 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 		return inst, err
 	}
 
-	// Addresses belong to the host, so all processes that make instances here take turns.
-	turn, err := lockfile.Take(ctx, filepath.Join(c.config.Dir, "addresses.lock"), "")
+	// Serialize allocation across processes.
+	lock, err := lockfile.Take(ctx, filepath.Join(c.config.Dir, "addresses.lock"), "")
 	if err != nil {
 		return inst, err
 	}
-	defer turn.Unlock()
+	defer lock.Unlock()
 	address, err := c.allocate()
 	if err != nil {
 		return inst, err
@@ -127,7 +127,7 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 		ID: id, Controller: params.Controller, Model: params.Model, Machine: params.MachineID,
 		Nonce: params.Nonce, Series: params.Series, Address: address, Hardware: provider.HostHardware(c.config.Dir),
 	}
-	// The directory appears together with its file, or not at all.
+	// Create the directory and its file atomically.
 	if err := os.MkdirAll(c.machines(params.Model), 0o700); err != nil {
 		return inst, err
 	}
@@ -152,7 +152,7 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 	return inst, err
 }
 
-// remove removes the directory of an instance that has ended, which frees its address.
+// remove removes the directory of a stopped instance, which frees its address.
 func (c *Cloud) remove(model, id string) error {
 	grave := c.dir(model, "."+id+".gone")
 	if err := removeAll(grave); err != nil { // left by an earlier attempt
@@ -164,7 +164,7 @@ func (c *Cloud) remove(model, id string) error {
 	return removeAll(grave)
 }
 
-// removeAll is os.RemoveAll that also works where a charm has removed the write permission.
+// removeAll is os.RemoveAll that also works if a charm removed write permissions.
 func removeAll(path string) error {
 	if err := os.RemoveAll(path); err == nil {
 		return nil

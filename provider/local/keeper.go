@@ -11,26 +11,26 @@ import (
 	"juju/agent/host/process"
 )
 
-// KeeperDir returns the directory in which the keeper runs; dir is that of Config.
+// KeeperDir returns the keeper's working directory; dir is Config.Dir.
 func KeeperDir(dir string) string { return filepath.Join(dir, "keeper") }
 
-// ControllerDir returns the directory in which the controller runs, which it must Hold.
+// ControllerDir returns the controller's working directory, which the controller must Hold.
 func ControllerDir(dir string) string { return filepath.Join(dir, "controller") }
 
-// Command is a program with its arguments.
+// Command is a command line.
 type Command struct {
 	Path string // absolute, or a name on PATH
 	Args []string
-	Env  []string // "KEY=value", laid over this process's environment
+	Env  []string // "KEY=value", added to this process's environment
 }
 
-// KeeperConfig says what the keeper runs, and how to start the keeper itself.
+// KeeperConfig configures the keeper and how to start it.
 type KeeperConfig struct {
 	Dir        string  // as in Config
 	Controller string  // UUID
 	Jujud      Command // the controller; it must Hold ControllerDir(Dir)
-	Keeper     Command // a program that calls Keep with this config; Keep itself does not use it
-	// Bound is how long the controller may take to come up while a caller waits; a minute when zero.
+	Keeper     Command // a command that calls Keep with this config; unused by Keep itself
+	// Bound is how long the controller may take to start while a caller waits; a minute when zero.
 	Bound time.Duration
 }
 
@@ -41,7 +41,7 @@ func (k KeeperConfig) bound() time.Duration {
 	return k.Bound
 }
 
-// spec returns how to run the keeper or the controller.
+// spec returns the process.Spec of the keeper or the controller.
 func (k KeeperConfig) spec(dir, name string, cmd Command, bound time.Duration) process.Spec {
 	env := append([]string(nil), cmd.Env...)
 	return process.Spec{
@@ -50,19 +50,19 @@ func (k KeeperConfig) spec(dir, name string, cmd Command, bound time.Duration) p
 	}
 }
 
-// ControllerRoom is how many bytes must be free on the disk before the controller is started:
-// opening its store needs some, and a controller that ends soon after helps no one.
+// ControllerRoom is the free disk space in bytes required to start the controller: opening its store
+// needs some, and without more it would fail soon afterwards.
 const ControllerRoom = 8 << 20
 
-// restartBound is how long a controller that is started again may take to come up: with new
-// programs it may have to change all that is stored, and it ends that trial by itself before.
+// restartBound is how long a restarted controller may take to start: new binaries may have to upgrade
+// the whole database, and abort the trial themselves before this time.
 const restartBound = 10 * time.Minute
 
-// Keep keeps the controller running. It returns nil when the controller has ended for good, and
-// ctx's error when ctx is done (the controller goes on). It returns an error if another keeper
-// runs, or if the first start of the controller fails, while a caller still waits for it. Later
-// it only gives up when its directory or the controller's is removed. The process must end when
-// Keep returns: only that makes room for another keeper.
+// Keep keeps the controller running. It returns nil once the controller is permanently stopped, and
+// ctx's error if ctx is done (the controller keeps running). It returns an error if another keeper is
+// running, or if the first start of the controller fails, for which a caller waits. Later it gives up
+// only if its directory or the controller's is removed. The process must exit when Keep returns:
+// until then, no other keeper can start.
 func Keep(ctx context.Context, config KeeperConfig) error {
 	held, err := process.HoldStarting(KeeperDir(config.Dir))
 	if err != nil {
@@ -74,7 +74,7 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 		return err
 	}
 	held.Ready()
-	spec.Bound = restartBound // no caller waits any more
+	spec.Bound = restartBound // no caller is waiting
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() { cancel(held.AwaitRemoval(ctx)) }()
@@ -88,10 +88,10 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 	return err
 }
 
-// EnsureKeeper starts the keeper if none runs, and returns when the keeper has started the
-// controller or found it running. Started is false when there already was a keeper. Bootstrap
-// calls it, and so does a command that finds nothing running, after a reboot say. The error
-// wraps process.ErrEnded when the controller has ended for good.
+// EnsureKeeper starts the keeper unless it is running, and returns once the keeper has started the
+// controller or found it running. Started is false if a keeper was already running. It is called by
+// bootstrap, and by commands that find the controller down, for example after a reboot. The error
+// wraps process.ErrEnded if the controller is permanently stopped.
 func EnsureKeeper(ctx context.Context, config KeeperConfig) (started bool, err error) {
 	for _, dir := range []string{KeeperDir(config.Dir), ControllerDir(config.Dir)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -101,13 +101,13 @@ func EnsureKeeper(ctx context.Context, config KeeperConfig) (started bool, err e
 	if why, ended := process.Ended(ControllerDir(config.Dir)); ended {
 		return false, fmt.Errorf("cannot start the controller: %w: %s", process.ErrEnded, why)
 	}
-	// The keeper waits for the controller, and reports why it is not up.
+	// Outlast the keeper's wait for the controller, so that it can report the cause.
 	spec := config.spec(KeeperDir(config.Dir), "keeper", config.Keeper, config.bound()+10*time.Second)
 	return process.Start(ctx, spec)
 }
 
-// EndKeeper ends the keeper and then the controller, for good. It leaves their directories, and
-// does nothing if they don't run.
+// EndKeeper permanently stops the keeper and then the controller, if they are running. It leaves their
+// directories.
 func EndKeeper(ctx context.Context, dir string, grace time.Duration) error {
 	if err := process.End(ctx, KeeperDir(dir), "the controller is being destroyed", grace); err != nil {
 		return err

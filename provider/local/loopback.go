@@ -13,8 +13,8 @@ import (
 // loopbackBound is how long a connection within this host may take.
 const loopbackBound = 2 * time.Second
 
-// CheckLoopback reports whether processes on this host can reach each other at 127.0.0.1, which
-// this cloud depends on. The error says what is wrong with the host, and how to repair it.
+// CheckLoopback checks that processes on this host can connect to each other at 127.0.0.1, which this
+// cloud depends on. The error gives the problem and its fix.
 func CheckLoopback() error {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err == nil {
@@ -47,8 +47,7 @@ func orName(name, otherwise string) string {
 	return name
 }
 
-// loopback returns the name of the loopback interface, or "" if there is none, and whether it
-// is up.
+// loopback returns the name of the loopback interface, "" if there is none, and whether it is up.
 func loopback() (name string, up bool) {
 	all, err := net.Interfaces()
 	if err != nil {

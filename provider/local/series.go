@@ -9,7 +9,7 @@ import (
 // seriesPattern is the form of a series in charms' metadata and in the API.
 var seriesPattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
-// HostSeries returns the series of this host, or "" if the host does not state it.
+// HostSeries returns the series of this host, or "linux" if it is unknown.
 func HostSeries() string { return seriesOf("/etc/os-release") }
 
 // seriesOf reads the series from a file like /etc/os-release.

@@ -23,7 +23,7 @@ import (
 func volumePath(id string) (string, error) {
 	pool, volume, ok := strings.Cut(id, ":")
 	if !ok || pool == "" || volume == "" {
-		return "", entity.Errorf(entity.Invalid, "%q is no filesystem of this cloud", id)
+		return "", entity.Errorf(entity.Invalid, "%q is not a filesystem of this cloud", id)
 	}
 	return volumesPath(pool) + "/" + url.PathEscape(volume), nil
 }
@@ -290,7 +290,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	case params.Pool.Provider != "lxd":
 		return f, provider.NoImport(params.Pool)
 	case err != nil || strings.Contains(params.ID, "/"):
-		return f, entity.WithHint(entity.Errorf(entity.Invalid, "%q is no filesystem of this cloud", params.ID),
+		return f, entity.WithHint(entity.Errorf(entity.Invalid, "%q is not a filesystem of this cloud", params.ID),
 			"The form is POOL:VOLUME: see lxc storage volume list POOL")
 	}
 	var v api.StorageVolume

@@ -398,7 +398,7 @@ func TestVolumesOfUsersAreImported(t *testing.T) {
 	refused(pool+":none", entity.NotFound, "not found")
 	refused("none:none", entity.NotFound, "not found")
 	for _, bad := range []string{"", "data", pool + ":", "i/data-0", pool + ":a/b"} {
-		refused(bad, entity.Invalid, "is no filesystem of this cloud")
+		refused(bad, entity.Invalid, "is not a filesystem of this cloud")
 	}
 	made, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/1", Pool: own, Size: 1})
 	if err != nil {
