@@ -263,7 +263,7 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 	all := damages
 	if testing.Short() {
 		all = nil
-		for _, i := range rand.Perm(len(damages))[:len(damages)/5] { // different ones in each run
+		for _, i := range rand.Perm(len(damages))[:len(damages)/12] { // different ones in each run
 			all = append(all, damages[i])
 		}
 	}

@@ -27,7 +27,7 @@ func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 	}{
 		"time": {set("since", year10000), "(damaged: since: the year 10000)"},
 		"long": {set("message", strings.Repeat("x",
-			15<<20)), "bytes cut] (damaged: status message: 15728640 bytes, the limit is 16384)"},
+			1<<20)), "bytes cut] (damaged: status message: 1048576 bytes, the limit is 16384)"},
 		"not a number":  {set("data", bson.M{"deep": bson.M{"er": math.NaN()}}), "(damaged: status data: NaN is not a number)"},
 		"an odd type":   {set("data", bson.M{"a": bson.NewObjectId()}), "(damaged: status data: a value is of type bson.ObjectId)"},
 		"an empty word": {set("status", ""), "(damaged: status: it is empty)"},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -164,7 +163,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"destroy-model":       {"destroy-model -y default --force"},
 		"add-relation":        {"add-relation web store -v"},
 		"resources":           {"resources web", "resources web --details", "resources web/0 --format yaml"},
-		"attach-resource":     {"attach-resource web site=" + os.Args[0]},
+		"attach-resource":     {"attach-resource web site=hostile_test.go"},
 		"storage":             {"storage", "storage --format yaml", "storage --format json"},
 		"show-storage":        {"show-storage data/0", "show-storage data/0 --format json"},
 		"storage-pools":       {"storage-pools", "storage-pools --format yaml"},

@@ -47,13 +47,13 @@ func testCursors(t *testing.T, s *store) {
 		}
 	})
 	t.Run("large documents", func(t *testing.T) {
-		// A batch is cut by its size too: 40 documents of 1 MB need three.
+		// A batch is cut by its size too: 18 documents of 1 MB need two.
 		big := s.fresh(t)
 		pad := strings.Repeat("x", 1<<20)
-		for i := range 40 {
+		for i := range 18 {
 			must(t, big.Insert(D{{"_id", i}, {"pad", pad}}))
 		}
-		if got := ids(t, big.Find(nil).Sort("_id").Batch(1000)); len(got) != 40 {
+		if got := ids(t, big.Find(nil).Sort("_id").Batch(1000)); len(got) != 18 {
 			t.Errorf("got %d documents", len(got))
 		}
 	})

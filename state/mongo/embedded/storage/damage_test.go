@@ -128,7 +128,7 @@ func TestBitRot(t *testing.T) {
 	case os.Getenv("JUJU_SOAK") != "":
 		flips = 10_000 // all bytes of the small stores
 	case testing.Short():
-		flips = 20
+		flips = 8
 	}
 	for _, test := range []struct {
 		docs   int
