@@ -1,11 +1,11 @@
-// Package binaries keeps the binaries of a controller or a machine in directories named by the hash
-// of the archive that they came in, and switches from one to another.
+// Package binaries keeps the binaries of a controller or a machine in directories named by the hash of
+// their archive, and switches between them.
 //
-// A directory is complete from the moment that it has its name. One small file, the record, says
-// which one counts; it is replaced as a whole. So a process that is killed at any moment leaves the
-// old binaries or the new ones. The program that the system starts stays what it was when it was
-// installed: Enter replaces it by the one that the record names.
+// A directory gets its name only when it is complete. A small file, the record, selects the current
+// one, and is replaced atomically. So a process killed at any time leaves either the old or the new
+// binaries. The system always starts the originally installed binary, where Enter execs the one that
+// the record selects.
 //
-// New binaries are on trial until they confirm that they work. If they do not after a few starts, or
-// say why they can't, the old ones count again.
+// New binaries are on trial until they confirm that they work. If they report an error or don't
+// confirm within a few starts, the record reverts to the old binaries.
 package binaries

@@ -24,21 +24,21 @@ import (
 	"juju/state/entity"
 )
 
-// tryBound is how long a program may take to say its version.
+// tryBound is how long a binary may take to print its version.
 const tryBound = 20 * time.Second
 
-// maxSaid is how much a program may print then, in bytes.
-const maxSaid = 64 << 10
+// maxOutput is the maximum size of that output in bytes.
+const maxOutput = 64 << 10
 
-// draftPattern is the name of what is not complete yet.
+// draftPattern matches the names of incomplete directories.
 const draftPattern = ".draft-*"
 
-// Options change what a Dir does.
+// Options configure a Dir.
 type Options struct {
-	// Step is called before each change of the disk, with a name for it.
+	// Step is called before each change on disk, with a name for it.
 	Step func(name string)
-	// Bound is how long binaries on trial may take, from a start that counts, to confirm that they work;
-	// for ever when zero.
+	// Bound is how long binaries on trial may take to confirm that they work after a counted start; zero
+	// means no limit.
 	Bound time.Duration
 }
 
@@ -48,7 +48,7 @@ type Dir struct {
 	options Options
 }
 
-// New returns the Dir at path. It need not exist yet.
+// New returns the Dir at path, which need not exist yet.
 func New(path string, o Options) Dir { return Dir{path, o} }
 
 func (d Dir) step(name string) {
@@ -60,7 +60,7 @@ func (d Dir) step(name string) {
 // Of returns the directory of the binaries with this hash.
 func (d Dir) Of(sha256 string) string { return filepath.Join(d.path, sha256) }
 
-// Archive returns the file with the archive that has this hash, if Keep has kept it.
+// Archive returns the path of the archive with this hash, if Keep has stored it.
 func (d Dir) Archive(sha256 string) string { return filepath.Join(d.path, sha256+".tar.gz") }
 
 // Has reports whether the binaries with this hash are installed.
@@ -72,9 +72,9 @@ func (d Dir) Has(sha256 string) bool {
 	return err == nil
 }
 
-// Install unpacks the binaries of the archive that r reads. It refuses, and leaves nothing of, an
-// archive with another hash, an archive that lacks a program, and binaries that don't run or have
-// another version. It does nothing if the binaries are there.
+// Install unpacks and checks the binaries of an archive. If the hash or version differs, or a binary is
+// missing or fails to run, it returns an error and leaves nothing behind. It does nothing if the
+// binaries are already installed.
 func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Binaries) error {
 	if !entity.IsSHA256(want.SHA256) {
 		return entity.Errorf(entity.Invalid, "%q is no SHA-256", want.SHA256)
@@ -102,7 +102,7 @@ func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Binaries) err
 }
 
 func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Binaries) error {
-	// Agents of other users may run what is here.
+	// Agents of other users may run these binaries.
 	if err := os.Chmod(draft, 0o755); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Bi
 	all := io.TeeReader(limited, sum)
 	d.step("unpack")
 	unpackErr := unpack(draft, all)
-	// The hash is of every byte, and says more than the error of an archive that is cut or changed.
+	// Check the hash of the whole file first: it is a better error for truncated or modified archives.
 	if _, err := io.Copy(io.Discard, all); err != nil {
 		return fmt.Errorf("cannot read the archive of programs: %w", err)
 	}
@@ -172,7 +172,7 @@ func writeProgram(path string, r io.Reader) error {
 	return errors.Join(err, f.Chmod(0o755), f.Sync(), f.Close())
 }
 
-// try runs binaries of dir that do nothing, and compares the version.
+// try checks that the binaries of dir run and have the version.
 func try(ctx context.Context, dir, version string) error {
 	if err := checkVersion(ctx, dir, version); err != nil {
 		return err
@@ -185,7 +185,7 @@ func try(ctx context.Context, dir, version string) error {
 	return nil
 }
 
-// checkVersion asks the binaries of dir for their version.
+// checkVersion checks the version that jujud in dir reports.
 func checkVersion(ctx context.Context, dir, version string) error {
 	said, err := run(ctx, filepath.Join(dir, "jujud"), "version")
 	if err == nil && said != version {
@@ -194,14 +194,14 @@ func checkVersion(ctx context.Context, dir, version string) error {
 	return err
 }
 
-// run returns what a program prints.
+// run returns a program's output.
 func run(ctx context.Context, path, arg string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryBound)
 	defer cancel()
 	for {
-		out, said, err := process.Program{Path: path, Args: []string{arg}, Max: maxSaid, Alone: true}.Output(ctx)
+		out, said, err := process.Program{Path: path, Args: []string{arg}, Max: maxOutput, Alone: true}.Output(ctx)
 		if errors.Is(err, syscall.ETXTBSY) && ctx.Err() == nil {
-			// A process that another goroutine has just forked has the file open until it execs.
+			// A child that another goroutine has just forked holds the file open until it execs.
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
@@ -215,8 +215,8 @@ func run(ctx context.Context, path, arg string) (string, error) {
 	}
 }
 
-// Keep keeps an archive whose binaries are installed, under its hash, so that others can have it. The
-// file is on the same disk.
+// Keep stores the archive of installed binaries under its hash, for others to download. The file must
+// be on the same file system.
 func (d Dir) Keep(file *os.File, sha256 string) error {
 	d.step("keep the archive")
 	if err := file.Sync(); err != nil {

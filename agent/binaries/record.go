@@ -27,19 +27,19 @@ import (
 
 var logger = loggo.GetLogger("juju.agent.programs")
 
-// maxStarts is how often binaries on trial are started until the old ones count again.
+// maxStarts is how many starts binaries on trial get before the record reverts to the old ones.
 const maxStarts = 3
 
-// recordName is the file of a Dir's Record.
+// recordName is the file name of a Dir's Record.
 const recordName = "programs.json"
 
-// A Record says which binaries count. The zero Record means those that were installed first, which
-// are elsewhere.
+// A Record selects the current binaries. The zero Record selects the originally installed ones, which
+// are not in the Dir.
 type Record struct {
 	Current  entity.Binaries `json:"current"`
-	Previous entity.Binaries `json:"previous"` // those to go back to
-	// Trial says that the current binaries have not confirmed yet that they work. Starts is how
-	// often they were started.
+	Previous entity.Binaries `json:"previous"` // to revert to
+	// Trial is true until the current binaries confirm that they work. Starts is how often they were
+	// started meanwhile.
 	Trial  bool                  `json:"trial,omitempty"`
 	Starts int                   `json:"starts,omitempty"`
 	Failed *entity.FailedUpgrade `json:"failed,omitempty"` // the last trial, if it failed
@@ -82,10 +82,10 @@ func (d Dir) write(r Record) error {
 	return nil
 }
 
-// Switch makes the installed binaries count from the next start on, on trial. from are those that run
-// now, to which a failed trial goes back; with no hash, they are the ones that were installed first. The
-// error is NotFound for binaries that are not installed, and Invalid if they have another version: what
-// decides whether a switch is a downgrade must not be the word of who asks for it.
+// Switch makes the binaries to current from the next start on, on trial. from are the running binaries,
+// to which a failed trial reverts; without a hash, they are the originally installed ones. The error is
+// NotFound if to is not installed, and Invalid if its version differs: the caller's claim must not
+// decide whether a switch is a downgrade.
 func (d Dir) Switch(ctx context.Context, from, to entity.Binaries) error {
 	if !d.Has(to.SHA256) {
 		return entity.Errorf(entity.NotFound, "the programs of version %s are not installed", to.Version)
@@ -112,8 +112,8 @@ func (d Dir) Confirm() error {
 	return d.write(r)
 }
 
-// Revert ends a trial that has failed: the previous binaries count again from the next start on. It
-// does nothing, and returns false, if nothing is on trial.
+// Revert ends a failed trial: it makes the previous binaries current from the next start on. If nothing
+// is on trial, it does nothing and returns false.
 func (d Dir) Revert(why string) (bool, error) {
 	r, err := d.Record()
 	if err != nil || !r.Trial {
@@ -127,8 +127,8 @@ func reverted(r Record, why string) Record {
 		Failed: &entity.FailedUpgrade{Binaries: r.Current, Error: why}}
 }
 
-// Retake makes binaries whose trial has failed count all the same, for good: the previous ones can't
-// run any more. It returns false if there are none, or if they were removed since.
+// Retake makes the binaries of a failed trial current after all, without another trial, because the
+// previous ones can no longer run. It returns false if there are none, or they have been removed.
 func (d Dir) Retake() (bool, error) {
 	r, err := d.Record()
 	if err != nil || r.Failed == nil || !d.Has(r.Failed.SHA256) {
@@ -137,17 +137,17 @@ func (d Dir) Retake() (bool, error) {
 	return true, d.write(Record{Current: r.Failed.Binaries, Previous: r.Current})
 }
 
-// Enter replaces this process by the program of the same name among those that count, unless it is
-// one of them. It does not return then. counts says that this is a start that a trial counts.
-func (d Dir) Enter(name string, counts bool) error {
+// Enter execs the current binary of the given name, unless this process already runs one of the
+// current binaries. counted makes it a start that a trial counts.
+func (d Dir) Enter(name string, counted bool) error {
 	r, err := d.Record()
 	if err != nil {
 		return err
 	}
-	if r.Trial && counts && !runsFrom(d.Of(r.Current.SHA256)) {
+	if r.Trial && counted && !runsFrom(d.Of(r.Current.SHA256)) {
 		if r.Starts >= maxStarts {
 			r = reverted(r, fmt.Sprintf("it did not come up in %d starts", maxStarts))
-			logger.Errorf("going back to the programs of version %s: %s", r.Current.Version, r.Failed.Error)
+			logger.Errorf("reverting to the binaries of version %s: %s", r.Current.Version, r.Failed.Error)
 		} else {
 			r.Starts++
 		}
@@ -155,7 +155,7 @@ func (d Dir) Enter(name string, counts bool) error {
 			return err
 		}
 	}
-	dir, bounded := d.Of(r.Current.SHA256), r.Trial && counts && d.options.Bound > 0
+	dir, bounded := d.Of(r.Current.SHA256), r.Trial && counted && d.options.Bound > 0
 	if r.Current.SHA256 == "" || runsFrom(dir) {
 		if bounded {
 			d.revertOnAlarm()
@@ -171,26 +171,25 @@ func (d Dir) Enter(name string, counts bool) error {
 	}
 	err = syscall.Exec(path, append([]string{path}, os.Args[1:]...), os.Environ())
 	err = errors.Join(fmt.Errorf("cannot run %s: %w", path, err), alarm(0))
-	if r.Trial && counts {
+	if r.Trial && counted {
 		if _, revertErr := d.Revert(err.Error()); revertErr != nil {
 			return errors.Join(err, revertErr)
 		}
-		return d.Enter(name, counts)
+		return d.Enter(name, counted)
 	}
 	return err
 }
 
-// alarm has the system send this process SIGALRM after a time, and then again and again; 0 ends that. The
-// alarm outlives the replacement of the process's program, whatever that one does: one that does not know
-// the signal is killed by it.
+// alarm sets a timer that sends this process SIGALRM repeatedly; 0 stops it. The timer survives exec, and
+// kills binaries that don't handle the signal.
 func alarm(after time.Duration) error {
 	every := unix.NsecToTimeval(after.Nanoseconds())
 	_, err := unix.Setitimer(unix.ItimerReal, unix.Itimerval{Interval: every, Value: every})
 	return err
 }
 
-// revertOnAlarm ends this process, whose binaries are on trial, when the alarm that the program before it
-// has set goes off: it neither confirms that it works nor ends.
+// revertOnAlarm reverts the trial of this process's binaries and exits when the alarm set before the exec
+// goes off, because the process has neither confirmed that it works nor exited.
 func (d Dir) revertOnAlarm() {
 	alarms := make(chan os.Signal, 1)
 	signal.Notify(alarms, syscall.SIGALRM)
@@ -198,15 +197,15 @@ func (d Dir) revertOnAlarm() {
 		for range alarms {
 			back, err := d.Revert(fmt.Sprintf("it did not come up in %v", d.options.Bound))
 			if err == nil && !back {
-				continue // it has confirmed just now
+				continue // confirmed just now
 			}
-			logger.Errorf("going back to the programs before: these did not come up in %v", d.options.Bound)
+			logger.Errorf("reverting to the previous binaries: these did not come up in %v", d.options.Bound)
 			os.Exit(1)
 		}
 	}()
 }
 
-// runsFrom reports whether this process's program is in dir.
+// runsFrom reports whether this process's executable is in dir.
 func runsFrom(dir string) bool {
 	own, err := OwnDir()
 	if err != nil {
@@ -216,7 +215,7 @@ func runsFrom(dir string) bool {
 	return err == nil && dir == own
 }
 
-// OwnDir returns the directory of this process's program.
+// OwnDir returns the directory of this process's executable.
 func OwnDir() (string, error) {
 	self, err := os.Executable()
 	if err == nil {
@@ -230,8 +229,8 @@ func OwnDir() (string, error) {
 
 var ownPattern = regexp.MustCompile(`^[0-9a-f]{16}([0-9a-f]{48})?$`)
 
-// Own returns the hash of the binaries that this process is one of, or its first 16 digits; "" if
-// their directory is not named by one.
+// Own returns the hash of this process's binaries, or its first 16 digits, from their directory's name;
+// "" if that is not a hash.
 func Own() string {
 	dir, err := OwnDir()
 	if err != nil || !ownPattern.MatchString(filepath.Base(dir)) {
@@ -240,8 +239,8 @@ func Own() string {
 	return filepath.Base(dir)
 }
 
-// Sweep removes what interrupted installations have left, and the binaries that neither count nor are
-// gone back to, unless a process runs from them. Archives with the hashes in wanted stay.
+// Sweep removes leftovers of interrupted installations, and binaries that are neither current nor
+// previous, unless a process runs from them. It keeps archives with the hashes in wanted.
 func (d Dir) Sweep(wanted ...string) error {
 	r, err := d.Record()
 	if err != nil {
@@ -267,7 +266,7 @@ func (d Dir) Sweep(wanted ...string) error {
 	return errors.Join(errs...)
 }
 
-// isUsed reports whether a process runs from a directory, or can't be asked.
+// isUsed reports whether a process runs from a directory; true if that can't be determined.
 func isUsed(dir string) bool {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
