@@ -2,9 +2,9 @@ package install
 
 import _ "embed"
 
-// The files of a controller on a machine of its own. ControllerArchive (see WriteArchive) and
-// ControllerParams, the input of `jujud bootstrap`, must be there before ControllerScript runs.
-// It writes what jujud has printed to Bootstrapped, and what went wrong to ControllerLog.
+// The files of a controller on a dedicated machine. ControllerArchive (see WriteArchive) and
+// ControllerParams, the input of `jujud bootstrap`, must exist before ControllerScript runs. It writes
+// jujud's output to Bootstrapped, and errors to ControllerLog.
 const (
 	ControllerArchive = Root + "/programs.tar.gz"
 	ControllerParams  = Root + "/bootstrap.json"
@@ -15,6 +15,6 @@ const (
 //go:embed controller.sh
 var controller string
 
-// ControllerScript returns a POSIX shell script that makes a controller, and has systemd run it. It
-// needs root.
+// ControllerScript returns a POSIX shell script that creates a controller and its systemd service. It
+// must run as root.
 func ControllerScript() string { return "#!/bin/sh\n" + assign("dir", Root) + controller }

@@ -1,6 +1,6 @@
-# Makes a controller in $dir with the programs of $dir/programs.tar.gz and the parameters in
-# $dir/bootstrap.json, and has systemd run it. What jujud prints is in $dir/bootstrapped.json, what
-# went wrong in $dir/bootstrap.log.
+# Creates a controller in $dir from the binaries in $dir/programs.tar.gz and the parameters in
+# $dir/bootstrap.json, and a systemd service for it. Writes jujud's output to $dir/bootstrapped.json,
+# and errors to $dir/bootstrap.log.
 set -eu
 umask 022
 exec >"$dir/bootstrap.log" 2>&1
@@ -8,7 +8,7 @@ mkdir -p "$dir/tools/controller" /var/log/juju
 tar -xz --no-same-owner -C "$dir/tools/controller" -f "$dir/programs.tar.gz"
 rm "$dir/programs.tar.gz"
 (umask 077 && "$dir/tools/controller/jujud" bootstrap --dir "$dir" <"$dir/bootstrap.json" >"$dir/bootstrapped.json")
-rm "$dir/bootstrap.json" # it has a password
+rm "$dir/bootstrap.json" # contains a password
 ln -sfn "$dir/controller/log" /var/log/juju/controller.log
 cat >/etc/systemd/system/jujud-controller.service <<UNIT
 [Unit]
@@ -33,7 +33,7 @@ StandardError=inherit
 WantedBy=multi-user.target
 UNIT
 sync
-# The system may still be starting, and systemd not answer yet.
+# The system may still be booting, and systemd not ready.
 n=0
 until systemctl daemon-reload 2>/dev/null; do
 	n=$((n + 1))

@@ -1,7 +1,7 @@
-// Package install makes the scripts that turn a Linux system into a machine: they install the
-// agent binaries below /var/lib/juju, and a systemd service that runs the machine's agent.
+// Package install generates the scripts that turn a Linux system into a machine: they install the
+// agent binaries below /var/lib/juju, and a systemd service that runs the machine agent.
 //
-// Cloud-init runs Script if it is an instance's user data. It holds no secrets: the agent's
-// configuration is put in its place by other means, before the script runs. On the host of a manual
-// machine, ManualScript runs it, and RemovalService takes everything away again.
+// On instances, cloud-init runs Script as user data. It contains no secrets: the agent's configuration
+// is written separately before the script runs. On manual machines, ManualScript runs it, and
+// RemovalService uninstalls everything.
 package install

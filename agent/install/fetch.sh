@@ -1,6 +1,6 @@
 
-# Puts the programs of agents into $tools, from an archive at one of $urls whose hash is $sha256.
-# Servers must have a certificate by $ca_cert, if that is not empty.
+# Installs the agent binaries in $tools from an archive with the hash $sha256 at one of $urls.
+# If $ca_cert is not empty, it must have signed the servers' certificates.
 set -eu
 umask 022
 attempts=${attempts:-30}
@@ -8,7 +8,7 @@ pause=${pause:-10} # seconds
 
 say() { echo "juju: $*" >&2; }
 
-# get URL FILE downloads with the first program that is there.
+# get URL FILE downloads with the first available program.
 get() {
 	if command -v curl >/dev/null; then
 		curl -fsS --connect-timeout 20 --max-time 600 ${ca:+--cacert "$ca"} -o "$2" "$1"
@@ -24,7 +24,7 @@ except OSError as err:
     sys.exit(str(err))
 PYTHON
 	elif command -v wget >/dev/null; then
-		# Without an empty directory of authorities it would trust the system's too.
+		# An empty CA directory keeps it from trusting the system's CAs too.
 		timeout 600 wget -nv --tries=1 --timeout=30 \
 			${ca:+--ca-certificate="$ca"} ${ca:+--ca-directory="$draft/none"} -O "$2" "$1" 2>&1 >/dev/null
 	else
@@ -33,7 +33,7 @@ PYTHON
 	fi
 }
 
-# fetch FILE downloads the archive, and tries again for a while.
+# fetch FILE downloads the archive, with retries.
 fetch() {
 	n=0
 	while :; do

@@ -13,13 +13,12 @@ import (
 //go:embed manual.sh
 var manual string
 
-// ManualScript returns a POSIX shell script that makes a host that a user has lent a machine, whose
-// agent starts with the configuration config. It needs root, a host that is no machine yet, and what
-// Script needs. Where there is no systemd, the agent's program supervises it, and sysvinit or cron
-// starts that when the host boots; if there is neither, the script prints "WARNING ...". If it fails,
-// it leaves the host as it was.
+// ManualScript returns a POSIX shell script that makes a user's host a machine, with config as the
+// agent's configuration. It must run as root on a host that is not yet a machine, and has the same
+// requirements as Script. Without systemd, the agent binary supervises the agent, and is started at boot
+// by sysvinit or cron; without those, the script prints "WARNING ...". If it fails, it restores the host.
 //
-// The script holds the agent's password. It does nothing unless the shell has read all of it.
+// The script contains the agent's password. It does nothing unless the shell has read it completely.
 func ManualScript(machine string, config []byte, tools provider.Tools) (string, error) {
 	script, err := Script(machine, tools)
 	if err != nil {
@@ -30,14 +29,13 @@ func ManualScript(machine string, config []byte, tools provider.Tools) (string, 
 		"machine() {\n" + script + "}\n" + manual, nil
 }
 
-// ServiceName returns the name of the service that runs the agent of a machine.
+// ServiceName returns the name of a machine agent's service.
 func ServiceName(machine string) string { return "jujud-" + entity.MachineTag(machine).String() }
 
-// FirewallTable returns the name of the table of nftables (of the family inet) in which the agent of a manual
-// machine keeps rules.
+// FirewallTable returns the name of the nftables table (family inet) with the rules of a manual machine's agent.
 func FirewallTable(machine string) string { return "juju-" + entity.MachineTag(machine).String() }
 
-// The directories of systemd, and where there is none, of what starts programs when the host boots.
+// The directories of systemd and, without it, of sysvinit and cron.
 const (
 	systemd = "/etc/systemd/system"
 	wanted  = systemd + "/multi-user.target.wants"
@@ -45,16 +43,15 @@ const (
 	crond   = "/etc/cron.d"
 )
 
-// jujuRun is the link that the script makes, unless the host has a program of that name.
+// jujuRun is the link that the script creates, unless the file exists.
 const jujuRun = "/usr/bin/juju-run"
 
-// ServiceFile returns the file of the service that runs the agent of a machine.
+// ServiceFile returns the path of a machine agent's service file.
 func ServiceFile(machine string) string { return path.Join(systemd, ServiceName(machine)+".service") }
 
-// RemovalService returns what replaces the service of a manual machine's agent when the machine is
-// destroyed: a service that ends everything which the agent's service has left running, removes all
-// that ManualScript has made, and at last itself. Until it is through, systemd starts it again, after
-// it was killed, and after a reboot.
+// RemovalService returns the service that replaces a manual machine's agent service when the machine is
+// destroyed. It kills the remaining processes of the agent's service, and removes everything that
+// ManualScript created and finally itself. Until it completes, systemd restarts it, also after a reboot.
 func RemovalService(machine string) string {
 	return `[Unit]
 Description=removal of juju ` + entity.MachineTag(machine).String() + `
@@ -71,17 +68,17 @@ WantedBy=multi-user.target
 `
 }
 
-// Removal returns the shell commands that remove what ManualScript makes, and the agent's table of rules.
-// What starts them again after an interruption goes last. The text has neither quotes nor a character that
-// systemd or cron replaces.
+// Removal returns the shell commands that remove what ManualScript creates, and the agent's nftables table.
+// The files that restart them after an interruption are removed last. The text contains no quotes, and no
+// characters that are special to systemd or cron.
 func Removal(machine string) string {
 	file, name := ServiceFile(machine), ServiceName(machine)
 	table := "table inet " + FirewallTable(machine)
 	return strings.Join([]string{
-		// The agent has ended, so no one makes the table anew. Where nft can list nothing, there is none.
+		// The agent has stopped, so nothing recreates the table. If nft can't list it, there is none.
 		"{ ! command -v nft >/dev/null || ! nft list " + table + " >/dev/null 2>&1 || nft delete " + table + "; }",
 		"rm -rf " + Root,
-		// What the links led to is gone. A removal that runs at the same time may be faster.
+		// The links are dangling by now. A concurrent removal may already have deleted them.
 		"{ [ ! -d " + LogDir + " ] || find " + LogDir + " -ignore_readdir_race -xtype l -exec rm -f {} +; }",
 		"{ [ ! -d " + LogDir + " ] || rmdir --ignore-fail-on-non-empty " + LogDir + " || [ ! -d " + LogDir + " ]; }",
 		"{ [ -e " + jujuRun + " ] || rm -f " + jujuRun + "; }",

@@ -1,5 +1,5 @@
 
-# Makes this host the machine of $agent, whose configuration is $config. On failure it runs $removal.
+# Makes this host the machine of $agent, with the configuration $config. On failure it runs $removal.
 refuse() {
 	echo "juju: $*" >&2
 	exit 3
@@ -10,10 +10,10 @@ make_machine() {
 	attempts=${attempts:-3}
 	pause=${pause:-3}
 	[ "$(id -u)" = 0 ] || refuse "this is not root"
-	# Of two installations at once, only one makes the directory. An empty one may have been left.
+	# Of two concurrent installations, only one creates the directory. It may be left over and empty.
 	rmdir "$root" 2>/dev/null
 	mkdir "$root" 2>/dev/null || refuse "this host is a machine already: there is $root"
-	# Killed by a signal, the shell cleans up too.
+	# Clean up on signals too.
 	trap 'exit 1' HUP INT TERM PIPE
 	trap 'undo' EXIT
 	mkdir "$root/agents" && mkdir -m 0700 "$agent" || exit 1

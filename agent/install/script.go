@@ -13,7 +13,7 @@ import (
 	"juju/state/entity"
 )
 
-// Root is the directory on a machine that holds everything of its agents.
+// Root is the directory of all agent files on a machine.
 const Root = entity.DataDir
 
 // LogDir is the directory on a machine with links to the logs of its agents.
@@ -26,15 +26,15 @@ var (
 	service string
 )
 
-// AgentDir returns the directory of the agent of a machine ("0/lxd/1"). The file agent.conf
-// must be there before the script runs.
+// AgentDir returns the directory of a machine's ("0/lxd/1") agent. It must contain agent.conf before
+// the script runs.
 func AgentDir(machine string) string {
 	return path.Join(Root, "agents", entity.MachineTag(machine).String())
 }
 
-// Script returns a POSIX shell script that downloads the programs, checks them, and has systemd
-// run the agent of the machine. It needs root, and curl, python3 or wget. It can be run again
-// after an interruption. The error is Invalid if the programs can't be downloaded as tools says.
+// Script returns a POSIX shell script that downloads and verifies the agent binaries, and installs the
+// machine agent as a systemd service. It must run as root, and needs curl, python3 or wget. It can be
+// run again after an interruption. The error is Invalid if tools is not valid.
 func Script(machine string, tools provider.Tools) (string, error) {
 	head, err := variables(path.Join(Root, "tools"), tools)
 	if err != nil {
@@ -46,8 +46,8 @@ func Script(machine string, tools provider.Tools) (string, error) {
 		assign("logs", LogDir) + fetch + service, nil
 }
 
-// variables returns the assignments that fetch.sh reads. The programs go into a directory of
-// their own below dir, named after their hash.
+// variables returns the shell assignments for fetch.sh. The binaries are installed in a directory below
+// dir named after their hash.
 func variables(dir string, tools provider.Tools) (string, error) {
 	if len(tools.URLs) == 0 {
 		return "", entity.Errorf(entity.Invalid, "no URL is known for the programs of agents")
@@ -59,7 +59,7 @@ func variables(dir string, tools provider.Tools) (string, error) {
 		}
 	}
 	if !entity.IsSHA256(tools.SHA256) {
-		return "", entity.Errorf(entity.Invalid, "%q is no SHA-256 of the programs of agents", tools.SHA256)
+		return "", entity.Errorf(entity.Invalid, "invalid SHA-256 %q of the agent binaries", tools.SHA256)
 	}
 	if tools.CACert != "" {
 		block, _ := pem.Decode([]byte(tools.CACert))
@@ -76,7 +76,7 @@ func variables(dir string, tools provider.Tools) (string, error) {
 		assign("ca_cert", tools.CACert), nil
 }
 
-// assign returns a shell assignment of any text.
+// assign returns a shell assignment with the value quoted.
 func assign(name, value string) string {
 	return fmt.Sprintf("%s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
 }

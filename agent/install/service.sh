@@ -1,17 +1,17 @@
 
-# Has systemd run the machine agent whose configuration is in $agent, as service $unit. Without systemd the agent's
-# program supervises it; $removal is what the host's boot then does if the programs are gone.
+# Installs the machine agent in $agent as the systemd service $unit. Without systemd, the agent binary supervises it,
+# and the boot script runs $removal if the binaries are missing.
 if [ ! -f "$agent/agent.conf" ]; then
 	say "there is no $agent/agent.conf"
 	exit 1
 fi
 mkdir -p "$logs"
 ln -sfn "$agent/log" "$logs/${agent##*/}.log"
-# Users and jobs of cron find juju-run there. The agent makes what the link leads to. The host's own stays.
+# For users and cron jobs. The agent creates the link's target. An existing file is kept.
 [ -e /usr/bin/juju-run ] || ln -sfn "${tools%/*}/${agent##*/}/juju-run" /usr/bin/juju-run ||
 	say "users do not find juju-run in their PATH"
 
-# running PROGRAM...: whether a program of one of these names runs.
+# running PROGRAM...: whether one of these programs is running.
 running() {
 	for comm in /proc/[0-9]*/comm; do
 		read -r name <"$comm" || continue
@@ -20,11 +20,11 @@ running() {
 	return 1
 }
 
-# As systemd does, not with the environment of the user who is logged in.
+# Like systemd, don't pass on the login user's environment.
 supervise="$tools/machine-agent supervise $agent"
 supervise="env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $supervise"
 
-# boot: has the host start the agent when it boots, by a file of its own, or go on removing it.
+# boot: makes the host start the agent at boot, or continue its removal.
 boot() {
 	read -r first </proc/1/comm
 	if [ "$first" = init ] && command -v update-rc.d >/dev/null; then
@@ -60,8 +60,8 @@ if [ ! -d /run/systemd/system ]; then
 	setsid $supervise </dev/null >>"$agent/log" 2>&1 &
 	exit 0
 fi
-# The agents of units outlive that of the machine, so only its own process is ended with it. An
-# agent that has nothing left to do exits with status 0, and stays down.
+# Unit agents outlive the machine agent, so stopping the service kills only its main process. An agent
+# that is no longer needed exits with status 0, and is not restarted.
 cat >"/etc/systemd/system/$unit.service" <<UNIT
 [Unit]
 Description=juju ${agent##*/}
@@ -83,5 +83,5 @@ WantedBy=multi-user.target
 UNIT
 systemctl daemon-reload
 systemctl enable --quiet "$unit"
-# Cloud-init is a part of what the service may be ordered after.
+# The service may be ordered after cloud-init, which runs this script.
 systemctl start --no-block "$unit"

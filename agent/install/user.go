@@ -2,10 +2,10 @@ package install
 
 import _ "embed"
 
-// User is the user that people log in as on a machine, as in Juju whatever the distribution is.
+// User is the login user on machines, the same on every distribution, as in Juju.
 const User = "ubuntu"
 
-// UserScript is a POSIX shell script that makes User, who may become root. Another may follow it.
+// UserScript is a POSIX shell script that creates User with sudo rights. Another script may follow it.
 //
 //go:embed user.sh
 var UserScript string

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The user that people log in as, who may do everything on the machine.
+# Creates the login user, with sudo rights.
 id ubuntu >/dev/null 2>&1 || useradd --create-home --shell /bin/bash ubuntu
 mkdir -p /etc/sudoers.d
-# With sudo, juju-run still knows the unit of the session.
+# Keeps the session's unit for juju-run under sudo.
 cat >/etc/sudoers.d/90-juju-ubuntu <<'SUDOERS'
 ubuntu ALL=(ALL) NOPASSWD:ALL
 Defaults:ubuntu env_keep += "JUJU_UNIT_NAME"
