@@ -1,9 +1,9 @@
 #!/bin/sh
 # demo.sh up     bootstraps a controller in this clone's .demo, deploys the two example
-#                charms, relates them, and shows that they work; it skips what is done
-# demo.sh down   ends everything and removes .demo
+#                charms, relates them, and shows that they work; it skips completed steps
+# demo.sh down   stops everything and removes .demo
 #
-# `make demo` and `make demo-down` call it, after building what it needs.
+# `make demo` and `make demo-down` build the binaries and call it.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -30,7 +30,7 @@ address() {
 		sed -n "s|^- $1: \([0-9.]*\) .* \([0-9]*\)/tcp\$|\1:\2|p"
 }
 
-# page HOST:PORT: prints the page served there, with a program that this host has.
+# page HOST:PORT: prints the page served there, using whichever tool is installed.
 page() {
 	if command -v bash >/dev/null; then
 		bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1#*:}" && printf "GET / HTTP/1.0\r\n\r\n" >&3 && cat <&3' page "$1"
@@ -88,7 +88,7 @@ up() {
 	END
 }
 
-# isKnown: whether there is a demo, or a part of one, to take down.
+# isKnown: whether there is a (partial) demo to take down.
 isKnown() {
 	grep -qs '^ *demo:' "$JUJU_DATA/controllers.yaml" ||
 		ls -A "$JUJU_DATA/local/demo" 2>/dev/null | grep -qvx released
@@ -101,7 +101,7 @@ down() {
 	fi
 	[ -x "$juju" ] || fail "bin/juju is not built: make build"
 	"$juju" destroy-environment demo -y
-	# This also removes the directory, unless it holds something else.
+	# This also removes the directory, unless it contains other files.
 	[ ! -e "$JUJU_DATA" ] || echo "Left, because it is not the demo's: $(ls -d "$JUJU_DATA"/*)"
 }
 
