@@ -80,7 +80,7 @@ func TestLimitsOfAgentsRequests(t *testing.T) {
 		{unit, u0, "Uniter.CommitHook", "changes", ports(map[string]any{"from": 0, "to": 70000, "protocol": "tcp"}),
 			"port range bounds must be between 1 and 65535"},
 		{unit, u0, "Uniter.SetCharm", "url", "local:" + strings.Repeat("x", 5000), "text: 5006 bytes, the limit is 4096"},
-		{unit, u0, "Uniter.RequestReboot", "boot", "", "no boot is named"},
+		{unit, u0, "Uniter.RequestReboot", "boot", "", "no boot specified"},
 		{unit, u0, "Uniter.RequestReboot", "boot", strings.Repeat("b", 256), "name of a boot: 256 bytes, the limit is 255"},
 		{machine, m0, "Machiner.SetMachineStatus", "status", status("executing", "", nil), "cannot set invalid status"},
 		{machine, m0, "Machiner.SetMachineAddresses", "addresses", []string{"10.0.0.1 evil"},

@@ -108,7 +108,7 @@ func TestRefusedManualMachines(t *testing.T) {
 	w, ctx := newWorld(t, withHosts), t.Context()
 	c := w.dial(w.adminInfo(w.st.UUID()))
 	for want, change := range map[string]func(*client.MachineArgs){
-		`cannot add a machine: "i-0" is no instance of a manual machine`: func(a *client.MachineArgs) { a.Manual.ID = "i-0" },
+		`cannot add a machine: "i-0" is not an instance of a manual machine`: func(a *client.MachineArgs) { a.Manual.ID = "i-0" },
 		`cannot add a machine: the controller has no agent binaries for "s390x"`: func(a *client.MachineArgs) {
 			a.Hardware.Arch = "s390x"
 		},

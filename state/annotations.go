@@ -50,7 +50,7 @@ func (st *State) annotations(key string) (doc modeldb.Annotations, there bool, e
 	return doc, err == nil, err
 }
 
-// Annotations is the part of a model's state that users and their programs note about entities.
+// Annotations are the key-value pairs that users and their tools attach to entities.
 type Annotations struct{ st *State }
 
 // Annotations returns the model's annotations.
@@ -66,8 +66,7 @@ func (a Annotations) Get(ctx context.Context, tag entity.Tag) (map[string]string
 	return doc.Annotations, err
 }
 
-// Set sets annotations of an entity, all or none of them; an empty value
-// deletes its key.
+// Set sets annotations of an entity atomically; an empty value deletes its key.
 func (a Annotations) Set(ctx context.Context, tag entity.Tag, values map[string]string) error {
 	err := a.st.change(ctx, func(o *ops) error {
 		key, err := a.st.annotationKey(ctx, tag)
@@ -113,7 +112,7 @@ func (a Annotations) Set(ctx context.Context, tag entity.Tag, values map[string]
 	return nil
 }
 
-// checkAnnotations refuses invalid keys, and values that are too long or too many.
+// checkAnnotations rejects invalid keys, and values that are too long or too many.
 func checkAnnotations(values, after map[string]string) error {
 	for k := range values {
 		if k == "" || strings.ContainsAny(k, ".\x00") {

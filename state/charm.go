@@ -16,18 +16,17 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// charmFiles are the files of a charm that its document holds.
+// charmFiles are the charm files that are stored in its document.
 var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml"}
 
-// Charms is the part of a model's state that holds its charms.
+// Charms are the charms of a model.
 type Charms struct{ st *State }
 
 // Charms returns the model's charms.
 func (st *State) Charms() Charms { return Charms{st} }
 
-// Add stores the charm archive in the file at path under a new URL,
-// local:series/name-revision. The revision is the archive's if it is free, else the next
-// free one. Errors in the archive itself are entity.Invalid, and do not name path.
+// Add stores the charm archive at path under a new URL, local:series/name-revision. The revision is the archive's if
+// that is free, else the next free one. Errors in the archive itself are entity.Invalid, and do not mention path.
 func (c Charms) Add(ctx context.Context, path, series string) (url string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -54,7 +53,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err
 	}
-	// Until the charm is added nothing shows that the archive is needed.
+	// Until the charm is added, nothing refers to the archive.
 	defer c.st.host.Archives.Adding()()
 	if doc.SHA256, doc.Size, err = c.st.host.Archives.Keep(ctx, file); err != nil {
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
@@ -82,8 +81,8 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	return doc.URL, nil
 }
 
-// Warnings returns what the charm declares and this controller ignores, one line each, as
-// found when the charm was added.
+// Warnings returns what the charm declares but this controller ignores, one line each, as found when the charm was
+// added.
 func (c Charms) Warnings(ctx context.Context, url string) ([]string, error) {
 	var doc modeldb.Charm
 	err := c.st.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url))
@@ -104,8 +103,7 @@ func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
 	return files, nil
 }
 
-// Get returns the parsed files of a charm; the error is entity.NotFound if the model does
-// not have it.
+// Get returns the parsed files of a charm; the error is entity.NotFound if the model does not have it.
 func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) { return c.st.db.Charm(url) }
 
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.

@@ -11,10 +11,9 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// Check looks at every record of the model for what can't be: wrong counts, references to
-// documents that do not exist, unfinished transactions. It can run while others change
-// the model, and does not report what is wrong only for a moment. With repair it repairs
-// what it finds, and what that shows in turn, until nothing is left to repair.
+// Check checks all documents of the model for inconsistencies: wrong counts, dangling references, unfinished
+// transactions. It can run while others change the model, and ignores transient inconsistencies. With repair it repairs
+// what it finds, and what that uncovers, until nothing is left to repair.
 func (st *State) Check(ctx context.Context, repair bool) ([]entity.Finding, error) {
 	rules := modelcheck.Outside{UUID: st.db.UUID, Leases: st.host.Leases, Archives: st.host.Archives,
 		Made: func() (modeldb.Model, error) {

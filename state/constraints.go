@@ -12,7 +12,7 @@ import (
 	"juju/state/mongo"
 )
 
-// keepConstraints stores the constraints that a new unit or machine was added with, if any.
+// keepConstraints stores the constraints of a new unit or machine, if any.
 func (o *ops) keepConstraints(key string, c constraints.Value) {
 	if !c.IsEmpty() {
 		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, c.String()})
@@ -38,15 +38,13 @@ func (st *State) constraintsOps(o *ops, key string, c constraints.Value) error {
 	return nil
 }
 
-// checkConstraints refuses constraints that exclude each other on any cloud, as
-// entity.Invalid; a key that one cloud ignores is none of these.
+// checkConstraints rejects constraints that conflict on every cloud, with entity.Invalid.
 func checkConstraints(c constraints.Value) error {
 	_, err := constraints.DefaultRules().Check(c)
 	return err
 }
 
-// mergeConstraints returns the model's constraints with over laid over them: a key of
-// over replaces the model's, and removes those that conflict with it.
+// mergeConstraints merges the model's constraints with over, whose keys win and remove keys that conflict with them.
 func mergeConstraints(d modeldb.Model, over constraints.Value) (constraints.Value, error) {
 	if err := checkConstraints(over); err != nil {
 		return over, err
@@ -55,12 +53,11 @@ func mergeConstraints(d modeldb.Model, over constraints.Value) (constraints.Valu
 	return constraints.Merge(base, over), err
 }
 
-// assertModelAs is assertModelAlive for operations that depend on the model's
-// constraints.
+// assertModelAs is AssertModelAlive for operations that depend on the model's constraints.
 func (o *ops) assertModelAs(d modeldb.Model) { o.Assert(modeldb.ModelC, modeldb.ModelC, d.AsRead()) }
 
-// Constraints returns the model's constraints. They apply to every machine unless a
-// service's or machine's own replace them.
+// Constraints returns the model's constraints. They apply to every machine unless overridden by the service's or
+// machine's own.
 func (s Settings) Constraints(ctx context.Context) (constraints.Value, error) {
 	doc, err := s.st.db.Model()
 	if err != nil {
@@ -69,8 +66,7 @@ func (s Settings) Constraints(ctx context.Context) (constraints.Value, error) {
 	return constraints.Parse(doc.Constraints)
 }
 
-// SetConstraints replaces the model's constraints. Existing units and machines keep those
-// that they were added with.
+// SetConstraints replaces the model's constraints. Existing units and machines keep theirs.
 func (s Settings) SetConstraints(ctx context.Context, c constraints.Value) error {
 	if err := checkConstraints(c); err != nil {
 		return err
@@ -97,8 +93,7 @@ func (s Settings) SetConstraints(ctx context.Context, c constraints.Value) error
 	return nil
 }
 
-// noSubordinate refuses constraints for a subordinate service, which has no machines of
-// its own.
+// noSubordinate rejects constraints for a subordinate service, which has no machines of its own.
 func (s *Service) noSubordinate() error {
 	if !s.doc.Subordinate {
 		return nil
@@ -120,8 +115,7 @@ func (s *Service) Constraints(ctx context.Context) (constraints.Value, error) {
 	return constraints.Parse(text)
 }
 
-// SetConstraints replaces the service's constraints. Existing units, and their machines,
-// keep those that they were added with.
+// SetConstraints replaces the service's constraints. Existing units and their machines keep theirs.
 func (s *Service) SetConstraints(ctx context.Context, c constraints.Value) error {
 	if err := checkConstraints(c); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"juju/state/watcher"
 )
 
-// agentPasswordLength is the number of random bytes in an agent's password. They can't be
-// guessed, so a fast hash is enough: see secret.HashRandom.
+// agentPasswordLength is the number of random bytes in an agent's password: enough for a fast hash (see
+// secret.HashRandom).
 const agentPasswordLength = 24
 
 // NewAgentPassword returns a new random password.
@@ -30,14 +30,13 @@ func NewAgentPassword() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// Agents is the part of a model's state that concerns its agents.
+// Agents are the agents of a model.
 type Agents struct{ st *State }
 
 // Agents returns the model's agents.
 func (st *State) Agents() Agents { return Agents{st} }
 
-// Check returns nil if password is that of the agent of a machine or unit and, for a
-// machine that has been provisioned, nonce is the machine's.
+// Check returns nil if password is the agent's and, for a provisioned machine, nonce is the machine's.
 func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce string) error {
 	var doc modeldb.Credential
 	if err := a.st.db.Get(modeldb.CredentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
@@ -55,22 +54,19 @@ func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce strin
 	if entity.IsNotFound(err) {
 		return secret.Refused()
 	} else if err != nil {
-		return err // an agent that is refused stops for good
+		return err // a rejected agent terminates
 	}
 	if m.doc.InstanceID == "" || m.doc.Nonce != nonce {
-		// An agent that started before its instance was recorded tries again. One on an
-		// instance that was given up is never let in.
+		// An agent that started before its instance was recorded retries. One on an abandoned instance never succeeds.
 		return entity.Errorf(entity.NotProvisioned, "machine %s not provisioned", tag.ID)
 	}
 	return nil
 }
 
-// AgentStamp returns a stamp of an agent's password, which changes with it and reveals
-// nothing of it.
+// AgentStamp returns a stamp that changes with an agent's password and reveals nothing about it.
 func AgentStamp(password string) string { return secret.Stamp(secret.HashRandom(password)) }
 
-// Stamp returns the AgentStamp of the present password of a machine's or unit's agent; ""
-// if it has none.
+// Stamp returns the AgentStamp of the current password of a machine's or unit's agent; "" if it has none.
 func (a Agents) Stamp(ctx context.Context, tag entity.Tag) (string, error) {
 	var doc modeldb.Credential
 	if err := a.st.db.Get(modeldb.CredentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
@@ -117,8 +113,8 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 	})
 }
 
-// Started returns the tags of the agents that have come up and should still be running:
-// of a unit or machine, of a service's units, or of all for the zero tag.
+// Started returns the tags of the agents that have started and should still be running: of a unit or machine, of a
+// service's units, or of all for the zero tag.
 func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error) {
 	var all []entity.Tag
 	notDead := bson.DocElem{Name: "life", Value: bson.D{{"$ne", entity.Dead}}}

@@ -12,9 +12,8 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// FindEntity returns the tag of what users name by these words: a unit, machine, service or
-// storage instance by its name; a relation by its key, by its number as in "relation 5", or by the
-// two services or endpoints that it relates.
+// FindEntity returns the tag of an entity given by a user: a unit, machine, service or storage instance by its name; a
+// relation by its key, its id as in "relation 5", or its two services or endpoints.
 func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, error) {
 	if len(words) == 1 {
 		words = strings.Fields(words[0])
@@ -37,9 +36,9 @@ func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, e
 	case len(words) == 1 && entity.IsValidService(words[0]):
 		return entity.ServiceTag(words[0]), nil
 	case len(words) == 0 || len(words) > 2:
-		return entity.Tag{}, entity.WithHint(entity.Errorf(entity.Invalid, "cannot tell what %q is",
+		return entity.Tag{}, entity.WithHint(entity.Errorf(entity.Invalid, "unrecognized entity %q",
 			strings.Join(words, " ")),
-			"Name a unit, machine or service, or the two services of a relation.")
+			"Specify a unit, machine or service, or the two services of a relation.")
 	}
 	r, err := st.Relation(ctx, words...)
 	if err != nil {
@@ -48,8 +47,8 @@ func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, e
 	return entity.RelationTag(r.doc.Key), nil
 }
 
-// isStorage reports whether a name is that of a storage instance, or of one whose filesystem is
-// left, and not of a unit: the two look alike.
+// isStorage reports whether a name is that of a storage instance, or of a removed one whose filesystem remains, rather
+// than of a unit: their names have the same form.
 func (st *State) isStorage(ctx context.Context, name string) bool {
 	if !entity.IsValidStorage(name) {
 		return false
@@ -64,13 +63,12 @@ func (st *State) isStorage(ctx context.Context, name string) bool {
 	return err == nil && len(left) > 0
 }
 
-// Explain says why an entity has not started or has not been removed yet: see explain.Entity.
+// Explain explains why an entity has not started or has not been removed yet: see explain.Entity.
 func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanation, error) {
 	return explain.Entity(st.db, tag)
 }
 
-// Unsettled returns the tags of the entities that Explain has reasons for: those that are
-// Dying or Dead, and those that have not started.
+// Unsettled returns the tags of the entities that Explain has reasons for: those that are Dying, Dead or not started.
 func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 	return explain.Unsettled(st.db)
 }

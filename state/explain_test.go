@@ -161,7 +161,7 @@ func TestExplainNamesUnitsThatMustLeaveARelation(t *testing.T) {
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql:server")
 	w.refused(err, entity.AlreadyExists, `cannot add relation "wordpress:db mysql:server": the old one is still being removed`)
-	if hint := entity.Hint(err); hint != "Wait until it is gone: juju destroy-relation wordpress mysql:server --wait; see what bars it: juju explain wordpress mysql:server" {
+	if hint := entity.Hint(err); hint != "To wait until it is removed: juju destroy-relation wordpress mysql:server --wait; to see what blocks it: juju explain wordpress mysql:server" {
 		t.Errorf("the hint is %s", hint)
 	}
 	e := w.checkExplain("mysql wordpress",

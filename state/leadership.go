@@ -30,24 +30,21 @@ func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int6
 	return u.st.leadership().Claim(ctx, u.doc, d)
 }
 
-// ReleaseLeadership gives the unit's leadership back, so that another unit can lead at
-// once. It does nothing if the unit does not lead.
+// ReleaseLeadership releases the unit's leadership, so that another unit can lead at once. It does nothing if the unit
+// is not the leader.
 func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 	return u.st.leadership().Release(ctx, u.doc)
 }
 
-// BlockUntilLeadershipReleased waits until the leadership of the unit's service is free:
-// no unit leads it, or its lease has lapsed. Another unit may still claim it before the
-// caller.
+// BlockUntilLeadershipReleased waits until the unit's service has no leader or the lease has expired. Another unit may
+// claim leadership before the caller.
 func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	return u.st.leadership().BlockUntilReleased(ctx, u.doc.Service)
 }
 
-// What only the leader of a service writes: every such transaction asserts the epoch of its
-// claim.
+// Writes reserved for the leader: each transaction asserts the epoch of its claim.
 
-// LeaderSettings returns what the leaders of the unit's service have set for all of its
-// units.
+// LeaderSettings returns the settings that leaders have set for all units of the unit's service.
 func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error) {
 	doc, err := u.st.db.Settings(modeldb.LeaderSettingsKey(u.doc.Service))
 	if err != nil && !entity.IsNotFound(err) {
@@ -56,9 +53,8 @@ func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error
 	return doc.Texts(), nil
 }
 
-// SetLeaderSettings changes those settings; an empty value deletes its key. epoch is what
-// the unit's claim to lead the service returned. The error is entity.LeadershipRefused if
-// the unit does not lead by this claim.
+// SetLeaderSettings changes those settings; an empty value deletes its key. epoch is the result of the unit's claim. The
+// error is entity.LeadershipRefused if that claim is no longer valid.
 func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings entity.LeaderSettings) error {
 	return u.st.change(ctx, func(o *ops) error {
 		if err := leadership.Assert(u.st.db, o.Ops, u.doc, epoch); err != nil {
@@ -73,9 +69,8 @@ func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings enti
 	})
 }
 
-// SetServiceStatus sets the status of the unit's service, which is then no longer derived
-// from the statuses of its units. epoch is what the unit's claim to lead the service
-// returned. The error is entity.LeadershipRefused if the unit does not lead by this claim.
+// SetServiceStatus sets the status of the unit's service, which is then no longer derived from its units' statuses.
+// epoch and the error are as for SetLeaderSettings.
 func (u *Unit) SetServiceStatus(ctx context.Context, epoch int64, s entity.Status) error {
 	return u.st.db.SetStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *modeltxn.Ops) error { return leadership.Assert(u.st.db, o, u.doc, epoch) })
 }
@@ -99,7 +94,7 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 		return all, err
 	}
 	var workloads []entity.Status
-	for _, each := range units { // in their order, which decides between two of the same word
+	for _, each := range units { // in order, which decides between equal statuses
 		workloads = append(workloads, all.Units[each.Name])
 	}
 	set, err := u.st.db.Status(modeldb.ServiceKey(u.doc.Service))
@@ -107,8 +102,7 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 	return all, err
 }
 
-// SetWorkloadVersion records the version of the workload that the unit runs, which status
-// shows for the unit's service.
+// SetWorkloadVersion records the version of the unit's workload, which status shows for its service.
 func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
 	return u.st.change(ctx, func(o *ops) error {
 		key := modeldb.ServiceKey(u.doc.Service)
@@ -119,7 +113,7 @@ func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
 		if was.Version == version {
 			return mongo.ErrNothing
 		}
-		// Not in the service's document, which wakes the agents of all of its units.
+		// Not in the service's document: changes to that wake the agents of all its units.
 		o.Update(modeldb.StatusesC, key, modeltxn.Exists, bson.D{{"$set", bson.D{{"version", version}}}})
 		o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.Exists)
 		return nil

@@ -13,14 +13,14 @@ import (
 	"juju/state/lifecycle"
 )
 
-// A destruction reaches its sources in steps that can be repeated.
+// A destruction cascades to sources, in idempotent steps.
 
-// destroySources destroys what refers to an entity that is Dying, as far as the tables
-// have this actor do it: the Alive sources, and if the destruction is more than plain
-// also the Dying ones. A source that can't be destroyed does not hold up the others.
+// destroySources destroys what refers to a Dying entity, as far as the tables have this actor do it: the Alive sources
+// and, if the destruction is stronger than plain, also the Dying ones. A source that can't be destroyed does not block
+// the others.
 //
-// still, unless it is nil, is asked once the sources have been read; if it reports false,
-// they are not the entity's but those of a new one with its name.
+// still, unless nil, is called after the sources have been read; if it returns false, they belong to a new entity with
+// the same name.
 func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Actor, d destruction,
 	still func() (bool, error)) error {
 	var all []living
@@ -51,16 +51,14 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 		}
 		err := st.move(ctx, s, lifecycle.ToDestroy, by, d)
 		if err == nil && e.kind() == lifecycle.Model {
-			// Units before machines: a machine without an instance goes at once if nothing is
-			// on it any more.
+			// Units before machines: a machine without an instance is removed at once if nothing is on it.
 			err = st.destroySources(ctx, s, by, d, nil)
 		}
 		return err
 	})
 }
 
-// forEach calls f with each, even after an error, and returns the first error. It stops
-// only when ctx ends.
+// forEach calls f for each element, even after an error, and returns the first error. It stops only when ctx ends.
 func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error) {
 	for _, one := range all {
 		if err := ctx.Err(); err != nil {
@@ -73,18 +71,18 @@ func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error)
 	return first
 }
 
-// cleanupDestroy destroys what refers to a Dying entity. It is not done while a source
-// refuses: the machines of a model refuse while units are on them.
-func (st *State) cleanupDestroy(ctx context.Context, owed modeldb.Cleanup, d destruction) (done bool, err error) {
-	e, err := st.findKey(ctx, owed.Arg)
+// cleanupDestroy destroys what refers to a Dying entity. It is not done while a source can't be destroyed, such as a
+// model's machines while units are on them.
+func (st *State) cleanupDestroy(ctx context.Context, c modeldb.Cleanup, d destruction) (done bool, err error) {
+	e, err := st.findKey(ctx, c.Arg)
 	if entity.IsNotFound(err) {
 		return true, nil
 	} else if err != nil {
 		return false, err
 	}
-	// The cleanup goes with its entity.
+	// The cleanup is removed with its entity.
 	err = st.destroySources(ctx, e, lifecycle.Cleaner, d, func() (bool, error) {
-		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", owed.ID}})
+		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", c.ID}})
 		return n > 0, err
 	})
 	if errors.Is(err, entity.InUse) {
@@ -93,22 +91,21 @@ func (st *State) cleanupDestroy(ctx context.Context, owed modeldb.Cleanup, d des
 	return err == nil, err
 }
 
-// forgetOrphans removes the cleanups that earlier container relations between a new
-// relation's services have left: the subordinates beside a principal are in the new
-// relation now, and go with the principal.
+// forgetOrphans removes the cleanups left by earlier container relations between a new relation's services: their
+// subordinates are now in the new relation, and are destroyed with their principals.
 func (st *State) forgetOrphans(o *ops, doc modeldb.Relation) error {
 	others, err := st.containerRelations(doc.Endpoints[0].Service, doc.Endpoints[1].Service)
 	if err != nil {
 		return err
 	}
 	for _, r := range others {
-		o.AssertLife(modeldb.RelationsC, r.doc.Key, entity.Alive) // otherwise it has left orphans meanwhile
+		o.AssertLife(modeldb.RelationsC, r.doc.Key, entity.Alive) // otherwise it may have left orphans since
 	}
-	var owed []modeldb.Cleanup
-	if err := st.db.All(modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupOrphans}}, &owed); err != nil {
+	var cleanups []modeldb.Cleanup
+	if err := st.db.All(modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupOrphans}}, &cleanups); err != nil {
 		return err
 	}
-	for _, c := range owed {
+	for _, c := range cleanups {
 		if sameServices(c.Arg, doc.Key) {
 			o.Remove(modeldb.CleanupsC, c.ID, nil)
 		}
@@ -116,15 +113,15 @@ func (st *State) forgetOrphans(o *ops, doc modeldb.Relation) error {
 	return nil
 }
 
-// cleanupOrphans destroys the subordinates that an ended container relation has left
-// without another to their principals, unless a new relation has removed the cleanup.
-func (st *State) cleanupOrphans(ctx context.Context, owed modeldb.Cleanup, d destruction) error {
+// cleanupOrphans destroys the subordinates that a removed container relation left without a relation to their
+// principals, unless a new relation has removed the cleanup.
+func (st *State) cleanupOrphans(ctx context.Context, c modeldb.Cleanup, d destruction) error {
 	still := func(o *ops) (bool, error) {
-		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", owed.ID}})
-		o.Assert(modeldb.CleanupsC, owed.ID, modeltxn.Exists)
+		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", c.ID}})
+		o.Assert(modeldb.CleanupsC, c.ID, modeltxn.Exists)
 		return n > 0, err
 	}
-	names := endpointServices(owed.Arg)
+	names := endpointServices(c.Arg)
 	for _, service := range names {
 		svc, err := st.Service(ctx, service)
 		if entity.IsNotFound(err) || err == nil && !svc.doc.Subordinate {

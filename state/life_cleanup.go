@@ -18,10 +18,10 @@ import (
 	"juju/state/watcher"
 )
 
-// A Cleaner is the part of a model's state that its cleaner uses.
+// A Cleaner runs a model's cleanups.
 type Cleaner struct{ st *State }
 
-// Cleaner returns the model's state as its cleaner uses it.
+// Cleaner returns the model's cleaner.
 func (st *State) Cleaner() Cleaner { return Cleaner{st} }
 
 // WatchCleanups fires when there may be something to clean up.
@@ -29,21 +29,18 @@ func (c Cleaner) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, c.st.hub, watcher.Collection(modeldb.CleanupsC)), nil
 }
 
-// roundsOfCleanups is how many rounds of cleanups may do something before those that come after them
-// get their turn. What a command or an agent begins has run out long before: a cleanup passes
-// it on to what refers to its entity, and references have no cycles.
+// roundsOfCleanups is how many rounds of cleanups may make progress before the later ones get their turn. Any single
+// destruction finishes well before that: a cleanup cascades to what refers to its entity, and references have no cycles.
 const roundsOfCleanups = 100
 
-// Cleanup runs the cleanups and removes the documents of those that are done. It logs a
-// failure, leaves that cleanup to the next call, and goes on with the others. left is how
-// many should be tried again; due is the time until the next one with a deadline, 0 if
-// there is none.
+// Cleanup runs the cleanups and removes the documents of those that are done. It logs failures, leaves those cleanups
+// to the next call, and continues with the others. left is how many should be retried; due is the time until the next
+// one with a deadline, 0 if there is none.
 //
-// The destruction of the model comes once the others have led to nothing new, and force
-// once that has led to nothing new either: what goes before, and which machines go with
-// their units, does not depend on what the later ones remove beside it. After roundsOfCleanups
-// rounds they have their turn all the same, as others may begin something all the time.
-// That keeps the order: what there was at first has led to nothing new by then.
+// The destruction of the model runs once the other cleanups have nothing left to do, and force once that has nothing
+// left to do either: so earlier removals, including which machines are removed with their units, do not depend on later
+// ones. After roundsOfCleanups rounds the later ones run anyway, since others may keep adding cleanups. That preserves
+// the order, since the initial cleanups have finished by then.
 func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err error) {
 	ofModel := bson.D{{"kind", modeldb.CleanupDestroy}, {"arg", modeldb.ModelKey}}
 	others := bson.D{{"kind", bson.D{{"$ne", modeldb.CleanupForce}}}, {"$nor", []bson.D{ofModel}}}
@@ -62,7 +59,7 @@ func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err 
 		if again = m.done > 0 && round < roundsOfCleanups; again || m.left == 0 {
 			continue
 		}
-		if p, err = c.pass(ctx, others); err != nil { // what the model's end has begun
+		if p, err = c.pass(ctx, others); err != nil { // cleanups added by the model's destruction
 			return left, 0, err
 		}
 		left, again = m.left+p.left, p.done > 0 && round < roundsOfCleanups
@@ -71,14 +68,14 @@ func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err 
 	return left + p.left, p.due, err
 }
 
-// A cleanupPass counts what came of some cleanups.
+// A cleanupPass has the results of some cleanups.
 type cleanupPass struct {
 	done, left int
 	due        time.Duration
 }
 
-// pass runs the cleanups that match a query in the order of their causes, which is that of
-// their ids; but machines go with their units after the cleanups that remove units.
+// pass runs the cleanups that match a query in the order of their causes, which is that of their ids, except that those
+// that remove emptied machines run after those that remove units.
 func (c Cleaner) pass(ctx context.Context, query bson.D) (p cleanupPass, err error) {
 	var docs []modeldb.Cleanup
 	if err := c.st.db.All(modeldb.CleanupsC, query, &docs); err != nil {
@@ -113,8 +110,8 @@ func (c Cleaner) pass(ctx context.Context, query bson.D) (p cleanupPass, err err
 	return p, nil
 }
 
-// dropCleanup removes a cleanup that is done, unless a new cleanup has its id because a
-// new entity has the old one's name.
+// dropCleanup removes a cleanup that is done, unless the id now belongs to a new cleanup, of a new entity with the same
+// name.
 func (st *State) dropCleanup(ctx context.Context, doc modeldb.Cleanup) error {
 	return st.change(ctx, func(o *ops) error {
 		var now modeldb.Cleanup
@@ -133,8 +130,7 @@ func (st *State) dropCleanup(ctx context.Context, doc modeldb.Cleanup) error {
 	})
 }
 
-// cleanup runs one cleanup. If it is not done and has a deadline, again is the time until
-// then.
+// cleanup runs one cleanup. If it is not done and has a deadline, again is the time until then.
 func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, again time.Duration, err error) {
 	d := st.again(doc.Strength, doc.Deadline)
 	switch doc.Kind {
@@ -164,8 +160,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 		if done, again, err = st.cleanupForce(ctx, doc.Arg); err != nil || !done {
 			return false, again, err
 		}
-		// The document is removed with the entity. If the entity has new references,
-		// its turn comes again.
+		// The document is removed with the entity. If the entity has new references, the cleanup runs again.
 		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", doc.ID}})
 		return n == 0, 0, err
 	default:
@@ -174,7 +169,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 	return err == nil, 0, err
 }
 
-// deleteRelationSettings deletes what units told a relation that is gone.
+// deleteRelationSettings deletes the units' settings in a removed relation.
 func (st *State) deleteRelationSettings(ctx context.Context, key string) (done bool, err error) {
 	id, err := strconv.Atoi(key[len("r#"):])
 	if err != nil {

@@ -14,17 +14,16 @@ import (
 	"juju/state/mongo"
 )
 
-// A referrer refers to entities as lifecycle.Refs says. It is an entity, or a unit's
-// presence in a relation's scope.
+// A referrer refers to entities as specified by lifecycle.Refs. It is an entity, or a unit's presence in a relation's
+// scope.
 type referrer interface {
 	kind() lifecycle.Kind
 	// targets returns the names of the entities that a reference names.
 	targets(ref lifecycle.Ref) []string
 }
 
-// A living entity is one that the lifecycle tables move from life to life: the model, a
-// machine, unit, service, relation or storage. What all of them share is in life_move.go and life_remove.go;
-// the methods here are what differs.
+// A living entity has a life in the lifecycle tables: the model, a machine, unit, service, relation or storage. Shared
+// behaviour is in life_move.go and life_remove.go; these methods are what differs.
 type living interface {
 	referrer
 	state() *State
@@ -32,23 +31,20 @@ type living interface {
 	docID() string // the document's id
 	tag() entity.Tag
 	life() *modeldb.Living
-	refresh(ctx context.Context) error // entity.NotFound if the entity is gone
+	refresh(ctx context.Context) error // entity.NotFound if the entity was removed
 
-	// guards returns the guards that hold for the entity, given its counts. asserts
-	// covers the facts that they depend on.
+	// guards returns the guards that hold for the entity, given its counts. asserts covers the facts they depend on.
 	guards(ctx context.Context, by lifecycle.Actor, holders map[string]int) ([]lifecycle.Guard, error)
-	// asserts returns what every transaction that moves the entity asserts of its
-	// document, besides its life.
+	// asserts returns what every transaction that moves the entity asserts about its document, besides its life.
 	asserts() bson.D
-	// turning adds what only this kind does in a step. update extends the update of the
-	// document; it is not used when the entity is removed.
+	// turning adds what is specific to this kind in a step. update extends the update of the document; it is not used
+	// when the entity is removed.
 	turning(ctx context.Context, o *ops, t turn) (update bson.D, err error)
-	// refusal turns what bars a move into the error that users read.
+	// refusal returns the error that tells users what blocks a move.
 	refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error
 }
 
-// ordinary implements the methods of living for a kind without particulars. A kind embeds
-// it, and overrides what differs.
+// ordinary has the default implementations of living's methods. Kinds embed it and override what differs.
 type ordinary struct{}
 
 func (ordinary) targets(lifecycle.Ref) []string { return nil }
@@ -68,14 +64,12 @@ type turn struct {
 	destruction
 }
 
-// begins reports whether the destruction is the entity's first, or raises the strength of
-// it.
+// begins reports whether this is the entity's first destruction, or raises its strength.
 func (t turn) begins() bool { return t.from == entity.Alive || t.from == t.to }
 
 func keyOf(e living) string { return lifecycle.Key(e.kind(), e.name()) }
 
-// find reads an entity by its kind and the name in its key; the error is entity.NotFound
-// if there is none.
+// find reads an entity by its kind and the name in its key; the error is entity.NotFound if there is none.
 func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (living, error) {
 	switch kind {
 	case lifecycle.Model:
@@ -98,7 +92,7 @@ func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (li
 		}
 		return st.RelationByID(ctx, id)
 	}
-	return nil, entity.Errorf(entity.Invalid, "no entity is of kind %q", kind)
+	return nil, entity.Errorf(entity.Invalid, "unknown kind of entity %q", kind)
 }
 
 // findKey reads an entity by its key.
@@ -107,8 +101,7 @@ func (st *State) findKey(ctx context.Context, key string) (living, error) {
 	return st.find(ctx, kind, name)
 }
 
-// sources reads the entities that refer to a target, in natural order; none if the
-// sources are scopes.
+// sources reads the entities that refer to a target, in natural order; none if the sources are scopes.
 func (st *State) sources(ctx context.Context, ref lifecycle.Ref, name string) ([]living, error) {
 	switch ref.From {
 	case lifecycle.Principal, lifecycle.Subordinate:
@@ -135,9 +128,8 @@ func asLiving[E living](all []E, err error) ([]living, error) {
 	return out, err
 }
 
-// holders returns the number of sources by reference: an entity's counts, and what is
-// found of the references that are not counted. It returns nothing for an entity that is
-// gone.
+// holders returns the number of sources by reference: an entity's counts, and those found for references that are not
+// counted. It returns nothing for a removed entity.
 func (st *State) holders(e living) (map[string]int, error) {
 	counts, err := st.db.CountsOf(keyOf(e))
 	if err != nil {
@@ -154,8 +146,7 @@ func (st *State) holders(e living) (map[string]int, error) {
 	return counts, nil
 }
 
-// ownedIDs returns the ids of an entity's documents of one kind: none, one, or one for
-// each of a relation's endpoints.
+// ownedIDs returns the ids of an entity's documents of one kind: none, one, or one for each endpoint of a relation.
 func ownedIDs(e living, doc lifecycle.Document) []string {
 	var ids []string
 	switch doc.ID {
@@ -191,20 +182,20 @@ func unlessEmpty(name string) []string {
 // born is the life of a new entity.
 func (st *State) born() modeldb.Living { return modeldb.Living{Since: st.db.Now()} }
 
-// A destruction is an entity.Destruction that has begun. It is made before the
-// transaction is built, so that each try makes the same operations.
+// A destruction is an entity.Destruction in progress. It is created before the transaction is built, so that each
+// attempt builds the same operations.
 type destruction struct {
 	strength entity.Strength
 	deadline time.Time // if forced
 	now      time.Time
-	id       string // begins the ids of its cleanups
-	machines bool   // of units and services: their machines go too
-	release  bool   // of storage and models: what is outside state stays
-	storage  bool   // of units, services and models: their storage goes too
+	id       string // prefix of its cleanups' ids
+	machines bool   // of units and services: also destroy their machines
+	release  bool   // of storage and models: keep the data in the cloud
+	storage  bool   // of units, services and models: also destroy their storage
 }
 
-// begin starts a destruction and its timeout. Only units and services destroy machines and
-// storage with them; other callers use alone.
+// begin starts a destruction and its timeout. Only units and services also destroy machines and storage; other callers
+// use alone.
 func (st *State) begin(how entity.Destruction) destruction {
 	d := destruction{strength: how.Strength, now: st.db.Now(), id: mongo.NewID(), machines: how.Machines,
 		storage: how.Storage}
@@ -214,7 +205,7 @@ func (st *State) begin(how entity.Destruction) destruction {
 	return d
 }
 
-// forced returns the destruction of entities that go with one whose deadline has passed.
+// forced returns the destruction of entities that are destroyed with one whose deadline has passed.
 func (st *State) forced() destruction { return st.again(entity.Force, st.db.Now()) }
 
 // alone is the same destruction without the machines and storage.
@@ -228,18 +219,17 @@ func (st *State) again(strength entity.Strength, deadline time.Time) destruction
 	return destruction{strength: strength, deadline: deadline, now: st.db.Now(), id: mongo.NewID()}
 }
 
-// turn returns what is set in a document when its life changes.
+// turn returns the fields that are set in a document when its life changes.
 func (d destruction) turn(to entity.Life) bson.D {
 	return bson.D{{"life", to}, {"since", d.now}}
 }
 
-// forces reports whether the destruction forces an entity that was not forced before, or
-// brings its deadline forward.
+// forces reports whether the destruction forces an entity that was not forced before, or brings its deadline forward.
 func (d destruction) forces(l modeldb.Living) bool {
 	return d.strength == entity.Force && (!l.Forced() || d.deadline.Before(l.Deadline))
 }
 
-// raise returns what the destruction sets in a document, nil if nothing is new to it.
+// raise returns the fields that the destruction changes in a document, nil if none.
 func (d destruction) raise(l modeldb.Living) bson.D {
 	var set bson.D
 	if d.strength > l.Strength {
@@ -257,8 +247,8 @@ func (d destruction) raise(l modeldb.Living) bson.D {
 	return set
 }
 
-// unraised asserts that the strength and deadline of a document are not beyond those
-// read: strength only grows, and a deadline only moves forward.
+// unraised asserts that a document's strength and deadline are as read, or weaker: strength only grows, and a deadline
+// only gets earlier.
 func unraised(l modeldb.Living) bson.D {
 	assert := bson.D{{"life", l.Life}, {"strength", bson.D{{"$not", bson.D{{"$gt", l.Strength}}}}}}
 	if l.Forced() {
@@ -267,8 +257,8 @@ func unraised(l modeldb.Living) bson.D {
 	return assert
 }
 
-// forceOps makes the cleaner remove an entity by force once the destruction's deadline
-// has passed. A model has no such cleanup: the forced removal of what is in it ends it.
+// forceOps has the cleaner remove an entity by force once the destruction's deadline has passed. A model needs no such
+// cleanup: it is removed once its contents are.
 func (o *ops) forceOps(key string, l modeldb.Living, d destruction) {
 	switch {
 	case !d.forces(l) || key == modeldb.ModelKey:
@@ -281,8 +271,8 @@ func (o *ops) forceOps(key string, l modeldb.Living, d destruction) {
 		Deadline: d.deadline})
 }
 
-// owe leaves to the cleaner what a destruction does to others.
-func (o *ops) owe(kind, arg string, d destruction) {
+// addCleanup leaves the effects of a destruction on others to the cleaner.
+func (o *ops) addCleanup(kind, arg string, d destruction) {
 	id := d.id + "-" + kind + "-" + arg
 	o.Insert(modeldb.CleanupsC, id, modeldb.Cleanup{ID: id, Kind: kind, Arg: arg, Strength: d.strength, Deadline: d.deadline})
 }

@@ -16,13 +16,12 @@ import (
 	"juju/state/mongo"
 )
 
-// CloudTimeout is how long the cleaner waits for the cloud to stop the instance of a Dead
-// machine, or to destroy or release the filesystem of Dead storage, that was destroyed with force.
-// It does not wait for one for which that has failed.
+// CloudTimeout is how long the cleaner waits for the cloud to stop the instance of a Dead machine, or to destroy or
+// release the filesystem of Dead storage, that was destroyed with force. It does not wait if that has failed.
 const CloudTimeout = time.Minute
 
-// cleanupForce removes an entity whose deadline has passed. It is not done while the
-// cloud has an instance to stop; again is when to look next.
+// cleanupForce removes an entity whose deadline has passed. It is not done while the cloud has an instance to stop;
+// again is when to check next.
 func (st *State) cleanupForce(ctx context.Context, key string) (done bool, again time.Duration, err error) {
 	e, err := st.findKey(ctx, key)
 	if entity.IsNotFound(err) {
@@ -36,8 +35,8 @@ func (st *State) cleanupForce(ctx context.Context, key string) (done bool, again
 	return st.removeByForce(ctx, e)
 }
 
-// removeByForce does what agents have not done to remove an entity, in the order they
-// would have: its sources first, in the order of the references table.
+// removeByForce takes the steps that agents have not taken to remove an entity, in the same order: its sources first, in
+// the order of the references table.
 func (st *State) removeByForce(ctx context.Context, e living) (done bool, again time.Duration, err error) {
 	if !e.life().Forced() {
 		err := st.move(ctx, e, lifecycle.ToDestroy, lifecycle.Cleaner, st.forced())
@@ -79,8 +78,8 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 			return false, 0, err
 		}
 	}
-	if out, ok := e.(outsider); ok {
-		return st.giveUpOutside(ctx, out)
+	if out, ok := e.(cloudBacked); ok {
+		return st.abandonResource(ctx, out)
 	}
 	if lifecycle.May(e.kind(), lifecycle.ToRemove, lifecycle.Cleaner, entity.Dead) {
 		err = st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
@@ -98,47 +97,47 @@ func (st *State) leaveByForce(ctx context.Context, s modeldb.Scope) error {
 	return u.leaveScope(ctx, s.Relation, lifecycle.Cleaner)
 }
 
-// An outsider is an entity for which the cloud has something outside of state.
-type outsider interface {
+// A cloudBacked entity has a resource in the cloud.
+type cloudBacked interface {
 	living
-	// outside returns what that is.
-	outside() (outside, error)
+
+	resource() (cloudResource, error)
 }
 
-// An outside is what the cloud has for an entity.
-type outside struct {
+// A cloudResource is an entity's instance or filesystem in the cloud.
+type cloudResource struct {
 	name string           // "" if there is nothing
 	left modeldb.Leftover // records it
-	said string           // the key under which the cloud says why it is still there
+	said string           // the key of the status that says why it still exists
 	done string           // what the cloud is to have done to it: "stopped"
 }
 
-func (m *Machine) outside() (outside, error) {
+func (m *Machine) resource() (cloudResource, error) {
 	id := m.doc.InstanceID
-	return outside{id, modeldb.Leftover{Instance: id}, modeldb.InstanceKey(m.doc.ID), "stopped"}, nil
+	return cloudResource{id, modeldb.Leftover{Instance: id}, modeldb.InstanceKey(m.doc.ID), "stopped"}, nil
 }
 
-// outside returns the filesystem even if it is to be released: until the cloud has done so, it
-// counts as the controller's, and is destroyed with the controller's storage.
-func (s *Storage) outside() (outside, error) {
+// resource returns the filesystem even if it is to be released: until the cloud has released it, it is destroyed with
+// the controller's storage.
+func (s *Storage) resource() (cloudResource, error) {
 	model, err := s.st.db.Model()
 	id, done := s.doc.Filesystem, "destroyed"
 	left := modeldb.Leftover{Filesystem: id, Release: s.doc.IsReleased(model)}
 	if left.Release {
 		done = "released"
 	}
-	return outside{id, left, modeldb.StorageKey(s.doc.ID), done}, err
+	return cloudResource{id, left, modeldb.StorageKey(s.doc.ID), done}, err
 }
 
-// giveUpOutside removes a Dead entity. If the cloud has not ended what the entity has outside
-// of state, it waits up to CloudTimeout, and then removes the entity and records a leftover.
-func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, again time.Duration, err error) {
+// abandonResource removes a Dead entity. If the cloud has not removed the entity's resource, it waits up to
+// CloudTimeout, and then removes the entity and records a leftover.
+func (st *State) abandonResource(ctx context.Context, e cloudBacked) (done bool, again time.Duration, err error) {
 	if err := e.refresh(ctx); entity.IsNotFound(err) {
 		return true, 0, nil
 	} else if err != nil {
 		return false, 0, err
 	}
-	out, err := e.outside()
+	out, err := e.resource()
 	if err != nil {
 		return false, 0, err
 	}
@@ -151,8 +150,7 @@ func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, agai
 		return false, 0, err
 	}
 	late := e.life().Since.Add(CloudTimeout).Sub(st.db.Now())
-	// If late is greater than CloudTimeout the clock has gone back, and can't tell how
-	// long the cloud has had.
+	// If late is greater than CloudTimeout, the clock was set back, and the elapsed time is unknown.
 	if said.Status != entity.StatusError && late > 0 && late <= CloudTimeout {
 		return false, late, nil
 	}
@@ -172,8 +170,7 @@ func (st *State) giveUpOutside(ctx context.Context, e outsider) (done bool, agai
 	return err == nil, 0, err
 }
 
-// Leftovers returns the model's leftovers: what forced destruction has left outside
-// state.
+// Leftovers returns what forced destruction has left in the cloud.
 func (p Provisioning) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	model, err := p.st.db.Model()
 	if err != nil {

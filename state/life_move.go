@@ -12,18 +12,18 @@ import (
 	"juju/state/mongo"
 )
 
-// A condition is a further requirement of a move. It reports whether the entity, as just
-// read, meets it, and asserts that it still does.
+// A condition is an additional requirement of a move. It reports whether the entity, as just read, meets it, and asserts
+// that it still does.
 type condition func(*ops) (bool, error)
 
-// move takes an entity as far toward a goal as nothing bars, in one transaction. It does
-// nothing if the entity is gone or a condition does not hold.
+// move moves an entity as far toward a goal as possible, in one transaction. It does nothing if the entity was removed
+// or a condition does not hold.
 func (st *State) move(ctx context.Context, e living, goal lifecycle.Goal, by lifecycle.Actor, d destruction,
 	conditions ...condition) error {
 	return st.moveBy(ctx, e, goal, func() lifecycle.Actor { return by }, d, conditions...)
 }
 
-// moveBy is move by an actor that depends on the entity as it was just read.
+// moveBy is move by an actor that depends on the entity as just read.
 func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction,
 	conditions ...condition) error {
 	return st.change(ctx, func(o *ops) error {
@@ -43,9 +43,8 @@ func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by f
 	})
 }
 
-// moveOps adds a move to a transaction, with everything that is removed or changes with
-// the entity; nothing if the entity is there already. The caller has just read the
-// entity.
+// moveOps adds a move to a transaction, with everything that is removed or changed with the entity; nothing if the
+// entity has already reached the goal. The caller has just read the entity.
 func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lifecycle.Actor, d destruction) error {
 	l := e.life()
 	if goal == lifecycle.ToDestroy && l.Life != entity.Alive {
@@ -56,9 +55,8 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	if err != nil {
 		return err
 	}
-	// For each reference, how many sources this transaction destroys with the entity,
-	// and how many of those it removes. The asserted counts are those before the
-	// transaction.
+	// For each reference, how many sources this transaction destroys with the entity, and how many of those it removes.
+	// The asserted counts are those before the transaction.
 	atOnce, taken := map[string]int{}, map[string]int{}
 	if goal == lifecycle.ToDestroy {
 		if atOnce, err = o.destroyAtOnce(ctx, e, by, holders, d.alone()); err != nil {
@@ -112,8 +110,8 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	return nil
 }
 
-// withSet returns an update that also sets fields. It has one $set: of two with the same name a
-// transaction that is resumed would know only the last.
+// withSet returns an update that also sets fields. It has a single $set, since a resumed transaction would keep only the
+// last of several.
 func withSet(set, update bson.D) bson.D {
 	var others bson.D
 	for _, e := range update {
@@ -126,9 +124,8 @@ func withSet(set, update bson.D) bson.D {
 	return append(bson.D{{"$set", set}}, others...)
 }
 
-// destroyAtOnce destroys sources in the entity's own transaction: those that the table
-// has the user destroy, unless there are too many. It returns how many sources it dealt
-// with, by reference.
+// destroyAtOnce destroys sources in the entity's own transaction: those that the table has the user destroy, unless
+// there are too many. It returns how many it destroyed, by reference.
 func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, holders map[string]int,
 	d destruction) (map[string]int, error) {
 	atOnce := map[string]int{}
@@ -147,8 +144,7 @@ func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, h
 				return nil, err
 			}
 			if o.Len() == before {
-				// It stays as it is. If it were removed meanwhile, the counts would
-				// be wrong.
+				// It does not change. If it were removed meanwhile, the counts would be wrong.
 				o.AssertLife(lifecycle.RowOf(s.kind()).In, s.docID(), s.life().Life)
 			}
 		}
@@ -157,14 +153,12 @@ func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, h
 	return atOnce, nil
 }
 
-// sourcesAtOnce is how many sources a destruction reaches in its own transaction; if
-// there are more, a cleanup does it.
+// sourcesAtOnce is how many sources a destruction reaches in its own transaction; more are left to a cleanup.
 const sourcesAtOnce = 30
 
-// reachOps passes a destruction that has begun on to the sources of references. If there
-// are any, it leaves them to the cleaner and asserts that there are some. Otherwise it
-// asserts that there are none, or no more than were destroyed at once: nothing would
-// destroy one that came meanwhile.
+// reachOps cascades a destruction to the sources of references. If there are any, it leaves them to the cleaner and
+// asserts that there are some. Otherwise it asserts that there are none, or no more than were destroyed at once, since
+// nothing would destroy one added meanwhile.
 func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) {
 	key := keyOf(e)
 	var reached []lifecycle.Ref
@@ -189,14 +183,15 @@ func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) 
 	}
 }
 
-// reachLater leaves the sources of an entity's references to the cleaner. The agents of
-// some act by themselves; the cleanup is for agents that are away.
-func (o *ops) reachLater(e living, d destruction) { o.owe(modeldb.CleanupDestroy, keyOf(e), d.alone()) }
+// reachLater leaves the sources of an entity's references to the cleaner. Some sources' agents act themselves; the
+// cleanup is for disconnected agents.
+func (o *ops) reachLater(e living, d destruction) {
+	o.addCleanup(modeldb.CleanupDestroy, keyOf(e), d.alone())
+}
 
-// raiseOps applies another destruction to an entity that is Dying or Dead, and passes it
-// on to its sources; nothing if the entity's own is as strong already. A destruction that
-// is new only in that it destroys machines or storage too is not passed on: the first one's
-// cleanups do the rest.
+// raiseOps applies another destruction to a Dying or Dead entity, and cascades it to its sources; nothing if the
+// entity's own is at least as strong. A destruction that only adds machines or storage does not cascade: the first
+// one's cleanups do the rest.
 func (o *ops) raiseOps(ctx context.Context, e living, d destruction) error {
 	l := *e.life()
 	set := d.raise(l)

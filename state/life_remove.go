@@ -12,7 +12,7 @@ import (
 	"juju/state/lifecycle"
 )
 
-// addRefs adds one to the counts of everything that a new referrer refers to.
+// addRefs increments the counts of everything that a new referrer refers to.
 func (o *ops) addRefs(r referrer) {
 	for _, ref := range lifecycle.RefsFrom(r.kind()) {
 		if !ref.IsCounted() {
@@ -24,14 +24,13 @@ func (o *ops) addRefs(r referrer) {
 	}
 }
 
-// bear adds the counts of a new entity, and counts it on what it refers to.
-func (o *ops) bear(e living) {
+// addCounts adds the counts of a new entity, and increments those of what it refers to.
+func (o *ops) addCounts(e living) {
 	o.NewCounts(keyOf(e), e.kind())
 	o.addRefs(e)
 }
 
-// removeOps removes an entity with everything that it owns, and any Dying entity that it
-// was the last to refer to.
+// removeOps removes an entity with everything that it owns, and any Dying entity to which it was the last reference.
 func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 	key, l := keyOf(e), *e.life()
 	o.Remove(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(l), e.asserts()...))
@@ -52,8 +51,7 @@ func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 	return o.dropRefs(ctx, e, t)
 }
 
-// removeOwned removes a document with the entity that owns it, and asserts what the table
-// says of its presence.
+// removeOwned removes a document with the entity that owns it, and asserts its presence as specified by the table.
 func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id string) error {
 	switch doc.Held {
 	case lifecycle.Always:
@@ -74,8 +72,8 @@ func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id stri
 	return nil
 }
 
-// dropRefs drops the references that end with a step: all of them when the entity is
-// removed, and those that count only the Alive when it stops being Alive.
+// dropRefs drops the references that end with a step: all of them if the entity is removed, and those that count only
+// Alive entities if it stops being Alive.
 func (o *ops) dropRefs(ctx context.Context, e living, t turn) error {
 	for _, ref := range lifecycle.RefsFrom(e.kind()) {
 		counted := ref.IsCounted() && (!ref.Alive || t.from == entity.Alive)
@@ -90,8 +88,8 @@ func (o *ops) dropRefs(ctx context.Context, e living, t turn) error {
 	return nil
 }
 
-// dropRef drops a reference to each of the targets. If it was the last of a Dying target
-// and the table says so, the target is removed too. Either way, the outcome is asserted.
+// dropRef drops a reference to each of the targets. If it was the last reference to a Dying target and the table says
+// so, the target is removed too. Either way, the result is asserted.
 func (o *ops) dropRef(ctx context.Context, st *State, ref lifecycle.Ref, targets ...string) error {
 	for _, name := range targets {
 		key := lifecycle.Key(ref.To, name)
@@ -110,8 +108,8 @@ func (o *ops) dropRef(ctx context.Context, st *State, ref lifecycle.Ref, targets
 	return nil
 }
 
-// removeUnreferred removes a Dying entity that this transaction leaves without
-// references. It may be called several times for an entity that loses several.
+// removeUnreferred removes a Dying entity that this transaction leaves without references. It may be called several
+// times for an entity that loses several.
 func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 	key, l := keyOf(e), e.life()
 	if l.Life == entity.Alive {
@@ -131,7 +129,7 @@ func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 		lifecycle.Facts{Life: l.Life, Holders: holders})
 	var barred *lifecycle.Barred
 	if errors.As(err, &barred) && barred.Ref.Name != "" {
-		// The transaction that drops that reference comes here again.
+		// The transaction that drops that reference will remove it.
 		o.Expect(key, barred.Ref.Name, bson.D{{"$gt", taken[barred.Ref.Name]}})
 		return nil
 	} else if err != nil {

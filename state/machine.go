@@ -22,7 +22,7 @@ import (
 type Machine struct {
 	st        *State
 	doc       modeldb.Machine
-	successor string // the manager that keeps the job when this one is destroyed
+	successor string // the manager that takes over the job when this one is destroyed
 }
 
 // Machine reads a machine; the error is entity.NotFound if there is none.
@@ -34,8 +34,7 @@ func (st *State) Machine(ctx context.Context, id string) (*Machine, error) {
 	return &Machine{st: st, doc: doc}, nil
 }
 
-// Machines reads those of the named machines that exist, or all of them if ids is empty,
-// in natural order.
+// Machines reads the machines with these ids that exist, or all if ids is empty, in natural order.
 func (st *State) Machines(ctx context.Context, ids ...string) ([]*Machine, error) {
 	var query bson.D
 	if len(ids) > 0 {
@@ -65,7 +64,7 @@ func (m *Machine) IsManager() bool { return m.doc.IsManager() }
 // InstanceID returns the provider's id of the machine's instance, or "".
 func (m *Machine) InstanceID() string { return m.doc.InstanceID }
 
-// Info returns what the machine's agent and the provisioner need to know of it.
+// Info returns what the machine's agent and the provisioner need to know.
 func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
 	status, err := m.st.db.Status(modeldb.MachineKey(m.doc.ID))
 	if err != nil {
@@ -75,8 +74,8 @@ func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
 	return m.info(status.Status, constraints), err
 }
 
-// MachineInfos returns the Info of those of the named machines that exist, or of all if
-// ids is empty, in a fixed number of queries.
+// MachineInfos returns the Info of the machines with these ids that exist, or of all if ids is empty, in a fixed number
+// of queries.
 func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
 	machines, err := p.st.Machines(ctx, ids...)
 	if err != nil {
@@ -133,19 +132,19 @@ func (m *Machine) info(status entity.StatusWord, constraints string) entity.Mach
 // AddMachineParams describes a new machine.
 type AddMachineParams struct {
 	Series      string            // the model's default if empty
-	Constraints constraints.Value // laid over the model's
+	Constraints constraints.Value // merged with the model's
 	Placement   string            // passed to the cloud
 	Jobs        []string          // JobHostUnits if nil
 	Container   string            // the type of a container, or "" for a machine that the cloud starts
 	Host        string            // the machine that the container is on; a new one if empty
-	// Manual is the instance of a manual machine, and Hardware what it has. Such a machine has a
-	// series, no constraints, and a placement that begins with entity.ManualPlacement, or none.
+	// Manual is the instance of a manual machine, and Hardware its hardware. Such a machine has a series, no constraints,
+	// and either no placement or one with the prefix entity.ManualPlacement.
 	Manual   entity.Instance
 	Hardware entity.Hardware
 }
 
-// AddMachine adds a machine, for which the provisioner starts an instance unless it is a manual one.
-// For a container without a host it also adds a machine to host it.
+// AddMachine adds a machine, for which the provisioner starts an instance unless it is manual. For a container without a
+// host it also adds a host.
 func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, error) {
 	var id, host string // taken once the machine is known to be valid
 	if err := p.check(); err != nil {
@@ -162,14 +161,14 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 			return err
 		}
 		if p.Manual.ID != "" {
-			demands = constraints.Value{} // it is there already
+			demands = constraints.Value{} // the machine exists
 		}
 		doc := modeldb.Machine{Living: born, Series: cmp.Or(p.Series, model.DefaultSeries()), Jobs: p.Jobs,
 			Placement: p.Placement, Clean: true, InstanceID: p.Manual.ID, Nonce: p.Manual.Nonce,
 			Addresses: p.Manual.Addresses, CloudAddresses: p.Manual.Addresses, Hardware: p.Hardware.String(),
 			CloudHardware: p.Hardware}
 		if doc.Series == "" {
-			return entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Name it: --series SERIES")
+			return entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Specify one: --series SERIES")
 		}
 		o.assertModelAs(model)
 		if p.Container == "" {
@@ -189,7 +188,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 	return st.Machine(ctx, id)
 }
 
-// check refuses invalid parameters, and sets the default job.
+// check rejects invalid parameters, and sets the default job.
 func (p *AddMachineParams) check() error {
 	if p.Jobs == nil {
 		p.Jobs = []string{modeldb.JobHostUnits}
@@ -214,7 +213,7 @@ func (p *AddMachineParams) check() error {
 	return p.checkManual()
 }
 
-// checkManual refuses what a manual machine can't have.
+// checkManual rejects parameters that a manual machine can't have.
 func (p *AddMachineParams) checkManual() error {
 	in := p.Manual
 	if in.ID == "" && in.Nonce == "" && len(in.Addresses) == 0 && p.Hardware == (entity.Hardware{}) {
@@ -222,7 +221,7 @@ func (p *AddMachineParams) checkManual() error {
 	}
 	switch {
 	case !entity.IsManualInstance(in.ID):
-		return entity.Errorf(entity.Invalid, "%q is no instance of a manual machine", in.ID)
+		return entity.Errorf(entity.Invalid, "%q is not an instance of a manual machine", in.ID)
 	case in.Nonce == "":
 		return entity.Errorf(entity.Invalid, "a manual machine needs a nonce")
 	case p.Series == "":
@@ -230,14 +229,14 @@ func (p *AddMachineParams) checkManual() error {
 	case p.Container != "" || p.Host != "" || !p.Constraints.IsEmpty():
 		return entity.Errorf(entity.Invalid, "a manual machine is no container, and has no constraints")
 	case p.Placement != "" && !strings.HasPrefix(p.Placement, entity.ManualPlacement):
-		return entity.Errorf(entity.Invalid, "%q is no placement of a manual machine", p.Placement)
+		return entity.Errorf(entity.Invalid, "%q is not a placement of a manual machine", p.Placement)
 	case slices.Contains(p.Jobs, modeldb.JobManageModel):
 		return entity.Errorf(entity.Invalid, "a manual machine cannot run a controller")
 	}
 	return limits.CheckInstance(in)
 }
 
-// keptMachineID takes a number for a machine, unless id holds one from an earlier try.
+// keptMachineID allocates a machine number, unless id has one from an earlier attempt.
 func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) {
 	if *id != "" {
 		return *id, nil
@@ -247,8 +246,7 @@ func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) 
 	return *id, err
 }
 
-// containerOps fills in doc for a container on the named machine or a new one. host and
-// id keep the ids from try to try.
+// containerOps fills in doc for a container on the named machine or a new one. host and id keep the ids across attempts.
 func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, doc *modeldb.Machine,
 	host, id *string) error {
 	if p.Host == "" {
@@ -274,8 +272,8 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 	return nil
 }
 
-// checkHost refuses a machine that can't host a container. A controller's
-// machine and a manual one have no instance in the cloud to start the container beside.
+// checkHost rejects a machine that can't host a container. A controller's machine and a manual one have no cloud
+// instance next to which to start the container.
 func (st *State) checkHost(ctx context.Context, id, kind string) error {
 	m, err := st.Machine(ctx, id)
 	switch {
@@ -287,7 +285,7 @@ func (st *State) checkHost(ctx context.Context, id, kind string) error {
 		return entity.Errorf(entity.NotSupported, "machine %s runs a controller, and cannot host containers", id)
 	case entity.IsManualInstance(m.doc.InstanceID):
 		return entity.WithHint(entity.Errorf(entity.NotSupported,
-			"machine %s is a manual one, and cannot host %s containers", id, kind),
+			"machine %s is manual, and cannot host %s containers", id, kind),
 			"No cloud can start containers there. Use the machine itself: --to %s", id)
 	}
 	return nil
@@ -301,16 +299,15 @@ func (st *State) newMachineID(ctx context.Context) (string, error) {
 func (st *State) addMachineOps(o *ops, doc modeldb.Machine, c constraints.Value) {
 	doc.Born = doc.Since
 	o.Insert(modeldb.MachinesC, doc.ID, doc)
-	o.bear(&Machine{st: st, doc: doc})
+	o.addCounts(&Machine{st: st, doc: doc})
 	o.keepConstraints(modeldb.MachineKey(doc.ID), c)
 }
 
-// ManagerNonce is the nonce, and the instance id, of machine 0 of the controller's model.
-// Bootstrap started it and no provisioner touches it; its agent is jujud itself.
+// ManagerNonce is the nonce and the instance id of machine 0 of the controller's model. It is started by bootstrap, and
+// ignored by the provisioner; its agent is jujud itself.
 const ManagerNonce = "controller"
 
-// AddManager adds machine 0, the controller's own, to the controller's model, unless it is
-// there.
+// AddManager adds machine 0, the controller's own, to the controller's model, unless it exists.
 func AddManager(ctx context.Context, st *State, series string) error {
 	if _, err := st.Machine(ctx, "0"); !entity.IsNotFound(err) {
 		return err

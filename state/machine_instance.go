@@ -14,9 +14,8 @@ import (
 	"juju/state/mongo"
 )
 
-// SetProvisioned records a new instance of a machine that has none. The machine must be
-// Alive, or Dying with units on it: their agents ran on an instance that was lost, and
-// only agents can leave relations cleanly.
+// SetProvisioned records a new instance of a machine that has none. The machine must be Alive, or Dying with units on
+// it: their agents ran on an instance that was lost, and only agents can leave relations cleanly.
 func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error {
 	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
@@ -52,11 +51,10 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 	return nil
 }
 
-// LoseInstance removes a machine's instance, because the cloud does not have it any more.
-// The machine is pending again, agents on the old instance are not let in, and nothing is
-// recorded any more of what was on it: see lostStorageOps and lostUnitsOps. It does nothing if the machine
-// is gone, Dead, or has another instance than missed. Managers and manual
-// machines, whose instances no cloud has, are refused.
+// LoseInstance removes a machine's instance, because the cloud no longer has it. The machine becomes pending, agents on
+// the old instance are rejected, and what was on it is forgotten: see lostStorageOps and lostUnitsOps. It does nothing
+// if the machine was removed, is Dead, or has an instance other than missed. It rejects managers and manual machines,
+// whose instances are not in a cloud.
 func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {
 	key := modeldb.MachineKey(m.doc.ID)
 	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusPending,
@@ -73,7 +71,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		case m.IsManager():
 			return entity.Errorf(entity.Invalid, "machine %s runs a controller", m.doc.ID)
 		case entity.IsManualInstance(m.doc.InstanceID):
-			return entity.Errorf(entity.Invalid, "machine %s is a manual one", m.doc.ID)
+			return entity.Errorf(entity.Invalid, "machine %s is manual", m.doc.ID)
 		case missed.ID == "" || m.doc.Life == entity.Dead || m.doc.InstanceID != missed.ID || m.doc.Nonce != missed.Nonce:
 			return mongo.ErrNothing
 		}
@@ -98,7 +96,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		if err := m.lostStorageOps(o); err != nil {
 			return err
 		}
-		// Nothing listens there. The hooks of the new agents open them again.
+		// Hooks open the ports again on the new instance.
 		if err := ports.Lose(m.st.db, o.Ops, m.doc.ID); err != nil {
 			return err
 		}
@@ -109,7 +107,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("cannot take instance %s off machine %s: %w", missed.ID, m.doc.ID, err)
+		return fmt.Errorf("cannot remove instance %s from machine %s: %w", missed.ID, m.doc.ID, err)
 	}
 	if lost {
 		m.st.db.Remember(doc)
@@ -117,9 +115,8 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 	return nil
 }
 
-// RetryProvisioning tries again to start a machine whose instance failed to start, with
-// other constraints in place of the machine's own unless constraints is nil. The error is
-// entity.Invalid if the machine's status is not error or it has an instance.
+// RetryProvisioning retries starting a machine whose instance failed to start, with its constraints replaced unless
+// constraints is nil. The error is entity.Invalid if the machine's status is not error or it has an instance.
 func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraints.Value) error {
 	key := modeldb.MachineKey(m.doc.ID)
 	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusPending}, m.st.db.Now())
@@ -153,8 +150,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 	return nil
 }
 
-// FailedMachines returns the machines that RetryProvisioning is for: no instance could be
-// started for them.
+// FailedMachines returns the machines whose instance failed to start, for RetryProvisioning.
 func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 	machines, err := p.st.Machines(ctx)
 	if err != nil {
@@ -176,15 +172,14 @@ func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 	return failed, nil
 }
 
-// A wanted holds the changes of a machine that wake the provisioner.
+// A wanted has the fields of a machine whose changes wake the provisioner.
 type wanted struct {
 	ID      string      `bson:"_id"`
 	Life    entity.Life `bson:"life"`
 	Retries int         `bson:"retries,omitempty"`
 }
 
-// wanted reads that of the machines with these ids, as far as they exist; of all if ids
-// is nil.
+// wanted reads these fields of the machines with these ids that exist, or of all if ids is nil.
 func (st *State) wanted(ids []string) (map[string]wanted, error) {
 	var query bson.D
 	if ids != nil {
@@ -201,8 +196,8 @@ func (st *State) wanted(ids []string) (map[string]wanted, error) {
 	return all, nil
 }
 
-// SetInstanceStatus records what the cloud last reported of the machine's instance. The
-// data of an error may hold a "hint": how to remove the instance by hand.
+// SetInstanceStatus records what the cloud last reported about the machine's instance. The data of an error may have a
+// "hint": how to remove the instance manually.
 func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error {
 	key := modeldb.InstanceKey(m.doc.ID)
 	doc := modeldb.NewStatus(key, s, m.st.db.Now())
@@ -228,15 +223,12 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 	return err
 }
 
-// What a machine's instance takes with it when it is lost, besides what the machine's document
-// says of it. The rest of what is recorded of the machine's units is theirs, and stays: what they
-// have told others in relations, where their new address replaces the old one; what charms keep in
-// the controller; leadership, which ends by itself unless the new agent keeps it. Tasks that ran
-// there are ended by the new agents, which do not know them.
+// What is lost with a machine's instance, besides what is in the machine's document. Other records of its units are
+// kept: settings in relations, where their new address replaces the old one; charm state; leadership, which expires
+// unless the new agent renews it. The new agents end the tasks that ran there.
 
-// lostStorageOps records that storage is attached to nothing on the machine, and that what was on
-// the instance's own disk is to be made again. The storage provisioner attaches it to the next
-// instance, and the unit's first hook waits for that.
+// lostStorageOps records that no storage is attached on the machine, and that what was on the instance's own disk must
+// be recreated. The storage provisioner attaches it to the next instance, and the unit's first hook waits for that.
 func (m *Machine) lostStorageOps(o *ops) error {
 	attached, err := m.st.attachments(bson.D{{"machine", m.doc.ID}, {"location", bson.D{{"$exists", true}}}})
 	if err != nil {
@@ -255,8 +247,8 @@ func (m *Machine) lostStorageOps(o *ops) error {
 	return nil
 }
 
-// lostUnitsOps gives the machine's units the statuses of new ones, and takes the passwords from
-// their agents. A failed hook that was resolved failed on the lost instance.
+// lostUnitsOps resets the statuses of the machine's units, and removes their agents' passwords. A resolved hook failed
+// on the lost instance.
 func (m *Machine) lostUnitsOps(o *ops) error {
 	units, err := m.hosted()
 	if err != nil {

@@ -13,18 +13,16 @@ import (
 	"juju/state/mongo"
 )
 
-// Destroy sets the machine Dying, or removes it if it has no instance and nothing is on
-// it. Unless it is forced, the error is entity.InUse while Alive units are assigned to
-// the machine or it hosts containers. The last manager is always refused; one of several
-// managers gives up that job. If the machine is Dying already, a stronger destruction
-// raises its strength.
+// Destroy sets the machine Dying, or removes it if it has no instance and nothing is on it. Unless forced, the error is
+// entity.InUse while Alive units are assigned to the machine or it hosts containers. The last manager cannot be
+// destroyed; one of several managers loses that job. If the machine is already Dying, a stronger destruction raises its
+// strength.
 func (m *Machine) Destroy(ctx context.Context, how entity.Destruction) error {
 	return m.st.move(ctx, m, lifecycle.ToDestroy, lifecycle.User, m.st.begin(how).alone())
 }
 
-// EnsureDead sets a Dying machine Dead. The machine's agent calls it, and the provisioner
-// if the machine has no instance. The error is entity.InUse while units are assigned to
-// it. It does nothing if the machine is Dead or gone.
+// EnsureDead sets a Dying machine Dead. It is called by the machine's agent, or by the provisioner if the machine has no
+// instance. The error is entity.InUse while units are assigned to it. It does nothing if the machine is Dead or removed.
 func (m *Machine) EnsureDead(ctx context.Context) error {
 	return m.st.moveBy(ctx, m, lifecycle.ToDead, func() lifecycle.Actor {
 		if m.doc.InstanceID == "" {
@@ -34,8 +32,8 @@ func (m *Machine) EnsureDead(ctx context.Context) error {
 	}, destruction{now: m.st.db.Now()})
 }
 
-// Remove removes a Dead machine from state, once the provisioner has stopped its
-// instance. It does nothing if the machine is gone.
+// Remove removes a Dead machine, once the provisioner has stopped its instance. It does nothing if the machine was
+// removed.
 func (m *Machine) Remove(ctx context.Context) error {
 	return m.st.move(ctx, m, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: m.st.db.Now()})
 }
@@ -88,7 +86,7 @@ func (m *Machine) guards(ctx context.Context, by lifecycle.Actor,
 	return all, nil
 }
 
-// Which moves are open depends on the instance; what a removal does, on Tasked.
+// The possible moves depend on the instance, and removal on Tasked.
 func (m *Machine) asserts() bson.D {
 	assert := bson.D{{"instance", bson.D{{"$exists", m.doc.InstanceID != ""}}}}
 	if !m.doc.Tasked {
@@ -97,8 +95,7 @@ func (m *Machine) asserts() bson.D {
 	return assert
 }
 
-// turning hands the job of a destroyed manager to another one, and ends the tasks of a machine that
-// is removed.
+// turning moves the job of a destroyed manager to another one, and ends the tasks of a removed machine.
 func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && m.IsManager() {
 		o.Assert(modeldb.MachinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", modeldb.JobManageModel}})
@@ -124,7 +121,6 @@ func (m *Machine) otherManager() (string, error) {
 	return docs[0].ID, nil
 }
 
-// refusal turns what bars a move into the error that users read.
 func (m *Machine) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	switch {
 	case barred.Ref.Name == "alive-units":
@@ -145,7 +141,7 @@ func (m *Machine) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	return barred
 }
 
-// hostsUnit is the error that names a unit on the machine.
+// hostsUnit returns the error that names a unit on the machine.
 func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
 	var units []modeldb.Unit
 	if err := m.st.db.All(modeldb.UnitsC, append(bson.D{{"machine", m.doc.ID}}, which...), &units); err != nil {
@@ -159,7 +155,7 @@ func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
 		"Destroy the unit first: juju destroy-unit %s", units[0].Name)
 }
 
-// hostsContainers is the error that names the containers on the machine.
+// hostsContainers returns the error that names the containers on the machine.
 func (m *Machine) hostsContainers(ref lifecycle.Ref) error {
 	containers, err := m.containers()
 	if err != nil {
@@ -176,16 +172,16 @@ func (m *Machine) hostsContainers(ref lifecycle.Ref) error {
 		"Destroy them first: juju destroy-machine %s", ids[0])
 }
 
-// tooQuick is the error when transactions keep failing because of others, or when what
-// barred a move is gone before it could be named.
+// tooQuick is the error if transactions keep conflicting with others, or if what blocked a move was removed before it
+// could be named.
 func tooQuick() error { return mongo.Contention("") }
 
 // containers reads the machine's containers.
 func (m *Machine) containers() ([]*Machine, error) { return m.st.machines(bson.D{{"host", m.doc.ID}}) }
 
-// isEmptied reports whether the machine was made for units and has none left, and asserts
-// that nothing has been placed on it since. A Dying machine counts too: if several units
-// take it along, the strongest destruction applies, whichever comes first.
+// isEmptied reports whether the machine was created for units and has none left, and asserts that nothing is placed on
+// it meanwhile. That includes Dying machines: if several units' destructions include it, the strongest applies, in any
+// order.
 func (m *Machine) isEmptied(o *ops) (bool, error) {
 	if !m.doc.ForUnits {
 		return false, nil
@@ -200,10 +196,9 @@ func (m *Machine) isEmptied(o *ops) (bool, error) {
 	return true, nil
 }
 
-// emptiedOps leaves to the cleaner to destroy a removed unit's machine, as strongly as
-// the unit, if the unit or its service takes machines along and nothing else is on it by
-// then. The cleaner does it because other units may be removed at the same time: the last
-// cleanup finds the machine empty.
+// emptiedOps has the cleaner destroy a removed unit's machine, with the unit's strength, if the unit's or service's
+// destruction includes machines and nothing else is on it by then. The cleaner does it because other units may be
+// removed at the same time: the last cleanup finds the machine empty.
 func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 	svc, err := u.st.Service(ctx, u.doc.Service)
 	if err != nil {
@@ -219,14 +214,13 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 	if d.strength <= u.doc.Strength {
 		d.strength, d.deadline = u.doc.Strength, u.doc.Deadline
 	}
-	id := modeldb.CleanupEmptied + "-" + u.doc.Name // unit names are never used twice
+	id := modeldb.CleanupEmptied + "-" + u.doc.Name // unit names are never reused
 	o.Insert(modeldb.CleanupsC, id, modeldb.Cleanup{ID: id, Kind: modeldb.CleanupEmptied, Arg: u.doc.Machine, Strength: d.strength,
 		Deadline: d.deadline})
 	return nil
 }
 
-// cleanupEmptied destroys a machine that goes with its units, unless something else is on
-// it or a user added it.
+// cleanupEmptied destroys a machine with its units, unless something else is on it or a user added it.
 func (st *State) cleanupEmptied(ctx context.Context, machine string, d destruction) error {
 	m, err := st.Machine(ctx, machine)
 	if entity.IsNotFound(err) {
@@ -237,9 +231,8 @@ func (st *State) cleanupEmptied(ctx context.Context, machine string, d destructi
 	return st.move(ctx, m, lifecycle.ToDestroy, lifecycle.Cleaner, d, m.isEmptied)
 }
 
-// MachineLeft returns the name of the machine that will be left empty when this unit,
-// destroyed this way, is gone; "" if there is none. It is only for messages to users:
-// nothing is asserted.
+// MachineLeft returns the id of the machine that will be left empty once this unit, destroyed this way, is removed; ""
+// if there is none. It is only for messages to users: nothing is asserted.
 func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string, error) {
 	if u.doc.Machine == "" {
 		return "", nil
@@ -262,13 +255,11 @@ func (m *Machine) isLeft(how entity.Destruction) bool {
 	return m.doc.Life == entity.Alive && !(how.Machines && m.doc.ForUnits)
 }
 
-// maxLeft is the maximum number of units of a service whose machines MachinesLeft looks
-// at.
+// maxLeft is the maximum number of a service's units for which MachinesLeft returns machines.
 const maxLeft = 100
 
-// MachinesLeft is MachineLeft for all units of a service, sorted. Call it before the
-// service is destroyed, while its units are there. For a service with more than maxLeft
-// units it returns no names and many is true.
+// MachinesLeft is MachineLeft for all units of a service, sorted. Call it before the service is destroyed, while its
+// units exist. For a service with more than maxLeft units it returns no ids, and many is true.
 func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (left []string, many bool, err error) {
 	holders, err := s.st.db.CountsOf(modeldb.ServiceKey(s.doc.Name))
 	if err != nil || s.doc.Subordinate {

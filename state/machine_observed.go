@@ -13,11 +13,10 @@ import (
 	"juju/state/mongo"
 )
 
-// Observe records what the cloud now reports of the machine's instance: its addresses, its hardware, and its
-// status, a word of the cloud's, or "" for none; entity.StatusMissing if the cloud does not list it. It does
-// nothing if the machine has another instance, or is Dead: what counts of that is whether its instance could be
-// stopped, and the cleaner waits for it. An instance that has no address at the moment, as while it
-// restarts, keeps those that it had, and one that is missing also its hardware.
+// Observe records what the cloud reports about the machine's instance: its addresses, hardware and status, which is the
+// cloud's word, "" for none, or entity.StatusMissing if the cloud does not list it. It does nothing if the machine has
+// another instance or is Dead: then the status says whether the instance could be stopped, and the cleaner waits for it.
+// An instance without an address, as during a restart, keeps its old ones; a missing one also keeps its hardware.
 func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string) error {
 	key := modeldb.InstanceKey(m.doc.ID)
 	doc := modeldb.NewStatus(key, entity.Status{Status: entity.StatusWord(status)}, m.st.db.Now())
@@ -64,8 +63,8 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 	return err
 }
 
-// SetAddresses records the addresses that the machine's agent reports, the preferred one first. Those of
-// the cloud come before them.
+// SetAddresses records the addresses that the machine's agent reports, the preferred one first. The cloud's precede
+// them.
 func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 	return m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
@@ -74,7 +73,7 @@ func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 		seen := m.doc
 		seen.HostAddresses = addresses
 		if entity.IsManualInstance(m.doc.InstanceID) {
-			// No cloud says when an address by which the user has added the host is the host's no more.
+			// For a user's host, no cloud reports that an address is no longer valid.
 			seen.CloudAddresses = slices.DeleteFunc(slices.Clone(m.doc.CloudAddresses), func(a string) bool {
 				return slices.Contains(m.doc.HostAddresses, a) && !slices.Contains(addresses, a)
 			})
@@ -83,8 +82,8 @@ func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 	})
 }
 
-// SetHardware records the hardware that the machine's agent finds. It counts where the cloud does not
-// know; of a manual machine, it is more recent than what the user's client has found.
+// SetHardware records the hardware that the machine's agent detects. It is used where the cloud reports nothing; for a
+// manual machine, it replaces what the user's client detected.
 func (m *Machine) SetHardware(ctx context.Context, hardware entity.Hardware) error {
 	return m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
@@ -96,8 +95,8 @@ func (m *Machine) SetHardware(ctx context.Context, hardware entity.Hardware) err
 	})
 }
 
-// observedOps records what was seen of a machine of which assert holds. This is where the reports of
-// the cloud and of the machine's agent are merged.
+// observedOps records observations of a machine for which assert holds. It merges the reports of the cloud and of the
+// machine's agent.
 func (m *Machine) observedOps(o *ops, assert any, seen modeldb.Machine) error {
 	change := seen.Observed(m.doc)
 	if len(change) == 0 {
@@ -106,8 +105,8 @@ func (m *Machine) observedOps(o *ops, assert any, seen modeldb.Machine) error {
 	return m.addressOps(o, assert, seen, change)
 }
 
-// addressOps sets the fields of a machine of which assert holds. With an address, the machine's units
-// move from the one that was lost with its instance, if there is one.
+// addressOps sets the fields of a machine for which assert holds. A new address replaces the lost instance's, if any, in
+// the machine's units.
 func (m *Machine) addressOps(o *ops, assert any, seen modeldb.Machine, fields bson.D) error {
 	change := bson.D{{"$set", fields}}
 	if m.doc.LostAddress != "" && len(seen.Addresses) > 0 {
@@ -117,9 +116,9 @@ func (m *Machine) addressOps(o *ops, assert any, seen modeldb.Machine, fields bs
 	return m.moveOps(o, seen.Addresses)
 }
 
-// addressSettings are the settings that tell, in a relation, how its other units reach a unit at an address.
-// EnterScope makes them, and the charm may set others. The name of a host has no subnet. Juju has written
-// all three since 2.3, and charms on the ops framework read the later two without asking whether they are there.
+// addressSettings are the relation settings that publish a unit's address. EnterScope writes them, and the charm may
+// change them. A host name has no subnet. Juju has written all three since 2.3, and charms on the ops framework read the
+// last two without checking that they exist.
 func addressSettings(address string) map[string]string {
 	settings := map[string]string{"private-address": address, "ingress-address": address}
 	if subnet := entity.HostSubnet(address); subnet != "" {
@@ -142,8 +141,7 @@ func (m *Machine) hosted() ([]*Unit, error) {
 	return append(principals, subordinates...), err
 }
 
-// moveOps gives the units of the machine its new address in the relations that they are in. Where the
-// charm has set another address, that stays.
+// moveOps publishes the machine's new address in its units' relations, except where the charm has set another address.
 func (m *Machine) moveOps(o *ops, addresses []string) error {
 	was := m.doc.Address()
 	if was == "" || len(addresses) == 0 || addresses[0] == was {
@@ -177,8 +175,8 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 	return nil
 }
 
-// moved returns the update of a unit's settings in a relation that tells the new address in place of
-// the old one, empty if the settings don't tell the old one.
+// moved returns the update that replaces the old address with the new one in a unit's relation settings, empty if they
+// don't have the old one.
 func moved(settings map[string]any, was, now string) (update bson.D) {
 	var set, unset bson.D
 	next := addressSettings(now)

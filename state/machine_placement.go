@@ -16,7 +16,7 @@ import (
 	"juju/state/internal/modeltxn"
 )
 
-// A place is where a new unit goes: an existing machine, a new one or a new container.
+// A place is where a new unit is placed: an existing machine, a new machine or a new container.
 type place struct {
 	asked     string // as the user wrote it; "" if the user left it open
 	machine   string // its id; "" until it has one
@@ -28,7 +28,7 @@ type place struct {
 	host      string // the container's machine, once it is known
 }
 
-// parsePlace reads a placement as users write it.
+// parsePlace parses a user's placement.
 func parsePlace(text string) (place, error) {
 	scope, directive, scoped := strings.Cut(text, ":")
 	switch {
@@ -47,8 +47,7 @@ func parsePlace(text string) (place, error) {
 		"Name a machine (see juju status), a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
 }
 
-// checkUnits refuses more placements than there are units, of which some would mean nothing, and storage for
-// more than one unit.
+// checkUnits rejects more placements than units, and storage to attach to more than one unit.
 func checkUnits(n int, placement, attach []string) error {
 	if len(attach) > 0 && n > 1 {
 		return entity.Errorf(entity.Invalid, "cannot attach storage to more than one unit")
@@ -60,7 +59,7 @@ func checkUnits(n int, placement, attach []string) error {
 		"Give each unit at most one placement, or ask for more units: -n %d", len(placement))
 }
 
-// places finds a place for each of n units. It uses the ids of the last try's places again.
+// places finds a place for each of n units. It reuses the ids of the last attempt's places.
 func (s *Service) places(ctx context.Context, last []place, n int, placement []string,
 	constraints constraints.Value) ([]place, error) {
 	var all []place
@@ -97,7 +96,7 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 	return all, s.st.numberPlaces(ctx, last, all)
 }
 
-// numberPlaces gives ids to new machines, first those of the last try.
+// numberPlaces assigns ids to new machines, reusing those of the last attempt.
 func (st *State) numberPlaces(ctx context.Context, last, all []place) error {
 	var ids []string
 	for _, p := range last {
@@ -128,7 +127,7 @@ func (st *State) numberPlaces(ctx context.Context, last, all []place) error {
 	return nil
 }
 
-// checkPlacement refuses a placement where a unit of a service can't go.
+// checkPlacement rejects a placement that is invalid for a unit of a service.
 func (st *State) checkPlacement(ctx context.Context, service, series, text string) error {
 	p, err := parsePlace(text)
 	if err != nil {
@@ -164,7 +163,7 @@ func (st *State) checkPlace(ctx context.Context, p place, service, series string
 	return nil
 }
 
-// placeOps adds the machine or container, or asserts that the machine can take a unit.
+// placeOps adds the machine or container, or asserts that the machine can host a unit.
 func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *place, series string,
 	constraints constraints.Value) error {
 	doc := modeldb.Machine{Living: born, ID: p.machine, Series: series, Jobs: []string{modeldb.JobHostUnits}, Placement: p.placement,
@@ -187,16 +186,16 @@ func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *p
 	return nil
 }
 
-// A clean is a machine that never had a unit, with all that tells whether a unit may have it.
+// A clean is a machine that never had a unit, with what decides whether it suits a unit.
 type clean struct {
 	doc  modeldb.Machine
 	said modeldb.Status
 	own  string // its constraints
 }
 
-// cleanMachines returns the machines that never had a unit and suit the service, except those taken. A
-// container does not count: it was added for what is to be placed in it. Nor does a machine in error, which
-// may never start. Whether the agent of a started machine is there, state does not know.
+// cleanMachines returns the machines that never had a unit and suit the service, except those taken, containers, which
+// were added for a specific placement, and machines in error, which may never start. State does not know whether the
+// agent of a started machine is connected.
 func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, taken []string) ([]clean, error) {
 	machines, err := s.st.machines(bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
 		{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}},
@@ -222,9 +221,9 @@ func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, tak
 	return all, nil
 }
 
-// spread returns n of the machines, or all if there are fewer. It takes them, in their order, from the zones
-// in which the fewest machines have units of the service, as the provisioner spreads new machines. Where zones
-// are not known, the order decides.
+// spread returns n of the machines, or all if there are fewer. It takes them in order from the zones in which the fewest
+// machines have units of the service, like the provisioner distributes new machines. If zones are unknown, only the
+// order matters.
 func (s *Service) spread(all []clean, n int) ([]clean, error) {
 	if n >= len(all) {
 		return all, nil
@@ -260,11 +259,11 @@ func (s *Service) spread(all []clean, n int) ([]clean, error) {
 	return all, nil
 }
 
-// zone returns the zone that the machine is in, "" if that is not known.
+// zone returns the machine's zone, "" if unknown.
 func (c clean) zone() string { return c.doc.KnownHardware().Zone }
 
-// asRead returns what a unit with these constraints asserts of the machine, and asserts the rest: that no
-// unit came before it, and that the machine is as it was when it was chosen.
+// asRead returns what a unit with these constraints asserts about the machine's document, and adds the other assertions:
+// that the machine still has no unit and has not changed since it was chosen.
 func (c clean) asRead(o *ops, demands constraints.Value) bson.D {
 	assert := bson.D{{"life", entity.Alive}, {"clean", true}}
 	if c.said.Unset {
@@ -281,14 +280,14 @@ func (c clean) asRead(o *ops, demands constraints.Value) bson.D {
 	} else {
 		o.Assert(modeldb.ConstraintsC, key, bson.D{{"value", c.own}})
 	}
-	if c.doc.Hardware != "" { // it goes with the instance
+	if c.doc.Hardware != "" { // it is removed with the instance
 		assert = append(assert, bson.DocElem{Name: "hardware", Value: c.doc.Hardware})
 	}
 	return assert
 }
 
-// DistributionGroup returns the other machines with units of the services that have units on the
-// machine or on its containers. The provisioner spreads them over the cloud's zones.
+// DistributionGroup returns the other machines with units of the services that have units on the machine or its
+// containers. The provisioner distributes them across the cloud's zones.
 func (m *Machine) DistributionGroup(ctx context.Context) ([]string, error) {
 	containers, err := m.containers()
 	if err != nil {

@@ -87,7 +87,7 @@ func TestPlacementsThatAreRefused(t *testing.T) {
 		"lxd:":  {entity.Invalid, `invalid value "" for "lxd" scope: expected machine-id`},
 		"lxd:7": {entity.NotFound, `machine 7 not found`},
 		"lxd:0": {entity.NotSupported, `machine 0 runs a controller, and cannot host containers`},
-		"lxd:1": {entity.NotSupported, `machine 1 is a manual one, and cannot host lxd containers`},
+		"lxd:1": {entity.NotSupported, `machine 1 is manual, and cannot host lxd containers`},
 		"lxd:2": {entity.NotAlive, `machine 2 is not alive`},
 		"jail":  {entity.Invalid, `invalid --to parameter "jail"`},
 		"a:1":   {entity.Invalid, `invalid --to parameter "a:1"`},

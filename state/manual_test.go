@@ -43,7 +43,7 @@ func TestAManualMachineHasItsInstanceFromTheStart(t *testing.T) {
 	w.refused(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}), entity.Invalid,
 		"cannot set instance data for machine 0: already set")
 	w.refused(m.LoseInstance(w.ctx, entity.Instance{ID: info.InstanceID, Nonce: info.Nonce}), entity.Invalid,
-		"cannot take instance manual:db.example.com off machine 0: machine 0 is a manual one")
+		"cannot remove instance manual:db.example.com from machine 0: machine 0 is manual")
 	// Only its agent makes it Dead.
 	w.ok(m.Destroy(w.ctx, plain))
 	w.ok(w.machine("0").EnsureDead(w.ctx))
@@ -54,15 +54,15 @@ func TestAManualMachineHasItsInstanceFromTheStart(t *testing.T) {
 func TestManualMachinesThatAreRefused(t *testing.T) {
 	w := newWorld(t)
 	for why, change := range map[string]func(*state.AddMachineParams){
-		`"i-0" is no instance of a manual machine`:     func(p *state.AddMachineParams) { p.Manual.ID = "i-0" },
-		`"" is no instance of a manual machine`:        func(p *state.AddMachineParams) { p.Manual = entity.Instance{} },
-		`"manual:" is no instance of a manual machine`: func(p *state.AddMachineParams) { p.Manual.ID = "manual:" },
+		`"i-0" is not an instance of a manual machine`:     func(p *state.AddMachineParams) { p.Manual.ID = "i-0" },
+		`"" is not an instance of a manual machine`:        func(p *state.AddMachineParams) { p.Manual = entity.Instance{} },
+		`"manual:" is not an instance of a manual machine`: func(p *state.AddMachineParams) { p.Manual.ID = "manual:" },
 		"a manual machine needs a nonce":               func(p *state.AddMachineParams) { p.Manual.Nonce = "" },
 		"no series specified":                          func(p *state.AddMachineParams) { p.Series = "" },
 		"a manual machine is no container, and has no constraints": func(p *state.AddMachineParams) {
 			p.Constraints = statetest.Constraints("mem=1G")
 		},
-		`"zone=a" is no placement of a manual machine`: func(p *state.AddMachineParams) { p.Placement = "zone=a" },
+		`"zone=a" is not a placement of a manual machine`: func(p *state.AddMachineParams) { p.Placement = "zone=a" },
 		"a manual machine cannot run a controller": func(p *state.AddMachineParams) {
 			p.Jobs = []string{modeldb.JobManageModel}
 		},

@@ -16,31 +16,30 @@ import (
 // ControllerModel is the name of the model that holds the controller's machines.
 const ControllerModel = modeldb.ControllerModel
 
-// Life returns the model's present life.
+// Life returns the model's current life.
 func (st *State) Life(ctx context.Context) (entity.Life, error) {
 	doc, err := st.db.Model()
 	return doc.Life, err
 }
 
-// Destroy sets the model Dying: nothing can be added to it, and everything in it is
-// destroyed with the same strength. Storage that outlives machines is destroyed or released, as
-// how says; the error is entity.PersistentStorage if there is some and how says neither. If the
-// model is not Alive, a stronger destruction raises its strength, and the last word on storage
-// holds for what is not destroyed yet. If that is to release what the cloud may be destroying, the
-// error is entity.NotAlive and says what, after all that can be done is done. The error is
+// Destroy sets the model Dying: nothing can be added to it, and everything in it is destroyed with the same strength.
+// how specifies whether storage that outlives machines is destroyed or released; if it specifies neither and there is
+// some, the error is entity.PersistentStorage. If the model is not Alive, a stronger destruction raises its strength,
+// and the latest choice applies to storage that is not yet destroyed. If that would release storage that the cloud may
+// already be destroying, everything else is done, and the error is entity.NotAlive and lists that storage. The error is
 // entity.Invalid for the controller's own model.
 func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	if st.db.Name == ControllerModel {
 		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", st.db.Name)
 	}
-	// A model that is gone is an error.
+	// A removed model is an error.
 	if _, err := st.db.Model(); err != nil {
 		return err
 	}
 	d := st.begin(how).alone()
 	d.storage, d.release = how.Storage, how.Release && !how.Storage
 	m := &modelEntity{st: st}
-	var late []string // what may be destroyed although it is to be released
+	var late []string // may be destroyed although it should be released
 	err := st.move(ctx, m, lifecycle.ToDestroy, lifecycle.User, d, func(o *ops) (_ bool, err error) {
 		if how.Storage || how.Release {
 			late, err = m.releaseOps(o, d)
@@ -59,11 +58,11 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	return err
 }
 
-// releaseOps changes whether the storage of a model that is not Alive is destroyed or released. It
-// returns the ids of the storage that the cloud was to destroy, and is to release now.
+// releaseOps changes whether the storage of a model that is not Alive is destroyed or released. It returns the ids of
+// storage that changes from destroyed to released.
 func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err error) {
 	switch {
-	case m.doc.Life == entity.Alive: // that of an Alive one is turning's
+	case m.doc.Life == entity.Alive: // turning sets it for an Alive one
 		return nil, nil
 	case d.storage && m.doc.Released:
 		o.Update(modeldb.ModelC, modeldb.ModelC, bson.D{{"life", m.doc.Life}}, bson.D{{"$unset", bson.D{{"released", 1}}}})
@@ -90,8 +89,7 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 	return late, err
 }
 
-// EnsureDead sets a Dying model Dead. The error is entity.InUse while there is something
-// in it.
+// EnsureDead sets a Dying model Dead. The error is entity.InUse while it is not empty.
 func (st *State) EnsureDead(ctx context.Context) error {
 	if _, err := st.db.Model(); err != nil {
 		return err
@@ -125,7 +123,7 @@ func (m *modelEntity) turning(_ context.Context, _ *ops, t turn) (update bson.D,
 	return nil, nil
 }
 
-// refusal is the error that says what bars the end of a model.
+// refusal returns the error that says what blocks the removal of a model.
 func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error {
 	if barred.Ref.Name == "" {
 		return entity.Errorf(entity.Invalid, "model %q is not dying", m.doc.Name)

@@ -12,10 +12,10 @@ import (
 	"juju/state/mongo"
 )
 
-// maxBlockMessage bounds the message, because every blocked command returns it.
+// maxBlockMessage limits the message, because every blocked command returns it.
 const maxBlockMessage = 4 << 10
 
-// Blocks is the part of a model's state that blocks commands of users.
+// Blocks are the blocks on users' commands in a model.
 type Blocks struct{ st *State }
 
 // Blocks returns the model's blocks.
@@ -38,8 +38,8 @@ func (b Blocks) All(ctx context.Context) ([]entity.Block, error) {
 	return blocks, nil
 }
 
-// SwitchOn blocks what the type says until SwitchOff; blocked commands return the
-// message. The error is entity.AlreadyExists if a block of this type is on.
+// SwitchOn blocks the type's commands until SwitchOff; blocked commands return the message. The error is
+// entity.AlreadyExists if a block of this type is on.
 func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string) error {
 	if err := checkBlockType(t); err != nil {
 		return err
@@ -100,9 +100,8 @@ func (st *State) blockIsOn(t entity.BlockType) (bool, error) {
 	return n > 0, err
 }
 
-// Check returns nil if no block of these types is on. Otherwise the error is
-// entity.OperationBlocked with the message of the first that is, and a hint how to switch
-// it off.
+// Check returns nil if no block of these types is on. Otherwise the error is entity.OperationBlocked with the message of
+// the first that is on, and a hint how to switch it off.
 func (b Blocks) Check(ctx context.Context, types ...entity.BlockType) error {
 	blocks, err := b.st.Blocks().All(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"juju/state/watcher"
 )
 
-// ParseModelConfig converts settings that a user gives to their stored form.
+// ParseModelConfig converts a user's settings to their stored form.
 func ParseModelConfig(given map[string]string) (map[string]string, error) {
 	config, err := modelconfig.Parse(given)
 	if err != nil {
@@ -35,7 +35,7 @@ func ParseModelConfig(given map[string]string) (map[string]string, error) {
 	return config, nil
 }
 
-// Settings is the part of a model's state that users set for the model as a whole.
+// Settings are the settings and constraints of a model as a whole.
 type Settings struct{ st *State }
 
 // Settings returns the model's settings.
@@ -47,9 +47,8 @@ func (s Settings) Config(ctx context.Context) (modelconfig.Config, error) {
 	return doc.Settings(), err
 }
 
-// SetConfig changes settings of the model, all or none. The values in set are as
-// users write them; the keys in reset get their defaults again. A Dying model's can be
-// changed too: they still apply to what goes on in it.
+// SetConfig changes settings of the model atomically. The values in set are as users write them; the keys in reset are
+// reset to their defaults. Settings of a Dying model can be changed too, since they still apply to its activities.
 func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []string) error {
 	values, err := ParseModelConfig(set)
 	if err != nil {
@@ -108,8 +107,8 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 	return nil
 }
 
-// otherProxies returns the proxies of a model that stay, and the assert that they are still the same if a
-// proxy changes, since a model has one family of them.
+// otherProxies returns a model's proxies that do not change, and an assertion of that if another proxy changes, since a
+// model can use only one family of proxy settings.
 func otherProxies(has, set map[string]string, reset []string) (rest map[string]string, same bson.D) {
 	rest = map[string]string{}
 	changes := false
@@ -134,7 +133,7 @@ func otherProxies(has, set map[string]string, reset []string) (rest map[string]s
 	return rest, same
 }
 
-// checkFixed returns an Invalid error if a setting would change that can't.
+// checkFixed returns an Invalid error for a change to an immutable setting.
 func checkFixed(s modelconfig.Setting, was string, set map[string]string, reset []string) error {
 	value, ok := set[s.Key]
 	if slices.Contains(reset, s.Key) {
@@ -146,8 +145,8 @@ func checkFixed(s modelconfig.Setting, was string, set map[string]string, reset 
 	return nil
 }
 
-// EditSSHKeys changes the SSH keys of the model's machines to what edit returns. It may be called
-// more than once, if others change them too.
+// EditSSHKeys changes the SSH keys of the model's machines to what edit returns. edit is called again after concurrent
+// changes.
 func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]sshkey.Key, error)) error {
 	return s.st.change(ctx, func(o *ops) error {
 		doc, err := s.st.db.Model()
@@ -185,15 +184,14 @@ func (w Watches) ModelConfig(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }
 
-// Binaries returns the binaries that the model's agents are to run; none if they run what the
-// controller had when they were started.
+// Binaries returns the binaries that the model's agents should run; none if they run what the controller had when they
+// were started.
 func (s Settings) Binaries(ctx context.Context) (entity.Binaries, error) {
 	doc, err := s.st.db.Model()
 	return doc.AgentBinaries(), err
 }
 
-// SetBinaries changes the binaries that the model's agents are to run. The error is entity.Invalid if
-// they are older than those before.
+// SetBinaries changes the binaries that the model's agents should run. The error is entity.Invalid for a downgrade.
 func (s Settings) SetBinaries(ctx context.Context, to entity.Binaries) error {
 	err := s.st.change(ctx, func(o *ops) error {
 		doc, err := s.st.db.Model()
@@ -226,7 +224,7 @@ func (s Settings) SetBinaries(ctx context.Context, to entity.Binaries) error {
 	return nil
 }
 
-// Binaries fires when the binaries that agents are to run may have changed.
+// Binaries fires when the binaries that agents should run may have changed.
 func (w Watches) Binaries(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }

@@ -21,7 +21,7 @@ func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error
 		watcher.Collection(modeldb.MachinesC)), nil
 }
 
-// Exposure returns which ports are to be reached from outside: see ports.Exposure.
+// Exposure returns which ports should be reachable from outside: see ports.Exposure.
 func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
 	return ports.Exposure(p.st.db)
 }
@@ -39,8 +39,8 @@ func (w Watches) HostExposure(ctx context.Context, machine string) (<-chan struc
 	return watcher.Notify(ctx, w.st.hub, open, watcher.Collection(modeldb.ServicesC), watcher.Collection(modeldb.MachinesC)), nil
 }
 
-// Exposure returns which of the ports that units on the machine have open are to be reached from outside:
-// see ports.HostExposure.
+// Exposure returns which of the open ports of the machine's units should be reachable from outside: see
+// ports.HostExposure.
 func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
 	return ports.HostExposure(m.st.db, m.doc)
 }

@@ -29,7 +29,7 @@ type Relation struct {
 	doc modeldb.Relation
 }
 
-// ID returns the relation's number, which is never used again.
+// ID returns the relation's number, which is never reused.
 func (r *Relation) ID() int { return r.doc.ID }
 
 // Key returns the relation's key, such as "wordpress:db mysql:server".
@@ -43,8 +43,7 @@ func (r *Relation) Endpoints() []modeldb.Endpoint { return slices.Clone(r.doc.En
 
 func (r *Relation) isPeer() bool { return len(r.doc.Endpoints) == 1 }
 
-// RelationByID reads a relation by its number; the error is entity.NotFound if there is
-// none.
+// RelationByID reads a relation by its number; the error is entity.NotFound if there is none.
 func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
 	doc, err := st.db.RelationByID(id)
 	if err != nil {
@@ -71,8 +70,8 @@ func (st *State) relation(key string) (*Relation, error) {
 	return &Relation{st: st, doc: doc}, err
 }
 
-// Relation finds the relation that names of services or endpoints mean. That of an endpoint that
-// every charm has is meant if there is no other.
+// Relation finds a relation by the names of its services or endpoints. Relations of implicit endpoints match only if
+// there is no other.
 func (st *State) Relation(ctx context.Context, names ...string) (*Relation, error) {
 	candidates, others, err := st.inferEndpoints(ctx, names)
 	if err != nil {
@@ -100,7 +99,7 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 	return nil, ambiguous(names, keys)
 }
 
-// existing reads the relations between pairs of endpoints, as far as there are any.
+// existing reads the existing relations between pairs of endpoints.
 func (st *State) existing(pairs [][]modeldb.Endpoint) (found []*Relation, err error) {
 	for _, ends := range pairs {
 		r, err := st.relation(modeldb.NewRelation(0, ends...).Key)
@@ -139,7 +138,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		}
 		if there, err := st.relation(doc.Key); err == nil && there.doc.Life != entity.Alive {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "the old one is still being removed"),
-				"Wait until it is gone: juju destroy-relation %s --wait; see what bars it: juju explain %[1]s",
+				"To wait until it is removed: juju destroy-relation %s --wait; to see what blocks it: juju explain %[1]s",
 				strings.Join(names, " "))
 		} else if err == nil {
 			return entity.Errorf(entity.AlreadyExists, "relation already exists")
@@ -172,9 +171,8 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 	return st.relation(doc.Key)
 }
 
-// checkEnds refuses a relation that its services can't have, and asserts that each is
-// Alive and has the charm that was checked. Since the names were read, either service may
-// have been replaced by another with another charm.
+// checkEnds rejects a relation that its services can't have, and asserts that each is Alive and has the charm that was
+// checked: since the names were resolved, either service may have been replaced.
 func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) error {
 	var services []*Service
 	for _, e := range doc.Endpoints {
@@ -210,7 +208,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 
 func (st *State) addRelationOps(o *ops, doc modeldb.Relation) {
 	o.Insert(modeldb.RelationsC, doc.Key, doc)
-	o.bear(&Relation{st: st, doc: doc})
+	o.addCounts(&Relation{st: st, doc: doc})
 	for _, e := range doc.Endpoints {
 		o.Insert(modeldb.EndpointsC, modeldb.EndpointID(e.Service, doc.Key), modeldb.RelationEnd{Service: e.Service, Relation: doc.Key})
 	}
@@ -222,8 +220,7 @@ func (st *State) relationsOf(service string) ([]*Relation, error) {
 	return mapped(docs, func(d modeldb.Relation) *Relation { return &Relation{st: st, doc: d} }), err
 }
 
-// hasContainerRelation reports whether two services have an Alive relation of container
-// scope.
+// hasContainerRelation reports whether two services have an Alive relation of container scope.
 func (st *State) hasContainerRelation(service, other string) (bool, error) {
 	relations, err := st.containerRelations(service, other)
 	return len(relations) > 0, err
@@ -237,9 +234,8 @@ func (st *State) containerRelations(service, other string) ([]*Relation, error) 
 	}), err
 }
 
-// Destroy sets the relation Dying if units are in its scope, and removes it otherwise. If
-// it is Dying already, a stronger destruction raises its strength. The error is
-// entity.Invalid for a peer relation.
+// Destroy sets the relation Dying if units are in its scope, and removes it otherwise. If it is already Dying, a
+// stronger destruction raises its strength. The error is entity.Invalid for a peer relation.
 func (r *Relation) Destroy(ctx context.Context, how entity.Destruction) error {
 	if r.isPeer() {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot destroy relation %q: is a peer relation", r.doc.Key),
@@ -283,11 +279,10 @@ func (r *Relation) refresh(context.Context) error {
 
 func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
 
-// turning sets the relation's endpoint documents, which unit agents watch, to its life
-// and strength. A cleanup deletes the settings of a removed relation, because there can
-// be any number of them. A relation of container scope may leave subordinates without
-// another one: their agents destroy them, and a cleanup does so for agents that are away,
-// even if no unit is in scope.
+// turning updates the life and strength in the relation's endpoint documents, which unit agents watch. A cleanup deletes
+// the settings of a removed relation, because their number is unbounded. A relation of container scope may leave
+// subordinates without another one: their agents destroy them, and a cleanup does so for disconnected agents, even if no
+// unit is in scope.
 func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.to == entity.Gone {
 		o.Cleanup(modeldb.CleanupSettings, modeldb.RelationKey(r.doc.ID))
@@ -298,7 +293,7 @@ func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, er
 		}
 	}
 	if r.doc.IsContainer() && t.begins() {
-		o.owe(modeldb.CleanupOrphans, r.doc.Key, t.destruction)
+		o.addCleanup(modeldb.CleanupOrphans, r.doc.Key, t.destruction)
 	}
 	return nil, nil
 }

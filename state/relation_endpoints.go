@@ -10,8 +10,7 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// endpointsOf returns the endpoints of a service with this charm, including those that
-// every charm has without declaring them.
+// endpointsOf returns the endpoints of a service with this charm, including implicit ones.
 func endpointsOf(service string, meta *charm.Meta) []modeldb.Endpoint {
 	var ends []modeldb.Endpoint
 	for name, r := range meta.Relations() {
@@ -28,11 +27,11 @@ func ambiguous(names, keys []string) error {
 	slices.Sort(keys)
 	return entity.WithHint(
 		entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to %s", strings.Join(names, " "), quoteAll(keys)),
-		"Name the endpoints, as in: %s", keys[0])
+		"Specify the endpoints: %s", keys[0])
 }
 
-// inferEndpoints returns the pairs of endpoints that the names can mean, at least one. Endpoints that
-// charms declare are preferred to those that every charm has: the others are those left out for that.
+// inferEndpoints returns the matching pairs of endpoints, at least one. Declared endpoints are preferred to implicit
+// ones; others are the pairs omitted for that reason.
 func (st *State) inferEndpoints(ctx context.Context, names []string) (found, others [][]modeldb.Endpoint, err error) {
 	var sides [][]modeldb.Endpoint
 	for _, name := range names {
@@ -73,7 +72,7 @@ func (st *State) inferEndpoints(ctx context.Context, names []string) (found, oth
 	return found, others, nil
 }
 
-// endpointsNamed returns the endpoints that "service" or "service:endpoint" can mean.
+// endpointsNamed returns the endpoints that match "service" or "service:endpoint".
 func (st *State) endpointsNamed(ctx context.Context, name string) ([]modeldb.Endpoint, error) {
 	service, endpoint, named := strings.Cut(name, ":")
 	if named && endpoint == "" || !entity.IsValidService(service) {

@@ -23,8 +23,7 @@ type relationUnit struct {
 	end  modeldb.Endpoint // the unit's end
 }
 
-// relationUnit reads a unit and a relation of its service; the error is entity.NotFound
-// if either does not exist.
+// relationUnit reads a unit and a relation of its service; the error is entity.NotFound if either does not exist.
 func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*relationUnit, error) {
 	u, err := st.Unit(ctx, unit)
 	if err != nil {
@@ -41,8 +40,7 @@ func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*
 	return &relationUnit{st, r, u, end}, nil
 }
 
-// container returns the principal whose scope of a container relation the unit is in, ""
-// in a global relation.
+// container returns the principal whose container scope the unit is in, "" in a global relation.
 func (ru *relationUnit) container() string {
 	switch {
 	case !ru.rel.doc.IsContainer():
@@ -62,12 +60,11 @@ func (ru *relationUnit) inScope() (bool, error) {
 	return n > 0, err
 }
 
-// EnterScope writes the unit's initial settings and puts it in the relation's scope. A
-// principal that enters a container scope gets its subordinate with that. EnterScope does
-// nothing if the unit is in scope. The error is entity.CannotEnter if the unit or the
-// relation is not Alive, and entity.CannotEnterYet while an old subordinate is not gone.
+// EnterScope writes the unit's initial settings and adds it to the relation's scope. For a principal that enters a
+// container scope it also adds its subordinate. It does nothing if the unit is in scope. The error is entity.CannotEnter
+// if the unit or the relation is not Alive, and entity.CannotEnterYet until an old subordinate is removed.
 func (u *Unit) EnterScope(ctx context.Context, relation int) error {
-	number, born := subordinateNumbers{unit: -1}, u.st.born() // the subordinate's, kept from try to try
+	number, born := subordinateNumbers{unit: -1}, u.st.born() // the subordinate's, kept across attempts
 	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 		if entity.IsNotFound(err) {
@@ -95,7 +92,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		}
 		o.AssertLife(modeldb.RelationsC, ru.rel.doc.Key, entity.Alive)
 		o.AssertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
-		// Settings first: those who see the unit in scope can read them.
+		// Settings first, so that units that see this one in scope can read them.
 		if err := ru.firstSettingsOps(ctx, o); err != nil {
 			return err
 		}
@@ -108,7 +105,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 	})
 }
 
-// firstSettingsOps replaces settings that an earlier time in the scope has left.
+// firstSettingsOps writes the unit's initial settings, and replaces any left from an earlier time in the scope.
 func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	machine, err := ru.unit.machine(ctx)
 	if err != nil {
@@ -134,15 +131,13 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	return nil
 }
 
-// subordinateNumbers are the numbers taken for a new subordinate, -1 if it has none yet, and
-// for its storage.
+// subordinateNumbers are the numbers allocated for a new subordinate, -1 for none, and for its storage.
 type subordinateNumbers struct {
 	unit    int
 	storage storageNumbers
 }
 
-// subordinateOps adds the subordinate that a principal gets in a container scope, unless
-// it is there.
+// subordinateOps adds a principal's subordinate in a container scope, unless it exists.
 func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subordinateNumbers, born modeldb.Living) error {
 	if !ru.rel.doc.IsContainer() || ru.unit.doc.Principal != "" {
 		return nil
@@ -182,7 +177,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 			return err
 		}
 	}
-	// The count asserts that no subordinate has been added since.
+	// The count asserts that no subordinate is added meanwhile.
 	holders, err := ru.st.db.CountsOf(modeldb.UnitKey(ru.unit.doc.Name))
 	if err != nil {
 		return err
@@ -205,9 +200,8 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 		machine: ru.unit.doc.Machine}.grantOps(ctx, o, svc, nil)
 }
 
-// LeaveScope takes the unit out of the relation's scope; it does nothing if the unit is
-// not in it. The last unit to leave a Dying relation removes the relation and, if it was
-// the last reference, a Dying service.
+// LeaveScope removes the unit from the relation's scope; it does nothing if the unit is not in it. The last unit to
+// leave a Dying relation removes the relation and, if that was the last reference, a Dying service.
 func (u *Unit) LeaveScope(ctx context.Context, relation int) error {
 	return u.leaveScope(ctx, relation, lifecycle.UnitAgent)
 }
@@ -254,8 +248,8 @@ func (ru *relationUnit) targets(ref lifecycle.Ref) []string {
 // counterpartRole returns the role of the units that a unit of this role sees.
 func counterpartRole(role string) string { return string(charm.Role(role).Counterpart()) }
 
-// Relations returns the relations that the unit's agent works with, by number: the Alive
-// relations of its service, and the Dying ones that the unit is in.
+// Relations returns the relations that concern the unit's agent, by number: the Alive relations of its service, and the
+// Dying ones that the unit is in.
 func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 	relations, err := u.st.relationsOf(u.doc.Service)
 	if err != nil {
@@ -276,7 +270,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 			if r.doc.Life != entity.Alive {
 				continue
 			}
-			// A unit must leave a relation that it is in, whatever fits now.
+			// A unit must leave a relation that it is in, even if it no longer fits.
 			if fits, _, err := ru.fits(); err != nil {
 				return nil, err
 			} else if !fits {
@@ -292,10 +286,9 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 	return all, nil
 }
 
-// fits reports whether the unit can take part in the relation. In one of container scope,
-// a subordinate can do so only with its principal's service, or with another subordinate
-// of the principal. A transaction that depends on it asserts that beside is there, unless
-// that is "".
+// fits reports whether the unit can participate in the relation. In container scope, a subordinate can do so only with
+// its principal's service, or with another subordinate of the principal. A transaction that depends on the result must
+// assert that beside exists, unless it is "".
 func (ru *relationUnit) fits() (fits bool, beside string, err error) {
 	if !ru.rel.doc.IsContainer() || ru.unit.doc.Principal == "" {
 		return true, "", nil
@@ -311,10 +304,9 @@ func (ru *relationUnit) fits() (fits bool, beside string, err error) {
 	return true, units[0].doc.Name, nil
 }
 
-// RelationSettings returns the settings in a relation of the unit or service named of. The
-// unit may read its own settings, those of its counterparts and those of their service. Those
-// of its own service it may read if it leads that. The error for others is
-// entity.Unauthorized.
+// RelationSettings returns the settings of the unit or service named of in a relation. The unit may read its own
+// settings, those of its counterparts and of their service, and if it is the leader those of its own service. For others
+// the error is entity.Unauthorized.
 func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
 	ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 	if err != nil {
@@ -339,7 +331,7 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 	return doc.Texts(), nil
 }
 
-// serviceSettings returns what the leaders of a service have set in the relation.
+// serviceSettings returns the settings that leaders of a service have set in the relation.
 func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
 	if of != ru.rel.doc.Counterpart(ru.unit.doc.Service).Service {
 		leader, _, err := ru.st.db.Leader(of)

@@ -15,11 +15,10 @@ import (
 // Resources returns the model's uploads of resources.
 func (st *State) Resources() resources.Resources { return resources.Of(st.db, st.host.Archives) }
 
-// An Upload says which resource a file is for.
+// An Upload identifies the resource that a file is for.
 type Upload = resources.Upload
 
-// Refers reports whether something of the model uses the file with this SHA-256, or has used it,
-// and a cleanup will give it up.
+// Refers reports whether the model uses the file with this SHA-256, or has a cleanup that will release it.
 func (st *State) Refers(ctx context.Context, sum string) (bool, error) {
 	return resources.Refers(st.db, sum)
 }
@@ -30,8 +29,7 @@ func (s *Service) Resources(ctx context.Context) (entity.ResourcesOf, error) {
 	return resources.OfService(s.st.db, s.doc)
 }
 
-// MissingResources returns the names of the files that the service's charm declares and no one has
-// uploaded, sorted.
+// MissingResources returns the names of files that the service's charm declares but no one has uploaded, sorted.
 func (s *Service) MissingResources(ctx context.Context) (names []string, err error) {
 	all, err := resources.Declared(s.st.db, s.doc)
 	for _, r := range all {
@@ -69,7 +67,7 @@ func (u *Unit) Resource(ctx context.Context, name string) (r entity.Resource, er
 	return resources.One(u.st.db, u.doc.Service, declared)
 }
 
-// charm returns the charm that the unit runs, or is to run.
+// charm returns the charm that the unit runs or will run.
 func (u *Unit) charm(ctx context.Context) (*charm.Charm, error) {
 	url := u.doc.CharmURL
 	if url == "" {
@@ -92,8 +90,8 @@ func (u *Unit) SetFetched(ctx context.Context, name string, file entity.Resource
 	})
 }
 
-// SetResources gives the service uploaded files, by ids of AddPending: its units run
-// upgrade-charm. A file that the resource has already changes nothing.
+// SetResources sets the service's resources to uploaded files, by ids from AddPending; its units run upgrade-charm. A
+// file that is already the resource's has no effect.
 func (s *Service) SetResources(ctx context.Context, ids map[string]string) error {
 	err := s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 	"juju/state/schema"
 )
 
-// Sizes bound the capped collections of a database, in bytes.
+// Sizes limit the capped collections of a database, in bytes.
 type Sizes struct {
 	Log     int // a database's log of transactions
 	History int // a model's status history
@@ -60,8 +60,8 @@ var Steps = []schema.Step{
 // "destroy" has.
 var oldCleanups = map[string]string{"model": "", "units": "s#", "relations": "s#", "subordinates": "u#", "guests": "m#"}
 
-// mergeCleanups is the models' step to version 2. In version 1 there was a kind of
-// cleanup for each kind of entity that destroys others, with the entity's id.
+// mergeCleanups is the models' step to version 2. Version 1 had a kind of cleanup for each kind of entity that destroys
+// others, with the entity's id.
 func mergeCleanups(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
 	type cleanup struct {
 		ID   string `bson:"_id"`
@@ -95,8 +95,8 @@ func mergeCleanups(ctx context.Context, _ *mongo.Store, db *mongo.Database) erro
 	return nil
 }
 
-// countStorage is the models' step to version 4. Before, units did not count attachments, nor
-// machines storage, of which there was none.
+// countStorage is the models' step to version 4. Earlier versions, which had no storage, lack the counts of units'
+// attachments and machines' storage.
 func countStorage(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
 	for prefix, count := range map[string]string{"u#": "attachments", "m#": "storage"} {
 		var docs []struct {

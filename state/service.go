@@ -56,7 +56,7 @@ func (s *Service) CharmURL() string { return s.doc.CharmURL }
 // Series returns the series of the service's units.
 func (s *Service) Series() string { return s.doc.Series }
 
-// IsSubordinate reports whether the service's units run beside those of other services.
+// IsSubordinate reports whether the service's units are subordinates.
 func (s *Service) IsSubordinate() bool { return s.doc.Subordinate }
 
 // IsExposed reports whether the open ports of its units are open to everyone.
@@ -85,12 +85,11 @@ type AddServiceParams struct {
 	Force       bool                                 // allow a series that the charm does not support
 }
 
-// StorageConstraints returns what storage new units of the service get, by the charm's stores.
+// StorageConstraints returns the storage constraints of the service's new units, by store.
 func (s *Service) StorageConstraints() map[string]entity.StorageConstraints { return s.doc.Stores }
 
-// AddService adds a service with its peer relations and its units, up to unitsAtOnce of them in one
-// transaction: all or nothing. AddUnits adds the others. If that fails, the service stays with the units
-// that it has, and the error says how many.
+// AddService adds a service with its peer relations and up to unitsAtOnce of its units in one transaction. AddUnits adds
+// the other units; if that fails, the service keeps the units that it has, and the error says how many.
 func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, error) {
 	first := max(0, min(p.Units, unitsAtOnce))
 	here := p.Placement[:min(len(p.Placement), first)]
@@ -146,7 +145,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	}
 	born, maker := st.born(), mongo.NewID()
 	units := unitBatch{born: born, attach: p.Attach}
-	var peers []modeldb.Relation // made once the service is known to be valid
+	var peers []modeldb.Relation // created once the service is known to be valid
 	return st.change(ctx, func(o *ops) error {
 		model, err := st.db.AliveModel()
 		if err != nil {
@@ -189,7 +188,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 			return err
 		}
 		o.Insert(modeldb.ServicesC, p.Name, doc)
-		o.bear(&Service{st: st, doc: doc})
+		o.addCounts(&Service{st: st, doc: doc})
 		o.Insert(modeldb.SettingsC, key, modeldb.Settings{ID: key, Settings: modeldb.EscapeKeys(config)})
 		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, p.Constraints.String()})
 		o.Insert(modeldb.StatusesC, key, modeldb.NewStatus(key, entity.Status{Status: entity.StatusUnknown}, st.host.Now()))
@@ -204,7 +203,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	})
 }
 
-// peerRelations makes the relations that a service has with itself.
+// peerRelations creates a service's peer relations.
 func (st *State) peerRelations(ctx context.Context, service string, meta *charm.Meta) ([]modeldb.Relation, error) {
 	peers := []modeldb.Relation{}
 	for _, end := range endpointsOf(service, meta) {
@@ -220,7 +219,7 @@ func (st *State) peerRelations(ctx context.Context, service string, meta *charm.
 	return peers, nil
 }
 
-// SetExposed opens the ports of the service's units to everyone, or closes them.
+// SetExposed exposes or unexposes the service's open ports.
 func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
@@ -237,8 +236,7 @@ func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 	})
 }
 
-// ConfigSettings returns the settings that users have set and the service's charm has
-// options for, without the charm's defaults.
+// ConfigSettings returns the user's settings for which the service's charm has options, without the charm's defaults.
 func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
 	ch, err := s.st.db.Charm(s.doc.CharmURL)
 	if err != nil {
@@ -248,9 +246,8 @@ func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
 	return ch.Config.UsableSettings(doc.Settings), err
 }
 
-// EffectiveConfig returns the settings that the hooks of a charm see, as which the
-// service's units may run another than the service's: users' settings over the charm's
-// defaults.
+// EffectiveConfig returns the settings that the hooks of a charm see: the user's settings over the charm's defaults. A
+// unit's charm may differ from the service's.
 func (s *Service) EffectiveConfig(ctx context.Context, charmURL string) (map[string]any, error) {
 	ch, err := s.st.db.Charm(charmURL)
 	if err != nil {
@@ -265,8 +262,8 @@ func (s *Service) EffectiveConfig(ctx context.Context, charmURL string) (map[str
 	return config, nil
 }
 
-// SetConfig changes settings, all or none. They are as charm.Config.ParseSettings returns them; one that is
-// nil gets the charm's default again.
+// SetConfig changes settings atomically. They are as charm.Config.ParseSettings returns them; nil resets a setting to
+// the charm's default.
 func (s *Service) SetConfig(ctx context.Context, settings map[string]any) error {
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
@@ -305,9 +302,8 @@ func (s *Service) UnitNames(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// Destroy sets the service Dying, with its relations, or removes it if nothing refers to
-// it. If it is Dying already, a stronger destruction raises its strength, and its
-// machines may be destroyed with it.
+// Destroy sets the service Dying, with its relations, or removes it if nothing refers to it. If it is already Dying, a
+// stronger destruction raises its strength, and may also destroy its machines.
 func (s *Service) Destroy(ctx context.Context, how entity.Destruction) error {
 	return s.st.move(ctx, s, lifecycle.ToDestroy, lifecycle.User, s.st.begin(how))
 }
@@ -351,8 +347,8 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 	return update, leadership.LeaveLease(s.st.db, o.Ops, s.doc.Name)
 }
 
-// forgetDestructions removes the cleanups that the service's destructions have left: they would
-// destroy the units of the next service of this name. No other entity's name is used again.
+// forgetDestructions removes the remaining cleanups of the service's destructions, which would destroy the units of the
+// next service with this name. No other entity's name is reused.
 func (s *Service) forgetDestructions(o *ops) error {
 	var owed []modeldb.Cleanup
 	query := bson.D{{"kind", modeldb.CleanupDestroy}, {"arg", modeldb.ServiceKey(s.doc.Name)}}

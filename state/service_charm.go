@@ -15,26 +15,23 @@ import (
 	"juju/state/internal/resources"
 )
 
-// SetCharmParams say which charm the units of a service are to run, and how they get it.
+// SetCharmParams specify a service's new charm, and how its units are upgraded to it.
 type SetCharmParams struct {
 	URL         string
 	ForceUnits  bool              // upgrade units in error too, without waiting until they are resolved
 	ForceSeries bool              // allow a charm that does not support the service's series
 	Config      map[string]any    // settings to change with it, as for SetConfig
 	Resources   map[string]string // ids of uploads, by the names of the charm's resources
-	// Storage replaces what new units get for stores of the charm.
+	// Storage replaces the storage constraints of new units.
 	Storage map[string]entity.StorageConstraints
 }
 
-// SetCharm changes the charm of a service; its units' agents upgrade them. Peer relations
-// that only the new charm has are added, unless the service is Dying: then the charm is for units
-// whose hooks fail. The error is entity.Invalid if the new charm
-// can't take the place of the old one, for instance because it lacks an endpoint that is
-// related.
+// SetCharm changes the charm of a service; its units' agents upgrade them. Peer relations that only the new charm has
+// are added, unless the service is Dying: then the charm is to fix failed hooks. The error is entity.Invalid if the new
+// charm can't replace the old one, for example because it lacks an endpoint that is in use.
 //
-// Settings that the old charm used, and the new one has no option for, or one of another
-// type, are kept but not used; SetCharm returns their names, sorted. A later charm may have
-// the option again.
+// Settings that the old charm used, and for which the new one has no option, or one of another type, are kept but
+// unused; SetCharm returns their names, sorted. A later charm may have the option again.
 func (s *Service) SetCharm(ctx context.Context, p SetCharmParams) (unused []string, err error) {
 	c := &charmChange{SetCharmParams: p, Service: s, peers: map[string]modeldb.Relation{}}
 	if c.charm, err = s.st.db.Charm(p.URL); err == nil {
@@ -46,12 +43,12 @@ func (s *Service) SetCharm(ctx context.Context, p SetCharmParams) (unused []stri
 	return c.unused, nil
 }
 
-// A charmChange is a SetCharm under way.
+// A charmChange is a SetCharm in progress.
 type charmChange struct {
 	SetCharmParams
 	*Service
 	charm *charm.Charm
-	peers map[string]modeldb.Relation // new relations by endpoint; made once
+	peers map[string]modeldb.Relation // new relations by endpoint; created once
 
 	unused []string
 }
@@ -71,7 +68,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	// Other storage or resources for the same charm do not take force back.
+	// Changing storage or resources with the same charm does not revoke force.
 	other := len(c.Storage) > 0 || version != c.doc.Resources
 	force := c.ForceUnits || other && c.URL == c.doc.CharmURL && c.doc.ForceCharm
 	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == force && !other {
@@ -103,7 +100,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	return nil
 }
 
-// check compares the charm with what never changes in a service.
+// check checks the charm against the immutable properties of a service.
 func (c *charmChange) check() error {
 	why, hint := c.charm.Meta.Unfit(c.doc.Series, c.doc.Subordinate, c.ForceSeries)
 	if why == "" {
@@ -112,8 +109,7 @@ func (c *charmChange) check() error {
 	return entity.WithHint(entity.Errorf(entity.Invalid, "%s", why), "%s", hint)
 }
 
-// configOps changes the settings that come with the charm, and finds those that it does
-// not use.
+// configOps changes the settings that come with the charm, and finds those that it does not use.
 func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 	changes, err := c.charm.Config.CheckSettings(c.Config)
 	if err != nil {
@@ -137,9 +133,8 @@ func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 	return o.ChangeSettings(doc, changes)
 }
 
-// relationOps refuses a charm that lacks an endpoint which is related, asserts that no
-// relation is added meanwhile, and adds the peer relations that only the new charm has. A Dying
-// service gets none.
+// relationOps rejects a charm that lacks an endpoint in use, asserts that no relation is added meanwhile, and adds the
+// peer relations that only the new charm has, unless the service is Dying.
 func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 	relations, err := c.st.relationsOf(c.doc.Name)
 	if err != nil {
@@ -182,9 +177,8 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 	return nil
 }
 
-// storageOps refuses a charm whose stores are not those of the old one, as far as units have
-// them already, and returns the storage that new units get from now on: for stores that only
-// the new charm has, what the charm needs, unless the user has said something else.
+// storageOps rejects a charm whose stores are incompatible with those that units already have, and returns the storage
+// constraints of new units: for stores that only the new charm has, what the charm needs unless the user overrides it.
 func (c *charmChange) storageOps(o *ops, old *charm.Meta) (map[string]entity.StorageConstraints, error) {
 	for _, name := range slices.Sorted(maps.Keys(old.Storage)) {
 		store, ok := c.charm.Meta.Storage[name]
@@ -219,7 +213,7 @@ func (c *charmChange) storageOps(o *ops, old *charm.Meta) (map[string]entity.Sto
 	return all, nil
 }
 
-// checkSameStore refuses a store that differs from an old one in what units rely on.
+// checkSameStore rejects a store that differs from an old one in what units depend on.
 func checkSameStore(old, now charm.Storage) error {
 	fail := func(format string, args ...any) error {
 		return entity.Errorf(entity.Invalid, "existing storage %q %s", old.Name, fmt.Sprintf(format, args...))

@@ -60,10 +60,10 @@ func (o *ops) wakeMinUnits(service string) {
 	o.Update(modeldb.MinUnitsC, service, modeltxn.Exists, bson.D{{"$inc", bson.D{{"changes", 1}}}})
 }
 
-// lessUnitsOps is part of every move of an Alive unit to another life. If the service has
-// a minimum, it changes the document that is watched for that; else it asserts that there
-// is none, so that a minimum set meanwhile does not count the unit.
-func (st *State) lessUnitsOps(ctx context.Context, o *ops, service string) error {
+// fewerUnitsOps is part of every move of an Alive unit to another life. If the service has a minimum, it changes the
+// document that is watched for that; else it asserts that there is none, so that a minimum set meanwhile excludes the
+// unit.
+func (st *State) fewerUnitsOps(ctx context.Context, o *ops, service string) error {
 	svc, err := st.Service(ctx, service)
 	if err != nil {
 		return err
@@ -78,10 +78,10 @@ func (st *State) lessUnitsOps(ctx context.Context, o *ops, service string) error
 	return nil
 }
 
-// MinUnits is the part of a model's state that keeps services' minimum numbers of units.
+// MinUnits maintains services' minimum numbers of units.
 type MinUnits struct{ st *State }
 
-// MinUnits returns the part of the model's state that keeps minimum numbers of units.
+// MinUnits returns what maintains minimum numbers of units.
 func (st *State) MinUnits() MinUnits { return MinUnits{st} }
 
 // WatchMinUnits sends the names of services that may have fewer units than their minimum.
@@ -110,9 +110,8 @@ func (m MinUnits) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 	})
 }
 
-// EnsureMinUnits adds units to a service until it has its minimum of Alive ones. It does
-// nothing if there are enough, or the service or the model is not Alive. Concurrent calls
-// do not add too many.
+// EnsureMinUnits adds units to a service until it has its minimum of Alive ones. It does nothing if there are enough, or
+// the service or the model is not Alive. Concurrent calls do not add too many.
 func (m MinUnits) EnsureMinUnits(ctx context.Context, service string) error {
 	for {
 		full, err := m.st.ensureSome(ctx, service)
@@ -125,8 +124,7 @@ func (m MinUnits) EnsureMinUnits(ctx context.Context, service string) error {
 	}
 }
 
-// ensureSome adds as many units as one transaction takes, and reports whether that is
-// enough.
+// ensureSome adds as many units as fit in one transaction, and reports whether that is enough.
 func (st *State) ensureSome(ctx context.Context, service string) (full bool, err error) {
 	s, err := st.Service(ctx, service)
 	if entity.IsNotFound(err) {
@@ -142,9 +140,9 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		} else if err != nil {
 			return err
 		}
-		// Read the counts, which change with every unit that comes or goes, before the
-		// units. If the counts are unchanged, so are the units, except those that are
-		// no longer Alive; each of these changes the watched document.
+		// Read the counts, which change with every unit that is added or removed, before the units. If the counts are
+		// unchanged, so are the units, except for those that are no longer Alive, each of which changes the watched
+		// document.
 		var counts struct {
 			Revno int64 `bson:"txn-revno"`
 		}

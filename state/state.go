@@ -38,11 +38,11 @@ func (st *State) UUID() string { return st.db.UUID }
 // Name returns the model's name.
 func (st *State) Name() string { return st.db.Name }
 
-// Done returns a channel that is closed when the model can't be used any more: it was
-// removed, or the controller is closing.
+// Done returns a channel that is closed when the model can no longer be used: it was removed, or the controller is
+// closing.
 func (st *State) Done() <-chan struct{} { return st.done }
 
-// Transactions is the part of a model's state that maintains its transactions.
+// Transactions maintains a model's transactions.
 type Transactions struct{ st *State }
 
 // Transactions returns what maintains the model's transactions.
@@ -51,8 +51,7 @@ func (st *State) Transactions() Transactions { return Transactions{st} }
 // Barrier waits until everything written before is on disk.
 func (t Transactions) Barrier(ctx context.Context) error { return t.st.host.Store.Barrier(ctx) }
 
-// ResumeTransactions finishes unfinished transactions, except young ones that their own
-// process is probably still running.
+// ResumeTransactions finishes unfinished transactions, except recent ones that are probably still running.
 func (t Transactions) ResumeTransactions(ctx context.Context) error {
 	return t.st.db.ResumeTransactions(ctx, t.st.host.Now().Add(-mongo.ResumeAge))
 }
@@ -71,11 +70,11 @@ func mapped[D, E any](docs []D, value func(D) E) []E {
 	return all
 }
 
-// ops are the operations of one transaction, with the moves of entities from life to life.
+// ops are the operations of one transaction, including moves of entities from life to life.
 type ops struct {
 	*modeltxn.Ops
-	// moving has the keys of the entities that the transaction itself moves. Dropping a
-	// reference to one of them does not check whether it was the last.
+	// moving has the keys of the entities that the transaction itself moves. Dropping a reference to one of them does not
+	// check whether it was the last.
 	moving map[string]bool
 	pools  map[string]bool // that the transaction uses
 }
@@ -94,31 +93,30 @@ type Host struct {
 	Now      func() time.Time // only for timestamps and ages
 	Leases   *lease.Leases
 	Archives Archives
-	// Made returns the model as it was made.
+	// Made returns the model as it was created.
 	Made func() (NewModel, error)
 }
 
-// Archives are the archives of a model's charms, and the files of its resources. The controller stores each once for all
-// models.
+// Archives are the archives of a model's charms, and the files of its resources. The controller stores each once, shared
+// by all models.
 type Archives interface {
-	// Adding keeps archives that nothing uses from being removed until done is called.
+	// Adding prevents the removal of unused archives until done is called.
 	Adding() (done func())
 	// Keep stores an archive, and returns its SHA-256 in hex and its size.
 	Keep(ctx context.Context, archive io.ReadSeeker) (sum string, size int64, err error)
 	Open(sum string) (io.ReadCloser, error)
 	// Find reports whether an archive exists, and whether the model refers to it.
 	Find(sum string) (there, referred bool, err error)
-	// Refer adds the model to those that refer to an archive.
+	// Refer adds the model's reference to an archive.
 	Refer(ctx context.Context, sum string) error
-	// Release drops the model's reference to an archive, and deletes the archive with the last
-	// one, unless used returns true, or the archive is kept again meanwhile.
+	// Release drops the model's reference to an archive, and deletes the archive with the last reference, unless used
+	// returns true or the archive is stored again meanwhile.
 	Release(ctx context.Context, sum string, used func() (bool, error)) error
 }
 
-// Open opens the database of an existing model. First it finishes transactions begun
-// before the given time, which a crash has left, and what an older program has left to
-// upgrade. close ends every watch of the model, and closes its connections once no call
-// uses them; later calls fail with why.
+// Open opens the database of an existing model. First it finishes transactions left by a crash, those started before
+// the given time, and runs pending upgrade steps. close ends all watches of the model, and closes its connections once
+// no call uses them; later calls fail with why.
 func Open(ctx context.Context, h Host, uuid, name string, before time.Time) (st *State, close func(why error), err error) {
 	st = &State{host: h, db: &modeltxn.DB{Database: h.Store.Open(uuid), UUID: uuid, Name: name, Clock: h.Now}, done: make(chan struct{})}
 	st.follow = func(ctx context.Context, hub *watcher.Hub) { watcher.Tail(ctx, st.db.Tail, h.Store.Barrier, hub) }
@@ -149,8 +147,7 @@ type NewModel struct {
 	Created time.Time
 }
 
-// Make makes the database of a model, and fills it with what an empty model holds. It can
-// be run again after an interruption.
+// Make creates the database of an empty model. It can be repeated after an interruption.
 func Make(ctx context.Context, store *mongo.Store, form schema.Form, p NewModel) error {
 	if err := store.Make(p.UUID, form.Schema); err != nil {
 		return err
@@ -175,15 +172,15 @@ func (p NewModel) doc() modeldb.Model {
 		Cloud: p.Cloud, Config: p.Config}
 }
 
-// A Remnant is what the database of a model that is being removed still says.
+// A Remnant is what remains in the database of a model that is being removed.
 type Remnant struct {
 	There  bool // the model's own document is
 	Forced bool // the model was destroyed with force
-	// Filesystems are the cloud's ids of the leftovers that are to be destroyed.
+	// Filesystems are the cloud's ids of leftovers to destroy.
 	Filesystems []string
 }
 
-// ReadRemnant reads what is left of a model that no process has open.
+// ReadRemnant reads what remains of a model that no process has open.
 func ReadRemnant(store *mongo.Store, uuid string) (r Remnant, err error) {
 	db := store.Open(uuid)
 	defer db.Close(errors.New("the model is being removed"))

@@ -41,10 +41,9 @@ func (s *Storage) ID() string { return s.doc.ID }
 // Life returns the instance's life when it was read.
 func (s *Storage) Life() entity.Life { return s.doc.Life }
 
-// Destroy sets the instance Dying: its filesystem is destroyed or, with release, left to the
-// user, which can be said later too. The error is entity.InUse while it is attached to a unit,
-// unless the destruction is forced, which also detaches it; entity.NotAlive if it is too late to
-// release the filesystem.
+// Destroy sets the instance Dying: its filesystem is destroyed or, with release, kept for the user, which can also be
+// requested later. The error is entity.InUse while it is attached to a unit, unless the destruction is forced, which
+// also detaches it; entity.NotAlive if it is too late to release the filesystem.
 func (s *Storage) Destroy(ctx context.Context, how entity.Destruction, release bool) error {
 	d := s.st.begin(how).alone()
 	d.release = release
@@ -56,8 +55,8 @@ func (s *Storage) Destroy(ctx context.Context, how entity.Destruction, release b
 	})
 }
 
-// releaseOps releases the filesystem of an instance that is being destroyed, if the cloud does not
-// destroy it already. That of an Alive one is turning's.
+// releaseOps releases the filesystem of an instance that is being destroyed, unless the cloud is already destroying it.
+// For an Alive instance, turning does this.
 func (s *Storage) releaseOps(o *ops) error {
 	switch s.doc.Life {
 	case entity.Dying:
@@ -72,8 +71,8 @@ func (s *Storage) releaseOps(o *ops) error {
 	return nil
 }
 
-// EnsureDead sets a Dying instance Dead, once no unit has it any more. The storage
-// provisioner calls it before it destroys the filesystem.
+// EnsureDead sets a Dying instance Dead, once it is detached. The storage provisioner calls it before it destroys the
+// filesystem.
 func (s *Storage) EnsureDead(ctx context.Context) error {
 	return s.st.move(ctx, s, lifecycle.ToDead, lifecycle.Provisioner, destruction{now: s.st.db.Now()})
 }
@@ -83,8 +82,7 @@ func (s *Storage) Remove(ctx context.Context) error {
 	return s.st.move(ctx, s, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: s.st.db.Now()})
 }
 
-// cleanupStorage destroys a storage instance that goes with the unit it was attached to,
-// unless another unit has it by now.
+// cleanupStorage destroys a storage instance with the unit it was attached to, unless it is now attached to another.
 func (st *State) cleanupStorage(ctx context.Context, id string, d destruction) error {
 	s, err := st.Storage(ctx, id)
 	if entity.IsNotFound(err) {
@@ -198,8 +196,8 @@ func (a *attachment) refresh(context.Context) error {
 	return err
 }
 
-// turning leaves to the cleaner to destroy the storage with a removed attachment, if the
-// storage is on the unit's machine, or was to be destroyed with the unit or its service.
+// turning has the cleaner destroy the storage of a removed attachment, if the storage is on the unit's machine or was to
+// be destroyed with the unit or its service.
 func (a *attachment) turning(ctx context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.to != entity.Gone {
 		return nil, nil
@@ -216,7 +214,7 @@ func (a *attachment) turning(ctx context.Context, o *ops, t turn) (update bson.D
 	if err != nil {
 		return nil, err
 	}
-	// What the unit's destruction does to its storage is decided here, if it has begun by then.
+	// If the unit is being destroyed, this decides what happens to its storage.
 	unit, none := unraised(u.doc.Living), bson.DocElem{Name: "withstorage", Value: bson.D{{"$exists", false}}}
 	if !u.doc.WithStorage {
 		unit = append(unit, none)
@@ -252,9 +250,8 @@ func (st *State) attachmentOf(storage string) (*attachment, error) {
 	return &attachment{st: st, doc: *doc}, nil
 }
 
-// Detach takes the storage from the unit that has it, once the unit's hooks have run. The
-// instance stays. The error is entity.NotSupported if it goes with its machine,
-// entity.Invalid if the charm can't do without it.
+// Detach detaches the storage from its unit, once the unit's hooks have run, and keeps the instance. The error is
+// entity.NotSupported if it is on a machine's disk, entity.Invalid if the charm requires it.
 func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 	d := s.st.begin(how).alone()
 	a, err := s.st.attachmentOf(s.doc.ID)
@@ -284,8 +281,8 @@ func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 	})
 }
 
-// DetachStorage says that the unit does not use a storage instance any more. A unit that is
-// not Alive gives up its storage by itself. It does nothing if that has been said already.
+// DetachStorage records that the unit no longer uses a storage instance. A unit that is not Alive detaches its storage
+// itself. It does nothing if that is already recorded.
 func (u *Unit) DetachStorage(ctx context.Context, storage string) error {
 	a, err := u.st.attachment(modeldb.AttachmentID(u.doc.Name, storage))
 	if err != nil {
@@ -299,7 +296,7 @@ func (u *Unit) DetachStorage(ctx context.Context, storage string) error {
 	return u.st.move(ctx, a, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.db.Now()})
 }
 
-// storage returns what the unit has or is to have, and has not detached.
+// storage returns the unit's storage, including what is not attached yet, but not what is detached.
 func (u *Unit) storage() ([]entity.UnitStorage, error) {
 	all, err := u.st.attachments(bson.D{{"unit", u.doc.Name}, {"life", bson.D{{"$ne", entity.Dead}}}})
 	if err != nil || len(all) == 0 {
@@ -325,13 +322,13 @@ func storageIDs(all []*attachment) []string {
 	return ids
 }
 
-// StorageStatus returns the named storage instances as users see them, or all, in natural
-// order. The error is entity.NotFound if one of those named does not exist.
+// StorageStatus returns the status of storage instances, all if no ids are given, in natural order. The error is
+// entity.NotFound if one does not exist.
 func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.StorageStatus, error) {
 	return modelstatus.Storage(st.db, ids...)
 }
 
-// StorageStatus returns the storage that the unit has, in natural order.
+// StorageStatus returns the status of the unit's storage, in natural order.
 func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error) {
 	all, err := u.st.attachments(bson.D{{"unit", u.doc.Name}})
 	if err != nil || len(all) == 0 {
@@ -340,8 +337,8 @@ func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error
 	return modelstatus.Storage(u.st.db, storageIDs(all)...)
 }
 
-// PersistentStorage returns the number of storage instances that outlive machines; 0 if the model
-// is not Alive, because its destruction has said what becomes of them.
+// PersistentStorage returns the number of storage instances that outlive machines; 0 if the model is not Alive, because
+// its destruction has specified what happens to them.
 func (st *State) PersistentStorage(ctx context.Context) (int, error) {
 	model, err := st.db.Model()
 	if err != nil || model.Life != entity.Alive {

@@ -20,8 +20,7 @@ import (
 	"juju/state/mongo"
 )
 
-// storageNumbers keeps the numbers that a transaction has taken for new instances when it is
-// tried again.
+// storageNumbers keeps the numbers allocated for new instances across a transaction's attempts.
 type storageNumbers struct {
 	taken []int
 	used  int
@@ -39,11 +38,11 @@ func (s *storageNumbers) next(ctx context.Context, st *State) (int, error) {
 	return s.taken[s.used-1], nil
 }
 
-// defaultSize is the size of storage for which neither user nor charm names one, in MiB.
+// defaultSize is the default size of storage, in MiB.
 const defaultSize = 1024
 
-// storageFor completes what users ask for with what the charm needs, and checks it: the
-// result has each of the charm's stores. Stores of block devices have none.
+// storageFor completes the user's storage constraints with the charm's, and checks them: the result has each of the
+// charm's stores. Stores of block devices have none.
 func storageFor(m modeldb.Model, meta *charm.Meta,
 	asked map[string]entity.StorageConstraints) (map[string]entity.StorageConstraints, error) {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
@@ -72,7 +71,7 @@ func storageFor(m modeldb.Model, meta *charm.Meta,
 	return all, checkMounts(meta, all)
 }
 
-// checkMounts refuses storage of two stores at one path, which no machine can have.
+// checkMounts rejects storage of two stores at the same path.
 func checkMounts(meta *charm.Meta, all map[string]entity.StorageConstraints) error {
 	names := slices.Sorted(maps.Keys(all))
 	for i, one := range names {
@@ -102,7 +101,7 @@ func completeStorage(m modeldb.Model, meta *charm.Meta, store charm.Storage,
 		c.Size = cmp.Or(store.MinimumSize, defaultSize)
 	}
 	switch {
-	case c.Count == 0: // what the store is, does not matter
+	case c.Count == 0: // the store does not matter
 	case store.Shared:
 		return fail("shared storage support not implemented")
 	case store.Type == charm.StorageBlock:
@@ -128,7 +127,7 @@ func checkStoreCount(store charm.Storage, n uint64) error {
 	return nil
 }
 
-// instances returns a number of instances as users read it.
+// instances formats a number of instances.
 func instances(n int) string {
 	if n == 1 {
 		return "1 instance"
@@ -136,9 +135,8 @@ func instances(n int) string {
 	return strconv.Itoa(n) + " instances"
 }
 
-// storeChanges refuses to attach n more instances of a store to a unit, or with a negative n
-// to detach some, if the charm does not allow the result. It asserts that the unit's storage
-// does not change meanwhile.
+// storeChanges rejects attaching n more instances of a store to a unit, or with a negative n detaching some, if the
+// charm does not allow the result. It asserts that the unit's storage does not change meanwhile.
 func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error {
 	store, ok := meta.Storage[name]
 	if !ok {
@@ -158,7 +156,7 @@ func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error 
 	if n < 0 {
 		doing, n = "detach", -n
 		for _, a := range has {
-			if a.doc.Life == entity.Alive { // another may be detached in this moment
+			if a.doc.Life == entity.Alive { // another may be detached concurrently
 				o.Assert(modeldb.AttachmentsC, a.doc.ID, modeltxn.IsAlive)
 			}
 		}
@@ -183,7 +181,7 @@ func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error 
 	return limits.UnitStorage.Check(len(has) + n)
 }
 
-// charmOf reads the charm of a service, and asserts that it stays the service's.
+// charmOf reads the charm of a service, and asserts that it does not change.
 func (st *State) charmOf(ctx context.Context, o *ops, service string) (*charm.Charm, error) {
 	svc, err := st.Service(ctx, service)
 	if err != nil {
@@ -193,7 +191,7 @@ func (st *State) charmOf(ctx context.Context, o *ops, service string) (*charm.Ch
 	return st.db.Charm(svc.doc.CharmURL)
 }
 
-// A storageGrant is storage that a transaction gives to a unit.
+// A storageGrant is storage that a transaction adds to a unit.
 type storageGrant struct {
 	st      *State
 	numbers *storageNumbers
@@ -204,8 +202,8 @@ type storageGrant struct {
 	machine string // the unit's, or its principal's
 }
 
-// grantOps adds the storage of a new unit of a service: the instances in attach, and new
-// ones up to the number that the service's units have.
+// grantOps adds the storage of a new unit of a service: the instances in attach, and new ones up to the number specified
+// for the service's units.
 func (g storageGrant) grantOps(ctx context.Context, o *ops, svc *Service, attach []string) error {
 	counts := map[string]uint64{}
 	for _, id := range attach {
@@ -234,8 +232,7 @@ func (g storageGrant) grantOps(ctx context.Context, o *ops, svc *Service, attach
 	return nil
 }
 
-// newOps adds new instances for one of the charm's stores, and attaches them. It returns
-// their ids.
+// newOps adds new instances for one of the charm's stores, attaches them, and returns their ids.
 func (g storageGrant) newOps(ctx context.Context, o *ops, store string,
 	c entity.StorageConstraints) (ids []string, err error) {
 	if c.Count == 0 {
@@ -256,14 +253,14 @@ func (g storageGrant) newOps(ctx context.Context, o *ops, store string,
 			s.doc.Machine = g.machine
 		}
 		o.Insert(modeldb.StorageC, s.doc.ID, s.doc)
-		o.bear(s)
+		o.addCounts(s)
 		g.attachmentOps(o, s)
 		ids = append(ids, s.doc.ID)
 	}
 	return ids, nil
 }
 
-// attachOps attaches an instance that exists.
+// attachOps attaches an existing instance.
 func (g storageGrant) attachOps(o *ops, s *Storage) error {
 	store, ok := g.meta.Storage[entity.StoreOf(s.doc.ID)]
 	if !ok {
@@ -297,13 +294,13 @@ func (g storageGrant) attachmentOps(o *ops, s *Storage) {
 		Mount: mountOf(g.meta.Storage[entity.StoreOf(s.doc.ID)], s.doc.ID)}}
 	a.doc.Born = a.doc.Since
 	o.Insert(modeldb.AttachmentsC, a.doc.ID, a.doc)
-	o.bear(a)
+	o.addCounts(a)
 }
 
-// storageDir is where storage is for which the charm names no location.
+// storageDir is the default location of storage.
 const storageDir = "/var/lib/juju/storage"
 
-// mountOf returns the path at which the charm wants an instance.
+// mountOf returns the mount path of an instance.
 func mountOf(store charm.Storage, id string) string {
 	if store.Location != "" && store.CountMax == 1 {
 		return path.Clean(store.Location)
@@ -315,7 +312,7 @@ func mountOf(store charm.Storage, id string) string {
 	return path.Join(dir, id)
 }
 
-// AttachStorage gives a unit an instance that no unit has.
+// AttachStorage attaches an unattached instance to the unit.
 func (u *Unit) AttachStorage(ctx context.Context, id string) error {
 	err := u.grant(ctx, func(o *ops, g storageGrant) error {
 		s, err := u.st.Storage(ctx, id)
@@ -338,8 +335,8 @@ func (u *Unit) AttachStorage(ctx context.Context, id string) error {
 	return nil
 }
 
-// AddStorage gives a unit new instances for one of its charm's stores, and returns their ids.
-// Pool and size are those of the service's units, unless c names others.
+// AddStorage adds new instances to the unit for one of its charm's stores, and returns their ids. Pool and size default
+// to those of the service's units.
 func (u *Unit) AddStorage(ctx context.Context, store string, c entity.StorageConstraints) (ids []string, err error) {
 	err = u.grant(ctx, func(o *ops, g storageGrant) error {
 		ids, err = u.addStorageOps(ctx, o, g, store, c)
@@ -373,7 +370,7 @@ func (u *Unit) addStorageOps(ctx context.Context, o *ops, g storageGrant, store 
 	return g.newOps(ctx, o, store, c)
 }
 
-// grant runs a transaction that gives storage to the unit, which must be Alive.
+// grant runs a transaction that adds storage to the unit, which must be Alive.
 func (u *Unit) grant(ctx context.Context, build func(*ops, storageGrant) error) error {
 	numbers, born := &storageNumbers{}, u.st.born()
 	return u.st.change(ctx, func(o *ops) error {
@@ -388,7 +385,7 @@ func (u *Unit) grant(ctx context.Context, build func(*ops, storageGrant) error) 
 	})
 }
 
-// granting returns what storage of the unit is made from, and asserts that it stays.
+// granting returns the parameters for new storage of the unit, and asserts that they do not change.
 func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, born modeldb.Living) (g storageGrant, err error) {
 	numbers.used = 0
 	g = storageGrant{st: u.st, numbers: numbers, born: born, unit: u.doc}

@@ -16,14 +16,13 @@ import (
 	"juju/state/mongo"
 )
 
-// Pools is the part of a model's state that holds the pools that storage can come from.
+// Pools are the storage pools of a model.
 type Pools struct{ st *State }
 
 // Pools returns the model's storage pools.
 func (st *State) Pools() Pools { return Pools{st} }
 
-// All returns the cloud's own pools, the default one first, and then those that users have made,
-// in natural order.
+// All returns the cloud's pools, starting with the default, then those created by users, in natural order.
 func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
 	model, err := p.st.db.Model()
 	if err != nil {
@@ -63,7 +62,7 @@ func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
 	})
 }
 
-// Update replaces the attributes of a pool. Storage that exists stays as it was made.
+// Update replaces the attributes of a pool. Existing storage does not change.
 func (p Pools) Update(ctx context.Context, name string, attributes map[string]string) error {
 	return p.st.change(ctx, func(o *ops) error {
 		model, doc, err := p.own(name)
@@ -82,8 +81,7 @@ func (p Pools) Update(ctx context.Context, name string, attributes map[string]st
 	})
 }
 
-// Remove removes a pool. The error is entity.InUse while there is storage from it, or units of a
-// service get some.
+// Remove removes a pool. The error is entity.InUse while storage or a service's storage constraints use it.
 func (p Pools) Remove(ctx context.Context, name string) error {
 	return p.st.change(ctx, func(o *ops) error {
 		_, doc, err := p.own(name)
@@ -102,7 +100,7 @@ func (p Pools) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// user says what uses a pool; "" if nothing does.
+// user returns what uses a pool, "" if nothing does.
 func (p Pools) user(name string) (string, error) {
 	all, err := p.st.storages(bson.D{{"pool.name", name}})
 	if err != nil || len(all) > 0 {
@@ -122,7 +120,7 @@ func (p Pools) user(name string) (string, error) {
 	return "", err
 }
 
-// own reads the document of a pool that users may change, and the model's.
+// own reads the document of a user's pool, and the model's.
 func (p Pools) own(name string) (model modeldb.Model, doc modeldb.Pool, err error) {
 	if model, err = p.st.db.Model(); err != nil {
 		return model, doc, err
@@ -132,12 +130,12 @@ func (p Pools) own(name string) (model modeldb.Model, doc modeldb.Pool, err erro
 	case entity.IsNotFound(err):
 		err = entity.Errorf(entity.NotFound, "storage pool %q not found", name)
 	case err == nil && !own:
-		err = entity.Errorf(entity.Invalid, "storage pool %q is the cloud's own, and stays as it is", name)
+		err = entity.Errorf(entity.Invalid, "storage pool %q is the cloud's own, and cannot be changed", name)
 	}
 	return model, doc, err
 }
 
-// pool reads a pool by its name. own says that users have made it.
+// pool reads a pool by its name. own reports whether it was created by a user.
 func (st *State) pool(model modeldb.Model, name string) (doc modeldb.Pool, own bool, err error) {
 	for _, p := range entity.StoragePools(model.Cloud) {
 		if p.Name == name {
@@ -148,8 +146,7 @@ func (st *State) pool(model modeldb.Model, name string) (doc modeldb.Pool, own b
 	return doc, true, entity.WithHint(err, "To list the pools: juju storage-pools")
 }
 
-// poolOps reads a pool for storage that the transaction adds or promises, and keeps it from being
-// removed meanwhile.
+// poolOps reads a pool for storage that the transaction adds or specifies, and asserts that it is not removed meanwhile.
 func (st *State) poolOps(o *ops, model modeldb.Model, name string) (entity.StoragePool, error) {
 	doc, own, err := st.pool(model, name)
 	if err == nil && own && !o.pools[name] {
@@ -159,10 +156,10 @@ func (st *State) poolOps(o *ops, model modeldb.Model, name string) (entity.Stora
 	return doc.Pool(), err
 }
 
-// BeginImport checks that a new storage instance can have a filesystem, as far as the model's documents say, and
-// records the import, which Import or EndImport ends. It returns the id for the instance, and the pool. The
-// errors are entity.Invalid, entity.NotFound if there is no such pool, entity.InUse if the filesystem is another
-// instance's, and entity.NotAlive.
+// BeginImport checks against the model's documents that a filesystem can be imported as a new storage instance, and
+// records the import until Import or EndImport. It returns the id for the instance, and the pool. The errors are
+// entity.Invalid, entity.NotFound if there is no such pool, entity.InUse if the filesystem belongs to another instance,
+// and entity.NotAlive.
 func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) (string, entity.StoragePool, error) {
 	_, from, err := p.importing(pool, filesystem)
 	if err != nil {
@@ -186,7 +183,7 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 		}
 		_, err := p.begun(filesystem)
 		if err == nil {
-			return mongo.ErrNothing // one that was cut off, and is repeated
+			return mongo.ErrNothing // an interrupted import that is repeated
 		} else if !entity.IsNotFound(err) {
 			return err
 		}
@@ -201,8 +198,8 @@ func (p Pools) begun(filesystem string) (doc modeldb.Import, err error) {
 	return doc, err
 }
 
-// EndImport removes the record of a filesystem's import if it was for a storage instance, or whichever it was for
-// if id is empty: the cloud has not taken in the filesystem, or has given it up again.
+// EndImport removes the record of a filesystem's import as a storage instance, or any import of it if id is empty,
+// because the cloud did not import the filesystem or has released it again.
 func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 	return p.st.change(ctx, func(o *ops) error {
 		doc, err := p.begun(filesystem)
@@ -216,8 +213,7 @@ func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 	})
 }
 
-// importing reads the model and a pool for an import, and checks that no storage instance has the
-// filesystem.
+// importing reads the model and a pool for an import, and checks that the filesystem is free.
 func (p Pools) importing(pool, filesystem string) (model modeldb.Model, from entity.StoragePool, err error) {
 	if model, err = p.st.db.AliveModel(); err != nil {
 		return model, from, err
@@ -229,8 +225,8 @@ func (p Pools) importing(pool, filesystem string) (model modeldb.Model, from ent
 	return model, doc.Pool(), p.checkFree(filesystem)
 }
 
-// checkFree returns an entity.InUse error if a storage instance has the filesystem, or a removed one has
-// left it to be destroyed or released.
+// checkFree returns an entity.InUse error if the filesystem belongs to a storage instance, or to a removed one and is
+// still to be destroyed or released.
 func (p Pools) checkFree(filesystem string) error {
 	has, err := p.st.storages(bson.D{{"filesystem", filesystem}})
 	if err != nil {
@@ -247,8 +243,8 @@ func (p Pools) checkFree(filesystem string) error {
 	return err
 }
 
-// Import adds the storage instance for which BeginImport has returned the id, with the filesystem that the
-// cloud has taken in. The errors are BeginImport's; entity.AlreadyExists if the id is taken.
+// Import adds the storage instance with an id from BeginImport and the filesystem that the cloud has imported. The
+// errors are BeginImport's, and entity.AlreadyExists if the id is in use.
 func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem) error {
 	if err := limits.CheckFilesystem(f); err != nil {
 		return err
@@ -267,9 +263,9 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 			Made: f.Size}}
 		s.doc.Born = s.doc.Since
 		o.Insert(modeldb.StorageC, id, s.doc)
-		o.bear(s)
+		o.addCounts(s)
 		o.Remove(modeldb.ImportsC, f.ID, nil)
-		// Of two imports at once the later sees what the earlier has added.
+		// Of two concurrent imports, the later one sees the instance added by the earlier one.
 		o.AssertModelAlive()
 		o.Update(modeldb.ModelC, modeldb.ModelC, modeltxn.Unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})
 		return nil

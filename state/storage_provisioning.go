@@ -13,11 +13,10 @@ import (
 	"juju/state/watcher"
 )
 
-// Provisioning is the part of a model's state that its provisioners of machines and of storage use,
-// besides the methods of Machine and Storage.
+// Provisioning is what the provisioners of machines and storage use, besides the methods of Machine and Storage.
 type Provisioning struct{ st *State }
 
-// Provisioning returns the model's state as its provisioners use it.
+// Provisioning returns what the model's provisioners use.
 func (st *State) Provisioning() Provisioning { return Provisioning{st} }
 
 // WatchStorage fires when the result of StorageWork may have changed.
@@ -26,16 +25,15 @@ func (p Provisioning) WatchStorage(ctx context.Context) (<-chan struct{}, error)
 		watcher.Collection(modeldb.MachinesC), watcher.Collection(modeldb.LeftoversC), watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }
 
-// StorageWork returns the storage instances that are not made, attached, detached or
-// destroyed or released as they should be, in natural order. Those that are Gone follow: forced
-// removals have left their filesystems.
+// StorageWork returns the storage instances to create, attach, detach, destroy or release, in natural order, followed by
+// those that are Gone but whose filesystems were left by forced removals.
 func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, error) {
 	st := p.st
 	model, err := st.db.Model()
 	if err != nil {
 		return nil, err
 	}
-	// What is Dying waits for the unit that has it.
+	// Dying attachments wait for their unit.
 	attachments, err := st.attachments(bson.D{{"$or", []bson.D{
 		{{"life", entity.Dead}}, {{"life", entity.Alive}, {"location", bson.D{{"$exists", false}}}}}}})
 	if err != nil {
@@ -81,7 +79,7 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 	return work, err
 }
 
-// DropFilesystem removes the leftovers of a filesystem, which is destroyed or released.
+// DropFilesystem removes the leftovers of a filesystem that was destroyed or released.
 func (p Provisioning) DropFilesystem(ctx context.Context, filesystem string) error {
 	return p.st.dropLeftovers(ctx, bson.D{{"filesystem", filesystem}})
 }
@@ -100,9 +98,9 @@ func (st *State) attachmentWork(ctx context.Context, a *attachment) (*entity.Att
 	return w, err
 }
 
-// SetFilesystem records what the cloud has made for the instance. It does nothing if that is
-// recorded already; the error is entity.NotAlive if the instance is Dead, or the filesystem is on
-// the disk of an instance that its machine has lost.
+// SetFilesystem records the filesystem that the cloud created for the instance. It does nothing if it is already
+// recorded; the error is entity.NotAlive if the storage is Dead, or the filesystem is on the disk of an instance that
+// its machine has lost.
 func (s *Storage) SetFilesystem(ctx context.Context, f entity.Filesystem) error {
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
@@ -128,7 +126,7 @@ func (s *Storage) SetFilesystem(ctx context.Context, f entity.Filesystem) error 
 	})
 }
 
-// onInstance asserts that a machine has an instance. The error is entity.NotAlive if it has lost it.
+// onInstance asserts that a machine has an instance. The error is entity.NotAlive if the machine has lost it.
 func (st *State) onInstance(ctx context.Context, o *ops, machine, instance string) error {
 	m, err := st.Machine(ctx, machine)
 	if err != nil {
@@ -145,9 +143,9 @@ func (st *State) onInstance(ctx context.Context, o *ops, machine, instance strin
 	return nil
 }
 
-// SetAttached records where the unit that has the storage finds it, on an instance of its machine.
-// The error is entity.NotAlive if it is to be detached or the machine has lost the instance, or
-// entity.NotFound if it has been detached.
+// SetAttached records where the storage is mounted for its unit, on an instance of its machine. The error is
+// entity.NotAlive if it is being detached or the machine has lost the instance, or entity.NotFound if it has been
+// detached.
 func (s *Storage) SetAttached(ctx context.Context, unit, instance, location string) error {
 	return s.st.change(ctx, func(o *ops) error {
 		a, err := s.st.attachment(modeldb.AttachmentID(unit, s.doc.ID))
@@ -168,7 +166,7 @@ func (s *Storage) SetAttached(ctx context.Context, unit, instance, location stri
 	})
 }
 
-// Attached returns the storage that is recorded as attached on instances of the cloud, in natural order.
+// Attached returns the storage recorded as attached on the cloud's instances, in natural order.
 func (p Provisioning) Attached(ctx context.Context) (all []entity.Attached, err error) {
 	attachments, err := p.st.attachments(bson.D{{"life", entity.Alive}, {"location", bson.D{{"$exists", true}}}})
 	if err != nil || len(attachments) == 0 {
@@ -203,9 +201,8 @@ func (p Provisioning) Attached(ctx context.Context) (all []entity.Attached, err 
 	return all, nil
 }
 
-// LoseAttachments records that storage is not attached any more to the instance of a machine, on which
-// all of it was. The storage provisioner attaches it again. The error is entity.NotAlive or
-// entity.NotFound if it is recorded otherwise by now.
+// LoseAttachments records that storage is no longer attached to a machine's instance. The storage provisioner attaches
+// it again. The error is entity.NotAlive or entity.NotFound if the records have changed meanwhile.
 func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attached) error {
 	return p.st.change(ctx, func(o *ops) error {
 		for i, was := range lost {
@@ -227,8 +224,7 @@ func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attache
 	})
 }
 
-// RemoveAttachment removes the Dead attachment of the storage to a unit, once the cloud has
-// detached it.
+// RemoveAttachment removes the storage's Dead attachment to a unit, once the cloud has detached it.
 func (s *Storage) RemoveAttachment(ctx context.Context, unit string) error {
 	a, err := s.st.attachment(modeldb.AttachmentID(unit, s.doc.ID))
 	if err != nil {
@@ -237,7 +233,7 @@ func (s *Storage) RemoveAttachment(ctx context.Context, unit string) error {
 	return s.st.move(ctx, a, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: s.st.db.Now()})
 }
 
-// SetStatus records why the storage could not be made, attached, detached or destroyed.
+// SetStatus records why the storage could not be created, attached, detached or destroyed.
 func (s *Storage) SetStatus(ctx context.Context, status entity.Status) error {
 	key := modeldb.StorageKey(s.doc.ID)
 	return s.st.db.SetStatus(ctx, key, status, func(o *modeltxn.Ops) error {

@@ -16,9 +16,9 @@ func (st *State) Tasks() tasks.Tasks { return tasks.Of(st.db) }
 // A NewTask is a task to enqueue.
 type NewTask = tasks.NewTask
 
-// What the agents of units and machines do about their own tasks.
+// Operations of the agents of units and machines on their own tasks.
 
-// taskRefs returns the unit's tasks that are not over, the oldest first.
+// taskRefs returns the unit's unfinished tasks, oldest first.
 func (u *Unit) taskRefs() ([]entity.TaskRef, error) {
 	if !u.doc.Tasked {
 		return nil, nil
@@ -26,18 +26,18 @@ func (u *Unit) taskRefs() ([]entity.TaskRef, error) {
 	return tasks.Refs(u.st.db, u.doc.Name)
 }
 
-// BeginTask records that the unit begins a pending task, and returns the task. It can be repeated.
-// The error is entity.TaskGone if the task is over, or was cancelled.
+// BeginTask records that the unit has started a pending task, and returns the task. It can be repeated. The error is
+// entity.TaskGone if the task is finished or cancelled.
 func (u *Unit) BeginTask(ctx context.Context, id string) (entity.Task, error) {
 	return tasks.Begin(ctx, u.st.db, u.doc.Name, id)
 }
 
-// FinishTask ends one of the unit's tasks. It does nothing to a task that is over or gone.
+// FinishTask finishes one of the unit's tasks. It does nothing if the task is finished or removed.
 func (u *Unit) FinishTask(ctx context.Context, id string, outcome entity.TaskOutcome) error {
 	return tasks.Finish(ctx, u.st.db, u.doc.Name, id, outcome)
 }
 
-// Tasks returns the machine's tasks that are not over, the oldest first.
+// Tasks returns the machine's unfinished tasks, oldest first.
 func (m *Machine) Tasks(ctx context.Context) ([]entity.TaskRef, error) {
 	return tasks.Refs(m.st.db, m.doc.ID)
 }
@@ -79,7 +79,7 @@ func (w Watches) Operation(ctx context.Context, id string) (<-chan struct{}, err
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
 
-// taskedOps leaves to the cleaner to end the tasks of a unit or machine that is removed.
+// taskedOps has the cleaner end the tasks of a removed unit or machine.
 func (o *ops) taskedOps(receiver string, tasked bool) {
 	if tasked {
 		o.Cleanup(modeldb.CleanupTasks, receiver)

@@ -65,14 +65,14 @@ func (st *State) addUnitOps(o *ops, doc modeldb.Unit, c constraints.Value) {
 	key := modeldb.UnitKey(doc.Name)
 	doc.Born = doc.Since
 	o.Insert(modeldb.UnitsC, doc.Name, doc)
-	o.bear(&Unit{st, doc})
+	o.addCounts(&Unit{st, doc})
 	o.keepConstraints(key, c)
 	if parent := doc.Deployer(); !parent.IsZero() {
 		o.Insert(modeldb.DeploymentsC, modeldb.DeploymentID(parent, doc.Name), modeldb.Deployment{Parent: parent.String(), Unit: doc.Name})
 	}
 }
 
-// machine reads the machine that the unit is on; an empty one if it is on none yet.
+// machine reads the unit's machine; an empty one if it has none yet.
 func (u *Unit) machine(ctx context.Context) (modeldb.Machine, error) {
 	id, err := u.st.db.MachineOf(u.doc)
 	if err != nil || id == "" {

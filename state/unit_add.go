@@ -13,14 +13,14 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// unitsAtOnce is how many units one transaction adds at most.
+// unitsAtOnce is the maximum number of units that one transaction adds.
 const unitsAtOnce = 20
 
-// AddUnits adds n units to the service and returns their names. The first ones go where
-// placement says, and the others to machines that never had a unit and have enough, or to new ones. A
-// placement is a machine ("3"), a new container on it ("lxd:3") or on a new machine ("lxd"), or
-// a new machine ("new"), where the cloud is to put it ("zone=a"). A single unit gets the storage instances in attach, and new ones only for
-// what else it needs. If it fails, it returns the names of the units that it has added.
+// AddUnits adds n units to the service and returns their names. The first ones are placed as specified, the others on
+// machines that never had a unit and suit them, or on new ones. A placement is a machine ("3"), a new container on it
+// ("lxd:3") or on a new machine ("lxd"), or a new machine ("new"), possibly with a placement for the cloud ("zone=a"). A
+// single unit gets the storage instances in attach, and new ones only for what else it needs. If AddUnits fails, it
+// returns the names of the units that it has added.
 func (s *Service) AddUnits(ctx context.Context, n int, placement []string, attach ...string) ([]string, error) {
 	if n < 1 {
 		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
@@ -57,8 +57,7 @@ func (s *Service) addUnits(ctx context.Context, n int, placement, attach []strin
 	return b.names, nil
 }
 
-// A unitBatch is the new units of a service that one transaction adds. It keeps the
-// numbers that it has taken when the transaction is tried again.
+// A unitBatch is the new units of a service that one transaction adds. It keeps the allocated numbers across attempts.
 type unitBatch struct {
 	service *Service
 	born    modeldb.Living
@@ -106,8 +105,8 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	return b.newOps(ctx, o, n, placement, model, own, meta)
 }
 
-// newOps adds n units to a service, which the transaction may add too. own are the service's constraints,
-// and meta is its charm's, if the units get storage.
+// newOps adds n units to a service, which the same transaction may add. own are the service's constraints, and meta is
+// its charm's, if the units get storage.
 func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []string, model modeldb.Model, own constraints.Value,
 	meta *charm.Meta) error {
 	s := b.service

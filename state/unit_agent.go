@@ -24,8 +24,7 @@ func (u *Unit) Status(ctx context.Context) (entity.Status, error) {
 	return u.st.db.Status(modeldb.WorkloadKey(u.doc.Name))
 }
 
-// SetAgentStatus sets the status of the unit's agent. The first one records that the
-// agent has come up.
+// SetAgentStatus sets the status of the unit's agent. The first one records that the agent has started.
 func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
 	return u.st.db.SetStatus(ctx, modeldb.UnitKey(u.doc.Name), s, func(o *modeltxn.Ops) error {
 		if !u.doc.Started {
@@ -35,8 +34,7 @@ func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
 	})
 }
 
-// Resolve says what to do about the unit's failed hook: run it again, or continue as if
-// it had succeeded.
+// Resolve resolves the unit's failed hook: the agent runs it again, or continues as if it had succeeded.
 func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 	mode := entity.ResolvedNoHooks
 	if retry {
@@ -154,8 +152,8 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	return info, nil
 }
 
-// Config returns the settings that the hooks of the unit see: as the charm has them that
-// the unit runs, which can be an older one than the service's.
+// Config returns the settings that the unit's hooks see, for the charm that the unit runs, which can be older than the
+// service's.
 func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 	svc, err := u.st.Service(ctx, u.doc.Service)
 	if err != nil {
@@ -164,9 +162,9 @@ func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 	return svc.EffectiveConfig(ctx, cmp.Or(u.doc.CharmURL, svc.doc.CharmURL))
 }
 
-// RequestReboot asks the agent of the unit's machine to restart the machine. boot identifies the boot
-// that is to end: once the machine has another, the request is met. So several units may ask, and each
-// may repeat it, and the machine restarts once.
+// RequestReboot asks the agent of the unit's machine to restart the machine. boot identifies the current boot: once the
+// machine has booted again, the request is satisfied. So if several units request a reboot, or repeat it, the machine
+// restarts once.
 func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 	err := u.st.change(ctx, func(o *ops) error {
 		if err := limits.Boot.CheckText(boot); err != nil {
@@ -185,7 +183,7 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 		}
 		switch {
 		case boot == "":
-			return entity.Errorf(entity.Invalid, "no boot is named")
+			return entity.Errorf(entity.Invalid, "no boot specified")
 		case m.doc.Life == entity.Dead:
 			return entity.Errorf(entity.NotAlive, "machine %s is dead", machine)
 		case m.doc.Reboot == boot:

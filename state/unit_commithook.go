@@ -16,9 +16,9 @@ import (
 	"juju/state/internal/ports"
 )
 
-// CommitHook writes the changes that a successful hook has buffered, all or none. It
-// drops settings for a relation that is gone, as after a forced destruction: no unit
-// would read them. Those for a relation that never was are refused with entity.NotFound.
+// CommitHook writes the buffered changes of a successful hook atomically. It drops settings for a removed relation, as
+// after a forced destruction, since no unit would read them. For a relation that never existed the error is
+// entity.NotFound.
 func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
 	numbers, born := &storageNumbers{}, u.st.born()
 	return u.st.change(ctx, func(o *ops) error {
@@ -34,7 +34,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 				if there, err := u.writeSettings(ctx, o, id, by, values); err != nil {
 					return err
 				} else if !there {
-					gone = true // the unit may be gone too
+					gone = true // the unit may have been removed too
 				}
 			}
 			return nil
@@ -72,16 +72,15 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			o.Update(modeldb.UnitsC, u.doc.Name, modeltxn.Exists, bson.D{{"$set", bson.D{{"storagetoken", changes.StorageToken}}}})
 		}
 		if o.Len() > 0 || gone {
-			// What a removed unit owns goes with it, its open ports too, so it must get no more
-			// then.
+			// A removed unit's documents, including its open ports, are removed with it, so none may be added then.
 			o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.NotDead)
 		}
 		return nil
 	})
 }
 
-// writeSettings adds the operations that change settings in a relation: those of the unit, or
-// of its service. It adds nothing if the relation is not there.
+// writeSettings adds the operations that change the settings of the unit or its service in a relation. It adds nothing
+// if the relation does not exist.
 func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by string,
 	values map[string]string) (there bool, err error) {
 	rel, err := u.st.RelationByID(ctx, relation)
@@ -107,14 +106,13 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 		return false, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
 	}
 	if changed {
-		// A removed relation's settings are deleted outside transactions, so nothing may
-		// write them then.
+		// A removed relation's settings are deleted outside transactions, so nothing may write them then.
 		o.Assert(modeldb.RelationsC, rel.doc.Key, bson.D{{"id", relation}})
 	}
 	return true, nil
 }
 
-// CharmState returns what the unit's charm keeps in the controller. CommitHook changes it.
+// CharmState returns the charm state that the controller stores for the unit. CommitHook changes it.
 func (u *Unit) CharmState(ctx context.Context) (entity.CharmState, error) {
 	doc, err := u.st.db.Settings(modeldb.CharmStateKey(u.doc.Name))
 	if err != nil && !entity.IsNotFound(err) {
@@ -123,8 +121,7 @@ func (u *Unit) CharmState(ctx context.Context) (entity.CharmState, error) {
 	return doc.Texts(), nil
 }
 
-// charmStateOps adds the operations that change what the charm keeps. The caller asserts that the
-// unit is there.
+// charmStateOps adds the operations that change the charm state. The caller asserts that the unit exists.
 func (u *Unit) charmStateOps(o *ops, set entity.CharmState, drop []string) error {
 	if len(set)+len(drop) == 0 {
 		return nil

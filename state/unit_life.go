@@ -11,16 +11,15 @@ import (
 	"juju/state/lifecycle"
 )
 
-// Destroy sets a principal Dying, or removes it if its agent never came up. If the unit
-// is Dying already, a stronger destruction raises its strength, and its machine may be
-// destroyed with it. The error is entity.Invalid for an Alive subordinate.
+// Destroy sets a principal Dying, or removes it if its agent never started. If the unit is already Dying, a stronger
+// destruction raises its strength, and may also destroy its machine. The error is entity.Invalid for an Alive
+// subordinate.
 func (u *Unit) Destroy(ctx context.Context, how entity.Destruction) error {
 	return u.st.move(ctx, u, lifecycle.ToDestroy, lifecycle.User, u.st.begin(how))
 }
 
-// DestroySelf sets the unit Dying for its own agent. It does so if its service is Dying
-// or, for a subordinate, if its principal is, or no container relation to the principal's
-// service is Alive; otherwise it does nothing.
+// DestroySelf sets the unit Dying on behalf of its own agent if its service is Dying or, for a subordinate, if its
+// principal is or no container relation to the principal's service is Alive; otherwise it does nothing.
 func (u *Unit) DestroySelf(ctx context.Context) error {
 	return u.st.move(ctx, u, lifecycle.ToDestroy, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}),
 		func(o *ops) (bool, error) {
@@ -31,7 +30,7 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 				for _, name := range u.targets(ref) {
 					target, err := u.st.find(ctx, ref.To, name)
 					if err != nil || target.life().Life != entity.Alive {
-						return err == nil, err // lives never go back, so there is nothing to assert
+						return err == nil, err // lives never revert, so there is nothing to assert
 					}
 				}
 			}
@@ -42,9 +41,9 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 		})
 }
 
-// isOrphan reports whether a subordinate has no Alive relation of container scope to its
-// principal's service. It asserts that none has been added since; if as many were removed
-// as added, at least no unit has entered a new one and counted on the subordinate.
+// isOrphan reports whether a subordinate has no Alive relation of container scope to its principal's service. It asserts
+// that none is added meanwhile, or at least, if as many were removed as added, that no unit has entered a new one and
+// relied on the subordinate.
 func (u *Unit) isOrphan(o *ops) (bool, error) {
 	service := modeldb.ServiceKey(u.doc.Service)
 	holders, err := u.st.db.CountsOf(service)
@@ -64,21 +63,19 @@ func (u *Unit) isOrphan(o *ops) (bool, error) {
 	return true, nil
 }
 
-// DestroySubordinates sets the subordinates of a Dying unit Dying, and begins to detach its
-// storage.
+// DestroySubordinates sets the subordinates of a Dying unit Dying, and starts detaching its storage.
 func (u *Unit) DestroySubordinates(ctx context.Context) error {
 	return u.st.destroySources(ctx, u, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}), nil)
 }
 
-// EnsureDead sets a Dying unit Dead. The error is entity.InUse while the unit is in a
-// relation's scope or has storage, and entity.HasSubordinates while it has subordinates. It does nothing
-// if the unit is Dead or gone.
+// EnsureDead sets a Dying unit Dead. The error is entity.InUse while the unit is in a relation's scope or has storage,
+// and entity.HasSubordinates while it has subordinates. It does nothing if the unit is Dead or removed.
 func (u *Unit) EnsureDead(ctx context.Context) error {
 	return u.st.move(ctx, u, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.db.Now()})
 }
 
-// Remove removes a Dead unit from state, or a Dying one whose agent never came up. If it
-// was the last unit of a Dying service without relations, the service is removed with it.
+// Remove removes a Dead unit, or a Dying one whose agent never started. The last unit of a Dying service without
+// relations removes the service too.
 func (u *Unit) Remove(ctx context.Context) error {
 	return u.st.move(ctx, u, lifecycle.ToRemove, lifecycle.Deployer, destruction{now: u.st.db.Now()})
 }
@@ -109,7 +106,7 @@ func (u *Unit) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifec
 	return []lifecycle.Guard{lifecycle.Unstarted}, nil
 }
 
-// Which moves are open depends on Started; what a removal does depends on Machines and Tasked.
+// The possible moves depend on Started, and removal on Machines and Tasked.
 func (u *Unit) asserts() bson.D {
 	assert := bson.D{{"started", u.doc.Started}}
 	if !u.doc.Machines {
@@ -123,7 +120,7 @@ func (u *Unit) asserts() bson.D {
 
 func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && u.kind() == lifecycle.Principal {
-		if err := u.st.lessUnitsOps(ctx, o, u.doc.Service); err != nil {
+		if err := u.st.fewerUnitsOps(ctx, o, u.doc.Service); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +134,6 @@ func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err 
 	return nil, u.emptiedOps(ctx, o, t.destruction)
 }
 
-// refusal turns what bars a move into the error that users and agents read.
 func (u *Unit) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	switch {
 	case barred.Ref.Name == "subordinates":

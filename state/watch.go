@@ -13,24 +13,23 @@ import (
 	"juju/state/watcher"
 )
 
-// Package watcher documents what the watches here promise. Each ends with its context.
+// Package watcher documents the guarantees of these watches. Each ends with its context.
 
-// Watches are the watches of a model. Each begins with an event; its channel is closed
-// when the watch ends: with its context, or with the model.
+// Watches are the watches of a model. Each starts with an event; its channel is closed when the context or the model
+// ends.
 type Watches struct{ st *State }
 
 // Watches returns the watches of the model.
 func (st *State) Watches() Watches { return Watches{st} }
 
-// Machine fires when the machine, what is deployed on it, or the model's settings may have
-// changed.
+// Machine fires when the machine, what is deployed on it, or the model's settings may have changed.
 func (w Watches) Machine(ctx context.Context, id string) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.MachinesC, id), watcher.Doc(modeldb.ModelC, modeldb.ModelC),
 		watcher.Prefix(modeldb.DeploymentsC, entity.MachineTag(id).String()+"#")), nil
 }
 
-// Machines sends the ids of machines that were added or removed, whose life has changed,
-// or whose instance is to be tried again.
+// Machines sends the ids of machines that were added or removed, whose life has changed, or whose instance should be
+// retried.
 func (w Watches) Machines(ctx context.Context) (<-chan []string, error) {
 	return watcher.Strings(ctx, w.st.hub, watcher.Listing[wanted]{
 		Topics: []watcher.Topic{watcher.Collection(modeldb.MachinesC)},
@@ -38,8 +37,7 @@ func (w Watches) Machines(ctx context.Context) (<-chan []string, error) {
 	})
 }
 
-// lives reads the lives of the documents with these ids, as far as they exist; of all if
-// ids is nil.
+// lives reads the lives of the documents with these ids that exist, or of all if ids is nil.
 func (st *State) lives(collection string, ids []string) (map[string]entity.Life, error) {
 	var query bson.D
 	if ids != nil {
@@ -107,8 +105,8 @@ func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []stri
 	})
 }
 
-// Unit fires when anything in UnitInfo, or the model's settings, may have changed. Each watch
-// costs the controller 10 kB, so an agent that is idle has few.
+// Unit fires when anything in UnitInfo, or the model's settings, may have changed. Each watch costs the controller
+// 10 kB, so idle agents have few.
 func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error) {
 	u, err := w.st.Unit(ctx, name)
 	if err != nil {
@@ -135,9 +133,8 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
 
-// Relations fires when the result of Unit.Relations may have changed. It does not fire
-// when the unit enters or leaves a relation, which its own agent does; if force has taken
-// the unit out, the agent's leaving does nothing.
+// Relations fires when the result of Unit.Relations may have changed. It does not fire when the unit enters or leaves a
+// relation, which its own agent does; if force has removed the unit from the scope, the agent's leaving has no effect.
 func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, error) {
 	u, err := w.st.Unit(ctx, unit)
 	if err != nil {
@@ -145,7 +142,7 @@ func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, e
 	}
 	topics := []watcher.Topic{watcher.Prefix(modeldb.EndpointsC, u.doc.Service+"#")}
 	if u.doc.Principal != "" {
-		// The units beside it, which it may be related to.
+		// The principal's other subordinates, which it may be related to.
 		topics = append(topics, watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(u.doc.Principal).String()+"#"))
 	}
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
@@ -162,8 +159,8 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 	}
 	prefix := modeldb.ScopePrefix(relation, ru.container())
 	seen := prefix + counterpartRole(ru.end.Role) + "#"
-	// This is a Strings watch that also sends values. The members are keyed by unit, and their
-	// service is like another member that never leaves.
+	// This is a Strings watch that also sends values. The members are keyed by unit, and their service is treated as a
+	// member that never leaves.
 	versions := map[string]int64{}
 	other := ru.rel.doc.Counterpart(ru.unit.doc.Service).Service
 	application := modeldb.RelationSettingsKey(relation, other)
@@ -233,8 +230,8 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 	return out, nil
 }
 
-// mergeMembers merges the present state of the named units into an event that has not
-// been received yet. known is what was sent, and is updated.
+// mergeMembers merges the current state of the named units into an event that has not been received yet. known is what
+// was sent, and is updated.
 func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, names []string,
 	now map[string]int64, application string) entity.RelationUnitsChange {
 	if event.Changed == nil {
@@ -266,11 +263,10 @@ func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, name
 	return event
 }
 
-// members returns the versions of the settings of the units in a scope; only of those in
-// units, unless that is nil.
+// members returns the versions of the settings of the units in a scope, only of those in units unless that is nil.
 func (st *State) members(relation int, prefix, except string, units []string) (map[string]int64, error) {
-	// The range is from the prefix, which ends with "#", to the prefix with the next
-	// character: a container relation has one scope for each principal.
+	// The range is from the prefix, which ends with "#", to the prefix with the next character: a container relation has
+	// one scope for each principal.
 	query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
 	if units != nil {
 		ids := make([]string, len(units))
@@ -296,13 +292,12 @@ func (st *State) members(relation int, prefix, except string, units []string) (m
 	for _, s := range settings {
 		versions[strings.TrimPrefix(s.ID, modeldb.RelationKey(relation)+"#")] = s.Version
 	}
-	// A unit that left between the two reads still has settings; one that came is not in
-	// keys. Either way, another event follows.
+	// A unit that left between the two reads still has settings; one that joined is not in keys. Either way, another
+	// event follows.
 	return versions, nil
 }
 
-// Status fires when anything that Status reads, or the model's cleanups, may have
-// changed.
+// Status fires when anything that Status reads, or the model's cleanups, may have changed.
 func (w Watches) Status(ctx context.Context) (<-chan struct{}, error) {
 	var topics []watcher.Topic
 	for _, c := range []string{modeldb.ModelC, modeldb.MachinesC, modeldb.ServicesC, modeldb.UnitsC, modeldb.RelationsC, modeldb.StatusesC, modeldb.PortsC, modeldb.ConstraintsC,

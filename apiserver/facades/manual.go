@@ -25,7 +25,7 @@ func manualMachine(c *Caller, p params.AddMachineParams, args *state.AddMachineP
 		return entity.NoHosts()
 	}
 	if !entity.IsManualInstance(p.InstanceID) {
-		return entity.Errorf(entity.Invalid, "cannot add a machine: %q is no instance of a manual machine", p.InstanceID)
+		return entity.Errorf(entity.Invalid, "cannot add a machine: %q is not an instance of a manual machine", p.InstanceID)
 	}
 	if !hosts.HasBinaries(p.Hardware.Arch) {
 		return entity.Errorf(entity.NotSupported, "cannot add a machine: the controller has no agent binaries for %q",
