@@ -57,8 +57,8 @@ func TestManualMachinesThatAreRefused(t *testing.T) {
 		`"i-0" is not an instance of a manual machine`:     func(p *state.AddMachineParams) { p.Manual.ID = "i-0" },
 		`"" is not an instance of a manual machine`:        func(p *state.AddMachineParams) { p.Manual = entity.Instance{} },
 		`"manual:" is not an instance of a manual machine`: func(p *state.AddMachineParams) { p.Manual.ID = "manual:" },
-		"a manual machine needs a nonce":               func(p *state.AddMachineParams) { p.Manual.Nonce = "" },
-		"no series specified":                          func(p *state.AddMachineParams) { p.Series = "" },
+		"a manual machine needs a nonce":                   func(p *state.AddMachineParams) { p.Manual.Nonce = "" },
+		"no series specified":                              func(p *state.AddMachineParams) { p.Series = "" },
 		"a manual machine is no container, and has no constraints": func(p *state.AddMachineParams) {
 			p.Constraints = statetest.Constraints("mem=1G")
 		},
