@@ -10,8 +10,7 @@ import (
 	"juju/state/limits"
 )
 
-// A stateBuffer is what a hook sees of what the charm keeps in the controller, and how the hook has
-// changed that.
+// A stateBuffer is a hook's view of the charm's state in the controller, with the hook's changes.
 type stateBuffer struct {
 	now  entity.CharmState // as if the buffer were committed; nil until it was read
 	size int               // of now, as the limit counts it
@@ -28,8 +27,8 @@ func newStateBuffer(kept entity.CharmState) stateBuffer {
 	return b
 }
 
-// put sets keys, all or none. What the controller would not take is refused at once: at the
-// commit the hook is over, and can't say what was wrong.
+// put sets all keys or none. It checks the controller's limits immediately: at commit time the hook has
+// exited, and can't report errors.
 func (b *stateBuffer) put(values entity.CharmState) error {
 	if err := limits.CheckCharmState(values); err != nil {
 		return err
@@ -54,7 +53,7 @@ func (b *stateBuffer) put(values entity.CharmState) error {
 	return nil
 }
 
-// remove deletes a key; one that is not there is no error.
+// remove deletes a key, if it exists.
 func (b *stateBuffer) remove(key string) {
 	old, ok := b.now[key]
 	if !ok {
@@ -73,7 +72,7 @@ func (b *stateBuffer) addTo(changes *entity.HookChanges) {
 	changes.DropState = slices.Sorted(maps.Keys(b.drop))
 }
 
-// withState calls f with what the charm keeps, after reading it.
+// withState reads the charm's state if needed and calls f with it.
 func (c *Context) withState(ctx context.Context, f func(*stateBuffer) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"juju/state/entity"
 )
 
-// A Command is what a user of the machine runs with juju-run.
+// A Command is a command that a user of the machine runs with juju-run.
 type Command struct {
 	tool.CommandRequest
 	Streams [3]*os.File     // standard input, output and error
@@ -26,15 +26,14 @@ type Command struct {
 	over chan struct{}
 }
 
-// End answers the user.
+// End sends the result to the user.
 func (c *Command) End() { close(c.over) }
 
-// errAgentStopped is what a user is told whose command's end the agent does not see.
+// errAgentStopped is the user's error if the agent stops before the command completes.
 var errAgentStopped = errors.New("the agent has stopped")
 
-// ServeCommands takes the commands of users of the machine for the agent whose Runner has this
-// RunDir, until end is called. The channel gets one after another, as they are asked for; each must
-// be ended.
+// ServeCommands accepts commands from users of the machine, for the agent whose Runner has this RunDir,
+// until end is called. It sends them to the channel one after another; End must be called on each.
 func ServeCommands(runDir string, log func(error)) (commands <-chan *Command, end func()) {
 	next, done := make(chan *Command), make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -65,7 +64,7 @@ func ServeCommands(runDir string, log func(error)) (commands <-chan *Command, en
 	}
 }
 
-// Failed sets how the command has ended, from what Run has returned.
+// Failed sets the command's outcome from Run's error.
 func (c *Command) Failed(failed *FailedError) {
 	switch {
 	case failed == nil:
@@ -76,13 +75,12 @@ func (c *Command) Failed(failed *FailedError) {
 	}
 }
 
-// Task returns the command as a task. The controller knows nothing of it, so it has no id.
+// Task returns the command as a task. It has no id, because the controller does not know it.
 func (c *Command) Task() *Task {
 	return &Task{Name: entity.CommandTask, Command: c.Command, Shell: c.Shell, Streams: c.Streams[:]}
 }
 
-// Info returns what a command is about: the relation that the user has named, and the unit there.
-// The user need not name the only unit of a relation.
+// Info returns the relation and remote unit of a command. The unit defaults to the relation's only one.
 func (c *Command) Info(relations map[int]Relation) (Info, error) {
 	if c.Relation == "" {
 		return Info{}, nil

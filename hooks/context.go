@@ -18,9 +18,9 @@ import (
 	"juju/state/entity"
 )
 
-// Backend is what the hook tools need of the controller. Every method acts for the unit in its
-// first argument, whose hook runs. Calls may come from several goroutines, and end when their
-// context is done.
+// Backend is the hook tools' interface to the controller. Every method acts for the unit in its first
+// argument, whose hook is running. Methods must be safe for concurrent use and return when their context
+// is done.
 type Backend interface {
 	// Unit is asked for the unit's addresses.
 	Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error)
@@ -64,15 +64,14 @@ type Backend interface {
 	SetServiceStatus(ctx context.Context, unit entity.Tag, epoch int64, status entity.Status) error
 }
 
-// A Relation is what a hook can know of one of its unit's relations without
-// asking the controller.
+// A Relation is the part of a relation's state that hooks read without querying the controller.
 type Relation struct {
 	Name    string   // of the charm's own endpoint, "db"
 	Remote  string   // the other service; for a peer relation the unit's own
 	Members []string // the units that have joined and not departed, as far as the unit's own hooks know
 }
 
-// ContextParams says which unit's hook runs, and what it is about.
+// ContextParams describes a hook to run.
 type ContextParams struct {
 	Unit      string // "mysql/0"
 	Info      Info
@@ -94,21 +93,20 @@ type ContextParams struct {
 	Settings   map[string]string
 	Leadership Leadership
 
-	// CanReboot says that the hook may have its machine restarted.
+	// CanReboot reports whether the hook may reboot its machine.
 	CanReboot bool
-	// LockExempt is closed when the hook is to run beside others of the machine, also if that is decided
-	// while it waits for them. Nil means that it never is.
+	// LockExempt is closed when the hook may run concurrently with the machine's others, even if it is
+	// already waiting for them. Nil means never.
 	LockExempt <-chan struct{}
-	// Waiting is called when the hook must wait for another, with a description of that.
+	// Waiting is called with a description of the other hook when this one must wait for it.
 	Waiting func(ctx context.Context, holder string)
-	// Stopping is called when the hook goes on although its agent is told to stop.
+	// Stopping is called when the hook continues although its agent is stopping.
 	Stopping func()
 }
 
-// A Context is the sandbox of one execution of one hook. What the hook has read once stays the
-// same until it ends. Its writes to relations and ports are buffered; the caller commits them
-// (CommitHook of the API) if the hook succeeds, and discards them otherwise. A Context is for
-// one Run only.
+// A Context is the sandbox of one execution of one hook. Repeated reads return the same value until
+// the hook ends. Writes to relations and ports are buffered; the caller commits them (CommitHook in
+// the API) if the hook succeeds, and discards them otherwise. A Context is for a single Run.
 type Context struct {
 	backend Backend
 	params  ContextParams
@@ -118,7 +116,7 @@ type Context struct {
 	log     LogFunc
 
 	charmDir string // set by Run, as is log
-	abort    func() // ends the hook at once; set by Run
+	abort    func() // kills the hook; set by Run
 
 	// mu guards what follows. It is held while the backend is read, so that a
 	// fact that two tools ask for at once is read once, and is the same for both.
@@ -157,7 +155,7 @@ type settingsKey struct {
 	of       string
 }
 
-// A LogFunc takes one line for the log of the named module.
+// A LogFunc writes one line to the log of the named module.
 type LogFunc func(module string, level loggo.Level, message string)
 
 // logToLoggo is the default LogFunc.
@@ -172,8 +170,8 @@ func NewMachineContext(machine string, params ContextParams) *Context {
 	return &Context{params: params, log: logToLoggo}
 }
 
-// NewContext prepares the execution of the hook that params names. The error is Invalid if
-// there is no such hook, or if it names a relation that is not in Relations.
+// NewContext prepares the execution of a hook. The error is Invalid if there is no such hook, or if its
+// relation is not in Relations.
 func NewContext(backend Backend, params ContextParams) (*Context, error) {
 	if !entity.IsValidUnit(params.Unit) {
 		return nil, entity.Errorf(entity.Invalid, "cannot run a hook for unit %q: no such name", params.Unit)
@@ -226,8 +224,7 @@ func (c *Context) HookName() string {
 	return c.params.Info.Name(c.params.Relations[c.params.Info.RelationID].Name)
 }
 
-// Changes returns what the hook has buffered so far; when the hook is over,
-// all of it. It shares nothing with the context.
+// Changes returns a copy of the hook's buffered changes so far; all of them once the hook has exited.
 func (c *Context) Changes() entity.HookChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,20 +247,19 @@ func (c *Context) Changes() entity.HookChanges {
 	return changes
 }
 
-// failed returns the message with which the hook has made itself fail, or "".
+// failed returns the message of juju-fail or action-fail, or "".
 func (c *Context) failed() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failure
 }
 
-// owns reports whether id is this context's. It takes as long for a near guess
-// as for a far one.
+// owns reports whether id is this context's, in constant time.
 func (c *Context) owns(id string) bool {
 	return subtle.ConstantTimeCompare([]byte(id), []byte(c.id)) == 1
 }
 
-// relationID names a relation as hooks know it: "db:3".
+// relationID returns a relation's id in the hooks' form: "db:3".
 func (c *Context) relationID(id int) string {
 	return fmt.Sprintf("%s:%d", c.params.Relations[id].Name, id)
 }

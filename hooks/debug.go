@@ -9,7 +9,7 @@ import (
 	"juju/hooks/tool"
 )
 
-// A DebuggedHook is a hook that a user runs by hand, in its directory and environment.
+// A DebuggedHook is a hook that a user runs manually, in its directory and environment.
 type DebuggedHook struct {
 	Name    string
 	Dir     string // the charm's
@@ -17,16 +17,15 @@ type DebuggedHook struct {
 	Program string // what the charm has for it, in Dir: "./dispatch", "./hooks/install", or "" for nothing
 }
 
-// ErrDebugged is the error of DebugHooks if another process does the same for the unit.
+// ErrDebugged is returned by DebugHooks if another process is already debugging the unit's hooks.
 var ErrDebugged = tool.ErrDebugged
 
-// ErrAgentRemoved is the error of DebugHooks if the unit's agent is removed.
+// ErrAgentRemoved is returned by DebugHooks if the unit's agent is removed.
 var ErrAgentRemoved = tool.ErrAgentRemoved
 
-// DebugHooks gets the hooks with these names of the unit whose Runner has this RunDir, until ctx is
-// done; all of its hooks if there are no names. It calls run in place of each, which returns its
-// exit code. The context of run ends if the agent ends the hook. ready is called when no hook can
-// be missed any more.
+// DebugHooks intercepts the hooks with these names, or all if there are none, of the unit whose Runner
+// has this RunDir, until ctx is done. It calls run instead of each hook, and uses its exit code. run's
+// context is cancelled if the agent kills the hook. ready is called once interception is active.
 func DebugHooks(ctx context.Context, runDir string, names []string, ready func(),
 	run func(context.Context, DebuggedHook) int) error {
 	wants := func(hook string) bool { return len(names) == 0 || slices.Contains(names, hook) }
@@ -35,7 +34,7 @@ func DebugHooks(ctx context.Context, runDir string, names []string, ready func()
 	})
 }
 
-// charmProgram returns what the charm in a directory has for the hook with this environment.
+// charmProgram returns the charm's program for the hook with this environment.
 func charmProgram(dir string, env []string) string {
 	for _, variable := range env {
 		if path, ok := strings.CutPrefix(variable, "JUJU_DISPATCH_PATH="); ok {
@@ -47,5 +46,5 @@ func charmProgram(dir string, env []string) string {
 	return ""
 }
 
-// A Shell runs in place of a hook.
+// A Shell runs instead of a hook.
 type Shell = tool.Shell

@@ -9,9 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// inherited are the variables that a hook inherits from its agent. Only variables that are
-// known to be harmless are listed: the agent's environment comes from the shell it was started
-// in, and may hold a user's secrets.
+// inherited are the variables that a hook inherits from its agent. It is an allowlist, because the
+// agent's environment comes from the shell it was started in, and may contain a user's secrets.
 var inherited = map[string]bool{
 	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TZ": true, "TMPDIR": true,
 	"http_proxy": true, "https_proxy": true, "ftp_proxy": true, "no_proxy": true,
@@ -25,8 +24,7 @@ var inherited = map[string]bool{
 // defaultPath is used when the agent has no PATH.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environment returns what the hook's process is given; agent is the
-// environment of the agent itself.
+// environment returns the environment of the hook's process; agent is the agent's own.
 func (c *Context) environment(agent []string, charmDir, toolsDir, socket string) []string {
 	var env []string
 	path := defaultPath
@@ -78,7 +76,7 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	return env
 }
 
-// unitEnvironment sets what only hooks and commands of units have.
+// unitEnvironment sets the variables for hooks and commands of units.
 func (c *Context) unitEnvironment(set func(name, value string), charmDir, socket string) {
 	p := c.params
 	set("CHARM_DIR", charmDir)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// dispatchName is the charm's program that runs for every event, if the charm has it.
+// dispatchName is the program that, if the charm has it, runs for every event.
 const dispatchName = "dispatch"
 
 // Implemented is which hooks the charm in a directory has.
@@ -46,9 +46,8 @@ func ReadImplemented(charmDir string) (Implemented, error) {
 	return Implemented{Dispatch: ok, Files: files}, nil
 }
 
-// handler returns the charm's program for a hook or an action: dispatch if the charm has that,
-// whatever else it has; else the file of that name, "hooks/install". It returns "" if the charm
-// has neither.
+// handler returns the charm's program for a hook or an action: dispatch if it exists, otherwise the file
+// of that name ("hooks/install"), or "" if there is neither.
 func handler(charmDir, file string) (string, error) {
 	for _, name := range []string{dispatchName, file} {
 		if path, ok, err := lookup(filepath.Join(charmDir, name)); ok || err != nil {
@@ -58,8 +57,8 @@ func handler(charmDir, file string) (string, error) {
 	return "", nil
 }
 
-// lookup reports whether there is something at path that can be run, or that fails when it is: a
-// file that is not executable, or links that form a circle. A link that leads nowhere is nothing.
+// lookup reports whether path exists, including files that would fail to run: those that are not
+// executable, and symlink loops. A dangling symlink does not exist.
 func lookup(path string) (string, bool, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// A Kind is the event that a hook reports to the charm. The kinds of relation hooks are
-// suffixes: the hook's name begins with the name of the relation.
+// A Kind is the event for which a hook runs. The kinds of relation hooks are suffixes, preceded by the
+// relation's name.
 type Kind string
 
 // The kinds of hooks, in the order of a unit's life. Storage can also come and go in between.
@@ -43,8 +43,8 @@ func (k Kind) IsRelation() bool {
 // IsStorage reports whether hooks of this kind are about a storage instance.
 func (k Kind) IsStorage() bool { return k == StorageAttached || k == StorageDetaching }
 
-// Info names one hook to run. An agent records it before it runs the hook, so it holds
-// everything that is needed to run the hook again.
+// Info describes one hook to run. An agent records it before it runs the hook, so it contains
+// everything needed to rerun the hook.
 type Info struct {
 	Kind Kind `json:"kind" yaml:"kind"`
 	// RelationID is the relation of a relation hook; other kinds ignore it.
@@ -74,8 +74,8 @@ func (i Info) Name(relation string) string {
 	return string(i.Kind)
 }
 
-// Check returns an Invalid error unless the hook can be run: a kind that
-// exists, and a remote unit exactly where the kind has one.
+// Check returns an Invalid error unless the kind exists, and the storage and the remote unit are set
+// exactly if the kind has them.
 func (i Info) Check() error {
 	if i.Kind.IsStorage() != entity.IsValidStorage(i.Storage) {
 		return entity.Errorf(entity.Invalid, "hook %q is about no storage %q", i.Kind, i.Storage)

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Leadership knows whether a unit leads its service.
+// Leadership reports whether a unit is its service's leader.
 type Leadership interface {
 	// Lead returns the epoch of the claim by which the unit leads its service for at least d from
 	// now; 0 if it does not.
 	Lead(ctx context.Context, d time.Duration) (epoch int64, err error)
 }
 
-// leaderPromise is for how long a unit is sure to lead that was told that it does.
+// leaderPromise is how long a unit is guaranteed to remain leader after is-leader reports it.
 const leaderPromise = 30 * time.Second
 
-// leads returns the epoch of the claim by which the unit leads its service, 0 if it does not.
+// leads returns the epoch of the unit's leadership claim, 0 if it is not the leader.
 func (c *Context) leads(ctx context.Context) (epoch int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
@@ -29,7 +29,7 @@ func (c toolContext) IsLeader(ctx context.Context) (bool, error) {
 	return epoch != 0, err
 }
 
-// LeaderSettings returns what the leader of the service has set. The map is not to be written to.
+// LeaderSettings returns the settings of the service's leader. Callers must not modify the map.
 func (c toolContext) LeaderSettings(ctx context.Context) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +46,7 @@ func (c toolContext) LeaderSettings(ctx context.Context) (map[string]string, err
 	return c.shared, nil
 }
 
-// SetLeaderSettings sets settings for all units of the service, at once.
+// SetLeaderSettings sets settings for all units of the service immediately.
 func (c toolContext) SetLeaderSettings(ctx context.Context, settings map[string]string) error {
 	epoch, err := c.leads(ctx)
 	if err != nil {

@@ -11,30 +11,29 @@ import (
 	"juju/agent/host/lockfile"
 )
 
-// sayAfter is how long a hook waits before it says so. Most hooks are short, and a status for
-// each of them would be more than people can read.
+// sayAfter is how long a hook waits before it reports that. Most hooks are short, and a status for each
+// would be noise.
 const sayAfter = time.Second
 
 // A MachineLock is held by this process until Unlock.
 //
-// Its file says who holds it and, from before a hook begins until another takes the lock, which process the hook is. An
-// agent that is killed leaves its hook running without the lock, so whoever takes the lock next ends that hook first.
+// Its file records the holder and, from before a hook starts until the next acquisition, the hook's process. A killed
+// agent leaves its hook running without the lock, so the next process to acquire the lock first kills that hook.
 type MachineLock struct {
 	path   string
 	lock   *lockfile.Lock
 	record lockRecord
 }
 
-// A lockRecord is what the file of a lock says.
+// A lockRecord is the content of a lock's file.
 type lockRecord struct {
 	Holder string `json:"holder"`
 	// Process is the hook that runs under the lock, or the last that did.
 	Process Process `json:"process"`
 }
 
-// LockMachine waits until this process alone holds the lock at path, or ctx is done. who is what
-// others read of the holder. If it has to wait for longer than sayAfter, it calls waiting once,
-// with what the holder says of itself.
+// LockMachine acquires the lock at path, or fails when ctx is done. who describes this holder to others.
+// If it waits longer than sayAfter, it calls waiting once with the current holder's description.
 func LockMachine(ctx context.Context, path, who string, waiting func(holder string)) (l *MachineLock, err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
@@ -63,7 +62,7 @@ func fifoOf(path string) string { return path + ".held" }
 // Unlock releases the lock.
 func (l *MachineLock) Unlock() { l.lock.Unlock() }
 
-// endLeft ends the hook that an agent which was killed has left running.
+// endLeft kills a hook left running by a killed agent.
 func (l *MachineLock) endLeft() error {
 	left := readLock(l.path).Process
 	alive, err := left.runs()
@@ -73,7 +72,7 @@ func (l *MachineLock) endLeft() error {
 	return left.end(termGrace)
 }
 
-// runs records the process that is about to become a hook.
+// runs records the process that is about to exec a hook.
 func (l *MachineLock) runs(p Process) error {
 	l.record.Process = p
 	if err := l.write(); err != nil {
@@ -90,7 +89,7 @@ func (l *MachineLock) write() error {
 	return l.lock.Write(text)
 }
 
-// readLock returns what the file of the lock at path says.
+// readLock returns the content of the lock's file at path.
 func readLock(path string) lockRecord {
 	record := lockRecord{Holder: "another hook"} // it has just come
 	if text, err := os.ReadFile(path); err == nil {
@@ -100,7 +99,7 @@ func readLock(path string) lockRecord {
 	return record
 }
 
-// after calls f after a time, unless stop is called before. stop returns when f doesn't run.
+// after calls f after a delay, unless stop is called first. When stop returns, f is not running.
 func after(d time.Duration, f func()) (stop func()) {
 	done := make(chan struct{})
 	timer := time.AfterFunc(d, func() {

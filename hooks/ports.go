@@ -11,8 +11,7 @@ import (
 	"juju/state/porttable"
 )
 
-// A portBuffer is what a hook sees of its machine's ports, and what it has
-// opened and closed of its unit's.
+// A portBuffer is a hook's view of its machine's ports, with the hook's own changes.
 type portBuffer struct {
 	known  bool                        // the backend has been asked
 	others *porttable.Table            // the ports that the machine's other units have open
@@ -38,8 +37,8 @@ func newPortBuffer(unit string, opened map[string][]entity.PortRange) portBuffer
 	return b
 }
 
-// openRange opens r, unless it overlaps with a range that is open on the machine. Opening a
-// range twice has no effect.
+// openRange opens r, unless it conflicts with an open range on the machine. Opening a range twice has no
+// effect.
 func (b *portBuffer) openRange(r entity.PortRange) error {
 	if with, conflict := b.mine.Conflict(r); conflict {
 		if with == r {
@@ -83,7 +82,7 @@ func (b *portBuffer) closeRange(r entity.PortRange) error {
 	return nil
 }
 
-// withPorts calls f with the buffer of ports, after loading what is open.
+// withPorts loads the open ports if needed and calls f with the buffer.
 func (c *Context) withPorts(ctx context.Context, f func(*portBuffer) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +114,7 @@ func (c toolContext) OpenedPorts(ctx context.Context) (ranges []entity.PortRange
 	return ranges, err
 }
 
-// inOrder returns ranges as they are committed: sorted.
+// inOrder returns the ranges sorted, as they are committed.
 func inOrder(ranges map[entity.PortRange]bool) []entity.PortRange {
 	return slices.SortedFunc(maps.Keys(ranges), entity.ComparePorts)
 }

@@ -10,7 +10,7 @@ import (
 	"juju/agent/host/process"
 )
 
-// termGrace is the time between SIGTERM and SIGKILL for a hook that must end.
+// termGrace is the time between SIGTERM and SIGKILL.
 const termGrace = 2 * time.Second
 
 // A Process is a hook's process, which leads a process group.
@@ -20,13 +20,13 @@ type Process struct {
 	Lock string `json:"lock,omitempty"`
 }
 
-// identify returns the record of a process that runs.
+// identify returns the record of a running process.
 func identify(pid int) (Process, error) {
 	id, err := process.Of(pid)
 	return Process{Identity: id}, err
 }
 
-// runs reports whether the recorded process is still there. A record without a process names none.
+// runs reports whether the recorded process is still running; false for an empty record.
 func (p Process) runs() (bool, error) {
 	if p.PID <= 1 {
 		return false, nil
@@ -34,20 +34,20 @@ func (p Process) runs() (bool, error) {
 	return p.Runs()
 }
 
-// end ends every process of the hook's group, at once if there is no grace.
+// end terminates all processes of the hook's process group, with SIGKILL immediately if grace is 0.
 func (p Process) end(grace time.Duration) error {
 	return process.EndGroup(context.Background(), p.Identity, grace)
 }
 
-// lockLook is how often EndInterrupted looks whether a lock has become free.
+// lockLook is the interval at which EndInterrupted polls a lock.
 const lockLook = 10 * time.Millisecond
 
-// EndInterrupted ends the hook recorded in p, if it still runs: it terminates its process
-// group, then kills it, and returns nil when it is gone. It leaves alone a process that is not
-// the recorded one, and the background children of a hook that has exited by itself.
+// EndInterrupted stops the hook recorded in p if it is still running: it terminates its process group,
+// then kills it, and returns nil once it has exited. It does not touch processes that have reused the
+// PID, or background children of a hook that exited by itself.
 //
-// A hook that runs under a lock is ended under it, by this function or by whoever else takes the lock, so that the next
-// hook does not begin before all its processes are gone.
+// A hook that runs under a lock is stopped while holding the lock, by this function or by the next holder, so that
+// the next hook does not start until all its processes have exited.
 func EndInterrupted(p Process) error {
 	if err := endInterrupted(p); err != nil {
 		return fmt.Errorf("cannot end the interrupted hook: %w", err)

@@ -8,7 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-// A Reboot says when a hook wants its machine to be restarted.
+// A Reboot is when a hook's requested reboot happens.
 type Reboot int
 
 // When a hook wants that.
@@ -18,22 +18,21 @@ const (
 	RebootNow              // at once; then the hook runs again
 )
 
-// ErrRebootNow is the error of a hook that was ended because it has called juju-reboot --now. It has
-// neither succeeded nor failed: it runs again after the restart.
+// ErrRebootNow is the error of a hook that was killed because it called juju-reboot --now. It has
+// neither succeeded nor failed: it is rerun after the reboot.
 var ErrRebootNow = errors.New("the hook waits for the machine's restart")
 
-// errRebooting is the cause with which the context of such a hook ends. The hook gets no time to end by
-// itself.
+// errRebooting is the cancellation cause of such a hook's context. The hook gets no grace period.
 var errRebooting = fmt.Errorf("%w: %w", ErrRebootNow, ErrAbort)
 
-// Reboot returns when the hook wants its machine to be restarted, as far as it has said.
+// Reboot returns the reboot that the hook has requested so far.
 func (c *Context) Reboot() Reboot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reboot
 }
 
-// RequestReboot has the machine restarted. With now it ends the hook, and does not return before that.
+// RequestReboot requests a reboot. With now it kills the hook and does not return until it is dead.
 func (c toolContext) RequestReboot(ctx context.Context, now bool) error {
 	switch {
 	case c.isTask():

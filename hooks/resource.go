@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-// Resource returns the path of a resource's file, after fetching it.
+// Resource returns the path of a resource's file, which it fetches if needed.
 func (c toolContext) Resource(ctx context.Context, name string) (path string, err error) {
 	c.fetching.Lock()
 	defer c.fetching.Unlock()
@@ -51,8 +51,8 @@ func (c *Context) resourceInfo(ctx context.Context, name string) (entity.Resourc
 	return r, err
 }
 
-// fetch returns the path of a resource's file. It asks the controller for it unless the unit has a
-// file with the right content.
+// fetch returns the path of a resource's file. It downloads it from the controller unless the unit has
+// the right content.
 func (c *Context) fetch(ctx context.Context, r entity.Resource) (string, error) {
 	dir := filepath.Join(c.params.ResourcesDir, r.Name)
 	path := filepath.Join(dir, r.Filename)

@@ -9,7 +9,7 @@ import (
 	"juju/hooks/hooktools"
 )
 
-// maxResults bounds what an action sets, in bytes of JSON.
+// maxResults is the maximum size of an action's results in bytes of JSON.
 const maxResults = 512 << 10
 
 func (c toolContext) ActionParams() (params map[string]any, ok bool) {
@@ -19,7 +19,7 @@ func (c toolContext) ActionParams() (params map[string]any, ok bool) {
 	return c.params.Task.Params, true
 }
 
-// SetResults sets results of an action, all or none.
+// SetResults sets all of the action results or none.
 func (c toolContext) SetResults(values []hooktools.Result) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

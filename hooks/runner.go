@@ -17,15 +17,15 @@ import (
 	"juju/hooks/tool"
 )
 
-// ErrStopped is the error of a hook that a signal from outside has ended while its agent was told to stop, as when the
-// host shuts down. It has neither succeeded nor failed: it runs again.
+// ErrStopped is the error of a hook killed by an external signal while its agent was being stopped, as when the host
+// shuts down. It has neither succeeded nor failed: it is rerun.
 var ErrStopped = errors.New("the hook was ended together with its agent")
 
 // reasonAborted is the reason of a FailedError whose hook was ended with ErrAbort.
 const reasonAborted = "aborted"
 
-// A FailedError says that a hook has run, or was begun, and did not succeed. Its buffered
-// writes must be discarded, and the unit waits to be resolved.
+// A FailedError means that a hook was started and failed. Its buffered writes must be discarded, and the
+// unit waits to be resolved.
 type FailedError struct {
 	Hook     string // its file's name, "install"
 	ExitCode int    // -1 when it did not exit by itself
@@ -37,7 +37,7 @@ type FailedError struct {
 	LastLine string
 }
 
-// Error says which hook has failed, and how.
+// Error returns the name of the failed hook and the reason.
 func (e *FailedError) Error() string {
 	text := fmt.Sprintf("hook %q failed: %s", e.Hook, e.Reason)
 	for _, more := range []string{e.Message, e.LastLine} {
@@ -61,9 +61,8 @@ type RunnerParams struct {
 	Log LogFunc
 }
 
-// A Runner runs the hooks of one unit, one after another. Its Close must be
-// called: between hooks it follows what the background processes of earlier
-// ones print.
+// A Runner runs the hooks of one unit, one at a time. Close must be called: between hooks the Runner
+// logs the output of earlier hooks' background processes.
 type Runner struct {
 	params RunnerParams
 	output *output
@@ -74,7 +73,7 @@ type Runner struct {
 // module is whose log the runner itself writes to.
 const module = "juju.hooks"
 
-// NewRunner makes the runner's directory and begins to follow the hooks' output.
+// NewRunner creates the runner's directory and starts following the hooks' output.
 func NewRunner(params RunnerParams) (*Runner, error) {
 	if params.Log == nil {
 		params.Log = logToLoggo
@@ -110,8 +109,8 @@ func (r *Runner) Close() error {
 	return errors.Join(errs...)
 }
 
-// begin returns the files that the hook or task of a context prints to. When it is over, end
-// returns the last line that it has printed to stderr or, if there is none, to stdout.
+// begin returns the output files for a context's hook or task. After it exits, end returns the last line
+// of stderr or, if that is empty, of stdout.
 func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last string), err error) {
 	between := strings.Replace(hctx.entity(), " ", ".", 1)
 	of := between + "." + hctx.HookName()
@@ -150,7 +149,7 @@ func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last
 	}, nil
 }
 
-// fullFor returns an error if there is no room for more of what a hook or task prints. Then some of it may be lost.
+// fullFor returns an error if the disk has no room for more output of a hook or task, so that some may be lost.
 func (r *Runner) fullFor(hctx *Context) error {
 	switch t := hctx.params.Task; {
 	case t == nil:
@@ -164,18 +163,18 @@ func (r *Runner) fullFor(hctx *Context) error {
 // Run runs hctx's hook or task in the charm directory and returns when its own process has exited
 // and all its output has been logged.
 //
-// It first waits until no other hook runs on the machine, unless the context is exempt from that.
-// Then it calls persist with the process that is about to become the hook. The hook begins only
-// after persist has returned nil, so an agent that is killed before that leaves no hook running. A
-// hook that the charm doesn't have succeeds without a call of persist, and an action fails.
+// It first waits until no other hook runs on the machine, unless the context is exempt. Then it calls
+// persist with the process that is about to exec the hook. The hook starts only after persist returns
+// nil, so an agent killed before that leaves no hook running. If the charm does not implement it, a hook
+// succeeds without a call to persist, and an action fails.
 //
-// When ctx is done while the hook runs, Run calls the context's Stopping and waits for the hook, however long that
-// takes; then it returns as usual, so what follows (CommitHook) needs another context. Only an abort (see WithAbort) and
-// a task's timeout end the hook's process group; then the hook has failed.
+// If ctx is done while the hook runs, Run calls the context's Stopping and waits for the hook, however long that
+// takes; then it returns as usual, so the caller needs another context for CommitHook. Only an abort (see WithAbort)
+// and a task's timeout kill the hook's process group; the hook has then failed.
 //
-// Run returns nil, a *FailedError, ErrRebootNow, ErrStopped, or any other error if the hook has not run at all:
-// ctx's cause, persist's error, or a fault of the agent's host. It runs nothing while there is no room on the disk for
-// what that prints; see entity.IsDiskFull. A task during which the disk gets full has failed.
+// Run returns nil, a *FailedError, ErrRebootNow, ErrStopped, or another error if the hook did not run at all: ctx's
+// cause, persist's error, or a problem of the agent's host. It runs nothing while the disk has no room for output; see
+// entity.IsDiskFull. A task fails if the disk fills up meanwhile.
 func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) error) error {
 	name := hctx.HookName()
 	if hctx.used.Swap(true) {
@@ -269,7 +268,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	return err
 }
 
-// errExempt ends the wait of a hook that need not wait any more.
+// errExempt ends the wait of a hook that has become exempt from the lock.
 var errExempt = errors.New("the hook need not wait for others")
 
 // lock waits for the lock that the hook or task needs, and returns nil if it needs none.
@@ -308,8 +307,8 @@ func (r *Runner) lock(ctx context.Context, hctx *Context) (*MachineLock, error) 
 	return lock, err
 }
 
-// isDebugged reports whether a user wants to run the hook or action by hand: see DebugHooks. Hooks
-// that the charm doesn't have are wanted too; users' commands are not.
+// isDebugged reports whether a user intercepts the hook or action: see DebugHooks. That includes hooks
+// that the charm does not implement, but not users' commands.
 func (r *Runner) isDebugged(hctx *Context) bool {
 	if hctx.dispatchPath() == "" {
 		return false
@@ -321,7 +320,7 @@ func (r *Runner) isDebugged(hctx *Context) bool {
 	return wanted
 }
 
-// exec starts the hook and waits for its process. The hook goes on after ctx, and is ended after ends.
+// exec starts the hook and waits for its process. The hook outlives ctx, and is killed when ends is done.
 func (r *Runner) exec(
 	ctx, ends context.Context, hctx *Context, cmd *exec.Cmd, persist func(Process) error,
 ) error {
@@ -369,8 +368,8 @@ func (r *Runner) exec(
 	return result(hctx.HookName(), reason, cmd)
 }
 
-// await returns when the hook's process is over. If it had to be ended, reason says why. When ctx is done it calls
-// stopping.
+// await returns when the hook's process has exited. If it was killed, reason is why. It calls stopping when ctx is
+// done.
 func await(
 	ctx, ends context.Context, leader Process, over <-chan struct{}, stopping func(),
 ) (reason string, err error) {
@@ -411,7 +410,7 @@ func await(
 // stopGrace is how much later than its hook an agent may learn that the host ends both.
 const stopGrace = time.Second
 
-// endedByHost reports whether a signal has ended the hook, and the agent is told to stop: the host shuts down, and sends
+// endedByHost reports whether a signal killed the hook while the agent is being stopped: at shutdown, the host sends
 // all processes the same signal.
 func endedByHost(ctx context.Context, hook *os.ProcessState) bool {
 	if hook == nil {
@@ -429,7 +428,7 @@ func endedByHost(ctx context.Context, hook *os.ProcessState) bool {
 	}
 }
 
-// result returns the outcome of a hook whose process is over.
+// result returns the outcome of a hook whose process has exited.
 func result(name, reason string, cmd *exec.Cmd) error {
 	state := cmd.ProcessState
 	switch {

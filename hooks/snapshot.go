@@ -16,8 +16,7 @@ import (
 // the controller, short enough for a hook to fail by itself.
 const backendTimeout = time.Minute
 
-// The methods below are the hook's view of the world. Each fact is read when it
-// is first asked for, and remembered.
+// The methods below are the hook's view of the model. Values are read on first use and cached.
 
 func (c toolContext) UnitInfo(ctx context.Context) (entity.UnitInfo, error) {
 	c.mu.Lock()
@@ -105,9 +104,8 @@ func (c toolContext) SetRelationSettings(relation int, settings map[string]strin
 	return c.writeSettings(relation, c.params.Unit, settings)
 }
 
-// writeSettings buffers settings of the unit's own, or of its service's; "" deletes a key. What the
-// controller would not take is refused at once: at the commit the hook is over, and
-// can't say what was wrong.
+// writeSettings buffers settings of the unit or its service; "" deletes a key. It checks the controller's
+// limits immediately: at commit time the hook has exited, and can't report errors.
 func (c *Context) writeSettings(relation int, of string, settings map[string]string) error {
 	key := settingsKey{relation, of}
 	if len(settings) == 0 {
