@@ -14,6 +14,6 @@
 //	relations:
 //	- [web:store, store:db]
 //
-// Read merges a bundle with its overlays. Verify finds every mistake in the result. Both name all
-// mistakes at once, in an Errors.
+// Read merges a bundle with its overlays. Verify checks the result. Both report all mistakes together in
+// an Errors.
 package bundle
