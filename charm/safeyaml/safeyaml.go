@@ -1,10 +1,8 @@
-// Package safeyaml parses YAML from untrusted sources, at a cost bounded by the length of its
-// text.
+// Package safeyaml parses YAML from untrusted sources, at a cost bounded by the length of the text.
 //
-// Package yaml alone is not enough: it compares each key of a map with every other, it collects
-// an error for each equal pair, and a few bytes of aliases can stand for millions of values.
-// This package bounds the text, the tree, and what the aliases stand for before it decodes
-// anything, and compares keys in linear time.
+// Package yaml alone is unsafe: it compares each key of a map with every other, collects an error for
+// each duplicate pair, and a few bytes of aliases can expand to millions of values. This package limits
+// the text, the tree and the alias expansion before decoding, and compares keys in linear time.
 package safeyaml
 
 import (
@@ -19,30 +17,29 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Limits bound a text and its content.
+// Limits bound a document's text and content.
 type Limits struct {
 	Bytes int // of text
 	Marks int // commas, colons, brackets, lines, and dashes before a space, anywhere
-	Nodes int // values, lists, maps and keys; what an alias stands for counts at each use
+	Nodes int // values, lists, maps and keys; an alias's target counts at each use
 	Depth int // nested lists and maps
 }
 
-// Default is for files that users and charms give to a controller, Hook for what a hook gives
-// to its own agent, Own for files that Juju itself writes and that grow with their content.
+// Default is for files that users and charms send to a controller, Hook for input from a hook to its own
+// agent, Own for files that Juju itself writes and that grow with their content.
 //
-// The tree of a text takes some 200 bytes for each node, and has to be built as a whole before
-// its nodes can be counted. So the marks that separate nodes are counted first. Marks also
-// occur in prose and in quoted JSON, where they mean nothing; that is why their limit is
-// higher.
+// The tree takes about 200 bytes per node, and must be built before nodes can be counted. So the marks
+// that separate nodes are counted first. Their limit is higher, because marks also occur in prose and
+// quoted JSON, where they separate nothing.
 var (
 	Default = Limits{Bytes: 5 << 20, Marks: 200_000, Nodes: 50_000, Depth: 64}
 	Hook    = Limits{Bytes: 8 << 20, Marks: 1_000_000, Nodes: 50_000, Depth: 64}
 	Own     = Limits{Bytes: 64 << 20, Marks: 2_000_000, Nodes: 1_000_000, Depth: 64}
 )
 
-// An Error says what is wrong with a text, and where.
+// An Error is a mistake in a text and its position.
 type Error struct {
-	Line int // counted from 1; 0 when not known
+	Line int // from 1; 0 if unknown
 	Err  error
 }
 
@@ -65,8 +62,7 @@ var (
 	mismatch     = regexp.MustCompile("^cannot unmarshal (!!\\w+)( `.*`)? into (.*)$")
 )
 
-// plain makes an Error of one of package yaml's, the first of several, in words that
-// are not Go's.
+// plain converts the first of package yaml's errors to an Error without Go terms.
 func plain(err error) error {
 	m := decoderError.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -98,18 +94,17 @@ func kindOf(name string) string {
 	return "map"
 }
 
-// Parse returns the root of the only document in a text, or nil if the text is empty. In the
-// tree, no map has a key twice, no alias is within its own anchor, and following all aliases
-// visits at most l.Nodes nodes.
+// Parse returns the root of a text's only document, or nil if the text is empty. In the tree, maps have
+// no duplicate keys, aliases are not recursive, and following all aliases visits at most l.Nodes nodes.
 func Parse(text []byte, l Limits) (*yaml.Node, error) { return single(parser{limits: l}, text) }
 
-// ParseLast is Parse for a text in which a map can have a key more than once: the last one
-// counts. It calls twice for each of the others, in no particular order.
+// ParseLast is Parse for a text with duplicate keys, of which the last one wins. It calls twice for each
+// of the others, in no particular order.
 func ParseLast(text []byte, l Limits, twice func(Twice)) (*yaml.Node, error) {
 	return single(parser{limits: l, twice: twice}, text)
 }
 
-// Twice is a key that a map has again at a later line: what Line gives it has no effect.
+// Twice is a key that is repeated at a later line, which overrides the value at Line.
 type Twice struct {
 	Key         string
 	Line, Again int
@@ -124,15 +119,15 @@ func single(p parser, text []byte) (*yaml.Node, error) {
 	return roots[0], nil
 }
 
-// ParseAll returns the roots of all documents in a text. The root of a document without content
-// is null. The limits are for all documents together.
+// ParseAll returns the roots of all documents in a text. The root of an empty document is null. The
+// limits apply to the documents together.
 func ParseAll(text []byte, l Limits) ([]*yaml.Node, error) { return parser{limits: l}.parse(text) }
 
-// A parser says how a text is parsed.
+// A parser holds the parsing options.
 type parser struct {
 	limits Limits
-	only   bool        // refuse a second document
-	twice  func(Twice) // nil: refuse a key that is given twice
+	only   bool        // reject a second document
+	twice  func(Twice) // nil: reject duplicate keys
 }
 
 func (p parser) parse(text []byte) (roots []*yaml.Node, err error) {
@@ -185,7 +180,7 @@ func Unmarshal(text []byte, into any, l Limits) error {
 	return nil
 }
 
-// Resolve returns the node that an alias stands for, and any other node itself.
+// Resolve returns an alias's target, and any other node unchanged.
 func Resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -209,10 +204,10 @@ func marks(text []byte) int {
 	return count
 }
 
-// An extent is the size of a node, including what its aliases stand for.
+// An extent is the size of a node, including the targets of its aliases.
 type extent struct{ nodes, depth int }
 
-// A checker walks a tree, visiting each node once however often aliases name it.
+// A checker walks a tree, visiting each node once regardless of aliases.
 type checker struct {
 	limits Limits
 	twice  func(Twice)
@@ -267,8 +262,8 @@ func (c *checker) tooDeep(n *yaml.Node) error {
 	return errorAt(n.Line, "lists and maps are nested too deep: more than %d in one another", c.limits.Depth)
 }
 
-// unique returns the keys and values of a map, each key once, the last one. It refuses a key
-// that is given twice unless c has a function for those, and a key that is not a scalar.
+// unique returns the keys and values of a map without duplicate keys, keeping the last. It rejects
+// duplicates unless c has a function for them, and keys that are not scalars.
 func (c *checker) unique(n *yaml.Node) ([]*yaml.Node, error) {
 	last := make(map[string]int, len(n.Content)/2) // key → index
 	again := map[int]bool{}                        // the indexes of keys that come again
@@ -302,8 +297,8 @@ func (c *checker) unique(n *yaml.Node) ([]*yaml.Node, error) {
 	return once, nil
 }
 
-// OldBoolean returns the boolean that a node is in YAML 1.1, for which charms and bundles were
-// written, and whether it is one: yes, no, on and off are, unless they are quoted.
+// OldBoolean returns a node's value as a YAML 1.1 boolean, and whether it is one: unquoted yes, no, on
+// and off are. Charms and bundles were written for YAML 1.1.
 func OldBoolean(n *yaml.Node) (b, ok bool) {
 	tag := n.ShortTag()
 	if n.Kind != yaml.ScalarNode || tag != "!!bool" && (tag != "!!str" || n.Style != 0) {
@@ -318,7 +313,7 @@ func OldBoolean(n *yaml.Node) (b, ok bool) {
 	return false, false
 }
 
-// quoted shows a key, not more of it than a reader can use.
+// quoted quotes a key, truncated to a readable length.
 func quoted(key string) string {
 	if len(key) > 100 {
 		return fmt.Sprintf("%.100q…", key)
@@ -326,7 +321,7 @@ func quoted(key string) string {
 	return strconv.Quote(key)
 }
 
-// chunk is how many keys of a map package yaml gets to compare with each other.
+// chunk is the maximum number of keys in a map passed to package yaml, which compares them all pairwise.
 const chunk = 100
 
 // split makes of each map with more than chunk keys one that merges maps of that
