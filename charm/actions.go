@@ -7,17 +7,17 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Actions is the content of actions.yaml: the actions that a charm offers.
+// Actions is the content of actions.yaml.
 type Actions struct {
 	Specs    map[string]ActionSpec // by name
-	Warnings []string              // of what has no effect in the file
+	Warnings []string              // about content without effect
 }
 
 // ActionSpec is one action.
 type ActionSpec struct {
 	Description    string
-	Parallel       bool   // may run beside other actions of the unit
-	ExecutionGroup string // actions of one group never run at once
+	Parallel       bool   // may run concurrently with the unit's other actions
+	ExecutionGroup string // actions in one group never run concurrently
 	// Schema is the JSON Schema (draft 4) of the parameters object, as JSON decodes it, except
 	// that whole numbers are int64.
 	Schema map[string]any
@@ -121,8 +121,8 @@ func schemaOf(f field) (any, error) {
 	return mapped(f, func(e entry) (any, error) { return keyword(e, isString) })
 }
 
-// keyword returns the value of a keyword of a schema. A string's default and its allowed values are the
-// text as it is written: to YAML, 01182252 is a number.
+// keyword returns the value of a schema keyword. A string's default and enum values are taken as
+// written: to YAML, 01182252 is a number.
 func keyword(e entry, isString bool) (any, error) {
 	f := e.value
 	switch {
@@ -158,7 +158,7 @@ func checkSchema(f field, schema map[string]any) error {
 	return nil
 }
 
-// prohibitedKey finds a key with which a schema could refer to something outside itself.
+// prohibitedKey finds keys that could refer to external schemas.
 func prohibitedKey(v any) (string, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -180,8 +180,8 @@ func prohibitedKey(v any) (string, bool) {
 	return "", false
 }
 
-// ValidateParams returns an error for the first thing in params that the action's schema does
-// not allow. Params are as JSON or YAML decode them, or Go values.
+// ValidateParams returns an error for the first violation of the action's schema in params, which are
+// values decoded from JSON or YAML, or Go values.
 func (spec ActionSpec) ValidateParams(params map[string]any) error {
 	s, err := compileSchema(spec.Schema)
 	if err != nil {
@@ -224,7 +224,7 @@ func insertDefaults(schema, into map[string]any) error {
 				into[name] = value
 				continue
 			}
-			// A missing map is made if something in it has a default.
+			// Create a missing map if anything in it has a default.
 			nested := map[string]any{}
 			if err := insertDefaults(property, nested); err != nil {
 				return err

@@ -21,9 +21,9 @@ type Archive struct {
 	tree *tree
 }
 
-// ReadArchive reads the archive in the file at path, which must stay while the Archive is in
-// use. It reads the whole archive, so that a damaged or hostile one is refused here rather than
-// when it is unpacked. This may take seconds; ctx can end it.
+// ReadArchive reads the archive in the file at path, which must exist while the Archive is in use. It
+// reads the whole archive, so that corrupt or malicious ones are rejected here rather than when they are
+// unpacked. This may take seconds; ctx can cancel it.
 func ReadArchive(ctx context.Context, path string) (*Archive, error) {
 	a, err := readArchive(ctx, defaultLimits, func() (io.ReaderAt, int64, io.Closer, error) {
 		f, err := os.Open(path)
@@ -99,8 +99,8 @@ func opener(t *tree, files map[string]*zip.File) func(name string) (io.ReadClose
 	}
 }
 
-// ReadFile returns the content of a file of the charm, up to 1 MiB, following symlinks. The
-// error is fs.ErrNotExist if there is no such file.
+// ReadFile returns the content of a file in the charm, up to 1 MiB, following symlinks. The error is
+// fs.ErrNotExist if the file does not exist.
 func (a *Archive) ReadFile(name string) ([]byte, error) {
 	data, err := a.readFile(name)
 	if err != nil {
@@ -121,9 +121,9 @@ func (a *Archive) readFile(name string) ([]byte, error) {
 // opening returns an archive's bytes and size.
 type opening func() (io.ReaderAt, int64, io.Closer, error)
 
-// openTree opens an archive and checks its directory, each time anew because the file may have
-// changed. It returns the files by their names in the tree. A failure of package zip is a
-// broken rule, a failure of the disk is not.
+// openTree opens an archive and checks its directory, every time because the file may have changed. It
+// returns the files by their names in the tree. Errors of package zip match ErrInvalid; I/O errors do
+// not.
 func openTree(open opening, l limits) (*tree, map[string]*zip.File, io.Closer, error) {
 	r, size, closer, err := open()
 	if err != nil {
@@ -134,8 +134,8 @@ func openTree(open opening, l limits) (*tree, map[string]*zip.File, io.Closer, e
 		closer.Close()
 		return nil, nil, nil, zipError(err)
 	}
-	// Where a damaged directory points outside the file, a SectionReader returns EOF; a file
-	// would return an error that looks like the disk's.
+	// If a corrupt directory points outside the file, a SectionReader returns EOF; a file would return
+	// what looks like an I/O error.
 	z, err := zip.NewReader(io.NewSectionReader(r, 0, size), size)
 	var files map[string]*zip.File
 	if err == nil || errors.Is(err, zip.ErrInsecurePath) { // survey checks the paths
@@ -205,8 +205,8 @@ func linkTarget(f *zip.File) (string, error) {
 	return string(target), zipError(err)
 }
 
-// withWhereItIs adds to the error about a missing metadata.yaml where in the archive there is
-// one: packing the directory instead of its contents is a common mistake.
+// withWhereItIs adds to the error about a missing metadata.yaml where the archive does have one: zipping
+// the directory instead of its contents is a common mistake.
 func withWhereItIs(err error, t *tree) error {
 	if _, ok := t.modes[metaFile]; ok {
 		return err
@@ -219,8 +219,8 @@ func withWhereItIs(err error, t *tree) error {
 	return err
 }
 
-// Manifest returns the clean slash-separated path of everything that ExpandTo makes, including
-// directories, sorted.
+// Manifest returns the sorted, clean, slash-separated paths of all files and directories that ExpandTo
+// creates.
 func (a *Archive) Manifest() []string {
 	all := map[string]bool{revisionFile: true}
 	for _, name := range a.tree.names {
@@ -236,10 +236,9 @@ func (a *Archive) Manifest() []string {
 	return names
 }
 
-// ExpandTo unpacks the charm into dir, which it makes if necessary. It replaces whatever has a
-// name of the archive's, and leaves everything else alone. It writes nothing outside dir. The
-// file "revision" gets a.Revision. Nothing is synced to disk: an interrupted ExpandTo must be
-// repeated.
+// ExpandTo unpacks the charm into dir, which it creates if necessary. It replaces files that are in the
+// archive and leaves others alone. It writes nothing outside dir. The file "revision" gets a.Revision.
+// Nothing is synced to disk: an interrupted ExpandTo must be repeated.
 func (a *Archive) ExpandTo(ctx context.Context, dir string) error {
 	if err := a.expandTo(ctx, dir); err != nil {
 		return fmt.Errorf("cannot expand charm %q: %w", a.Meta.Name, err)
@@ -288,8 +287,7 @@ func (a *Archive) expandTo(ctx context.Context, dir string) error {
 	})
 }
 
-// makeDirs makes real directories down to name, replacing files and symlinks that are in the
-// way.
+// makeDirs creates real directories down to name, replacing files and symlinks.
 func makeDirs(root *os.Root, name string) error {
 	if name == "." {
 		return nil
@@ -309,7 +307,7 @@ func makeDirs(root *os.Root, name string) error {
 	return root.Chmod(name, 0o755)
 }
 
-// copyFile writes the content of f to w, but no more than the archive's directory states.
+// copyFile writes the content of f to w, up to the size in the archive's directory.
 func copyFile(ctx context.Context, w io.Writer, f *zip.File) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -342,7 +340,7 @@ func (w *whileWanted) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// writeFile makes a new file, replacing whatever had its name.
+// writeFile creates a new file, replacing any existing one.
 func writeFile(root *os.Root, name string, perm fs.FileMode, content func(io.Writer) error) error {
 	if err := root.RemoveAll(name); err != nil {
 		return err

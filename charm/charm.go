@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The files that are parsed; any other is only carried along.
+// The files that are parsed; others are only copied.
 const (
 	metaFile     = "metadata.yaml"
 	configFile   = "config.yaml"
@@ -23,7 +23,7 @@ const (
 	sourceFile   = "charmcraft.yaml" // charmcraft makes the others from it
 )
 
-// maxParsed bounds a parsed file, in bytes.
+// maxParsed is the maximum size of a parsed file in bytes.
 const maxParsed = 1 << 20
 
 // Charm is the parsed content of a charm's files.
@@ -36,8 +36,8 @@ type Charm struct {
 	Dispatch bool     // it has a file "dispatch", which is run for every hook
 	Hooks    []string // the hooks it has in hooks/, sorted
 
-	NotExecutable []string // paths of programs that are not executable; units get them as such
-	NoProgram     []string // actions without a program in actions/, nor dispatch, sorted
+	NotExecutable []string // paths of programs that are not executable, and are deployed as such
+	NoProgram     []string // actions without a program in actions/ or dispatch, sorted
 	strays        noteList // warnings of files that look like programs and never run
 
 	Ignored []string // files it has that are not used; see Warnings

@@ -24,7 +24,7 @@ type Option struct {
 // Config is the content of config.yaml: the settings of a charm.
 type Config struct {
 	Options  map[string]Option
-	Warnings []string // of what has no effect in the file
+	Warnings []string // about content without effect
 }
 
 var optionKeys = []string{"type", "description", "default"}

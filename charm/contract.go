@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Contract is the release of Juju whose contract with charms is kept here: its hooks, their
-// environment and the hook tools. Charms see it as JUJU_VERSION, because the frameworks they are
-// written on take it for what they can use: below 2.7 no data of applications, from 2.8 on
-// dispatch, from 3.0.3 on secrets. It has nothing to do with the version of this program.
+// Contract is the Juju release whose contract with charms is implemented here: hooks, their environment
+// and the hook tools. Charms see it as JUJU_VERSION, because charm frameworks derive available features
+// from it: application data from 2.7, dispatch from 2.8, secrets from 3.0.3. It is unrelated to our own
+// version.
 var Contract = Version{Major: 2, Minor: 9, Patch: 50}
 
-// Compare orders versions as releases follow each other: 2.9-beta1 comes before 2.9-rc1, and that
-// before 2.9.0. It returns a negative number if v is older than w, and 0 if they are the same.
+// Compare orders versions by release: 2.9-beta1 < 2.9-rc1 < 2.9.0. It returns a negative number if v is
+// older than w, and 0 if they are equal.
 func (v Version) Compare(w Version) int {
 	tag := func(v Version) string { return cmp.Or(v.Tag, "release") } // alpha, beta and rc sort before it
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(tag(v), tag(w)),
 		cmp.Compare(v.Patch, w.Patch), cmp.Compare(v.Build, w.Build))
 }
 
-// An Assumption is one demand of the field assumes: a feature, or a list of demands of which one
-// (AnyOf) or each (AllOf) must be met.
+// An Assumption is a requirement in the field assumes: a feature, or a list of requirements of which any
+// (AnyOf) or all (AllOf) must be met.
 type Assumption struct {
 	AnyOf, AllOf []Assumption
 
@@ -31,10 +31,10 @@ type Assumption struct {
 	Version Version
 }
 
-// features are the features that assumes can name and that are here, with their versions.
+// features are the supported features for assumes, with their versions.
 var features = map[string]Version{"juju": Contract}
 
-// parseAssumes reads a list of demands.
+// parseAssumes parses a list of requirements.
 func parseAssumes(f field) ([]Assumption, error) {
 	items, err := f.items()
 	if err != nil {
@@ -94,7 +94,7 @@ func parseAssumption(f field) (a Assumption, err error) {
 	return a, err
 }
 
-// unmet returns why the demand is not met, as the lines of a list, or nothing if it is.
+// unmet returns why the requirement is not met, as the lines of a list; nil if it is met.
 func (a Assumption) unmet() []string {
 	switch {
 	case a.Feature != "":
@@ -141,8 +141,8 @@ func indented(title string, lines []string) []string {
 	return all
 }
 
-// checkContract refuses a charm that demands more than the contract has: a later Juju, a feature
-// that is not here, or what gaps lists as refused.
+// checkContract rejects charms that require more than the contract: a later Juju, an unsupported
+// feature, or something that gaps lists as refused.
 func (c *Charm) checkContract() error {
 	var errs []error
 	help := fmt.Sprintf("Charms get what Juju %s gives them, whatever the version of this program, and this charm wants "+

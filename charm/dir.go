@@ -75,8 +75,8 @@ func openRegular(root *os.Root, name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// linkError says what is wrong with a file that is a link and can't be opened. One that leads
-// nowhere is no missing file, which charms may do without.
+// linkError returns the error for a symlink that can't be opened. A dangling symlink is an error, unlike
+// a missing file, which may be optional.
 func linkError(name, target string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -97,10 +97,10 @@ func notRegular(name string) error {
 	return &FileError{File: name, Err: errors.New("not a regular file")}
 }
 
-// ArchiveTo writes the charm to w as a zip archive. The same tree gives the same bytes: files
-// are sorted and have no times. Permissions are 0755 for directories, hooks, and files that
-// their owner may execute, otherwise 0644. Files excluded by .jujuignore or the built-in rules
-// are left out; revision and version are written from d.
+// ArchiveTo writes the charm to w as a zip archive. The output is reproducible: files are sorted and have
+// no times. Permissions are 0755 for directories, hooks, and files that their owner may execute,
+// otherwise 0644. Files excluded by .jujuignore or the built-in rules are omitted; revision and version
+// are written from d.
 func (d *Dir) ArchiveTo(w io.Writer) error {
 	if err := d.archiveTo(w, defaultLimits); err != nil {
 		return fmt.Errorf("cannot archive charm in %q: %w", d.Path, err)
@@ -139,7 +139,7 @@ func (d *Dir) archiveTo(w io.Writer, l limits) error {
 	return z.Close()
 }
 
-// scan returns the tree of everything in the directory that belongs in an archive.
+// scan returns the tree of the directory's files that belong in an archive.
 func scan(root *os.Root, l limits) (*tree, error) {
 	ignore, err := readIgnore(root)
 	if err != nil {

@@ -6,16 +6,14 @@
 //
 //	dir, err := charm.ReadDir("charms/wordpress") // parsed and valid, or an error
 //	err = dir.ArchiveTo(w)                        // the same tree, the same bytes
-//	a, err := charm.ReadArchive(ctx, "wordpress.zip") // hostile archives are refused here
+//	a, err := charm.ReadArchive(ctx, "wordpress.zip") // rejects malicious archives
 //	err = a.ExpandTo(ctx, "/some/agent/charm")
 //
-// A mistake of the charm's author is reported as a *FileError, which names the file, the line
-// and the field. For every error about a broken rule, errors.Is(err, ErrInvalid) holds. All
-// other errors come from the disk.
+// Mistakes in a charm's files are reported as a *FileError with the file, line and field. All
+// validation errors match ErrInvalid with errors.Is. All other errors are I/O errors.
 //
 // A service's settings are plain values: string, int64, float64, bool, or nil for "not set".
-// Config converts what users write into them, all or nothing.
+// Config converts user input to such values, all or nothing.
 //
-// The package is a leaf: it does not log, keeps no state, and knows nothing of machines or
-// units.
+// The package is a leaf: it does not log, keeps no state, and does not know machines or units.
 package charm

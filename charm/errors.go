@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ErrInvalid is matched, with errors.Is, by every error of this package about a broken rule: a
-// malformed file, URL, setting or archive.
+// ErrInvalid is matched, with errors.Is, by all validation errors of this package: malformed files, URLs,
+// settings and archives.
 var ErrInvalid = errors.New("invalid charm")
 
 // FileError describes a mistake in a file of a charm.

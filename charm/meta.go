@@ -27,7 +27,7 @@ type Meta struct {
 	Assumes        []Assumption
 	Containers     []string // of Kubernetes charms, sorted
 	OldRevision    int      // the obsolete field "revision"; a revision file goes before it
-	Warnings       []string // of what has no effect in the file
+	Warnings       []string // about content without effect
 }
 
 // Relations returns every endpoint that the charm declares, by name. Names are
@@ -40,8 +40,7 @@ func (m *Meta) Relations() map[string]Relation {
 	return all
 }
 
-// ParseMeta reads metadata.yaml and checks it. Keys that it does not know are
-// passed over, and named in Warnings.
+// ParseMeta parses and checks metadata.yaml. Unknown keys are ignored and listed in Warnings.
 func ParseMeta(data []byte) (*Meta, error) {
 	root, err := parseYAML(metaFile, data)
 	if err != nil {
@@ -135,8 +134,7 @@ func (m *Meta) parseLists(fs fields) (err error) {
 	return nil
 }
 
-// parseEndpoints reads the relations and extra bindings, whose names share one
-// space.
+// parseEndpoints parses the relations and extra bindings, which share a namespace.
 func (m *Meta) parseEndpoints(fs fields) error {
 	taken := map[string]bool{}
 	hasContainerRequirer := false
@@ -204,8 +202,8 @@ func (m *Meta) parseExtraBindings(fs fields, relations map[string]bool) error {
 	return nil
 }
 
-// Unfit returns why a service can't be upgraded to the charm, as far as that depends on what never
-// changes in the service, and what the user can do; "" if it can.
+// Unfit returns why a service can't be upgraded to the charm because of the service's immutable
+// properties, and what the user can do; "" if it can.
 func (m *Meta) Unfit(series string, subordinate, forceSeries bool) (why, hint string) {
 	switch {
 	case m.Subordinate != subordinate:

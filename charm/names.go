@@ -16,8 +16,8 @@ var (
 	userPattern     = nameForm{regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.+-]*[a-zA-Z0-9])?$`)}
 )
 
-// maxNameLength bounds the names that a charm declares, in bytes: with what is added to them, such as
-// "-relation-departed" or the number of an instance, they are names of files.
+// maxNameLength is the maximum length of names that a charm declares, in bytes: with suffixes such as
+// "-relation-departed" or an instance number, they must be valid file names.
 const maxNameLength = 200
 
 // A nameForm is the form of names of one kind.
@@ -44,17 +44,16 @@ const (
 	optionRule    = "The name of an option is not empty, and has no space, no = and no control character: admin-email"
 )
 
-// IsValidName reports whether name can be a charm's.
+// IsValidName reports whether name is a valid charm name.
 func IsValidName(name string) bool { return namePattern.MatchString(name) }
 
-// IsValidResource reports whether name can be a resource's.
+// IsValidResource reports whether name is a valid resource name.
 func IsValidResource(name string) bool { return resourcePattern.MatchString(name) }
 
-// IsValidSeries reports whether series has the form of one: "trusty", "centos7".
+// IsValidSeries reports whether series is well-formed: "trusty", "centos7".
 func IsValidSeries(series string) bool { return seriesPattern.MatchString(series) }
 
-// isReserved reports whether name is kept for Juju itself; a charm of Juju's
-// own may use it.
+// isReserved reports whether name is reserved for Juju's own charms.
 func isReserved(charmName, name string) bool {
 	if strings.HasPrefix(charmName, "juju-") {
 		return false

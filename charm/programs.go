@@ -11,7 +11,7 @@ import (
 	"juju/charm/spelling"
 )
 
-// A layout is where the programs of a charm lie, in a directory or an archive.
+// A layout gives access to a charm's programs in a directory or an archive.
 type layout struct {
 	list func(dir string) []string             // the names in a directory, sorted
 	mode func(name string) (fs.FileMode, bool) // of what a name leads to, over links
@@ -22,8 +22,8 @@ func (l layout) isFile(name string) bool {
 	return ok && mode.IsRegular()
 }
 
-// programs returns the paths of all programs that a charm can have for the agent to run: hooks, actions
-// and dispatch.
+// programs returns the paths of all programs that an agent may run for a charm: hooks, actions and
+// dispatch.
 func (c *Charm) programs() []string {
 	all := []string{dispatchFile}
 	for _, hook := range c.Meta.Hooks() {
@@ -35,7 +35,7 @@ func (c *Charm) programs() []string {
 	return all
 }
 
-// findPrograms notes which programs the charm has, and what looks like one and never runs.
+// findPrograms records the charm's programs, and files that look like one but never run.
 func (c *Charm) findPrograms(at layout) {
 	for _, hook := range c.Meta.Hooks() {
 		if at.isFile(path.Join(hooksDir, hook)) {
@@ -66,8 +66,8 @@ func (c *Charm) findPrograms(at layout) {
 // maxCompared bounds how many pairs of names findStrays compares in one directory, which takes 0.1 s.
 const maxCompared = 50_000
 
-// findStrays warns of what lies in a directory of programs under a name that looks like a misspelt one of
-// names, but for those that are there.
+// findStrays warns of files in a directory of programs whose names look like misspellings of missing
+// ones in names.
 func (c *Charm) findStrays(at layout, dir, kind string, names, there []string) {
 	missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(there, name) })
 	compared := 0

@@ -15,10 +15,10 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// schemaURL is the name that the library knows a schema by. Nothing is read from it.
+// schemaURL identifies the schema to the library. Nothing is loaded from it.
 const schemaURL = "file:///actions.yaml"
 
-// compileSchema checks the schema of an action's parameters, of draft 4, and makes it usable.
+// compileSchema checks and compiles the draft 4 schema of an action's parameters.
 func compileSchema(schema map[string]any) (*jsonschema.Schema, error) {
 	doc, err := plain(schema)
 	if err != nil {
@@ -40,7 +40,7 @@ func compileSchema(schema map[string]any) (*jsonschema.Schema, error) {
 	return compiled, nil
 }
 
-// mismatch returns the first thing, by path, that a schema does not allow.
+// mismatch returns the first schema violation by path.
 func mismatch(err error) error {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -52,7 +52,7 @@ func mismatch(err error) error {
 	return invalidf("%s: %s", cmp.Or(first.at, "parameters"), first.text)
 }
 
-// A complaint is one thing that a schema does not allow.
+// A complaint is one schema violation.
 type complaint struct{ at, text string } // at is a dotted path
 
 var english = message.NewPrinter(language.English)

@@ -12,11 +12,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Each of the functions here returns either the settings it was given, all
-// valid, or the error about the first bad one by name and nothing else.
+// Each of these functions returns either all the given settings, or only the error for the first
+// invalid one by name.
 
-// ParseSettings parses settings that users give for a service one by one, and in a YAML file with
-// the settings of several services, or "". The former win.
+// ParseSettings parses a service's settings given individually, and in a YAML file with the settings of
+// several services, or "". The former take precedence.
 func (c *Config) ParseSettings(service string, words map[string]string, file string) (map[string]any, error) {
 	all := map[string]any{}
 	if file != "" {
@@ -33,8 +33,8 @@ func (c *Config) ParseSettings(service string, words map[string]string, file str
 	return all, nil
 }
 
-// CheckSettings returns parsed settings, nil for one that is reset. It refuses those of an option that
-// the charm does not have, or has with another type.
+// CheckSettings returns parsed settings, nil for those that are reset. It rejects settings for options
+// that the charm does not have, or has with a different type.
 func (c *Config) CheckSettings(settings map[string]any) (map[string]any, error) {
 	return eachSetting(settings, func(name string, value any) (any, error) {
 		o, err := c.option(name)
@@ -103,8 +103,8 @@ func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]
 	})
 }
 
-// UsableSettings returns those of some stored settings that the charm has options for, of
-// their type. Others can be those of another charm of the service.
+// UsableSettings returns the stored settings that match an option of the charm and its type. Others may
+// be left from a previous charm of the service.
 func (c *Config) UsableSettings(stored map[string]any) map[string]any {
 	usable := map[string]any{}
 	for name, value := range stored {
@@ -161,7 +161,7 @@ func (o Option) value(f field) (any, error) {
 	return f.value()
 }
 
-// coerce is convert for a default, which Juju also takes as a string for an int or a boolean.
+// coerce is convert for defaults: like Juju, it also accepts strings for ints and booleans.
 func (o Option) coerce(name string, value any) (any, error) {
 	s, _ := value.(string)
 	switch o.Type {
@@ -181,8 +181,7 @@ func (o Option) coerce(name string, value any) (any, error) {
 	return o.convert(name, value)
 }
 
-// convert returns value as the option's type has it. It takes no string for a
-// number.
+// convert converts value to the option's type. It does not accept strings for numbers.
 func (o Option) convert(name string, value any) (any, error) {
 	if value == nil {
 		return nil, nil
@@ -218,7 +217,7 @@ func (o Option) convert(name string, value any) (any, error) {
 	return nil, o.mismatch(name, value)
 }
 
-// parse returns the value that a user wrote as s.
+// parse parses user input.
 func (o Option) parse(name, s string) (value any, err error) {
 	switch o.Type {
 	case OptionString:

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// StorageType is what a store provides: a mounted filesystem or a bare device.
+// StorageType is the type of a store: a mounted filesystem or a block device.
 type StorageType string
 
 // The storage types.
@@ -31,10 +31,10 @@ type Storage struct {
 	Transient   bool   // may be lost with the machine
 }
 
-// isProvided reports whether units can get such storage.
+// isProvided reports whether such storage is supported.
 func (s Storage) isProvided() bool { return s.Type == StorageFilesystem && !s.Shared }
 
-// Resource is a file, or an image, that a charm gets beside its archive.
+// Resource is a file or image that is delivered separately from the charm's archive.
 type Resource struct {
 	Name        string
 	Type        string // "file" or "oci-image"

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// limits bound the content of a charm, so that an archive of a few kilobytes can't fill a disk.
+// limits bound the content of a charm, so that a zip bomb can't fill a disk.
 type limits struct {
 	entries int
 	total   int64 // bytes, unpacked
@@ -82,8 +82,7 @@ func (t *tree) add(name string, mode fs.FileMode, size int64, target string) err
 	return nil
 }
 
-// check checks what depends on the whole tree: every parent of a file is a directory, and no
-// symlink leads outside.
+// check checks the tree as a whole: all parents are directories, and no symlink points outside.
 func (t *tree) check() error {
 	checked := map[string]bool{}
 	for _, name := range t.names {
@@ -106,8 +105,8 @@ func (t *tree) check() error {
 	return nil
 }
 
-// Bounds on names and links, far above what charms need. Without them a small archive could
-// keep a controller busy for minutes.
+// Limits on names and links, far above what charms need. Without them a small archive could keep a
+// controller busy for minutes.
 const (
 	maxName       = 1024    // bytes of a path in a charm
 	maxPart       = 255     // bytes of a name in a directory: what file systems take
@@ -127,8 +126,8 @@ func tooLong(path string) bool {
 	return false
 }
 
-// resolve follows symlinks from name to where the system would end up, which may not exist. It
-// follows every link on the way, because "a/.." is not always the current directory.
+// resolve follows symlinks from name as the kernel would; the result need not exist. It follows every
+// link on the way, because "a/.." is not always the current directory.
 func (t *tree) resolve(name string) (string, error) {
 	target := t.links[name]
 	ahead := strings.Split(name, "/")
@@ -162,7 +161,7 @@ func (t *tree) resolve(name string) (string, error) {
 	return path.Join(at...), nil
 }
 
-// layout returns where the programs of a charm are in the tree.
+// layout returns the layout of the tree.
 func (t *tree) layout() layout {
 	return layout{
 		list: func(dir string) (names []string) {

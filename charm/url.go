@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// URL names a charm and, with a revision, exactly one:
+// URL identifies a charm, uniquely if it has a revision:
 //
 //	local:[series/]name[-revision]
 //	cs:[~user/][series/]name[-revision]

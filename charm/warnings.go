@@ -33,8 +33,7 @@ var metaKeys = []string{
 	"source", "title", "website",
 }
 
-// A gap is something that a charm can declare and that has no effect here, or not the effect its
-// author may expect.
+// A gap is a charm feature without effect here, or with a different effect than its author may expect.
 type gap struct {
 	file, what string
 	names      func(*Charm) []string // what of it the charm declares, in order
@@ -42,8 +41,8 @@ type gap struct {
 	refused    bool // the charm can't do without it, so it is not deployed
 }
 
-// gaps is all that a charm can declare without its full effect: what comes to work here is
-// struck from it, and nothing else says so.
+// gaps lists all charm features that are not fully supported. It is the only such list: remove entries
+// once they are supported.
 var gaps = []gap{
 	{metaFile, "the limit of relation", limitedRelations, "it is not enforced", false},
 	{metaFile, "required storage", stores(func(s Storage) bool { return s.CountMin > 0 && !s.isProvided() }),
@@ -121,9 +120,8 @@ func neverRun(c *Charm) (names []string) {
 	return names
 }
 
-// Warnings lists everything the charm declares that has no effect here, or not the effect its
-// author may expect, a line for each kind. No declaration is silently dropped: it works, is
-// refused, or is in this list.
+// Warnings lists the charm's declarations without the effect that its author may expect, a line per
+// kind. No declaration is silently dropped: it works, is rejected, or is in this list.
 func (c *Charm) Warnings() (all []string) {
 	m := c.Meta
 	for _, name := range slices.Sorted(maps.Keys(m.Requires)) {
@@ -151,8 +149,7 @@ func (c *Charm) Warnings() (all []string) {
 	return all
 }
 
-// ModeWarnings returns those of the Warnings that the archive of a directory does not have any more, because it
-// mends what they name.
+// ModeWarnings returns the Warnings of a directory that do not apply to its archive, which fixes their cause.
 func (c *Charm) ModeWarnings() []string {
 	if len(c.NotExecutable) == 0 {
 		return nil
@@ -160,7 +157,7 @@ func (c *Charm) ModeWarnings() []string {
 	return []string{"file permissions: not executable, but made so for the units: " + listed(c.NotExecutable)}
 }
 
-// maxListed is how many names a warning lists.
+// maxListed is the maximum number of names in a warning.
 const maxListed = 10
 
 // listed quotes names. If there are too many or they are too long, it counts the rest.

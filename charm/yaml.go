@@ -13,9 +13,9 @@ import (
 	"juju/charm/safeyaml"
 )
 
-// field is one value in a YAML file, with what an error about it has to name. Reading the tree
-// of nodes, rather than decoding into structs, keeps the line of each value and the text of
-// each scalar ("2.0" is a version, not the number 2).
+// field is a value in a YAML file with its position for errors. Reading the node tree instead of
+// decoding into structs preserves the line of each value and the text of each scalar ("2.0" is a
+// version, not the number 2).
 type field struct {
 	file string
 	path string
@@ -30,23 +30,22 @@ type entry struct {
 	value field
 }
 
-// parseYAML returns the root of the only document in data; for an empty file, an absent field. Of
-// a key that a charm gives twice, the last one counts.
+// parseYAML returns the root of the only document in data; an absent field if the file is empty. Of
+// duplicate keys, the last one wins.
 func parseYAML(file string, data []byte) (field, error) {
 	log := &warnings{file: file}
 	node, err := safeyaml.ParseLast(data, safeyaml.Default, log.twice)
 	return rootOf(field{file: file, node: node, log: log}, err)
 }
 
-// parseUserYAML is parseYAML for what a user wrote. A key that is given twice is a mistake there
-// that the user can mend.
+// parseUserYAML is parseYAML for user input. Duplicate keys are errors, which the user can fix.
 func parseUserYAML(file string, data []byte) (field, error) {
 	node, err := safeyaml.Parse(data, safeyaml.Default)
 	return rootOf(field{file: file, node: node, log: &warnings{file: file}}, err)
 }
 
-// ParseValue returns the value in YAML that a user wrote, as JSON would decode it: dates are text,
-// and an unquoted yes is a boolean. It is nil if there is none.
+// ParseValue parses a YAML value from a user to the types of JSON: dates are strings, and an unquoted
+// yes is a boolean. It returns nil if there is no value.
 func ParseValue(text []byte) (any, error) {
 	node, err := safeyaml.Parse(text, safeyaml.Default)
 	if err != nil || node == nil {
@@ -207,7 +206,7 @@ func (f field) items() ([]field, error) {
 	return fs, nil
 }
 
-// text returns a string; dates count as strings, numbers do not.
+// text returns a string. It accepts dates, but not numbers.
 func (f field) text() (string, error) {
 	if f.node != nil && f.node.Kind == yaml.ScalarNode {
 		if tag := f.node.ShortTag(); tag == "!!str" || tag == "!!timestamp" {
