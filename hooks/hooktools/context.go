@@ -9,8 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// A Context is a hook that runs, or an action, as its tools see it. Each fact stays the same until the hook ends. What
-// is said to be set "at once" stays even if the hook fails; all other changes are made once it has succeeded.
+// A Context is a running hook or action as seen by its tools. Values read stay the same until the hook ends. Changes
+// documented as immediate persist even if the hook fails; all others are made once it succeeds.
 type Context interface {
 	hookContext
 	unitContext
@@ -23,7 +23,7 @@ type Context interface {
 	actionContext
 }
 
-// A hookContext is what runs.
+// A hookContext is the running hook.
 type hookContext interface {
 	// HookName returns the name of the hook, "db-relation-joined", or of the action.
 	HookName() string
@@ -33,7 +33,7 @@ type hookContext interface {
 	Warn(message string)
 	// Fail makes the hook or action fail when it exits.
 	Fail(message string)
-	// RequestReboot has the machine restarted after the hook. With now it ends the hook, and does not return before that.
+	// RequestReboot reboots the machine after the hook. With now it kills the hook and does not return until it is dead.
 	RequestReboot(ctx context.Context, now bool) error
 }
 
@@ -44,46 +44,46 @@ type unitContext interface {
 	UnitInfo(ctx context.Context) (entity.UnitInfo, error)
 	// CharmMeta returns the metadata of the deployed charm.
 	CharmMeta() (*charm.Meta, error)
-	// Config returns all options of the charm; those without a value are nil. The map is not to be written to.
+	// Config returns all options of the charm; those without a value are nil. Callers must not modify the map.
 	Config(ctx context.Context) (map[string]any, error)
 	GoalState(ctx context.Context) (entity.GoalState, error)
-	// Resource returns the path of a resource's file, after fetching it.
+	// Resource returns the path of a resource's file, which it fetches if needed.
 	Resource(ctx context.Context, name string) (path string, err error)
 }
 
-// A relationContext is the relations that the unit is in.
+// A relationContext gives access to the unit's relations.
 type relationContext interface {
-	// HookRelation returns the relation that the hook is about.
+	// HookRelation returns the hook's relation.
 	HookRelation() (id int, ok bool)
-	// RemoteUnit returns the unit that the hook is about, "" if it is about none.
+	// RemoteUnit returns the hook's remote unit, or "".
 	RemoteUnit() string
 	// RelationName returns the name of the charm's own endpoint.
 	RelationName(id int) (name string, ok bool)
-	// RelationIDs returns the relations of an endpoint as charms know them, "db:3", in order.
+	// RelationIDs returns the sorted relation ids of an endpoint in the charms' form, "db:3".
 	RelationIDs(endpoint string) []string
-	// RelationMembers returns the units that have joined, in order. The list is not to be written to.
+	// RelationMembers returns the units that have joined, sorted. Callers must not modify the list.
 	RelationMembers(id int) []string
 	// RelationService returns the service at the other end.
 	RelationService(id int) string
-	// RelationSettings returns the settings of a unit or service. The map is the caller's.
+	// RelationSettings returns the settings of a unit or service. Callers may modify the map.
 	RelationSettings(ctx context.Context, id int, of string) (map[string]string, error)
-	// SetRelationSettings changes those of the unit; "" deletes a key.
+	// SetRelationSettings changes the unit's settings; "" deletes a key.
 	SetRelationSettings(id int, settings map[string]string) error
-	// SetServiceRelationSettings changes those of the unit's service, which only its leader can.
+	// SetServiceRelationSettings changes the settings of the unit's service. Only the leader can.
 	SetServiceRelationSettings(ctx context.Context, id int, settings map[string]string) error
 }
 
-// A leaderContext is what the leader of the service knows and sets for all units.
+// A leaderContext gives access to leadership and the leader's settings.
 type leaderContext interface {
-	// IsLeader reports whether the unit is sure to lead its service for a while.
+	// IsLeader reports whether the unit is guaranteed to be the leader for a while.
 	IsLeader(ctx context.Context) (bool, error)
-	// LeaderSettings returns what the leader has set. The map is not to be written to.
+	// LeaderSettings returns the leader's settings. Callers must not modify the map.
 	LeaderSettings(ctx context.Context) (map[string]string, error)
-	// SetLeaderSettings changes that at once; "" deletes a key.
+	// SetLeaderSettings changes them immediately; "" deletes a key.
 	SetLeaderSettings(ctx context.Context, settings map[string]string) error
 }
 
-// A statusContext is the statuses of the unit's workload and of its service. They are set at once.
+// A statusContext gives access to the statuses of the workload and the service. Changes are immediate.
 type statusContext interface {
 	WorkloadStatus(ctx context.Context) (entity.Status, error)
 	SetWorkloadStatus(ctx context.Context, status entity.StatusWord, message string) error
@@ -91,43 +91,43 @@ type statusContext interface {
 	SetWorkloadVersion(ctx context.Context, version string) error
 	// ServiceStatus returns the statuses of the service and its units to the leader.
 	ServiceStatus(ctx context.Context) (entity.StatusesOfService, error)
-	// SetServiceStatus sets the service's, which only its leader can.
+	// SetServiceStatus sets the service's status. Only the leader can.
 	SetServiceStatus(ctx context.Context, status entity.StatusWord, message string) error
 }
 
-// A portContext is the ports that the unit has opened.
+// A portContext gives access to the unit's ports.
 type portContext interface {
 	OpenPorts(ctx context.Context, ports entity.PortRange) error
 	ClosePorts(ctx context.Context, ports entity.PortRange) error
-	// OpenedPorts returns what is open, sorted, with what the hook has changed.
+	// OpenedPorts returns the open ports including the hook's changes, sorted.
 	OpenedPorts(ctx context.Context) ([]entity.PortRange, error)
 }
 
-// A storageContext is the unit's storage.
+// A storageContext gives access to the unit's storage.
 type storageContext interface {
-	// HookStorage returns the id of the instance that the hook is about, "" if it is about none.
+	// HookStorage returns the id of the hook's storage instance, or "".
 	HookStorage() string
 	// AttachedStorage returns the storage that the unit can use, by id.
 	AttachedStorage() map[string]entity.UnitStorage
-	// AddStorage asks for more instances of the charm's stores.
+	// AddStorage requests more instances of the charm's stores.
 	AddStorage(counts map[string]uint64) error
 }
 
-// A stateContext is what the charm keeps in the controller for the unit.
+// A stateContext gives access to the charm's state for the unit in the controller.
 type stateContext interface {
-	// CharmState returns all of it. The map is the caller's.
+	// CharmState returns all of it. Callers may modify the map.
 	CharmState(ctx context.Context) (entity.CharmState, error)
 	SetCharmState(ctx context.Context, values entity.CharmState) error
-	// DeleteCharmState deletes a key; one that is not there is no error.
+	// DeleteCharmState deletes a key, if it exists.
 	DeleteCharmState(ctx context.Context, key string) error
 }
 
-// An actionContext is an action, if one runs.
+// An actionContext gives access to the running action, if any.
 type actionContext interface {
 	// ActionParams returns the action's parameters; ok is false if no action runs.
 	ActionParams() (params map[string]any, ok bool)
-	// SetResults sets results of the action, all or none.
+	// SetResults sets all of the action results or none.
 	SetResults(results []Result) error
-	// LogProgress tells users how far the action is, at once.
+	// LogProgress immediately reports the action's progress to users.
 	LogProgress(ctx context.Context, message string) error
 }

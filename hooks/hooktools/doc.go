@@ -1,7 +1,7 @@
-// Package hooktools has the hook tools: what each is called and takes, its help, and what it does for the hook that
-// calls it. A tool knows its hook through a Context alone.
+// Package hooktools implements the hook tools: their names, arguments, help and behaviour. A tool accesses its hook only
+// through a Context.
 //
-// In a charm's PATH the tools are links, made by Install, to the small program cmd/hook-tool. It sends its arguments to
-// the unit agent with the protocol of package hooks/tool, and package hooks, whose contexts the tools work on, has Run
-// answer. The scripts in hooks/testdata test the tools.
+// In a hook's PATH the tools are symlinks, created by Install, to the small binary cmd/hook-tool. It sends its arguments
+// to the unit agent with the protocol of package hooks/tool, where package hooks calls Run with the hook's context. The
+// scripts in hooks/testdata test the tools.
 package hooktools

@@ -37,8 +37,7 @@ func (o *outputFlags) check() error {
 	return nil
 }
 
-// write prints the value in the format asked for. A value of which nothing is
-// left prints nothing, not even an empty line.
+// write prints the value in the requested format. Empty values print nothing, not even a newline.
 func (o *outputFlags) write(run *toolRun, value any) error {
 	text, err := formatters[o.format](value)
 	if err != nil {

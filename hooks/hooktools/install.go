@@ -9,9 +9,8 @@ import (
 	"juju/hooks/tool"
 )
 
-// Install makes dir hold a link to binary, the hook-tool program, under
-// the name of every hook tool, and as juju-run. Repeating it is harmless, also while hooks run:
-// no name is ever missing once it has been there.
+// Install creates symlinks in dir to binary, the hook-tool binary, with the names of all hook tools and
+// juju-run. It can be repeated safely while hooks run: existing links are replaced atomically.
 func Install(dir, binary string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot install hook tools: %w", err)
@@ -24,7 +23,7 @@ func Install(dir, binary string) error {
 	return nil
 }
 
-// InstallJujuRun makes dir hold a link to binary, the hook-tool program, as juju-run.
+// InstallJujuRun creates the symlink juju-run in dir to binary, the hook-tool binary.
 func InstallJujuRun(dir, binary string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot install juju-run: %w", err)

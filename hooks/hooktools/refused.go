@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-// refusal is a tool that never works in the hooks there are. Charms know its error.
+// refusal is a tool that always fails in the supported hooks, with the error that charms expect.
 type refusal struct {
 	why   func(hook Context) error
 	add   func(flags *pflag.FlagSet) // its flags; may be nil

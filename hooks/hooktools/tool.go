@@ -16,7 +16,7 @@ import (
 	"juju/state/entity"
 )
 
-// A command is one use of a hook tool.
+// A command is one invocation of a hook tool.
 type command interface {
 	// flags adds the tool's own to the set.
 	flags(*pflag.FlagSet)
@@ -39,7 +39,7 @@ type commandInfo struct {
 	make  func() command
 }
 
-// A toolRun is one use of a tool.
+// A toolRun is one invocation of a tool.
 type toolRun struct {
 	hook   Context
 	read   func(name string) ([]byte, error) // a file of the charm's, "-" for the tool's standard input
@@ -87,8 +87,7 @@ var table = withActionTools(map[string]commandInfo{
 // Names returns the names of all hook tools, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(table)) }
 
-// Run does the work of the tool that a request names, for a hook. read reads a file of the charm's, "-" for the tool's
-// standard input.
+// Run executes a request for a hook. read reads a file of the charm, or the tool's standard input for "-".
 func Run(ctx context.Context, hook Context, req tool.Request, read func(string) ([]byte, error)) tool.Reply {
 	info, ok := table[req.Tool]
 	if !ok {
@@ -127,7 +126,7 @@ func Run(ctx context.Context, hook Context, req tool.Request, read func(string) 
 	return reply
 }
 
-// checkText refuses arguments that were not UTF-8, and names the key of one like key=value.
+// checkText rejects arguments that are not UTF-8. For key=value arguments the error gives the key.
 func checkText(req tool.Request) error {
 	for _, i := range req.Mended {
 		if i < 0 || i >= len(req.Args) {
@@ -164,7 +163,7 @@ func (i commandInfo) help(name string, flags *pflag.FlagSet) string {
 	return text
 }
 
-// A Help is what a hook tool says of itself.
+// A Help is the help of a hook tool.
 type Help struct {
 	Name, Purpose, Text string
 	Examples            []string // command lines, in the text too
@@ -182,16 +181,16 @@ func Helps() []Help {
 	return all
 }
 
-// formatIgnored is the flag that tools take which print nothing, as the first tools did.
+// formatIgnored is a flag that tools without output accept for compatibility.
 const formatIgnored = "format"
 
-// addIgnoredFormat adds the flag --format to a tool that has no use for it.
+// addIgnoredFormat adds the flag --format to a tool that ignores it.
 func addIgnoredFormat(flags *pflag.FlagSet) {
 	flags.String(formatIgnored, "", "")
 	_ = flags.MarkHidden(formatIgnored) // it exists
 }
 
-// checkEmpty refuses arguments that a tool has no use for.
+// checkEmpty rejects extra arguments.
 func checkEmpty(args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unrecognized args: %q", args)
