@@ -22,36 +22,34 @@ import (
 )
 
 const (
-	// maxLine is how many bytes of a line are logged; the controller keeps no more.
+	// maxLine is how many bytes of a line are logged; the controller truncates longer lines.
 	maxLine = 16 << 10
-	// readAtOnce is how much is read of the file at once.
+	// readAtOnce is the size of reads.
 	readAtOnce = 64 << 10
-	// maxBehind is how far the output may be ahead of the log. Beyond that, the last keptBehind
-	// bytes are logged and the rest is skipped: a hook can print faster than it is logged, and
-	// must not fill the disk.
+	// maxBehind is how far the log may lag behind the output. Beyond that, only the last keptBehind bytes
+	// are logged: a hook can print faster than the agent logs, and must not fill the disk.
 	maxBehind  = 8 << 20
 	keptBehind = 1 << 20
-	// maxLength is the length from which on the file is emptied although a process has
-	// it open, and may append something in that very moment, which is lost.
+	// maxLength is the length from which the file is truncated even if a process has it open. What that
+	// appends at the same moment is lost.
 	maxLength = 64 << 20
-	// freeAfter is how much of the file may have been read and still take space.
+	// freeAfter is how much of the file may be read before its space is freed.
 	freeAfter = 1 << 20
-	// busyLook and idleLook are how often the file is looked at while a hook runs, and between
-	// hooks while a process that one has left has it open; otherwise it is not looked at. It is
-	// not watched, because a user has 128 inotify instances, and a host may have more agents; a
-	// hook's last lines are fetched when it ends and wait for no clock.
+	// busyLook and idleLook are the polling intervals while a hook runs, and between hooks while a
+	// background process has the file open; otherwise it is not polled. inotify is not used, because a
+	// user has only 128 instances, and a host may have more agents. A hook's last lines are read when it
+	// exits, without delay.
 	busyLook = 20 * time.Millisecond
 	idleLook = 2 * time.Second
 )
 
-// An output is the file that hooks print to, and that is copied to the log. It is a file
-// because a pipe would break with its reader: restarting the agent would break whatever the
-// hook has left in the background. The space of what was read is given back to the file system,
-// so that a process that prints a lot does not fill the disk.
+// An output is the file that receives hooks' output, and is copied to the log. It is not a pipe, because
+// restarting the agent would then break hooks' background processes with SIGPIPE. The space of what has
+// been read is freed, so that verbose processes don't fill the disk.
 type output struct {
 	path string
 	emit func(module string, level loggo.Level, line string)
-	// level is that of its lines. Those that are known to come from stderr are warnings.
+	// level is the log level of its lines. Lines known to come from stderr are warnings.
 	level loggo.Level
 	stop  chan struct{}
 	done  chan struct{}
@@ -80,10 +78,10 @@ type output struct {
 	dropped int64  // how many bytes there were beyond them
 }
 
-// reserved is how much room the file gets on the disk before a hook or task begins, for what that prints.
+// reserved is how much disk space is allocated for the output before a hook or task starts.
 const reserved = 64 << 10
 
-// room reserves room for what a hook or task prints. The error is that of a full disk if there is none.
+// room allocates disk space for the output of a hook or task. The error is that of a full disk if there is none.
 func (o *output) room() error {
 	info, err := o.file.Stat()
 	if err != nil {
@@ -99,8 +97,8 @@ func (o *output) room() error {
 // maxLast is how many bytes of the last line are kept to explain a failure.
 const maxLast = 500
 
-// openOutput opens the file, which it makes if necessary, and begins to follow it. What an
-// earlier agent has not read comes first. It calls emit with one line at a time.
+// openOutput opens the file, which it creates if necessary, and starts following it, beginning with what
+// an earlier agent has not read. It calls emit for each line.
 func openOutput(
 	path, module string, level loggo.Level, emit func(module string, level loggo.Level, line string),
 ) (*output, error) {
@@ -126,7 +124,7 @@ func openOutput(
 	return o, nil
 }
 
-// close stops following, after a last look.
+// close stops following, after a final read.
 func (o *output) close() error {
 	close(o.stop)
 	<-o.done
@@ -138,10 +136,10 @@ func (o *output) close() error {
 	return o.file.Close()
 }
 
-// begin assigns the following lines to the module of a hook, and those after its end to between.
-// It returns the files that the hook prints to, which end closes. Both write to the same file, so
-// that lines stay in order. Each is opened separately: the offset of the second is then the end of
-// the last write to stderr, which tells lines of stderr from lines of stdout.
+// begin assigns the following lines to the module of a hook, and those after its end to between. It
+// returns the hook's stdout and stderr, which end closes. Both are the same file, so that lines stay in
+// order. They are opened separately, so that the offset of the second is the end of the last write to
+// stderr, which distinguishes lines of stderr from those of stdout.
 func (o *output) begin(module, between string) (stdout, stderr *os.File, err error) {
 	o.mu.Lock()
 	o.read()
@@ -169,8 +167,8 @@ func (o *output) begin(module, between string) (stdout, stderr *os.File, err err
 	return stdout, stderr, nil
 }
 
-// end logs everything printed so far, closes what begin opened, and returns the last line that
-// the hook printed to stderr or, if there is none, to stdout.
+// end logs all output so far, closes the files that begin opened, and returns the hook's last line of
+// stderr or, if that is empty, of stdout.
 func (o *output) end() (last string) {
 	o.wake <- false
 	o.mu.Lock()
@@ -216,14 +214,14 @@ func (o *output) follow() {
 	}
 }
 
-// read logs the lines that are in the file when it is called, so a process that prints without
-// end does not hold it up. The caller holds mu.
+// read logs the lines that are in the file when it is called, so that a process that prints endlessly
+// does not block it. The caller must hold mu.
 func (o *output) read() {
 	info, err := o.file.Stat()
 	if err == nil && info.Size() < o.offset { // it was emptied from outside
 		o.offset, o.freed = 0, 0
 	}
-	// This must come after the size: later writes to stderr are found the next time.
+	// This must come after the size: the next read handles later writes to stderr.
 	if o.stderr != nil {
 		if end, err := o.stderr.Seek(0, io.SeekCurrent); err == nil {
 			o.errEnd = end
@@ -264,7 +262,7 @@ func (o *output) pass(bytes int64) {
 	o.free(freeAfter)
 }
 
-// take splits what was read at a place of the file into lines.
+// take splits a chunk read from the file into lines.
 func (o *output) take(data []byte, at int64) {
 	end := at + int64(len(data))
 	if o.skip {
@@ -293,7 +291,7 @@ func (o *output) take(data []byte, at int64) {
 	}
 }
 
-// line logs the line that has been gathered.
+// line logs the accumulated line.
 func (o *output) line() {
 	text := printable(strings.TrimSuffix(strings.ToValidUTF8(string(unwritten(o.partial)), "\uFFFD"), "\r"))
 	if o.cut > 0 {
@@ -314,18 +312,18 @@ func (o *output) line() {
 	}
 }
 
-// lostBytes are what a full disk leaves in a file in place of what was to be written. A charm prints no such thing.
+// lostBytes are left in a file in place of output that a full disk lost. Charms don't print such bytes.
 var lostBytes = regexp.MustCompile("\x00{16,}")
 
-// unwritten replaces what a full disk has not kept by how much it was.
+// unwritten replaces output lost to a full disk by its size.
 func unwritten(line []byte) []byte {
 	return lostBytes.ReplaceAllFunc(line, func(lost []byte) []byte {
 		return fmt.Appendf(nil, "[%d bytes were lost, as on a full disk]", len(lost))
 	})
 }
 
-// printable returns what a charm has said with control characters escaped, as in Go: \x00, \x1b.
-// So they do no harm to the terminal of a user who reads the log. Tabs and ends of lines stay.
+// printable escapes control characters in a charm's output as in Go: \x00, \x1b. This protects the
+// terminals of users who read the log. Tabs and newlines are kept.
 func printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -338,15 +336,15 @@ func printable(text string) string {
 	return b.String()
 }
 
-// flush logs a line that lacks its end.
+// flush logs an unterminated line.
 func (o *output) flush() {
 	if len(o.partial) > 0 {
 		o.line()
 	}
 }
 
-// free gives back the space of what was read, if it is at least minimum bytes. It punches a
-// hole, because truncating the file could cut off what is being appended.
+// free frees the space of what has been read, if it is at least minimum bytes. It punches a hole, because
+// truncating could lose concurrent appends.
 func (o *output) free(minimum int64) {
 	if o.offset-o.freed < minimum {
 		return
@@ -359,7 +357,7 @@ func (o *output) free(minimum int64) {
 	o.empty() // a file system without holes: a line may be lost here, but not the disk
 }
 
-// empty makes the file empty if all of it was read.
+// empty truncates the file if all of it has been read.
 func (o *output) empty() {
 	if info, err := o.file.Stat(); err != nil || info.Size() != o.offset || o.file.Truncate(0) != nil {
 		return
@@ -371,8 +369,8 @@ func (o *output) empty() {
 	}
 }
 
-// reset empties the file if no other process has it open, which it checks with a write lease. Then
-// it returns true: nothing more can come before the next begin. Otherwise it frees what was read.
+// reset truncates the file if no other process has it open, which it checks with a write lease, and
+// returns true: no more output is possible before the next begin. Otherwise it frees what has been read.
 func (o *output) reset() (over bool) {
 	fd := o.file.Fd()
 	if _, err := unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_WRLCK); err != nil {

@@ -26,7 +26,7 @@ func (c toolContext) WorkloadStatus(ctx context.Context) (entity.Status, error) 
 	return *c.status, nil
 }
 
-// SetWorkloadStatus sets the status at once; it stays even if the hook fails.
+// SetWorkloadStatus sets the status immediately, even if the hook fails later.
 func (c toolContext) SetWorkloadStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +40,7 @@ func (c toolContext) SetWorkloadStatus(ctx context.Context, word entity.StatusWo
 	return nil
 }
 
-// ServiceStatus returns the status of the service, and those of its units.
+// ServiceStatus returns the statuses of the service and its units.
 func (c toolContext) ServiceStatus(ctx context.Context) (entity.StatusesOfService, error) {
 	epoch, err := c.leads(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c toolContext) ServiceStatus(ctx context.Context) (entity.StatusesOfServic
 	return *c.ofService, nil
 }
 
-// SetServiceStatus sets the status of the service at once; it stays even if the hook fails.
+// SetServiceStatus sets the service's status immediately, even if the hook fails later.
 func (c toolContext) SetServiceStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	epoch, err := c.leads(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c toolContext) SetServiceStatus(ctx context.Context, word entity.StatusWor
 	return nil
 }
 
-// SetWorkloadVersion sets the version that status shows, at once.
+// SetWorkloadVersion immediately sets the version that status shows.
 func (c toolContext) SetWorkloadVersion(ctx context.Context, version string) error {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()

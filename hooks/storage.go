@@ -52,7 +52,7 @@ func (c toolContext) AddStorage(counts map[string]uint64) error {
 	return nil
 }
 
-// storageChanges fills in what the hook has asked for.
+// storageChanges adds the hook's storage requests to the changes.
 func (c *Context) storageChanges(changes *entity.HookChanges) {
 	if len(c.stores) == 0 {
 		return

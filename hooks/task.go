@@ -15,14 +15,12 @@ import (
 	"juju/state/entity"
 )
 
-// A Task is an action of the charm, or a command of a user's, that runs in a context like a
-// hook's.
+// A Task is an action or a user's command that runs in a context like a hook's.
 type Task struct {
 	ID     string
 	Name   string         // of the action; entity.CommandTask for a command
 	Params map[string]any // of the action
-	// Command is what a shell runs; "" for an action. Timeout is how long it may take; 0 for
-	// ever.
+	// Command is a shell command; "" for an action. Timeout is its time limit; 0 means none.
 	Command string
 	Timeout time.Duration
 	// Shell says that the user runs a shell, and Streams are the user's standard input, output and
@@ -35,16 +33,16 @@ type Task struct {
 	Group    string
 }
 
-// shell is the program that runs users' commands.
+// shell runs users' commands.
 const shell = "/bin/bash"
 
-// keptOutput is how much of each of a task's two streams its results have, in bytes.
+// keptOutput is how many bytes of each output stream a task's results contain.
 const keptOutput = 256 << 10
 
-// errTimedOut is the cause with which a command's context ends that has taken too long.
+// errTimedOut is the cancellation cause of a command that exceeds its timeout.
 var errTimedOut = fmt.Errorf("command timed out: %w", ErrAbort)
 
-// NewTask returns a task as the controller has it.
+// NewTask converts the controller's task.
 func NewTask(t entity.Task) (*Task, error) {
 	task := &Task{ID: t.ID, Name: t.Name, Params: map[string]any{}, Parallel: t.Parallel, Group: t.Group}
 	if len(t.Params) > 0 {
@@ -63,8 +61,8 @@ func NewTask(t entity.Task) (*Task, error) {
 	return task, nil
 }
 
-// withNumbers replaces the numbers in a JSON value by int64 and float64: YAML writes a whole float64
-// as 1e+06.
+// withNumbers converts the numbers in a JSON value to int64 and float64, because YAML writes a whole
+// float64 as 1e+06.
 func withNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -97,14 +95,14 @@ func (c *Context) dispatchPath() string {
 	return "actions/" + c.HookName()
 }
 
-// isTask reports whether a task of the controller's runs, and neither a hook nor a command of juju-run.
+// isTask reports whether this is a task of the controller, not a hook or a juju-run command.
 func (c *Context) isTask() bool { return c.params.Task != nil && c.params.Task.ID != "" }
 
-// isCommand reports whether the task is a user's command, and not an action.
+// isCommand reports whether the task is a user's command rather than an action.
 func (t *Task) isCommand() bool { return t.Command != "" || t.Shell }
 
-// program returns the program that runs, with its arguments; none if the charm doesn't have it.
-// launcher is the hook-tool binary.
+// program returns the command line; nil if the charm doesn't have the program. launcher is the hook-tool
+// binary.
 func (c *Context) program(charmDir, launcher string) ([]string, error) {
 	path := c.dispatchPath()
 	if path == "" && c.params.Task.Shell {
@@ -120,8 +118,8 @@ func (c *Context) program(charmDir, launcher string) ([]string, error) {
 	return []string{file}, nil
 }
 
-// lockPath returns the file of the lock that the hook or task needs, "" for none, and whether it needs it also while the
-// service is exempt from the machine's.
+// lockPath returns the path of the lock that the hook or task needs, "" for none, and whether it needs the lock even
+// if the service is exempt from the machine's.
 func (c *Context) lockPath(machine string) (path string, always bool) {
 	switch t := c.params.Task; {
 	case t != nil && t.Group != "":
@@ -132,7 +130,7 @@ func (c *Context) lockPath(machine string) (path string, always bool) {
 	return machine, false
 }
 
-// who describes what runs, for others that wait for it.
+// who describes the hook or task to others that wait for it.
 func (c *Context) who() string {
 	kind := "hook"
 	if c.isTask() {
@@ -143,7 +141,8 @@ func (c *Context) who() string {
 	return fmt.Sprintf("%s %q of %s", kind, c.HookName(), c.entity())
 }
 
-// Outcome returns how a task has ended that has failed like this, or has not if failed is nil. Its results are what action-set has set, the exit code and the output.
+// Outcome returns a task's outcome; failed is nil if it succeeded. The results are those of action-set, the exit code
+// and the output.
 func (c *Context) Outcome(failed *FailedError) (entity.TaskOutcome, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +175,7 @@ func (c *Context) Outcome(failed *FailedError) (entity.TaskOutcome, error) {
 	return outcome, err
 }
 
-// captured is what a task has printed to one of its streams.
+// captured is a task's output on one stream.
 type captured struct {
 	text    []byte
 	dropped int64 // bytes beyond it

@@ -12,10 +12,10 @@ import (
 	"juju/state/entity"
 )
 
-// A toolContext is a Context as the hook tools see it: a hooktools.Context.
+// A toolContext is a Context that implements hooktools.Context.
 type toolContext struct{ *Context }
 
-// serve does a hook tool's work, for as long as the server that calls it runs.
+// serve executes a hook tool.
 func (c *Context) serve(ctx context.Context, req tool.Request, read func(string) ([]byte, error)) tool.Reply {
 	if !c.owns(req.Context) {
 		return tool.Failure(errors.New("hook context is over"), "a hook tool works only while the hook that started it runs")
