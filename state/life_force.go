@@ -162,7 +162,7 @@ func (st *State) abandonResource(ctx context.Context, e cloudBacked) (done bool,
 		left.How = strings.Join(strings.Fields(left.How+" Until it is released, which is tried again, it is destroyed with the "+
 			"controller's storage: no juju destroy-environment --destroy-storage."), " ")
 	}
-	logger.Warningf("%s %s is gone, but %s may be left in the cloud: %s", e.tag().Kind, e.name(), out.name, left.Why)
+	logger.Warningf("%s %s is removed, but %s may be left in the cloud: %s", e.tag().Kind, e.name(), out.name, left.Why)
 	err = st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced(), func(o *ops) (bool, error) {
 		o.Insert(modeldb.LeftoversC, left.ID, left)
 		return true, nil

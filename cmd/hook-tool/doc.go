@@ -1,6 +1,6 @@
-// Hook-tool is the binary behind every hook tool. Links to it have the names of the tools (config-get, relation-set,
-// ...). It sends its arguments to the agent of the unit whose hook it runs in, which does the work.
+// Hook-tool is the binary behind all hook tools, which are links to it (config-get, relation-set and so on). It forwards
+// its arguments to the agent of the unit whose hook it runs in.
 //
-// When run under its own name, it takes the name of the tool as its first argument. A unit agent starts hooks with
+// When run under its own name, it takes the name of the tool as its first argument. Unit agents start hooks with
 // "hook-tool launch" (see juju/hooks/tool).
 package main

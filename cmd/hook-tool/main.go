@@ -10,8 +10,8 @@ import (
 
 const usage = `Usage: hook-tool NAME [ARG...]
 
-Runs the hook tool NAME, such as config-get or relation-set. It works only
-inside a hook of a unit, where the tools are in PATH under their own names:
+Runs the hook tool NAME, such as config-get or relation-set. Hook tools work only
+inside a unit's hooks, where they are in PATH under their own names:
 
     config-get --help
 `

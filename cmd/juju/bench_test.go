@@ -45,10 +45,10 @@ func BenchmarkDeployToFirstHook(b *testing.B) {
 	b.ReportMetric(float64(total.Milliseconds())/float64(n), "ms/first-hook")
 }
 
-// A benchSystem is a controller of the real programs, for one benchmark.
+// A benchSystem is a controller of the real binaries, for one benchmark.
 type benchSystem struct {
 	*testing.B
-	bin  string // the programs
+	bin  string // the binaries
 	dir  string // with the benchmark's files
 	data string // the controller's
 }

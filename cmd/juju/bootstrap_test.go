@@ -47,7 +47,7 @@ func TestBootstrapWithoutPrograms(t *testing.T) {
 			" nor on PATH\nInstall all of juju's binaries in one directory, or build them there: make build\n") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
-	dir := programsOnPath(t, "jujud", "unit-agent", "hook-tool")
+	dir := binariesOnPath(t, "jujud", "unit-agent", "hook-tool")
 	u.types("bootstrap")
 	u.sees(1, "", "ERROR cannot find machine-agent: it is not in "+dir+", where jujud is\n"+
 		"Install all of juju's binaries in one directory, or build them there: make build\n")
@@ -56,7 +56,7 @@ func TestBootstrapWithoutPrograms(t *testing.T) {
 
 func TestBootstrapRefusals(t *testing.T) {
 	u := newUser(t)
-	programsOnPath(t)
+	binariesOnPath(t)
 	u.types("bootstrap", "mycloud")
 	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local, lxd; to give the controller a name: juju "+
 		"bootstrap local NAME\n")
@@ -80,7 +80,7 @@ func TestBootstrapRefusals(t *testing.T) {
 // A failed bootstrap leaves nothing, unless --keep-broken is given.
 func TestFailedBootstrap(t *testing.T) {
 	u := newcomer(t)
-	bin := programsOnPath(t)
+	bin := binariesOnPath(t)
 	u.types("bootstrap", "-q")
 	u.sees(1, "", "ERROR not today\nCome back tomorrow\n")
 	u.left(true)
@@ -140,7 +140,7 @@ func TestFailedBootstrap(t *testing.T) {
 // The password is never on a command line, and is different each time.
 func TestBootstrapParams(t *testing.T) {
 	u := newcomer(t)
-	bin := programsOnPath(t)
+	bin := binariesOnPath(t)
 	seen := filepath.Join(bin, "seen")
 	if err := os.WriteFile(filepath.Join(bin, "jujud"),
 		[]byte("#!/bin/sh\necho \"$@\" >>"+seen+"\ncat >>"+seen+"\necho >>"+seen+"\nexit 1\n"), 0o755); err != nil {
@@ -246,7 +246,7 @@ func TestOnlyItsOwnStorageIsNamed(t *testing.T) {
 // input, and nowhere else.
 func TestBootstrapOnAMongoDB(t *testing.T) {
 	u := newcomer(t)
-	bin := programsOnPath(t)
+	bin := binariesOnPath(t)
 	seen := filepath.Join(bin, "seen")
 	script := "#!/bin/sh\necho \"$@\" >" + seen + "\nenv >>" + seen + "\necho === >>" + seen + "\ncat >>" + seen +
 		"\nexit 1\n"
@@ -304,7 +304,7 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 // remove what the first is creating.
 func TestConcurrentBootstraps(t *testing.T) {
 	u := newcomer(t)
-	programsOnPath(t)
+	binariesOnPath(t)
 	dir := clouds.Dir(u.store(), "local", "local")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

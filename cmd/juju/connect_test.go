@@ -290,7 +290,7 @@ func TestControllerGone(t *testing.T) {
 	if err := process.MarkEnded(local.ControllerDir(dir), "it was destroyed"); err != nil {
 		t.Fatal(err)
 	}
-	programsOnPath(t)
+	binariesOnPath(t)
 	err = clouds.ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
 	if err == nil || !strings.Contains(err.Error(), "it was destroyed") ||
 		!strings.Contains(entity.Hint(err), "juju destroy-environment mine") {
@@ -311,8 +311,8 @@ func TestControllerGone(t *testing.T) {
 	}
 }
 
-// programsOnPath creates programs named like juju's that do nothing.
-func programsOnPath(t *testing.T, names ...string) string {
+// binariesOnPath creates binaries named like juju's that do nothing.
+func binariesOnPath(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if len(names) == 0 {

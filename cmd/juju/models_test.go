@@ -27,7 +27,7 @@ type fakeController struct {
 	changed   chan struct{} // of the watch of a model; nil before there is one
 	reads     int           // of the list of models
 	leftovers []entity.Leftover
-	programs  entity.ControllerBinaries
+	binaries  entity.ControllerBinaries
 }
 
 // WatchModel fires at once, and after each call of Models with another change to follow.

@@ -41,8 +41,8 @@ func reference(root *cobra.Command) string {
 		"This page is generated: `go test ./cmd/juju -update`.\n")
 	fmt.Fprintf(&b, "\n%s\n", root.Long)
 	b.WriteString(`
-Exit codes: 0 done, 1 failed, 2 invalid command line. An error is a line on standard error that begins with ERROR, often
-followed by a line that says what to do next. Standard output has only results.
+Exit codes: 0 success, 1 failure, 2 invalid command line. An error is a line on standard error that starts with ERROR,
+often followed by a hint about what to do next. Standard output has only results.
 
 | variable | |
 |---|---|

@@ -31,7 +31,7 @@ import (
 // Scripts in testdata:
 //
 //	script/   needs no controller; juju is this test's own binary, in $ONLY_JUJU
-//	system/   the whole system, by the programs that `make build` makes
+//	system/   the whole system, by the binaries that `make build` makes
 //	libraries/ as system/, with charms on libraries of others; see TestCharmLibraries
 //
 // Besides testscript's own commands there are
@@ -41,13 +41,13 @@ import (
 //	page UNIT [TEXT]         prints the page that a unit serves, once it has the text
 //	kill-9 WHAT...           kills keeper, controller, machine N or unit NAME
 //	alive WHAT...            waits until those run; with ! until they don't
-//	build VERSION DIR        builds all programs with another version
+//	build VERSION DIR        builds all binaries with another version
 //	nothing-left             there is no process and no file of juju's
 //	filled FILE              waits until something is in the file
 //	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
 //
 // and in system scripts the conditions [namespaces] (a user can create a namespace) and [soak] (JUJU_SOAK is set) and
-// the variables $BIN (the programs), $CHARMS (the built example charms) and $EXAMPLES (doc/examples).
+// the variables $BIN (the binaries), $CHARMS (the built example charms) and $EXAMPLES (doc/examples).
 
 func TestMain(m *testing.M) {
 	// Scripts of the whole system mostly wait, so run more of them in parallel than there are
@@ -134,11 +134,11 @@ func cycles() string {
 	return "2"
 }
 
-// buildSystem builds all programs and the example charms.
+// buildSystem builds all binaries and the example charms.
 func buildSystem(t testing.TB, root string) (bin, charms string) {
 	t.Helper()
 	bin, charms = t.TempDir(), t.TempDir()
-	targets := map[string][]string{bin + "/": programPackages}
+	targets := map[string][]string{bin + "/": binaryPackages}
 	for _, name := range []string{"keyvalue", "webpage"} {
 		dir := filepath.Join("doc", "examples", "charms", name)
 		if err := os.CopyFS(filepath.Join(charms, name), os.DirFS(filepath.Join(root, dir))); err != nil {
@@ -162,8 +162,8 @@ func buildSystem(t testing.TB, root string) (bin, charms string) {
 	return bin, charms
 }
 
-// programPackages are the packages of our programs.
-var programPackages = []string{"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}
+// binaryPackages are the packages of our binaries.
+var binaryPackages = []string{"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}
 
 // build builds packages with the Makefile's flags, so that both share a build cache.
 func build(ctx context.Context, root, output string, packages []string, flags ...string) error {
@@ -176,7 +176,7 @@ func build(ctx context.Context, root, output string, packages []string, flags ..
 	return nil
 }
 
-// scriptBuild builds all programs with another version, as if from commit c0ffee.
+// scriptBuild builds all binaries with another version, as if from commit c0ffee.
 func scriptBuild(ts *testscript.TestScript, neg bool, args []string) {
 	noNot(ts, neg)
 	if len(args) != 2 {
@@ -186,7 +186,7 @@ func scriptBuild(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	ts.Check(build(ctx, root, args[1]+"/", programPackages, "-ldflags", "-X juju/agent.commit=c0ffee -X juju/agent.Version="+args[0]))
+	ts.Check(build(ctx, root, args[1]+"/", binaryPackages, "-ldflags", "-X juju/agent.commit=c0ffee -X juju/agent.Version="+args[0]))
 }
 
 // look reads all sources, so that go test does not use a cached result when one of them has

@@ -15,12 +15,12 @@ import (
 )
 
 func (f *fakeController) ControllerBinaries(context.Context) (entity.ControllerBinaries, error) {
-	return f.programs, nil
+	return f.binaries, nil
 }
 
 func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.Binaries, dryRun bool) (entity.Binaries, error) {
 	f.calls = append(f.calls, fmt.Sprintf("UpgradeModel %s %q %v", uuid, to.Version, dryRun))
-	return f.programs.Binaries, f.err
+	return f.binaries.Binaries, f.err
 }
 
 func (f *fakeModel) UploadBinaries(context.Context, io.Reader, entity.Binaries) error { return nil }
@@ -29,13 +29,13 @@ func TestUpgradeModel(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	u.ctrl.add("admin", "default")
-	u.ctrl.programs.Version = "0.2.0"
+	u.ctrl.binaries.Version = "0.2.0"
 	u.types("upgrade-juju", "--dry-run")
 	u.sees(0, "", "best version:\n    0.2.0\nupgrade to this version by running\n    juju upgrade-model\n")
 	u.types("upgrade-juju")
 	u.sees(0, "", "started upgrade to 0.2.0\nThe agents of model \"default\" are being upgraded. "+
 		"To see their versions: juju status --format yaml\n")
-	u.ctrl.programs.Commit = "0123456789ab-dirty"
+	u.ctrl.binaries.Commit = "0123456789ab-dirty"
 	u.types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0")
 	u.sees(0, "", "started upgrade to 0.2.0 (0123456789ab-dirty)\nThe agents of model \"default\" are being upgraded. "+
 		"To see their versions: juju status --format yaml\n")
@@ -44,7 +44,7 @@ func TestUpgradeModel(t *testing.T) {
 	u.ctrl.err = entity.Errorf(entity.AlreadyExists, "no upgrades available")
 	u.types("upgrade-model")
 	u.sees(0, "", "no upgrades available\n")
-	u.ctrl.programs.Version = "0.0.9"
+	u.ctrl.binaries.Version = "0.0.9"
 	u.types("upgrade-model")
 	u.sees(0, "", "no upgrades available\n"+
 		"The controller has 0.0.9, and this client is 0.1.0. To upgrade the controller first: juju upgrade-controller\n")
@@ -60,16 +60,16 @@ func TestUpgradeModel(t *testing.T) {
 // The controller's own model belongs to the user who has bootstrapped. Any superuser upgrades it, and a
 // model of another user with a name like it is no controller.
 func TestASuperuserWhoHasNotBootstrappedUpgradesTheController(t *testing.T) {
-	programs := t.TempDir()
+	binaries := t.TempDir()
 	for _, name := range pack.Names {
-		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(binaries, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", programs)
+	t.Setenv("PATH", binaries)
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].User = "bob" })
-	u.ctrl.programs.Version = "0.1.0"
+	u.ctrl.binaries.Version = "0.1.0"
 	u.ctrl.add("bob", "default")
 	u.ctrl.add("alice", "controller")
 	const would = "best version:\n    0.1.0\nupgrade to this version by running\n    juju upgrade-controller\n"
@@ -94,7 +94,7 @@ func TestUpgradeControllerRefusals(t *testing.T) {
 	} {
 		u := newUser(t)
 		u.ctrl.add("admin", "controller")
-		u.ctrl.programs.Version = "0.2.0"
+		u.ctrl.binaries.Version = "0.2.0"
 		u.types(command...)
 		u.sees(1, "", "ERROR cannot upgrade controller \"prod\" to 0.1.0: its version is 0.2.0, and a downgrade is not supported\n"+
 			"Install juju 0.2.0 on this client.\n")

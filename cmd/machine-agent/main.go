@@ -1,7 +1,6 @@
-// Command machine-agent is the agent of one machine: it keeps the machine's entity up to date,
-// and deploys the units assigned to it.
+// Command machine-agent is a machine's agent: it keeps the machine's entity up to date and deploys its units.
 //
-// Its only argument is the directory of the agent; see package agent.
+// Its only argument is the agent's directory; see package agent.
 package main
 
 import (

@@ -1,7 +1,6 @@
-// Command unit-agent is the agent of one unit: it runs the hooks of the unit's
-// charm, and deploys the unit's subordinates.
+// Command unit-agent is a unit's agent: it runs the hooks of the unit's charm and deploys the unit's subordinates.
 //
-// Its only argument is the directory of the agent; see package agent.
+// Its only argument is the agent's directory; see package agent.
 package main
 
 import (
