@@ -10,8 +10,8 @@ import (
 	"juju/provider"
 )
 
-// StartFunc starts the agent of an instance in this process. Ctx bounds only the start. Stop
-// ends the agent and returns when it has ended; it is called once.
+// StartFunc starts the agent of an instance in this process. Ctx bounds only the start. Stop stops the
+// agent and waits for it; it is called once.
 type StartFunc func(ctx context.Context, params provider.StartParams) (stop func(), err error)
 
 // Cloud holds the instances of any number of controllers and models. Its methods are safe for
@@ -78,7 +78,7 @@ func (c *Cloud) zoneOf(config provider.Config, id string) (string, error) {
 	if i := c.instances[id]; i != nil && i.Controller == config.Controller && i.Model == config.Model {
 		return i.Zone, nil
 	}
-	return "", provider.Retryable(fmt.Errorf("instance %s, which is to host it, is not there", id))
+	return "", provider.Retryable(fmt.Errorf("its host instance %s does not exist", id))
 }
 
 func (c *Cloud) hasSeries() []string {
@@ -87,8 +87,8 @@ func (c *Cloud) hasSeries() []string {
 	return c.series
 }
 
-// Lose makes an instance vanish, as if its host had burnt down: its agent ends, and the cloud
-// no longer knows it. It reports whether the instance existed.
+// Lose makes an instance vanish, as if its host had burnt down: its agent stops, and the cloud no longer
+// lists it. It reports whether the instance existed.
 func (c *Cloud) Lose(id string) bool {
 	c.mu.Lock()
 	inst, ok := c.instances[id]
@@ -102,7 +102,7 @@ func (c *Cloud) Lose(id string) bool {
 	return true
 }
 
-// attachment is a filesystem that a model has attached.
+// attachment is a model's attached filesystem.
 type attachment struct {
 	provider.Config
 	provider.AttachmentParams
@@ -111,7 +111,7 @@ type attachment struct {
 // attempt identifies one start.
 type attempt struct{ controller, model, machine, nonce string }
 
-// instance is being started, runs, or is being stopped.
+// instance is an instance that is starting, running or stopping.
 type instance struct {
 	provider.Instance
 	started chan struct{} // closed when the start is over
@@ -120,8 +120,8 @@ type instance struct {
 	once    sync.Once
 }
 
-// end ends the agent and deletes the instance, and returns when both are done. The start must
-// be over.
+// end stops the agent and deletes the instance, and returns when both are done. The start must have
+// completed.
 func (i *instance) end(c *Cloud) {
 	i.once.Do(func() {
 		if i.stop != nil {
@@ -134,8 +134,7 @@ func (i *instance) end(c *Cloud) {
 	})
 }
 
-// find returns the instance for a machine and nonce. If there is none, it adds one that has not
-// started.
+// find returns the instance for a machine and nonce. If there is none, it adds an unstarted one.
 func (c *Cloud) find(params provider.StartParams) (inst *instance, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

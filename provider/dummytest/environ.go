@@ -19,13 +19,13 @@ type environ struct {
 	config provider.Config
 }
 
-// begin starts every method, which returns begin's error at once.
+// begin is called first by every method, which returns its error immediately.
 func (e *environ) begin(ctx context.Context, op *Op) error {
 	op.Model = e.config.Model
 	return e.cloud.failure(ctx, *op)
 }
 
-// done writes to the log when a method returns.
+// done logs the return of a method.
 func (e *environ) done(op *Op, err *error) {
 	op.Err = *err
 	e.cloud.log.add(*op)
@@ -78,7 +78,7 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	return inst.Instance, nil
 }
 
-// StopInstances ends the agents, several at a time.
+// StopInstances stops the agents concurrently.
 func (e *environ) StopInstances(ctx context.Context, ids ...string) (err error) {
 	op := Op{Method: "StopInstances", InstanceIDs: ids}
 	defer e.done(&op, &err)
@@ -94,7 +94,7 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) (err error) 
 	})
 }
 
-// stop ends all instances that match.
+// stop stops all instances that match.
 func (c *Cloud) stop(ctx context.Context, match func(*instance) bool) error {
 	ended := make(chan struct{})
 	go func() { // ends when the slowest agent has ended
@@ -152,8 +152,8 @@ func rules() constraints.Rules {
 	}
 }
 
-// ConstraintRules says that an instance type determines the memory, that cpu-power and
-// virt-type are ignored, and that there are two architectures.
+// ConstraintRules implements provider.Environ: an instance type determines the memory, cpu-power and
+// virt-type are ignored, and there are two architectures.
 func (e *environ) ConstraintRules(ctx context.Context) (_ constraints.Rules, err error) {
 	op := Op{Method: "ConstraintRules"}
 	defer e.done(&op, &err)
@@ -188,7 +188,7 @@ func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) (_ 
 	return e.check(params)
 }
 
-// check returns the zones in which an instance can be. The error is Invalid if there can be none.
+// check returns the zones that can host an instance. The error is Invalid if none can.
 func (e *environ) check(params provider.PrecheckParams) ([]string, error) {
 	zones := e.cloud.hasZones()
 	if name, ok := strings.CutPrefix(params.Placement, "zone="); ok && slices.Contains(zones, name) {

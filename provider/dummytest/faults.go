@@ -10,11 +10,11 @@ import (
 	"juju/state/entity"
 )
 
-// fault says how one method is to fail.
+// fault describes how a method fails.
 type fault struct {
 	broken bool
 	fails  []error       // of the next calls
-	stall  chan struct{} // nil, or closed when calls may go on
+	stall  chan struct{} // nil, or closed when calls may continue
 }
 
 // Break makes methods of Environ fail with "dummy.METHOD is broken", until Mend.
@@ -61,7 +61,7 @@ func (c *Cloud) Stall(method string) (release func()) {
 	}
 }
 
-// fault returns the fault of a method. The caller holds the mutex.
+// fault returns the fault of a method. The caller must hold the mutex.
 func (c *Cloud) fault(method string) *fault {
 	f, ok := c.faults[method]
 	if !ok {
@@ -71,8 +71,7 @@ func (c *Cloud) fault(method string) *fault {
 	return f
 }
 
-// failure is called first by every method. It waits while the method is stalled, and returns
-// the error with which the method is to fail.
+// failure waits while the method is stalled, and returns the error that the method must return.
 func (c *Cloud) failure(ctx context.Context, op Op) error {
 	c.mu.Lock()
 	stall := c.fault(op.Method).stall
@@ -129,7 +128,7 @@ func (c *Cloud) jam(ids []string) error {
 	return nil
 }
 
-// byHand adds a hint to a stop's error: how to remove the instances by hand.
+// byHand adds a hint to a stop's error: how to remove the instances manually.
 func byHand(err error, ids []string) error {
 	if len(ids) == 0 {
 		return err

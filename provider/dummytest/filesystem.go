@@ -13,10 +13,10 @@ import (
 type filesystem struct {
 	size     uint64
 	released bool
-	imported bool // by the model that has it
+	imported bool // by the owning model
 }
 
-// filesystemKey names a filesystem, and the model that has it or has released it.
+// filesystemKey identifies a filesystem and the model that owns or released it.
 type filesystemKey struct {
 	provider.Config
 	id string
@@ -51,7 +51,7 @@ func (e *environ) AttachFilesystem(ctx context.Context, params provider.Attachme
 	return path.Join("/", params.Instance, params.Mount), nil
 }
 
-// DetachFilesystem forgets the attachment.
+// DetachFilesystem deletes the attachment.
 func (e *environ) DetachFilesystem(ctx context.Context, params provider.AttachmentParams) (err error) {
 	op := Op{Method: "DetachFilesystem"}
 	defer e.done(&op, &err)
@@ -79,7 +79,7 @@ func (e *environ) IsFilesystemAttached(ctx context.Context, params provider.Atta
 	return e.cloud.attached[attachment{e.config, params}], nil
 }
 
-// DestroyFilesystem forgets the filesystem.
+// DestroyFilesystem deletes the filesystem.
 func (e *environ) DestroyFilesystem(ctx context.Context, id string) (err error) {
 	op := Op{Method: "DestroyFilesystem"}
 	defer e.done(&op, &err)
@@ -92,7 +92,7 @@ func (e *environ) DestroyFilesystem(ctx context.Context, id string) (err error) 
 	return nil
 }
 
-// ReleaseFilesystem leaves the filesystem to other models.
+// ReleaseFilesystem makes the filesystem available to other models.
 func (e *environ) ReleaseFilesystem(ctx context.Context, id string) (err error) {
 	op := Op{Method: "ReleaseFilesystem"}
 	defer e.done(&op, &err)
@@ -107,7 +107,7 @@ func (e *environ) ReleaseFilesystem(ctx context.Context, id string) (err error) 
 	return nil
 }
 
-// ImportFilesystem takes a filesystem that is released from the model that had it.
+// ImportFilesystem transfers a released filesystem to the model.
 func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportParams) (f entity.Filesystem, err error) {
 	op := Op{Method: "ImportFilesystem"}
 	defer e.done(&op, &err)

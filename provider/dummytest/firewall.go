@@ -8,7 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-// SetFirewall says whether the cloud filters anything, as it does at first.
+// SetFirewall sets whether the cloud has a firewall; initially it does.
 func (c *Cloud) SetFirewall(filters bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,7 +31,7 @@ func (c *Cloud) filters() error {
 	return nil
 }
 
-// SetIngress notes the rules.
+// SetIngress records the rules.
 func (e *environ) SetIngress(ctx context.Context, rules provider.Ingress) (err error) {
 	op := Op{Method: "SetIngress"}
 	defer e.done(&op, &err)

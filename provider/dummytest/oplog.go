@@ -17,7 +17,7 @@ type Op struct {
 	Err         error
 }
 
-// logKept is how many operations the log holds; older ones are dropped.
+// logKept is the maximum number of operations in the log; older ones are dropped.
 const logKept = 10000
 
 type oplog struct {
@@ -59,8 +59,8 @@ func (c *Cloud) Ops() []Op {
 	return ops
 }
 
-// Watch sends all operations, past and future, until ctx is done; then it closes the channel. A
-// slow reader holds up nothing.
+// Watch sends all past and future operations until ctx is done; then it closes the channel. A slow
+// reader blocks nothing.
 func (c *Cloud) Watch(ctx context.Context) <-chan Op {
 	out := make(chan Op)
 	go func() {
