@@ -18,8 +18,8 @@ type Source struct {
 	Include func(path string) ([]byte, error)
 }
 
-// A Bundle is a bundle with its overlays laid over it. Keys of its maps are names of services
-// and the bundle's own ids of machines.
+// A Bundle is a bundle merged with its overlays. Its maps are keyed by service name and by the bundle's
+// machine ids.
 type Bundle struct {
 	Series   string // of services that name none; may be ""
 	Base     string // as Juju 3 writes the series: "ubuntu@22.04"; see Verify
@@ -31,11 +31,11 @@ type Bundle struct {
 	// Unsupported are the parts that are not about single services and that Juju has and this
 	// program does not: "saas".
 	Unsupported []string
-	// Warnings name what is in the files and has no effect.
+	// Warnings list content without effect.
 	Warnings []string
 }
 
-// A Service is what a bundle says about one service.
+// A Service is a service in a bundle.
 type Service struct {
 	Charm            string // a path or a URL
 	Dir              string // the directory that a relative path begins in
@@ -58,7 +58,7 @@ type Service struct {
 	options map[string]*yaml.Node
 }
 
-// A Machine is what a bundle says about a machine.
+// A Machine is a machine in a bundle.
 type Machine struct {
 	Constraints string
 	Series      string

@@ -25,8 +25,7 @@ type entry struct {
 	value field
 }
 
-// A reader reads values and collects what is wrong with them. For a wrong value it returns the
-// zero value.
+// A reader reads values and collects errors. For an invalid value it returns the zero value.
 type reader struct {
 	mistakes []error
 	warnings []string
@@ -37,7 +36,7 @@ func (r *reader) fail(f field, format string, args ...any) {
 		&charm.FileError{File: f.src.Name, Line: f.node.Line, Field: f.path, Err: fmt.Errorf(format, args...)})
 }
 
-// warn notes that a value has no effect.
+// warn records that a value has no effect.
 func (r *reader) warn(f field, format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf("%s:%d: %s: %s", f.src.Name, f.node.Line, f.path,
 		fmt.Sprintf(format, args...)))

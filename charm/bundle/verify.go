@@ -26,7 +26,7 @@ type Checks struct {
 	Series func(base string) string
 }
 
-// maxUnits bounds the units of a service, for each of which there is a Placement.
+// maxUnits is the maximum number of units of a service, each of which has a Placement.
 const maxUnits = 100_000
 
 // A verifier collects mistakes.
@@ -223,7 +223,7 @@ func (v *verifier) withCharm(name string, s *Service, ch *charm.Charm) {
 	}
 }
 
-// chains finds units whose placements name one another: a beside b, and b beside a.
+// chains finds cyclic placements: a beside b, and b beside a.
 func (v *verifier) chains() {
 	places := map[string][]Placement{}
 	for name := range v.Services {
