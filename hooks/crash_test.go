@@ -119,7 +119,7 @@ func TestAgentKilledInTheMiddle(t *testing.T) {
 	r := newRig(t, map[string]string{
 		"start": `
 			echo one; echo two
-			trap 'touch asked' TERM
+			trap 'sh -c "sleep 0.2; touch asked"' TERM
 			(trap '' TERM; while :; do sleep 1000; done) &
 			echo in > events
 			while :; do sleep 1000 & wait $!; done`,

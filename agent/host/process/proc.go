@@ -106,13 +106,13 @@ func Programs() ([]string, error) {
 
 // stat is the part of /proc/PID/stat that matters here.
 type stat struct {
-	name               string // of the program, truncated by the kernel
-	pid, pgrp, session int
-	state              byte
-	threads            int
-	start              uint64
-	kernel             bool // a kernel thread
-	hasEnv             bool // its environment is readable, even if empty
+	name                       string // of the program, truncated by the kernel
+	pid, parent, pgrp, session int
+	state                      byte
+	threads                    int
+	start                      uint64
+	kernel                     bool // a kernel thread
+	hasEnv                     bool // its environment is readable, even if empty
 }
 
 // ended reports whether all threads of the process have ended. Its first thread can be a zombie while others
@@ -139,12 +139,13 @@ func readStat(pid int) (stat, error) {
 	flags, err := strconv.ParseUint(string(fields[6]), 10, 64)
 	st.kernel = flags&kernelThread != 0
 	st.hasEnv = string(fields[48]) != "0"
-	var err1, err2, err3, err4 error
+	var err0, err1, err2, err3, err4 error
+	st.parent, err0 = strconv.Atoi(string(fields[1]))
 	st.pgrp, err1 = strconv.Atoi(string(fields[2]))
 	st.session, err2 = strconv.Atoi(string(fields[3]))
 	st.threads, err3 = strconv.Atoi(string(fields[17]))
 	st.start, err4 = strconv.ParseUint(string(fields[19]), 10, 64)
-	return st, errors.Join(err, err1, err2, err3, err4)
+	return st, errors.Join(err, err0, err1, err2, err3, err4)
 }
 
 // signal sends sig to the process that s was read from, if it still exists.

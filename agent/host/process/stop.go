@@ -199,17 +199,25 @@ type lister func() (found []stat, settled bool, err error)
 const settleBound = 500 * time.Millisecond
 
 // end terminates the processes that list finds, including those that appear in the meantime, and kills the
-// rest after grace.
+// rest after grace. A process that handles SIGTERM may start others to clean up, which get no SIGTERM.
 func end(ctx context.Context, list lister, grace time.Duration) error {
 	signalled := map[stat]bool{}
-	left, err := each(ctx, list, grace, func(st stat) error {
-		key := stat{pid: st.pid, start: st.start}
-		if signalled[key] {
-			return nil
+	handlers := map[int]bool{} // pids of processes signalled in earlier rounds, and of their cleanups
+	left, err := each(ctx, list, grace, func(all []stat) (err error) {
+		var pids []int
+		for _, st := range all {
+			key := stat{pid: st.pid, start: st.start}
+			if !signalled[key] && !handlers[st.parent] {
+				// A stopped process would not act on SIGTERM without SIGCONT.
+				err = errors.Join(err, st.signal(syscall.SIGTERM), st.signal(syscall.SIGCONT))
+			}
+			signalled[key] = true
+			pids = append(pids, st.pid)
 		}
-		signalled[key] = true
-		// A stopped process would not act on SIGTERM without SIGCONT.
-		return errors.Join(st.signal(syscall.SIGTERM), st.signal(syscall.SIGCONT))
+		for _, pid := range pids {
+			handlers[pid] = true
+		}
+		return err
 	})
 	if err != nil || len(left) == 0 {
 		return err
@@ -219,7 +227,12 @@ func end(ctx context.Context, list lister, grace time.Duration) error {
 
 // kill kills the processes that list finds until it finds none.
 func kill(ctx context.Context, list lister) error {
-	left, err := each(ctx, list, killBound, func(st stat) error { return st.signal(syscall.SIGKILL) })
+	left, err := each(ctx, list, killBound, func(all []stat) (err error) {
+		for _, st := range all {
+			err = errors.Join(err, st.signal(syscall.SIGKILL))
+		}
+		return err
+	})
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("process %d still exists %v after it was killed", left[0].pid, killBound)
 	}
@@ -236,10 +249,10 @@ func living(some map[stat]bool) (left []stat) {
 	return left
 }
 
-// each calls do for every process that list finds, repeatedly, until there are none or the time is up. It
+// each calls do with the processes that list finds, repeatedly, until there are none or the time is up. It
 // returns the remaining processes. A process once found remains until it has exited, even if list no longer
 // finds it: the environment of an exiting process can't be read.
-func each(ctx context.Context, list lister, bound time.Duration, do func(stat) error) ([]stat, error) {
+func each(ctx context.Context, list lister, bound time.Duration, do func([]stat) error) ([]stat, error) {
 	pause := newPause(time.Millisecond, 50*time.Millisecond)
 	deadline := time.Now().Add(bound)
 	var empty time.Time // since when the list has been empty
@@ -267,10 +280,8 @@ func each(ctx context.Context, list lister, bound time.Duration, do func(stat) e
 		case time.Since(empty) > settleBound:
 			return nil, nil
 		}
-		for _, st := range left {
-			if err := do(st); err != nil {
-				return nil, err
-			}
+		if err := do(left); err != nil {
+			return nil, err
 		}
 		if err := pause.wait(ctx); err != nil {
 			return nil, err
