@@ -183,8 +183,17 @@ func (s *sim) end() error {
 	if err := settle(); err != nil {
 		return err
 	}
+	left := func() int { // what must still go: all but the last manager
+		n := len(s.model.Storage)
+		for _, m := range s.model.Machines {
+			if !m.Manager {
+				n++
+			}
+		}
+		return n
+	}
 	// A machine with anything on it is refused, so nested containers go first.
-	for rounds := 0; rounds < 3 || len(s.model.Machines)+len(s.model.Storage) > 1 && rounds < 20; rounds++ {
+	for rounds := 0; rounds < 3 || left() > 0 && rounds < 20; rounds++ {
 		if err := s.endAll(s.destruction(), false); err != nil {
 			return err
 		}
