@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -135,7 +136,9 @@ func runMortal(text string) {
 		case <-ctx.Done():
 		}
 	}()
-	must(c.run(ctx))
+	if err := c.run(ctx); !errors.Is(err, context.Canceled) { // SIGTERM may come while it opens the store
+		must(err)
+	}
 	<-acted
 	os.Exit(0)
 }
