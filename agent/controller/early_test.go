@@ -1,13 +1,18 @@
 package controller
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/juju/loggo"
 
+	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/schema"
 	"juju/state/statetest"
 )
 
@@ -29,4 +34,20 @@ func TestAnEarlyMachineIsLetInSoon(t *testing.T) {
 	if strings.Contains(s.log.String(), " ERROR ") {
 		t.Errorf("it is called an error:\n%s", &s.log)
 	}
+}
+
+// A controller that is stopped while it starts, here by a step of its upgrade, has not failed.
+func TestAControllerStoppedWhileItStarts(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, Options{})
+	s.stop()
+	ctx, cancel := context.WithCancel(s.ctx)
+	c := &running{dir: s.c.dir, own: s.c.own, conf: s.c.conf, options: s.c.options,
+		ready: func() { t.Error("it came up") }}
+	c.options.State.Steps = append(slices.Clone(controller.Steps), schema.Step{About: "stop",
+		Run: func(ctx context.Context, _ *mongo.Store, _ *mongo.Database) error {
+			cancel()
+			return ctx.Err()
+		}})
+	s.ok(c.run(ctx))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -136,9 +135,7 @@ func runMortal(text string) {
 		case <-ctx.Done():
 		}
 	}()
-	if err := c.run(ctx); !errors.Is(err, context.Canceled) { // SIGTERM may come while it opens the store
-		must(err)
-	}
+	must(c.run(ctx))
 	<-acted
 	os.Exit(0)
 }

@@ -108,6 +108,11 @@ type running struct {
 }
 
 func (c *running) run(ctx context.Context) (err error) {
+	defer func() {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = nil // it was stopped while it started
+		}
+	}()
 	if c.store, err = openStore(ctx, c.own, c.options); err != nil {
 		return err
 	}
