@@ -135,17 +135,17 @@ func readStat(pid int) (stat, error) {
 		return stat{}, fmt.Errorf("cannot read /proc/%d/stat: %q", pid, b)
 	}
 	st := stat{name: string(b[bytes.IndexByte(b, '(')+1 : i]), pid: pid, state: fields[0][0]}
+	number := func(field int) uint64 {
+		n, errField := strconv.ParseUint(string(fields[field]), 10, 64)
+		err = errors.Join(err, errField)
+		return n
+	}
 	const kernelThread = 0x200000 // PF_KTHREAD
-	flags, err := strconv.ParseUint(string(fields[6]), 10, 64)
-	st.kernel = flags&kernelThread != 0
+	st.parent, st.pgrp, st.session = int(number(1)), int(number(2)), int(number(3))
+	st.kernel = number(6)&kernelThread != 0
+	st.threads, st.start = int(number(17)), number(19)
 	st.hasEnv = string(fields[48]) != "0"
-	var err0, err1, err2, err3, err4 error
-	st.parent, err0 = strconv.Atoi(string(fields[1]))
-	st.pgrp, err1 = strconv.Atoi(string(fields[2]))
-	st.session, err2 = strconv.Atoi(string(fields[3]))
-	st.threads, err3 = strconv.Atoi(string(fields[17]))
-	st.start, err4 = strconv.ParseUint(string(fields[19]), 10, 64)
-	return st, errors.Join(err, err0, err1, err2, err3, err4)
+	return st, err
 }
 
 // signal sends sig to the process that s was read from, if it still exists.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -201,21 +202,17 @@ const settleBound = 500 * time.Millisecond
 // end terminates the processes that list finds, including those that appear in the meantime, and kills the
 // rest after grace. A process that handles SIGTERM may start others to clean up, which get no SIGTERM.
 func end(ctx context.Context, list lister, grace time.Duration) error {
-	signalled := map[stat]bool{}
-	handlers := map[int]bool{} // pids of processes signalled in earlier rounds, and of their cleanups
+	seen := map[int]uint64{} // the start of each process of the earlier rounds, by pid
 	left, err := each(ctx, list, grace, func(all []stat) (err error) {
-		var pids []int
-		for _, st := range all {
-			key := stat{pid: st.pid, start: st.start}
-			if !signalled[key] && !handlers[st.parent] {
+		fresh := slices.DeleteFunc(slices.Clone(all), func(st stat) bool { return seen[st.pid] == st.start })
+		for _, st := range fresh {
+			if _, cleanup := seen[st.parent]; !cleanup {
 				// A stopped process would not act on SIGTERM without SIGCONT.
 				err = errors.Join(err, st.signal(syscall.SIGTERM), st.signal(syscall.SIGCONT))
 			}
-			signalled[key] = true
-			pids = append(pids, st.pid)
 		}
-		for _, pid := range pids {
-			handlers[pid] = true
+		for _, st := range fresh {
+			seen[st.pid] = st.start
 		}
 		return err
 	})
