@@ -9,50 +9,49 @@ import (
 	"juju/charm/safeyaml"
 )
 
-// A Source is a file that holds a bundle or an overlay, or several of them as documents.
+// A Source is a file of one or more YAML documents, each a bundle or an overlay.
 type Source struct {
-	Name string // of the file, as errors show it
+	Name string // the file name shown in errors
 	Text []byte
-	Dir  string // the directory that relative paths in the file begin in
-	// Include reads the file at a path that an option or annotation includes.
+	Dir  string // relative paths in the file are relative to this directory
+	// Include reads a file that an option or annotation includes.
 	Include func(path string) ([]byte, error)
 }
 
 // A Bundle is a bundle merged with its overlays. Its maps are keyed by service name and by the bundle's
 // machine ids.
 type Bundle struct {
-	Series   string // of services that name none; may be ""
-	Base     string // as Juju 3 writes the series: "ubuntu@22.04"; see Verify
+	Series   string // the default for services; may be ""
+	Base     string // Juju 3's form of the series: "ubuntu@22.04"; see Verify
 	Services map[string]*Service
 	Machines map[string]*Machine
-	// Relations are as written, each with two endpoints unless that is a mistake; an endpoint is
-	// "service" or "service:relation".
+	// Relations are as written: each should have two endpoints, "service" or "service:relation".
+	// Verify reports those that don't.
 	Relations [][]string
-	// Unsupported are the parts that are not about single services and that Juju has and this
-	// program does not: "saas".
+	// Unsupported lists sections that Juju supports but we don't: "saas".
 	Unsupported []string
-	// Warnings list content without effect.
+	// Warnings lists content that has no effect.
 	Warnings []string
 }
 
 // A Service is a service in a bundle.
 type Service struct {
 	Charm            string // a path or a URL
-	Dir              string // the directory that a relative path begins in
-	Series           string // "" if the bundle names none
+	Dir              string // a relative charm path is relative to this directory
+	Series           string // "" if not set
 	Base             string
 	Units            int
-	UnitsGiven       bool     // the bundle says how many units
+	UnitsGiven       bool     // num_units is set
 	To               []string // placements of the first units, as written
-	Expose           *bool    // nil if the bundle says nothing
+	Expose           *bool    // nil if not set
 	Annotations      map[string]string
-	Resources        map[string]string // the paths of the files for the charm's resources
+	Resources        map[string]string // resource name → file path
 	Constraints      string
-	ConstraintsGiven bool // even if as ""
-	Trust            bool // the charm wants the cloud's credential
-	// Storage is what the units get for the charm's stores, as users write it: "fast,10G".
+	ConstraintsGiven bool // constraints are set, possibly to ""
+	Trust            bool // the charm may use the cloud credential
+	// Storage maps the charm's stores to directives, as users write them: "fast,10G".
 	Storage map[string]string
-	// Unsupported are the service's parts that Juju has and this program does not: "devices".
+	// Unsupported lists the service's keys that Juju supports but we don't: "devices".
 	Unsupported []string
 
 	options map[string]*yaml.Node
@@ -66,10 +65,10 @@ type Machine struct {
 	Annotations map[string]string
 }
 
-// IsPath reports whether a charm is named by a path rather than by a URL.
+// IsPath reports whether charm is a path rather than a URL.
 func IsPath(charm string) bool { return strings.HasPrefix(charm, ".") || filepath.IsAbs(charm) }
 
-// CharmPath returns the path of the charm, "" if it is named by a URL.
+// CharmPath returns the path of the charm, or "" if Charm is a URL.
 func (s *Service) CharmPath() string {
 	switch {
 	case !IsPath(s.Charm):
@@ -80,8 +79,8 @@ func (s *Service) CharmPath() string {
 	return filepath.Join(s.Dir, s.Charm)
 }
 
-// OptionsYAML returns the options as a YAML map of options below the service's name, or "" if
-// there are none. Scalars are quoted as in the bundle, so that yes remains a boolean.
+// OptionsYAML returns the options as a YAML map under the service's name, or "" if there are none.
+// Scalars are quoted as in the bundle, so that yes remains a boolean.
 func (s *Service) OptionsYAML(name string) (string, error) {
 	if len(s.options) == 0 {
 		return "", nil
@@ -90,10 +89,10 @@ func (s *Service) OptionsYAML(name string) (string, error) {
 	return string(text), err
 }
 
-// Errors are all mistakes in a bundle.
+// Errors lists all errors in a bundle.
 type Errors []error
 
-// Error has a line for each mistake after a first line, in Juju's words.
+// Error returns a heading in Juju's words, then one line per error.
 func (e Errors) Error() string {
 	lines := []string{"the provided bundle has the following errors:"}
 	for _, err := range e {
@@ -102,5 +101,5 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the mistakes.
+// Unwrap returns the errors.
 func (e Errors) Unwrap() []error { return e }

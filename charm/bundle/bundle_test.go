@@ -18,9 +18,9 @@ import (
 	"juju/charm"
 )
 
-var update = flag.Bool("update", false, "write what the cases in testdata give")
+var update = flag.Bool("update", false, "write the actual outcomes into testdata")
 
-// charms are those that the test's bundles can name, by their paths below /charms.
+// charms are the charms that test bundles can deploy, by path.
 var charms = func() map[string]*charm.Charm {
 	all := map[string]*charm.Charm{}
 	for name, text := range map[string][2]string{
@@ -53,14 +53,14 @@ var charms = func() map[string]*charm.Charm {
 var checks = Checks{
 	File: func(path string) error {
 		if path == "/charms/nowhere" {
-			return errors.New("it is not there")
+			return errors.New("no such file")
 		}
 		return nil
 	},
 	Charm: func(s *Service) (*charm.Charm, error) {
 		path := s.CharmPath()
 		if path == "" {
-			return nil, errors.New("there is no store")
+			return nil, errors.New("there is no charm store")
 		}
 		if strings.HasSuffix(path, "broken") {
 			return nil, errors.New("it is broken")
@@ -81,7 +81,7 @@ var checks = Checks{
 	},
 }
 
-// sources splits a case into its files: each begins with a line "+ NAME". The first is
+// sources splits a case into its files. Each starts at a line "+ NAME", except the first, which is
 // /charms/bundle.yaml.
 func sources(text string) (all []Source) {
 	for i, part := range strings.Split("+ /charms/bundle.yaml\n"+text, "\n+ ") {
@@ -100,7 +100,7 @@ func sources(text string) (all []Source) {
 	return all
 }
 
-// outcome describes what a bundle gives.
+// outcome formats the bundle that Read and Verify return, or their errors.
 func outcome(text string) string {
 	var out strings.Builder
 	b, err := Read(sources(text)...)
@@ -166,8 +166,7 @@ func outcome(text string) string {
 	return out.String()
 }
 
-// The cases in testdata: a line "=== what it is about", the bundle, a line "=>", and what that
-// gives.
+// A case in testdata is a line "=== title", a bundle, a line "=>" and the expected outcome.
 func TestBundles(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -181,12 +180,12 @@ func TestBundles(t *testing.T) {
 		head, rest, _ := strings.Cut(string(text), "=== ")
 		fresh := head
 		for _, c := range strings.Split(rest, "\n=== ") {
-			about, body, _ := strings.Cut(c, "\n")
+			title, body, _ := strings.Cut(c, "\n")
 			input, want, _ := strings.Cut(body, "\n=>\n")
 			got := strings.TrimRight(outcome(input+"\n"), "\n")
-			fresh += "=== " + about + "\n" + input + "\n=>\n" + got + "\n\n"
+			fresh += "=== " + title + "\n" + input + "\n=>\n" + got + "\n\n"
 			if strings.TrimRight(want, "\n") != got && !*update {
-				t.Errorf("%s: %s:\n%s\n\ngot\n%s\nwant\n%s", file, about, input, got, want)
+				t.Errorf("%s: %s:\n%s\n\ngot\n%s\nwant\n%s", file, title, input, got, want)
 			}
 		}
 		if *update {
@@ -204,19 +203,19 @@ func TestParsePlacement(t *testing.T) {
 	} {
 		p, err := ParsePlacement(text)
 		if err != nil || p != want || p.String() != text {
-			t.Errorf("%q is %+v, written %s, %v", text, p, p, err)
+			t.Errorf("%q: got %+v, formatted %s, %v", text, p, p, err)
 		}
 	}
 	for _, text := range []string{"", "01", "new/0", "db/", "db/01", "a/b", "lxd:", ":0", "zone=a", "0/lxd/1", "-1",
 		"99999999999"} {
 		if p, err := ParsePlacement(text); err == nil || err.Error() != fmt.Sprintf("invalid placement syntax %q", text) {
-			t.Errorf("%q is %+v, %v", text, p, err)
+			t.Errorf("%q: got %+v, %v", text, p, err)
 		}
 	}
 }
 
-// The value of a string option is the text as the bundle has it.
-func TestStringsAreAsWritten(t *testing.T) {
+// A string option keeps its text as written in the bundle, even if it looks like a number or a date.
+func TestStringOptionsAreAsWritten(t *testing.T) {
 	for written, want := range map[string]string{"01182252": "01182252", "'01'": "01", "0x1F": "0x1F", "1_000": "1_000", "1:30": "1:30", "yes": "yes", "'on'": "on",
 		"2012-04-26": "2012-04-26", "1e3": "1e3", "5": "5", "&x true": "true", `" hi\n"`: " hi\n", `"\n\nhi"`: "\n\nhi", "|2-\n\n         hi": "\n hi"} {
 		b, err := Read(sources("applications:\n  web:\n    charm: ./web\n    options:\n      title: " + written + "\n")...)
@@ -232,12 +231,12 @@ func TestStringsAreAsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := charms["/charms/web"].Config.ParseSettingsYAML([]byte(text), "web"); err != nil || got["title"] != want {
-			t.Errorf("%s is read as %q, not %q: %v", written, got["title"], want, err)
+			t.Errorf("%s: got %q, want %q: %v", written, got["title"], want, err)
 		}
 	}
 }
 
-// Reading and verifying must not panic, hang, or name a mistake that the terminal acts on.
+// Read and Verify must not panic or hang, and must return consistent bundles.
 func FuzzBundle(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, file := range files {
@@ -266,11 +265,11 @@ func FuzzBundle(f *testing.F) {
 		for name, s := range b.Services {
 			places := b.Placements(name)
 			if len(places) != s.Units {
-				t.Errorf("%s has %d units and %d placements", name, s.Units, len(places))
+				t.Errorf("%s has %d units but %d placements", name, s.Units, len(places))
 			}
 			for _, p := range places[:min(len(places), 100)] {
 				if again, err := ParsePlacement(p.String()); err != nil || p.Service != "" && again != p {
-					t.Errorf("placement %+v is written %s and read as %+v, %v", p, p, again, err)
+					t.Errorf("placement %+v is formatted as %s and parsed as %+v, %v", p, p, again, err)
 				}
 			}
 			options, err := s.OptionsYAML(name)

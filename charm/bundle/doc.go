@@ -1,5 +1,5 @@
-// Package bundle reads bundles. A bundle is a YAML file that says which services to deploy
-// together, on which machines, and how they relate:
+// Package bundle reads bundles. A bundle is a YAML file that describes services to deploy together,
+// their machines and their relations:
 //
 //	series: jammy
 //	applications:
@@ -14,6 +14,6 @@
 //	relations:
 //	- [web:store, store:db]
 //
-// Read merges a bundle with its overlays. Verify checks the result. Both report all mistakes together in
-// an Errors.
+// Read merges a bundle with its overlays; Verify checks the result. Both report all errors at once,
+// in an Errors.
 package bundle

@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"encoding/base64"
 	"maps"
 	"slices"
 	"strings"
@@ -9,28 +8,25 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-func base64Text(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
-
-// A layer is one document, or several that are laid over one another. Values are read only when
-// all layers are merged.
+// A layer is one document, or several merged ones. Values are parsed only once all layers are
+// merged.
 type layer struct {
-	values       map[string]field // by key: series, bundle
-	services     map[string]*serviceLayer
-	machines     map[string]field
-	machinesHere bool
-	relations    []field
-	saas         map[string]field
+	values      map[string]field // top-level scalars by key: series, bundle
+	services    map[string]*serviceLayer
+	machines    map[string]field
+	hasMachines bool // there is a machines section, even if it is empty
+	relations   []field
+	saas        map[string]field
 }
 
-// A serviceLayer is a service in a layer. It has no fields if the layer removes the service.
+// A serviceLayer is a service in a layer. It is empty if the layer removes the service.
 type serviceLayer struct {
 	at     field
 	values map[string]field
 	maps   map[string]map[string]field
 }
 
-// The keys of a service, of which the second have maps as values. An overlay replaces the
-// former, and merges the latter by key.
+// The keys of a service. An overlay replaces values and merges maps by key.
 var (
 	serviceValues = []string{"charm", "channel", "revision", "series", "base", "num_units", "to", "expose", "constraints",
 		"plan", "trust"}
@@ -38,36 +34,36 @@ var (
 		"exposed-endpoints"}
 )
 
-// described are the keys of a bundle that only describe it.
-var described = []string{"name", "description", "tags", "docs", "website", "source", "issues", "variables"}
+// ignoredKeys are the keys of a bundle that are ignored without a warning.
+var ignoredKeys = []string{"name", "description", "tags", "docs", "website", "source", "issues", "variables"}
 
-// layer reads a document.
+// layer splits a document into its sections.
 func (r *reader) layer(root field) *layer {
 	l := &layer{values: map[string]field{}, services: map[string]*serviceLayer{}, machines: map[string]field{},
 		saas: map[string]field{}}
 	entries := r.entries(root)
 	switch names := basket(entries); {
 	case len(names) > 1:
-		r.fail(root, "holds several bundles, which is not supported: put each of %s in a file of its own",
+		r.fail(root, "contains several bundles, which is not supported: put each of %s in its own file",
 			strings.Join(names, ", "))
 		return l
 	case len(names) == 1:
-		entries = r.unpacked(entries, names[0])
+		entries = r.unpackBasket(entries, names[0])
 	}
-	named := "" // the key that the services are below
+	servicesKey := ""
 	for _, e := range entries {
 		switch e.key {
 		case "applications", "services":
-			if named != "" {
-				r.fail(e.value, "cannot specify both %s and %s", named, e.key)
+			if servicesKey != "" {
+				r.fail(e.value, "cannot specify both %s and %s", servicesKey, e.key)
 				continue
 			}
-			named = e.key
+			servicesKey = e.key
 			for _, s := range r.entries(e.value) {
-				l.services[s.key] = r.service(s.value)
+				l.services[s.key] = r.serviceLayer(s.value)
 			}
 		case "machines":
-			l.machinesHere = true
+			l.hasMachines = true
 			for _, m := range r.entries(e.value) {
 				l.machines[m.key] = m.value
 			}
@@ -80,7 +76,7 @@ func (r *reader) layer(root field) *layer {
 		case "series", "default-base", "bundle":
 			l.values[e.key] = e.value
 		default:
-			if !slices.Contains(described, e.key) {
+			if !slices.Contains(ignoredKeys, e.key) {
 				r.warn(e.value, "unknown key, ignored")
 			}
 		}
@@ -88,8 +84,8 @@ func (r *reader) layer(root field) *layer {
 	return l
 }
 
-// basket returns the names of the bundles in a document of the oldest form, which can have
-// several.
+// basket returns the names of the bundles in a basket, Juju's oldest format: a map of named
+// bundles. It returns nil for any other document.
 func basket(entries []entry) (names []string) {
 	for _, e := range entries {
 		if e.key == "services" || e.key == "applications" || e.key == "relations" {
@@ -106,8 +102,8 @@ func basket(entries []entry) (names []string) {
 	return names
 }
 
-// unpacked returns the entries of the only bundle in a basket.
-func (r *reader) unpacked(entries []entry, name string) (bundle []entry) {
+// unpackBasket returns the entries of the named bundle, the only one in its basket.
+func (r *reader) unpackBasket(entries []entry, name string) (bundle []entry) {
 	for _, e := range entries {
 		if e.key != name {
 			r.warn(e.value, "unknown key, ignored")
@@ -123,11 +119,11 @@ func (r *reader) unpacked(entries []entry, name string) (bundle []entry) {
 	return bundle
 }
 
-func (r *reader) service(at field) *serviceLayer {
+func (r *reader) serviceLayer(at field) *serviceLayer {
 	s := &serviceLayer{at: at, values: map[string]field{}, maps: map[string]map[string]field{}}
 	for _, e := range r.entries(at) {
 		key := e.key
-		if key == "scale" { // another name
+		if key == "scale" { // the Kubernetes name
 			key = "num_units"
 		}
 		switch {
@@ -148,11 +144,11 @@ func (r *reader) service(at field) *serviceLayer {
 	return s
 }
 
-// overlay lays over over l. A service that over has as null is removed with its relations, and
-// so is a key of a map.
+// overlay merges over into l. A null service removes the service and its relations; a null value
+// in a map removes its key.
 func (l *layer) overlay(over *layer) {
 	maps.Copy(l.values, over.values)
-	if over.machinesHere {
+	if over.hasMachines {
 		l.machines = over.machines
 	}
 	l.relations = append(l.relations, over.relations...)
@@ -178,7 +174,7 @@ func (l *layer) overlay(over *layer) {
 	}
 }
 
-// setOrDelete sets the values in to that from has, and deletes those that are null in from.
+// setOrDelete copies from into to, where a null value deletes the key.
 func setOrDelete(to, from map[string]field) {
 	for key, f := range from {
 		if to[key] = f; f.isNull() {
@@ -187,7 +183,7 @@ func setOrDelete(to, from map[string]field) {
 	}
 }
 
-// relates reports whether a relation, as written, has an endpoint of a service.
+// relates reports whether a relation, as written, has an endpoint of service.
 func relates(n *yaml.Node, service string) bool {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

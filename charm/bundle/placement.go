@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// A Placement says where a unit goes: to a new machine if neither Machine nor Service is set, to
-// the bundle's machine with the id Machine, or to the machine of a unit of Service.
+// A Placement says where a unit goes: to the bundle's machine with the id Machine, to the machine
+// of a unit of Service, or to a new machine if neither is set.
 type Placement struct {
-	Container string // the type of the new container that it goes in; "" for none
+	Container string // the type of a new container on that machine; "" for none
 	Machine   string
 	Service   string
-	Unit      int // which of the Service's units, counted from 0; -1 if not said
+	Unit      int // the index of Service's unit, from 0; -1 if not given
 }
 
 const (
@@ -34,7 +34,7 @@ func ParsePlacement(text string) (Placement, error) {
 	}
 	p := Placement{Container: m[1], Machine: m[4], Service: m[2], Unit: -1}
 	if m[3] != "" {
-		p.Unit, _ = strconv.Atoi(m[3]) // at most nine digits
+		p.Unit, _ = strconv.Atoi(m[3]) // at most nine digits: no overflow
 	}
 	if p.Service == "new" {
 		p.Service = ""
@@ -42,7 +42,7 @@ func ParsePlacement(text string) (Placement, error) {
 	return p, nil
 }
 
-// String returns the form that ParsePlacement parses.
+// String formats p so that ParsePlacement parses it.
 func (p Placement) String() string {
 	text := "new"
 	switch {
@@ -59,9 +59,9 @@ func (p Placement) String() string {
 	return text
 }
 
-// Placements returns the placement of each unit of a service in a bundle that is valid. The last
-// one that is written is repeated. One that names only a service stands for that service's next
-// unit, and for a new machine after its last.
+// Placements returns the placement of each unit of a service; the bundle must be valid. Units
+// beyond the given placements use the last of them. A placement that names only a service means
+// that service's next unit, and a new machine after its last unit.
 func (b *Bundle) Placements(service string) []Placement {
 	s := b.Services[service]
 	written := make([]Placement, len(s.To))
@@ -69,7 +69,7 @@ func (b *Bundle) Placements(service string) []Placement {
 		written[i], _ = ParsePlacement(to)
 	}
 	places := make([]Placement, s.Units)
-	next := map[string]int{} // service → the unit after the last that was named
+	next := map[string]int{} // service → the next unit to place beside
 	for i := range places {
 		if len(written) == 0 {
 			break

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -13,8 +12,8 @@ import (
 	"juju/charm/safeyaml"
 )
 
-// Read reads a bundle from the first document of the first source, and lays all other documents
-// over it in order. Its error is an Errors that names every value of a wrong form.
+// Read reads a bundle from the first document of the first source and merges all other documents
+// into it in order, as overlays. Its error is an Errors that lists every malformed value.
 func Read(sources ...Source) (*Bundle, error) {
 	r := &reader{}
 	var all *layer
@@ -46,7 +45,7 @@ func Read(sources ...Source) (*Bundle, error) {
 	return b, nil
 }
 
-// bundle reads the values of a layer.
+// bundle parses the values of the merged layers.
 func (r *reader) bundle(l *layer) *Bundle {
 	b := &Bundle{Services: map[string]*Service{}, Machines: map[string]*Machine{}}
 	if f, ok := l.values["series"]; ok {
@@ -63,7 +62,7 @@ func (r *reader) bundle(l *layer) *Bundle {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.services)) {
-		b.Services[name] = r.finishService(name, l.services[name])
+		b.Services[name] = r.service(name, l.services[name])
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.machines)) {
 		b.Machines[id] = r.machine(l.machines[id])
@@ -77,7 +76,7 @@ func (r *reader) bundle(l *layer) *Bundle {
 	return b
 }
 
-func (r *reader) finishService(name string, l *serviceLayer) *Service {
+func (r *reader) service(name string, l *serviceLayer) *Service {
 	s := &Service{Dir: l.at.src.Dir}
 	if l.at.isNull() {
 		r.fail(l.at, "bundle application for key %q is undefined", name)
@@ -109,7 +108,7 @@ func (r *reader) finishService(name string, l *serviceLayer) *Service {
 		case "trust":
 			s.Trust = r.boolean(f)
 		default: // channel, revision, plan
-			r.warn(f, "ignored: it is about a charm store")
+			r.warn(f, "ignored: there is no charm store")
 		}
 	}
 	for _, key := range serviceMaps {
@@ -124,7 +123,7 @@ func (r *reader) finishService(name string, l *serviceLayer) *Service {
 				if f.node.Kind != yaml.ScalarNode {
 					r.expected(f, "one value")
 				} else if !f.isNull() {
-					s.options[option] = r.included(f)
+					s.options[option] = r.resolveInclude(f)
 				}
 			}
 		case "annotations":
@@ -132,7 +131,7 @@ func (r *reader) finishService(name string, l *serviceLayer) *Service {
 		case "storage":
 			s.Storage = r.texts(values)
 		case "bindings":
-			r.warn(l.at, "bindings are ignored: the model has no spaces")
+			r.warn(l.at, "bindings are ignored: spaces are not supported")
 		case "resources":
 			s.Resources = r.resources(values)
 		default:
@@ -142,14 +141,14 @@ func (r *reader) finishService(name string, l *serviceLayer) *Service {
 	return s
 }
 
-// resources returns the paths of files, relative to the file that names them. A number is a
-// revision in a charm store.
+// resources returns the paths of resource files, resolved against the directory of their source. A
+// number is a charm store revision, and is ignored.
 func (r *reader) resources(values map[string]field) map[string]string {
 	files := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := values[name]
 		if f.node.Kind == yaml.ScalarNode && f.node.ShortTag() == "!!int" {
-			r.warn(f, "ignored: it is about a charm store")
+			r.warn(f, "ignored: there is no charm store")
 			continue
 		}
 		path := r.text(f)
@@ -184,8 +183,8 @@ func (r *reader) machine(at field) *Machine {
 	return m
 }
 
-// relation returns the pairs of endpoints that one element of the relations stands for. The
-// second endpoint may be a list, which stands for a relation of the first with each.
+// relation returns the endpoint pairs of one element of relations. If the second endpoint is a
+// list, the first is related to each endpoint in it.
 func (r *reader) relation(f field) (pairs [][]string) {
 	if f.node.Kind != yaml.SequenceNode {
 		r.expected(f, "list of two endpoints")
@@ -204,12 +203,4 @@ func (r *reader) relation(f field) (pairs [][]string) {
 		pair = append(pair, r.text(item))
 	}
 	return [][]string{pair}
-}
-
-// String returns an endpoint as a bundle writes it.
-func (e Endpoint) String() string {
-	if e.Name == "" {
-		return e.Service
-	}
-	return fmt.Sprintf("%s:%s", e.Service, e.Name)
 }

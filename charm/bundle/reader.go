@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"encoding/base64"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -25,7 +26,7 @@ type entry struct {
 	value field
 }
 
-// A reader reads values and collects errors. For an invalid value it returns the zero value.
+// A reader parses values and collects errors. An invalid value is read as the zero value.
 type reader struct {
 	mistakes []error
 	warnings []string
@@ -71,7 +72,7 @@ func (f field) child(name string, n *yaml.Node) field {
 	return field{f.src, name, safeyaml.Resolve(n)}
 }
 
-// entries returns the keys of a map, those merged with "<<" last. Null has none.
+// entries returns the entries of a map, those merged with "<<" last. Null has none.
 func (r *reader) entries(f field) []entry {
 	if f.isNull() {
 		return nil
@@ -110,7 +111,7 @@ func (r *reader) entries(f field) []entry {
 	return all
 }
 
-// items returns the elements of a list; one scalar alone is a list of one, and null has none.
+// items returns the elements of a list. A scalar is a list of one; null has none.
 func (r *reader) items(f field) (items []field) {
 	switch {
 	case f.isNull():
@@ -126,7 +127,7 @@ func (r *reader) items(f field) (items []field) {
 	return items
 }
 
-// text returns a scalar as it is written, "" for null.
+// text returns a scalar as written, or "" for null.
 func (r *reader) text(f field) string {
 	if f.isNull() {
 		return ""
@@ -156,26 +157,26 @@ func (r *reader) boolean(f field) bool {
 	return b
 }
 
-// texts returns a map of scalars to strings, with the content of the files that they include.
+// texts returns the scalars of a map as strings, with includes resolved.
 func (r *reader) texts(fields map[string]field) map[string]string {
 	if len(fields) == 0 {
 		return nil
 	}
 	all := make(map[string]string, len(fields))
 	for key, f := range fields {
-		all[key] = r.text(field{f.src, f.path, r.included(f)})
+		all[key] = r.text(field{f.src, f.path, r.resolveInclude(f)})
 	}
 	return all
 }
 
-// The forms of a value that stands for the content of a file.
+// A value with one of these prefixes is replaced by the content of the file that it names.
 const (
 	includeFile   = "include-file://"
 	includeBase64 = "include-base64://"
 )
 
-// included returns the scalar that a field stands for: itself, or the content of a file.
-func (r *reader) included(f field) *yaml.Node {
+// resolveInclude returns the field's value, or the content of the file that it includes.
+func (r *reader) resolveInclude(f field) *yaml.Node {
 	if f.node.Kind != yaml.ScalarNode || f.node.ShortTag() != "!!str" {
 		return f.node
 	}
@@ -183,7 +184,7 @@ func (r *reader) included(f field) *yaml.Node {
 	if after, ok := strings.CutPrefix(f.node.Value, includeFile); ok {
 		name = after
 	} else if after, ok := strings.CutPrefix(f.node.Value, includeBase64); ok {
-		name, encode = after, base64Text
+		name, encode = after, base64.StdEncoding.EncodeToString
 	} else {
 		return f.node
 	}

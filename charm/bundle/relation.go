@@ -12,14 +12,22 @@ import (
 // An Endpoint is one end of a relation.
 type Endpoint struct {
 	Service string
-	Name    string // of the relation in the service's charm; "" if not said
+	Name    string // of the relation in the service's charm; "" if not given
 }
 
-// A Relation is a relation between two services, with the names of both endpoints, in the order
-// of the bundle.
+// String formats e as bundles do.
+func (e Endpoint) String() string {
+	if e.Name == "" {
+		return e.Service
+	}
+	return e.Service + ":" + e.Name
+}
+
+// A Relation is a relation between two services. Both endpoints have names; their order is that in
+// the bundle.
 type Relation [2]Endpoint
 
-// Key returns the relation's endpoints in an order that does not depend on the bundle's.
+// Key identifies the relation, whatever the order of its endpoints.
 func (r Relation) Key() string {
 	ends := []string{r[0].String(), r[1].String()}
 	slices.Sort(ends)
@@ -36,8 +44,8 @@ func parseEndpoint(text string) (Endpoint, error) {
 	return Endpoint{m[1], m[2]}, nil
 }
 
-// relations returns the endpoints of a service that e can stand for: the one that it names, or
-// all but those for peers.
+// relations returns the charm's relations that e can refer to: the one that it names, or all of
+// them if it names none. Peer relations are left out.
 func (e Endpoint) relations(meta *charm.Meta) (all []charm.Relation) {
 	declared := meta.Relations()
 	if implicit := charm.ImplicitRelation(); declared[implicit.Name].Name == "" {
@@ -52,13 +60,13 @@ func (e Endpoint) relations(meta *charm.Meta) (all []charm.Relation) {
 	return all
 }
 
-// A match is a pair of endpoints that fit.
+// A match is a pair of compatible endpoints.
 type match struct {
 	relation Relation
 	ends     [2]charm.Relation
 }
 
-// matches returns the pairs of endpoints that two ends can stand for.
+// matches returns the compatible pairs of endpoints that a and b can refer to.
 func matches(a, b Endpoint, metaA, metaB *charm.Meta) (all []match) {
 	for _, ra := range a.relations(metaA) {
 		for _, rb := range b.relations(metaB) {
@@ -70,8 +78,8 @@ func matches(a, b Endpoint, metaA, metaB *charm.Meta) (all []match) {
 	return all
 }
 
-// infer returns the only pair of endpoints that two ends can stand for. A pair with the endpoint
-// that every charm has is left out if there are others.
+// infer returns the only compatible pair of endpoints that a and b can refer to. An explicit pair
+// is preferred to one with the implicit endpoint juju-info.
 func infer(a, b Endpoint, metaA, metaB *charm.Meta) (match, error) {
 	all := matches(a, b, metaA, metaB)
 	if len(all) == 0 {
@@ -98,7 +106,7 @@ func infer(a, b Endpoint, metaA, metaB *charm.Meta) (match, error) {
 	return all[0], nil
 }
 
-// check returns the mistakes of a relation whose endpoints are both named.
+// check matches two endpoints that are both named, or returns why they can't be related.
 func check(a, b Endpoint, charmA, charmB string, metaA, metaB *charm.Meta) (match, []error) {
 	ra, rb := a.relations(metaA), b.relations(metaB)
 	var mistakes []error

@@ -13,33 +13,33 @@ import (
 	"juju/charm"
 )
 
-// Checks are what Verify needs from its caller.
+// Checks are callbacks for Verify.
 type Checks struct {
-	// Charm returns the charm of a service. Verify calls it once for each service whose charm has
-	// a valid path or URL. It returns an fs.ErrNotExist if there is nothing at the path.
+	// Charm returns the charm of a service. Verify calls it once for each service whose charm is
+	// a path or a valid URL. If there is nothing at the path, the error is an fs.ErrNotExist.
 	Charm func(s *Service) (*charm.Charm, error)
-	// File returns why the file of a resource can't be read.
+	// File returns an error if a resource file can't be read.
 	File func(path string) error
-	// Constraints returns what is wrong with constraints.
+	// Constraints returns an error if the constraints are invalid.
 	Constraints func(text string) error
-	// Series returns the series of a base, "" if the base is not known.
+	// Series returns the series of a base, or "" if the base is unknown.
 	Series func(base string) string
 }
 
-// maxUnits is the maximum number of units of a service, each of which has a Placement.
+// maxUnits limits the units of a service, because Placements allocates a Placement for each.
 const maxUnits = 100_000
 
-// A verifier collects mistakes.
+// A verifier collects the errors of a bundle.
 type verifier struct {
 	*Bundle
 	checks   Checks
-	charms   map[string]*charm.Charm // service → charm, only those that could be read
+	charms   map[string]*charm.Charm // service → charm, if it could be read
 	mistakes []error
 }
 
-// Verify returns the bundle's relations with the names of all endpoints, and sets the series of
-// what names a base. Its error is an Errors with every mistake in the bundle, or between it and
-// its charms.
+// Verify returns the bundle's relations with the names of all endpoints inferred. It also sets
+// Series wherever Base is set. Its error is an Errors that lists every error in the bundle and
+// every conflict with its charms.
 func (b *Bundle) Verify(checks Checks) ([]Relation, error) {
 	v := &verifier{Bundle: b, checks: checks, charms: map[string]*charm.Charm{}}
 	b.Series = v.series("bundle", b.Series, b.Base, "bundle declares an invalid series %q", b.Series)
@@ -50,8 +50,8 @@ func (b *Bundle) Verify(checks Checks) ([]Relation, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
 		v.service(name, b.Services[name])
 	}
-	if len(v.mistakes) == 0 { // else a chain may have no end for another reason
-		v.chains()
+	if len(v.mistakes) == 0 { // Placements needs a valid bundle
+		v.placementCycles()
 	}
 	relations := v.relations()
 	if len(v.mistakes) > 0 {
@@ -64,8 +64,8 @@ func (v *verifier) failf(format string, args ...any) {
 	v.mistakes = append(v.mistakes, fmt.Errorf(format, args...))
 }
 
-// series returns the series that what names as such, as a base, or both. invalid is the error for
-// an invalid name.
+// series returns the series that is given as a series, a base or both. invalid is the format of the
+// error for an invalid series.
 func (v *verifier) series(what, series, base, invalid string, args ...any) string {
 	if series != "" && !charm.IsValidSeries(series) {
 		v.failf(invalid, args...)
@@ -73,14 +73,14 @@ func (v *verifier) series(what, series, base, invalid string, args ...any) strin
 	if base == "" {
 		return series
 	}
-	of := v.checks.Series(base)
+	fromBase := v.checks.Series(base)
 	switch {
-	case of == "":
+	case fromBase == "":
 		v.failf("%s declares an unknown base %q", what, base)
-	case series != "" && series != of:
+	case series != "" && series != fromBase:
 		v.failf("%s series %q and base %q must match if both supplied", what, series, base)
 	}
-	return of
+	return fromBase
 }
 
 func (v *verifier) machines() {
@@ -125,7 +125,7 @@ func (v *verifier) service(name string, s *Service) {
 	v.placement(name, s)
 	if ch := v.charm(name, s); ch != nil {
 		v.charms[name] = ch
-		v.withCharm(name, s, ch)
+		v.serviceWithCharm(name, s, ch)
 	}
 }
 
@@ -152,7 +152,7 @@ func (v *verifier) placement(name string, s *Service) {
 	}
 }
 
-// charm returns the charm of a service, nil if it can't be read.
+// charm returns the charm of a service, or nil if it can't be read.
 func (v *verifier) charm(name string, s *Service) *charm.Charm {
 	if s.Charm == "" {
 		v.failf("empty charm path in application %q", name)
@@ -184,7 +184,8 @@ func (v *verifier) charm(name string, s *Service) *charm.Charm {
 	return nil
 }
 
-func (v *verifier) withCharm(name string, s *Service, ch *charm.Charm) {
+// serviceWithCharm checks a service against its charm.
+func (v *verifier) serviceWithCharm(name string, s *Service, ch *charm.Charm) {
 	for _, resource := range slices.Sorted(maps.Keys(s.Resources)) {
 		path := s.Resources[resource]
 		if _, ok := ch.Meta.Resources[resource]; !ok {
@@ -215,7 +216,7 @@ func (v *verifier) withCharm(name string, s *Service, ch *charm.Charm) {
 			_, err = ch.Config.ParseSettingsYAML([]byte(text), name)
 		}
 		if inner := (*charm.FileError)(nil); errors.As(err, &inner) {
-			err = inner.Err // the file is none of the user's
+			err = inner.Err // the user has never seen the file that it names
 		}
 		if err != nil {
 			v.failf("cannot validate application %q: %w", name, err)
@@ -223,8 +224,8 @@ func (v *verifier) withCharm(name string, s *Service, ch *charm.Charm) {
 	}
 }
 
-// chains finds cyclic placements: a beside b, and b beside a.
-func (v *verifier) chains() {
+// placementCycles reports cyclic placements, such as a beside b and b beside a.
+func (v *verifier) placementCycles() {
 	places := map[string][]Placement{}
 	for name := range v.Services {
 		places[name] = v.Placements(name)
@@ -233,7 +234,7 @@ func (v *verifier) chains() {
 		service string
 		number  int
 	}
-	done := map[unit]bool{} // what their chains come to is known
+	done := map[unit]bool{} // units whose chains were followed to the end
 	for _, name := range slices.Sorted(maps.Keys(places)) {
 		for i := range places[name] {
 			chain := map[unit]bool{}
@@ -254,7 +255,7 @@ func (v *verifier) chains() {
 	}
 }
 
-// relations returns all relations that are valid.
+// relations returns the valid relations.
 func (v *verifier) relations() (all []Relation) {
 	seen := map[string]bool{}
 	for _, written := range v.Relations {
@@ -275,7 +276,8 @@ func (v *verifier) relations() (all []Relation) {
 	return all
 }
 
-// relation returns a relation as far as it is known: without the charms, as it is written.
+// relation parses a relation and names its endpoints. If a charm could not be read, it returns the
+// relation as written.
 func (v *verifier) relation(written []string) (r Relation, ok bool) {
 	ok = true
 	for i, end := range written {
@@ -318,7 +320,7 @@ func (v *verifier) relation(written []string) (r Relation, ok bool) {
 	return m.relation, true
 }
 
-// isContainer reports whether the relation is between units on the same machine only.
+// isContainer reports whether the relation only relates units on the same machine.
 func (m match) isContainer() bool {
 	return m.ends[0].Scope == charm.ScopeContainer || m.ends[1].Scope == charm.ScopeContainer
 }

@@ -185,7 +185,7 @@ machines: {"0": {constraints: cores=2, annotations: {c: d}}}
 - add unit web/0 to new machine 1
 - add unit web/1 to new machine 2
 - set annotations for new machine 5
-`, "WARNING "+file+":11: applications.web.channel: ignored: it is about a charm store\n"+
+`, "WARNING "+file+":11: applications.web.channel: ignored: there is no charm store\n"+
 		"Uploading charm \"./web\"\nWARNING no tags here\nDeploy of bundle completed.\n")
 }
 
