@@ -18,20 +18,6 @@ func (v Violation) String() string {
 	return fmt.Sprintf("line %d: %s: %s: %s", v.Line, v.Guarantee, v.Unit, v.Text)
 }
 
-// Check returns what is wrong with a whole journal, or an error if it is none.
-func Check(text string) ([]Violation, error) {
-	entries, err := Parse(text, 1)
-	if err != nil {
-		return nil, err
-	}
-	c := NewChecker()
-	for _, e := range entries {
-		if err := c.Add(e); err != nil {
-			return nil, err
-		}
-	}
-	return c.Violations(), nil
-}
 
 // A Checker checks a journal while it is written. It knows the promises to charms, and nothing of
 // how agents keep them.
@@ -70,11 +56,17 @@ func NewChecker() *Checker {
 // Violations returns what was wrong so far.
 func (c *Checker) Violations() []Violation { return c.wrong }
 
-func (c *Checker) violate(u *unit, line int, guarantee, format string, args ...any) {
-	if !slices.ContainsFunc(Guarantees, func(g Guarantee) bool { return g.Name == guarantee }) {
-		panic(guarantee)
+// A report adds a violation.
+type report func(guarantee, format string, args ...any)
+
+// reportTo returns a report that adds violations by u, in this line, to all.
+func (u *unit) reportTo(all *[]Violation, line int) report {
+	return func(guarantee, format string, args ...any) {
+		if !slices.ContainsFunc(Guarantees, func(g Guarantee) bool { return g.Name == guarantee }) {
+			panic("unknown guarantee " + guarantee)
+		}
+		*all = append(*all, Violation{guarantee, u.name, line, fmt.Sprintf(format, args...)})
 	}
-	c.wrong = append(c.wrong, Violation{guarantee, u.name, line, fmt.Sprintf(format, args...)})
 }
 
 // Add takes the next line. It returns an error if that does not make sense.
@@ -189,12 +181,12 @@ func (c *Checker) begin(h *hook) {
 		u.base = max(0, c.configs[u.service]-1) // the last change may be noted and not yet made
 	}
 	u.place, u.later = h.Values["at"], u.later || h.Values["later"] == "true"
-	said := false // one promise for each hook is enough
+	reported := false // one violation per hook is enough
 	wrong := func(guarantee, format string, args ...any) {
-		if !said {
-			c.violate(u, h.Line, guarantee, format, args...)
+		if !reported {
+			u.reportTo(&c.wrong, h.Line)(guarantee, format, args...)
 		}
-		said = true
+		reported = true
 	}
 	switch {
 	case !h.known || h.later && h.Values["later"] == "false":
@@ -226,7 +218,7 @@ func (c *Checker) begin(h *hook) {
 
 // conclude decides what came of the unit's last hook, now that next begins; nil if none does. It
 // reports whether the hook failed.
-func (c *Checker) conclude(u *unit, next *hook, wrong func(string, string, ...any)) (failed bool) {
+func (c *Checker) conclude(u *unit, next *hook, wrong report) (failed bool) {
 	last := u.last
 	u.last = nil
 	if last == nil {

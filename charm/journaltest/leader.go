@@ -1,7 +1,7 @@
 package journaltest
 
 // checkLeader checks a hook about the leader of the service.
-func checkLeader(u *unit, h *hook, wrong func(string, string, ...any)) {
+func checkLeader(u *unit, h *hook, wrong report) {
 	leads, claim, version := h.Values["leads"], h.Values["claim"], h.Values["version"]
 	switch {
 	case h.kind == "leader-elected" && leads == "false":
@@ -16,7 +16,7 @@ func checkLeader(u *unit, h *hook, wrong func(string, string, ...any)) {
 }
 
 // missingOfLeader adds what a unit still has to be told of the leader, if its charm has the hooks.
-func (c *Checker) missingOfLeader(u *unit, wrong func(string, string, ...any)) {
+func (c *Checker) missingOfLeader(u *unit, wrong report) {
 	claim, known := c.claims[u.name]
 	led, set := c.led[u.service]
 	switch {

@@ -8,21 +8,16 @@ import (
 // Missing returns which promises are still to be kept, as if this line said that all agents have
 // nothing left to do.
 func (c *Checker) Missing(line int) []Violation {
-	all := Checker{wrong: nil}
-	for _, name := range slices.Sorted(maps.Keys(c.units)) {
+	var all []Violation
+	for _, name := range c.Units() {
 		u := c.units[name]
-		if u.gone {
-			continue
-		}
-		all.missing(c, u, line)
+		c.missing(u.settled(c), u.reportTo(&all, line))
 	}
-	return all.wrong
+	return all
 }
 
 // missing adds what a unit still has to be told.
-func (all *Checker) missing(c *Checker, u *unit, line int) {
-	wrong := func(guarantee, format string, args ...any) { all.violate(u, line, guarantee, format, args...) }
-	u = u.settled(c)
+func (c *Checker) missing(u *unit, wrong report) {
 	charms := c.charms[u.service]
 	switch {
 	case u.last != nil && !u.last.ended && !u.last.killed:
@@ -48,11 +43,11 @@ func (all *Checker) missing(c *Checker, u *unit, line int) {
 	c.missingOfLeader(u, wrong)
 	c.missingOfStorage(u, wrong)
 	for _, id := range slices.Sorted(maps.Keys(u.relations)) {
-		all.missingIn(c, u, id, wrong)
+		c.missingIn(u, id, wrong)
 	}
 }
 
-func (all *Checker) missingIn(c *Checker, u *unit, id string, wrong func(string, string, ...any)) {
+func (c *Checker) missingIn(u *unit, id string, wrong report) {
 	r := u.relations[id]
 	if r.broken || r.taken {
 		return

@@ -3,7 +3,7 @@ package journaltest
 import "slices"
 
 // checkOrder checks the hooks that are not about relations, and the place of those that are.
-func (c *Checker) checkOrder(u *unit, h *hook, wrong func(string, string, ...any)) {
+func (c *Checker) checkOrder(u *unit, h *hook, wrong report) {
 	first := h.later && slices.Contains([]string{"-relation-created", "leader-elected", "leader-settings-changed"}, h.kind)
 	switch {
 	case !h.known:
@@ -45,7 +45,7 @@ func (c *Checker) checkOrder(u *unit, h *hook, wrong func(string, string, ...any
 
 // bury checks a unit that was removed. One that was destroyed by force may have run nothing more.
 func (c *Checker) bury(u *unit, line int) {
-	wrong := func(guarantee, format string, args ...any) { c.violate(u, line, guarantee, format, args...) }
+	wrong := u.reportTo(&c.wrong, line)
 	c.conclude(u, nil, wrong)
 	u.gone = true
 	switch {

@@ -90,7 +90,7 @@ func (r *relation) succeed(h *hook) {
 }
 
 // checkRelation checks a hook that is about a relation.
-func (c *Checker) checkRelation(u *unit, h *hook, wrong func(string, string, ...any)) {
+func (c *Checker) checkRelation(u *unit, h *hook, wrong report) {
 	r := u.relation(h.relation)
 	ofUnit := strings.Contains(h.remote, "/")
 	switch {
@@ -125,7 +125,7 @@ func (c *Checker) checkRelation(u *unit, h *hook, wrong func(string, string, ...
 func (c *Checker) saw(u *unit, e Entry) {
 	relation, remote, value := e.Args[0], e.Args[1], e.Args[2]
 	key := [2]string{relation, remote}
-	wrong := func(guarantee, format string, args ...any) { c.violate(u, e.Line, guarantee, format, args...) }
+	wrong := u.reportTo(&c.wrong, e.Line)
 	by := c.writes[write{remote, runtime(relation), value}]
 	before, again := u.last.saw[key]
 	switch {

@@ -51,7 +51,7 @@ func (u *unit) attached() (ids []string) {
 
 // checkStorage checks a hook that is about a storage instance, or that must wait for storage;
 // again says that the hook has failed and runs again.
-func (u *unit) checkStorage(h *hook, again bool, wrong func(string, string, ...any)) {
+func (u *unit) checkStorage(h *hook, again bool, wrong report) {
 	s := &storage{}
 	if h.storage != "" {
 		s = u.storage(h.storage)
@@ -79,7 +79,7 @@ func (u *unit) checkStorage(h *hook, again bool, wrong func(string, string, ...a
 func (s *storage) succeed(h *hook) { s.attached = h.kind == "-storage-attached" && !s.taken }
 
 // missingOfStorage adds what a unit still has to be told of its storage.
-func (c *Checker) missingOfStorage(u *unit, wrong func(string, string, ...any)) {
+func (c *Checker) missingOfStorage(u *unit, wrong report) {
 	has, known := c.instances[u.name]
 	if !known {
 		return

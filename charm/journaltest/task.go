@@ -3,7 +3,7 @@ package journaltest
 // task notes that a task of the unit begins: a run of an action, or of a command.
 func (c *Checker) task(u *unit, e Entry) {
 	id := e.Args[0]
-	wrong := func(guarantee, format string, args ...any) { c.violate(u, e.Line, guarantee, format, args...) }
+	wrong := u.reportTo(&c.wrong, e.Line)
 	is := u.settled(c)
 	// It is not known which hook has failed if the agent was killed before that could write that it began.
 	open := u.orphans || u.last != nil && (u.last.killed || u.last.orphan)

@@ -10,7 +10,7 @@ type wait struct {
 
 // turn checks that a source may have this turn, "" if the hook that begins is no one's turn: it
 // follows another, or runs again.
-func (c *Checker) turn(u *unit, source string, line int, wrong func(string, string, ...any)) {
+func (c *Checker) turn(u *unit, source string, line int, wrong report) {
 	waits := c.waits(u)
 	maps.DeleteFunc(u.waits, func(s string, _ *wait) bool { return !waits[s] })
 	for s := range waits {

@@ -23,7 +23,7 @@ func (c *Checker) upgrade(e Entry) {
 
 // checkCharm checks upgrade-charm; failed says that the hook before has failed, and forced that
 // the charm was upgraded by force while it had.
-func (c *Checker) checkCharm(u *unit, h *hook, failed, forced bool, wrong func(string, string, ...any)) {
+func (c *Checker) checkCharm(u *unit, h *hook, failed, forced bool, wrong report) {
 	is, was := h.Values["charm"], u.charm
 	from := u.charms
 	for i, v := range c.charms[u.service] {
