@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A Violation is a promise that was not kept.
+// A Violation is a guarantee that was broken.
 type Violation struct {
 	Guarantee string // the name of one of Guarantees
 	Unit      string
-	Line      int // of the journal
+	Line      int // in the journal
 	Text      string
 }
 
@@ -18,34 +18,33 @@ func (v Violation) String() string {
 	return fmt.Sprintf("line %d: %s: %s: %s", v.Line, v.Guarantee, v.Unit, v.Text)
 }
 
-
-// A Checker checks a journal while it is written. It knows the promises to charms, and nothing of
-// how agents keep them.
+// A Checker checks a journal as it is written. It knows the guarantees, but not how agents keep
+// them.
 type Checker struct {
-	// Hooks is how many hooks have begun.
+	// Hooks is the number of hooks that have started.
 	Hooks int
-	// Lag is how often each source of hooks may be served too often before an agent knows that
-	// another waits.
+	// Lag is how many extra turns each source of hooks may get before an agent learns that another
+	// is waiting.
 	Lag int
 
 	units     map[string]*unit
-	configs   map[string]int       // by service: how often its settings or its charm were changed
-	settings  map[string]string    // and the version of its settings
-	charms    map[string][]version // and its charms
-	retries   map[string]bool      // whether its failed hooks run again by themselves
-	led       map[string]string    // and the version of what its leader has set
-	claims    map[string]string    // by unit: by which it leads, 0 if it does not
-	instances map[string][]string  // and its storage
-	tasks     map[[2]string]bool   // that have begun, by unit and id
-	writes    map[write]*hook      // of relations' settings
-	members   map[string]map[string]members
+	configs   map[string]int                // service → number of changes of its settings or charm
+	settings  map[string]string             // service → version of its settings
+	charms    map[string][]version          // service → its charms so far
+	retries   map[string]bool               // service → whether failed hooks are retried automatically
+	led       map[string]string             // service → version of the leader's settings
+	claims    map[string]string             // unit → the claim by which it leads; 0 if it does not lead
+	instances map[string][]string           // unit → its storage instances
+	tasks     map[[2]string]bool            // {unit, id} of the tasks that have started
+	writes    map[write]*hook               // relation settings → the hook that set them
+	members   map[string]map[string]members // unit → relation → its remote units
 	wrong     []Violation
 }
 
-// A write is what a hook set, in a relation by its number.
+// A write is a value that a hook has set in a relation, which is identified by its number.
 type write struct{ unit, relation, value string }
 
-// NewChecker returns the checker of a journal that is empty.
+// NewChecker returns a checker for a new journal.
 func NewChecker() *Checker {
 	return &Checker{units: map[string]*unit{}, configs: map[string]int{}, settings: map[string]string{},
 		charms: map[string][]version{}, retries: map[string]bool{}, led: map[string]string{},
@@ -53,13 +52,13 @@ func NewChecker() *Checker {
 		tasks: map[[2]string]bool{}, members: map[string]map[string]members{}}
 }
 
-// Violations returns what was wrong so far.
+// Violations returns the violations so far.
 func (c *Checker) Violations() []Violation { return c.wrong }
 
-// A report adds a violation.
+// A report records a violation.
 type report func(guarantee, format string, args ...any)
 
-// reportTo returns a report that adds violations by u, in this line, to all.
+// reportTo returns a report that appends violations by u, in this line, to all.
 func (u *unit) reportTo(all *[]Violation, line int) report {
 	return func(guarantee, format string, args ...any) {
 		if !slices.ContainsFunc(Guarantees, func(g Guarantee) bool { return g.Name == guarantee }) {
@@ -69,9 +68,9 @@ func (u *unit) reportTo(all *[]Violation, line int) report {
 	}
 }
 
-// Add takes the next line. It returns an error if that does not make sense.
+// Add checks the next line. It returns an error if the line is invalid at this point.
 func (c *Checker) Add(e Entry) error {
-	senseless := func(why string) error {
+	invalid := func(why string) error {
 		return fmt.Errorf("line %d of the journal: %s %s: %s", e.Line, e.Word, e.Who, why)
 	}
 	switch e.Word {
@@ -84,13 +83,13 @@ func (c *Checker) Add(e Entry) error {
 			return nil // the hook outlived its machine
 		}
 		if u.last == nil || u.last.ended {
-			return senseless("no hook runs")
+			return invalid("no hook is running")
 		}
 		switch e.Word {
 		case "end":
 			u.last.ended, u.last.code = true, e.Args[0]
 		case "set":
-			relation := runtime(e.Args[0])
+			relation := relationNumber(e.Args[0])
 			u.last.sets[relation] = e.Args[1]
 			c.writes[write{u.name, relation, e.Args[1]}] = u.last
 		case "saw":
@@ -103,7 +102,7 @@ func (c *Checker) Add(e Entry) error {
 		c.upgrade(e)
 	case "killed":
 		u := c.unit(e.Who)
-		u.causes, u.recovering, u.orphans, u.task = u.causes+1, true, true, ""
+		u.causes, u.recovering, u.agentKilled, u.task = u.causes+1, true, true, ""
 		if u.last != nil {
 			u.last.killed = true
 		}
@@ -111,21 +110,21 @@ func (c *Checker) Add(e Entry) error {
 		if u := c.unit(e.Who); u.place == e.Args[0] {
 			c.units[e.Who] = newUnit(e.Who, u.place, u)
 			c.units[e.Who].lost = true
-			c.units[e.Who].first = slices.Clone(c.instances[e.Who])
+			c.units[e.Who].initial = slices.Clone(c.instances[e.Who])
 		}
 	case "resolved":
 		if e.Args[0] != "retry" && e.Args[0] != "no-retry" {
-			return senseless("neither retry nor no-retry")
+			return invalid("neither retry nor no-retry")
 		}
 		u := c.unit(e.Who)
-		if u.last == nil && !u.orphans && !u.lost {
-			return senseless("it has run no hook")
+		if u.last == nil && !u.agentKilled && !u.lost {
+			return invalid("the unit has not run any hook")
 		}
 		u.skipped = u.skipped || u.resolved == "no-retry"
 		u.resolved = e.Args[0]
 	case "retries":
 		if e.Args[0] != "on" && e.Args[0] != "off" {
-			return senseless("neither on nor off")
+			return invalid("neither on nor off")
 		}
 		c.retries[e.Who] = e.Args[0] == "on"
 		for _, u := range c.units {
@@ -134,7 +133,7 @@ func (c *Checker) Add(e Entry) error {
 	case "leads":
 		c.claims[e.Who] = e.Args[0]
 		if u := c.units[e.Who]; u != nil {
-			u.follows = false // until its agent knows
+			u.follows = false // until its agent learns about it
 		}
 	case "led":
 		c.led[e.Who] = e.Args[0]
@@ -160,17 +159,17 @@ func (c *Checker) Add(e Entry) error {
 		}
 		c.members[e.Who][e.Args[0]] = newMembers(e.Args[1:])
 	case "forced":
-		c.unit(e.Who).gone, c.unit(e.Who).ended = true, true
+		c.unit(e.Who).gone, c.unit(e.Who).forceRemoved = true, true
 	case "gone":
-		c.bury(c.unit(e.Who), e.Line)
+		c.checkRemoved(c.unit(e.Who), e.Line)
 	case "settled":
 		c.wrong = append(c.wrong, c.Missing(e.Line)...)
-		c.Forget()
+		c.ForgetMembers()
 	}
 	return nil
 }
 
-// begin checks a hook that begins.
+// begin checks a hook that starts.
 func (c *Checker) begin(h *hook) {
 	u := c.unit(h.Who)
 	if at := h.Values["at"]; u.lost || u.place != at && u.place != "" {
@@ -178,7 +177,7 @@ func (c *Checker) begin(h *hook) {
 		u = c.units[h.Who]
 	}
 	if u.last == nil && !u.installed {
-		u.base = max(0, c.configs[u.service]-1) // the last change may be noted and not yet made
+		u.base = max(0, c.configs[u.service]-1) // the last change is written before it is made
 	}
 	u.place, u.later = h.Values["at"], u.later || h.Values["later"] == "true"
 	reported := false // one violation per hook is enough
@@ -191,11 +190,11 @@ func (c *Checker) begin(h *hook) {
 	switch {
 	case !h.known || h.later && h.Values["later"] == "false":
 		wrong("known-hook", "%s", h)
-	case u.ended:
+	case u.forceRemoved:
 		wrong("force-last", "%s", h)
 	case u.gone:
-		wrong("stop-last", "%s after the unit is gone", h)
-	case u.last != nil && !u.last.ended && !u.last.killed && !(u.last.orphan && u.resolved != ""):
+		wrong("stop-last", "%s after the unit was removed", h)
+	case u.last != nil && !u.last.ended && !u.last.killed && !(u.last.mayBeKilled && u.resolved != ""):
 		wrong("one-at-a-time", "%s while %s runs", h, u.last)
 		u.last = nil
 	case u.task != "":
@@ -211,13 +210,13 @@ func (c *Checker) begin(h *hook) {
 		c.checkRelation(u, h, wrong)
 	}
 	c.turn(u, u.sourceOf(h, failed && again), h.Line, wrong)
-	h.orphan = u.orphans
-	u.last, u.resolved, u.skipped, u.forced, u.orphans = h, "", false, false, false
+	h.mayBeKilled = u.agentKilled
+	u.last, u.resolved, u.skipped, u.forced, u.agentKilled = h, "", false, false, false
 	u.retries = c.retries[u.service]
 }
 
-// conclude decides what came of the unit's last hook, now that next begins; nil if none does. It
-// reports whether the hook failed.
+// conclude determines the outcome of the unit's last hook when next starts, or when nothing follows
+// if next is nil. It reports whether the last hook failed.
 func (c *Checker) conclude(u *unit, next *hook, wrong report) (failed bool) {
 	last := u.last
 	u.last = nil
@@ -230,52 +229,52 @@ func (c *Checker) conclude(u *unit, next *hook, wrong report) (failed bool) {
 	case u.skipped && !again:
 		word = "no-retry"
 	case word == "" && u.retries && (again || last.kind == "leader-elected" || !last.failed()):
-		word = "retry" // it was the agent's own
+		word = "retry" // an automatic one
 	}
 	switch {
 	case u.forgets(last):
-		return last.failed() || last.killed || last.orphan // or another has, before it could write that it began
-	case !last.failed() && !((last.killed || last.orphan) && word != ""):
+		return last.failed() || last.killed || last.mayBeKilled // or the next hook failed before it could write begin
+	case !last.failed() && !((last.killed || last.mayBeKilled) && word != ""):
 		c.succeed(u, last)
 		return false
 	case word == "no-retry":
 		if !last.failed() {
-			perhaps(u, last)
+			noteUncertain(u, last)
 		}
 		skipped := *last
 		skipped.sets = nil
 		c.succeed(u, &skipped)
 		if last.kind == "config-changed" {
-			u.recovering = false // the user has said that it counts as run
+			u.recovering = false // the user has skipped it
 		}
 		return true
 	case word == "retry" && again:
-	case word == "retry" && !last.failed(): // another hook was killed before it could write that it began
+	case word == "retry" && !last.failed(): // the next hook was killed before it could write begin
 		c.succeed(u, last)
 		return true
 	case next == nil:
 	case last.kind == "leader-elected" && word != "": // it is skipped if the unit no longer leads
 	case word == "retry":
-		wrong("retried-first", "%s after %s has failed", next, last)
+		wrong("retried-first", "%s after %s failed", next, last)
 	case !last.ended:
 		wrong("interrupted-fails", "%s after %s was interrupted", next, last)
 	default:
-		wrong("failed-waits", "%s after %s has failed", next, last)
+		wrong("failed-waits", "%s after %s failed", next, last)
 	}
 	if !last.failed() {
-		perhaps(u, last)
+		noteUncertain(u, last)
 	}
 	return true
 }
 
-// perhaps notes the writes of a hook that was killed, and may have failed or not.
-func perhaps(u *unit, h *hook) {
+// noteUncertain records the writes of a killed hook, which may have failed.
+func noteUncertain(u *unit, h *hook) {
 	for relation, value := range h.sets {
 		u.sets[relation] = set{u.sets[relation].certain, value}
 	}
 }
 
-// succeed notes that a hook counts as having succeeded.
+// succeed records that a hook succeeded, or was skipped by the user.
 func (c *Checker) succeed(u *unit, h *hook) {
 	for relation, value := range h.sets {
 		u.sets[relation] = set{certain: value}
@@ -302,7 +301,7 @@ func (c *Checker) succeed(u *unit, h *hook) {
 		u.led, u.follows = h.Values["version"], true
 	}
 	if h.kind == "config-changed" {
-		delete(u.waits, "settings") // served, whether or not it was their turn
+		delete(u.waits, "settings") // they were served, even if this was no turn of theirs
 	}
 	if h.kind == "config-changed" && !h.killed {
 		u.recovering = false
@@ -315,7 +314,7 @@ func (c *Checker) succeed(u *unit, h *hook) {
 	}
 }
 
-// Units returns the units that have begun and are not gone, sorted.
+// Units returns the names of the units that were not removed, sorted.
 func (c *Checker) Units() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.units)) {
 		if !c.units[name].gone {
@@ -325,7 +324,7 @@ func (c *Checker) Units() (names []string) {
 	return names
 }
 
-// Last returns the hook of a unit that was the last to begin, and whether it has failed for certain.
+// Last returns the hook of the unit that started last, and whether it certainly failed.
 func (c *Checker) Last(unit string) (name string, failed bool) {
 	u := c.units[unit]
 	if u == nil || u.last == nil {

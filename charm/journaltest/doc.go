@@ -1,46 +1,53 @@
-// Package journaltest is test support: it checks the journal that hooks write of themselves
-// against what charms are promised.
+// Package journaltest supports tests: it checks a journal of hook runs against the guarantees that
+// charms are given.
 //
-// A journal has a line for each thing that happens, in order. Empty lines and what follows a #
-// are ignored. Hooks write these, of which ran is begin and end 0 at once:
+// A journal has one line per event, in order. Empty lines and text after a # are ignored. Hooks
+// write these lines:
 //
-//	begin UNIT HOOK [KEY=VALUE...]   the hook begins
+//	begin UNIT HOOK [KEY=VALUE...]   the hook starts
 //	end UNIT CODE                    it is about to exit with this code
-//	ran UNIT HOOK [KEY=VALUE...]
+//	ran UNIT HOOK [KEY=VALUE...]     short for begin and end with code 0
 //	set UNIT RELATION NUMBER         it has called relation-set; the unit's numbers only grow
-//	saw UNIT RELATION REMOTE NUMBER  it has called relation-get, and the remote unit had set that
+//	saw UNIT RELATION REMOTE NUMBER  it has called relation-get, which returned the remote unit's number
 //
-// A task, which is a run of an action or of a command, writes that it begins and that it ends:
+// A task, which is a run of an action or of a command, writes these:
 //
-//	task UNIT ID
-//	done UNIT ID
+//	task UNIT ID                     the task starts
+//	done UNIT ID                     it ends
 //
-// The keys are relation (db:3) and remote (mysql/0, or mysql if the hook is about the service),
-// departing (the unit that relation-departed says has departed), storage (data/0),
-// version (that of the remote's settings, or of the leader's, that the hook is about), charm (the
-// version that is in the charm's directory), config (the version of the service's settings that the
-// hook sees), leads (true or false), claim (by which the unit leads that is elected), at (where the
-// unit's machine is), and later (true if the charm has all of charm.LaterHooks, false if it has none).
+// The keys of a hook are
 //
-// Whoever plays with the units writes these, before it does so unless they say otherwise:
+//	relation   db:3
+//	remote     mysql/0, or mysql if the hook is about the service
+//	departing  the unit that is departing, in relation-departed
+//	storage    data/0
+//	version    the version of the remote unit's or the leader's settings that the hook is about
+//	charm      the version of the charm in the charm directory
+//	config     the version of the service's settings that the hook sees
+//	leads      true or false
+//	claim      the leadership claim that leader-elected is about
+//	at         the place of the unit's machine
+//	later      true if the charm has all of charm.LaterHooks, false if it has none
 //
-//	config SERVICE VERSION           what config-changed is about is changed: settings, or an address
-//	upgraded SERVICE CHARM [forced]  its charm is
-//	killed UNIT                      the unit's agent was killed, and has not started again
-//	lost UNIT PLACE                  the machine at that place, on which the unit was, has vanished
+// The test writes these lines, each before the event unless stated otherwise:
+//
+//	config SERVICE VERSION           the service's settings, or a unit's address, change
+//	upgraded SERVICE CHARM [forced]  the service's charm is upgraded
+//	killed UNIT                      the unit's agent was killed, and has not restarted yet
+//	lost UNIT PLACE                  the unit's machine, at this place, has vanished
 //	resolved UNIT retry|no-retry     the user resolves the unit, which was in error
-//	retries SERVICE on|off           its failed hooks run again by themselves from now on, or don't
-//	leads UNIT CLAIM                 the unit leads its service by this claim, or not: 0
-//	led SERVICE VERSION              what the leader of the service has set has this version
-//	entered UNIT RELATION            the unit is in the relation's scope; said again after lost
+//	retries SERVICE on|off           automatic retries of failed hooks are turned on or off
+//	leads UNIT CLAIM                 the unit leads its service by this claim; 0 if it does not lead
+//	led SERVICE VERSION              the leader's settings have this version
+//	entered UNIT RELATION            the unit is in the relation's scope; repeated after lost
 //	members UNIT RELATION UNIT[@VERSION]...
-//	                                 it has these counterparts there; the version is of their settings
-//	queued UNIT ID                   a task waits for the unit
-//	cancelled UNIT ID                and is cancelled before it begins
-//	stores UNIT INSTANCE...          the unit has these storage instances, and is to keep them
-//	taken UNIT RELATION|INSTANCE     it was removed by force: no more is promised of it
+//	                                 the remote units in the relation, with the versions of their settings
+//	queued UNIT ID                   a task is queued for the unit
+//	cancelled UNIT ID                a queued task is cancelled before it starts
+//	stores UNIT INSTANCE...          the storage instances that are attached to the unit to stay
+//	taken UNIT RELATION|INSTANCE     the relation or instance was removed by force; no guarantee applies to it
 //	dying UNIT                       the unit was destroyed
 //	forced UNIT                      the unit was removed by force, and its agent knows
 //	gone UNIT                        the unit was removed
-//	settled                          all agents have nothing left to do
+//	settled                          no agent has anything left to do
 package journaltest

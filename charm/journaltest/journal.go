@@ -14,10 +14,10 @@ type Entry struct {
 	Word   string // begin, end, …
 	Who    string // the unit or service; "" in settled
 	Args   []string
-	Values map[string]string // of the keys of begin
+	Values map[string]string // the KEY=VALUE pairs of begin
 }
 
-// arity is how many arguments follow WORD WHO.
+// arity is the minimum and maximum number of arguments after WORD WHO.
 var arity = map[string][2]int{
 	"begin": {1, 1}, "ran": {1, 1}, "end": {1, 1}, "set": {2, 2}, "saw": {3, 3},
 	"config": {1, 1}, "upgraded": {1, 2}, "killed": {0, 0}, "lost": {1, 1}, "resolved": {1, 1},
@@ -29,7 +29,7 @@ var arity = map[string][2]int{
 var keys = []string{"relation", "remote", "departing", "version", "storage", "charm", "config", "leads",
 	"claim", "at", "later"}
 
-// Parse reads the lines of a journal, of which the first has this number.
+// Parse parses lines of a journal. number is the line number of the first.
 func Parse(text string, number int) ([]Entry, error) {
 	var all []Entry
 	for i, line := range strings.Split(text, "\n") {
@@ -63,7 +63,7 @@ func parseLine(words []string) (Entry, error) {
 		return e, fmt.Errorf("unknown word %q", e.Word)
 	}
 	if len(words) < 2 {
-		return e, fmt.Errorf("it names no unit or service")
+		return e, fmt.Errorf("no unit or service")
 	}
 	e.Who, e.Args = words[1], words[2:]
 	if e.Word == "begin" || e.Word == "ran" {
@@ -78,7 +78,7 @@ func parseLine(words []string) (Entry, error) {
 		e.Args = words[2:min(3, len(words))]
 	}
 	if n := len(e.Args); n < bounds[0] || n > bounds[1] {
-		return e, fmt.Errorf("it has %d arguments", n)
+		return e, fmt.Errorf("unexpected number of arguments: %d", n)
 	}
 	return e, nil
 }
@@ -86,19 +86,19 @@ func parseLine(words []string) (Entry, error) {
 // A hook is a run of a hook.
 type hook struct {
 	Entry
-	kind     string // as in charm.OriginalHooks or charm.LaterHooks
-	later    bool   // it is one of the latter
-	known    bool
+	kind     string // an element of charm.OriginalHooks or charm.LaterHooks
+	later    bool   // kind is a later hook
+	known    bool   // kind is set
 	relation string
 	remote   string
 	storage  string
 
-	ended  bool
-	code   string
-	killed bool              // its agent was killed since it began
-	orphan bool              // or, perhaps, just before it could write that
-	sets   map[string]string // by the number of the relation
-	saw    map[[2]string]string
+	ended       bool
+	code        string
+	killed      bool                 // its agent was killed after it started
+	mayBeKilled bool                 // its agent may have been killed before the hook wrote begin
+	sets        map[string]string    // relation number → value
+	saw         map[[2]string]string // {relation, remote} → value
 }
 
 func newHook(e Entry) *hook {
@@ -121,11 +121,11 @@ func (h *hook) String() string {
 		func(s string) bool { return s == "" }), " ")
 }
 
-// same reports whether two runs are of the same hook, about the same.
+// same reports whether h and o are runs of one hook, about the same relation, unit and storage.
 func (h *hook) same(o *hook) bool {
 	return h.Args[0] == o.Args[0] && h.relation == o.relation && h.remote == o.remote && h.storage == o.storage
 }
 
-// failed reports whether a hook that is over has failed for certain. One that has ended well may
-// have failed nevertheless if its agent was killed before it could record that.
+// failed reports whether a hook that no longer runs certainly failed. A hook that exited with 0 may
+// still have failed, if its agent was killed before it recorded the success.
 func (h *hook) failed() bool { return !h.ended || h.code != "0" }

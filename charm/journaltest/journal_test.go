@@ -10,31 +10,31 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var update = flag.Bool("update", false, "write the promises into the guide for authors of charms")
+var update = flag.Bool("update", false, "write the guarantees into doc/charms.md")
 
-// The guide lists the promises.
+// The guide for charm authors lists the guarantees.
 func TestGuide(t *testing.T) {
-	const path, begin, end = "../../doc/charms.md", "<!-- generated: promises -->\n", "<!-- end -->"
+	const path, begin, end = "../../doc/charms.md", "<!-- generated: guarantees -->\n", "<!-- end -->"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := "| promise | its name in the tests |\n|---|---|\n"
+	table := "| guarantee | name in the tests |\n|---|---|\n"
 	for _, g := range Guarantees {
 		table += "| " + g.Text + " | " + g.Name + " |\n"
 	}
 	head, rest, ok := strings.Cut(string(text), begin)
 	_, tail, ends := strings.Cut(rest, end)
 	if !ok || !ends {
-		t.Fatalf("%s has no part for the promises", path)
+		t.Fatalf("%s has no section for the guarantees", path)
 	}
-	is := head + begin + "\n" + table + "\n" + end + tail
-	if is == string(text) {
+	want := head + begin + "\n" + table + "\n" + end + tail
+	if want == string(text) {
 		return
 	}
 	if !*update {
-		t.Errorf("%s is not up to date: run go test ./charm/journaltest -run TestGuide -update", path)
-	} else if err := os.WriteFile(path, []byte(is), 0o644); err != nil {
+		t.Errorf("%s is out of date; to regenerate it: go test ./charm/journaltest -run %s -update", path, t.Name())
+	} else if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,7 +63,7 @@ func check(text string) ([]Violation, error) {
 	return c.Violations(), nil
 }
 
-// Each bad journal breaks one promise, whose name it has; what follows a colon says how.
+// A bad journal breaks the guarantee that it is named after; text after a colon tells how.
 func TestBadJournalsAreRejected(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range journals(t, "bad.txtar") {
@@ -77,10 +77,10 @@ func TestBadJournalsAreRejected(t *testing.T) {
 			if len(wrong) != 1 || wrong[0].Guarantee != name {
 				t.Errorf("got %v", wrong)
 			}
-			at := strings.Split(string(file.Data), "\n")
+			lines := strings.Split(string(file.Data), "\n")
 			for _, w := range wrong {
-				if !strings.Contains(at[w.Line-1], "# here") {
-					t.Errorf("it is in line %d, %q", w.Line, at[w.Line-1])
+				if !strings.Contains(lines[w.Line-1], "# here") {
+					t.Errorf("reported in line %d, %q", w.Line, lines[w.Line-1])
 				}
 			}
 		})
@@ -102,8 +102,8 @@ func TestGoodJournalsAreAccepted(t *testing.T) {
 	}
 }
 
-// A hook that is missing from a good journal is missed: by the hook after it, or in the end.
-func TestLostHooksAreMissed(t *testing.T) {
+// A good journal without one of its hooks is rejected, at the next hook or at the end.
+func TestMissingHooksAreReported(t *testing.T) {
 	for _, file := range journals(t, "good.txtar") {
 		lines := strings.Split(string(file.Data), "\n")
 		for i, line := range lines {
@@ -112,21 +112,21 @@ func TestLostHooksAreMissed(t *testing.T) {
 			}
 			less := slices.Concat(lines[:i], lines[i+1:])
 			if wrong, err := check(strings.Join(less, "\n")); err == nil && len(wrong) == 0 {
-				t.Errorf("%s: nothing is wrong without %q", file.Name, line)
+				t.Errorf("%s: accepted without %q", file.Name, line)
 			}
 		}
 	}
 }
 
-func TestWhatIsNoJournal(t *testing.T) {
+func TestInvalidJournalsAreErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"started web/0":                       `line 1 of the journal, "started web/0": unknown word "started"`,
-		"\nend web/0":                         `line 2 of the journal, "end web/0": it has 0 arguments`,
-		"end":                                 `line 1 of the journal, "end": it names no unit or service`,
+		"\nend web/0":                         `line 2 of the journal, "end web/0": unexpected number of arguments: 0`,
+		"end":                                 `line 1 of the journal, "end": no unit or service`,
 		"begin web/0 start colour=red":        `line 1 of the journal, "begin web/0 start colour=red": unknown key "colour"`,
-		"end web/0 0":                         `line 1 of the journal: end web/0: no hook runs`,
-		"ran web/0 install\nsaw web/0 r u 1":  `line 2 of the journal: saw web/0: no hook runs`,
-		"resolved web/0 retry":                `line 1 of the journal: resolved web/0: it has run no hook`,
+		"end web/0 0":                         `line 1 of the journal: end web/0: no hook is running`,
+		"ran web/0 install\nsaw web/0 r u 1":  `line 2 of the journal: saw web/0: no hook is running`,
+		"resolved web/0 retry":                `line 1 of the journal: resolved web/0: the unit has not run any hook`,
 		"ran web/0 start\nresolved web/0 yes": `line 2 of the journal: resolved web/0: neither retry nor no-retry`,
 	} {
 		if _, err := check(text); err == nil || err.Error() != want {

@@ -1,6 +1,6 @@
 package journaltest
 
-// checkLeader checks a hook about the leader of the service.
+// checkLeader checks leader-elected and leader-settings-changed.
 func checkLeader(u *unit, h *hook, wrong report) {
 	leads, claim, version := h.Values["leads"], h.Values["claim"], h.Values["version"]
 	switch {
@@ -15,7 +15,7 @@ func checkLeader(u *unit, h *hook, wrong report) {
 	}
 }
 
-// missingOfLeader adds what a unit still has to be told of the leader, if its charm has the hooks.
+// missingOfLeader reports the leader hooks that have yet to run, if the charm has them.
 func (c *Checker) missingOfLeader(u *unit, wrong report) {
 	claim, known := c.claims[u.name]
 	led, set := c.led[u.service]

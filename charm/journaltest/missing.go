@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Missing returns which promises are still to be kept, as if this line said that all agents have
-// nothing left to do.
+// Missing returns the guarantees that would be broken if no agent had anything left to do, as
+// violations in this line.
 func (c *Checker) Missing(line int) []Violation {
 	var all []Violation
 	for _, name := range c.Units() {
@@ -16,7 +16,7 @@ func (c *Checker) Missing(line int) []Violation {
 	return all
 }
 
-// missing adds what a unit still has to be told.
+// missing reports the hooks that a settled unit has yet to run.
 func (c *Checker) missing(u *unit, wrong report) {
 	charms := c.charms[u.service]
 	switch {
@@ -24,7 +24,7 @@ func (c *Checker) missing(u *unit, wrong report) {
 		wrong("one-at-a-time", "%s has not ended", u.last)
 		return
 	case u.last != nil:
-		return // it has failed, and waits for the user
+		return // it failed, and waits for the user
 	case !u.installed:
 		wrong("install-first", "install has not run")
 	case u.configs == 0:
@@ -36,7 +36,7 @@ func (c *Checker) missing(u *unit, wrong report) {
 	case u.upgraded:
 		wrong("config-changed-after-upgrade-charm", "config-changed has not run")
 	case u.config != "" && c.settings[u.service] != "" && u.config != c.settings[u.service]:
-		wrong("config-changed-for-change", "the charm was told settings %s, not %s", u.config, c.settings[u.service])
+		wrong("config-changed-for-change", "config-changed has run for settings %s, not %s", u.config, c.settings[u.service])
 	case u.recovering:
 		wrong("config-changed-after-recovery", "config-changed has not run since the agent was killed")
 	}
@@ -52,41 +52,41 @@ func (c *Checker) missingIn(u *unit, id string, wrong report) {
 	if r.broken || r.taken {
 		return
 	}
-	if r.joined != "" {
-		wrong("changed-after-joined", "changed has not run for %s in %s", r.joined, id)
+	if r.changedNext != "" {
+		wrong("changed-after-joined", "changed has not run for %s in %s", r.changedNext, id)
 	}
 	if now := c.members[u.name]; now != nil {
-		there, in := now[id]
+		current, in := now[id]
 		if !in {
-			wrong("broken-runs", "the unit has left %s, and broken has not run", id)
+			wrong("broken-runs", "the unit has left %s, but broken has not run", id)
 		}
-		for _, m := range slices.Sorted(maps.Keys(there)) {
-			switch told, ok := r.told[m]; {
+		for _, m := range slices.Sorted(maps.Keys(current)) {
+			switch version, ok := r.joined[m]; {
 			case !ok:
 				wrong("joined-each", "joined has not run for %s in %s", m, id)
-			case there[m] != "" && told != there[m]:
-				wrong("changed-for-change", "the charm was told version %s of %s in %s, not %s", told, m, id, there[m])
+			case current[m] != "" && version != current[m]:
+				wrong("changed-for-change", "changed has run for version %s of %s in %s, not %s", version, m, id, current[m])
 			}
 		}
-		for m := range r.told {
-			if in && !there.has(m) {
+		for m := range r.joined {
+			if in && !current.has(m) {
 				wrong("departed-each", "departed has not run for %s in %s", m, id)
 			}
 		}
 	}
-	for m := range r.told {
+	for m := range r.joined {
 		if c.units[m] == nil || c.units[m].gone {
 			continue
 		}
-		is := c.units[m].settled(c).sets[runtime(id)]
-		if seen, ok := r.saw[m]; ok && is.certain != "" && seen != is.certain && seen != is.perhaps {
-			wrong("changed-for-change", "the charm was told %s of %s in %s, not %s", seen, m, id, is.certain)
+		current := c.units[m].settled(c).sets[relationNumber(id)]
+		if saw, ok := r.saw[m]; ok && current.certain != "" && saw != current.certain && saw != current.uncertain {
+			wrong("changed-for-change", "changed saw %s of %s in %s, not %s", saw, m, id, current.certain)
 		}
 	}
 }
 
-// settled returns the unit as it is if no hook follows. If the last hook has failed, it is still
-// there.
+// settled returns the unit as it is if no hook follows. It has a last hook only if that failed or is
+// still running.
 func (u *unit) settled(c *Checker) *unit {
 	if u.last == nil || u.last.failed() && u.resolved != "no-retry" {
 		return u
@@ -95,7 +95,7 @@ func (u *unit) settled(c *Checker) *unit {
 	is.sets, is.relations, is.instances = maps.Clone(u.sets), maps.Clone(u.relations), maps.Clone(u.instances)
 	if id := u.last.relation; id != "" && u.relations[id] != nil {
 		r := *u.relations[id]
-		r.told, r.departed, r.saw = maps.Clone(r.told), maps.Clone(r.departed), maps.Clone(r.saw)
+		r.joined, r.departed, r.saw = maps.Clone(r.joined), maps.Clone(r.departed), maps.Clone(r.saw)
 		is.relations[id] = &r
 	}
 	if id := u.last.storage; id != "" {
@@ -106,5 +106,5 @@ func (u *unit) settled(c *Checker) *unit {
 	return &is
 }
 
-// Forget drops what the members lines have said, so that they can be said anew.
-func (c *Checker) Forget() { c.members = map[string]map[string]members{} }
+// ForgetMembers discards the members lines so far; the test is about to write current ones.
+func (c *Checker) ForgetMembers() { c.members = map[string]map[string]members{} }

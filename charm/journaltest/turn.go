@@ -2,14 +2,14 @@ package journaltest
 
 import "maps"
 
-// A wait is what a source of hooks, or of tasks, waits for its turn since.
+// A wait says since when a source of hooks or tasks has been waiting for its turn.
 type wait struct {
 	line   int
-	served map[string]int // how often each other source was served meanwhile
+	served map[string]int // other source → how many turns it got meanwhile
 }
 
-// turn checks that a source may have this turn, "" if the hook that begins is no one's turn: it
-// follows another, or runs again.
+// turn checks that it is the source's turn. source is "" for a hook that takes no turn, because it
+// must follow another hook or is retried.
 func (c *Checker) turn(u *unit, source string, line int, wrong report) {
 	waits := c.waits(u)
 	maps.DeleteFunc(u.waits, func(s string, _ *wait) bool { return !waits[s] })
@@ -21,18 +21,19 @@ func (c *Checker) turn(u *unit, source string, line int, wrong report) {
 	delete(u.waits, source)
 	for s, w := range u.waits {
 		if w.served[source]++; source != "" && w.served[source] > 1+c.Lag {
-			wrong("served-in-turn", "%s is served for the %d. time, and %s waits since line %d", source, w.served[source], s, w.line)
+			wrong("served-in-turn", "%s is served %d times while %s is waiting since line %d", source, w.served[source], s, w.line)
 			delete(u.waits, s)
 		}
 	}
 }
 
-// sourceOf returns whose turn a hook is; again says that it has failed and runs again.
+// sourceOf returns the source whose turn a hook takes, or "" for none. again means that the hook is
+// retried.
 func (u *unit) sourceOf(h *hook, again bool) string {
 	switch {
 	case again || !u.started || u.upgraded:
 		return ""
-	case h.relation != "" && (u.relation(h.relation).joined == h.remote && h.remote != "" || h.kind == "-relation-created"):
+	case h.relation != "" && (u.relation(h.relation).changedNext == h.remote && h.remote != "" || h.kind == "-relation-created"):
 		return ""
 	case h.relation != "":
 		return turnOf(h.relation, h.remote)
@@ -55,13 +56,13 @@ func (u *unit) sourceOf(h *hook, again bool) string {
 
 func turnOf(relation, remote string) string { return relation + " " + remote }
 
-// waits returns the sources that wait for their turn, as far as the journal says.
+// waits returns the sources that are waiting for their turn, as far as the journal tells.
 func (c *Checker) waits(u *unit) map[string]bool {
 	waits := map[string]bool{}
 	if u.dying {
-		return waits // the charm is not told of all that happens now
+		return waits // a dying unit's charm skips some hooks
 	}
-	if is := c.settings[u.service]; is != "" && u.config != "" && u.config != is {
+	if version := c.settings[u.service]; version != "" && u.config != "" && u.config != version {
 		waits["settings"] = true
 	}
 	if led, set := c.led[u.service]; set && u.follows && led != u.led {
@@ -81,19 +82,19 @@ func (c *Checker) waits(u *unit) map[string]bool {
 		if r.broken || r.taken {
 			continue
 		}
-		there, known := c.members[u.name][id]
-		for m, version := range there {
-			if told, ok := r.told[m]; !ok || version != "" && version != told {
+		current, known := c.members[u.name][id]
+		for m, version := range current {
+			if last, ok := r.joined[m]; !ok || version != "" && version != last {
 				waits[turnOf(id, m)] = true
 			}
 		}
-		for m := range r.told {
+		for m := range r.joined {
 			other := c.units[m]
-			is, saw := "", r.saw[m]
-			if other != nil && !other.gone && saw != "" && !other.mayHaveSet(runtime(id), saw) {
-				is = other.sets[runtime(id)].certain
+			set, saw := "", r.saw[m]
+			if other != nil && !other.gone && saw != "" && !other.mayHaveSet(relationNumber(id), saw) {
+				set = other.sets[relationNumber(id)].certain
 			}
-			if known && !there.has(m) || is != "" && is != saw {
+			if known && !current.has(m) || set != "" && set != saw {
 				waits[turnOf(id, m)] = true
 			}
 		}
@@ -101,8 +102,8 @@ func (c *Checker) waits(u *unit) map[string]bool {
 	return waits
 }
 
-// mayHaveSet reports whether the unit's last writes in a relation, of which it is not known whether
-// they were made, are this value.
+// mayHaveSet reports whether the unit may have set this value in a relation, in a hook whose outcome
+// is unknown.
 func (u *unit) mayHaveSet(relation, value string) bool {
-	return value == u.sets[relation].perhaps || u.last != nil && value == u.last.sets[relation]
+	return value == u.sets[relation].uncertain || u.last != nil && value == u.last.sets[relation]
 }

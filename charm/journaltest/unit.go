@@ -2,46 +2,47 @@ package journaltest
 
 import "strings"
 
-// A unit is what the checker knows of a unit: since its machine was lost, if it was.
+// A unit is what the checker knows about a unit, since it last lost its machine.
 type unit struct {
 	name, service, place string
 
-	last       *hook  // the hook that runs, or ran last and whose outcome may be open
-	resolved   string // what the user has said since the hook failed
-	skipped    bool   // that was no-retry, and the user has said something since: another hook has failed
-	retries    bool   // the last hook, if it has failed, may run again by itself
-	forced     bool   // a forced upgrade came since, and before the user's word
-	recovering bool   // the agent was killed, and config-changed has not run since
-	orphans    bool   // the agent was killed, and no hook has begun since
-	lost       bool   // its machine is, and it has not begun on another
-	gone       bool
-	task       string // that runs
-	ended      bool   // it was removed by force
-	dying      bool
+	last         *hook  // the running hook, or the last one while its outcome is open
+	resolved     string // how the user has resolved the last hook since it failed
+	skipped      bool   // it was resolved with no-retry, then again: the next hook has failed as well
+	retries      bool   // the last hook may be retried automatically
+	forced       bool   // the charm was upgraded by force after the last hook failed and before it was resolved
+	recovering   bool   // the agent was killed, and config-changed has not run since
+	agentKilled  bool   // the agent was killed, and no hook has started since
+	lost         bool   // its machine was lost, and no hook has started on another
+	gone         bool
+	task         string // the running task
+	forceRemoved bool
+	dying        bool
 
-	waits  map[string]*wait // what waits for its turn
-	queued map[string]bool  // tasks that have not begun
+	waits  map[string]*wait // the sources that are waiting for their turn
+	queued map[string]bool  // tasks that have not started
 
 	later                                bool
 	installed, started, stopped, removed bool
-	upgraded                             bool // upgrade-charm was last
-	configs                              int  // how often config-changed has succeeded
-	causes                               int  // how often it should have, but for the service's
-	base                                 int  // Checker.configs when the unit began
-	config                               string
-	charm                                string // of the last hook
-	charms                               int    // how many of Checker.charms had come to the unit by then
+	upgraded                             bool   // upgrade-charm was last
+	configs                              int    // how many times config-changed has succeeded
+	causes                               int    // the unit's own causes for config-changed; see Checker.configs
+	base                                 int    // Checker.configs when the unit's first hook started
+	config                               string // the version of the settings that config-changed was about
+	charm                                string // the charm of the last hook
+	charms                               int    // how many of Checker.charms had reached the unit by then
 	elected                              string // the claim that leader-elected was about
 	led                                  string // the version that leader-settings-changed was about
-	follows                              bool   // that was the last hook about the leader, and it is not known to have led since
+	follows                              bool   // the last leader hook was leader-settings-changed, and the unit has not led since
 	relations                            map[string]*relation
-	sets                                 map[string]set
+	sets                                 map[string]set // relation number → its settings
 	instances                            map[string]*storage
-	first                                []string // instances without which it is not installed; nil if it is not known
+	initial                              []string // instances that must be attached before install; nil if unknown
 }
 
-// A set is what a unit may have set last in a relation.
-type set struct{ certain, perhaps string }
+// A set is the value that a unit has set in a relation, and one that a killed hook may have set
+// since.
+type set struct{ certain, uncertain string }
 
 func (c *Checker) unit(name string) *unit {
 	if c.units[name] == nil {
@@ -50,7 +51,7 @@ func (c *Checker) unit(name string) *unit {
 	return c.units[name]
 }
 
-// newUnit returns a unit that begins; before has what outlives a machine.
+// newUnit returns a unit on a machine; before, if not nil, is the unit before it lost its last one.
 func newUnit(name, place string, before *unit) *unit {
 	service, _, _ := strings.Cut(name, "/")
 	u := &unit{name: name, service: service, place: place, relations: map[string]*relation{}, sets: map[string]set{},
@@ -59,8 +60,8 @@ func newUnit(name, place string, before *unit) *unit {
 		u.sets, u.queued = before.sets, before.queued
 	}
 	if before != nil && before.lost {
-		// It was said since what it is in, and has.
-		u.relations, u.instances, u.first = before.relations, before.instances, before.first
+		// The journal has described them since the loss.
+		u.relations, u.instances, u.initial = before.relations, before.instances, before.initial
 	}
 	return u
 }

@@ -2,14 +2,14 @@ package journaltest
 
 import "slices"
 
-// A version is a charm that a service was given.
+// A version is a charm that a service was deployed with or upgraded to.
 type version struct {
 	charm  string
 	forced bool
 }
 
-// upgrade notes a service's new charm. A forced one reaches units that are in error by now, unless
-// another comes that is not.
+// upgrade records a service's new charm. A forced upgrade reaches units that are in error, unless an
+// ordinary upgrade follows.
 func (c *Checker) upgrade(e Entry) {
 	forced := len(e.Args) > 1
 	c.configs[e.Who]++ // the new charm may have other settings
@@ -21,26 +21,26 @@ func (c *Checker) upgrade(e Entry) {
 	}
 }
 
-// checkCharm checks upgrade-charm; failed says that the hook before has failed, and forced that
-// the charm was upgraded by force while it had.
+// checkCharm checks the charm that a hook runs in. failed means that the last hook failed; forced,
+// that the charm was upgraded by force after that failure.
 func (c *Checker) checkCharm(u *unit, h *hook, failed, forced bool, wrong report) {
-	is, was := h.Values["charm"], u.charm
+	current, last := h.Values["charm"], u.charm
 	from := u.charms
 	for i, v := range c.charms[u.service] {
-		if v.charm == is && i >= from {
+		if v.charm == current && i >= from {
 			u.charms = i + 1
 		}
 	}
 	between := c.charms[u.service][from:u.charms]
 	isForced := func(v version) bool { return v.forced }
-	u.charm = is
+	u.charm = current
 	switch {
-	case h.kind == "install" || is == "":
+	case h.kind == "install" || current == "":
 	case h.kind == "upgrade-charm" && failed && forced:
-		wrong("forced-upgrade-from-error", "upgrade-charm runs in charm %s", is)
-	case h.kind == "upgrade-charm" && is == was && len(between) == 0 && !failed:
-		wrong("upgrade-charm-only-after-change", "upgrade-charm runs in charm %s, which has run already", is)
-	case h.kind != "upgrade-charm" && is != was && u.installed && !(failed && slices.ContainsFunc(between, isForced)):
-		wrong("upgrade-charm-after-change", "%s runs in charm %s, after charm %s", h, is, was)
+		wrong("forced-upgrade-from-error", "upgrade-charm in charm %s", current)
+	case h.kind == "upgrade-charm" && current == last && len(between) == 0 && !failed:
+		wrong("upgrade-charm-only-after-change", "upgrade-charm again in charm %s", current)
+	case h.kind != "upgrade-charm" && current != last && u.installed && !(failed && slices.ContainsFunc(between, isForced)):
+		wrong("upgrade-charm-after-change", "%s in charm %s right after charm %s", h, current, last)
 	}
 }

@@ -339,7 +339,7 @@ func (l *life) checkCaughtUp() {
 		l.complain("task %s is %s", task.ID, task.Status)
 	}
 	l.noteStorage()
-	l.checker.Forget()
+	l.checker.ForgetMembers()
 	l.note("members web/0 none:0")
 	for id, r := range l.c.relations {
 		alive := !r.gone && r.info.Life == entity.Alive
