@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -159,9 +158,7 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 	}
 	prefix := modeldb.ScopePrefix(relation, ru.container())
 	seen := prefix + counterpartRole(ru.end.Role) + "#"
-	// This is a Strings watch that also sends values. The members are keyed by unit, and their service is treated as a
-	// member that never leaves.
-	versions := map[string]int64{}
+	// The members are keyed by unit, and their service is treated as a member that never leaves.
 	other := ru.rel.doc.Counterpart(ru.unit.doc.Service).Service
 	application := modeldb.RelationSettingsKey(relation, other)
 	list := func(names []string) (map[string]int64, error) {
@@ -176,8 +173,7 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 		all[other] = settings.Version
 		return all, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	changed, err := watcher.Strings(ctx, w.st.hub, watcher.Listing[int64]{
+	return watcher.Events(ctx, w.st.hub, watcher.Listing[int64]{
 		Topics: []watcher.Topic{watcher.Prefix(modeldb.ScopesC, prefix), watcher.Doc(modeldb.SettingsC, application)},
 		IDs: func(c watcher.Change) []string {
 			if c.Collection == modeldb.SettingsC {
@@ -192,75 +188,23 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 			return watcher.Doc(modeldb.SettingsC, modeldb.RelationSettingsKey(relation, member))
 		},
 		List: list,
+	}, func(names []string, sent, now watcher.Facts[int64]) (entity.RelationUnitsChange, bool) {
+		change := entity.RelationUnitsChange{Changed: map[string]int64{}}
+		for _, name := range names {
+			was, knew := sent(name)
+			version, in := now(name)
+			switch {
+			case in && knew && was == version:
+			case name == other:
+				change.Application = version
+			case in:
+				change.Changed[name] = version
+			case knew:
+				change.Departed = append(change.Departed, name)
+			}
+		}
+		return change, len(change.Changed)+len(change.Departed) > 0 || change.Application != 0
 	})
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	out := make(chan entity.RelationUnitsChange)
-	go func() {
-		defer cancel()
-		defer close(out)
-		var pending entity.RelationUnitsChange
-		var send chan<- entity.RelationUnitsChange
-		first := true
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case names, ok := <-changed:
-				if !ok {
-					return
-				}
-				now := map[string]int64{}
-				if len(names) > 0 {
-					if now, err = list(names); err != nil {
-						return
-					}
-				}
-				pending = mergeMembers(pending, versions, names, now, other)
-				if first || len(pending.Changed)+len(pending.Departed) > 0 || pending.Application != 0 {
-					send = out
-				}
-			case send <- pending:
-				pending, send, first = entity.RelationUnitsChange{}, nil, false
-			}
-		}
-	}()
-	return out, nil
-}
-
-// mergeMembers merges the current state of the named units into an event that has not been received yet. known is what
-// was sent, and is updated.
-func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, names []string,
-	now map[string]int64, application string) entity.RelationUnitsChange {
-	if event.Changed == nil {
-		event.Changed = map[string]int64{}
-	}
-	departed := map[string]bool{}
-	for _, d := range event.Departed {
-		departed[d] = true
-	}
-	for _, name := range names {
-		version, in := now[name]
-		was, knew := known[name]
-		switch {
-		case name == application:
-			if in && was != version {
-				known[name], event.Application = version, version
-			}
-		case in && (!knew || was != version):
-			known[name] = version
-			event.Changed[name] = version
-			delete(departed, name)
-		case !in && knew:
-			delete(known, name)
-			delete(event.Changed, name)
-			departed[name] = true
-		}
-	}
-	event.Departed = slices.Sorted(maps.Keys(departed))
-	return event
 }
 
 // members returns the versions of the settings of the units in a scope, only of those in units unless that is nil.

@@ -59,34 +59,54 @@ type reading[V comparable] struct {
 // rereads only the entities that a change concerns. An entity whose reading was unconfirmed is named again at the next
 // change that concerns it: a reader of the earlier event may have seen a half-applied transaction, and done nothing.
 func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []string, error) {
+	return Events(ctx, h, l, func(ids []string, _, _ Facts[V]) ([]string, bool) { return ids, len(ids) > 0 })
+}
+
+// Facts returns the watched fact of an id, and whether it exists.
+type Facts[V comparable] func(id string) (V, bool)
+
+// Events is Strings with events of another type. event makes one of the ids that Strings would name, sorted, what was
+// last sent of each and what is now known; it returns false if nothing is worth sending. The first event is always sent.
+func Events[V comparable, E any](
+	ctx context.Context, h *Hub, l Listing[V], event func(ids []string, sent, now Facts[V]) (E, bool),
+) (<-chan E, error) {
 	sub := h.Subscribe(l.Topics...)
 	known := map[string]reading[V]{}
 	if err := l.read(sub, nil, false, known, map[string]bool{}); err != nil {
 		sub.Close()
 		return nil, err
 	}
-	out := make(chan []string)
+	out := make(chan E)
 	go func() {
 		defer close(out)
 		defer sub.Close()
-		pending := map[string]bool{}
+		pending, seen := map[string]bool{}, map[string]V{}
 		for id := range known {
 			pending[id] = true
 		}
+		sent := func(id string) (fact V, exists bool) { fact, exists = seen[id]; return }
+		now := func(id string) (V, bool) { r, exists := known[id]; return r.fact, exists }
 		first := true
 		for {
-			var send chan<- []string
-			var event []string
-			if first || len(pending) > 0 {
-				send, event = out, slices.Sorted(maps.Keys(pending))
+			var send chan<- E
+			next, worth := event(slices.Sorted(maps.Keys(pending)), sent, now)
+			if first || worth {
+				send = out
 			}
 			select {
 			case <-ctx.Done():
 				return
 			case <-sub.Done():
 				return
-			case send <- event:
+			case send <- next:
 				first = false
+				for id := range pending {
+					if fact, exists := now(id); exists {
+						seen[id] = fact
+					} else {
+						delete(seen, id)
+					}
+				}
 				clear(pending)
 			case <-sub.Wake():
 				if err := l.refresh(sub, known, pending); err != nil {
