@@ -210,7 +210,7 @@ func TestNextCallAfterACutReconnects(t *testing.T) {
 	r := m.record(t, st)
 	every := 1
 	if testing.Short() {
-		every = 4
+		every = 8
 	}
 	for n := rand.IntN(every); n < r.messages; n += every {
 		m.cutAt(t, st, r, point{n + 1, false}, false)

@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -48,7 +49,11 @@ func TestForceDuringModelRemoval(t *testing.T) {
 		"another begins the removal, and ends it":  {do: removesModel, other: finishesModel},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for n := 1; ; n++ {
+			step := 1
+			if testing.Short() {
+				step = 4
+			}
+			for n := 1 + rand.IntN(step); ; n += step {
 				var i interloper
 				s := st.scene(t, i.tap)
 				deadModel(s)

@@ -188,7 +188,7 @@ func cast() []mutator {
 }
 
 // firsts returns one row of each method: in a soak every row, with -short a
-// random tenth.
+// random thirtieth.
 func firsts() []mutator { return oneOfEach(mutators) }
 
 // quick returns a random row of each method, and a slow one only if all rows of
@@ -205,7 +205,7 @@ func quick() []mutator {
 }
 
 // oneOfEach returns the first row of each method: in a soak every row, with
-// -short a random tenth.
+// -short a random thirtieth.
 func oneOfEach(rows []mutator) (all []mutator) {
 	for _, m := range rows {
 		if soak || !slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name }) {
@@ -214,7 +214,7 @@ func oneOfEach(rows []mutator) (all []mutator) {
 	}
 	if testing.Short() {
 		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		all = all[:len(all)/10]
+		all = all[:len(all)/30]
 	}
 	return all
 }

@@ -15,7 +15,7 @@ func simSizes(t *testing.T) (seeds, steps int) {
 	case os.Getenv("JUJU_SOAK") != "":
 		seeds, steps = 20, 50_000
 	case testing.Short():
-		seeds, steps = 2, 400
+		seeds, steps = 2, 200
 	default:
 		seeds, steps = 3, 800
 	}

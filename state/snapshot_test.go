@@ -208,7 +208,7 @@ type tapped struct {
 }
 
 func (c tapped) Write(b []byte) (int, error) {
-	if !testing.Short() || rand.IntN(5) == 0 {
+	if !testing.Short() || rand.IntN(15) == 0 {
 		c.r.look()
 	}
 	return c.Conn.Write(b)
