@@ -198,7 +198,7 @@ func (d *deployed) Recall(ctx context.Context, unit string) error {
 	}
 	dir := d.unitDir(unit)
 	if err := d.host.End(ctx, dir, "recalled"); err != nil {
-		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
+		return fmt.Errorf("cannot stop the agent of unit %s: %w", unit, err)
 	}
 	for _, subordinate := range subordinates {
 		if err := d.Recall(ctx, subordinate); err != nil {
@@ -206,7 +206,7 @@ func (d *deployed) Recall(ctx context.Context, unit string) error {
 		}
 	}
 	if err := d.host.End(ctx, dir, "recalled"); err != nil {
-		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
+		return fmt.Errorf("cannot stop the agent of unit %s: %w", unit, err)
 	}
 	if link := d.logLink(unit); link != "" {
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {

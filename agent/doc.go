@@ -1,4 +1,4 @@
-// Package agent implements the programs machine-agent and unit-agent, the agents of a machine and of a unit. It
+// Package agent implements machine-agent and unit-agent, the agents of a machine and of a unit. It
 // is the only package that knows which workers make up an agent, and connects them to the API client and to
 // charms' hooks.
 //

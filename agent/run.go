@@ -39,7 +39,7 @@ machine-agent uninstall DIR takes it off a host that was added with juju add-mac
 ssh:HOST, when its controller is gone.
 `
 
-// Main is the main function of an agent's program. Its argument is the agent's directory, or --help.
+// Main is the main function of an agent binary. Its argument is the agent's directory, or --help.
 // machine-agent also accepts a subcommand of onMachine before the directory, and unit-agent those of
 // forUsers. Main runs the agent until SIGTERM or SIGINT, or until the agent terminates, and returns the exit
 // status.
@@ -102,8 +102,8 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 	if err != nil {
 		return err
 	}
-	installed := programsDir(filepath.Dir(filepath.Dir(dir)))
-	// Only starts of the machine's agent count towards the trial of new programs.
+	installed := binariesDir(filepath.Dir(filepath.Dir(dir)))
+	// Only starts of the machine's agent count towards the trial of new binaries.
 	if err := installed.Enter(string(kind)+"-agent", kind == entity.KindMachine); err != nil {
 		return err
 	}
@@ -158,10 +158,10 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 	return err
 }
 
-// toolsDir returns the directory of programs for the machine's users.
+// toolsDir returns the directory of commands for the machine's users.
 func (a *Agent) toolsDir() string { return filepath.Join(a.root(), "tools", a.config.Tag.String()) }
 
-// installJujud links this program to where charms look for jujud, which they run to get the version.
+// installJujud links this binary to where charms look for jujud, which they run to get the version.
 func (a *Agent) installJujud() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -187,7 +187,7 @@ func (a *Agent) installJujud() error {
 // Options configure an agent.
 type Options struct {
 	Host       Host          // runs the agents that it deploys
-	HookTool   string        // the path of the hook-tool program
+	HookTool   string        // the path of the hook-tool binary
 	RetryDelay time.Duration // before a failed worker is restarted
 	IdleDelay  time.Duration // see uniter.Config.IdleDelay
 	// Log receives this process's log, which is also sent to the controller. If nil, nothing is sent.
@@ -331,11 +331,11 @@ func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 	}
 }
 
-// sibling returns the path of another of Juju's programs, which is installed next to this one.
+// sibling returns the path of another of Juju's binaries, which is installed next to this one.
 func sibling(name string) (string, error) {
 	dir, err := binaries.OwnDir()
 	if err != nil {
-		return "", fmt.Errorf("cannot find the program %s: %w", name, err)
+		return "", fmt.Errorf("cannot find the binary %s: %w", name, err)
 	}
 	return filepath.Join(dir, name), nil
 }

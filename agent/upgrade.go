@@ -22,37 +22,37 @@ import (
 	"juju/worker"
 )
 
-// errUpgraded stops an agent that must restart with new programs.
-var errUpgraded = fmt.Errorf("%w: restarting with new programs", worker.ErrFatal)
+// errUpgraded stops an agent that must restart with new binaries.
+var errUpgraded = fmt.Errorf("%w: restarting with new binaries", worker.ErrFatal)
 
 // upgradeRetry is the minimum pause after a failed upgrade.
 const upgradeRetry = 5 * time.Minute
 
-// trialRetry is the pause before programs that did not come up are retried. They may have failed only because the
+// trialRetry is the pause before binaries that did not come up are retried. They may have failed only because the
 // controller was unavailable.
 const trialRetry = time.Hour
 
-// ownBinaries identifies the programs to which this process belongs.
+// ownBinaries identifies the binaries that this process runs from.
 func ownBinaries() entity.Binaries {
 	return entity.Binaries{Version: Version, SHA256: binaries.Own(), Commit: BuiltFrom()}
 }
 
-// programsDir returns the directory of the machine's programs.
-func programsDir(root string) binaries.Dir {
+// binariesDir returns the directory of the machine's agent binaries.
+func binariesDir(root string) binaries.Dir {
 	return binaries.New(filepath.Join(root, "tools"), binaries.Options{})
 }
 
 // An upgradeAPI is what a machine's upgrader needs of the controller.
 type upgradeAPI interface {
 	upgradeArchives
-	// Programs returns the programs that the agent should run; the zero value if any will do.
+	// Programs returns the binaries that the agent should run; the zero value if any will do.
 	Programs(ctx context.Context, agent entity.Tag) (entity.Binaries, error)
 	WatchPrograms(ctx context.Context, agent entity.Tag) (<-chan struct{}, error)
-	// SetUpgradeError shows users why the agent can't run those programs; "" if it can.
+	// SetUpgradeError shows users why the agent can't run those binaries; "" if it can.
 	SetUpgradeError(ctx context.Context, agent entity.Tag, text string) error
 }
 
-// An upgrader upgrades a machine to the programs of its model.
+// An upgrader upgrades a machine to its model's agent binaries.
 type upgrader struct {
 	api     upgradeAPI
 	machine entity.Tag
@@ -67,7 +67,7 @@ type upgrader struct {
 	say func(ctx context.Context, text string) error
 }
 
-// upgrader returns the worker that upgrades the machine. It fails with errUpgraded once new programs are
+// upgrader returns the worker that upgrades the machine. It fails with errUpgraded once new binaries are
 // installed.
 func (a *Agent) upgrader(conn *client.Conn) worker.Func {
 	u := upgrader{
@@ -78,12 +78,12 @@ func (a *Agent) upgrader(conn *client.Conn) worker.Func {
 }
 
 func (u upgrader) run(ctx context.Context) error {
-	// The agent has logged in, so its programs work.
+	// The agent has logged in, so its binaries work.
 	if err := u.dir.Confirm(); err != nil {
 		return err
 	}
 	if err := u.dir.Sweep(); err != nil {
-		logger.Warningf("cannot remove old programs: %v", err)
+		logger.Warningf("cannot remove old agent binaries: %v", err)
 	}
 	return worker.NotifyAgain(ctx, func(ctx context.Context) (<-chan struct{}, error) {
 		return u.api.WatchPrograms(ctx, u.machine)
@@ -116,8 +116,8 @@ func (u upgrader) handle(ctx context.Context) (again time.Duration, err error) {
 	return again, u.api.SetUpgradeError(ctx, u.machine, err.Error())
 }
 
-// isDone reports whether the machine runs the wanted programs, or newer ones. Machines are never downgraded; an
-// upgraded controller starts new machines with its own programs, which may be newer than the model's.
+// isDone reports whether the machine runs the wanted binaries, or newer ones. Machines are never downgraded; an
+// upgraded controller starts new machines with its own binaries, which may be newer than the model's.
 func (u upgrader) isDone(want entity.Binaries) (bool, error) {
 	if want.SHA256 == "" || u.own.Are(want) {
 		return true, nil
@@ -126,7 +126,7 @@ func (u upgrader) isDone(want entity.Binaries) (bool, error) {
 	return order > 0, err
 }
 
-// upgrade installs the wanted programs and makes them current from the next start on.
+// upgrade installs the wanted binaries and makes them current from the next start on.
 func (u upgrader) upgrade(ctx context.Context, want entity.Binaries) error {
 	record, err := u.dir.Record()
 	if err != nil {
@@ -147,7 +147,7 @@ func (u upgrader) upgrade(ctx context.Context, want entity.Binaries) error {
 	return u.dir.Switch(ctx, u.own, want)
 }
 
-// upgradeArchives provides the archives of programs.
+// upgradeArchives provides the archives of agent binaries.
 type upgradeArchives interface {
 	Archive(ctx context.Context, sha256 string) (archive io.ReadCloser, err error)
 }
@@ -158,7 +158,7 @@ func download(ctx context.Context, from upgradeArchives, dir binaries.Dir, want 
 	}
 	archive, err := from.Archive(ctx, want.SHA256)
 	if err != nil {
-		return fmt.Errorf("cannot download the programs: %w", err)
+		return fmt.Errorf("cannot download the agent binaries: %w", err)
 	}
 	defer archive.Close()
 	return dir.Install(ctx, archive, want)
@@ -196,15 +196,15 @@ func (a *Agent) awaitCommands(ctx context.Context, say func() error) error {
 	}
 }
 
-// unitUpgrader returns the worker that stops the machine's unit agents that run other programs than this one.
+// unitUpgrader returns the worker that stops the machine's unit agents that run other binaries than this agent.
 // Each finishes its hook first, however long that takes, and is restarted by the agent that deployed it.
 func (a *Agent) unitUpgrader(conn *client.Conn) worker.Func {
-	return func(ctx context.Context) error { return endOthers(ctx, filepath.Dir(a.dir), a.sayMachine(conn)) }
+	return func(ctx context.Context) error { return stopOthers(ctx, filepath.Dir(a.dir), a.sayMachine(conn)) }
 }
 
-// endOthers stops the unit agents in dir whose programs are in another directory than this one, and waits for
+// stopOthers stops the unit agents in dir whose binaries are in another directory than this agent's, and waits for
 // them. It calls say with the names of those it is waiting for.
-func endOthers(ctx context.Context, dir string, say func(ctx context.Context, text string) error) error {
+func stopOthers(ctx context.Context, dir string, say func(ctx context.Context, text string) error) error {
 	signalled, said := map[process.Identity]bool{}, ""
 	for again := false; ; again = true {
 		others, err := othersIn(dir)
@@ -218,7 +218,7 @@ func endOthers(ctx context.Context, dir string, say func(ctx context.Context, te
 			signalled[id] = true
 			logger.Infof("restarting the agent of unit %s with version %s", unit, ownBinaries().Build())
 			if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
+				return fmt.Errorf("cannot stop the agent of unit %s: %w", unit, err)
 			}
 		}
 		text := ""
@@ -243,7 +243,7 @@ func endOthers(ctx context.Context, dir string, say func(ctx context.Context, te
 	}
 }
 
-// othersIn returns the units whose agents in dir run other programs than this one.
+// othersIn returns the units whose agents in dir run other binaries than this agent.
 func othersIn(dir string) (map[string]process.Identity, error) {
 	own, err := binaries.OwnDir()
 	if err != nil {

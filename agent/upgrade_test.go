@@ -18,7 +18,7 @@ import (
 	"juju/worker"
 )
 
-// A fakeUpgrade is a controller that wants programs of its agents.
+// A fakeUpgrade is a controller that wants its agents to run certain binaries.
 type fakeUpgrade struct {
 	want    entity.Binaries
 	archive []byte
@@ -46,7 +46,7 @@ func (f *fakeUpgrade) Archive(context.Context, string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(f.archive)), f.lost
 }
 
-// wants makes an archive of programs that say a version, and returns it as what is wanted.
+// wants returns a fakeUpgrade that wants binaries of a version, with their archive.
 func wants(t *testing.T, version, says string) *fakeUpgrade {
 	t.Helper()
 	archive, want := binariestest.Pack(t, version, "#!/bin/sh\n"+says+"\n")
@@ -79,7 +79,7 @@ func TestAMachineIsUpgraded(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 	if got := current(t, dir); got != f.want {
-		t.Errorf("the machine's programs are %v", got)
+		t.Errorf("the machine's binaries are %v", got)
 	}
 	if len(f.said) > 0 {
 		t.Errorf("it says %q", f.said)
@@ -107,7 +107,7 @@ func TestAMachineThatNeedsNoUpgradeDownloadsNothing(t *testing.T) {
 	}
 }
 
-// A bad archive leaves the old programs running, and the user is told why.
+// A bad archive leaves the old binaries running, and the user is told why.
 func TestAnUpgradeThatFailsIsReported(t *testing.T) {
 	cut := wants(t, "0.2.0", "echo 0.2.0")
 	cut.archive = cut.archive[:len(cut.archive)/2]
@@ -119,9 +119,9 @@ func TestAnUpgradeThatFailsIsReported(t *testing.T) {
 		f    *fakeUpgrade
 		says string
 	}{
-		"cut":             {cut, "the archive of programs has another SHA-256 than " + cut.want.SHA256},
-		"changed":         {changed, "the archive of programs has another SHA-256 than " + changed.want.SHA256},
-		"no download":     {lost, "cannot download the programs: the controller answers 404 Not Found"},
+		"cut":             {cut, "the archive of agent binaries does not have the SHA-256 " + cut.want.SHA256},
+		"changed":         {changed, "the archive of agent binaries does not have the SHA-256 " + changed.want.SHA256},
+		"no download":     {lost, "cannot download the agent binaries: the controller answers 404 Not Found"},
 		"it does not run": {wants(t, "0.2.0", "exit 7"), "jujud does not run: exit status 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestAnUpgradeThatFailsIsReported(t *testing.T) {
 				t.Errorf("it says %q", test.f.said)
 			}
 			if got := current(t, dir); got != (entity.Binaries{}) {
-				t.Errorf("the machine's programs are %v", got)
+				t.Errorf("the machine's binaries are %v", got)
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestAFailedTrialIsReported(t *testing.T) {
 	later := u
 	later.trialRetry = time.Nanosecond
 	if _, err := later.handle(t.Context()); !errors.Is(err, errUpgraded) || current(t, dir) != f.want {
-		t.Errorf("after a while: %v; the machine's programs are %v", err, current(t, dir))
+		t.Errorf("after a while: %v; the machine's binaries are %v", err, current(t, dir))
 	}
 	if back, err := dir.Revert("it did not come up in 3 starts"); !back || err != nil {
 		t.Fatal(back, err)
@@ -194,6 +194,6 @@ func TestAFailedTrialIsReported(t *testing.T) {
 	newer := wants(t, "0.2.1", "echo 0.2.1")
 	u.api = newer
 	if _, err := u.handle(t.Context()); !errors.Is(err, errUpgraded) || current(t, dir) != newer.want {
-		t.Errorf("%v; the machine's programs are %v", err, current(t, dir))
+		t.Errorf("%v; the machine's binaries are %v", err, current(t, dir))
 	}
 }

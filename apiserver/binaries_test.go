@@ -15,15 +15,14 @@ import (
 	"juju/apiserver/facades"
 )
 
-// A new machine, which has no login, downloads the programs of agents by their hash, and nothing
-// else.
-func TestProgramsAreDownloaded(t *testing.T) {
+// A new machine, which has no login, can download the agent binaries by their hash, and nothing else.
+func TestBinariesAreDownloaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agents.tar.gz")
-	if err := os.WriteFile(path, []byte("programs"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("binaries"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	before := filepath.Join(t.TempDir(), "before.tar.gz")
-	if err := os.WriteFile(before, []byte("programs before"), 0o600); err != nil {
+	if err := os.WriteFile(before, []byte("binaries before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t, func(c *Config) {
@@ -49,13 +48,13 @@ func TestProgramsAreDownloaded(t *testing.T) {
 		}
 		return resp.StatusCode, string(text), resp.Header
 	}
-	if status, text, header := get("/tools/abcdef"); status != 200 || text != "programs" ||
+	if status, text, header := get("/tools/abcdef"); status != 200 || text != "binaries" ||
 		header.Get("Content-Type") != "application/gzip" {
 		t.Errorf("got %d %q %v", status, text, header)
 	}
 	// So does one of a model that has not followed its controller.
-	if status, text, _ := get("/tools/fedcba"); status != 200 || text != "programs before" {
-		t.Errorf("the programs from before: %d %q", status, text)
+	if status, text, _ := get("/tools/fedcba"); status != 200 || text != "binaries before" {
+		t.Errorf("the binaries from before: %d %q", status, text)
 	}
 	for _, other := range []string{"/tools/abcdee", "/tools/", "/tools/..%2fcontroller.conf", "/tools/abcdef/x"} {
 		if status, _, _ := get(other); status != http.StatusNotFound {

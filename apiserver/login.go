@@ -66,7 +66,7 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 		}
 	}
 	if id.Roles&(facades.MachineAgent|facades.UnitAgent) != 0 {
-		leave = append(leave, s.presence.Arrive(conn.uuid, id.Tag, &conn.line, programsOf(p)))
+		leave = append(leave, s.presence.Arrive(conn.uuid, id.Tag, &conn.line, binariesOf(p)))
 	}
 	if model != nil {
 		leave = append(leave, s.ending.join(s, model, id, conn.cancel))
@@ -154,8 +154,8 @@ var shaPattern = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
 // commitPattern matches what agent.BuiltFrom returns.
 var commitPattern = regexp.MustCompile(`^([0-9a-f]{1,64}(-dirty)?)?$`)
 
-// programsOf returns the binaries that an agent reports with its login, if they are valid.
-func programsOf(p params.LoginRequest) entity.Binaries {
+// binariesOf returns the binaries that an agent reports with its login, if they are valid.
+func binariesOf(p params.LoginRequest) entity.Binaries {
 	_, err := entity.CompareVersions(p.ClientVersion, p.ClientVersion)
 	if err != nil || !shaPattern.MatchString(p.SHA256) || !commitPattern.MatchString(p.Commit) {
 		return entity.Binaries{}

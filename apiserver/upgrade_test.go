@@ -82,12 +82,12 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 		t.Errorf("bob asks: %v", err)
 	}
 	if err := w.dial(w.adminInfo(w.st.UUID())).UploadBinaries(ctx, strings.NewReader("x"), newer); entity.KindOf(err) !=
-		entity.Unauthorized || entity.Hint(err) != "Programs are uploaded to the controller's own model" {
+		entity.Unauthorized || entity.Hint(err) != "Agent binaries are uploaded to the controller's own model" {
 		t.Errorf("an upload at another model: %v (%s)", err, entity.Hint(err))
 	}
 
 	at := w.dial(w.adminInfo(own))
-	w.ok(at.UploadBinaries(ctx, strings.NewReader("programs"), newer))
+	w.ok(at.UploadBinaries(ctx, strings.NewReader("binaries"), newer))
 	if err := at.UploadBinaries(ctx, bytes.NewReader(make([]byte, 101)), newer); entity.KindOf(err) != entity.Invalid ||
 		!strings.Contains(err.Error(), "larger than 100 bytes") {
 		t.Errorf("a large upload: %v", err)
@@ -104,7 +104,7 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 	if to, err := root.UpgradeModel(ctx, own, newer, true); to.Version != "1.3.0" || err != nil || len(f.switched) > 0 {
 		t.Errorf("a dry run: %v, %v, %v", to, err, f.switched)
 	}
-	if len(f.installed) != 1 || f.installed[newer] != "programs" {
+	if len(f.installed) != 1 || f.installed[newer] != "binaries" {
 		t.Errorf("installed are %q", f.installed)
 	}
 	if to, err := root.UpgradeModel(ctx, own, newer, false); to.Version != "1.3.0" || err != nil {
@@ -172,7 +172,7 @@ func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
 }
 
 // Status says which version each agent runs, and which have yet to be upgraded, or why they can't be.
-func TestStatusShowsAgentsPrograms(t *testing.T) {
+func TestStatusShowsAgentBinaries(t *testing.T) {
 	w, _ := upgradeWorld(t)
 	w.populate()
 	ctx := t.Context()

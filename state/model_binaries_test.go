@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-func TestAModelsProgramsNeverGetOlder(t *testing.T) {
+func TestAModelsBinariesAreNeverDowngraded(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	if p, err := w.st.Settings().Binaries(ctx); p != (entity.Binaries{}) || err != nil {

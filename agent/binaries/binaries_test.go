@@ -24,10 +24,10 @@ import (
 	"juju/state/entity"
 )
 
-// What the test's own program does when it is run again, by the value of actVariable.
-const actVariable = "PROGRAMS_TEST_ACT"
+// actVariable selects what the test binary does when it runs itself.
+const actVariable = "BINARIES_TEST_ACT"
 
-// The program is also one of those that it installs: its name is then jujud, and so on.
+// The test binary is also installed as jujud.
 func TestMain(m *testing.M) {
 	act, rest, _ := strings.Cut(os.Getenv(actVariable), " ")
 	var err error
@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func programs(archive []byte, version string) entity.Binaries {
+func binariesOf(archive []byte, version string) entity.Binaries {
 	sum := sha256.Sum256(archive)
 	return entity.Binaries{Version: version, SHA256: hex.EncodeToString(sum[:])}
 }
@@ -85,7 +85,7 @@ func enter(t testing.TB, dir, unit string) string {
 	return again(t, strings.TrimSpace("enter "+dir+" "+unit))
 }
 
-// again runs this test's program again.
+// again runs the test binary again.
 func again(t testing.TB, act string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "controller")
@@ -119,7 +119,7 @@ func listing(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-func TestProgramsThatCountAreRun(t *testing.T) {
+func TestCurrentBinariesAreRun(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
 	if got := enter(t, dir, ""); got != "installed first" {
@@ -129,7 +129,7 @@ func TestProgramsThatCountAreRun(t *testing.T) {
 	if got := enter(t, dir, ""); got != "installed first" {
 		t.Errorf("before the switch: %s", got)
 	}
-	// Binaries that are not there are none to go back to.
+	// Missing binaries can't be reverted to.
 	for _, sum := range []string{"", "lost"} {
 		if err := d.Switch(t.Context(), entity.Binaries{Version: "0.1.0", SHA256: sum}, one); err != nil {
 			t.Fatal(err)
@@ -177,7 +177,7 @@ func TestATrialFailsAfterSomeStarts(t *testing.T) {
 		r.Failed.Error != "it did not come up in 3 starts" {
 		t.Errorf("the record is %+v", r)
 	}
-	// The store may know only the new ones now.
+	// The old ones may no longer be able to read the store.
 	if again, err := d.Retake(); !again || err != nil {
 		t.Errorf("%v, %v", again, err)
 	}
@@ -188,9 +188,9 @@ func TestATrialFailsAfterSomeStarts(t *testing.T) {
 	}
 }
 
-// Once the old binaries work, those whose trial has failed are removed, and can't be taken again: what is not
-// there would end every start.
-func TestProgramsThatAreGoneAreNotTakenAgain(t *testing.T) {
+// Once the old binaries work, those whose trial failed are removed and can't be retaken: without the files every start
+// would fail.
+func TestRemovedBinariesAreNotRetaken(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
 	one, two := install(t, d, "0.2.0"), install(t, d, "0.3.0")
@@ -211,7 +211,7 @@ func TestProgramsThatAreGoneAreNotTakenAgain(t *testing.T) {
 	}
 }
 
-func TestProgramsThatCantBeRunAreLeft(t *testing.T) {
+func TestBinariesThatCannotRunAreReverted(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
 	one := install(t, d, "0.2.0")
@@ -229,7 +229,7 @@ func TestProgramsThatCantBeRunAreLeft(t *testing.T) {
 	}
 }
 
-// Only the binaries on trial can say that they work, and only those that work can't be gone back from.
+// Only the binaries on trial can confirm, and confirmed binaries can't be reverted.
 func TestATrialEndsWhenItsProgramConfirms(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
@@ -276,18 +276,18 @@ func TestBadArchivesAreRefused(t *testing.T) {
 		want    entity.Binaries
 		says    string
 	}{
-		"another hash":     {other, want, "the archive of programs has another SHA-256 than " + want.SHA256},
-		"cut":              {good[:len(good)-20], want, "has another SHA-256"},
-		"empty":            {nil, want, "has another SHA-256"},
-		"more after it":    {append(slices.Clone(good), "x"...), want, "has another SHA-256"},
-		"no archive":       {[]byte("hello"), programs([]byte("hello"), "0.2.0"), "cannot unpack the archive of programs"},
-		"a program lacks":  {few.Bytes(), programs(few.Bytes(), "0.2.0"), "it holds no machine-agent"},
-		"another file":     {many.Bytes(), programs(many.Bytes(), "0.2.0"), `it holds "extra", which is not expected`},
+		"another hash":     {other, want, "the archive of agent binaries does not have the SHA-256 " + want.SHA256},
+		"cut":              {good[:len(good)-20], want, "does not have the SHA-256"},
+		"empty":            {nil, want, "does not have the SHA-256"},
+		"more after it":    {append(slices.Clone(good), "x"...), want, "does not have the SHA-256"},
+		"no archive":       {[]byte("hello"), binariesOf([]byte("hello"), "0.2.0"), "cannot unpack the archive of agent binaries"},
+		"a missing binary": {few.Bytes(), binariesOf(few.Bytes(), "0.2.0"), "machine-agent is missing"},
+		"another file":     {many.Bytes(), binariesOf(many.Bytes(), "0.2.0"), `unexpected file "extra"`},
 		"it fails":         {dead, deadly, "jujud does not run: exit status 1: no such luck"},
 		"it prints no end": {loud, endless, "jujud does not run: it prints too much: more than 65536 bytes"},
-		"it is no program": {text, plain, "jujud does not run"},
-		"another version":  {old, older, "the programs have version 0.1.0, not 0.2.0"},
-		"no hash":          {good, entity.Binaries{Version: "0.2.0", SHA256: "../x"}, `"../x" is no SHA-256`},
+		"not executable":   {text, plain, "jujud does not run"},
+		"another version":  {old, older, "the agent binaries have version 0.1.0, not 0.2.0"},
+		"no hash":          {good, entity.Binaries{Version: "0.2.0", SHA256: "../x"}, `invalid SHA-256 "../x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -305,7 +305,7 @@ func TestBadArchivesAreRefused(t *testing.T) {
 // hasty has a bound for trials that a test can wait for, and in which a busy machine starts a process.
 var hasty = Options{Bound: 2 * time.Second}
 
-// goBinaries installs this test's program, to be run as jujud on trial.
+// goBinaries installs the test binary as jujud, on trial.
 func goBinaries(t *testing.T, d Dir) entity.Binaries {
 	t.Helper()
 	p := entity.Binaries{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)}
@@ -321,7 +321,7 @@ func goBinaries(t *testing.T, d Dir) entity.Binaries {
 	return p
 }
 
-// Binaries that neither confirm nor end are ended, whatever started them, and left again.
+// Binaries that neither confirm nor exit are killed, whatever started them, and reverted.
 func TestATrialThatHangsIsEnded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -336,7 +336,7 @@ func TestATrialThatHangsIsEnded(t *testing.T) {
 		t.Errorf("the record is %+v", r)
 	}
 
-	// One that does not know of the alarm is killed by it.
+	// The alarm kills a program that does not handle it.
 	archive, other := binariestest.Pack(t, "0.3.0", "#!/bin/sh\ncase $1 in version) echo 0.3.0;; --help) ;; *) exec sleep 600;; esac\n")
 	if err := errors.Join(d.Install(t.Context(), bytes.NewReader(archive), other),
 		d.Switch(t.Context(), entity.Binaries{}, other)); err != nil {
@@ -353,7 +353,7 @@ func TestATrialThatHangsIsEnded(t *testing.T) {
 }
 
 // The alarm ends with the trial.
-func TestProgramsThatWorkAreLeftAlone(t *testing.T) {
+func TestBinariesThatWorkAreKept(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
 	p := goBinaries(t, d)
@@ -365,8 +365,8 @@ func TestProgramsThatWorkAreLeftAlone(t *testing.T) {
 	}
 }
 
-// What is switched to is named by its hash, and is what it says it is: else a superuser could go back to
-// an older controller, or to the one that was installed first.
+// A switch is only to installed binaries, named by their hash, of the claimed version: otherwise a superuser could
+// downgrade the controller, or switch to the binaries that were installed first.
 func TestOnlyWhatIsInstalledIsSwitchedTo(t *testing.T) {
 	root := t.TempDir()
 	d := New(filepath.Join(root, "tools"), Options{})
@@ -388,8 +388,8 @@ func TestOnlyWhatIsInstalledIsSwitchedTo(t *testing.T) {
 	}
 }
 
-// killedUpgrade installs version 0.3.0, switches to it from what runs, and confirms that it works. It
-// kills this process at the n-th step; with a negative n it prints how many there are.
+// killedUpgrade installs version 0.3.0 and switches to it. It kills this process at the n-th step; if n is negative, it
+// prints the number of steps.
 func killedUpgrade(dir string, n int) error {
 	steps := 0
 	d := New(dir, Options{Step: func(string) {
@@ -403,7 +403,7 @@ func killedUpgrade(dir string, n int) error {
 		return err
 	}
 	defer archive.Close()
-	sum := filepath.Base(os.Getenv("PROGRAMS_TEST_HASH"))
+	sum := filepath.Base(os.Getenv("BINARIES_TEST_HASH"))
 	want := entity.Binaries{Version: "0.3.0", SHA256: sum}
 	if err := d.Install(context.Background(), archive, want); err != nil {
 		return err
@@ -427,7 +427,7 @@ func killedUpgrade(dir string, n int) error {
 // and the next attempt completes it.
 func TestAnUpgradeCanBeKilledAtEveryStep(t *testing.T) {
 	archive, want := binariestest.Pack(t, "0.3.0", binariestest.Script("0.3.0"))
-	t.Setenv("PROGRAMS_TEST_HASH", want.SHA256)
+	t.Setenv("BINARIES_TEST_HASH", want.SHA256)
 	world := func() (string, Dir, entity.Binaries) {
 		root := t.TempDir()
 		if err := os.WriteFile(filepath.Join(root, "archive"), archive, 0o600); err != nil {
@@ -475,11 +475,11 @@ func TestAnUpgradeCanBeKilledAtEveryStep(t *testing.T) {
 		}
 	}
 	if switched != 1 {
-		t.Errorf("of %d kills, %d left the new programs", steps, switched)
+		t.Errorf("of %d kills, %d left the new binaries", steps, switched)
 	}
 }
 
-func TestOldProgramsAreSwept(t *testing.T) {
+func TestOldBinariesAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
 	var all []entity.Binaries

@@ -77,7 +77,7 @@ func (d Dir) Has(sha256 string) bool {
 // binaries are already installed.
 func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Binaries) error {
 	if !entity.IsSHA256(want.SHA256) {
-		return entity.Errorf(entity.Invalid, "%q is no SHA-256", want.SHA256)
+		return entity.Errorf(entity.Invalid, "invalid SHA-256 %q", want.SHA256)
 	}
 	if d.Has(want.SHA256) {
 		return nil
@@ -94,7 +94,7 @@ func (d Dir) Install(ctx context.Context, r io.Reader, want entity.Binaries) err
 	if err := d.fill(ctx, draft, r, want); err != nil {
 		return err
 	}
-	d.step("name the programs")
+	d.step("rename the directory")
 	if err := os.Rename(draft, d.Of(want.SHA256)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -113,18 +113,18 @@ func (d Dir) fill(ctx context.Context, draft string, r io.Reader, want entity.Bi
 	unpackErr := unpack(draft, all)
 	// Check the hash of the whole file first: it is a better error for truncated or modified archives.
 	if _, err := io.Copy(io.Discard, all); err != nil {
-		return fmt.Errorf("cannot read the archive of programs: %w", err)
+		return fmt.Errorf("cannot read the archive of agent binaries: %w", err)
 	}
 	if limited.N == 0 {
-		return entity.TooLarge("the archive of programs", entity.MaxBinaries)
+		return entity.TooLarge("the archive of agent binaries", entity.MaxBinaries)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want.SHA256 {
-		return entity.Errorf(entity.Invalid, "the archive of programs has another SHA-256 than %s", want.SHA256)
+		return entity.Errorf(entity.Invalid, "the archive of agent binaries does not have the SHA-256 %s", want.SHA256)
 	}
 	if unpackErr != nil {
-		return entity.Errorf(entity.Invalid, "cannot unpack the archive of programs: %w", unpackErr)
+		return entity.Errorf(entity.Invalid, "cannot unpack the archive of agent binaries: %w", unpackErr)
 	}
-	d.step("try the programs")
+	d.step("try the binaries")
 	if err := try(ctx, draft, want.Version); err != nil {
 		return err
 	}
@@ -148,22 +148,22 @@ func unpack(dir string, r io.Reader) error {
 		}
 		if !slices.Contains(pack.Names, h.Name) || h.Typeflag != tar.TypeReg || h.Size > entity.MaxBinaries ||
 			slices.Contains(found, h.Name) {
-			return fmt.Errorf("it holds %q, which is not expected", h.Name)
+			return fmt.Errorf("unexpected file %q", h.Name)
 		}
-		if err := writeProgram(filepath.Join(dir, h.Name), t); err != nil {
+		if err := writeBinary(filepath.Join(dir, h.Name), t); err != nil {
 			return err
 		}
 		found = append(found, h.Name)
 	}
 	for _, name := range pack.Names {
 		if !slices.Contains(found, name) {
-			return fmt.Errorf("it holds no %s", name)
+			return fmt.Errorf("%s is missing", name)
 		}
 	}
 	return nil
 }
 
-func writeProgram(path string, r io.Reader) error {
+func writeBinary(path string, r io.Reader) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func try(ctx context.Context, dir, version string) error {
 func checkVersion(ctx context.Context, dir, version string) error {
 	said, err := run(ctx, filepath.Join(dir, "jujud"), "version")
 	if err == nil && said != version {
-		err = entity.Errorf(entity.Invalid, "the programs have version %s, not %s", entity.Named(said), version)
+		err = entity.Errorf(entity.Invalid, "the agent binaries have version %s, not %s", entity.Named(said), version)
 	}
 	return err
 }

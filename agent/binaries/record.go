@@ -25,7 +25,7 @@ import (
 	"juju/state/entity"
 )
 
-var logger = loggo.GetLogger("juju.agent.programs")
+var logger = loggo.GetLogger("juju.agent.binaries")
 
 // maxStarts is how many starts binaries on trial get before the record reverts to the old ones.
 const maxStarts = 3
@@ -55,7 +55,7 @@ func (d Dir) Record() (r Record, err error) {
 		err = json.Unmarshal(text, &r)
 	}
 	if err != nil {
-		return Record{}, fmt.Errorf("cannot read which programs to run: %w", err)
+		return Record{}, fmt.Errorf("cannot read the record of agent binaries: %w", err)
 	}
 	return r, nil
 }
@@ -64,7 +64,7 @@ func (d Dir) Record() (r Record, err error) {
 func (d Dir) Changed() (time.Time, error) {
 	info, err := os.Stat(filepath.Join(d.path, recordName))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("cannot read which programs to run: %w", err)
+		return time.Time{}, fmt.Errorf("cannot read the record of agent binaries: %w", err)
 	}
 	return info.ModTime(), nil
 }
@@ -76,7 +76,7 @@ func (d Dir) write(r Record) error {
 	}
 	d.step("write the record")
 	if err := atomicfile.WriteFile(filepath.Join(d.path, recordName), append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("cannot record which programs to run: %w", err)
+		return fmt.Errorf("cannot write the record of agent binaries: %w", err)
 	}
 	d.step("go on with the record")
 	return nil
@@ -88,7 +88,7 @@ func (d Dir) write(r Record) error {
 // decide whether a switch is a downgrade.
 func (d Dir) Switch(ctx context.Context, from, to entity.Binaries) error {
 	if !d.Has(to.SHA256) {
-		return entity.Errorf(entity.NotFound, "the programs of version %s are not installed", to.Version)
+		return entity.Errorf(entity.NotFound, "agent binaries of version %s are not installed", to.Version)
 	}
 	if err := checkVersion(ctx, d.Of(to.SHA256), to.Version); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (d Dir) Enter(name string, counted bool) error {
 		return nil
 	}
 	path := filepath.Join(dir, name)
-	d.step("run the program")
+	d.step("exec the binary")
 	if bounded {
 		if err := alarm(d.options.Bound); err != nil {
 			return err

@@ -19,40 +19,40 @@ import (
 )
 
 // archiveName is the file in the controller's directory that machines download, unless the controller runs
-// uploaded programs. It is created at every start, because the programs may have changed.
+// uploaded binaries. It is created at every start, because the binaries may have changed.
 const archiveName = "agents.tar.gz"
 
-// packBinaries finds or creates the archive of programs that machines download, if they may need one.
+// packBinaries finds or creates the archive of agent binaries that machines download, if they may need one.
 func (c *running) packBinaries() error {
 	if own := binaries.Own(); own != "" && exists(c.upgrades.Archive(own)) {
-		c.programs = &facades.Binaries{Path: c.upgrades.Archive(own), SHA256: own}
+		c.binaries = &facades.Binaries{Path: c.upgrades.Archive(own), SHA256: own}
 	} else if c.conf.Cloud == lxdCloud {
 		path := filepath.Join(c.own, archiveName)
 		sum, err := writeOwnArchive(path)
 		if err != nil {
 			return fmt.Errorf("cannot make the archive for new machines: %w", err)
 		}
-		c.programs = &facades.Binaries{Path: path, SHA256: sum}
+		c.binaries = &facades.Binaries{Path: path, SHA256: sum}
 	}
 	return nil
 }
 
 // archive returns the path of the archive with the given hash, or "" if there is none. It may be that of the
-// running programs, or one from before an upgrade.
+// running binaries, or one from before an upgrade.
 func (c *running) archive(sha256 string) string {
 	switch {
-	case c.programs != nil && c.programs.SHA256 == sha256:
-		return c.programs.Path
+	case c.binaries != nil && c.binaries.SHA256 == sha256:
+		return c.binaries.Path
 	case entity.IsSHA256(sha256) && exists(c.upgrades.Archive(sha256)):
 		return c.upgrades.Archive(sha256)
 	}
 	return ""
 }
 
-// hasTools reports whether the controller's machines download programs. Those of the local cloud share its host.
-func (c *running) hasTools() bool { return c.conf.Cloud == lxdCloud && c.programs != nil }
+// hasTools reports whether the controller's machines download agent binaries. Those of the local cloud share its host.
+func (c *running) hasTools() bool { return c.conf.Cloud == lxdCloud && c.binaries != nil }
 
-// tools returns the location of the programs for a model's new machines. They get the version that the
+// tools returns the location of the agent binaries for a model's new machines. They get the version that the
 // model's agents run, so that an upgrade of the controller does not affect models that are not upgraded yet.
 func (c *running) tools(st *state.State) func(context.Context) (map[string]provider.Tools, error) {
 	return func(ctx context.Context) (map[string]provider.Tools, error) {
@@ -65,7 +65,7 @@ func (c *running) tools(st *state.State) func(context.Context) (map[string]provi
 		}
 		sum := want.SHA256
 		if c.archive(sum) == "" {
-			sum = c.programs.SHA256
+			sum = c.binaries.SHA256
 		}
 		tools := provider.Tools{SHA256: sum, CACert: c.conf.CA.Cert}
 		for _, address := range c.conf.addresses() {
@@ -101,8 +101,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// writeOwnArchive writes an archive of this program and its siblings to path, and returns its SHA-256. It
-// reads this program from /proc/self/exe, because another build may have replaced the file since it was
+// writeOwnArchive writes an archive of this binary and its siblings to path, and returns its SHA-256. It
+// reads this binary from /proc/self/exe, because another build may have replaced the file since it was
 // started.
 func writeOwnArchive(path string) (string, error) {
 	dir, err := programDir()
@@ -129,7 +129,7 @@ func writeOwnArchive(path string) (string, error) {
 	return writeArchive(path, links)
 }
 
-// writeArchive writes an archive of the programs in dir to path, and returns its SHA-256.
+// writeArchive writes an archive of the binaries in dir to path, and returns its SHA-256.
 func writeArchive(path, dir string) (string, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

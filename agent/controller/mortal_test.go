@@ -262,7 +262,7 @@ func lxdSocket() string {
 	return ""
 }
 
-// onLXD returns how to open a controller's models on that LXD. Nothing downloads the programs of their agents, so these
+// onLXD returns how to open a controller's models on that LXD. Nothing downloads their agent binaries, so these
 // never run.
 func onLXD(controller string) (provider.Open, error) {
 	cloud, err := lxd.New(lxd.Config{Endpoint: lxdSocket(), Controller: controller})

@@ -99,7 +99,7 @@ type running struct {
 	failures failures
 	upgrades binaries.Dir
 	restart  context.CancelCauseFunc // with errUpgraded or process.ErrRemoved
-	programs *facades.Binaries       // the programs that machines download; nil if they share this host's
+	binaries *facades.Binaries       // that machines download; nil if they share this host's
 
 	store  *mongo.Store
 	ctrl   *controller.Controller
@@ -194,7 +194,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 		TLS: tls, Logs: c.logs, Addresses: c.conf.addresses, TempDir: c.own,
 		Config: facades.Config{
 			Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
-			Binaries: c.programs, Upgrades: &upgrades{running: c}, ManualHosts: manual, Failures: c.failures.list,
+			Binaries: c.binaries, Upgrades: &upgrades{running: c}, ManualHosts: manual, Failures: c.failures.list,
 			Cloud: func(ctx context.Context, model string) (facades.Cloud, error) {
 				environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
 				return cloud{environ}, err
@@ -266,11 +266,11 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 	return nil, nil, entity.Errorf(entity.NotSupported, "cannot run on cloud %q: it is not known", c.conf.Cloud)
 }
 
-// programDir returns the directory of this program and the agents' programs.
+// programDir returns the directory of this binary and the agent binaries.
 func programDir() (string, error) {
 	dir, err := binaries.OwnDir()
 	if err != nil {
-		return "", fmt.Errorf("cannot find the programs of agents: %w", err)
+		return "", fmt.Errorf("cannot find the agent binaries: %w", err)
 	}
 	return dir, nil
 }

@@ -26,7 +26,7 @@ import (
 // patience bounds every wait.
 const patience = 3 * time.Minute
 
-// builtDir is the directory of the programs that tests run as processes.
+// builtDir is the directory of the binaries that tests run as processes.
 var builtDir string
 
 func TestMain(m *testing.M) {

@@ -15,33 +15,33 @@ import (
 	"juju/state/entity"
 )
 
-// errUpgraded stops a controller that must restart with new programs.
-var errUpgraded = errors.New("the controller is restarting with new programs")
+// errUpgraded stops a controller that must restart with new binaries.
+var errUpgraded = errors.New("the controller is restarting with new binaries")
 
 // replyBound limits how long the controller waits for the client to receive the reply to an upgrade request.
 const replyBound = 5 * time.Second
 
-// Version returns the version of this program.
+// Version returns the version of this binary.
 func Version() string { return agent.Version }
 
-// Build returns the name of this program's build, as entity.Binaries.Build does.
+// Build returns the name of this binary's build, as entity.Binaries.Build does.
 func Build() string {
 	return entity.Binaries{Version: agent.Version, Commit: agent.BuiltFrom()}.Build()
 }
 
-// trialBound is how long a controller may take to come up with new programs, which may have to upgrade all
+// trialBound is how long a controller may take to come up with new binaries, which may have to upgrade all
 // stored data. It is less than the client's timeout, so that the client can report why the controller has
 // reverted.
 const trialBound = 8 * time.Minute
 
-// upgradesIn returns the programs of the controller in the cloud's directory dir.
+// upgradesIn returns the binaries of the controller in the cloud's directory dir.
 func upgradesIn(dir string, o Options) binaries.Dir {
 	o.Binaries.Bound = cmp.Or(o.Binaries.Bound, trialBound)
 	return binaries.New(filepath.Join(dir, "tools"), o.Binaries)
 }
 
-// Enter execs the current program of the controller in the cloud's directory dir, unless this is that
-// program. It must be called before anything else.
+// Enter execs the current binary of the controller in the cloud's directory dir, unless this is that
+// binary. It must be called before anything else.
 func Enter(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func Enter(dir string) error {
 	return upgradesIn(dir, Options{}).Enter("jujud", true)
 }
 
-// confirm records that this controller works. From then on it can't revert to older programs.
+// confirm records that this controller works. From then on it can't revert to older binaries.
 func (c *running) confirm(ctx context.Context) error {
 	r, err := c.upgrades.Record()
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *running) confirm(ctx context.Context) error {
 		return err
 	}
 	if errors.Is(err, entity.NotSupported) {
-		// A failed trial may already have upgraded models that these programs did not need in order to come up.
+		// A failed trial may already have upgraded models that these binaries did not need in order to come up.
 		if on, retakeErr := c.retake(err); on || retakeErr != nil {
 			return errors.Join(err, retakeErr)
 		}
@@ -74,9 +74,9 @@ func (c *running) confirm(ctx context.Context) error {
 		err = c.upgrades.Sweep(wanted...)
 	}
 	if err != nil {
-		logger.Warningf("cannot remove old programs: %v", err)
+		logger.Warningf("cannot remove old agent binaries: %v", err)
 	}
-	if c.programs == nil {
+	if c.binaries == nil {
 		return nil
 	}
 	// The controller's own model is upgraded with it.
@@ -84,17 +84,17 @@ func (c *running) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = own.Settings().SetBinaries(ctx, entity.Binaries{Version: agent.Version, SHA256: c.programs.SHA256})
+	err = own.Settings().SetBinaries(ctx, entity.Binaries{Version: agent.Version, SHA256: c.binaries.SHA256})
 	if kind := entity.KindOf(err); kind == entity.Invalid || kind == entity.NotAlive {
-		logger.Warningf("%v", err) // these programs were installed by hand, or the controller is being destroyed
+		logger.Warningf("%v", err) // these binaries were installed by hand, or the controller is being destroyed
 		return nil
 	}
 	return err
 }
 
-// wantedBinaries returns the hashes of the programs that models' agents should run. A model may be several
+// wantedBinaries returns the hashes of the binaries that models' agents should run. A model may be several
 // upgrades behind its controller. A model without a record was created while the controller was stopping for
-// an upgrade; it gets the programs from before the upgrade, if known. The error joins those of all models.
+// an upgrade; it gets the binaries from before the upgrade, if known. The error joins those of all models.
 func (c *running) wantedBinaries(ctx context.Context, before entity.Binaries) (wanted []string, err error) {
 	rows, err := c.ctrl.Models(ctx)
 	if err != nil {
@@ -120,18 +120,18 @@ func (c *running) wantedBinaries(ctx context.Context, before entity.Binaries) (w
 	return wanted, err
 }
 
-// retake makes the programs whose trial failed current permanently, because these can no longer read the
+// retake permanently switches to the binaries whose trial failed, because these can no longer read the
 // store. It returns false if there are none.
 func (c *running) retake(why error) (bool, error) {
 	on, err := c.upgrades.Retake()
 	if on {
-		logger.Errorf("these programs can no longer read the store; continuing with those of the upgrade: %v", why)
+		logger.Errorf("these binaries can no longer read the store; continuing with those of the upgrade: %v", why)
 	}
 	return on, err
 }
 
-// goBack returns the error with which the controller stops. If its programs are on trial, it reverts to the
-// old ones. If the trial of other programs has failed, but only those can read the store now, it switches to
+// goBack returns the error with which the controller stops. If its binaries are on trial, it reverts to the
+// old ones. If the trial of other binaries has failed, but only those can read the store now, it switches to
 // them permanently.
 func (c *running) goBack(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
@@ -139,7 +139,7 @@ func (c *running) goBack(ctx context.Context, err error) error {
 	}
 	back, backErr := c.upgrades.Revert(err.Error())
 	if back {
-		logger.Errorf("reverting to the programs from before the upgrade: %v", err)
+		logger.Errorf("reverting to the binaries from before the upgrade: %v", err)
 	} else if errors.Is(err, entity.NotSupported) {
 		_, backErr = c.retake(err)
 	}
@@ -150,13 +150,13 @@ func (c *running) goBack(ctx context.Context, err error) error {
 type upgrades struct {
 	*running
 	mu   sync.Mutex // one installation at a time
-	hash string     // of the controller's programs, once known
+	hash string     // of the controller's binaries, once known
 }
 
 // Archive implements facades.Upgrades.
 func (u *upgrades) Archive(sha256 string) string { return u.archive(sha256) }
 
-// Running implements facades.Upgrades. The first call may have to read all programs.
+// Running implements facades.Upgrades. The first call may have to read all binaries.
 func (u *upgrades) Running(context.Context) (entity.ControllerBinaries, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -174,13 +174,13 @@ func (u *upgrades) own() entity.Binaries {
 	return entity.Binaries{Version: agent.Version, SHA256: u.hash, Commit: agent.BuiltFrom()}
 }
 
-// learn determines the hash of the controller's programs, once.
+// learn determines the hash of the controller's binaries, once.
 func (u *upgrades) learn() error {
 	own := binaries.Own()
 	switch {
 	case u.hash != "":
-	case u.programs != nil:
-		u.hash = u.programs.SHA256
+	case u.binaries != nil:
+		u.hash = u.binaries.SHA256
 	case entity.IsSHA256(own):
 		u.hash = own
 	default:
@@ -189,12 +189,12 @@ func (u *upgrades) learn() error {
 	return nil
 }
 
-// pack creates an archive of the controller's programs, calls use, and removes the archive.
+// pack creates an archive of the controller's binaries, calls use, and removes the archive.
 func (u *upgrades) pack(use func(path string) error) (err error) {
 	path := filepath.Join(u.running.own, "own.tar.gz")
 	defer os.Remove(path)
 	if u.hash, err = writeOwnArchive(path); err != nil {
-		return fmt.Errorf("cannot read the controller's programs: %w", err)
+		return fmt.Errorf("cannot read the controller's binaries: %w", err)
 	}
 	return use(path)
 }
@@ -223,7 +223,7 @@ func (u *upgrades) Switch(ctx context.Context, to entity.Binaries, replied <-cha
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	dir := u.running.upgrades
-	// Keep a copy of the programs that the controller was bootstrapped with, in order to be able to revert:
+	// Keep a copy of the binaries that the controller was bootstrapped with, in order to be able to revert:
 	// on the user's host, another build may replace them at any time. New machines of models that are not
 	// upgraded yet also need their archive.
 	if binaries.Own() == "" {

@@ -22,8 +22,8 @@ import (
 	"juju/state/statetest"
 )
 
-// A controller on trial that fails makes way for the programs before it, unless these can't read the
-// store any more.
+// A controller whose trial fails reverts to the previous binaries, unless these can no longer read the
+// store.
 func TestAControllerGoesBackAndOn(t *testing.T) {
 	t.Parallel()
 	old := entity.Binaries{Version: "0.1.0"}
@@ -34,7 +34,7 @@ func TestAControllerGoesBackAndOn(t *testing.T) {
 	onTrial := binaries.Record{Current: newer, Previous: old, Trial: true}
 	back := binaries.Record{Current: old, Previous: old, Failed: &entity.FailedUpgrade{Binaries: newer, Error: "no such luck"}}
 	for name, test := range map[string]struct {
-		errs []error // with which one controller after the other ends
+		errs []error // of successive controllers
 		want binaries.Record
 		ctx  context.Context
 	}{
@@ -74,8 +74,8 @@ func TestAControllerGoesBackAndOn(t *testing.T) {
 	}
 }
 
-// A trial may have changed models, and not the controller's own database, before it failed. The programs that
-// can't read these models make way for those that can, instead of going on without the models.
+// A failed trial may have changed models but not the controller's own database. Binaries that can't read these
+// models give way to those that can, instead of continuing without the models.
 func TestAFailedTrialThatHasChangedModels(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
@@ -115,13 +115,13 @@ func TestAFailedTrialThatHasChangedModels(t *testing.T) {
 	}
 }
 
-// A model that was made while its controller ended for an upgrade has the programs from before, and not those of
-// the new controller without a word: its agents run the old ones, and can then be upgraded.
+// A model that is created while its controller stops for an upgrade gets the old binaries, instead of silently
+// those of the new controller: its agents run the old ones, and can be upgraded later.
 func TestAModelOfTheLastMomentIsUpgradedToo(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
 	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: binaries.New(t.TempDir(), binaries.Options{})}
-	programsOf := func(st *state.State) entity.Binaries {
+	binariesOf := func(st *state.State) entity.Binaries {
 		t.Helper()
 		p, err := st.Settings().Binaries(t.Context())
 		s.ok(err)
@@ -132,7 +132,7 @@ func TestAModelOfTheLastMomentIsUpgradedToo(t *testing.T) {
 	late, err := s.c.ctrl.AddModel(t.Context(), controller.AddModelParams{Name: "late", Owner: statetest.Admin})
 	s.ok(err)
 	s.ok(c.confirm(t.Context()))
-	if got := programsOf(late); got != (entity.Binaries{}) {
+	if got := binariesOf(late); got != (entity.Binaries{}) {
 		t.Errorf("without an upgrade it has %v", got)
 	}
 	archive, to := binariestest.Pack(t, "0.2.0", binariestest.Script("0.2.0"))
@@ -140,21 +140,21 @@ func TestAModelOfTheLastMomentIsUpgradedToo(t *testing.T) {
 	s.ok(c.upgrades.Install(t.Context(), bytes.NewReader(archive), to))
 	s.ok(c.upgrades.Switch(t.Context(), from, to))
 	s.ok(c.confirm(t.Context()))
-	if got := programsOf(late); got != from {
+	if got := binariesOf(late); got != from {
 		t.Errorf("it has %v, want %v", got, from)
 	}
-	if got := programsOf(s.st); got != recorded {
+	if got := binariesOf(s.st); got != recorded {
 		t.Errorf("a model that had a record has %v, want %v", got, recorded)
 	}
 }
 
-// New machines have the programs that their model's agents run, for as long as the model is not upgraded,
-// however often the controller is.
-func TestNewMachinesHaveTheProgramsOfTheirModel(t *testing.T) {
+// New machines get the binaries that their model's agents run until the model is upgraded, however often the
+// controller is.
+func TestNewMachinesHaveTheBinariesOfTheirModel(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
 	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: binaries.New(t.TempDir(), binaries.Options{})}
-	c.conf.Cloud = lxdCloud // whose machines download programs
+	c.conf.Cloud = lxdCloud // whose machines download agent binaries
 	has := func(want entity.Binaries) {
 		t.Helper()
 		tools, err := c.tools(s.st)(t.Context())
@@ -177,7 +177,7 @@ func TestNewMachinesHaveTheProgramsOfTheirModel(t *testing.T) {
 		all = append(all, p)
 		// The controller is upgraded to them, and works.
 		s.ok(c.upgrades.Switch(t.Context(), before, p))
-		c.programs = &facades.Binaries{Path: c.upgrades.Archive(p.SHA256), SHA256: p.SHA256}
+		c.binaries = &facades.Binaries{Path: c.upgrades.Archive(p.SHA256), SHA256: p.SHA256}
 		s.ok(c.confirm(t.Context()))
 		before = p
 		if text == "1" {

@@ -43,12 +43,12 @@ fetch() {
 			elif echo "$sha256  $1" | sha256sum -c - >/dev/null 2>&1; then
 				return 0
 			else
-				say "$url has another SHA-256 than $sha256"
+				say "$url does not have the SHA-256 $sha256"
 			fi
 		done
 		n=$((n + 1))
 		if [ "$n" -ge "$attempts" ]; then
-			say "cannot download the programs of agents: gave up after $n attempts"
+			say "cannot download the agent binaries: gave up after $n attempts"
 			return 1
 		fi
 		sleep "$pause"

@@ -101,7 +101,7 @@ func (h fakeHost) listing() string {
 	return b.String()
 }
 
-// serveArchive serves programs at /good.
+// serveArchive serves an archive at /good.
 func serveArchive(t *testing.T) provider.Tools {
 	t.Helper()
 	text := archive(t, "machine-agent", "unit-agent", "hook-tool")
@@ -197,8 +197,8 @@ func TestAFailedInstallationLeavesNothing(t *testing.T) {
 		change func(h fakeHost)
 		want   string
 	}{
-		"the programs are missing": {missing, func(fakeHost) {},
-			"cannot download the programs of agents: gave up after 1 attempts"},
+		"the binaries are missing": {missing, func(fakeHost) {},
+			"cannot download the agent binaries: gave up after 1 attempts"},
 		"systemd refuses": {good, func(h fakeHost) {
 			h.program("systemctl", `[ "$1" != enable ] || { echo "no" >&2; exit 1; }`)
 		}, "no"},
@@ -266,7 +266,7 @@ func TestAHostWithoutSystemd(t *testing.T) {
 		if first == "cron" {
 			boot = strings.ReplaceAll(boot, "@reboot root ", "")
 		}
-		// At the next boot it runs again; if the programs are gone, it goes on removing the rest.
+		// At the next boot it runs again; if the binaries are removed, it removes the rest.
 		if err := os.Remove(h.path("run/asked")); err != nil {
 			t.Fatal(err)
 		}

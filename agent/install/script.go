@@ -50,12 +50,12 @@ func Script(machine string, tools provider.Tools) (string, error) {
 // dir named after their hash.
 func variables(dir string, tools provider.Tools) (string, error) {
 	if len(tools.URLs) == 0 {
-		return "", entity.Errorf(entity.Invalid, "no URL is known for the programs of agents")
+		return "", entity.Errorf(entity.Invalid, "no URL to download the agent binaries from")
 	}
 	for _, u := range tools.URLs {
 		if parsed, err := url.Parse(u); err != nil || parsed.Host == "" || strings.ContainsAny(u, " \t\n") ||
 			parsed.Scheme != "https" && parsed.Scheme != "http" {
-			return "", entity.Errorf(entity.Invalid, "%q is no URL to download the programs of agents from", u)
+			return "", entity.Errorf(entity.Invalid, "invalid URL %q of the agent binaries", u)
 		}
 	}
 	if !entity.IsSHA256(tools.SHA256) {
@@ -64,10 +64,10 @@ func variables(dir string, tools provider.Tools) (string, error) {
 	if tools.CACert != "" {
 		block, _ := pem.Decode([]byte(tools.CACert))
 		if block == nil {
-			return "", entity.Errorf(entity.Invalid, "the certificate for the programs of agents is not PEM")
+			return "", entity.Errorf(entity.Invalid, "the CA certificate for the agent binaries is not PEM")
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return "", entity.Errorf(entity.Invalid, "the certificate for the programs of agents: %w", err)
+			return "", entity.Errorf(entity.Invalid, "invalid CA certificate for the agent binaries: %w", err)
 		}
 	}
 	return assign("tools", path.Join(dir, tools.SHA256[:16])) +

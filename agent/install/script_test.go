@@ -54,8 +54,8 @@ func certificate(s *httptest.Server) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 }
 
-// fetchInto runs the part of the script that downloads, with no programs but the given one that can
-// download. It returns the directory of the programs, and what was printed.
+// fetchInto runs the part of the script that downloads, with no downloader but the given one. It
+// returns the directory of the binaries, and the output.
 func fetchInto(t *testing.T, dir, program string, tools provider.Tools, before string) (string, string, error) {
 	t.Helper()
 	bin := t.TempDir()
@@ -89,7 +89,7 @@ func fetchInto(t *testing.T, dir, program string, tools provider.Tools, before s
 	return filepath.Join(dir, tools.SHA256[:16]), string(out), err
 }
 
-func TestProgramsAreDownloadedByWhatIsThere(t *testing.T) {
+func TestBinariesAreDownloadedWithTheAvailableProgram(t *testing.T) {
 	text := archive(t, "machine-agent", "unit-agent")
 	var asked atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +113,7 @@ func TestProgramsAreDownloadedByWhatIsThere(t *testing.T) {
 				t.Errorf("unit-agent holds %q (%v)", got, err)
 			}
 			if all, err := os.ReadDir(dir); len(all) != 1 {
-				t.Errorf("left are %v (%v), want the programs alone", all, err)
+				t.Errorf("left are %v (%v), want only the binaries", all, err)
 			}
 			if info, err := os.Stat(in); err != nil || info.Mode().Perm() != 0o755 {
 				t.Errorf("the directory is %v (%v)", info, err)
@@ -127,7 +127,7 @@ func TestProgramsAreDownloadedByWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestWrongProgramsAreNotInstalled(t *testing.T) {
+func TestWrongBinariesAreNotInstalled(t *testing.T) {
 	good, empty := archive(t, "machine-agent"), archive(t, "README")
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -145,7 +145,7 @@ func TestWrongProgramsAreNotInstalled(t *testing.T) {
 		tools provider.Tools
 		want  string
 	}{
-		"hash":  {provider.Tools{URLs: []string{server.URL + "/empty"}, SHA256: hash(good), CACert: ca}, "another SHA-256"},
+		"hash":  {provider.Tools{URLs: []string{server.URL + "/empty"}, SHA256: hash(good), CACert: ca}, "does not have the SHA-256"},
 		"none":  {provider.Tools{URLs: []string{server.URL + "/none"}, SHA256: hash(good), CACert: ca}, "gave up after 2"},
 		"empty": {provider.Tools{URLs: []string{server.URL + "/empty"}, SHA256: hash(empty), CACert: ca}, "no machine-agent"},
 		"trust": {provider.Tools{URLs: []string{server.URL + "/good"}, SHA256: hash(good)}, "gave up after 2"},
@@ -211,15 +211,15 @@ func TestScript(t *testing.T) {
 
 // The controller's script gives jujud its parameters, which hold a password, and removes them.
 func TestControllerScript(t *testing.T) {
-	root, bin, programs := t.TempDir(), t.TempDir(), t.TempDir()
+	root, bin, binaries := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range pack.Names {
 		text := "#!/bin/sh\necho \"$@\"; cat\n"
-		if err := os.WriteFile(filepath.Join(programs, name), []byte(text), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(binaries, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var archive bytes.Buffer
-	if _, err := pack.WriteArchive(&archive, programs, pack.Names...); err != nil {
+	if _, err := pack.WriteArchive(&archive, binaries, pack.Names...); err != nil {
 		t.Fatal(err)
 	}
 	write := func(path, text string, mode os.FileMode) {

@@ -21,7 +21,7 @@ func (c *Conn) ControllerBinaries(ctx context.Context) (p entity.ControllerBinar
 func (c *Conn) UploadBinaries(ctx context.Context, archive io.Reader, p entity.Binaries) error {
 	query := url.Values{"binaryVersion": {p.Version}, "sha256": {p.SHA256}}
 	body, err := c.transfer(ctx, http.MethodPost, "/tools", query, &sent{
-		"application/gzip", archive, "archive of programs", entity.MaxBinaries}, nil)
+		"application/gzip", archive, "archive of agent binaries", entity.MaxBinaries}, nil)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import "juju/state"
 // state, or one of Caller that does more than that.
 func agentFacades() []agentFacade {
 	return []agentFacade{
+		// Programs and WatchPrograms keep their names: agents of earlier builds call them to be upgraded.
 		{"Agent", MachineAgent | UnitAgent, []agentRoute{
 			{"Programs", self, calls((*Caller).agentBinaries, "tag")},
 			{"SetFailures", self, calls((*Caller).setFailures, "tag", "failures")},

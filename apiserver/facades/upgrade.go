@@ -43,7 +43,7 @@ func serveBinariesUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) err
 	case v.ControllerAccess != controller.AccessSuperuser:
 		return lacksController(v.Identity, controller.AccessSuperuser)
 	case v.Model.UUID() != v.ControllerModel.UUID():
-		return entity.WithHint(Denied(), "Programs are uploaded to the controller's own model")
+		return entity.WithHint(Denied(), "Agent binaries are uploaded to the controller's own model")
 	}
 	upgrades, err := v.upgrades()
 	if err != nil {
@@ -53,12 +53,12 @@ func serveBinariesUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) err
 	if err := refuseDowngrade(r.Context(), upgrades, want.Version); err != nil {
 		return err
 	}
-	file, done, err := v.Receive(v.Limits.Binaries, "archive of programs")
+	file, done, err := v.Receive(v.Limits.Binaries, "archive of agent binaries")
 	if err != nil {
 		return err
 	}
 	defer done()
-	logger.Infof("%s@%s uploads the programs of version %s", v.Tag, r.RemoteAddr, want.Version)
+	logger.Infof("%s@%s uploads agent binaries of version %s", v.Tag, r.RemoteAddr, want.Version)
 	if err := upgrades.Install(r.Context(), file.Name(), want); err != nil {
 		return err
 	}

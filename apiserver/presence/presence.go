@@ -35,7 +35,7 @@ type entry struct {
 	conns    []*Line
 	left     time.Time              // when the last connection ended
 	failures []entity.WorkerFailure // the agent's report on its workers
-	programs entity.Binaries        // those that the agent last connected with
+	binaries entity.Binaries        // those that the agent last connected with
 	upgrade  string                 // why it can't run others
 	firewall string                 // why it can't close ports of its host
 }
@@ -73,7 +73,7 @@ func New(now func() time.Time) *Recorder {
 }
 
 // Arrive records a connection of an agent; leave records its end.
-func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, programs entity.Binaries) (leave func()) {
+func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, binaries entity.Binaries) (leave func()) {
 	key := key{model, tag}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, programs ent
 	} else if len(e.conns) == 0 {
 		p.gone--
 	}
-	e.conns, e.failures, e.programs, e.upgrade, e.firewall = append(e.conns, conn), nil, programs, "", ""
+	e.conns, e.failures, e.binaries, e.upgrade, e.firewall = append(e.conns, conn), nil, binaries, "", ""
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -190,12 +190,12 @@ func (p *Recorder) FirewallErrors(model string) map[string]string {
 	return texts
 }
 
-// programs returns the binaries that an agent last connected with, and why it can't run others.
-func (p *Recorder) programs(model string, tag entity.Tag) (entity.Binaries, string) {
+// binaries returns the binaries that an agent last connected with, and why it can't run others.
+func (p *Recorder) binaries(model string, tag entity.Tag) (entity.Binaries, string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.agents[key{model, tag}]; e != nil {
-		return e.programs, e.upgrade
+		return e.binaries, e.upgrade
 	}
 	return entity.Binaries{}, ""
 }
@@ -253,7 +253,7 @@ func (p *Recorder) Missing(model string, tag entity.Tag) (since time.Time, silen
 
 // A presentAgent is the part of an agent's status that is not in the database.
 type presentAgent struct {
-	programs entity.Binaries
+	binaries entity.Binaries
 	upgrade  string
 }
 
@@ -271,8 +271,8 @@ func (p *Recorder) present(model string) map[entity.Tag]presentAgent {
 	present := map[entity.Tag]presentAgent{}
 	for _, tag := range tags {
 		if _, lost := p.lost(model, tag); !lost {
-			programs, upgrade := p.programs(model, tag)
-			present[tag] = presentAgent{programs, upgrade}
+			binaries, upgrade := p.binaries(model, tag)
+			present[tag] = presentAgent{binaries, upgrade}
 		}
 	}
 	return present
@@ -378,7 +378,7 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 func (p *Recorder) markBinaries(
 	model string, tag entity.Tag, wanted entity.Binaries, version, commit *string, status *entity.Status, well entity.StatusWord,
 ) {
-	runs, failed := p.programs(model, tag)
+	runs, failed := p.binaries(model, tag)
 	*version, *commit = runs.Version, runs.Commit
 	if runs.Version == "" || wanted.SHA256 == "" || runs.Are(wanted) || status.Status != well || status.Message != "" {
 		return

@@ -38,7 +38,7 @@ func (u *user) left(nothing bool) {
 	}
 }
 
-func TestBootstrapWithoutPrograms(t *testing.T) {
+func TestBootstrapWithoutBinaries(t *testing.T) {
 	u := newcomer(t)
 	t.Setenv("PATH", t.TempDir())
 	u.types("bootstrap")

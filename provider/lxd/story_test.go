@@ -32,7 +32,7 @@ sleep 1000000 &
 wait
 `
 
-// serveTools serves the programs of agents on the host's address in the containers' network, as a
+// serveTools serves the agent binaries on the host's address in the containers' network, as a
 // controller does.
 func serveTools(t *testing.T, ctx context.Context, c *Cloud) map[string]provider.Tools {
 	t.Helper()

@@ -33,7 +33,7 @@ type Harness struct {
 	Agents func(t *testing.T) []string
 	// Otherwise lists the constraints of which the profile's second effect holds on this cloud.
 	Otherwise []string
-	// Tools are the programs that instances are started with, if the cloud needs any.
+	// Tools are the agent binaries that instances are started with, if the cloud needs any.
 	Tools map[string]provider.Tools
 	// Patience is how long one test may take; 20 s when zero.
 	Patience time.Duration

@@ -27,7 +27,7 @@ func TestVersionsAreOrdered(t *testing.T) {
 	}
 }
 
-func TestAgentsReportProgramsByTheBeginningOfAHash(t *testing.T) {
+func TestAgentsReportBinariesByAHashPrefix(t *testing.T) {
 	sum := strings.Repeat("0123456789abcdef", 4)
 	for reported, want := range map[string]bool{sum: true, sum[:16]: true, sum[:15]: false, "": false,
 		strings.Repeat("f", 64): false} {

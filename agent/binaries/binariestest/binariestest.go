@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-// Script is a program that prints its version when it is asked, and else which one it is.
+// Script returns a program that prints its version on request, and otherwise which one it is.
 func Script(version string) string {
 	return `#!/bin/sh
 case $1 in

@@ -11,28 +11,28 @@ import (
 	"path/filepath"
 )
 
-// Names are the binaries of controllers and agents. There is one archive of all of them, so that
-// its hash names a build, wherever that runs.
+// Names are the binaries of controllers and agents. They are packed into one archive,
+// whose hash identifies the build.
 var Names = []string{"jujud", "machine-agent", "unit-agent", "hook-tool"}
 
-// WriteArchive writes an archive, as provider.Tools describes it, of binaries of the directory dir,
-// and returns its SHA-256, in hex. The same binaries make the same bytes.
-func WriteArchive(w io.Writer, dir string, programs ...string) (string, error) {
+// WriteArchive writes an archive of binaries in dir, in the format of provider.Tools, and returns its
+// SHA-256 in hex. The same binaries always result in the same archive.
+func WriteArchive(w io.Writer, dir string, names ...string) (string, error) {
 	sum := sha256.New()
-	if err := writeArchive(io.MultiWriter(w, sum), dir, programs); err != nil {
-		return "", fmt.Errorf("cannot make the archive of programs: %w", err)
+	if err := writeArchive(io.MultiWriter(w, sum), dir, names); err != nil {
+		return "", fmt.Errorf("cannot make the archive of agent binaries: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func writeArchive(w io.Writer, dir string, programs []string) error {
+func writeArchive(w io.Writer, dir string, names []string) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
 	t := tar.NewWriter(z)
-	for _, name := range programs {
-		if err := addProgram(t, dir, name); err != nil {
+	for _, name := range names {
+		if err := addBinary(t, dir, name); err != nil {
 			return err
 		}
 	}
@@ -42,7 +42,7 @@ func writeArchive(w io.Writer, dir string, programs []string) error {
 	return z.Close()
 }
 
-func addProgram(t *tar.Writer, dir, name string) error {
+func addBinary(t *tar.Writer, dir, name string) error {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return err

@@ -23,13 +23,13 @@ func TestArchive(t *testing.T) {
 	}
 	var first, second, all bytes.Buffer
 	some := Names[1:]
-	for b, programs := range map[*bytes.Buffer][]string{&first: some, &second: some, &all: Names} {
-		if sum, err := WriteArchive(b, dir, programs...); err != nil || sum != fmt.Sprintf("%x", sha256.Sum256(b.Bytes())) {
+	for b, names := range map[*bytes.Buffer][]string{&first: some, &second: some, &all: Names} {
+		if sum, err := WriteArchive(b, dir, names...); err != nil || sum != fmt.Sprintf("%x", sha256.Sum256(b.Bytes())) {
 			t.Fatalf("the archive has the SHA-256 %s, %v", sum, err)
 		}
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
-		t.Error("the same programs make two archives")
+		t.Error("the same binaries result in two archives")
 	}
 	for what, b := range map[string]*bytes.Buffer{"hook-tool machine-agent unit-agent": &first,
 		"hook-tool jujud machine-agent unit-agent": &all} {
