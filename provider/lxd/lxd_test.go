@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 			Agents:     func(t *testing.T) []string { return agents(t, c) },
 			Otherwise:  otherwise,
 			Tools:      tools(),
-			Patience:   patience,
+			Timeout:    timeout,
 		}
 	})
 }

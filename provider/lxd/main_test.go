@@ -32,7 +32,7 @@ import (
 const (
 	socketVariable = "JUJU_LXD"
 	needVariable   = "JUJU_NEED_LXD"
-	patience       = 4 * time.Minute // of one test, on a busy host
+	timeout        = 4 * time.Minute // of one test, on a busy host
 )
 
 var project = fmt.Sprintf("juju-test-%d", os.Getpid())
@@ -91,7 +91,7 @@ func tiny(t *testing.T, change func(*Config)) *Cloud {
 	path := socket(t)
 	makeOnce.Do(func() {
 		made = true
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		makeErr = makeProject(ctx, path)
 	})
@@ -112,7 +112,7 @@ func newCloud(t *testing.T, config Config) *Cloud {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		if left, err := c.find(ctx, ""); len(left) > 0 || err != nil {
 			t.Errorf("left are %d containers (%v)", len(left), err)
@@ -175,7 +175,7 @@ func environOf(t *testing.T, c *Cloud) *environ {
 // within returns a context for one test.
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -14,80 +14,79 @@ import (
 	"juju/provider"
 )
 
-// The models of the tests.
+// The UUIDs of the test models.
 const (
 	ModelA = "a0000000-0000-4000-8000-000000000000"
 	ModelB = "b0000000-0000-4000-8000-000000000000"
 )
 
-// Harness is a fresh, empty cloud.
+// Harness is an empty cloud to test.
 type Harness struct {
-	// Profile says what the cloud does, which Run checks.
+	// Profile describes the cloud; Run checks it.
 	Profile Profile
-	// Controller is a UUID that no other test has, nor a concurrent run of this test on the
-	// host.
+	// Controller is a UUID that is unique among all tests and concurrent test runs on the host.
 	Controller string
 	// Open opens a model of Controller.
 	Open provider.Open
-	// Agents returns the living agents as "MODEL/MACHINE", in any order.
+	// Agents returns the running agents as "MODEL/MACHINE", in any order.
 	Agents func(t *testing.T) []string
-	// Otherwise lists the constraints of which the profile's second effect holds on this cloud.
+	// Otherwise lists the constraints that have the effect Constraint.Otherwise on this cloud.
 	Otherwise []string
-	// Tools are the agent binaries that instances are started with, if the cloud needs any.
+	// Tools are the agent binaries to start instances with, if the cloud needs any.
 	Tools map[string]provider.Tools
-	// Patience is how long one test may take; 20 s when zero.
-	Patience time.Duration
+	// Timeout limits each test; the default is 20 s.
+	Timeout time.Duration
 }
 
-// cases are what every cloud does. Each is a row of doc/providers.md, with this sentence.
+// cases are the tests of every cloud. Each sentence is a row of doc/providers.md.
 var cases = []struct {
 	name, sentence string
 	test           func(*testing.T, *world)
 }{
-	{"StartedIsListed", "A started instance has an id, an address and hardware, and is listed with its tags, also in other " +
-		"controller processes.", testStartedIsListed},
+	{"StartedIsListed", "A started instance has an id, an address and hardware, and every controller process lists it " +
+		"with its tags.", testStartedIsListed},
 	{"RepeatedStartIsOneInstance", "Repeating a start with the same nonce returns the existing instance.",
 		testRepeatedStart},
-	{"AnotherNonceIsAnotherInstance", "A start with another nonce makes another instance, and either can be stopped alone.",
+	{"AnotherNonceIsAnotherInstance", "A start with another nonce creates another instance; each can be stopped separately.",
 		testAnotherNonce},
 	{"ManyAtOnce", "Instances start and stop concurrently, each with its own address.", testManyAtOnce},
-	{"StopTwiceAndUnknown", "Stopping an instance ends its agent; stopping one that does not exist is not an error.", testStop},
+	{"StopTwiceAndUnknown", "Stopping an instance stops its agent; stopping one that does not exist is not an error.", testStop},
 	{"StopLeavesTheOthers", "Stopping an instance leaves the others alone, whatever their names.", testStopLeavesTheOthers},
-	{"StartAfterStop", "After a stop, the same machine and nonce can start again.", testStartAfterStop},
+	{"StartAfterStop", "After a stop, the same machine can be started again with the same nonce.", testStartAfterStop},
 	{"ModelsApart", "A model neither sees nor stops the instances of another.", testModelsApart},
-	{"Refusals", "Machines of another controller or model, bad placements and contradictory constraints are rejected " +
-		"permanently; nothing is created.", testRefusals},
+	{"Rejections", "Machines of another controller or model, bad placements and contradictory constraints are rejected " +
+		"permanently; nothing is created.", testRejections},
 	{"Series", "The series that the cloud lists are accepted; others are rejected with an error that lists them.",
 		testSeries},
 	{"Constraints", "Each constraint has the effect in the table below, both before a machine is recorded and when it starts.",
 		testConstraints},
-	{"Zones", "An instance is in the zone that its start names, and is listed with it; a placement leaves a single zone to " +
-		"choose.", testZones},
-	{"Containers", "A container is a separate instance in its machine's zone; without that machine it does not start.",
+	{"Zones", "An instance starts in the requested zone and is listed with it; a zone placement leaves only that zone to " +
+		"choose from.", testZones},
+	{"Containers", "A container is a separate instance in its machine's zone; it can't be started without that machine.",
 		testContainers},
-	{"CancelledStartLeavesNothing", "A cancelled start leaves nothing, and can be repeated later.", testCancelledStart},
-	{"Storage", "A filesystem is created once, can be attached and detached repeatedly, and is destroyed; one that does " +
-		"not exist counts as destroyed, and its attachments can be queried.", testStorage},
+	{"CancelledStartLeavesNothing", "A cancelled start leaves nothing behind and can be repeated.", testCancelledStart},
+	{"Storage", "Creating, attaching, detaching and destroying a filesystem can be repeated, and its attachments can be " +
+		"queried.", testStorage},
 	{"Import", "Another model can import a released filesystem with its data, repeatedly; one that is in use, belongs to " +
 		"another model or does not exist is rejected.", testImport},
-	{"Firewall", "Only open ports of an instance can be reached from outside, by its model's rules, which are removed with it.",
-		testFirewall},
+	{"Firewall", "From outside, only the ports that the model's rules open can be reached; rules are removed with their " +
+		"instance.", testFirewall},
 	{"DestroyModel", "Destroying a model stops its instances and no others, and can be repeated.", testDestroy},
 	{"DestroyController", "Destroying a controller stops the instances of all its models.", testDestroyController},
 }
 
-// Run tests a cloud; fresh makes the Harness of each test.
-func Run(t *testing.T, fresh func(t *testing.T) Harness) {
+// Run tests a cloud. Each test gets its own Harness from newHarness.
+func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			h := fresh(t)
+			h := newHarness(t)
 			if why := h.Profile.Skips[c.name]; why != "" {
 				t.Skip(why)
 			}
-			if h.Patience == 0 {
-				h.Patience = 20 * time.Second
+			if h.Timeout == 0 {
+				h.Timeout = 20 * time.Second
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), h.Patience)
+			ctx, cancel := context.WithTimeout(t.Context(), h.Timeout)
 			defer cancel()
 			w := &world{Harness: h, ctx: ctx}
 			w.a = w.open(t, ModelA)
@@ -135,14 +134,14 @@ func (w *world) list(t *testing.T, e provider.Environ) []provider.Instance {
 	return all
 }
 
-// agents checks which agents live.
+// agents checks which agents are running.
 func (w *world) agents(t *testing.T, want ...string) {
 	t.Helper()
 	got := w.Agents(t)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got,
 		cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
-		t.Errorf("living agents (-want +got):\n%s", diff)
+		t.Errorf("running agents (-want +got):\n%s", diff)
 	}
 }
 
@@ -155,7 +154,7 @@ func (w *world) stop(t *testing.T, e provider.Environ, ids ...string) {
 
 func testStartedIsListed(t *testing.T, w *world) {
 	if all := w.list(t, w.a); len(all) != 0 {
-		t.Fatalf("a fresh cloud has %v", all)
+		t.Fatalf("a new cloud has %v", all)
 	}
 	inst := w.start(t, w.a, "7", "n")
 	if inst.ID == "" || len(inst.Addresses) == 0 || inst.Hardware.Arch == "" {
@@ -167,7 +166,7 @@ func testStartedIsListed(t *testing.T, w *world) {
 	if diff := cmp.Diff([]provider.Instance{inst}, w.list(t, w.a)); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
-	// A restarted controller can only ask the cloud.
+	// A restarted controller knows only what the cloud tells it.
 	if diff := cmp.Diff([]provider.Instance{inst}, w.list(t, w.open(t, ModelA))); diff != "" {
 		t.Errorf("listed by another Environ (-want +got):\n%s", diff)
 	}
@@ -178,7 +177,7 @@ func testStartedIsListed(t *testing.T, w *world) {
 func testRepeatedStart(t *testing.T, w *world) {
 	first := w.start(t, w.a, "0", "n")
 	if diff := cmp.Diff(first, w.start(t, w.a, "0", "n")); diff != "" {
-		t.Errorf("a repeated start (-first +second):\n%s", diff)
+		t.Errorf("repeated start (-first +second):\n%s", diff)
 	}
 	if all := w.list(t, w.a); len(all) != 1 {
 		t.Errorf("got %v, want one instance", all)
@@ -190,9 +189,9 @@ func testRepeatedStart(t *testing.T, w *world) {
 func testAnotherNonce(t *testing.T, w *world) {
 	first, second := w.start(t, w.a, "0", "n1"), w.start(t, w.a, "0", "n2")
 	if first.ID == second.ID {
-		t.Errorf("two attempts at one machine are both %s", first.ID)
+		t.Errorf("starts with different nonces both returned %s", first.ID)
 	}
-	// The first is a stray: stopping it must not touch the second.
+	// The first is a stray: stopping it must not affect the second.
 	w.stop(t, w.a, first.ID)
 	if diff := cmp.Diff([]provider.Instance{second}, w.list(t, w.a)); diff != "" {
 		t.Errorf("after the stray was stopped (-want +got):\n%s", diff)
@@ -267,9 +266,9 @@ func testModelsApart(t *testing.T, w *world) {
 	b := w.open(t, ModelB)
 	inA, inB := w.start(t, w.a, "0", "n"), w.start(t, b, "0", "n")
 	if inA.Addresses[0] == inB.Addresses[0] {
-		t.Errorf("two living instances share %s", inA.Addresses[0])
+		t.Errorf("two running instances share %s", inA.Addresses[0])
 	}
-	w.stop(t, w.a, inB.ID) // not an instance of this model
+	w.stop(t, w.a, inB.ID) // an instance of another model
 	w.agents(t, ModelA+"/0", ModelB+"/0")
 	w.stop(t, w.a, inA.ID)
 	if diff := cmp.Diff([]provider.Instance{inB}, w.list(t, b)); diff != "" {
@@ -282,10 +281,10 @@ func testCancelledStart(t *testing.T, w *world) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	cancel()
 	if _, err := w.a.StartInstance(ctx, w.params("0", "n")); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v, want that the context is done", err)
+		t.Errorf("got error %v, want %v", err, context.Canceled)
 	}
 	if all := w.list(t, w.a); len(all) != 0 {
-		t.Errorf("got %v after a start that was given up", all)
+		t.Errorf("got %v after a cancelled start", all)
 	}
 	w.agents(t)
 	inst := w.start(t, w.a, "0", "n")

@@ -1,2 +1,2 @@
-// Package providertest holds the tests that every cloud must pass.
+// Package providertest is the conformance test suite for clouds.
 package providertest

@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-// ingress checks which rules hold.
+// ingress checks which rules are in effect.
 func ingress(ctx context.Context, t *testing.T, f provider.Firewall, want provider.Ingress) {
 	t.Helper()
 	got, err := f.Ingress(ctx)
@@ -20,7 +20,7 @@ func ingress(ctx context.Context, t *testing.T, f provider.Firewall, want provid
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want.Normal(), got); diff != "" {
-		t.Errorf("the rules (-want +got):\n%s", diff)
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
 
@@ -43,8 +43,8 @@ func ports(t *testing.T, texts ...string) (all []entity.PortRange) {
 	return all
 }
 
-// RunFirewall checks what every Firewall does for instances that exist and have no rules. It leaves none. Open
-// opens the firewall as another process would.
+// RunFirewall tests a Firewall with existing instances, which must have no rules before and have none
+// afterwards. open opens the firewall as another process would.
 func RunFirewall(ctx context.Context, t *testing.T, open func() provider.Firewall, ids ...string) {
 	t.Helper()
 	f := open()
@@ -61,43 +61,43 @@ func RunFirewall(ctx context.Context, t *testing.T, open func() provider.Firewal
 	for _, id := range ids {
 		rules.Ports[id] = nil
 	}
-	for _, of := range [][]entity.PortRange{
+	for _, ranges := range [][]entity.PortRange{
 		ports(t, "8000-8010/tcp", "80", "8011", "53/udp", "icmp", "1-5", "65535"),
 		ports(t, "1-65535", "1-65535/udp"),
 		ports(t, "443"),
 	} {
-		rules.Ports[ids[0]] = of
+		rules.Ports[ids[0]] = ranges
 		for range 2 {
 			setIngress(ctx, t, f, rules)
 			ingress(ctx, t, f, rules)
-			ingress(ctx, t, open(), rules) // another process can only ask
+			ingress(ctx, t, open(), rules) // another process knows only what the cloud tells it
 		}
 	}
 	rules.Peers = nil
-	with := provider.Ingress{Ports: maps.Clone(rules.Ports)}
-	with.Ports["never-was"] = ports(t, "80")
-	setIngress(ctx, t, f, with)
+	withUnknown := provider.Ingress{Ports: maps.Clone(rules.Ports)}
+	withUnknown.Ports["never-was"] = ports(t, "80")
+	setIngress(ctx, t, f, withUnknown)
 	ingress(ctx, t, f, rules)
 	setIngress(ctx, t, f, provider.Ingress{})
 	ingress(ctx, t, f, provider.Ingress{})
 }
 
-// The rules that were set are those that hold, until their instance or their model goes.
+// Rules stay in effect until their instance or model is removed.
 func testFirewall(t *testing.T, w *world) {
 	b := w.open(t, ModelB)
 	one, two, inB := w.start(t, w.a, "1", "n"), w.start(t, w.a, "11", "n"), w.start(t, b, "1", "n")
 	RunFirewall(w.ctx, t, func() provider.Firewall { return w.open(t, ModelA) }, one.ID, two.ID)
 	ingress(w.ctx, t, b, provider.Ingress{})
 
-	// Two models at once, and an instance that is not the model's.
+	// Two models set their rules concurrently, one of them also for an instance of the other.
 	rules := provider.Ingress{
 		Ports: map[string][]entity.PortRange{one.ID: ports(t, "443"), two.ID: nil, inB.ID: ports(t, "80")},
 		Peers: []string{"192.0.2.7"},
 	}
 	setIngress(w.ctx, t, w.a, provider.Ingress{Ports: map[string][]entity.PortRange{one.ID: nil}})
-	ofB := provider.Ingress{Ports: map[string][]entity.PortRange{inB.ID: ports(t, "1-65535", "1-65535/udp")}}
+	rulesB := provider.Ingress{Ports: map[string][]entity.PortRange{inB.ID: ports(t, "1-65535", "1-65535/udp")}}
 	var both sync.WaitGroup
-	for e, rules := range map[provider.Environ]provider.Ingress{w.a: rules, b: ofB} {
+	for e, rules := range map[provider.Environ]provider.Ingress{w.a: rules, b: rulesB} {
 		both.Go(func() {
 			if err := e.SetIngress(w.ctx, rules); err != nil {
 				t.Error(err)
@@ -107,9 +107,9 @@ func testFirewall(t *testing.T, w *world) {
 	both.Wait()
 	delete(rules.Ports, inB.ID)
 	ingress(w.ctx, t, w.a, rules)
-	ingress(w.ctx, t, b, ofB)
+	ingress(w.ctx, t, b, rulesB)
 
-	// Rules go with their instance, and one that has none is open.
+	// Rules are removed with their instance; an instance without rules is not filtered.
 	w.stop(t, w.a, one.ID)
 	delete(rules.Ports, one.ID)
 	ingress(w.ctx, t, w.a, rules)
@@ -120,7 +120,7 @@ func testFirewall(t *testing.T, w *world) {
 		t.Error(err)
 	}
 	ingress(w.ctx, t, w.a, provider.Ingress{})
-	ingress(w.ctx, t, b, ofB)
+	ingress(w.ctx, t, b, rulesB)
 	if err := b.DestroyController(w.ctx, false); err != nil {
 		t.Error(err)
 	}

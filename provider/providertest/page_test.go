@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "regenerate doc/providers.md")
 
-// The page on providers has what the suite tests, and the clouds' own profiles.
+// doc/providers.md is generated from the test cases and the profiles.
 func TestProvidersPage(t *testing.T) {
 	const path = "../../doc/providers.md"
 	want := page(Local, LXD, Dummy)
@@ -31,21 +31,21 @@ func TestProvidersPage(t *testing.T) {
 	}
 }
 
-// A profile has every constraint, and skips only cases that exist.
+// A profile covers every constraint, and skips only existing cases, with a reason.
 func TestProfilesAreComplete(t *testing.T) {
 	var names []string
 	for _, c := range cases {
 		names = append(names, c.name)
 		if !strings.HasSuffix(c.sentence, ".") {
-			t.Errorf("case %s has no sentence", c.name)
+			t.Errorf("the sentence of case %s does not end with a full stop", c.name)
 		}
 	}
 	if text := page(Profile{Skips: map[string]string{cases[0].name: "it can't"}}); !strings.Contains(text, "| no: it can't |") {
-		t.Errorf("a case that is skipped is not shown:\n%s", text)
+		t.Errorf("the page does not show a skipped case:\n%s", text)
 	}
 	for _, p := range []Profile{Local, LXD, Dummy} {
 		if keys := slices.Sorted(maps.Keys(p.Constraints)); !slices.Equal(keys, constraints.Keys()) {
-			t.Errorf("%s says what these constraints do: %q, want all: %q", p.Cloud, keys, constraints.Keys())
+			t.Errorf("%s covers constraints %q, want %q", p.Cloud, keys, constraints.Keys())
 		}
 		for name, why := range p.Skips {
 			if !slices.Contains(names, name) || why == "" {
@@ -57,14 +57,16 @@ func TestProfilesAreComplete(t *testing.T) {
 
 const pageHead = `# Providers
 
-What each cloud does, for operators who choose one and engineers who write one. This page is generated from the
-conformance tests that every cloud must pass (` + "`provider/providertest`, `make docs`" + `): the first two tables are what they
-check; ` + "`lxd`" + ` is tested on a real LXD. ` + "`dummy`" + ` is a cloud for tests. Manual machines (` + "`juju add-machine ssh:HOST`" + `)
-belong to no cloud: nothing starts or stops them, and they are used as they are. With nftables, the host's agent closes
-the ports that units there have opened and no one has exposed, and no others; it passes the same firewall tests as a
-cloud (` + "`worker/firewaller/nftables`" + `). Without the command ` + "`nft`" + ` they stay open, and ` + "`juju expose`" + ` names the host.
+How clouds behave, for operators choosing one and engineers writing one. This page is generated from the conformance
+tests that every cloud must pass (` + "`provider/providertest`, `make docs`" + `). The first two tables show what these tests
+check; ` + "`lxd`" + ` is tested on a real LXD. ` + "`dummy`" + ` is a cloud for tests.
 
-## What every cloud does
+Manual machines (` + "`juju add-machine ssh:HOST`" + `) belong to no cloud: they are used as they are, and nothing starts or
+stops them. With nftables, the host's agent closes ports that units there have opened but that are not exposed, and no
+others; it passes the same firewall tests as clouds do (` + "`worker/firewaller/nftables`" + `). Without the command ` + "`nft`" + `
+these ports stay open, and ` + "`juju expose`" + ` names the host.
+
+## Behaviour of every cloud
 
 `
 
@@ -94,7 +96,7 @@ func page(clouds ...Profile) string {
 			return "yes"
 		})
 	}
-	b.WriteString("\n## What constraints do\n\n")
+	b.WriteString("\n## Effects of constraints\n\n")
 	head("constraint")
 	for _, key := range constraints.Keys() {
 		row("`"+key+"`", func(p Profile) string {
@@ -109,16 +111,16 @@ func page(clouds ...Profile) string {
 	head("")
 	for _, r := range []struct {
 		what string
-		said func(Said) string
+		note func(Notes) string
 	}{
-		{"a machine", func(s Said) string { return s.Machine }},
-		{"series", func(s Said) string { return s.Series }},
-		{"placements (zones)", func(s Said) string { return s.Placement }},
-		{"storage", func(s Said) string { return s.Storage }},
-		{"unopened ports", func(s Said) string { return s.Ports }},
-		{"containers on machines", func(s Said) string { return s.Containers }},
+		{"a machine", func(n Notes) string { return n.Machine }},
+		{"series", func(n Notes) string { return n.Series }},
+		{"placements (zones)", func(n Notes) string { return n.Placement }},
+		{"storage", func(n Notes) string { return n.Storage }},
+		{"unopened ports", func(n Notes) string { return n.Ports }},
+		{"containers on machines", func(n Notes) string { return n.Containers }},
 	} {
-		row(r.what, func(p Profile) string { return r.said(p.Said) })
+		row(r.what, func(p Profile) string { return r.note(p.Notes) })
 	}
 	return b.String()
 }

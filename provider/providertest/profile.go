@@ -1,10 +1,12 @@
 package providertest
 
 import (
+	"maps"
+
 	"juju/state/constraints"
 )
 
-// An Effect is what a constraint does. Its text is that of doc/providers.md.
+// An Effect is what a constraint does, in the words of doc/providers.md.
 type Effect string
 
 // The effects of constraints.
@@ -19,29 +21,28 @@ const (
 	NoEffect      Effect = "accepted, without effect"
 )
 
-// A Constraint says what a constraint does on a cloud. If the cloud's setup matters, Otherwise is the effect in
-// the case that If describes.
+// A Constraint is the effect of a constraint on a cloud. If the effect depends on the cloud's setup,
+// Otherwise is the effect when If applies.
 type Constraint struct {
 	Effect    Effect
 	Otherwise Effect
 	If        string
 }
 
-// A Profile describes a cloud, as far as possible without running it. It is a column of doc/providers.md, and Run
-// checks it, except Said, which is prose.
+// A Profile describes a cloud. It is a column of doc/providers.md. Run checks everything but Notes.
 type Profile struct {
-	Cloud       string // its name, and that of its own storage pool
+	Cloud       string // the name of the cloud and of its own storage pool
 	Constraints map[string]Constraint
-	// OtherPlacement and OtherSeries are examples that the cloud rejects.
-	OtherPlacement, OtherSeries string
-	Skips                       map[string]string // reasons, by the names of cases
-	Said                        Said
+	// BadPlacement and BadSeries are examples that the cloud rejects.
+	BadPlacement, BadSeries string
+	Skips                   map[string]string // name of the case → why it is skipped
+	Notes                   Notes
 }
 
-// Said describes what a cloud has, in the words of doc/providers.md.
-type Said struct{ Machine, Series, Placement, Storage, Ports, Containers string }
+// Notes describes other properties of a cloud, for doc/providers.md.
+type Notes struct{ Machine, Series, Placement, Storage, Ports, Containers string }
 
-// of returns constraints that all have one effect.
+// of returns constraints that all have the same effect.
 func of(effect Effect, keys ...string) map[string]Constraint {
 	all := map[string]Constraint{}
 	for _, key := range keys {
@@ -50,12 +51,10 @@ func of(effect Effect, keys ...string) map[string]Constraint {
 	return all
 }
 
-func join(maps ...map[string]Constraint) map[string]Constraint {
+func join(parts ...map[string]Constraint) map[string]Constraint {
 	all := map[string]Constraint{}
-	for _, m := range maps {
-		for key, c := range m {
-			all[key] = c
-		}
+	for _, part := range parts {
+		maps.Copy(all, part)
 	}
 	return all
 }
@@ -71,12 +70,12 @@ var Local = Profile{
 			constraints.RootDiskSource, constraints.Spaces, constraints.Tags, constraints.VirtType,
 			constraints.Zones),
 	),
-	OtherPlacement: "zone=a", OtherSeries: "xenial",
+	BadPlacement: "zone=a", BadSeries: "xenial",
 	Skips: map[string]string{"Containers": "they are rejected",
 		"Firewall": "the machines are the host itself; `juju expose` warns about it"},
-	Said: Said{
+	Notes: Notes{
 		Machine:    "a directory, a process and a loopback address of this host",
-		Series:     "the host's; with `--force`, charms for other series run on it, with a warning",
+		Series:     "the host's; `--force` runs charms for other series on it, with a warning",
 		Placement:  "none",
 		Storage:    "directories, without a size limit",
 		Ports:      "open; but a loopback address can't be reached from other hosts",
@@ -98,19 +97,19 @@ var LXD = Profile{
 			constraints.Zones:    {Chosen, Ignored, "LXD is not a cluster"},
 		},
 	),
-	OtherPlacement: "zone=nowhere", OtherSeries: "xenial",
-	Said: Said{
+	BadPlacement: "zone=nowhere", BadSeries: "xenial",
+	Notes: Notes{
 		Machine:   "a system container with an address on LXD's network",
 		Series:    "those with an image: an alias in LXD, or one on the configured image server",
 		Placement: "`zone=MEMBER`, on a cluster",
 		Storage:   "volumes in LXD's storage pool; a pool of type dir does not limit their size",
-		Ports: "closed to the LXD host and beyond; open on the same network, and from the machine's start until its rules are " +
-			"set. LXD must manage the network; otherwise all are open, and `juju expose` warns about it",
+		Ports: "closed to the LXD host and beyond; open on the same network, and until a new machine's rules are set. If LXD " +
+			"does not manage the network, all ports are open, and `juju expose` warns about it",
 		Containers: "an instance next to the machine's, on the same member",
 	},
 }
 
-// Dummy is the profile of provider/dummytest, the cloud of our tests.
+// Dummy is the profile of provider/dummytest.
 var Dummy = Profile{
 	Cloud: "dummy",
 	Constraints: join(
@@ -121,13 +120,13 @@ var Dummy = Profile{
 			constraints.InstanceRole, constraints.InstanceType, constraints.RootDiskSource,
 			constraints.Spaces, constraints.Tags, constraints.Zones),
 	),
-	OtherPlacement: "under-the-desk", OtherSeries: "xenial",
-	Said: Said{
+	BadPlacement: "under-the-desk", BadSeries: "xenial",
+	Notes: Notes{
 		Machine:    "agents in the test process, or none",
 		Series:     "those set by a test, or any",
 		Placement:  "`valid`, and `zone=ZONE` if a test sets zones",
-		Storage:    "names without data",
-		Ports:      "rules are recorded, without effect",
+		Storage:    "names only, without data",
+		Ports:      "rules are recorded but have no effect",
 		Containers: "an instance next to the machine's",
 	},
 }
