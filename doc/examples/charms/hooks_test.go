@@ -29,7 +29,8 @@ func newPage(t *testing.T, world, bin, name string, number int) *unit {
 	return u
 }
 
-func (u *unit) begin() {
+// deploy runs the first hooks of the unit.
+func (u *unit) deploy() {
 	u.t.Helper()
 	for _, hook := range []string{"install", "config-changed", "start"} {
 		u.run(hook)
@@ -57,7 +58,7 @@ func (u *unit) wantVisits(want int) {
 	status, body := u.page()
 	m := regexp.MustCompile(`<b id="visits">(\d+)</b>`).FindStringSubmatch(body)
 	if status != 200 || m == nil || m[1] != fmt.Sprint(want) {
-		u.t.Errorf("%s: want visit %d; %d: %s", u.name, want, status, body)
+		u.t.Errorf("%s: got %d: %s; want visit %d", u.name, status, body, want)
 	}
 	if !strings.Contains(body, `<span id="unit">`+u.name+`</span>`) {
 		u.t.Errorf("not the page of %s: %s", u.name, body)
@@ -71,8 +72,8 @@ func (u *unit) wantNoStore() {
 	}
 }
 
-// join runs the hooks of a store and its clients that meet in a relation.
-func join(number int, store *unit, pages ...*unit) {
+// relate runs the hooks of a new relation between a store and its clients.
+func relate(number int, store *unit, pages ...*unit) {
 	store.t.Helper()
 	db, st := fmt.Sprint("db:", number), fmt.Sprint("store:", number)
 	var members []string
@@ -87,49 +88,49 @@ func join(number int, store *unit, pages ...*unit) {
 	}
 }
 
-// part runs the hooks of a relation that ends.
-func part(number int, store *unit, pages ...*unit) {
+// unrelate runs the hooks of a relation that is removed.
+func unrelate(number int, store *unit, pages ...*unit) {
 	store.t.Helper()
 	db, st := fmt.Sprint("db:", number), fmt.Sprint("store:", number)
 	for i, p := range pages {
 		p.relation(st, "departed", store.name)
 		p.relation(st, "broken", "")
 		p.related(st)
-		var left []string
+		var remaining []string
 		for _, other := range pages[i+1:] {
-			left = append(left, other.name)
+			remaining = append(remaining, other.name)
 		}
-		store.write(fmt.Sprint("state/members/", number), strings.Join(left, "\n"), 0o644)
+		store.write(fmt.Sprint("state/members/", number), strings.Join(remaining, "\n"), 0o644)
 		store.relation(db, "departed", p.name)
 	}
 	store.relation(db, "broken", "")
 	store.related(db)
 }
 
-// A store and two pages, through everything that a user does to them.
-func TestTheWholeStory(t *testing.T) {
-	bin, world := mustPrograms(t), t.TempDir()
+// The life of a store and two pages: relations, configuration changes, crashes, an upgrade and removal.
+func TestLifeOfAStoreAndItsPages(t *testing.T) {
+	bin, world := buildPrograms(t), t.TempDir()
 	store := newStore(t, world, bin, "store/0", 1)
 	web0 := newPage(t, world, bin, "web/0", 2)
 	web1 := newPage(t, world, bin, "web/1", 3)
 
-	store.begin()
+	store.deploy()
 	store.wantStatus("active: at ADDR:7379, clients: 0")
 	web0.run("install")
 	web0.run("config-changed")
 	if pid := web0.pid(); pid != 0 {
-		t.Errorf("process %d runs before the hook start", pid)
+		t.Errorf("process %d is running before the start hook", pid)
 	}
 	web0.run("start")
-	web1.begin()
-	web0.wantStatus("blocked: at http://ADDR:8080/ without a store; relate it to one")
+	web1.deploy()
+	web0.wantStatus("blocked: at http://ADDR:8080/; no relation to a store")
 	web0.wantNoStore()
 	if ports := web0.read("state/ports"); ports != "8080/tcp" {
-		t.Errorf("open: %q", ports)
+		t.Errorf("open ports: %q", ports)
 	}
 
-	// Related, the pages share a count, which the store's own client reads too.
-	join(0, store, web0, web1)
+	// Once related, the pages share a count, which the store's own client can read.
+	relate(0, store, web0, web1)
 	store.wantStatus("active: at ADDR:7379, clients: 2")
 	web1.wantStatus("active: at http://ADDR:8080/, counting visits in " + store.addr + ":7379")
 	web0.wantVisits(1)
@@ -138,20 +139,20 @@ func TestTheWholeStory(t *testing.T) {
 	out, err := exec.Command(filepath.Join(bin, "keyvalue"), "get", "visits:web", "--addr",
 		store.addr+":7379").CombinedOutput()
 	if err != nil || string(out) != "3\n" {
-		t.Errorf("the store's client: %q, %v", out, err)
+		t.Errorf("keyvalue get: %q, %v", out, err)
 	}
 
-	// A hook with no news changes nothing.
+	// A hook without changes restarts nothing.
 	before := []int{store.pid(), web0.pid(), web1.pid()}
 	store.run("config-changed")
 	web0.run("config-changed")
 	web0.relation("store:0", "changed", "store/0")
 	web1.run("start")
 	if after := []int{store.pid(), web0.pid(), web1.pid()}; fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Errorf("processes were %v and are %v", before, after)
+		t.Errorf("got processes %v, want still %v", after, before)
 	}
 
-	// All are killed; the next hook restarts them, and the count goes on.
+	// After all programs are killed, the next hook restarts them, and the count continues.
 	for _, u := range []*unit{store, web0, web1} {
 		u.killProgram()
 	}
@@ -166,16 +167,16 @@ func TestTheWholeStory(t *testing.T) {
 		t.Errorf("page: %s", body)
 	}
 
-	// Without the relation there is no count; with a new one it goes on.
-	part(0, store, web0, web1)
+	// Without a relation there is no count; with a new relation it continues.
+	unrelate(0, store, web0, web1)
 	store.wantStatus("active: at ADDR:7379, clients: 0")
-	web0.wantStatus("blocked: at http://ADDR:8080/ without a store; relate it to one")
+	web0.wantStatus("blocked: at http://ADDR:8080/; no relation to a store")
 	web0.wantNoStore()
 	web1.wantNoStore()
-	join(4, store, web0, web1)
-	web0.wantVisits(7) // one visit was to look at the title
+	relate(4, store, web0, web1)
+	web0.wantVisits(7) // page() above was a visit, too
 
-	// Both services move to other ports.
+	// Both services change their ports.
 	store.config("port", "7380")
 	store.config("log-commands", "True")
 	store.run("config-changed")
@@ -186,13 +187,13 @@ func TestTheWholeStory(t *testing.T) {
 	}
 	web1.wantVisits(8)
 	if ports := web0.read("state/ports"); ports != "8081/tcp" {
-		t.Errorf("open: %q", ports)
+		t.Errorf("open ports: %q", ports)
 	}
 	if log := store.read("service/log"); !strings.Contains(log, `"INCR visits:web": "VALUE 8"`) {
-		t.Errorf("the store logs no commands:\n%s", log)
+		t.Errorf("the store does not log commands:\n%s", log)
 	}
 
-	// Another version of the charm brings another program.
+	// An upgrade of the charm replaces the program.
 	old := web0.pid()
 	program := filepath.Join(web0.charm(), "bin/webpage")
 	f, err := os.OpenFile(program, os.O_WRONLY|os.O_APPEND, 0)
@@ -205,76 +206,76 @@ func TestTheWholeStory(t *testing.T) {
 	web0.run("upgrade-charm")
 	web0.run("config-changed")
 	if web0.pid() == 0 || web0.pid() == old {
-		t.Errorf("the old program, process %d, still runs", old)
+		t.Errorf("the old program, process %d, is still running", old)
 	}
 
-	// The charm directory is removed, and the page stays.
-	kept := web1.dir + "/kept"
-	if err := os.Rename(web1.charm(), kept); err != nil {
+	// The page does not need the charm directory.
+	moved := web1.dir + "/moved"
+	if err := os.Rename(web1.charm(), moved); err != nil {
 		t.Fatal(err)
 	}
 	web1.wantVisits(9)
-	if err := os.Rename(kept, web1.charm()); err != nil {
+	if err := os.Rename(moved, web1.charm()); err != nil {
 		t.Fatal(err)
 	}
 
-	part(4, store, web0, web1)
+	unrelate(4, store, web0, web1)
 	for _, u := range []*unit{web0, web1, store} {
 		pid := u.pid()
 		u.run("stop")
-		u.run("stop") // a hook may be run again
-		// One that has ended and waits to be reaped has no program any more.
+		u.run("stop") // it may be retried
+		// A zombie has no executable any more.
 		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); pid == 0 || err == nil {
 			t.Errorf("process %d of %s runs %q after stop", pid, u.name, exe)
 		}
 		if ports := u.read("state/ports"); ports != "" {
-			t.Errorf("%s has ports open: %s", u.name, ports)
+			t.Errorf("%s has open ports %s after stop", u.name, ports)
 		}
 		u.run("config-changed")
 		if pid := u.pid(); pid != 0 {
-			t.Errorf("process %d of %s was started after stop", pid, u.name)
+			t.Errorf("config-changed after stop has started process %d of %s", pid, u.name)
 		}
 	}
 }
 
-// The page may see a store before the store has set its address, and one that is about to
-// leave.
-func TestStoreThatHasNotSaidWhereItIs(t *testing.T) {
-	bin, world := mustPrograms(t), t.TempDir()
+// The page waits for a store that has not published its address yet, and stops using one that is
+// departing.
+func TestStoreWithoutAddress(t *testing.T) {
+	bin, world := buildPrograms(t), t.TempDir()
 	web := newPage(t, world, bin, "web/0", 4)
-	web.begin()
+	web.deploy()
 	web.related("store:1", "store/0")
 	web.relation("store:1", "joined", "store/0")
-	web.wantStatus("waiting: at http://ADDR:8080/; the store has not said where it is")
+	web.wantStatus("waiting: at http://ADDR:8080/; the store has not published its address")
 	web.wantNoStore()
 
 	store := newStore(t, world, bin, "store/0", 5)
-	store.begin()
+	store.deploy()
 	store.related("db:1", "web/0")
 	store.relation("db:1", "joined", "web/0")
 	web.relation("store:1", "changed", "store/0")
 	web.wantVisits(1)
 
-	// The store's unit is still listed when the page hears that it leaves.
+	// relation-list may still list a departing unit.
 	web.relation("store:1", "departed", "store/0")
 	web.wantNoStore()
 	web.relation("store:1", "broken", "")
-	web.wantStatus("blocked: at http://ADDR:8080/ without a store; relate it to one")
+	web.wantStatus("blocked: at http://ADDR:8080/; no relation to a store")
 }
 
-func TestHooksThatCannotDoTheirWork(t *testing.T) {
-	bin, world := mustPrograms(t), t.TempDir()
+func TestHookFailures(t *testing.T) {
+	bin, world := buildPrograms(t), t.TempDir()
 
 	unbuilt := newPage(t, world, "", "web/0", 6)
 	if err := unbuilt.try("install"); err == nil ||
-		!strings.Contains(unbuilt.read("state/log"), "the charm has no bin/webpage; its README says how to build it") {
+		!strings.Contains(unbuilt.read("state/log"), "the charm has no bin/webpage; see its README for how to build it") {
 		t.Errorf("install without a program: %v\n%s", err, unbuilt.read("state/log"))
 	}
 
 	page := newPage(t, world, bin, "web/1", 7)
 	page.config("port", "70000")
-	page.begin()
-	page.wantStatus("blocked: port has to be between 1 and 65535, not 70000")
+	page.deploy()
+	page.wantStatus("blocked: port must be between 1 and 65535, not 70000")
 	other, err := net.Listen("tcp", page.addr+":8080")
 	if err != nil {
 		t.Fatal(err)
@@ -283,21 +284,21 @@ func TestHooksThatCannotDoTheirWork(t *testing.T) {
 	if err := page.try("config-changed"); err == nil ||
 		!strings.Contains(page.read("state/log"),
 			"cannot start webpage: webpage: listen tcp "+page.addr+":8080: bind: address already in use") {
-		t.Errorf("a port that is taken: %v\n%s", err, page.read("state/log"))
+		t.Errorf("config-changed with a port in use: %v\n%s", err, page.read("state/log"))
 	}
 	if ports := page.read("state/ports"); ports != "" {
-		t.Errorf("open: %q", ports)
+		t.Errorf("open ports: %q", ports)
 	}
 	other.Close()
 	page.run("config-changed") // as juju resolved would
 	page.wantNoStore()
 }
 
-// The recorded process id may belong to another process by now, which must be left alone.
-func TestStopHarmsNoOtherProcess(t *testing.T) {
-	bin, world := mustPrograms(t), t.TempDir()
+// If another process has reused the recorded process id, stop leaves it alone.
+func TestStopIgnoresAReusedPID(t *testing.T) {
+	bin, world := buildPrograms(t), t.TempDir()
 	page := newPage(t, world, bin, "web/0", 8)
-	page.begin()
+	page.deploy()
 	page.killProgram()
 	bystander := exec.Command("sleep", "60")
 	if err := bystander.Start(); err != nil {
@@ -308,16 +309,16 @@ func TestStopHarmsNoOtherProcess(t *testing.T) {
 	page.write("service/pid", strconv.Itoa(bystander.Process.Pid), 0o644)
 	page.run("stop")
 	if err := bystander.Process.Signal(syscall.Signal(0)); err != nil {
-		t.Errorf("the bystander: %v", err)
+		t.Errorf("signal to the bystander: %v", err)
 	}
 }
 
-// What the hook was trusted with is not the program's. By the rest of its environment
-// juju knows whose process it is.
-func TestProgramHasNothingOfTheHook(t *testing.T) {
-	bin, world := mustPrograms(t), t.TempDir()
+// The program does not inherit the hook's credentials or output. It keeps the rest of the
+// environment, by which juju identifies the unit's processes.
+func TestProgramIsDetachedFromTheHook(t *testing.T) {
+	bin, world := buildPrograms(t), t.TempDir()
 	store := newStore(t, world, bin, "store/0", 9)
-	store.begin()
+	store.deploy()
 	proc := fmt.Sprintf("/proc/%d/", store.pid())
 	env, err := os.ReadFile(proc + "environ")
 	if err != nil || strings.Contains(string(env), "of-the-hook") ||
@@ -329,7 +330,7 @@ func TestProgramHasNothingOfTheHook(t *testing.T) {
 	}
 	for fd, want := range map[string]string{"0": "/dev/null", "2": filepath.Join(store.dir, "service/log")} {
 		if target, err := os.Readlink(proc + "fd/" + fd); err != nil || target != want {
-			t.Errorf("descriptor %s is %s, %v; want %s", fd, target, err, want)
+			t.Errorf("file descriptor %s: got %s, %v; want %s", fd, target, err, want)
 		}
 	}
 	if target, err := os.Readlink(proc + "fd/1"); err == nil && strings.HasPrefix(target, "pipe:") {
@@ -337,8 +338,8 @@ func TestProgramHasNothingOfTheHook(t *testing.T) {
 	}
 }
 
-// Each charm must be complete in itself, so each has a copy.
-func TestSharedScriptIsTheSame(t *testing.T) {
+// Each charm must be self-contained, so both have a copy of service.sh.
+func TestSharedScriptsAreEqual(t *testing.T) {
 	a, err := os.ReadFile("keyvalue/lib/service.sh")
 	if err != nil {
 		t.Fatal(err)

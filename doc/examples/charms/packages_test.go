@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// The charms whose hooks install packages need a machine of their own. Here the functions that their
-// hooks are made of run, with their files in the unit's directory, and stand-ins for what the packages
-// bring.
+// Charms whose hooks install packages need machines of their own. These tests run the functions of
+// their hooks instead, with files in the unit's directory and fakes for the packages' commands. The
+// map has shell code that sets this up, by charm.
 var packaged = map[string]string{
 	"postgresql": "settings=$STATE; mkdir -p $STATE/conf.d\n" + `sql() { tee -a "$STATE/sql" | sed -n "$ANSWERS"; }`,
 	"guestbook":  "conf=$STATE/conf",
@@ -30,7 +30,7 @@ echo "$*" >>"$STATE/systemctl"`, 0o755)
 	return u
 }
 
-// call runs shell code after the charm's functions and the lines of packaged.
+// call runs shell code that can use the charm's functions, and returns its output.
 func (u *unit) call(code string, env ...string) (string, error) {
 	u.t.Helper()
 	lib, _ := filepath.Glob(u.charm() + "/lib/*.sh")
@@ -52,8 +52,8 @@ func (u *unit) mustCall(code string, env ...string) string {
 	return out
 }
 
-// says writes what a unit has set in a relation.
-func says(t *testing.T, world string, relation int, unit string, settings ...string) {
+// set writes a unit's settings in a relation.
+func set(t *testing.T, world string, relation int, unit string, settings ...string) {
 	t.Helper()
 	dir := filepath.Join(world, fmt.Sprint(relation), strings.ReplaceAll(unit, "/", "-"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -70,11 +70,11 @@ func says(t *testing.T, world string, relation int, unit string, settings ...str
 func (u *unit) wantFile(name, want string) {
 	u.t.Helper()
 	if got := u.read(name); got != want {
-		u.t.Errorf("%s has %s:\n%s\nwant:\n%s", u.name, name, got, want)
+		u.t.Errorf("%s: %s is\n%s\nwant\n%s", u.name, name, got, want)
 	}
 }
 
-func TestHaproxyHasThePresentMembers(t *testing.T) {
+func TestHaproxyServersFollowTheRelation(t *testing.T) {
 	world := t.TempDir()
 	u := newPackaged(t, world, "haproxy", "haproxy/0", 20)
 	u.config("port", "80")
@@ -84,14 +84,14 @@ func TestHaproxyHasThePresentMembers(t *testing.T) {
 		return strings.Join(regexp.MustCompile(`(?m)^ *server .*$`).FindAllString(u.read("state/conf"), -1), "\n")
 	}
 	if got := servers(); got != "" {
-		t.Errorf("alone: %q", got)
+		t.Errorf("servers without a relation: %q", got)
 	}
-	u.wantStatus("waiting: for units to hand requests to")
+	u.wantStatus("waiting: for units to forward requests to")
 
 	u.related("reverseproxy:1", "web/0", "web/1", "web/2")
-	says(t, world, 1, "web/0", "hostname=10.0.0.1", "port=8080")
-	says(t, world, 1, "web/1", "hostname=10.0.0.2", "port=8081")
-	says(t, world, 1, "web/2", "hostname=10.0.0.3") // its port is still to come
+	set(t, world, 1, "web/0", "hostname=10.0.0.1", "port=8080")
+	set(t, world, 1, "web/1", "hostname=10.0.0.2", "port=8081")
+	set(t, world, 1, "web/2", "hostname=10.0.0.3") // it has not set its port yet
 	want := "    server web-0 10.0.0.1:8080 check inter 1s\n    server web-1 10.0.0.2:8081 check inter 1s"
 	if got := servers(); got != want {
 		t.Errorf("servers:\n%s\nwant:\n%s", got, want)
@@ -101,7 +101,7 @@ func TestHaproxyHasThePresentMembers(t *testing.T) {
 		t.Errorf("systemctl: %s", last)
 	}
 
-	// One leaves, and what it has said stays behind.
+	// Departed units are dropped, although their settings remain.
 	u.related("reverseproxy:1", "web/1")
 	u.config("port", "8000")
 	if got := servers(); got != "    server web-1 10.0.0.2:8081 check inter 1s" {
@@ -112,35 +112,35 @@ func TestHaproxyHasThePresentMembers(t *testing.T) {
 	}
 	u.wantFile("state/ports", "8000/tcp")
 
-	// What haproxy refuses does not replace what it has.
+	// A configuration that haproxy rejects does not replace the current one.
 	before := u.read("state/conf")
-	says(t, world, 1, "web/1", "hostname=broken")
+	set(t, world, 1, "web/1", "hostname=broken")
 	if out, err := u.call("apply"); err == nil {
-		t.Errorf("a configuration that is broken: %s", out)
+		t.Errorf("apply with a broken configuration succeeded: %s", out)
 	}
 	u.wantFile("state/conf", before)
 	u.config("port", "70000")
 	u.mustCall("apply")
-	u.wantStatus("blocked: port has to be between 1 and 65535, not 70000")
+	u.wantStatus("blocked: port must be between 1 and 65535, not 70000")
 }
 
-func TestGuestbookWaitsUntilADatabaseLetsItIn(t *testing.T) {
+func TestGuestbookWaitsForItsDatabase(t *testing.T) {
 	world := t.TempDir()
 	u := newPackaged(t, world, "guestbook", "guestbook/1", 21)
 	u.config("port", "8080")
 	u.config("title", "\"Us\" \\ `and` $THEM\nall")
 	u.mustCall("apply")
-	u.wantStatus("blocked: relate it to a database")
+	u.wantStatus("blocked: no relation to a database")
 	u.wantFile("state/conf", "")
 	u.wantFile("state/ports", "8080/tcp")
 
 	u.related("db:3", "postgresql/0")
-	says(t, world, 3, "postgresql/0", "host=10.0.0.9", "port=5432", "database=d", "user=u", "password=p",
+	set(t, world, 3, "postgresql/0", "host=10.0.0.9", "port=5432", "database=d", "user=u", "password=p",
 		"allowed-units=guestbook/0 guestbook/10")
 	u.mustCall("apply")
-	u.wantStatus("waiting: for the database to let this unit in")
+	u.wantStatus("waiting: for the database to admit this unit")
 
-	says(t, world, 3, "postgresql/0", "allowed-units=guestbook/0 guestbook/1")
+	set(t, world, 3, "postgresql/0", "allowed-units=guestbook/0 guestbook/1")
 	u.related("website:4", "haproxy/0")
 	u.mustCall("apply")
 	u.wantStatus("active: at http://ADDR:8080/")
@@ -156,7 +156,7 @@ func TestGuestbookWaitsUntilADatabaseLetsItIn(t *testing.T) {
 		}
 	}
 
-	// It is restarted for a change, and only then.
+	// It is only restarted for a change.
 	u.write("state/systemctl", "", 0o644)
 	u.mustCall("apply")
 	u.wantFile("state/systemctl", "enable --quiet --now guestbook")
@@ -165,55 +165,55 @@ func TestGuestbookWaitsUntilADatabaseLetsItIn(t *testing.T) {
 	u.wantFile("state/systemctl", "enable --quiet --now guestbook\nstop guestbook\nenable --quiet --now guestbook")
 	u.wantFile("state/ports", "8081/tcp")
 
-	// What is about to leave is told nothing.
+	// Nothing is set in a relation that is being removed.
 	if err := os.RemoveAll(filepath.Join(world, "3/guestbook-1")); err != nil {
 		t.Fatal(err)
 	}
 	u.mustCall("leaving_relation=db:3; apply")
-	if left, err := os.ReadDir(filepath.Join(world, "3/guestbook-1")); err == nil {
-		t.Errorf("told to the relation that leaves: %v", left)
+	if settings, err := os.ReadDir(filepath.Join(world, "3/guestbook-1")); err == nil {
+		t.Errorf("set in the removed relation: %v", settings)
 	}
-	u.wantStatus("blocked: relate it to a database")
+	u.wantStatus("blocked: no relation to a database")
 	if last := u.read("state/systemctl"); !strings.HasSuffix(last, "\ndisable --quiet --now guestbook") {
 		t.Errorf("systemctl: %s", last)
 	}
 	u.config("port", "80")
 	u.mustCall("apply")
-	u.wantStatus("blocked: port has to be between 1024 and 65535, not 80")
+	u.wantStatus("blocked: port must be between 1024 and 65535, not 80")
 }
 
-func TestPostgresqlLetsInThePresentMembers(t *testing.T) {
+func TestPostgresqlClientsFollowTheRelation(t *testing.T) {
 	world := t.TempDir()
 	u := newPackaged(t, world, "postgresql", "postgresql/0", 22)
 	u.config("max-connections", "100")
-	const server = "/current_setting/s/.*/*|100/p" // what the server says it has
+	const server = "/current_setting/s/.*/*|100/p" // answers the query for the server's settings
 	apply := func(env ...string) {
 		t.Helper()
-		u.mustCall("run_server; tell_clients", append(env, "ANSWERS="+server)...)
+		u.mustCall("run_server; update_clients", append(env, "ANSWERS="+server)...)
 	}
-	const local = "# Written by juju whenever clients come or go.\nlocal all all peer"
+	const local = "# Written by juju. Do not edit.\nlocal all all peer"
 	apply()
 	u.wantFile("state/pg_hba.conf", local)
 	u.wantStatus("active: at ADDR:5432, clients: 0")
 
 	u.related("db:5", "my-app/0", "my-app/1", "my-app/2")
-	says(t, world, 5, "my-app/0", "private-address=10.0.0.1")
-	says(t, world, 5, "my-app/1", "private-address=10.0.0.2") // the address of the third is still to come
+	set(t, world, 5, "my-app/0", "private-address=10.0.0.1")
+	set(t, world, 5, "my-app/1", "private-address=10.0.0.2") // the third has not set its address yet
 	apply()
 	u.wantFile("state/pg_hba.conf", local+"\nhost juju_my_app juju_my_app 10.0.0.1/32 scram-sha-256\n"+
 		"host juju_my_app juju_my_app 10.0.0.2/32 scram-sha-256")
 	u.wantStatus("active: at ADDR:5432, clients: 3")
-	told := func(setting string) string {
+	published := func(setting string) string {
 		text, _ := os.ReadFile(filepath.Join(world, "5/postgresql-0", setting))
 		return string(text)
 	}
-	password := told("password")
+	password := published("password")
 	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(password) {
 		t.Errorf("password %q", password)
 	}
 	for setting, want := range map[string]string{"host": u.addr, "port": "5432", "database": "juju_my_app",
 		"user": "juju_my_app", "allowed-units": "my-app/0 my-app/1 my-app/2"} {
-		if got := told(setting); got != want {
+		if got := published(setting); got != want {
 			t.Errorf("%s is %q, want %q", setting, got, want)
 		}
 	}
@@ -224,28 +224,28 @@ func TestPostgresqlLetsInThePresentMembers(t *testing.T) {
 		}
 	}
 
-	// A member leaves: its address does, and the password stays.
+	// After a unit departs, its address is no longer admitted; the password stays the same.
 	u.write("state/sql", "", 0o644)
 	u.related("db:5", "my-app/1")
 	apply()
 	u.wantFile("state/pg_hba.conf", local+"\nhost juju_my_app juju_my_app 10.0.0.2/32 scram-sha-256")
-	if got := told("allowed-units"); got != "my-app/1" || told("password") != password {
-		t.Errorf("allowed: %q; password %q", got, told("password"))
+	if got := published("allowed-units"); got != "my-app/1" || published("password") != password {
+		t.Errorf("allowed: %q; password %q", got, published("password"))
 	}
 	if sql := u.read("state/sql"); strings.Contains(sql, "ROLE") {
-		t.Errorf("the database is made again: %s", sql)
+		t.Errorf("the database is created again: %s", sql)
 	}
 
-	// The service comes back in another relation to what it left.
+	// In a new relation, the service gets its old database with a new password.
 	u.write("state/sql", "", 0o644)
 	u.related("db:6", "my-app/1")
-	u.mustCall("tell_clients", "ANSWERS=/^SELECT 1/s/.*/1/p")
+	u.mustCall("update_clients", "ANSWERS=/^SELECT 1/s/.*/1/p")
 	sql := u.read("state/sql")
 	if strings.Contains(sql, "CREATE") || !strings.Contains(sql, "ALTER ROLE juju_my_app PASSWORD") {
-		t.Errorf("of what is there: %s", sql)
+		t.Errorf("statements for an existing database: %s", sql)
 	}
 
-	// A server that has another setting than its file is restarted, and no other.
+	// The server is restarted only if its settings differ from its file.
 	if strings.Contains(u.read("state/systemctl"), "restart") {
 		t.Errorf("systemctl: %s", u.read("state/systemctl"))
 	}

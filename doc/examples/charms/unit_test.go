@@ -1,7 +1,7 @@
-// Package charms_test tests the example charms. Each charm is a directory that a user deploys
-// as it is, with its program built into bin/ by "make charms".
+// Package charms_test tests the example charms. Each charm is a directory that can be deployed
+// as it is, once "make charms" has built its program into bin/.
 //
-// The tests run the charms' own hooks as a unit agent does, with stand-ins for the hook tools.
+// The tests run the charms' hooks as a unit agent does, with fake hook tools.
 package charms_test
 
 import (
@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// The hook tools, as far as the charms use them. They answer from the files in $STATE, and
-// refuse what a real tool would refuse.
+// Fakes of the hook tools that the charms use. They keep their data in $STATE and $WORLD, and
+// reject what the real tools would reject.
 var tools = map[string]string{
 	"unit-get": `[ "$*" = private-address ] || exit 2
 cat "$STATE/address"`,
@@ -53,20 +53,20 @@ relation=${relation#*:}
 [ -n "$relation" ] || exit 2
 `
 
-// unit is one unit of a charm, with a directory of its own.
+// unit is a unit of a charm.
 type unit struct {
 	t     *testing.T
 	name  string // "web/0"
-	dir   string // the agent's
-	addr  string // its own loopback address
-	world string // relation settings, shared by all units of a test
+	dir   string // the agent's directory
+	addr  string // a loopback address of its own
+	world string // the directory of relation settings, shared by all units of a test
 }
 
-// programs builds both charms' programs into a directory, once for all tests.
+// programs builds the programs of both charms into a directory, once for all tests.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "charms-test-")
 	for _, name := range []string{"keyvalue", "webpage"} {
-		// The same flags as in the Makefile, so that nothing is compiled twice.
+		// With the Makefile's flags, so that the build cache is shared.
 		cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, name), "./"+name+"/src")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -84,7 +84,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func mustPrograms(t *testing.T) string {
+func buildPrograms(t *testing.T) string {
 	t.Helper()
 	dir, err := programs()
 	if err != nil {
@@ -93,10 +93,10 @@ func mustPrograms(t *testing.T) string {
 	return dir
 }
 
-// newUnit lays out what an agent would: the charm in its directory, and the tools.
+// newUnit creates the directory of a unit, with the charm and the hook tools, as an agent would.
 func newUnit(t *testing.T, world, bin, charm, name string, number int) *unit {
 	t.Helper()
-	// A block of addresses for each process, so that tests can run at the same time.
+	// Each process has its own block of addresses, so that test runs don't collide.
 	pid := os.Getpid()
 	u := &unit{t: t, name: name, dir: t.TempDir(), world: world,
 		addr: fmt.Sprintf("127.%d.%d.%d", 64+pid>>8&63, pid&255, number)}
@@ -146,8 +146,7 @@ func (u *unit) read(name string) string {
 
 func (u *unit) config(key, value string) { u.write("state/config/"+key, value, 0o644) }
 
-// related sets the members of one of the unit's relations; without members, the relation is
-// gone.
+// related sets the members of a relation of the unit, or removes the relation if there are none.
 func (u *unit) related(id string, members ...string) {
 	name, number, _ := strings.Cut(id, ":")
 	ids := id
@@ -158,8 +157,8 @@ func (u *unit) related(id string, members ...string) {
 	u.write("state/members/"+number, strings.Join(members, "\n"), 0o644)
 }
 
-// try runs a hook as an agent does: in a process group of its own, which ends with the hook,
-// and with an output that must not be held open.
+// try runs a hook as an agent does: in its own process group, which is killed after the hook, and
+// with an output that must not be held open.
 func (u *unit) try(hook string, env ...string) error {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -176,7 +175,7 @@ func (u *unit) try(hook string, env ...string) error {
 		"STATE=" + filepath.Join(u.dir, "state"),
 		"WORLD=" + u.world,
 	}, env...)
-	cmd.WaitDelay = 5 * time.Second // after that, a held open output is an error
+	cmd.WaitDelay = 5 * time.Second // then an output that is held open is an error
 	out, err := cmd.CombinedOutput()
 	if cmd.Process != nil {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -187,7 +186,7 @@ func (u *unit) try(hook string, env ...string) error {
 	return err
 }
 
-// run is try for a hook that has to succeed.
+// run is try for a hook that must succeed.
 func (u *unit) run(hook string, env ...string) {
 	u.t.Helper()
 	if err := u.try(hook, env...); err != nil {
@@ -195,7 +194,7 @@ func (u *unit) run(hook string, env ...string) {
 	}
 }
 
-// relation runs a relation hook about a remote unit; a broken hook has none.
+// relation runs a relation hook for a remote unit, which is "" for broken.
 func (u *unit) relation(id, event, remote string) {
 	u.t.Helper()
 	name, _, _ := strings.Cut(id, ":")
@@ -210,7 +209,7 @@ func (u *unit) wantStatus(want string) {
 	}
 }
 
-// pid returns the process id of the unit's program, 0 if it doesn't run.
+// pid returns the process id of the unit's program, or 0 if it is not running.
 func (u *unit) pid() int {
 	if exec.Command("flock", "-n", "-s", filepath.Join(u.dir, "service/lock"), "true").Run() == nil {
 		return 0
@@ -219,7 +218,7 @@ func (u *unit) pid() int {
 	return pid
 }
 
-// killProgram kills the program with no warning, and waits until it is gone.
+// killProgram kills the program with SIGKILL and waits for it to exit.
 func (u *unit) killProgram() {
 	if _, err := os.Stat(filepath.Join(u.dir, "service/lock")); err != nil {
 		return

@@ -1,8 +1,7 @@
-"""Serves a page of what visitors have written, and adds to it what they post.
+"""Serves a guestbook: a page of lines that visitors post.
 
-The environment has TITLE, UNIT and PORT, and says in libpq's variables (PGHOST and so on)
-where the database is. Each request has a connection of its own, so that none outlives a
-database that restarts.
+The environment has TITLE, UNIT, PORT and libpq's variables (PGHOST and so on) for the
+database. Each request opens its own connection, so restarts of the database need no care.
 """
 import contextlib
 import html
@@ -28,7 +27,7 @@ PAGE = """<!DOCTYPE html>
 
 @contextlib.contextmanager
 def transaction():
-    """A cursor, whose changes are committed at the end."""
+    """Yields a cursor and commits at the end."""
     connection = psycopg2.connect("", connect_timeout=3)
     try:
         with connection, connection.cursor() as cursor:
@@ -39,7 +38,7 @@ def transaction():
 
 def make_table():
     with transaction() as cursor:
-        # Units that start together would all try to make it.
+        # The lock keeps units that start together from creating it concurrently.
         cursor.execute("SELECT pg_advisory_xact_lock(1)")
         cursor.execute("CREATE TABLE IF NOT EXISTS guests (id bigserial PRIMARY KEY, line text NOT NULL,"
                        " unit text NOT NULL, written timestamptz NOT NULL DEFAULT now())")
@@ -75,8 +74,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         form = urllib.parse.parse_qs(self.rfile.read(int(length)).decode(errors="replace"))
         line = form.get("line", [""])[0].replace("\0", "")[:200].strip()
         if not line:
-            return self.send_error(400, "There is no line")
-        # To load the page that follows again does not write the line again.
+            return self.send_error(400, "The line is empty")
+        # After a redirect, reloading the page does not post the line again.
         self.answer(303, lambda: write(line) or "", ("Location", "/"))
 
     def answer(self, status, body, *headers):

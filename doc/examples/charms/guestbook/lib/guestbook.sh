@@ -1,15 +1,15 @@
-# Functions that the hooks of this charm share; source it.
+# Functions shared by this charm's hooks; source it.
 
 conf=/etc/guestbook.conf
 
-# The relation that is leaving; set by the hook that knows.
+# The relation that is being removed; set by db-relation-broken.
 leaving_relation=
 
-# get SETTING: prints what the $unit in the $relation has set.
+# get SETTING: prints a setting of $unit in $relation.
 get() { relation-get -r "$relation" "$1" "$unit"; }
 
-# find_database: sets $host, $db_port, $database, $user and $password to those of a database
-# that lets this unit in, or returns an error; and sets $related if there is a relation at all.
+# find_database: sets $host, $db_port, $database, $user and $password for a database that admits
+# this unit, or returns an error if there is none. Sets $related if there is any relation.
 find_database() {
 	related=
 	for relation in $(relation-ids db); do
@@ -28,11 +28,11 @@ find_database() {
 	return 1
 }
 
-# quote TEXT: prints the text as a value of systemd's EnvironmentFile, in which line breaks
-# have become spaces.
+# quote TEXT: prints the text as a value for systemd's EnvironmentFile, with line breaks replaced
+# by spaces.
 quote() { printf '"%s"' "$(printf %s "$1" | tr '\n' ' ' | sed 's/[\\"`$]/\\&/g')"; }
 
-# environment PORT: prints what the program gets.
+# environment PORT: prints the program's environment.
 environment() {
 	cat <<-END
 		# Written by juju.
@@ -47,8 +47,8 @@ environment() {
 	END
 }
 
-# run_page: makes the program run with this environment. It is stopped before its
-# environment changes, so that a hook that fails in between leaves nothing that looks right.
+# run_page: makes the program run with the current environment. It is stopped before its
+# environment file changes: if the hook then fails, the next one starts it with the new file.
 run_page() {
 	environment "$port" | (umask 077 && cat >"$conf.new")
 	cmp -s "$conf.new" "$conf" || systemctl stop guestbook
@@ -56,7 +56,7 @@ run_page() {
 	systemctl enable --quiet --now guestbook
 }
 
-# open_only PORT: opens the port and no other.
+# open_only PORT: opens the port and closes all others.
 open_only() {
 	for old in $(opened-ports); do
 		[ "$old" = "$1/tcp" ] || close-port "$old"
@@ -64,10 +64,10 @@ open_only() {
 	open-port "$1/tcp"
 }
 
-# tell_others: tells all proxies where the page is, and all databases where connections come
-# from. Juju writes the private-address when the unit joins; if its machine is lost and
-# replaced, the unit stays a member with another address.
-tell_others() {
+# publish_address: tells all proxies where the page is, and all databases where connections come
+# from. Juju sets private-address when the unit joins, but not when the unit later moves to a new
+# machine with another address.
+publish_address() {
 	for relation in $(relation-ids website); do
 		relation-set -r "$relation" hostname="$address" port="$port"
 	done
@@ -77,16 +77,16 @@ tell_others() {
 	done
 }
 
-# apply: makes the page run as the settings and the relations require.
+# apply: runs the page as the configuration and the relations require.
 apply() {
 	port=$(config-get port)
 	if [ "$port" -lt 1024 ] || [ "$port" -gt 65535 ]; then
-		status-set blocked "port has to be between 1024 and 65535, not $port"
+		status-set blocked "port must be between 1024 and 65535, not $port"
 		return
 	fi
 	address=$(unit-get private-address)
 	open_only "$port"
-	tell_others
+	publish_address
 	if find_database; then
 		run_page
 		status-set active "at http://$address:$port/"
@@ -94,8 +94,8 @@ apply() {
 	fi
 	systemctl disable --quiet --now guestbook
 	if [ -n "$related" ]; then
-		status-set waiting "for the database to let this unit in"
+		status-set waiting "for the database to admit this unit"
 	else
-		status-set blocked "relate it to a database"
+		status-set blocked "no relation to a database"
 	fi
 }

@@ -1,12 +1,12 @@
-# Functions that the hooks of this charm share; source it.
+# Functions shared by this charm's hooks; source it.
 
 conf=/etc/haproxy/haproxy.cfg
 
-# servers: prints a line for each unit that requests can go to.
+# servers: prints a server line for each unit that has published its address.
 servers() {
 	for relation in $(relation-ids reverseproxy); do
 		for unit in $(relation-list -r "$relation"); do
-			# Any setting may be missing.
+			# Either setting may still be missing.
 			hostname=$(relation-get -r "$relation" hostname "$unit") || continue
 			port=$(relation-get -r "$relation" port "$unit") || continue
 			[ -n "$hostname" ] && [ -n "$port" ] || continue
@@ -18,7 +18,7 @@ servers() {
 # configuration PORT SERVERS: prints haproxy.cfg.
 configuration() {
 	cat <<-END
-		# Written by juju whenever units come or go.
+		# Written by juju. Do not edit.
 		global
 		    user haproxy
 		    group haproxy
@@ -37,7 +37,7 @@ configuration() {
 	END
 }
 
-# open_only PORT: opens the port and no other.
+# open_only PORT: opens the port and closes all others.
 open_only() {
 	for old in $(opened-ports); do
 		[ "$old" = "$1/tcp" ] || close-port "$old"
@@ -45,11 +45,11 @@ open_only() {
 	open-port "$1/tcp"
 }
 
-# apply: makes haproxy run with what the settings and the relations say.
+# apply: runs haproxy as the configuration and the relations require.
 apply() {
 	port=$(config-get port)
 	if [ "$port" -lt 1 ] || [ "$port" -gt 65535 ]; then
-		status-set blocked "port has to be between 1 and 65535, not $port"
+		status-set blocked "port must be between 1 and 65535, not $port"
 		return
 	fi
 	servers=$(servers)
@@ -62,6 +62,6 @@ apply() {
 	if [ -n "$servers" ]; then
 		status-set active "at http://$(unit-get private-address):$port/, units: $(echo "$servers" | wc -l)"
 	else
-		status-set waiting "for units to hand requests to"
+		status-set waiting "for units to forward requests to"
 	fi
 }

@@ -1,8 +1,8 @@
-# Functions that the hooks of this charm share; source it.
+# Functions shared by this charm's hooks; source it.
 program=keyvalue
 . "$CHARM_DIR/lib/service.sh"
 
-# apply: makes the store run as configured, and tells all clients its address.
+# apply: runs the store as configured and publishes its address to all clients.
 apply() {
 	[ -e "$service/started" ] || return 0
 	read_address || return 0

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// errNone is a key without a value.
+// errNone means that the key has no value.
 var errNone = errors.New("no value")
 
-// ask sends one command to the server at addr and returns the value it answers with.
+// ask sends a command to the server at addr and returns the value in the answer.
 func ask(addr, command string) (string, error) {
 	if strings.ContainsAny(command, "\r\n") {
-		return "", errors.New("keys and values have no line breaks")
+		return "", errors.New("keys and values can't contain line breaks")
 	}
 	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {

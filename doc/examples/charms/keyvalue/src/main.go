@@ -28,8 +28,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit code: 1 when it failed or get found nothing, 2 when it was
-// called wrongly.
+// run returns the exit code: 1 on failure or if get finds no value, 2 on a usage error.
 func run(ctx context.Context, args []string, stdout io.WriteCloser, stderr io.Writer) int {
 	err := dispatch(ctx, args, stdout, stderr)
 	var wrong usageError
@@ -62,7 +61,7 @@ func dispatch(ctx context.Context, args []string, stdout io.WriteCloser, stderr 
 		if rest, err := parse(flags, args); err != nil {
 			return err
 		} else if len(rest) > 0 || *listen == "" || *data == "" {
-			return usageError("serve needs --listen and --data, and takes nothing else")
+			return usageError("serve needs --listen and --data, and takes no arguments")
 		}
 		return serve(ctx, *listen, *data, *logCommands, stdout, stderr)
 	}
@@ -91,8 +90,7 @@ func dispatch(ctx context.Context, args []string, stdout io.WriteCloser, stderr 
 	return nil
 }
 
-// parse accepts flags in any position, and returns the other arguments. After "--" there are no
-// flags.
+// parse accepts flags in any position before "--", and returns the other arguments.
 func parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	var plain []string
 	if i := slices.Index(args, "--"); i >= 0 {
@@ -122,13 +120,13 @@ func serve(ctx context.Context, listen, data string, logCommands bool, stdout io
 	}
 	defer listener.Close()
 	logger.Printf("listening on %s, %d keys", listener.Addr(), len(st.values))
-	// The starter reads until our standard output is closed.
+	// The hook that started us reads until our standard output is closed.
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
 	stdout.Close()
 	s := &server{store: st, log: logger, logCommands: logCommands}
 	if err := s.serve(ctx, listener); err != nil {
 		return err
 	}
-	logger.Print("ended")
+	logger.Print("stopped")
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// The test binary is the program too, so that it can be killed.
+// The test binary is also the program, so that a test can kill it.
 func TestMain(m *testing.M) {
 	if os.Getenv("KEYVALUE_TEST_PROGRAM") != "" {
 		main()
@@ -23,9 +23,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startServer runs "keyvalue serve" in this process and returns its address and a
-// function that ends it and returns its exit code.
-func startServer(t testing.TB, data string, args ...string) (addr string, end func() int) {
+// startServer runs "keyvalue serve" in this process. It returns the server's address and a
+// function that stops it and returns its exit code.
+func startServer(t testing.TB, data string, args ...string) (addr string, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, stdout := io.Pipe()
@@ -40,21 +40,21 @@ func startServer(t testing.TB, data string, args ...string) (addr string, end fu
 	if err != nil || !ok {
 		t.Fatalf("not ready: %q, %v; exit code %d, %s", line, err, <-code, &stderr)
 	}
-	end = sync.OnceValue(func() int {
+	stop = sync.OnceValue(func() int {
 		cancel()
 		c := <-code
-		t.Logf("server said:\n%s", &stderr)
+		t.Logf("server log:\n%s", &stderr)
 		return c
 	})
-	t.Cleanup(func() { end() })
-	return addr, end
+	t.Cleanup(func() { stop() })
+	return addr, stop
 }
 
 type output struct{ bytes.Buffer }
 
 func (*output) Close() error { return nil }
 
-// cli runs the program and returns what it printed, both ways, and its exit code.
+// cli runs the program and returns its standard output, standard error and exit code.
 func cli(args ...string) (stdout, stderr string, code int) {
 	var out output
 	var errs bytes.Buffer
@@ -63,12 +63,12 @@ func cli(args ...string) (stdout, stderr string, code int) {
 }
 
 func TestClient(t *testing.T) {
-	addr, end := startServer(t, filepath.Join(t.TempDir(), "data"))
+	addr, stop := startServer(t, filepath.Join(t.TempDir(), "data"))
 	for _, step := range []struct {
 		args   string // fields; ADDR is the server's
 		stdout string
 		code   int
-		stderr string // begins with
+		stderr string // a prefix
 	}{
 		{"get k --addr ADDR", "", 1, "keyvalue: cannot get k: no value\n"},
 		{"set k v --addr ADDR", "", 0, ""},
@@ -99,15 +99,14 @@ func TestClient(t *testing.T) {
 		!strings.Contains(stderr, "line breaks") {
 		t.Errorf("%d, %s", code, stderr)
 	}
-	if code := end(); code != 0 {
-		t.Errorf("the server ended with %d", code)
+	if code := stop(); code != 0 {
+		t.Errorf("the server exited with %d", code)
 	}
 	if _, stderr, code := cli("get", "k", "--addr", addr); code != 1 || !strings.Contains(stderr, "connection refused") {
 		t.Errorf("%d, %s", code, stderr)
 	}
 }
 
-// The protocol, as one would type it.
 func TestProtocol(t *testing.T) {
 	addr, _ := startServer(t, filepath.Join(t.TempDir(), "data"), "--log-commands")
 	conn, err := net.Dial("tcp", addr)
@@ -148,7 +147,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-func TestManyClientsCountTogether(t *testing.T) {
+func TestConcurrentIncrements(t *testing.T) {
 	addr, _ := startServer(t, filepath.Join(t.TempDir(), "data"))
 	const clients, each = 8, 10
 	var wg sync.WaitGroup
@@ -167,9 +166,9 @@ func TestManyClientsCountTogether(t *testing.T) {
 	}
 }
 
-// An idle client doesn't keep the server from ending.
-func TestServerEndsWithClientsConnected(t *testing.T) {
-	addr, end := startServer(t, filepath.Join(t.TempDir(), "data"))
+// A connected idle client doesn't keep the server from stopping.
+func TestStopWithClientsConnected(t *testing.T) {
+	addr, stop := startServer(t, filepath.Join(t.TempDir(), "data"))
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +180,7 @@ func TestServerEndsWithClientsConnected(t *testing.T) {
 	if answer, err := bufio.NewReader(conn).ReadString('\n'); answer != "OK\n" {
 		t.Fatal(answer, err)
 	}
-	if code := end(); code != 0 {
+	if code := stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -199,8 +198,8 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// Killed at any moment under load, the store comes back with every command it has answered, and
-// at most one more for each client.
+// A store that is killed under load has every change that it has acknowledged, and at most one
+// more per client.
 func TestKill(t *testing.T) {
 	rounds := 6
 	if testing.Short() {
@@ -228,7 +227,7 @@ func TestKill(t *testing.T) {
 		for i, want := range answered {
 			got, err := ask(addr, fmt.Sprintf("GET n%d", i))
 			if want > 0 && (err != nil || got != fmt.Sprint(want) && got != fmt.Sprint(want+1)) {
-				t.Errorf("client %d was told %d; the store has %s, %v", i, want, got, err)
+				t.Errorf("client %d: last answer was %d, but the store has %s, %v", i, want, got, err)
 			}
 			if _, err := fmt.Sscan(got, &answered[i]); err != nil && want > 0 {
 				t.Error(err)

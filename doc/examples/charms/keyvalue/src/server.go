@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	maxLine  = 64 << 10        // bytes of a command
+	maxLine  = 64 << 10        // bytes per command
 	maxKey   = 256             // bytes
-	maxConns = 256             // at once; more wait
+	maxConns = 256             // further clients wait
 	maxIdle  = 5 * time.Minute // between the commands of a client
 	maxWrite = 10 * time.Second
 )
@@ -27,8 +27,8 @@ type server struct {
 	logCommands bool
 }
 
-// serve answers clients until ctx is done; then it finishes the commands that have
-// begun, and returns nil.
+// serve answers clients until ctx is done, then finishes the commands in progress and returns
+// nil.
 func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	var clients sync.WaitGroup
 	defer clients.Wait()
@@ -62,13 +62,13 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 // client answers one client, command by command.
 func (s *server) client(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
-	// A client that waits for nothing doesn't hold up the end.
+	// An idle client must not delay the shutdown.
 	defer context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Unix(1, 0)) })()
 	in := bufio.NewReaderSize(conn, maxLine)
 	for ctx.Err() == nil {
 		conn.SetReadDeadline(time.Now().Add(maxIdle))
 		if ctx.Err() != nil {
-			return // between the two lines above
+			return // ctx may have ended before the deadline was reset
 		}
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {

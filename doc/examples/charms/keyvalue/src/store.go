@@ -15,19 +15,18 @@ import (
 	"syscall"
 )
 
-// store keeps values in memory and every change in a file, which is only added
-// to: a record is a line of checksum, key and value.
+// store keeps values in memory and appends every change to a file. A record in the file is a line
+// of checksum, key and value.
 type store struct {
 	mu     sync.Mutex
 	file   *os.File
-	size   int64 // of the records that count
+	size   int64 // of the valid records
 	values map[string]string
-	broken error // why nothing more can be written
+	broken error // if not nil, why writes are no longer possible
 }
 
-// openStore reads the file, which it makes if necessary, and locks it while the process lives.
-// A crash can leave the last record torn; it was not acknowledged, and is dropped. Any other
-// damage is an error.
+// openStore opens or creates the file, and locks it until close. A crash can leave the last record
+// torn: it was not acknowledged, and is dropped. Any other damage is an error.
 func openStore(path string) (*store, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -68,15 +67,15 @@ func (s *store) load(path string) error {
 	if err := s.compact(path); err != nil {
 		return err
 	}
-	// Synced, whether new, shortened or neither: what was read is served as
-	// written. So is the name of the file.
+	// Sync in any case: values that were read, but may not be on disk, will be served as if they
+	// were. The same goes for the file's name.
 	if err := errors.Join(s.file.Truncate(s.size), s.file.Sync()); err != nil {
 		return err
 	}
 	return syncDir(path)
 }
 
-// compact rewrites the file when most of it is history.
+// compact rewrites the file if most of its records are outdated.
 func (s *store) compact(path string) error {
 	var live bytes.Buffer
 	for key, value := range s.values {
@@ -105,15 +104,14 @@ func (s *store) compact(path string) error {
 	return nil
 }
 
-// isAt reports whether the file is the one at path, and not one that compact has
-// replaced in the meantime.
+// isAt reports whether file is the one at path. It is not if compact has replaced it meanwhile.
 func isAt(file *os.File, path string) (bool, error) {
-	mine, err := file.Stat()
+	opened, err := file.Stat()
 	if err != nil {
 		return false, err
 	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, there), err
+	current, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, current), err
 }
 
 func syncDir(path string) error {
@@ -151,14 +149,14 @@ func (s *store) get(key string) (string, bool) {
 	return value, ok
 }
 
-// set returns when the value is on disk.
+// set returns once the value is on disk.
 func (s *store) set(key, value string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.write(key, value)
 }
 
-// incr adds one to a whole number, 0 if there is none, and returns the result.
+// incr adds one to an integer, which is 0 if the key has no value, and returns the result.
 func (s *store) incr(key string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,22 +170,21 @@ func (s *store) incr(key string) (int64, error) {
 	return n + 1, s.write(key, strconv.FormatInt(n+1, 10))
 }
 
-// write is called with mu held, so that at most one record is not yet synced: the only one that
-// can be torn.
+// write requires mu. So at most one record is not yet synced, and only that one can be torn.
 func (s *store) write(key, value string) error {
 	if s.broken != nil {
-		return fmt.Errorf("cannot write since an earlier failure: %w", s.broken)
+		return fmt.Errorf("cannot write after an earlier failure: %w", s.broken)
 	}
 	line := record(key, value)
 	if _, err := s.file.WriteAt([]byte(line), s.size); err != nil {
-		// A full disk: take back the half record and go on.
+		// The disk may be full: remove the partial record and carry on.
 		if undo := s.file.Truncate(s.size); undo != nil {
 			s.broken = errors.Join(err, undo)
 		}
 		return err
 	}
 	if err := s.file.Sync(); err != nil {
-		// Only reading the file again can tell what is on disk now.
+		// Only reopening the file can tell what is on disk now.
 		s.broken = err
 		return err
 	}

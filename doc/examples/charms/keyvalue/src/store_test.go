@@ -25,7 +25,7 @@ func mustOpen(t testing.TB, path string) *store {
 	return s
 }
 
-func TestWhatWasSetIsThereAfterReopening(t *testing.T) {
+func TestValuesSurviveReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	s := mustOpen(t, path)
 	awkward := "a \"b\"\t\x00 ü\xff\\"
@@ -35,20 +35,20 @@ func TestWhatWasSetIsThereAfterReopening(t *testing.T) {
 		}
 	}
 	if n, err := s.incr("n"); n != 1 || err != nil {
-		t.Errorf("the first: %d, %v", n, err)
+		t.Errorf("first incr: %d, %v", n, err)
 	}
 	if n, err := s.incr("n"); n != 2 || err != nil {
-		t.Errorf("the second: %d, %v", n, err)
+		t.Errorf("second incr: %d, %v", n, err)
 	}
 	if _, err := s.incr("one"); err == nil || err.Error() != `cannot add one to "uno"` {
-		t.Errorf("uno + 1: %v", err)
+		t.Errorf("incr of a string: %v", err)
 	}
 	if _, err := openStore(path); err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("opened twice: %v", err)
 	}
 	s.close()
 	if err := s.set("late", "x"); err == nil {
-		t.Error("a closed store took a value")
+		t.Error("a closed store has accepted a value")
 	}
 	s = mustOpen(t, path)
 	for key, want := range map[string]string{"one": "uno", "two": "", "k": awkward, "n": "2"} {
@@ -61,15 +61,14 @@ func TestWhatWasSetIsThereAfterReopening(t *testing.T) {
 	}
 }
 
-// Wherever a crash cuts the last record, everything before it is there, and later writes are
-// good.
+// Wherever a crash cuts the last record, all earlier records are kept, and later writes succeed.
 func TestTornRecord(t *testing.T) {
 	whole := record("a", "1") + record("b", "2")
 	last := record("a", "a longer value")
 	for cut := range len(last) {
 		tails := [][]byte{[]byte(last[:cut])}
 		if cut > 0 {
-			zeroed := []byte(last) // its end is on disk, its beginning isn't
+			zeroed := []byte(last) // only its end has reached the disk
 			clear(zeroed[:cut])
 			tails = append(tails, zeroed)
 		}
@@ -93,7 +92,7 @@ func TestTornRecord(t *testing.T) {
 	}
 }
 
-// Damage that no crash explains is not passed over: what follows it was acknowledged.
+// Damage that no crash can cause is an error, because the records after it were acknowledged.
 func TestDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	bad := record("a", "1") + "00000000 \"b\" \"2\"\n" + record("c", "3")
@@ -106,11 +105,11 @@ func TestDamage(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if data, _ := os.ReadFile(path); string(data) != bad {
-		t.Errorf("the evidence was changed to %q", data)
+		t.Errorf("the damaged file was changed to %q", data)
 	}
 }
 
-func TestAFileOfOldValuesIsWrittenAnew(t *testing.T) {
+func TestCompaction(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	var history bytes.Buffer
 	for i := range 5000 {
@@ -125,11 +124,11 @@ func TestAFileOfOldValuesIsWrittenAnew(t *testing.T) {
 		t.Errorf("n = %d, %v", n, err)
 	}
 	if _, err := openStore(path); err == nil {
-		t.Error("the new file is not locked")
+		t.Error("the compacted file is not locked")
 	}
 	s.close()
 	if info, err := os.Stat(path); err != nil || info.Size() > 200 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("compacted file: %v, %v", info, err)
 	}
 	s = mustOpen(t, path)
 	if x, _ := s.get("other"); x != "x" {
@@ -137,18 +136,17 @@ func TestAFileOfOldValuesIsWrittenAnew(t *testing.T) {
 	}
 }
 
-// The store is killed after it has written a value and before it has answered: the file is
-// copied when the answer is about to be sent, and before it is written to again. A store opened
-// on each copy must have everything that had been answered by then, and what was about to be.
+// The file is copied whenever an answer is about to be sent, as if the server crashed there. A
+// store opened on each copy must have every change up to that answer.
 func TestCrashBetweenSetAndReply(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data")
 	srv := &server{store: mustOpen(t, path), log: log.New(io.Discard, "", 0)}
 	near, far := net.Pipe()
-	moment := &crashConn{Conn: far, path: path}
-	var ended sync.WaitGroup
-	ended.Go(func() { srv.client(context.Background(), moment) })
-	defer ended.Wait()
+	conn := &crashConn{Conn: far, path: path}
+	var done sync.WaitGroup
+	done.Go(func() { srv.client(context.Background(), conn) })
+	defer done.Wait()
 	defer near.Close()
 	in := bufio.NewReader(near)
 	for i := 1; i <= 20; i++ {
@@ -161,10 +159,10 @@ func TestCrashBetweenSetAndReply(t *testing.T) {
 			}
 		}
 	}
-	if len(moment.copies) != 40 {
-		t.Fatalf("%d answers", len(moment.copies))
+	if len(conn.copies) != 40 {
+		t.Fatalf("%d answers", len(conn.copies))
 	}
-	for i, data := range moment.copies {
+	for i, data := range conn.copies {
 		path := filepath.Join(dir, fmt.Sprint("crash", i))
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
@@ -172,17 +170,17 @@ func TestCrashBetweenSetAndReply(t *testing.T) {
 		s := mustOpen(t, path)
 		for k := 1; k <= i/2+1; k++ {
 			if v, _ := s.get(fmt.Sprint("key", k)); v != fmt.Sprint("value", k) {
-				t.Errorf("killed before answer %d: key%d = %q", i, k, v)
+				t.Errorf("crashed before answer %d: key%d = %q", i, k, v)
 			}
 		}
 		if n, _ := s.get("n"); i > 0 && n != fmt.Sprint((i+1)/2) {
-			t.Errorf("killed before answer %d: n = %s", i, n)
+			t.Errorf("crashed before answer %d: n = %s", i, n)
 		}
 		s.close()
 	}
 }
 
-// crashConn copies what is on disk when an answer is about to be sent.
+// crashConn copies the file before each answer is sent.
 type crashConn struct {
 	net.Conn
 	path   string

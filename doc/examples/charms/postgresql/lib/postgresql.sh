@@ -1,17 +1,17 @@
-# Functions that the hooks of this charm share; source it.
+# Functions shared by this charm's hooks; source it.
 
-# Debian 12 has PostgreSQL 15, and its package makes the cluster "main".
+# Debian 12 has PostgreSQL 15. Its package creates the cluster "main".
 settings=/etc/postgresql/15/main
 service=postgresql@15-main
 port=5432
 
-# name_of SERVICE: prints the name of the service's database and of its user. With the
-# prefix, a service called postgres is not the superuser.
+# name_of SERVICE: prints the name of the service's database and user. The prefix keeps a
+# service called postgres from being the superuser.
 name_of() { echo "juju_$1" | tr - _; }
 
 # access_rules: prints pg_hba.conf, with a line for each unit that may connect.
 access_rules() {
-	echo "# Written by juju whenever clients come or go."
+	echo "# Written by juju. Do not edit."
 	echo "local all all peer"
 	for relation in $(relation-ids db); do
 		for unit in $(relation-list -r "$relation"); do
@@ -23,70 +23,70 @@ access_rules() {
 	done
 }
 
-# server_settings MAX_CONNECTIONS: prints the settings that the charm determines.
+# server_settings MAX_CONNECTIONS: prints the settings that the charm manages.
 server_settings() {
-	echo "# Written by juju when its settings change."
+	echo "# Written by juju. Do not edit."
 	echo "port = $port"
 	echo "listen_addresses = '*'"
 	echo "max_connections = $1"
 }
 
-# replace FILE: writes its input to the file, which never has half of it.
+# replace FILE: atomically replaces the file with its input.
 replace() {
 	cat >"$1.new"
 	chmod 644 "$1.new"
 	mv "$1.new" "$1"
 }
 
-# sql: runs the statements that it reads, as PostgreSQL's superuser. On the command line,
-# they would show passwords to every user of the machine.
+# sql: runs the statements on its input as PostgreSQL's superuser. As arguments, they would
+# show passwords to every user of the machine.
 sql() {
 	(cd / && runuser -u postgres -- psql --no-psqlrc --quiet --no-align --tuples-only --set ON_ERROR_STOP=1)
 }
 
-# run_server: makes the server run as configured, and let in the clients that there are. A
-# hook may have failed between writing a setting and restarting the server, so this asks the
-# server what it has.
+# run_server: runs the server as configured and admits the current clients. It asks the server
+# for its settings, because an earlier hook may have failed between writing them and restarting
+# the server.
 run_server() {
 	max_connections=$(config-get max-connections)
 	server_settings "$max_connections" | replace "$settings/conf.d/juju.conf"
 	access_rules | replace "$settings/pg_hba.conf"
 	systemctl enable --quiet --now "$service"
 	systemctl reload "$service"
-	has=$(echo "SELECT current_setting('listen_addresses'), current_setting('max_connections');" | sql)
-	[ "$has" = "*|$max_connections" ] || systemctl restart "$service"
+	current=$(echo "SELECT current_setting('listen_addresses'), current_setting('max_connections');" | sql)
+	[ "$current" = "*|$max_connections" ] || systemctl restart "$service"
 }
 
-# make_database NAME PASSWORD: makes the database and its user, unless they are there, and
+# ensure_database NAME PASSWORD: creates the database and its user if they don't exist, and
 # sets the user's password.
-make_database() {
+ensure_database() {
 	[ -n "$(echo "SELECT 1 FROM pg_roles WHERE rolname = '$1';" | sql)" ] || echo "CREATE ROLE $1 LOGIN;" | sql
 	[ -n "$(echo "SELECT 1 FROM pg_database WHERE datname = '$1';" | sql)" ] ||
 		echo "CREATE DATABASE $1 OWNER $1;" | sql
 	echo "ALTER ROLE $1 PASSWORD '$2';" | sql
 }
 
-# tell RELATION: makes the database of the service at the other end, and tells its units how
-# to reach it. The password stays the same as long as the relation lasts.
-tell() {
+# update_client RELATION: ensures that the related service has a database, and publishes how to
+# connect to it. The password stays the same for the lifetime of the relation.
+update_client() {
 	units=$(relation-list -r "$1" | xargs)
 	[ -n "$units" ] || return 0
 	name=$(name_of "${units%%/*}")
 	password=$(relation-get -r "$1" password "$JUJU_UNIT_NAME")
 	if [ -z "$password" ]; then
 		password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-		make_database "$name" "$password"
+		ensure_database "$name" "$password"
 	fi
 	relation-set -r "$1" host="$address" port="$port" database="$name" user="$name" password="$password" \
 		allowed-units="$units"
 }
 
-# tell_clients: tells all clients, and sets the status.
-tell_clients() {
+# update_clients: updates all clients and the status.
+update_clients() {
 	address=$(unit-get private-address)
 	clients=0
 	for relation in $(relation-ids db); do
-		tell "$relation"
+		update_client "$relation"
 		clients=$((clients + $(relation-list -r "$relation" | wc -w)))
 	done
 	status-set active "at $address:$port, clients: $clients"

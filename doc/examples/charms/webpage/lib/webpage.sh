@@ -1,14 +1,14 @@
-# Functions that the hooks of this charm share; source it.
+# Functions shared by this charm's hooks; source it.
 program=webpage
 . "$CHARM_DIR/lib/service.sh"
 
-# The unit and the relation that are leaving, and must not be used; set by the hooks that
-# know.
+# The unit or relation that is being removed and must not be used; set by
+# store-relation-departed and store-relation-broken.
 leaving_unit=
 leaving_relation=
 
-# find_store: sets $store to the HOST:PORT of a store, or to nothing if none has set its
-# address yet, and $related if there is a relation at all.
+# find_store: sets $store to the HOST:PORT of a store, or to nothing if none has published its
+# address yet. Sets $related if there is any relation.
 find_store() {
 	store= related=
 	for relation in $(relation-ids store); do
@@ -16,7 +16,7 @@ find_store() {
 		related=yes
 		for unit in $(relation-list -r "$relation"); do
 			[ "$unit" != "$leaving_unit" ] || continue
-			# Any setting may be missing.
+			# Either setting may still be missing.
 			hostname=$(relation-get -r "$relation" hostname "$unit") || continue
 			port=$(relation-get -r "$relation" port "$unit") || continue
 			if [ -n "$hostname" ] && [ -n "$port" ]; then
@@ -27,7 +27,7 @@ find_store() {
 	done
 }
 
-# apply: makes the page run as the configuration and the relations require.
+# apply: runs the page as the configuration and the relations require.
 apply() {
 	[ -e "$service/started" ] || return 0
 	find_store
@@ -38,15 +38,15 @@ apply() {
 	if [ -n "$store" ]; then
 		status-set active "at http://$host:$port/, counting visits in $store"
 	elif [ -n "$related" ]; then
-		status-set waiting "at http://$host:$port/; the store has not said where it is"
+		status-set waiting "at http://$host:$port/; the store has not published its address"
 	else
-		status-set blocked "at http://$host:$port/ without a store; relate it to one"
+		status-set blocked "at http://$host:$port/; no relation to a store"
 	fi
 	open_page_port "$port"
 }
 
-# open_page_port PORT: opens the port and closes the previous one. A hook calls it last:
-# juju discards what a failing hook has opened.
+# open_page_port PORT: opens the port and closes the previous one. Call it last: juju discards
+# ports opened by a failing hook.
 open_page_port() {
 	old=$(cat "$service/port" 2>/dev/null) || old=
 	if [ -n "$old" ] && [ "$old" != "$1" ]; then

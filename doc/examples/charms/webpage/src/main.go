@@ -26,7 +26,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit code: 1 when it failed, 2 when it was called wrongly.
+// run returns the exit code: 1 on failure, 2 on a usage error.
 func run(ctx context.Context, args []string, stdout io.WriteCloser, stderr io.Writer) int {
 	p := &page{log: log.New(stderr, "webpage: ", log.LstdFlags|log.LUTC)}
 	listen, err := p.parse(args)
@@ -65,7 +65,7 @@ func (p *page) parse(args []string) (listen string, err error) {
 	return listen, nil
 }
 
-// serve answers until ctx is done; then it finishes the answers that have begun.
+// serve serves the page until ctx is done, then finishes the requests in progress.
 func (p *page) serve(ctx context.Context, listen string, stdout io.WriteCloser) error {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *page) serve(ctx context.Context, listen string, stdout io.WriteCloser) 
 		store = "store " + p.Store
 	}
 	p.log.Printf("listening on %s, %s", listener.Addr(), store)
-	// The starter reads until our standard output is closed.
+	// The hook that started us reads until our standard output is closed.
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
 	stdout.Close()
 
@@ -100,6 +100,6 @@ func (p *page) serve(ctx context.Context, listen string, stdout io.WriteCloser) 
 		server.Close()
 	}
 	<-failed
-	p.log.Print("ended")
+	p.log.Print("stopped")
 	return nil
 }

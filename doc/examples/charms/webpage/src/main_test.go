@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// startPage runs "webpage serve" in this process and returns its URL and a function
-// that ends it and returns its exit code.
-func startPage(t *testing.T, args ...string) (url string, end func() int) {
+// startPage runs "webpage serve" in this process. It returns the page's URL and a function that
+// stops the server and returns its exit code.
+func startPage(t *testing.T, args ...string) (url string, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, stdout := io.Pipe()
@@ -31,15 +31,15 @@ func startPage(t *testing.T, args ...string) (url string, end func() int) {
 	if err != nil || !ok {
 		t.Fatalf("not ready: %q, %v; exit code %d, %s", line, err, <-code, &stderr)
 	}
-	end = sync.OnceValue(func() int {
+	stop = sync.OnceValue(func() int {
 		cancel()
 		return <-code
 	})
 	t.Cleanup(func() {
-		end()
+		stop()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	return "http://" + addr + "/", end
+	return "http://" + addr + "/", stop
 }
 
 // fakeStore answers INCR as the keyvalue store does.
@@ -47,7 +47,7 @@ type fakeStore struct {
 	net.Listener
 	mu     sync.Mutex
 	counts map[string]int
-	answer string // instead, if not empty
+	answer string // if not "", sent instead of the count
 }
 
 func startStore(t *testing.T, addr string) *fakeStore {
@@ -57,8 +57,8 @@ func startStore(t *testing.T, addr string) *fakeStore {
 		t.Fatal(err)
 	}
 	s := &fakeStore{Listener: l, counts: map[string]int{}}
-	var ended sync.WaitGroup
-	ended.Go(func() {
+	var done sync.WaitGroup
+	done.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
@@ -78,7 +78,7 @@ func startStore(t *testing.T, addr string) *fakeStore {
 	})
 	t.Cleanup(func() {
 		l.Close()
-		ended.Wait()
+		done.Wait()
 	})
 	return s
 }
@@ -121,7 +121,7 @@ func TestTwoUnitsShareACount(t *testing.T) {
 			t.Errorf("visit %d is counted as %s", i+1, n)
 		}
 	}
-	// These are no visits.
+	// These don't count as visits.
 	fetch(t, "HEAD", one)
 	if status, _ := fetch(t, "GET", one+"favicon.ico"); status != 404 {
 		t.Errorf("favicon: %d", status)
@@ -141,25 +141,25 @@ func TestTwoUnitsShareACount(t *testing.T) {
 }
 
 func TestWithoutAStore(t *testing.T) {
-	url, end := startPage(t, "--title", "Hello", "--unit", "web/0")
+	url, stop := startPage(t, "--title", "Hello", "--unit", "web/0")
 	status, body := fetch(t, "GET", url)
 	if status != 200 || !strings.Contains(body, "This page has no store") || strings.Contains(body, "Visits") ||
 		!strings.Contains(body, "web/0") {
 		t.Errorf("%d: %s", status, body)
 	}
-	if code := end(); code != 0 {
+	if code := stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
 
-// While the store is away the page stays; when it is back, the count goes on.
+// While the store is unavailable, the page is still served; afterwards the count continues.
 func TestStoreThatDoesNotAnswer(t *testing.T) {
 	store := startStore(t, "127.0.0.1:0")
 	url, _ := startPage(t, "--unit", "web/0", "--store", store.Addr().String(), "--key", "k")
 	if n := visits(t, url); n != "1" {
 		t.Errorf("first visit: %s", n)
 	}
-	away := func(about string) {
+	uncounted := func(about string) {
 		t.Helper()
 		if status, body := fetch(t, "GET", url); status != 503 || !strings.Contains(body, "does not answer") {
 			t.Errorf("%s: %d: %s", about, status, body)
@@ -169,12 +169,12 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 		store.mu.Lock()
 		store.answer = answer
 		store.mu.Unlock()
-		away(answer)
+		uncounted(answer)
 	}
 	store.Close()
-	away("closed")
-	back := startStore(t, store.Addr().String())
-	back.counts["k"] = 1
+	uncounted("closed")
+	restarted := startStore(t, store.Addr().String())
+	restarted.counts["k"] = 1
 	if n := visits(t, url); n != "2" {
 		t.Errorf("second visit: %s", n)
 	}

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// page is what there is to see.
+// page serves the page.
 type page struct {
 	Title string
 	Unit  string
-	Store string // host:port; empty: none
-	Key   string // of the count in the store
+	Store string // host:port; "" for none
+	Key   string // the key of the count in the store
 	log   *log.Logger
 }
 
@@ -37,7 +37,7 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 </html>
 `))
 
-// ServeHTTP answers / with the page. To GET it is a visit, to ask for its HEAD is not.
+// ServeHTTP serves the page at /. A GET counts as a visit, a HEAD does not.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/" {
 		http.NotFound(w, r)
@@ -72,8 +72,8 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(body.Bytes())
 }
 
-// countVisit adds one to the number in the store and returns it. It is not tried
-// again: an answer that was lost may have been a visit counted.
+// countVisit increments the count in the store and returns it. It does not retry: if only the
+// answer was lost, the visit has been counted.
 func countVisit(ctx context.Context, store, key string) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -94,7 +94,7 @@ func countVisit(ctx context.Context, store, key string) (int64, error) {
 	}
 	number, ok := strings.CutPrefix(strings.TrimSpace(answer), "VALUE ")
 	if !ok {
-		return 0, fmt.Errorf("%s says %q", store, strings.TrimSpace(answer))
+		return 0, fmt.Errorf("%s answered %q", store, strings.TrimSpace(answer))
 	}
 	return strconv.ParseInt(number, 10, 64)
 }
