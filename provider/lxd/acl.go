@@ -29,11 +29,11 @@ const bridgeACLs = "network_bridge_acl"
 
 func aclPath(name string) string { return "/1.0/network-acls/" + url.PathEscape(name) }
 
-// hasACLs returns a NotSupported error if LXD is too old.
-func (c *Cloud) hasACLs(ctx context.Context) error {
+// checkACLs returns a NotSupported error if LXD is too old for ACLs on bridges.
+func (c *Cloud) checkACLs(ctx context.Context) error {
 	server, err := c.server(ctx)
 	if err == nil && !slices.Contains(server.APIExtensions, bridgeACLs) {
-		err = entity.Errorf(entity.NotSupported, "LXD %s has no ACLs of bridges", server.Environment.ServerVersion)
+		err = entity.Errorf(entity.NotSupported, "LXD %s does not support ACLs on bridges", server.Environment.ServerVersion)
 	}
 	return err
 }
@@ -43,7 +43,7 @@ func (c *Cloud) hasACLs(ctx context.Context) error {
 func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, peers []string) error {
 	c, name := e.cloud, e.aclName()
 	if len(rules) == 0 {
-		return c.endACL(ctx, name)
+		return c.deleteACL(ctx, name)
 	}
 	put := api.NetworkACLPut{
 		Description: "juju firewall of model " + e.config.Model, Ingress: rules, Egress: []api.NetworkACLRule{},
@@ -53,11 +53,11 @@ func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, peers 
 	var acl api.NetworkACL
 	etag, err := c.client.getTagged(ctx, aclPath(name), nil, &acl)
 	switch {
-	case isGone(err):
+	case isNotFound(err):
 		_, err = c.client.do(ctx, http.MethodPost, "/1.0/network-acls", nil, api.NetworkACLsPost{
 			NetworkACLPost: api.NetworkACLPost{Name: name}, NetworkACLPut: put})
 	case err == nil && !c.owns(acl.Config, e.config.Model):
-		err = entity.Errorf(entity.Invalid, "LXD has an ACL %s that is not ours", name)
+		err = entity.Errorf(entity.Invalid, "ACL %s in LXD does not belong to this model", name)
 	case err == nil && (!slices.Equal(acl.Ingress, rules) || acl.Config[peersKey] != put.Config[peersKey]):
 		_, err = c.client.doIf(ctx, http.MethodPut, aclPath(name), nil, etag, put)
 	}
@@ -65,8 +65,8 @@ func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, peers 
 }
 
 // dropRules removes the rules of deleted containers.
-func (e *environ) dropRules(ctx context.Context, gone []string) error {
-	if e.cloud.hasACLs(ctx) != nil {
+func (e *environ) dropRules(ctx context.Context, deleted []string) error {
+	if e.cloud.checkACLs(ctx) != nil {
 		return nil
 	}
 	unlock, err := e.cloud.busy.Lock(ctx, e.aclName())
@@ -75,13 +75,13 @@ func (e *environ) dropRules(ctx context.Context, gone []string) error {
 	}
 	defer unlock()
 	var acl api.NetworkACL
-	if err := e.cloud.client.get(ctx, aclPath(e.aclName()), nil, &acl); isGone(err) {
+	if err := e.cloud.client.get(ctx, aclPath(e.aclName()), nil, &acl); isNotFound(err) {
 		return nil
 	} else if err != nil {
 		return err
 	}
 	left := slices.DeleteFunc(slices.Clone(acl.Ingress), func(r api.NetworkACLRule) bool {
-		return slices.Contains(gone, r.Description)
+		return slices.Contains(deleted, r.Description)
 	})
 	if len(left) == len(acl.Ingress) {
 		return nil
@@ -155,7 +155,7 @@ func (c *Cloud) changeNetwork(ctx context.Context, name string, edit func(map[st
 		}
 		_, err = c.client.doIf(ctx, http.MethodPut, path, nil, etag,
 			api.NetworkPut{Config: n.Config, Description: n.Description})
-		var r *refusal
+		var r *apiError
 		if !errors.As(err, &r) || r.status != http.StatusPreconditionFailed {
 			break
 		}
@@ -163,9 +163,9 @@ func (c *Cloud) changeNetwork(ctx context.Context, name string, edit func(map[st
 	return err
 }
 
-// endACL detaches and deletes an ACL; nil if it does not exist.
-func (c *Cloud) endACL(ctx context.Context, name string) error {
-	if err := c.client.get(ctx, aclPath(name), nil, nil); isGone(err) {
+// deleteACL detaches and deletes an ACL; nil if it does not exist.
+func (c *Cloud) deleteACL(ctx context.Context, name string) error {
+	if err := c.client.get(ctx, aclPath(name), nil, nil); isNotFound(err) {
 		return nil
 	} else if err != nil {
 		return err
@@ -176,23 +176,23 @@ func (c *Cloud) endACL(ctx context.Context, name string) error {
 	}
 	for _, n := range networks {
 		if slices.Contains(list(n.Config[aclsKey]), name) {
-			if err := c.detachACL(ctx, n.Name, name); err != nil && !isGone(err) {
+			if err := c.detachACL(ctx, n.Name, name); err != nil && !isNotFound(err) {
 				return err
 			}
 		}
 	}
-	if _, err = c.client.do(ctx, http.MethodDelete, aclPath(name), nil, nil); isGone(err) {
+	if _, err = c.client.do(ctx, http.MethodDelete, aclPath(name), nil, nil); isNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// endACLs deletes the ACLs of a model, or of the whole controller if model is "".
-func (c *Cloud) endACLs(ctx context.Context, model string) error {
+// deleteACLs deletes the ACLs of a model, or of the whole controller if model is "".
+func (c *Cloud) deleteACLs(ctx context.Context, model string) error {
 	all, err := c.acls(ctx, model)
 	for _, name := range all {
 		if err == nil {
-			err = c.endACL(ctx, name)
+			err = c.deleteACL(ctx, name)
 		}
 	}
 	return err
@@ -200,7 +200,7 @@ func (c *Cloud) endACLs(ctx context.Context, model string) error {
 
 // acls returns the names of the ACLs of a model, or of the whole controller if model is "".
 func (c *Cloud) acls(ctx context.Context, model string) (names []string, err error) {
-	err = c.hasACLs(ctx)
+	err = c.checkACLs(ctx)
 	if errors.Is(err, entity.NotSupported) {
 		return nil, nil
 	}

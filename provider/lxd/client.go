@@ -54,7 +54,7 @@ func newClient(config Config) (*client, error) {
 		}
 		return c, nil
 	case err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "":
-		return nil, entity.Errorf(entity.Invalid, "%q is neither the path of a socket nor https://HOST:PORT", config.Endpoint)
+		return nil, entity.Errorf(entity.Invalid, "%q is neither a socket path nor https://HOST:PORT", config.Endpoint)
 	}
 	c.base = "https://" + u.Host
 	if transport.TLSClientConfig, err = tlsConfig(config); err != nil {
@@ -64,14 +64,14 @@ func newClient(config Config) (*client, error) {
 }
 
 // errOtherServer means that the server's certificate does not match the configured one.
-var errOtherServer = entity.Errorf(entity.Invalid, "it has another certificate than the one that is configured")
+var errOtherServer = entity.Errorf(entity.Invalid, "its certificate is not the configured one")
 
 // tlsConfig returns the TLS configuration for https: it presents the client's certificate, and accepts
 // only the configured server certificate.
 func tlsConfig(config Config) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair([]byte(config.ClientCert), []byte(config.ClientKey))
 	if err != nil {
-		return nil, entity.Errorf(entity.Invalid, "the client's certificate or key: %w", err)
+		return nil, entity.Errorf(entity.Invalid, "invalid client certificate or key: %w", err)
 	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if config.ServerCert == "" {
@@ -79,10 +79,10 @@ func tlsConfig(config Config) (*tls.Config, error) {
 	}
 	block, _ := pem.Decode([]byte(config.ServerCert))
 	if block == nil {
-		return nil, entity.Errorf(entity.Invalid, "the server's certificate is not PEM")
+		return nil, entity.Errorf(entity.Invalid, "the server certificate is not PEM")
 	}
 	if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-		return nil, entity.Errorf(entity.Invalid, "the server's certificate: %w", err)
+		return nil, entity.Errorf(entity.Invalid, "invalid server certificate: %w", err)
 	}
 	// LXD's certificate is self-signed, for names that need not match its address, so the certificate
 	// itself is compared.
@@ -99,7 +99,7 @@ func tlsConfig(config Config) (*tls.Config, error) {
 func recursion(n int) url.Values { return url.Values{"recursion": {fmt.Sprint(n)}} }
 
 // send sends a request within the project and returns the response, whose body the caller must close.
-// An error response is returned as a *refusal.
+// An error response is returned as a *apiError.
 func (c *client) send(ctx context.Context, method, path string, query url.Values, header http.Header,
 	body io.Reader) (*http.Response, error) {
 	values := url.Values{}
@@ -125,9 +125,9 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 		var said api.Response
 		text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 		if err == nil && json.Unmarshal(text, &said) == nil && said.Error != "" {
-			return nil, refused(resp.StatusCode, said.Error)
+			return nil, responseError(resp.StatusCode, said.Error)
 		}
-		return nil, refused(resp.StatusCode, resp.Status)
+		return nil, responseError(resp.StatusCode, resp.Status)
 	}
 	return resp, nil
 }
@@ -215,13 +215,13 @@ func (c *client) wait(ctx context.Context, operation string) (op api.Operation, 
 	return op, err
 }
 
-// watch waits for an operation, which any client may have started. If it fails, the error is a *refusal.
+// watch waits for an operation, which any client may have started. If it fails, the error is a *apiError.
 func (c *client) watch(ctx context.Context, path string) (op api.Operation, err error) {
 	query := url.Values{"timeout": {fmt.Sprint(int(waitTime.Seconds()))}}
 	for {
 		if err := c.get(ctx, path+"/wait", query, &op); err != nil {
-			if isGone(err) { // LXD forgets operations seconds after they complete, and when it restarts
-				err = provider.Retryable(errors.New("LXD has forgotten how an operation ended"))
+			if isNotFound(err) { // LXD forgets operations seconds after they complete, and when it restarts
+				err = provider.Retryable(errors.New("LXD no longer has the result of an operation"))
 			}
 			return op, err
 		}
@@ -229,7 +229,7 @@ func (c *client) watch(ctx context.Context, path string) (op api.Operation, err 
 		case op.StatusCode == api.Success:
 			return op, nil
 		case op.StatusCode.IsFinal():
-			return op, failed(op.Err)
+			return op, operationError(op.Err)
 		}
 	}
 }

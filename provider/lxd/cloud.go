@@ -134,11 +134,11 @@ func (c *Cloud) members(ctx context.Context) ([]api.ClusterMember, error) {
 	return all, nil
 }
 
-// architectures maps LXD's architecture names to ours.
+// architectures maps LXD's architecture names to juju's.
 var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64", "armv7l": "armhf", "i686": "i386",
 	"ppc64le": "ppc64el", "riscv64": "riscv64", "s390x": "s390x"}
 
-// arch returns our name for an architecture of LXD's.
+// arch returns juju's name for an architecture of LXD's.
 func arch(lxd string) string {
 	if name, ok := architectures[lxd]; ok {
 		return name

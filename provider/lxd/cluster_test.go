@@ -14,11 +14,11 @@ import (
 	"juju/state/entity"
 )
 
-// memberVariable names a member of the tests' cluster, and its LXD's process: NAME:PID.
+// memberVariable names a member of the test cluster and its LXD process: NAME:PID.
 const memberVariable = "JUJU_LXD_MEMBER"
 
-// While a member of the cluster is offline, its containers stay the model's, and none starts there.
-func TestAMemberOfTheClusterIsAway(t *testing.T) {
+// While a cluster member is offline, its containers stay in the model, and none are started there.
+func TestAnOfflineMemberOfTheCluster(t *testing.T) {
 	name, text, ok := strings.Cut(os.Getenv(memberVariable), ":")
 	if !ok {
 		t.Skipf("no cluster: %s is not set; make test-lxd-cluster sets one up", memberVariable)

@@ -31,7 +31,7 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// Without an endpoint it is the LXD of this host, wherever that has its socket.
+// Without an endpoint, the host's LXD is used, at whichever path its socket is.
 func TestEndpointOfThisHost(t *testing.T) {
 	t.Setenv("LXD_DIR", "")
 	t.Setenv("LXD_SOCKET", "")

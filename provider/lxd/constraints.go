@@ -285,7 +285,7 @@ const resourceTries = 5
 func (c *Cloud) allResources(ctx context.Context, member string) (all api.Resources, err error) {
 	for range resourceTries {
 		err = c.client.get(ctx, "/1.0/resources", target(member), &all)
-		var r *refusal
+		var r *apiError
 		if !errors.As(err, &r) || r.status != http.StatusInternalServerError {
 			break
 		}

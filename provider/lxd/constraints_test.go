@@ -25,7 +25,7 @@ func parsed(t *testing.T, text string) constraints.Value {
 	return c
 }
 
-// The constraint root-disk-source names a storage pool, and an instance type is one of LXD's.
+// The constraint root-disk-source names a storage pool, and instance types are LXD's.
 func TestConstraintsBecomeDevices(t *testing.T) {
 	c, ctx := tiny(t, nil), within(t)
 	e := environOf(t, c)
@@ -106,8 +106,8 @@ func TestZonesOfACluster(t *testing.T) {
 	}
 }
 
-// A container that could not live is refused before it is recorded.
-func TestALimitThatNoContainerLivesWith(t *testing.T) {
+// Constraints with too little memory for an agent are rejected before the machine is recorded.
+func TestTooLittleMemoryIsRejected(t *testing.T) {
 	for text, want := range map[string]string{"": "", "mem=64M": "", "mem=0": "", "cores=1": "",
 		"mem=10M": "constraint mem=10M cannot be met: a container with an agent needs at least 64M"} {
 		err := livable(parsed(t, text))
@@ -117,8 +117,8 @@ func TestALimitThatNoContainerLivesWith(t *testing.T) {
 	}
 }
 
-// LXD can't say what it has while an interface goes. It is asked again, but not without end.
-func TestResourcesAreAskedForAgain(t *testing.T) {
+// LXD fails to list its resources while a network interface disappears. The request is retried a limited number of times.
+func TestResourcesAreRetried(t *testing.T) {
 	var failures, asked atomic.Int32
 	mux := http.NewServeMux()
 	mux.HandleFunc("/1.0/resources", func(w http.ResponseWriter, _ *http.Request) {

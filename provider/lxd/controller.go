@@ -56,7 +56,7 @@ func (c *Cloud) Inside() Config {
 func (c *Cloud) Controller(ctx context.Context) (name, status string, err error) {
 	name = c.controllerName()
 	i, err := c.instance(ctx, name)
-	if isGone(err) {
+	if isNotFound(err) {
 		return name, "", nil
 	}
 	return name, strings.ToLower(i.Status), err
@@ -99,7 +99,7 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 			"Look at LXD's network: lxc network list; lxc profile show %s", c.config.Profiles[0])
 	}
 	if err := c.pin(ctx, name, inst.Addresses[0]); err != nil {
-		return nil, fmt.Errorf("cannot fix the controller's address: %w", err)
+		return nil, fmt.Errorf("cannot make the controller's address static: %w", err)
 	}
 	input, err := params.Bootstrap(inst.Addresses)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 	return c.read(ctx, name, install.Bootstrapped)
 }
 
-// pin fixes a container's address, if it is on a network that LXD manages: agents connect to the
+// pin makes a container's address static, if it is on a network that LXD manages: agents connect to the
 // controller there.
 func (c *Cloud) pin(ctx context.Context, name, address string) error {
 	i, err := c.instance(ctx, name)

@@ -83,7 +83,7 @@ func (c *Cloud) stop(ctx context.Context, names []string) error {
 // remove deletes one container, whose lock the caller must hold; nil if it does not exist.
 func (c *Cloud) remove(ctx context.Context, name string) error {
 	i, err := c.instance(ctx, name)
-	if isGone(err) {
+	if isNotFound(err) {
 		return nil
 	} else if err != nil {
 		return err
@@ -91,13 +91,13 @@ func (c *Cloud) remove(ctx context.Context, name string) error {
 	if i.StatusCode != api.Stopped {
 		_, err := c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
 			api.InstanceStatePut{Action: "stop", Force: true, Timeout: -1})
-		if isGone(err) {
+		if isNotFound(err) {
 			return nil
 		} else if err != nil && !isStopped(err) {
 			return err
 		}
 	}
-	if _, err = c.client.do(ctx, http.MethodDelete, instancePath(name), nil, nil); isGone(err) {
+	if _, err = c.client.do(ctx, http.MethodDelete, instancePath(name), nil, nil); isNotFound(err) {
 		return nil
 	}
 	return err
@@ -105,13 +105,13 @@ func (c *Cloud) remove(ctx context.Context, name string) error {
 
 // isStopped reports whether a stop failed because the container is already stopped.
 func isStopped(err error) bool {
-	var r *refusal
+	var r *apiError
 	return errors.As(err, &r) && mentions(r.text, []string{"already stopped", "not running", "is not running"})
 }
 
 // isRunning reports whether a start failed because the container is already running.
 func isRunning(err error) bool {
-	var r *refusal
+	var r *apiError
 	return errors.As(err, &r) && mentions(r.text, []string{"already running"})
 }
 
@@ -144,10 +144,10 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 	if err := c.stopAll(ctx, model, func(i api.Instance) bool { return !isController(i) }); err != nil {
 		return err
 	}
-	if err := c.endACLs(ctx, model); err != nil {
+	if err := c.deleteACLs(ctx, model); err != nil {
 		return err
 	}
-	return c.endVolumes(ctx, model, destroyStorage)
+	return c.removeVolumes(ctx, model, destroyStorage)
 }
 
 // stopAll deletes the containers selected by which, of a model or, if model is "", of the whole
@@ -185,10 +185,10 @@ func (c *Cloud) settle(ctx context.Context, model string) error {
 	}
 	for _, ops := range all {
 		for _, op := range ops {
-			ours := slices.ContainsFunc(op.Resources["instances"], func(at string) bool {
+			matches := slices.ContainsFunc(op.Resources["instances"], func(at string) bool {
 				return strings.HasPrefix(path.Base(at), begin)
 			})
-			if op.Class == "task" && ours && ctx.Err() == nil { // the result shows in the next listing
+			if op.Class == "task" && matches && ctx.Err() == nil { // the result shows in the next listing
 				if _, err := c.client.watch(ctx, "/1.0/operations/"+url.PathEscape(op.ID)); err != nil {
 					logger.Debugf("operation %s (%s): %v", op.ID, op.Description, err)
 				}

@@ -17,17 +17,17 @@ import (
 )
 
 // errSlow means that a request timed out.
-var errSlow = errors.New("it does not answer in time")
+var errSlow = errors.New("it does not respond in time")
 
-// A refusal is an error response from LXD, or the error of a failed operation.
-type refusal struct {
+// An apiError is an error response from LXD, or the error of a failed operation.
+type apiError struct {
 	status int // HTTP status; 0 for an operation
 	text   string
 	cause  error // nil or syscall.ENOSPC
 }
 
-func (r *refusal) Error() string { return r.text }
-func (r *refusal) Unwrap() error { return r.cause }
+func (r *apiError) Error() string { return r.text }
+func (r *apiError) Unwrap() error { return r.cause }
 
 // transientErrors are substrings of LXD's messages for transient errors.
 var transientErrors = []string{"is busy", "busy running", "already running", "context deadline exceeded", "timed out",
@@ -37,10 +37,10 @@ var transientErrors = []string{"is busy", "busy running", "already running", "co
 var permanentErrors = []string{"Invalid ", "doesn't exist", "not found", "not supported", "No storage pool", "isn't allowed",
 	"not allowed"}
 
-// refused returns the error for a response with an HTTP error status: retryable, Invalid, Unauthorized
+// responseError returns the error for a response with an HTTP error status: retryable, Invalid, Unauthorized
 // or NotSupported.
-func refused(status int, text string) error {
-	r := &refusal{status: status, text: text}
+func responseError(status int, text string) error {
+	r := &apiError{status: status, text: text}
 	switch {
 	case diskFull(r) || mentions(text, transientErrors):
 		return provider.Retryable(r)
@@ -54,10 +54,10 @@ func refused(status int, text string) error {
 	return provider.Retryable(r)
 }
 
-// failed returns the error for a failed operation, for which LXD gives only a message. Unknown errors
+// operationError returns the error for a failed operation, for which LXD gives only a message. Unknown errors
 // are treated as transient.
-func failed(text string) error {
-	r := &refusal{text: text}
+func operationError(text string) error {
+	r := &apiError{text: text}
 	if diskFull(r) || mentions(text, transientErrors) || !mentions(text, permanentErrors) {
 		return provider.Retryable(r)
 	}
@@ -74,7 +74,7 @@ func mentions(text string, parts []string) bool {
 }
 
 // diskFull reports whether the server's disk is full, and sets r.cause if so.
-func diskFull(r *refusal) bool {
+func diskFull(r *apiError) bool {
 	if mentions(r.text, []string{"no space left on device", "disk quota exceeded", "No space left",
 		"Disk quota exceeded"}) {
 		r.cause = syscall.ENOSPC
@@ -82,9 +82,9 @@ func diskFull(r *refusal) bool {
 	return r.cause != nil
 }
 
-// isGone reports whether an object does not exist.
-func isGone(err error) bool {
-	var r *refusal
+// isNotFound reports whether an object does not exist.
+func isNotFound(err error) bool {
+	var r *apiError
 	return errors.As(err, &r) && (r.status == http.StatusNotFound ||
 		r.status == 0 && strings.Contains(r.text, "not found"))
 }

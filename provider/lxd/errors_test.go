@@ -24,8 +24,8 @@ import (
 	"juju/state/entity"
 )
 
-// What LXD says is sorted into what may pass, and what does not.
-func TestRefusals(t *testing.T) {
+// Errors are classified as transient or permanent.
+func TestErrorsAreClassified(t *testing.T) {
 	for text, want := range map[string]entity.Kind{
 		"404 Image alias not found":                                        entity.Invalid,
 		"400 Provided instance type doesn't exist: x":                      entity.Invalid,
@@ -47,9 +47,9 @@ func TestRefusals(t *testing.T) {
 		code, text, _ := strings.Cut(text, " ")
 		status := map[string]int{"400": 400, "403": 403, "404": 404, "409": 409, "412": 412, "500": 500, "501": 501,
 			"503": 503}[code]
-		err := failed(text)
+		err := operationError(text)
 		if status != 0 {
-			err = refused(status, text)
+			err = responseError(status, text)
 		}
 		if entity.KindOf(err) != want || err.Error() != text {
 			t.Errorf("%s %s: %q, want %q", code, text, entity.KindOf(err), want)
@@ -58,13 +58,13 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: disk is full: %v", text, entity.IsDiskFull(err))
 		}
 	}
-	if !isGone(refused(http.StatusNotFound, "x")) || isGone(refused(400, "not found")) ||
-		!isGone(failed("Instance not found")) {
+	if !isNotFound(responseError(http.StatusNotFound, "x")) || isNotFound(responseError(400, "not found")) ||
+		!isNotFound(operationError("Instance not found")) {
 		t.Error("not found is not found by its status")
 	}
 }
 
-// A server that can't be reached may be there later, and each request ends with its context.
+// An unreachable server is a transient error, and each request ends with its context.
 func TestUnreachable(t *testing.T) {
 	dir := t.TempDir()
 	silent, err := net.Listen("unix", filepath.Join(dir, "silent"))
@@ -134,7 +134,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A silentLXD leaves the first requests without an answer.
+// A silentLXD does not respond to the first requests.
 type silentLXD struct{ silent, requests int }
 
 func (s *silentLXD) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -146,27 +146,27 @@ func (s *silentLXD) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(`{"type":"sync","metadata":{}}`))}, nil
 }
 
-// A startLXD has one container, and answers each request to start and to delete it as it is told.
+// A startLXD has one container, and configurable responses to requests to start and delete it.
 type startLXD struct{ start, remove string }
 
 func (s startLXD) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := `{"type":"sync","metadata":{"name":"i","status":"Stopped","status_code":102,
 		"expanded_config":{"limits.memory":"10MiB"}}}`
-	refusal, status := s.start, http.StatusOK
+	reply, status := s.start, http.StatusOK
 	if r.Method == http.MethodDelete {
-		refusal = s.remove
+		reply = s.remove
 	}
-	if r.Method != http.MethodGet && refusal != "" {
-		if status = http.StatusBadRequest; strings.HasSuffix(refusal, "not found") {
+	if r.Method != http.MethodGet && reply != "" {
+		if status = http.StatusBadRequest; strings.HasSuffix(reply, "not found") {
 			status = http.StatusNotFound
 		}
-		body = fmt.Sprintf(`{"type":"error","error_code":%d,"error":%q}`, status, refusal)
+		body = fmt.Sprintf(`{"type":"error","error_code":%d,"error":%q}`, status, reply)
 	}
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// A changingLXD has one container, and takes a while for each request. It refuses a change of what has
-// changed since it was read.
+// A changingLXD has one container, and delays each request. It rejects a change if the container has changed since it
+// was read.
 type changingLXD struct {
 	mu      sync.Mutex
 	version int
@@ -192,8 +192,7 @@ func (l *changingLXD) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(body))}, err
 }
 
-// Filesystems that are attached to one container and detached from it at the same time are not in each
-// other's way.
+// Filesystems can be attached to and detached from one container concurrently.
 func TestFilesystemsOfOneContainerAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lxd := &changingLXD{now: api.Instance{Name: "i"}}
@@ -222,25 +221,25 @@ func TestFilesystemsOfOneContainerAtOnce(t *testing.T) {
 	})
 }
 
-// A container that LXD has started by itself is not started again; one that ends at once says so.
-func TestAStartOfAContainer(t *testing.T) {
-	for refusal, want := range map[string]string{
+// A container that LXD autostarted is not started again; one that exits immediately is reported.
+func TestContainerStarts(t *testing.T) {
+	for reply, want := range map[string]string{
 		"":                                "container i exited immediately after it was started, with 10MiB of memory",
 		"The instance is already running": "container i exited immediately after it was started, with 10MiB of memory",
 		"Failed to run: forkstart":        "Failed to run: forkstart",
 		"Instance not found":              "container i was deleted while it was being started",
 	} {
-		c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{start: refusal}}, base: "http://lxd"},
+		c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{start: reply}}, base: "http://lxd"},
 			config: Config{AddressWait: time.Second}}
 		_, err := c.begin(t.Context(), "i", nil, "", nil)
-		if err == nil || err.Error() != want || provider.IsRetryable(err) == strings.Contains(refusal, "forkstart") {
-			t.Errorf("%q: got error %v, want %s", refusal, err, want)
+		if err == nil || err.Error() != want || provider.IsRetryable(err) == strings.Contains(reply, "forkstart") {
+			t.Errorf("%q: got error %v, want %s", reply, err, want)
 		}
 	}
 }
 
-// LXD does not say which types it has.
-func TestATypeThatLXDDoesNotHave(t *testing.T) {
+// LXD can't list its instance types, so a hint explains them.
+func TestUnknownInstanceType(t *testing.T) {
 	c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{start: "Provided instance type doesn't exist: huge"}},
 		base: "http://lxd"}}
 	_, err := c.begin(t.Context(), "i", &api.InstancesPost{InstanceType: "huge"}, "", nil)
@@ -249,7 +248,7 @@ func TestATypeThatLXDDoesNotHave(t *testing.T) {
 	}
 }
 
-// Whoever starts a container learns soon that this failed, though LXD does not remove what is left of it.
+// A failed start is reported promptly, even if LXD can't delete the incomplete container.
 func TestAFailedStartIsReportedBeforeItsCleanUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{remove: "The instance is busy running a stop operation"}},
@@ -269,8 +268,8 @@ func TestAFailedStartIsReportedBeforeItsCleanUp(t *testing.T) {
 	})
 }
 
-// What only reads is asked again when LXD does not answer; a change is not, since it may have been made.
-func TestReadsAreTriedAgain(t *testing.T) {
+// Reads are retried if LXD does not respond. Changes are not, because LXD may have made them.
+func TestReadsAreRetried(t *testing.T) {
 	read := func(ctx context.Context, c *client) error { return c.get(ctx, "/1.0", nil, nil) }
 	change := func(ctx context.Context, c *client) error {
 		_, err := c.do(ctx, http.MethodPut, "/1.0", nil, nil)
@@ -300,7 +299,7 @@ func TestReadsAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestConfigurationThatCannotBeRight(t *testing.T) {
+func TestInvalidConfiguration(t *testing.T) {
 	cert, key := selfSigned(t, "")
 	good := Config{Endpoint: "https://10.0.0.1:8443", ClientCert: cert, ClientKey: key, ServerCert: cert, Controller: "c"}
 	if _, err := New(good); err != nil {

@@ -50,7 +50,7 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	switch params.Pool.Provider {
 	case "lxd":
 	case entity.PoolRootFS:
-		if _, err := e.mine(ctx, params.Instance); err != nil {
+		if _, err := e.ownInstance(ctx, params.Instance); err != nil {
 			return f, err
 		}
 		f.ID = params.Instance + "/" + dashed(params.Storage)
@@ -74,7 +74,7 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	if err != nil {
 		return f, err
 	}
-	if err = c.client.get(ctx, at, nil, nil); err == nil || !isGone(err) {
+	if err = c.client.get(ctx, at, nil, nil); err == nil || !isNotFound(err) {
 		return f, err
 	}
 	var room api.ResourcesStoragePool
@@ -108,11 +108,11 @@ func (e *environ) describe(storage string) string {
 	return "juju storage " + storage + " of model " + e.config.Model
 }
 
-// mine returns an instance of the model; the error is NotProvisioned if there is no such instance.
-func (e *environ) mine(ctx context.Context, name string) (i api.Instance, err error) {
+// ownInstance returns an instance of the model; the error is NotProvisioned if there is no such instance.
+func (e *environ) ownInstance(ctx context.Context, name string) (i api.Instance, err error) {
 	if name != "" {
 		i, err = e.cloud.instance(ctx, name)
-		if err == nil && e.cloud.owns(i.Config, e.config.Model) || err != nil && !isGone(err) {
+		if err == nil && e.cloud.owns(i.Config, e.config.Model) || err != nil && !isNotFound(err) {
 			return i, err
 		}
 	}
@@ -129,7 +129,7 @@ ln -sfn "$1" "$2"`
 // AttachFilesystem adds the volume to the container, mounted at the mount point, or makes the mount
 // point a symlink to the directory in the container.
 func (e *environ) AttachFilesystem(ctx context.Context, params provider.AttachmentParams) (string, error) {
-	if _, err := e.mine(ctx, params.Instance); err != nil {
+	if _, err := e.ownInstance(ctx, params.Instance); err != nil {
 		return "", err
 	}
 	if instance, dir, ok := inRoot(params.Filesystem); ok {
@@ -164,7 +164,7 @@ func (e *environ) AttachFilesystem(ctx context.Context, params provider.Attachme
 // IsFilesystemAttached checks for the volume among the container's devices, or for the symlink in the
 // container, which must be running.
 func (e *environ) IsFilesystemAttached(ctx context.Context, params provider.AttachmentParams) (bool, error) {
-	i, err := e.mine(ctx, params.Instance)
+	i, err := e.ownInstance(ctx, params.Instance)
 	if err != nil {
 		return false, err
 	}
@@ -188,7 +188,7 @@ func (e *environ) IsFilesystemAttached(ctx context.Context, params provider.Atta
 
 // DetachFilesystem removes the volume from the container, or removes the symlink.
 func (e *environ) DetachFilesystem(ctx context.Context, params provider.AttachmentParams) error {
-	_, err := e.mine(ctx, params.Instance)
+	_, err := e.ownInstance(ctx, params.Instance)
 	if errors.Is(err, entity.NotProvisioned) {
 		return nil
 	} else if err != nil {
@@ -216,7 +216,7 @@ func (e *environ) DetachFilesystem(ctx context.Context, params provider.Attachme
 // DestroyFilesystem deletes the volume, or the directory if its container exists.
 func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 	if instance, dir, ok := inRoot(id); ok {
-		_, err := e.mine(ctx, instance)
+		_, err := e.ownInstance(ctx, instance)
 		if err == nil {
 			_, err = e.cloud.exec(ctx, instance, "rm", "-rf", "--", dir)
 		}
@@ -234,7 +234,7 @@ func (e *environ) DestroyFilesystem(ctx context.Context, id string) error {
 
 // deleteVolume deletes the volume with an API path; nil if it does not exist.
 func (c *Cloud) deleteVolume(ctx context.Context, at string) error {
-	if _, err := c.client.do(ctx, http.MethodDelete, at, nil, nil); !isGone(err) {
+	if _, err := c.client.do(ctx, http.MethodDelete, at, nil, nil); !isNotFound(err) {
 		return err
 	}
 	return nil
@@ -256,7 +256,7 @@ func (e *environ) ReleaseFilesystem(ctx context.Context, id string) error {
 // releaseVolume removes our tags from the volume with an API path; nil if it does not exist.
 func (c *Cloud) releaseVolume(ctx context.Context, at string) error {
 	var v api.StorageVolume
-	if err := c.client.get(ctx, at, nil, &v); isGone(err) {
+	if err := c.client.get(ctx, at, nil, &v); isNotFound(err) {
 		return nil
 	} else if err != nil {
 		return err
@@ -295,7 +295,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	}
 	var v api.StorageVolume
 	etag, err := c.client.getTagged(ctx, at, nil, &v)
-	if isGone(err) {
+	if isNotFound(err) {
 		return f, entity.WithHint(entity.Errorf(entity.NotFound, "filesystem %q not found", params.ID),
 			"To list the volumes: lxc storage volume list POOL")
 	} else if err != nil {
@@ -337,11 +337,11 @@ func (c *Cloud) volumeSize(ctx context.Context, v api.StorageVolume, id string) 
 	return room.Space.Total >> 20, err
 }
 
-// endVolumes deletes or releases the volumes of a model, or of the whole controller if model is "".
-func (c *Cloud) endVolumes(ctx context.Context, model string, destroy bool) error {
-	end := c.releaseVolume
+// removeVolumes deletes or releases the volumes of a model, or of the whole controller if model is "".
+func (c *Cloud) removeVolumes(ctx context.Context, model string, destroy bool) error {
+	remove := c.releaseVolume
 	if destroy {
-		end = c.deleteVolume
+		remove = c.deleteVolume
 	}
 	ids, err := c.volumes(ctx, model)
 	if err != nil {
@@ -350,7 +350,7 @@ func (c *Cloud) endVolumes(ctx context.Context, model string, destroy bool) erro
 	for _, id := range ids {
 		at, err := volumePath(id)
 		if err == nil {
-			err = end(ctx, at)
+			err = remove(ctx, at)
 		}
 		if err != nil {
 			return err

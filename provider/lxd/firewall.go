@@ -26,7 +26,7 @@ import (
 // bridge managed by LXD.
 func (e *environ) CheckFirewall(ctx context.Context) error {
 	c := e.cloud
-	if err := c.hasACLs(ctx); err != nil {
+	if err := c.checkACLs(ctx); err != nil {
 		return err
 	}
 	devices := map[string]map[string]string{}
@@ -77,7 +77,7 @@ func bridges(devices map[string]map[string]string, all map[string]api.Network) (
 		n := all[name]
 		if !n.Managed || n.Type != "bridge" {
 			return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "the network %q of %s is not a bridge that LXD manages, "+
-				"so LXD filters nothing there", name, card), "lxc network list shows which are.")
+				"so LXD can't filter it", name, card), "To list the networks: lxc network list")
 		}
 		found = append(found, n)
 	}
@@ -251,7 +251,7 @@ func portList(ranges []entity.PortRange) string {
 	return strings.Join(texts, ",")
 }
 
-// parsePortList is the inverse of portList. It skips what it can't parse, which is not ours.
+// parsePortList is the inverse of portList. It skips unparsable parts, which juju did not write.
 func parsePortList(text, protocol string) (ranges []entity.PortRange) {
 	for part := range strings.SplitSeq(text, ",") {
 		if r, err := entity.ParsePortRange(part + "/" + protocol); err == nil {
@@ -269,7 +269,7 @@ func (e *environ) Ingress(ctx context.Context) (provider.Ingress, error) {
 		return result, err
 	}
 	var acl api.NetworkACL
-	if err := e.cloud.client.get(ctx, aclPath(e.aclName()), nil, &acl); isGone(err) {
+	if err := e.cloud.client.get(ctx, aclPath(e.aclName()), nil, &acl); isNotFound(err) {
 		return result, nil
 	} else if err != nil {
 		return result, err

@@ -27,8 +27,8 @@ func reaches(address string, port int) bool {
 	return err == nil
 }
 
-// The host and other networks reach the ports that are open, and no others. Containers of one bridge
-// reach all of each other's, and what they ask for is answered.
+// The host and other networks can reach open ports only. Containers on one bridge can reach all of each other's ports,
+// and get replies to their own requests.
 func TestFirewall(t *testing.T) {
 	c, outer, ctx := tiny(t, ownBridge(t)), tiny(t, nil), within(t)
 	e := environOf(t, c)
@@ -96,8 +96,8 @@ func TestFirewall(t *testing.T) {
 	}
 }
 
-// Rules on a network that has an ACL of its user's come and go, and leave that as it was. Rules of
-// a container that was removed behind our back are told.
+// Rules are added to and removed from a network with a user's ACL, which is left unchanged. Rules of a container that
+// someone else removed are listed.
 func TestFirewallLeavesNetworksAsTheyWere(t *testing.T) {
 	c, ctx := tiny(t, ownBridge(t)), within(t)
 	e, top := environOf(t, c), rawClient(socket(t), "")
@@ -121,7 +121,7 @@ func TestFirewallLeavesNetworksAsTheyWere(t *testing.T) {
 	if config := network(); config[aclsKey] != e.aclName() || config[defaultActions[1]] != "allow" {
 		t.Errorf("the network has %v", config)
 	}
-	// What someone else has changed is seen, and mended.
+	// Changes by others are detected and reverted.
 	if err := c.detachACL(ctx, testBridge, e.aclName()); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestFirewallLeavesNetworksAsTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := e.Ingress(ctx); err != nil || !got.Equal(rules.Normal()) {
-		t.Errorf("rules of a container that is gone: %v (%v)", got, err)
+		t.Errorf("rules of a removed container: %v (%v)", got, err)
 	}
 	if err := e.StopInstances(ctx, inst.ID); err != nil {
 		t.Error(err)
@@ -176,7 +176,7 @@ func TestFirewallLeavesNetworksAsTheyWere(t *testing.T) {
 	}
 }
 
-// A network that LXD does not manage can't be filtered.
+// LXD can't filter networks that it does not manage.
 func TestFirewallNeedsABridge(t *testing.T) {
 	networks := map[string]api.Network{
 		"lxdbr0": {Name: "lxdbr0", Type: "bridge", Managed: true}, "br0": {Name: "br0", Type: "bridge"},

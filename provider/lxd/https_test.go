@@ -24,8 +24,7 @@ import (
 	"juju/state/entity"
 )
 
-// selfSigned returns a certificate that has signed itself, and its key, in PEM. It is valid for ip,
-// unless that is "".
+// selfSigned returns a self-signed certificate and its key in PEM. It is valid for ip, unless that is "".
 func selfSigned(t *testing.T, ip string) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,8 +52,8 @@ func selfSigned(t *testing.T, ip string) (cert, key string) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: text}))
 }
 
-// A controller on another host reaches LXD with a certificate that LXD trusts, and accepts no other
-// server than its own.
+// A controller on another host connects to LXD with a client certificate that LXD trusts, and accepts only the
+// configured server.
 func TestHTTPS(t *testing.T) {
 	path, ctx := socket(t), within(t)
 	top := rawClient(path, "")

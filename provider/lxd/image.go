@@ -91,7 +91,7 @@ func (c *Cloud) series(ctx context.Context) (all []string, err error) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if series, ours := strings.CutPrefix(name, "juju/"); ours && series != "" {
+		if series, ok := strings.CutPrefix(name, "juju/"); ok && series != "" {
 			all = append(all, series)
 		}
 	}
@@ -159,7 +159,7 @@ func (c *Cloud) copyImage(ctx context.Context, series string) (string, error) {
 				ImageType: string(api.InstanceTypeContainer),
 			}},
 		})
-		var r *refusal
+		var r *apiError
 		if errors.As(err, &r) && strings.Contains(r.text, "image couldn't be found") {
 			continue
 		} else if err != nil {

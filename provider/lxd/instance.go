@@ -18,7 +18,7 @@ import (
 	"juju/state/entity"
 )
 
-// The configuration keys of containers and volumes that hold our tags.
+// The configuration keys of containers and volumes that hold juju's tags.
 const (
 	controllerKey = "user.juju-controller-uuid"
 	modelKey      = "user.juju-model-uuid"
@@ -27,7 +27,7 @@ const (
 	storageKey    = "user.juju-storage-instance"
 )
 
-// namePrefix is the prefix of all our names.
+// namePrefix is the prefix of all names that juju chooses.
 const namePrefix = "juju-"
 
 // prefix returns the prefix of a model's names.
@@ -72,7 +72,7 @@ func (c *Cloud) find(ctx context.Context, model string) ([]api.Instance, error) 
 // offline cluster members, LXD returns little more than the name. If the name matches the model's, the container
 // is included: otherwise it would be considered deleted, and be replaced. Whether it belongs to the controller
 // can't be determined, so for the controller it is an error.
-func (c *Cloud) owned(all []api.Instance, model string) (ours []api.Instance, err error) {
+func (c *Cloud) owned(all []api.Instance, model string) (owned []api.Instance, err error) {
 	for _, i := range all {
 		unknown := i.StatusCode == api.Error && i.Config == nil
 		switch {
@@ -85,11 +85,11 @@ func (c *Cloud) owned(all []api.Instance, model string) (ours []api.Instance, er
 				machineKey: machineOf(i.Name, model)}
 		}
 		if c.owns(i.Config, model) {
-			ours = append(ours, i)
+			owned = append(owned, i)
 		}
 	}
-	slices.SortFunc(ours, func(a, b api.Instance) int { return strings.Compare(a.Name, b.Name) })
-	return ours, nil
+	slices.SortFunc(owned, func(a, b api.Instance) int { return strings.Compare(a.Name, b.Name) })
+	return owned, nil
 }
 
 // owns reports whether an object with these tags belongs to the model, or to the controller if model
@@ -98,7 +98,7 @@ func (c *Cloud) owns(tags map[string]string, model string) bool {
 	return tags[controllerKey] == c.config.Controller && (model == "" || tags[modelKey] == model)
 }
 
-// instance reads one container. isGone(err) reports that it does not exist.
+// instance reads one container. isNotFound(err) reports that it does not exist.
 func (c *Cloud) instance(ctx context.Context, name string) (i api.Instance, err error) {
 	err = c.client.get(ctx, instancePath(name), nil, &i)
 	return i, err
@@ -115,7 +115,7 @@ func (c *Cloud) public(ctx context.Context, i api.Instance) (provider.Instance, 
 	}
 	var state api.InstanceState
 	err := c.client.get(ctx, instancePath(i.Name, "state"), nil, &state)
-	if isGone(err) {
+	if isNotFound(err) {
 		return p, nil
 	}
 	p.Addresses = addresses(i, state)

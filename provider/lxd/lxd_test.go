@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// What a start has left when its controller was killed is listed, and the next start completes it.
+// A container of an interrupted start is listed, and the next start completes it.
 func TestInterruptedStart(t *testing.T) {
 	c, ctx := tiny(t, nil), within(t)
 	e, p := environOf(t, c), params("0/lxd/1", "n")
@@ -90,7 +90,7 @@ func TestInterruptedStart(t *testing.T) {
 	if got := agents(t, c); len(got) != 1 {
 		t.Errorf("agents %v", got)
 	}
-	// One that was stopped is started again.
+	// A stopped container is started again.
 	if _, err := c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
 		api.InstanceStatePut{Action: "stop", Force: true, Timeout: -1}); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestInterruptedStart(t *testing.T) {
 	if diff := cmp.Diff(inst, again); diff != "" || err != nil {
 		t.Errorf("started again: %v (-first +second)\n%s", err, diff)
 	}
-	// What is in its place and has another's tags is left alone.
+	// A container of that name with another's tags is left alone.
 	if err := c.remove(ctx, name); err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +115,7 @@ func TestInterruptedStart(t *testing.T) {
 	}
 }
 
-// cutter gives up a caller's context when the nth request that may change something begins, or, with
-// late, when it has been answered.
+// cutter cancels a caller's context when the nth changing request is sent or, with late, when its response arrives.
 type cutter struct {
 	http.RoundTripper
 	left int
@@ -139,8 +138,8 @@ func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A start that is cut off at any request leaves nothing, or what Instances lists.
-func TestAStartThatIsCutOff(t *testing.T) {
+// A start that is canceled at any request leaves nothing behind, except containers that Instances lists.
+func TestCanceledStart(t *testing.T) {
 	points := 8 // instance, its wait, three directories, the file, the start, its wait
 	for n := 1; n <= points; n++ {
 		if testing.Short() && n%3 != 1 {
@@ -180,7 +179,7 @@ func TestAStartThatIsCutOff(t *testing.T) {
 	}
 }
 
-// A mortal passes on requests until LXD has taken on to make an instance; then its process is dead.
+// A mortal forwards requests until LXD has accepted one to create an instance; then it fails like a killed process.
 type mortal struct {
 	http.RoundTripper
 	dead bool
@@ -194,8 +193,8 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	return m.RoundTripper.RoundTrip(r)
 }
 
-// Destruction includes what LXD is still making for a controller that has just ended.
-func TestDestroyWhileLXDMakesAContainer(t *testing.T) {
+// Destruction includes containers that LXD is still creating for a controller that has just stopped.
+func TestDestroyWhileLXDCreatesAContainer(t *testing.T) {
 	for range 3 {
 		c := tiny(t, nil)
 		whole := c.client.http.Transport
@@ -277,7 +276,7 @@ func TestFilesystems(t *testing.T) {
 			t.Errorf("attached over a file: %v", err)
 		}
 	}
-	// A volume outlives its container and its model; it is destroyed if someone says so.
+	// A volume outlives its container and its model, and is only destroyed on request.
 	own := entity.StoragePool{Name: "lxd", Provider: "lxd"}
 	volume := func(e *environ, storage string) string {
 		t.Helper()
@@ -290,7 +289,7 @@ func TestFilesystems(t *testing.T) {
 	there := func(id string, want bool) {
 		t.Helper()
 		at, _ := volumePath(id)
-		if err := c.client.get(ctx, at, nil, nil); isGone(err) == want {
+		if err := c.client.get(ctx, at, nil, nil); isNotFound(err) == want {
 			t.Errorf("volume %s: %v", id, err)
 		}
 	}
@@ -316,12 +315,12 @@ func TestFilesystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	ofOther := volume(other.(*environ), "data/0")
-	ours, err := c.Volumes(ctx)
-	slices.Sort(ours)
+	found, err := c.Volumes(ctx)
+	slices.Sort(found)
 	want := []string{left, ofOther}
 	slices.Sort(want)
-	if err != nil || !slices.Equal(ours, want) {
-		t.Errorf("the controller has volumes %q (%v), want %q", ours, err, want)
+	if err != nil || !slices.Equal(found, want) {
+		t.Errorf("the controller has volumes %q (%v), want %q", found, err, want)
 	}
 	if err := e.Destroy(ctx); err != nil {
 		t.Error(err)
@@ -338,7 +337,7 @@ func TestFilesystems(t *testing.T) {
 		}
 		there(id, false)
 	}
-	// What can't be had.
+	// Requests that fail.
 	if _, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/4", Pool: own,
 		Size: 1 << 40}); err == nil {
 		t.Error("there is room for an exabyte")
@@ -352,11 +351,11 @@ func TestFilesystems(t *testing.T) {
 	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID,
 		Mount: "/x"}); !errors.Is(
 		err, entity.NotProvisioned) {
-		t.Errorf("got error %v for an instance that is gone", err)
+		t.Errorf("got error %v for a removed instance", err)
 	}
 }
 
-// Volumes that users have made can be imported, unless an instance or another controller has them.
+// Users' volumes can be imported, unless an instance or another controller uses them.
 func TestVolumesOfUsersAreImported(t *testing.T) {
 	c, ctx := tiny(t, nil), within(t)
 	e := environOf(t, c)
@@ -380,7 +379,7 @@ func TestVolumesOfUsersAreImported(t *testing.T) {
 		})
 		return id
 	}
-	refused := func(id string, kind entity.Kind, text string) {
+	fails := func(id string, kind entity.Kind, text string) {
 		t.Helper()
 		_, err := e.ImportFilesystem(ctx, provider.ImportParams{ID: id, Storage: "data/0", Pool: own})
 		if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
@@ -392,19 +391,19 @@ func TestVolumesOfUsersAreImported(t *testing.T) {
 	if err != nil || f.ID != unlimited || f.Size == 0 {
 		t.Errorf("imported %+v (%v)", f, err)
 	}
-	refused(volume("block", "block", map[string]string{"size": "8MiB"}), entity.NotSupported, "of kind block, not filesystem")
-	refused(volume("other", "filesystem", map[string]string{controllerKey: "other", modelKey: "its", storageKey: "data/0"}),
+	fails(volume("block", "block", map[string]string{"size": "8MiB"}), entity.NotSupported, "of kind block, not filesystem")
+	fails(volume("other", "filesystem", map[string]string{controllerKey: "other", modelKey: "its", storageKey: "data/0"}),
 		entity.InUse, "is storage of model its of controller other")
-	refused(pool+":none", entity.NotFound, "not found")
-	refused("none:none", entity.NotFound, "not found")
+	fails(pool+":none", entity.NotFound, "not found")
+	fails("none:none", entity.NotFound, "not found")
 	for _, bad := range []string{"", "data", pool + ":", "i/data-0", pool + ":a/b"} {
-		refused(bad, entity.Invalid, "is not a filesystem of this cloud")
+		fails(bad, entity.Invalid, "is not a filesystem of this cloud")
 	}
 	made, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/1", Pool: own, Size: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused(made.ID, entity.InUse, "belongs to storage data/1")
+	fails(made.ID, entity.InUse, "belongs to storage data/1")
 
 	inst, err := e.StartInstance(ctx, params("0", "n"))
 	if err != nil {
@@ -415,7 +414,7 @@ func TestVolumesOfUsersAreImported(t *testing.T) {
 	if _, err := e.AttachFilesystem(ctx, at); err != nil {
 		t.Fatal(err)
 	}
-	refused(used, entity.InUse, "is in use by /1.0/instances/"+inst.ID)
+	fails(used, entity.InUse, "is in use by /1.0/instances/"+inst.ID)
 	if err := e.DetachFilesystem(ctx, at); err != nil {
 		t.Error(err)
 	}
@@ -424,7 +423,7 @@ func TestVolumesOfUsersAreImported(t *testing.T) {
 	}
 }
 
-// LXD copies the image of a series that it does not have from the configured server, once.
+// LXD copies a missing image of a series from the configured server, once.
 func TestImagesAreCopied(t *testing.T) {
 	socket(t) // without an LXD, there need be no busybox for its image either
 	image, err := tinyImage("x86_64")

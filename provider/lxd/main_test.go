@@ -24,11 +24,11 @@ import (
 	"juju/provider/providertest"
 )
 
-// The tests use a real LXD: that of the socket in JUJU_LXD, or below LXD_DIR. Without either they are
+// The tests use a real LXD, at the socket JUJU_LXD or below LXD_DIR. Without either they are
 // skipped, or fail if JUJU_NEED_LXD is set. `make test-lxd` sets one up.
 //
-// Most have a project of LXD's to themselves, with an image so small that it starts in a second: a
-// busybox whose init only takes an address and has a process that stands for the agent.
+// Most run in an LXD project of their own, with an image that starts in a second: a busybox whose init only gets an
+// address and starts a process in place of the agent.
 const (
 	socketVariable = "JUJU_LXD"
 	needVariable   = "JUJU_NEED_LXD"
@@ -37,7 +37,7 @@ const (
 
 var project = fmt.Sprintf("juju-test-%d", os.Getpid())
 
-// testBridge is the tests' own network, which bridge makes.
+// testBridge is the tests' network, which makeBridge creates.
 var testBridge = fmt.Sprintf("jt%d", os.Getpid())
 
 func TestMain(m *testing.M) {
@@ -84,8 +84,8 @@ var (
 	bridgeErr error
 )
 
-// tiny returns a cloud in the tests' project, for a controller of its own. What is left of it at the
-// end of the test is an error, and is removed.
+// tiny returns a cloud in the tests' project, for a controller of its own. Anything left of it at the end of the test
+// is an error, and is removed.
 func tiny(t *testing.T, change func(*Config)) *Cloud {
 	t.Helper()
 	path := socket(t)
@@ -130,7 +130,7 @@ func newCloud(t *testing.T, config Config) *Cloud {
 
 var bridgeOnce sync.Once
 
-// ownBridge has a cloud's containers on a network that no others are on.
+// ownBridge gives a cloud's containers a network of their own.
 func ownBridge(t *testing.T) func(*Config) {
 	t.Helper()
 	path := socket(t)
@@ -144,7 +144,7 @@ func ownBridge(t *testing.T) func(*Config) {
 	return func(c *Config) { c.Network = testBridge }
 }
 
-// makeBridge makes the tests' network. In a cluster, each member has a bridge of that name.
+// makeBridge creates the tests' network. In a cluster, each member has a bridge of that name.
 func makeBridge(ctx context.Context, c *Cloud) error {
 	members, err := c.members(ctx)
 	if err != nil {
@@ -180,7 +180,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// tools are programs that nothing downloads: the tiny image has no cloud-init.
+// tools are never downloaded: the tiny image has no cloud-init.
 func tools() map[string]provider.Tools {
 	some := provider.Tools{URLs: []string{"https://192.0.2.1/tools"}, SHA256: strings.Repeat("0", 64)}
 	return map[string]provider.Tools{"amd64": some, "arm64": some}
@@ -191,7 +191,7 @@ func params(machine, nonce string) provider.StartParams {
 		Tools: tools()}
 }
 
-// makeProject makes the project, its profile, and the tiny image.
+// makeProject creates the project, its profile, and the tiny image.
 func makeProject(ctx context.Context, path string) error {
 	var server api.Server
 	var profile api.Profile
@@ -277,7 +277,7 @@ const tinyAddress = `#!/bin/sh
 [ "$1" != bound ] || { ip addr add "$ip/$mask" dev "$interface"; ip route add default via "$router"; }
 `
 
-// tinyImage returns an image for LXD whose one program is the host's busybox.
+// tinyImage returns an LXD image that contains only the host's busybox.
 func tinyImage(architecture string) ([]byte, error) {
 	busybox, err := os.ReadFile("/bin/busybox")
 	if err != nil {
@@ -308,7 +308,7 @@ func tinyImage(architecture string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// agents returns the machines, as "MODEL/MACHINE", whose agents live and have their configuration.
+// agents returns the machines, as "MODEL/MACHINE", whose agents are running and have their configuration.
 func agents(t *testing.T, c *Cloud) (living []string) {
 	t.Helper()
 	found, err := c.find(t.Context(), "")
@@ -332,7 +332,7 @@ func agents(t *testing.T, c *Cloud) (living []string) {
 	return living
 }
 
-// answeredBy returns the cloud of an LXD whose answers the handler gives.
+// answeredBy returns the cloud of a fake LXD whose requests the handler serves.
 func answeredBy(t *testing.T, handler http.Handler) *Cloud {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "socket")

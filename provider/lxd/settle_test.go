@@ -12,8 +12,7 @@ import (
 	"juju/provider/providertest"
 )
 
-// A destruction waits for what LXD is doing with its own containers, and never ends what it is doing with those
-// of others: a model's name tells them apart.
+// A destruction waits for LXD's operations on containers whose names have its prefix, and never cancels those of others.
 func TestOperationsOfOthersAreLeftAlone(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string

@@ -51,10 +51,10 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	i, err := c.instance(ctx, name)
 	switch {
 	case err == nil && (!c.owns(i.Config, params.Model) || i.Config[nonceKey] != params.Nonce):
-		return provider.Instance{}, entity.Errorf(entity.Invalid, "LXD has a container %s that is not ours", name)
+		return provider.Instance{}, entity.Errorf(entity.Invalid, "container %s in LXD belongs to another controller, model or attempt", name)
 	case err == nil && i.StatusCode == api.Running:
 		return c.addressed(ctx, name)
-	case err != nil && !isGone(err):
+	case err != nil && !isNotFound(err):
 		return provider.Instance{}, err
 	}
 	var request *api.InstancesPost
@@ -76,7 +76,7 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	files []file) (inst provider.Instance, err error) {
 	if request != nil {
 		_, err = c.client.do(ctx, http.MethodPost, "/1.0/instances", target(member), request)
-		var r *refusal
+		var r *apiError
 		if request.InstanceType != "" && errors.As(err, &r) && strings.Contains(r.text, "instance type") {
 			err = entity.WithHint(err, "LXD's types give cores and GiB of memory: c2-m4 has 2 cores and 4 GiB")
 		}
@@ -93,7 +93,7 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 			err = nil
 		}
 	}
-	if request == nil && isGone(err) { // LXD was still deleting it after an earlier failed start
+	if request == nil && isNotFound(err) { // LXD was still deleting it after an earlier failed start
 		err = provider.Retryable(fmt.Errorf("container %s was deleted while it was being started", name))
 	}
 	if err != nil {
@@ -174,7 +174,7 @@ func (e *environ) container(ctx context.Context, name, series string, cons const
 // zoneOf returns the cluster member that hosts the model's instance id.
 func (e *environ) zoneOf(ctx context.Context, id string) (string, error) {
 	i, err := e.cloud.instance(ctx, id)
-	if isGone(err) || err == nil && !e.cloud.owns(i.Config, e.config.Model) {
+	if isNotFound(err) || err == nil && !e.cloud.owns(i.Config, e.config.Model) {
 		return "", provider.Retryable(fmt.Errorf("its host instance %s does not exist", id))
 	}
 	return zone(i), err
@@ -215,7 +215,7 @@ func (c *Cloud) write(ctx context.Context, name string, f file) error {
 		if err == nil {
 			return resp.Body.Close()
 		}
-		var r *refusal
+		var r *apiError
 		if n == writes || !errors.As(err, &r) || !provider.IsRetryable(err) {
 			return err
 		}
@@ -243,7 +243,7 @@ func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, 
 			return inst, err
 		}
 		if i.StatusCode != api.Running {
-			return inst, provider.Retryable(died(i))
+			return inst, provider.Retryable(exitedError(i))
 		}
 		select {
 		case <-ctx.Done():
@@ -256,8 +256,8 @@ func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, 
 	}
 }
 
-// died returns the error for a container that exited right after it was started.
-func died(i api.Instance) error {
+// exitedError returns the error for a container that exited right after it was started.
+func exitedError(i api.Instance) error {
 	text := fmt.Sprintf("container %s exited immediately after it was started", i.Name)
 	if limit := i.ExpandedConfig["limits.memory"]; limit != "" {
 		text += ", with " + limit + " of memory"
@@ -282,7 +282,7 @@ func (c *Cloud) cleanUp(ctx context.Context, name string) {
 		if err == nil {
 			return
 		}
-		var r *refusal
+		var r *apiError
 		if over && errors.As(err, &r) {
 			select {
 			case <-again.C:

@@ -24,7 +24,7 @@ import (
 	"juju/state/constraints"
 )
 
-// standIn is the machine agent of the tests: it lives.
+// standIn replaces the machine agent: it just keeps running.
 const standIn = `#!/bin/sh
 [ -r "$1/agent.conf" ] || exit 1
 echo "agent runs in $1"
@@ -90,8 +90,8 @@ func gateway(t *testing.T, ctx context.Context, c *Cloud) string {
 	return ""
 }
 
-// A container of a real distribution runs its agent as a service from its first boot on, and so that
-// none but root can read the agent's configuration.
+// A container of a real distribution runs its agent as a service from its first boot on, and only root can read the
+// agent's configuration.
 func TestAMachineOfDebian(t *testing.T) {
 	path, ctx := socket(t), within(t)
 	c := newCloud(t, Config{Endpoint: path, Controller: uuid.NewString()})

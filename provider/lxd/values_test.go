@@ -13,7 +13,7 @@ import (
 	"juju/state/entity"
 )
 
-// A zone is a member of a cluster, and without a cluster there is none.
+// Zones are cluster members; without a cluster there are none.
 func TestZones(t *testing.T) {
 	cluster := []string{"a", "b", "c"}
 	for _, test := range []struct {
@@ -62,7 +62,7 @@ func TestSeriesOfAliases(t *testing.T) {
 	}
 }
 
-// Bridges that a charm makes in its container have addresses that no one else reaches.
+// Addresses of bridges created inside the container are not reachable from outside.
 func TestAddresses(t *testing.T) {
 	i := api.Instance{ExpandedConfig: map[string]string{"volatile.eth0.hwaddr": "aa", "volatile.uuid": "bb"},
 		ExpandedDevices: map[string]map[string]string{"eth1": {"hwaddr": "cc"}, "root": {"path": "/"}}}
@@ -103,7 +103,7 @@ func TestHardwareOfAContainer(t *testing.T) {
 	}
 }
 
-// Of containers on a member that is offline, LXD 5.0 lists what is here. A model's are not taken for gone.
+// LXD 5.0 lists containers on an offline member with little more than their names. They are not considered deleted.
 func TestContainersOfAnOfflineMember(t *testing.T) {
 	c := &Cloud{config: Config{Controller: "c"}}
 	here := api.Instance{Name: prefix(providertest.ModelA) + "0-x", Location: "one", Status: "Running",
