@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkHistory measures what the history costs each hook, for a charm of N files of
-// which none or one has changed, and what it costs to put the charm there first.
+// BenchmarkHistory measures the cost of the history for each hook, for a charm of N files of which none or one has
+// changed, and for the first commit of the charm.
 func BenchmarkHistory(b *testing.B) {
 	for _, charm := range []struct{ files, size int }{{10, 4}, {100, 4}, {1000, 4}, {5000, 20_000}} {
 		name := fmt.Sprintf("files=%d/kB=%d", charm.files, charm.files*charm.size/1000)

@@ -61,7 +61,7 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// An upgrade names the changed files that it replaces, and the history has them.
+// An upgrade warns about the changed files that it replaces, and the history has their contents.
 func TestUpgradeReportsConflicts(t *testing.T) {
 	var log loggo.TestWriter
 	if err := loggo.RegisterWriter(t.Name(), &log); err != nil {
@@ -89,7 +89,7 @@ func TestUpgradeReportsConflicts(t *testing.T) {
 	}
 	d.mustDeploy(t, "local:web-1")
 	record(CharmMessage("local:web-1"))
-	d.mustDeploy(t, "local:web-2") // nothing was changed
+	d.mustDeploy(t, "local:web-2") // no local changes
 	record(CharmMessage("local:web-2"))
 	d.mustDeploy(t, "local:web-1")
 	record(CharmMessage("local:web-1"))
@@ -97,15 +97,15 @@ func TestUpgradeReportsConflicts(t *testing.T) {
 		t.Errorf("without changes: %q", got)
 	}
 
-	d.write(t, "hooks/install", "mended") // the new charm has another
-	d.write(t, "lib/old/gone.py", "mine") // the new charm has none
+	d.write(t, "hooks/install", "mended") // differs in the new charm
+	d.write(t, "lib/old/gone.py", "mine") // not in the new charm
 	record("hook install")
 	d.write(t, "lib/util.py", "two")     // as in the new charm
 	d.write(t, "hooks/start", "mine")    // new in the new charm
-	d.write(t, "templates/mine", "mine") // in the way of a file of the new charm
-	d.write(t, "notes", "mine")          // stays
+	d.write(t, "templates/mine", "mine") // conflicts with a file of the new charm
+	d.write(t, "notes", "mine")          // kept
 	remove("data/seed")                  // a directory in the new charm
-	remove("same")                       // comes back
+	remove("same")                       // restored
 	d.mustDeploy(t, "local:web-2")
 	want := []string{"unit web/0: charm local:web-2 replaces files that were changed in the charm directory: " +
 		"hooks/install, hooks/start, lib/old/gone.py, same, templates/mine; " +

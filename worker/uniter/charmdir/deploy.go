@@ -145,13 +145,13 @@ func (d Dir) place(unpacked string, both, paths []string) error {
 	for _, name := range slices.Backward(both) { // files before their directory
 		if _, found := slices.BinarySearch(paths, name); !found {
 			if err := remove(root, name); err != nil {
-				return inTheWay(name, err)
+				return fileError(name, err)
 			}
 		}
 	}
 	for _, name := range paths {
 		if err := move(root, d.Path, unpacked, name); err != nil {
-			return inTheWay(name, err)
+			return fileError(name, err)
 		}
 	}
 	// Everything must be on disk before the caller records the deployment.
@@ -163,8 +163,8 @@ func (d Dir) place(unpacked string, both, paths []string) error {
 	return nil
 }
 
-// inTheWay names the file that could not be replaced or removed, by its path within the charm.
-func inTheWay(name string, err error) error {
+// fileError names the file that could not be replaced or removed, by its path within the charm.
+func fileError(name string, err error) error {
 	if link := new(os.LinkError); errors.As(err, &link) {
 		err = link.Err
 	}

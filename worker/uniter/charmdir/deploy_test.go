@@ -20,10 +20,10 @@ import (
 
 const metadata = "name: web\nsummary: s\ndescription: d\nprovides:\n  site: http\n"
 
-// archives is a Source: the files of each charm, by URL.
+// archives is a Source of charms: their files, by URL.
 type archives map[string]map[string]string
 
-// pack makes a zip; content "-> x" is a link to x, names that end in "/" are directories.
+// pack returns a zip archive. Content "-> x" means a symlink to x; names that end in "/" are directories.
 func pack(files map[string]string) []byte {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -68,7 +68,7 @@ func newDir(t *testing.T) Dir {
 	return Dir{Path: filepath.Join(base, "charm"), Work: filepath.Join(base, "state")}
 }
 
-// tree lists what is in the charm directory: "d name", "name = content", "name -> target".
+// tree lists the charm directory: "d name", "name = content", "name -> target".
 func (d Dir) tree(t *testing.T) string {
 	t.Helper()
 	var lines []string
@@ -204,8 +204,8 @@ func TestUpgradeKeepsFilesOfHooksAndUsers(t *testing.T) {
 		"templates = two: a file now")
 }
 
-// A hook has replaced a directory of the charm by a link. An upgrade must not write or
-// remove anything outside the charm directory through it.
+// A hook may replace a directory of the charm with a symlink. An upgrade must not write or remove anything outside the
+// charm directory through it.
 func TestUpgradeDoesNotFollowLinks(t *testing.T) {
 	for _, second := range []string{"local:web-1", "local:web-2"} {
 		t.Run(second, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestUpgradeDoesNotFollowLinks(t *testing.T) {
 	}
 }
 
-func TestBadDownloadsLeaveTheCharmAlone(t *testing.T) {
+func TestBadDownloadsDoNotChangeTheCharm(t *testing.T) {
 	d := newDir(t)
 	d.mustDeploy(t, "local:web-1")
 	no := errors.New("connection lost")
@@ -276,8 +276,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// An upgrade is interrupted before each of its steps in turn. Then it is repeated, or the
-// user goes back to the first charm. Either way the directory ends up right.
+// An upgrade is interrupted before each of its steps in turn, and then repeated, or reverted by the user. Either way the
+// directory ends up correct.
 func TestInterruptedUpgradeIsRepeated(t *testing.T) {
 	archive := newDir(t)
 	archive.mustDeploy(t, "local:web-2")
@@ -297,8 +297,8 @@ func TestInterruptedUpgradeIsRepeated(t *testing.T) {
 			d := newDir(t)
 			d.mustDeploy(t, "local:web-1")
 			d.write(t, "lib/old/state.db", "by a hook")
-			// The move of a missing file fails, after all moves before it. That leaves the directory
-			// as a kill would.
+			// Moving a missing file fails after all earlier moves, which leaves the directory as a kill
+			// would.
 			unpacked := filepath.Join(t.TempDir(), "unpacked")
 			if err := os.CopyFS(unpacked, os.DirFS(archive.Path)); err != nil {
 				t.Fatal(err)

@@ -76,8 +76,8 @@ func (h *History) load() (*recorded, error) {
 	if err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
 		return nil, err
 	}
-	var back bool
-	if h.loose, back, err = mend(h.Path); err != nil {
+	var reverted bool
+	if h.loose, reverted, err = repair(h.Path); err != nil {
 		return nil, err
 	}
 	repo, err := git.PlainOpen(h.Path)
@@ -86,7 +86,7 @@ func (h *History) load() (*recorded, error) {
 	}
 	idx, err := repo.Storer.Index()
 	switch {
-	case back: // the index refers to lost objects
+	case reverted: // the index refers to lost objects
 		idx = &index.Index{}
 	case err != nil:
 		// An agent that died while writing the index leaves it incomplete. It can be rebuilt from the directory.

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told returns a commit as log shows it.
+// told returns a commit in the format of log.
 func told(c *object.Commit) (line string, err error) {
 	files, err := c.Files()
 	if err != nil {
@@ -99,7 +99,7 @@ func TestHistoryHookByHook(t *testing.T) {
 		"hook stop: hooks/install=x")
 }
 
-// contents returns what the history says of every file: its mode and content, by name.
+// contents returns the mode and content of every file in the last commit, by name.
 func (h *History) contents(t *testing.T) map[string]string {
 	t.Helper()
 	repo, err := git.PlainOpen(h.Path)
@@ -129,7 +129,7 @@ func (h *History) contents(t *testing.T) map[string]string {
 	return all
 }
 
-// onDisk is contents, of the directory.
+// onDisk is contents for the directory itself.
 func (h *History) onDisk(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -155,7 +155,7 @@ func (h *History) onDisk(t *testing.T) map[string]string {
 	return all
 }
 
-// wantWhole fails unless the history is as git wants it.
+// wantWhole checks the repository with git.
 func (h *History) wantWhole(t *testing.T) {
 	t.Helper()
 	git, err := exec.LookPath("git")
@@ -179,7 +179,7 @@ func (h *History) wantWhole(t *testing.T) {
 	}
 }
 
-// Whatever hooks do to files, the history has all of it, also after a restart of the agent.
+// The history has every change that hooks make to files, also after a restart of the agent.
 func TestHistoryHasEveryChange(t *testing.T) {
 	h, d := newHistory(t)
 	seed := uint64(time.Now().UnixNano())
@@ -227,8 +227,8 @@ func TestHistoryHasEveryChange(t *testing.T) {
 	h.wantWhole(t)
 }
 
-// A user may do anything to the repository between two hooks.
-func TestHistoryGoesOnAfterAUser(t *testing.T) {
+// A user may change the repository between two hooks.
+func TestHistoryContinuesAfterUserChanges(t *testing.T) {
 	h, d := newHistory(t)
 	repo := func() (*git.Repository, *git.Worktree) {
 		t.Helper()
@@ -282,8 +282,7 @@ func TestHistoryGoesOnAfterAUser(t *testing.T) {
 	h.expect(t, "anew: a=3 lib/b=2", "four: a=4 lib/b=2")
 }
 
-// The objects of a large commit share a file. Equal contents are there once, and a later commit
-// takes what an earlier has.
+// The objects of a large commit are stored in one pack. Equal contents are stored once, also across commits.
 func TestHistoryOfALargeCharm(t *testing.T) {
 	h, d := newHistory(t)
 	objects := func() (loose, packs int) {
@@ -314,7 +313,7 @@ func TestHistoryOfALargeCharm(t *testing.T) {
 	if loose, packed := objects(); loose != looseObjects+1 || packed != 2 {
 		t.Errorf("%d loose objects, %d files of packs", loose, packed)
 	}
-	// The charm is deployed again: no content is new.
+	// Deploying the charm again adds no new content.
 	now := time.Now()
 	for i := range files {
 		if err := os.Chtimes(filepath.Join(d.Path, fmt.Sprintf("lib/%d/%d", i/10, i)), now, now); err != nil {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A file is overwritten as fast as the machine can, at the same size. Each change is seen,
-// however coarse the file system's clock is.
-func TestQuickChangesAreSeen(t *testing.T) {
+// A file is overwritten as fast as possible with content of the same size. Every change is detected, however coarse the
+// file system's timestamps are.
+func TestQuickChangesAreDetected(t *testing.T) {
 	h, d := newHistory(t)
 	var want []string
 	for i := range 20 {

@@ -12,7 +12,7 @@ import (
 	"github.com/go-git/go-git/v5"
 )
 
-// filesOf returns the files of a repository that a commit may write, below its .git directory.
+// filesOf returns the files below .git that a commit may write.
 func filesOf(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	root := filepath.Join(dir, git.GitDirName)
@@ -28,9 +28,9 @@ func filesOf(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// A power loss leaves one of the repository's files empty, or all that were written last. The history
-// goes on, and its last commits are whole.
-func TestHistoryGoesOnAfterAPowerLoss(t *testing.T) {
+// A power failure may leave one of the repository's files empty, or all that were written last. The history continues,
+// and its last commits are complete.
+func TestHistoryContinuesAfterAPowerFailure(t *testing.T) {
 	tell := func(h *History, d Dir) {
 		d.write(t, "same", "same")
 		d.write(t, "lib/a", "a")
@@ -47,7 +47,7 @@ func TestHistoryGoesOnAfterAPowerLoss(t *testing.T) {
 	if len(all) < 14 {
 		t.Fatalf("the repository has only %q", all)
 	}
-	// The names differ from run to run, because commits hold their times.
+	// The names differ from run to run, because commits contain their times.
 	damages := map[string]func(name string, i int) bool{
 		"everything": func(string, int) bool { return true },
 		"the last":   func(name string, _ int) bool { return !slices.Contains(before, name) },
@@ -75,7 +75,7 @@ func TestHistoryGoesOnAfterAPowerLoss(t *testing.T) {
 			h.mustRecord(t, "four")
 			d.write(t, "lib/b", "later")
 			h.mustRecord(t, "five")
-			got := h.lastWhole(t)
+			got := h.lastComplete(t)
 			if want := "five: lib/a=changed lib/b=later same=same"; got[0] != want {
 				t.Errorf("without %q the last commit is %q, want %q", empty, got[0], want)
 			}
@@ -89,8 +89,8 @@ func TestHistoryGoesOnAfterAPowerLoss(t *testing.T) {
 	}
 }
 
-// lastWhole returns the commits that can be read whole, the newest first, like log.
-func (h *History) lastWhole(t *testing.T) (lines []string) {
+// lastComplete returns the complete commits, newest first, in the format of log.
+func (h *History) lastComplete(t *testing.T) (lines []string) {
 	t.Helper()
 	repo, err := git.PlainOpen(h.Path)
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *History) lastWhole(t *testing.T) (lines []string) {
 	}
 	for next := head.Hash(); ; {
 		c, err := repo.CommitObject(next)
-		if err != nil || !whole(repo, next) {
+		if err != nil || !isComplete(repo, next) {
 			return lines
 		}
 		line, err := told(c)
@@ -116,7 +116,7 @@ func (h *History) lastWhole(t *testing.T) (lines []string) {
 	}
 }
 
-// Many hooks leave many objects. They are packed, and nothing is lost.
+// The loose objects of many hooks are packed, and nothing is lost.
 func TestLooseObjectsArePacked(t *testing.T) {
 	maxLoose = 20
 	t.Cleanup(func() { maxLoose = 6700 })
@@ -141,7 +141,7 @@ func TestLooseObjectsArePacked(t *testing.T) {
 	}
 }
 
-func TestDamagedIndexIsMadeAnew(t *testing.T) {
+func TestDamagedIndexIsRebuilt(t *testing.T) {
 	h, d := newHistory(t)
 	d.write(t, "a", "a")
 	h.mustRecord(t, "one")

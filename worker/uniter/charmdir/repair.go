@@ -14,11 +14,11 @@ import (
 	"juju/agent/host/atomicfile"
 )
 
-// mend repairs the repository of a charm directory after a power failure, which can leave recently written files
+// repair repairs the repository of a charm directory after a power failure, which can leave recently written files
 // empty: the history syncs nothing, so that hooks don't wait for the disk. It removes empty objects and, if
 // the last commit is damaged, reverts to the newest complete one. It returns the number of loose objects, and
 // whether it has reverted.
-func mend(path string) (loose int, back bool, err error) {
+func repair(path string) (loose int, reverted bool, err error) {
 	gitDir := filepath.Join(path, git.GitDirName)
 	loose, err = removeEmpty(filepath.Join(gitDir, "objects"))
 	if err != nil {
@@ -34,10 +34,10 @@ func mend(path string) (loose int, back bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	if hash, err := headOf(repo); err == nil && (hash.IsZero() || whole(repo, hash)) {
+	if hash, err := headOf(repo); err == nil && (hash.IsZero() || isComplete(repo, hash)) {
 		return loose, false, nil
 	}
-	newest := newestWhole(repo)
+	newest := newestComplete(repo)
 	from := "with an empty history"
 	if !newest.IsZero() {
 		from = "after " + newest.String()
@@ -94,8 +94,8 @@ func setHead(repo *git.Repository, commit plumbing.Hash) error {
 	return repo.Storer.SetReference(plumbing.NewHashReference(name, commit))
 }
 
-// whole reports whether the repository has a commit and its complete tree.
-func whole(repo *git.Repository, commit plumbing.Hash) bool {
+// isComplete reports whether the repository has a commit and its complete tree.
+func isComplete(repo *git.Repository, commit plumbing.Hash) bool {
 	c, err := repo.CommitObject(commit)
 	return err == nil && wholeTree(repo, c.TreeHash)
 }
@@ -117,8 +117,8 @@ func wholeTree(repo *git.Repository, hash plumbing.Hash) bool {
 	return true
 }
 
-// newestWhole returns the newest complete commit among the readable objects, or zero if there is none.
-func newestWhole(repo *git.Repository) plumbing.Hash {
+// newestComplete returns the newest complete commit among the readable objects, or zero if there is none.
+func newestComplete(repo *git.Repository) plumbing.Hash {
 	commits, err := repo.CommitObjects()
 	if err != nil {
 		return plumbing.ZeroHash
@@ -126,7 +126,7 @@ func newestWhole(repo *git.Repository) plumbing.Hash {
 	var all []object.Commit
 	parents := map[plumbing.Hash]bool{} // excluded, because several commits may have the same time
 	err = commits.ForEach(func(c *object.Commit) error {
-		if whole(repo, c.Hash) {
+		if isComplete(repo, c.Hash) {
 			all = append(all, *c)
 			for _, p := range c.ParentHashes {
 				parents[p] = true
