@@ -9,7 +9,7 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// unit says what a unit waits for.
+// unit explains what a unit is waiting for.
 func (x *explainer) unit(u modeldb.Unit, depth int) error {
 	tag := entity.UnitTag(u.Name)
 	if u.Life == entity.Dying {
@@ -41,7 +41,7 @@ func (x *explainer) unit(u modeldb.Unit, depth int) error {
 	return x.unitAgent(u, depth, false)
 }
 
-// unitAgent says what the agent of a unit that is not Dead waits for, or has to do.
+// unitAgent explains what the agent of a unit that is not Dead is waiting for, or must do.
 func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
 	tag := entity.UnitTag(u.Name)
 	shown, err := x.db.StatusDoc(modeldb.WorkloadKey(u.Name))
@@ -104,7 +104,7 @@ func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
 	return x.uprooted(u, depth+1)
 }
 
-// waysOut says what a user can do about a failed hook of a unit, and what each costs.
+// waysOut describes what a user can do about a unit's failed hook, and the consequences of each.
 func (x *explainer) waysOut(u modeldb.Unit) (string, error) {
 	name := u.Name
 	ways := []string{"run the hook again: juju resolved " + name, "skip it: juju resolved --no-retry " + name}
@@ -124,8 +124,7 @@ func (x *explainer) waysOut(u modeldb.Unit) (string, error) {
 	return strings.Join(ways, "; "), nil
 }
 
-// working says what a unit's agent is doing, such as a hook that never ends, or what it
-// failed to do.
+// working describes what a unit's agent is doing, such as a hook that never exits, or what it failed to do.
 func working(u modeldb.Unit, agent entity.Status, depth int) entity.Reason {
 	text := cmp.Or(agent.Message, "its agent is at work")
 	if agent.Status == entity.StatusFailed {
@@ -136,8 +135,7 @@ func working(u modeldb.Unit, agent entity.Status, depth int) entity.Reason {
 		Since: agent.Since}
 }
 
-// workload says what the charm of a unit that runs no hook reports, if it waits for
-// something.
+// workload returns what the charm of a unit that runs no hook reports, if it is waiting for something.
 func (x *explainer) workload(u modeldb.Unit, s entity.Status) {
 	reason := entity.Reason{Of: entity.UnitTag(u.Name).String(), By: entity.ByCharm, Since: s.Since,
 		Text: fmt.Sprintf("unit %q says that it is %s", u.Name, s.Status)}
@@ -154,8 +152,7 @@ func (x *explainer) workload(u modeldb.Unit, s entity.Status) {
 	x.add(reason)
 }
 
-// uprooted says what the machine of a Dying unit waits for, if the instance of the unit's
-// agent was lost.
+// uprooted explains what the machine of a Dying unit is waiting for, if the instance of the unit's agent was lost.
 func (x *explainer) uprooted(u modeldb.Unit, depth int) error {
 	by := u.Deployer()
 	if u.Life != entity.Dying || by.Kind != entity.KindMachine {
@@ -168,8 +165,8 @@ func (x *explainer) uprooted(u modeldb.Unit, depth int) error {
 	return x.machineStart(m, depth)
 }
 
-// undeployed says why the agent of a unit has not come up yet, or why a Dying unit whose
-// agent never came up is still there.
+// undeployed explains why a unit's agent has not started yet, or why a Dying unit whose agent never started has not
+// been removed.
 func (x *explainer) undeployed(u modeldb.Unit, depth int) error {
 	tag, by := entity.UnitTag(u.Name), u.Deployer()
 	reason := entity.Reason{Depth: depth, Of: tag.String(), By: by.String(), Since: u.Since,
@@ -200,7 +197,7 @@ func (x *explainer) undeployed(u modeldb.Unit, depth int) error {
 	return x.machineStart(m, depth+1)
 }
 
-// machine says what a machine waits for.
+// machine explains what a machine is waiting for.
 func (x *explainer) machine(m modeldb.Machine, depth int) error {
 	tag := entity.MachineTag(m.ID)
 	if m.Life == entity.Alive {
@@ -239,7 +236,7 @@ func (x *explainer) machine(m modeldb.Machine, depth int) error {
 	return nil
 }
 
-// machineStart says why a machine that needs an instance has not started yet.
+// machineStart explains why a machine that needs an instance has not started yet.
 func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
 	tag := entity.MachineTag(m.ID)
 	status, err := x.db.Status(modeldb.MachineKey(m.ID))
@@ -280,7 +277,7 @@ func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
 	return nil
 }
 
-// halted says that a machine cannot act, if the cloud says that its instance does not run.
+// halted explains that a machine cannot act, if the cloud reports that its instance is not running.
 func (x *explainer) halted(m modeldb.Machine, depth int) error {
 	said, err := x.db.Status(modeldb.InstanceKey(m.ID))
 	if entity.IsNotFound(err) || err == nil && (said.Status == "" || said.Status == modeldb.InstanceRuns) {

@@ -1,4 +1,4 @@
-// Package explain says why an entity of a model has not started, or has not been removed yet. It only reads.
+// Package explain explains why an entity of a model has not started, or has not been removed yet. It only reads.
 package explain
 
 import (
@@ -20,8 +20,8 @@ import (
 // explained is how many sources of an entity are named; the rest are counted.
 const explained = 10
 
-// Entity says why an entity has not started or has not been removed yet. It reads only
-// the model: whether an agent is connected is for the caller to add. The error is
+// Entity returns why an entity has not started or has not been removed yet. It reads only the model: the caller adds
+// whether an agent is connected. The error is
 // entity.NotFound if the entity does not exist and has no leftovers.
 func Entity(db *modeltxn.DB, tag entity.Tag) (entity.Explanation, error) {
 	x := &explainer{db: db, seen: map[entity.Tag]bool{}}
@@ -138,7 +138,7 @@ func unsetMachines(db *modeltxn.DB) ([]string, error) {
 	return slices.DeleteFunc(machines, func(id string) bool { return set[modeldb.MachineKey(id)] }), err
 }
 
-// A subject is an entity as its document says.
+// A subject is an entity as its document describes it.
 type subject struct {
 	modeldb.Living
 	kind lifecycle.Kind
@@ -262,7 +262,7 @@ type blocker struct {
 	tag   entity.Tag // zero if its own reasons don't matter
 	name  string     // as the reference's Why names it
 	since time.Time
-	// must is what has to be done and by whom, for a source without reasons of its own.
+	// must is what must be done and by whom, for a source without reasons of its own.
 	must entity.Reason
 }
 
@@ -284,7 +284,7 @@ func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err e
 				Text: fmt.Sprintf("the cleaner must take unit %q out of the relation", s.Unit)}
 		}
 		if e.kind != lifecycle.Relation {
-			// The unit must leave; the relation need not go.
+			// The unit must leave the relation, which need not be removed.
 			r, err := x.db.RelationByID(s.Relation)
 			if entity.IsNotFound(err) {
 				continue
@@ -298,8 +298,8 @@ func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err e
 	return all, err
 }
 
-// barred adds a reason for each source that keeps an entity from a life, and below it the
-// source's own reasons. It returns the number of sources.
+// barred adds a reason for each source that keeps an entity from a life, and below it the source's own reasons. It
+// returns the number of sources.
 func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 	n, of := 0, e.tag
 	for _, ref := range lifecycle.Bars(e.kind, to) {
@@ -335,8 +335,7 @@ func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 	return n, nil
 }
 
-// service says why a Dying service is still there, or why units of an Alive one have not
-// started.
+// service explains why a Dying service has not been removed, or why units of an Alive one have not started.
 func (x *explainer) service(s modeldb.Service, depth int) error {
 	if s.Life == entity.Alive {
 		return x.serviceUnits(s, depth)
@@ -345,8 +344,7 @@ func (x *explainer) service(s modeldb.Service, depth int) error {
 	return err
 }
 
-// relation says why a Dying relation is still there, or that an Alive one will be
-// destroyed with its service.
+// relation explains why a Dying relation has not been removed, or that an Alive one will be destroyed with its service.
 func (x *explainer) relation(r modeldb.Relation, depth int) error {
 	if r.Life != entity.Alive {
 		_, err := x.barred(ofRelation(r), entity.Gone, depth)
@@ -374,8 +372,7 @@ func (x *explainer) relation(r modeldb.Relation, depth int) error {
 var unsettled = []entity.StatusWord{entity.StatusError, entity.StatusFailed, entity.StatusExecuting, entity.StatusRebooting,
 	entity.StatusBlocked, entity.StatusWaiting, entity.StatusMaintenance}
 
-// serviceUnits says what the units of an Alive service wait for; the first few of those
-// that wait.
+// serviceUnits explains what the first few waiting units of an Alive service are waiting for.
 func (x *explainer) serviceUnits(s modeldb.Service, depth int) error {
 	name := s.Name
 	units, err := x.db.IDs(modeldb.UnitsC, bson.D{{"service", name},

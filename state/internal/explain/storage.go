@@ -9,7 +9,7 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// awaitedStorage says which storage an Alive unit does not have yet.
+// awaitedStorage explains which storage of an Alive unit is not attached yet.
 func (x *explainer) awaitedStorage(u modeldb.Unit, depth int) error {
 	missing := bson.D{{"unit", u.Name}, {"life", entity.Alive}, {"location", bson.D{{"$exists", false}}}}
 	all, err := x.db.Attachments(missing)
@@ -36,7 +36,7 @@ func (x *explainer) after(a modeldb.Attachment, text string) (string, error) {
 	return text, err
 }
 
-// storage says what a storage instance waits for.
+// storage explains what a storage instance is waiting for.
 func (x *explainer) storage(s modeldb.Storage, depth int) error {
 	a, err := x.db.AttachmentOf(s.ID)
 	if err != nil {

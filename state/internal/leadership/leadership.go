@@ -54,8 +54,8 @@ func (l Leadership) Claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 	for tries := l.Leases.Tries(); tries.Next(); {
 		began := l.DB.Clock()
 		epoch, done, err := l.claim(ctx, u, d)
-		// A caller that was held up until the time is over has not been told that it
-		// leads: try again.
+		// If the caller was delayed until the lease expired, it does not lead yet: try
+		// again.
 		if err != nil || done && l.DB.Clock().Sub(began) < d {
 			return epoch, err
 		}
@@ -71,7 +71,7 @@ func wholeMillis(d time.Duration) time.Duration {
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// claim tries once. It is not done if another unit came in between.
+// claim makes one attempt. If it returns false without an error, the caller must retry.
 func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) (epoch int64, done bool, err error) {
 	if u, err = l.DB.Unit(u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
 		return 0, false, refusedLeadership()
@@ -90,20 +90,20 @@ func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 	if err != nil {
 		return 0, false, err
 	}
-	mine := held.Holder == u.Name
-	if mine && leader.Epoch < held.Epoch { // the claim was cut short after taking the lease
+	holds := held.Holder == u.Name
+	if holds && leader.Epoch < held.Epoch { // the claim was cut short after taking the lease
 		return 0, false, l.becomeLeader(ctx, u, held.Epoch)
 	}
-	if mine && leader.Epoch == held.Epoch && leader.Holder == u.Name {
+	if holds && leader.Epoch == held.Epoch && leader.Holder == u.Name {
 		next := held.Doc
 		next.Beat++
-		// An earlier promise is kept, even if this request was overtaken by a later
+		// Never shorten an earlier claim, even if this request was overtaken by a later
 		// one.
 		next.Duration = max(d, wholeMillis(held.Left))
 		done, err = l.Leases.Swap(ctx, held, next)
 		return held.Epoch, done, err
 	}
-	if !mine {
+	if !holds {
 		if free, err := l.isFree(held); err != nil || !free {
 			return 0, false, orRefused(err)
 		}
@@ -122,8 +122,7 @@ func orRefused(err error) error {
 	return err
 }
 
-// isFree reports whether any unit may take a lease: it has lapsed, was given back, or its
-// holder is Dead or gone.
+// isFree reports whether any unit may take a lease: it has expired or was released, or its holder is Dead or removed.
 func (l Leadership) isFree(held lease.Lease) (bool, error) {
 	if held.Holder == "" || held.Left <= 0 {
 		return true, nil
@@ -145,7 +144,7 @@ func (l Leadership) makeLeaders(ctx context.Context, service string) error {
 			return mongo.ErrNothing
 		}
 		if _, err := l.DB.Service(service); entity.IsNotFound(err) {
-			return refusedLeadership() // the service is gone, and the unit with it
+			return refusedLeadership() // the service was removed, and the unit with it
 		} else if err != nil {
 			return err
 		}
@@ -181,8 +180,8 @@ func (l Leadership) becomeLeader(ctx context.Context, u modeldb.Unit, epoch int6
 	})
 }
 
-// Assert asserts that a unit leads its service by the claim that returned this
-// epoch. The error is entity.LeadershipRefused if it does not, and entity.NotFound if it is gone.
+// Assert asserts that a unit leads its service by the claim that returned this epoch. The error is
+// entity.LeadershipRefused if it does not, and entity.NotFound if the unit was removed.
 func Assert(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, epoch int64) error {
 	leader, _, err := db.Leader(u.Service)
 	if err != nil {
@@ -198,13 +197,13 @@ func Assert(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, epoch int64) error
 // Refusal returns why a unit does not lead.
 func Refusal(db *modeltxn.DB, u modeldb.Unit) error {
 	if _, err := db.Unit(u.Name); err != nil {
-		return err // it was removed, and so it leads no more
+		return err // it was removed, so it no longer leads
 	}
 	return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.Name, u.Service)
 }
 
-// Release gives a unit's leadership back, so that another unit can lead at
-// once. It does nothing if the unit does not lead.
+// Release releases a unit's leadership, so that another unit can lead immediately. It does nothing if the unit does not
+// lead.
 func (l Leadership) Release(ctx context.Context, u modeldb.Unit) error {
 	for tries := l.Leases.Tries(); tries.Next(); {
 		held, err := l.Leases.Read(lease.ID(l.DB.UUID, u.Service))
@@ -216,7 +215,7 @@ func (l Leadership) Release(ctx context.Context, u modeldb.Unit) error {
 			if err != nil {
 				return err
 			}
-			if !given { // it was renewed meanwhile
+			if !given { // it was renewed concurrently
 				if err := tries.Pause(ctx); err != nil {
 					return err
 				}
@@ -230,8 +229,7 @@ func (l Leadership) Release(ctx context.Context, u modeldb.Unit) error {
 	return mongo.Contention("")
 }
 
-// stepDown removes the unit from the leaders document, if it is there by the claim of
-// this epoch.
+// stepDown removes the unit from the leaders document if it leads by the claim of this epoch.
 func (l Leadership) stepDown(ctx context.Context, u modeldb.Unit, epoch int64) error {
 	return l.DB.Change(ctx, func(o *modeltxn.Ops) error {
 		leader, _, err := l.DB.Leader(u.Service)
@@ -248,7 +246,7 @@ func (l Leadership) stepDown(ctx context.Context, u modeldb.Unit, epoch int64) e
 }
 
 // BlockUntilReleased waits until the leadership of a service is free:
-// no unit leads it, or its lease has lapsed. Another unit may still claim it before the
+// no unit leads it, or its lease has expired. Another unit may still claim it before the
 // caller.
 func (l Leadership) BlockUntilReleased(ctx context.Context, service string) error {
 	sub := l.Hub.Subscribe(watcher.Doc(modeldb.LeadersC, service))
@@ -260,7 +258,7 @@ func (l Leadership) BlockUntilReleased(ctx context.Context, service string) erro
 			return err
 		}
 		if held.Holder != holder {
-			// Watch before reading: the holder's end is a release too.
+			// Watch before reading: the removal of the holder is a release too.
 			sub.Drop(watcher.Doc(modeldb.UnitsC, holder))
 			holder = held.Holder
 			sub.Add(watcher.Doc(modeldb.UnitsC, holder))
@@ -294,8 +292,7 @@ func LeaveLease(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
 	return err
 }
 
-// EndLease removes the lease of a service that is gone, unless a new service of the
-// name has taken it over.
+// EndLease removes the lease of a removed service, unless a new service of the same name has taken it over.
 func (l Leadership) EndLease(ctx context.Context, arg string) (done bool, err error) {
 	service, _, _ := strings.Cut(arg, "#")
 	held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))

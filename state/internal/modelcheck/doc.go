@@ -1,4 +1,4 @@
-// Package modelcheck has the rules by which package check finds what can't be in the database of a model: wrong
-// counts, references to documents that do not exist, lives that the lifecycle tables rule out. It reads, and says
-// what would repair it.
+// Package modelcheck contains the rules with which package check finds inconsistencies in the database of a model:
+// wrong counts, references to missing documents, lives that the lifecycle tables rule out. It only reads, and returns
+// the repairs.
 package modelcheck

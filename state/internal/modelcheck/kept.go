@@ -17,8 +17,8 @@ import (
 	"juju/state/lifecycle"
 )
 
-// kept adds to want the counts that are not of references: of owned documents, and of
-// machines that go with a service.
+// kept adds to want the counts that do not count references: those of owned documents, and of machines that are
+// destroyed with a service.
 func (v *view) kept(e recorded, want bson.M) {
 	for _, doc := range lifecycle.RowOf(e.kind).Owns {
 		if doc.Held != lifecycle.Counted {
@@ -58,7 +58,7 @@ func (o Outside) leasesOf(v *view) []string {
 	return ids
 }
 
-// judgeLease finds leases of services that are gone.
+// judgeLease finds leases of removed services.
 func (o Outside) judgeLease(v *view, id string) *check.Wrong {
 	_, service, _ := strings.Cut(id, "#")
 	if v.Get(modeldb.ServicesC, service) != nil {
@@ -81,7 +81,7 @@ func (o Outside) judgeLease(v *view, id string) *check.Wrong {
 		}}
 }
 
-// judgeCharm finds charms whose archive is not kept.
+// judgeCharm finds charms without a stored archive.
 func (o Outside) judgeCharm(v *view, url string) *check.Wrong {
 	ch := v.Get(modeldb.CharmsC, url)
 	if ch == nil {
@@ -91,7 +91,7 @@ func (o Outside) judgeCharm(v *view, url string) *check.Wrong {
 		"deploy the charm again from its source")
 }
 
-// judgeResources finds services' resources whose files are not kept.
+// judgeResources finds services' resources without a stored file.
 func (o Outside) judgeResources(v *view, key string) *check.Wrong {
 	doc := v.Get(modeldb.ResourcesC, key)
 	kind, service := lifecycle.ParseKey(key)
@@ -109,7 +109,7 @@ func (o Outside) judgeResources(v *view, key string) *check.Wrong {
 	return nil
 }
 
-// judgeUpload finds uploads whose files are not kept.
+// judgeUpload finds uploads without a stored file.
 func (o Outside) judgeUpload(v *view, id string) *check.Wrong {
 	doc := v.Get(modeldb.UploadsC, id)
 	if doc == nil || doc["stored"] != true {
@@ -122,7 +122,7 @@ func (o Outside) judgeUpload(v *view, id string) *check.Wrong {
 	return w
 }
 
-// judgeArchive finds out whether an archive does not exist, or has no reference from the model.
+// judgeArchive checks that an archive exists and has a reference from the model.
 func (o Outside) judgeArchive(v *view, where check.DocID, what, sum, mend string) *check.Wrong {
 	there, referred, err := o.Archives.Find(sum)
 	if err != nil {
@@ -142,7 +142,7 @@ func (o Outside) judgeArchive(v *view, where check.DocID, what, sum, mend string
 	return nil
 }
 
-// judgeTask finds the tasks of units and machines that are gone that no cleanup will end.
+// judgeTask finds incomplete tasks of removed units and machines that no cleanup will cancel.
 func judgeTask(v *view, id string) *check.Wrong {
 	task := v.Get(modeldb.TasksC, id)
 	receiver := entity.ReceiverTag(task.Text("unit"))

@@ -18,7 +18,7 @@ import (
 	"juju/state/lifecycle"
 )
 
-// CleanupKinds are the kinds of cleanups that this program knows.
+// CleanupKinds are the known kinds of cleanups.
 var CleanupKinds = []string{modeldb.CleanupDestroy, modeldb.CleanupOrphans, modeldb.CleanupForce,
 	modeldb.CleanupEmptied, modeldb.CleanupStorage, modeldb.CleanupLease, modeldb.CleanupTasks, modeldb.CleanupArchive, modeldb.CleanupSettings}
 
@@ -48,7 +48,7 @@ func lifeRules() (rules []rule) {
 	return rules
 }
 
-// judgeBlocked finds entities with a life that their references bar.
+// judgeBlocked finds entities whose life contradicts their references.
 func judgeBlocked(v *view, e recorded) *check.Wrong {
 	life := e.doc.Life()
 	for _, ref := range lifecycle.Bars(e.kind, life) {
@@ -72,8 +72,8 @@ func judgeBlocked(v *view, e recorded) *check.Wrong {
 	return nil
 }
 
-// judgeUnreached finds Dying entities with an Alive source and no cleanup to destroy it
-// if its agent is away.
+// judgeUnreached finds Dying entities with an Alive source, and no cleanup to destroy the source if its agent is
+// disconnected.
 func judgeUnreached(v *view, e recorded) *check.Wrong {
 	if v.hasCleanup(modeldb.CleanupDestroy, e.key()) {
 		return nil
@@ -185,8 +185,7 @@ func (v *view) usedNumbers() map[string]int {
 
 func sequences(v *view) []string { return slices.Sorted(maps.Keys(v.usedNumbers())) }
 
-// judgeSequence finds sequences that would give a number again. The sequence is always
-// advanced before a number is used.
+// judgeSequence finds sequences that would return a used number. A sequence is always advanced before a number is used.
 func judgeSequence(v *view, id string) *check.Wrong {
 	highest, ok := v.usedNumbers()[id]
 	next := v.Get(modeldb.SequenceC, id).Number("counter")

@@ -19,7 +19,7 @@ import (
 )
 
 // Fields are the collections of a model that rules read, and the fields that they
-// read; nil means all. A collection is either here and has rules, or is in Unruled.
+// read; nil means all. A collection is listed either here or in Unruled.
 var Fields = map[string][]string{
 	modeldb.ModelC:       {"life"},
 	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses"},
@@ -51,7 +51,7 @@ var Fields = map[string][]string{
 	schema.Collection:    {"_id"},
 }
 
-// Unruled are the collections in which nothing can be wrong, and why.
+// Unruled are the collections that need no rules, and why.
 var Unruled = map[string]string{
 	modeldb.HistoryC:   "the past; bounded, and written outside transactions",
 	modeldb.BlocksC:    "each stands alone",
@@ -59,7 +59,7 @@ var Unruled = map[string]string{
 	modeldb.LeftoversC: "their entities are gone",
 }
 
-// Outside is what the rules need besides the model's database.
+// Outside contains what the rules need besides the model's database.
 type Outside struct {
 	UUID     string
 	Leases   *lease.Leases
@@ -67,9 +67,9 @@ type Outside struct {
 		Find(sum string) (there, referred bool, err error)
 		Refer(ctx context.Context, sum string) error
 	}
-	// Made returns the model's document as it was made.
+	// Made returns the model's document as it was created.
 	Made func() (modeldb.Model, error)
-	// EndLease removes the lease of a service that is gone.
+	// EndLease removes the lease of a removed service.
 	EndLease func(ctx context.Context, service string) error
 }
 
@@ -268,8 +268,7 @@ func (v *view) hasCleanup(kind, arg string) bool {
 	return slices.ContainsFunc(v.Where(modeldb.CleanupsC, "arg", arg), func(r check.Row) bool { return r.Text("kind") == kind })
 }
 
-// needsCleanup reports something that the cleaner should do and has no cleanup for, and
-// adds the cleanup.
+// needsCleanup reports a missing cleanup. The repair adds it.
 func (v *view) needsCleanup(where check.DocID, kind, arg, what string) *check.Wrong {
 	id := "check-" + kind + "-" + arg
 	v.Get(modeldb.CleanupsC, id)
@@ -370,7 +369,7 @@ func (v *view) sources(ref lifecycle.Ref, e recorded) []check.Row {
 var livingC = []string{modeldb.MachinesC, modeldb.UnitsC, modeldb.ServicesC, modeldb.RelationsC, modeldb.StorageC,
 	modeldb.AttachmentsC}
 
-// countRules count what refers to each entity again.
+// countRules recount the references to each entity.
 func countRules() (rules []rule) {
 	for _, collection := range livingC {
 		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *check.Wrong {
@@ -389,7 +388,7 @@ func countRules() (rules []rule) {
 	return rules
 }
 
-// judgeCounts finds counts that differ from what was counted.
+// judgeCounts finds counts that differ from the recounted ones.
 func (v *view) judgeCounts(key string, want bson.M) *check.Wrong {
 	has := v.Get(modeldb.CountsC, key)
 	where := check.DocID{modeldb.CountsC, key}

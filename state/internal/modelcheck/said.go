@@ -15,10 +15,10 @@ import (
 	"juju/state/porttable"
 )
 
-// What agents report is checked against the limits of package entity when it comes in.
-// These rules find what an older program has written, or what was edited by hand.
+// Agents' reports are checked against the limits of package entity when they are received.
+// These rules find documents written by older versions or edited by hand.
 
-// judgeStatus finds a status that can't be shown as it is.
+// judgeStatus finds statuses that can't be shown unchanged.
 func judgeStatus(v *view, id string) *check.Wrong {
 	s := v.Get(modeldb.StatusesC, id)
 	if s == nil {
@@ -45,7 +45,7 @@ func judgeStatus(v *view, id string) *check.Wrong {
 			{"data", modeldb.EscapeKeys(mended.Data)}, {"since", mended.Since.Truncate(time.Millisecond)}}}})
 }
 
-// plainRows makes maps of the rows in a value.
+// plainRows converts the rows in a value to maps.
 func plainRows(v any) any {
 	switch v := v.(type) {
 	case check.Row:

@@ -11,7 +11,7 @@ import (
 	"juju/state/lifecycle"
 )
 
-// The collections of a model's database, with the form of their ids. A key is "m#0",
+// The collections of a model's database, with the format of their ids. A key is "m#0",
 // "u#mysql/0", "s#mysql" or "r#5", and "e" for the model itself.
 const (
 	ModelC       = "model"       // "model": name, life, series
@@ -22,15 +22,15 @@ const (
 	EndpointsC   = "endpoints"   // "mysql#wordpress:db mysql:server": an end of a relation, by service
 	ScopesC      = "scopes"      // "5#role#mysql/0", "5-unit-mysql-0#role#logging/0": a unit in a relation
 	DeploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": a unit's deployer
-	// "s#mysql": a service's settings, "s#mysql#leader": those that its leaders set,
-	// "u#mysql/0#state": what a unit's charm keeps in the controller,
-	// "r#5#mysql/0", "r#5#mysql": a unit's or service's in a relation
+	// "s#mysql": a service's settings, "s#mysql#leader": those set by its leaders,
+	// "u#mysql/0#state": the state that a unit's charm stores in the controller,
+	// "r#5#mysql/0", "r#5#mysql": those of a unit or service in a relation
 	SettingsC    = "settings"
-	ConstraintsC = "constraints" // a key: as users write them; the model's are in its document
+	ConstraintsC = "constraints" // a key: in the users' notation; the model's are in its document
 	CountsC      = "counts"      // a key: the counts of references to it, and of documents that it owns; not watched
 	StatusesC    = "statuses"    // a key, or one of a part: "u#mysql/0#workload" of the charm, "m#0#instance" of the cloud
 	AnnotationsC = "annotations" // a key: users' notes
-	MinUnitsC    = "minunits"    // "mysql": a service with a minimum of units; changes when it may have too few
+	MinUnitsC    = "minunits"    // "mysql": a service with a minimum number of units; changes when it may have too few
 	LeadersC     = "leaders"     // "mysql": the unit that leads a service, and the epoch of its claim
 	PortsC       = "ports"       // "0": a machine's open ports, with their units
 	CredentialsC = "credentials" // a tag: the hash of an agent's password
@@ -39,13 +39,13 @@ const (
 	UploadsC     = "uploads"     // a random id: the file of a resource that no service uses yet
 	StorageC     = "storage"     // "data/0": a storage instance
 	AttachmentsC = "attachments" // "unit-mysql-0#data/0": storage that a unit has
-	ImportsC     = "imports"     // the cloud's id of a filesystem: its import, which has begun
-	PoolsC       = "pools"       // a name: a storage pool that users have made
-	CleanupsC    = "cleanups"    // a random id: work left to do
-	BlocksC      = "blocks"      // a type: what users are blocked from, and why
-	LeftoversC   = "leftovers"   // a random id: what forced removal left outside state
+	ImportsC     = "imports"     // the cloud's id of a filesystem: a pending import
+	PoolsC       = "pools"       // a name: a storage pool created by users
+	CleanupsC    = "cleanups"    // a random id: pending work
+	BlocksC      = "blocks"      // a type: which changes are blocked, and why
+	LeftoversC   = "leftovers"   // a random id: a cloud resource left over from a forced removal
 	SequenceC    = "sequence"    // a sequence: its next number, written outside transactions
-	OperationsC  = "operations"  // a number: what a user asked units to do at once
+	OperationsC  = "operations"  // a number: a user's request for tasks
 	TasksC       = "tasks"       // "unit-mysql-0#12": an action of a unit, or a command
 	HistoryC     = "statushistory"
 )
@@ -85,15 +85,14 @@ func ScopePrefix(relation int, container string) string {
 	return strconv.Itoa(relation) + "-" + entity.UnitTag(container).String() + "#"
 }
 
-// TaskID returns the id of a task's document. The receiver comes first so that its agent can watch
-// its own.
+// TaskID returns the id of a task's document. The receiver comes first, so that its agent can watch its tasks.
 func TaskID(receiver string, number int) string {
 	return fmt.Sprintf("%s#%d", entity.ReceiverTag(receiver), number)
 }
 
 func AttachmentID(unit, storage string) string { return entity.UnitTag(unit).String() + "#" + storage }
 
-// AttachmentName returns what the key of an attachment holds: "mysql/0:data/0".
+// AttachmentName returns the name in an attachment's key: "mysql/0:data/0".
 func AttachmentName(unit, storage string) string { return unit + ":" + storage }
 
 // ParseAttachment returns the id of the attachment with a name.

@@ -1,3 +1,3 @@
-// Package modeldb says what is in the database of a model: its collections, the ids of their documents, and the
-// documents. Package state changes them, each in a transaction; the packages that only read share them with it.
+// Package modeldb defines the database of a model: its collections, the ids of their documents, and the documents.
+// Package state changes them in transactions; the packages that only read share the definitions.
 package modeldb

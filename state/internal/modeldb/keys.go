@@ -13,7 +13,7 @@ import (
 // back unchanged, and no two share a field.
 //
 // "." and "$" are stored as their full-width forms, as in the first version. Everything
-// else that needs escaping, including those full-width forms, becomes its bytes in hex,
+// else that needs escaping, including those full-width forms, is stored as its bytes in hex,
 // each after a mark that no text contains (U+FDD0 is not a character).
 const (
 	wideDot    = "\uff0e"
@@ -51,7 +51,7 @@ func EscapeKey(key string) string {
 	return b.String()
 }
 
-// UnescapeKey returns the key of a field name. A name that EscapeKey never makes is
+// UnescapeKey returns the key of a field name. Names that EscapeKey never returns are
 // returned unchanged.
 func UnescapeKey(field string) string {
 	if field == keyMark {

@@ -8,30 +8,29 @@ import (
 	"juju/state/lifecycle"
 )
 
-// A Living is the part that the documents of living entities share.
+// A Living contains the fields common to the documents of entities with a life.
 type Living struct {
 	Life  entity.Life `bson:"life"`
 	Since time.Time   `bson:"since,omitempty"` // when Life last changed
-	// Strength is the strongest destruction asked for so far. Deadline is when the
+	// Strength is the strongest destruction requested so far. Deadline is when the
 	// cleaner takes over from the agents; forced destructions only.
 	Strength entity.Strength `bson:"strength,omitempty"`
 	Deadline time.Time       `bson:"deadline,omitempty"`
-	// Machines says that the machines of the unit or service go with it.
+	// Machines means that the machines of the unit or service are destroyed with it.
 	Machines bool `bson:"machines,omitempty"`
-	// WithStorage says that the storage of the unit, service or model is destroyed with it.
+	// WithStorage means that the storage of the unit, service or model is destroyed with it.
 	WithStorage bool `bson:"withstorage,omitempty"`
 }
 
 func (l Living) Forced() bool { return l.Strength == entity.Force }
 
-// A Birth is what determines the initial status of a unit or machine.
+// A Birth contains the fields that determine the initial status of a unit or machine.
 type Birth struct {
 	Born time.Time `bson:"born,omitempty"`
 }
 
-// A Cleanup is work that a transaction leaves for later, because it has no bound or
-// because it is the duty of an agent that may be away. It can be repeated at any time;
-// its document is removed when it is done.
+// A Cleanup is work that a transaction leaves for later, because it is unbounded, or because it is the task of an agent
+// that may be disconnected. It is idempotent; its document is removed when it is done.
 type Cleanup struct {
 	ID   string `bson:"_id"`
 	Kind string `bson:"kind"`
@@ -44,17 +43,17 @@ type Cleanup struct {
 // The kinds of cleanups.
 const (
 	CleanupDestroy  = "destroy"  // destroy what refers to a Dying entity, by its key
-	CleanupOrphans  = "orphans"  // destroy the subordinates that an ended container relation leaves
+	CleanupOrphans  = "orphans"  // destroy the subordinates of a removed container relation
 	CleanupForce    = "force"    // remove an entity that was destroyed with force, by its key
-	CleanupEmptied  = "emptied"  // destroy a machine with its last unit, if nothing is on it
-	CleanupStorage  = "storage"  // destroy a storage instance that goes with its last unit
+	CleanupEmptied  = "emptied"  // destroy a machine after its last unit, if nothing else is on it
+	CleanupStorage  = "storage"  // destroy a storage instance after its last unit
 	CleanupLease    = "lease"    // delete a removed service's lease, outside transactions
 	CleanupTasks    = "tasks"    // cancel the tasks of a removed unit
-	CleanupArchive  = "archive"  // give up a file of a resource if nothing uses it any more
+	CleanupArchive  = "archive"  // release a file of a resource if nothing uses it any more
 	CleanupSettings = "settings" // delete a removed relation's settings, outside transactions
 )
 
-// Last returns 1 for a cleanup that comes after those for which it returns 0.
+// Last returns 1 for cleanups that must run after those for which it returns 0.
 func (d Cleanup) Last() int {
 	if d.Kind == CleanupEmptied {
 		return 1
@@ -77,8 +76,7 @@ type Leftover struct {
 	At         time.Time `bson:"at"`
 }
 
-// IsReleased reports whether the filesystem is left to the user, who has said so of the storage or
-// of its model.
+// IsReleased reports whether the filesystem is kept for the user, who has requested that for the storage or its model.
 func (d Leftover) IsReleased(model Model) bool { return d.Release || model.Released }
 
 // Leftover returns the leftover as users see it.

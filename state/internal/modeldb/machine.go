@@ -36,27 +36,27 @@ type Machine struct {
 	HostAddresses  []string `bson:"hostaddresses,omitempty"` // by the machine's agent
 	HostKeys       []string `bson:"hostkeys,omitempty"`      // of its SSH server
 	// LostAddress is the address that units of the machine had when its instance was lost, until it
-	// has another.
+	// gets a new one.
 	LostAddress string `bson:"lostaddress,omitempty"`
 	// Hardware is what the machine has, as status shows it, from the next two.
 	Hardware      string          `bson:"hardware,omitempty"`
 	CloudHardware entity.Hardware `bson:"cloudhardware,omitempty"`
 	HostHardware  entity.Hardware `bson:"hosthardware,omitempty"`
-	// Reboot is the boot of the machine in which a unit has last asked for the machine's restart.
+	// Reboot is the boot ID of the machine when a unit last requested a reboot.
 	Reboot string `bson:"reboot,omitempty"`
-	// Retries is how often a user has asked to try again to start the instance.
+	// Retries counts the users' requests to retry starting the instance.
 	Retries int `bson:"retries,omitempty"`
 	// Clean machines never had a unit. New units are placed on them, unless they are
 	// containers.
 	Clean bool `bson:"clean"`
-	// ForUnits machines were made by deploy or add-unit. No user asked for them by
-	// themselves, so they may go with their units.
+	// ForUnits machines were created by deploy or add-unit. No user requested them
+	// explicitly, so they may be destroyed with their units.
 	ForUnits bool `bson:"forunits,omitempty"`
-	// Tasked is set with the machine's first task: when it is removed, its tasks end.
+	// Tasked is set with the machine's first task: when it is removed, its tasks are cancelled.
 	Tasked bool `bson:"tasked,omitempty"`
 }
 
-// Merge sets what follows from the reports of the cloud and of the machine's agent.
+// Merge sets the fields derived from the reports of the cloud and the machine's agent.
 func (d *Machine) Merge() {
 	d.Addresses = slices.Clone(d.CloudAddresses)
 	for _, a := range d.HostAddresses {
@@ -67,7 +67,7 @@ func (d *Machine) Merge() {
 	d.Hardware = d.KnownHardware().String()
 }
 
-// KnownHardware returns what the machine is known to have.
+// KnownHardware returns the machine's hardware as far as it is known.
 func (d *Machine) KnownHardware() entity.Hardware {
 	if entity.IsManualInstance(d.InstanceID) {
 		return d.HostHardware.Or(d.CloudHardware)
@@ -102,7 +102,7 @@ func (d *Machine) Observed(before Machine) (change bson.D) {
 	return change
 }
 
-// Address returns the address that units of the machine have told others, "" if there is none.
+// Address returns the address that the machine's units publish to others; "" if there is none.
 func (d Machine) Address() string {
 	if len(d.Addresses) > 0 {
 		return d.Addresses[0]

@@ -21,12 +21,12 @@ type Model struct {
 	Constraints string `bson:"constraints,omitempty"`
 	// Config has the settings that were set for this model, in their stored form.
 	Config map[string]string `bson:"config,omitempty"`
-	// Released says that a user wants the filesystems kept that are not destroyed yet.
+	// Released means that a user wants to keep the filesystems that are not destroyed yet.
 	Released bool `bson:"released,omitempty"`
-	// Binaries are those that the model's agents are to run; none for the controller's.
+	// Binaries are the agent binaries that the model's agents should run; nil means the controller's.
 	Binaries *Binaries `bson:"programs,omitempty"`
 	// Imports grows with each filesystem that is imported, and Uploads with each addition of pending resources,
-	// so that one of them can assert that there was no other since it has looked.
+	// so that each can assert that there was no other since it read the model.
 	Imports int `bson:"imports,omitempty"`
 	Uploads int `bson:"uploads,omitempty"`
 }
@@ -55,7 +55,7 @@ func (d Model) SeriesFor(charm []string) string {
 	return series
 }
 
-// A Binaries is an entity.Binaries. Their commit is left to those who run them.
+// A Binaries is an entity.Binaries without the commit, which the agents report.
 type Binaries struct {
 	Version string `bson:"version"`
 	SHA256  string `bson:"sha256"`
@@ -68,8 +68,7 @@ func (d Model) AgentBinaries() entity.Binaries {
 	return entity.Binaries{Version: d.Binaries.Version, SHA256: d.Binaries.SHA256}
 }
 
-// A Block is a block that is on. Its id is its type, so a model has at most one of
-// each.
+// A Block is an enabled block. Its id is its type, so a model has at most one of each.
 type Block struct {
 	Type    entity.BlockType `bson:"_id"`
 	Message string           `bson:"message"`
@@ -77,11 +76,11 @@ type Block struct {
 
 type Constraints struct {
 	Key   string `bson:"_id"`
-	Value string `bson:"value"` // as users write them
+	Value string `bson:"value"` // in the users' notation
 }
 
-// An Annotations is what users and their programs note about an entity; Juju does not
-// use it. The document is inserted with the first annotation and removed with the entity.
+// An Annotations contains the annotations of an entity by users and their tools; Juju does not
+// use them. The document is inserted with the first annotation and removed with the entity.
 // The entity's count "annotations" is 1 from then on, because a removal reads the counts
 // anyway.
 type Annotations struct {

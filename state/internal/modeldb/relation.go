@@ -43,8 +43,8 @@ func (d Relation) Counterpart(service string) Endpoint {
 // roleOrder is the order of the endpoints in a key.
 var roleOrder = map[string]int{"requirer": 0, "provider": 1, "peer": 2}
 
-// NewRelation makes the document of a relation between endpoints. If either has
-// container scope, the relation has.
+// NewRelation returns the document of a relation between endpoints. The relation has container scope if either endpoint
+// has.
 func NewRelation(id int, ends ...Endpoint) Relation {
 	slices.SortFunc(ends, func(a, b Endpoint) int { return roleOrder[a.Role] - roleOrder[b.Role] })
 	container := slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Scope == string(charm.ScopeContainer) })
@@ -58,7 +58,7 @@ func NewRelation(id int, ends ...Endpoint) Relation {
 	return Relation{Key: strings.Join(names, " "), ID: id, Endpoints: ends}
 }
 
-// A RelationEnd is one end of a relation. It lets a service's relations be found and
+// A RelationEnd is one end of a relation. With it a service's relations can be found and
 // watched without reading those of other services. Its life and strength are the
 // relation's.
 type RelationEnd struct {
@@ -79,7 +79,7 @@ type Endpoint struct {
 	Implicit  bool   `bson:"implicit,omitempty"`
 }
 
-// String returns the form that users write, such as "mysql:server".
+// String returns the users' notation, such as "mysql:server".
 func (e Endpoint) String() string { return e.Service + ":" + e.Name }
 
 // IsLike reports whether two endpoints are equal except for their scope, which a relation

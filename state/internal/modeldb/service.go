@@ -34,8 +34,8 @@ func (d Service) KeepsMinUnits() bson.DocElem {
 	return bson.DocElem{Name: "minunits", Value: d.MinUnits}
 }
 
-// TakesMachines is the count that a service has while its machines go with its units. It
-// is a count because the removal of a unit reads the counts anyway.
+// TakesMachines is the count that a service has while its machines are destroyed with its units. It is a count because
+// the removal of a unit reads the counts anyway.
 const TakesMachines = "machines"
 
 // A MinUnits exists while a service has a minimum number of units; the service's
@@ -48,7 +48,7 @@ type MinUnits struct {
 	Changes int64  `bson:"changes"`
 }
 
-// A Leader says which unit leads a service. It is inserted before the service's first
+// A Leader records which unit leads a service. It is inserted before the service's first
 // lease, and removed with the service. The service's count "leaders" is 1 while it
 // exists, because a removal reads the counts anyway.
 type Leader struct {
@@ -71,8 +71,8 @@ type Charm struct {
 	Warnings []string          `bson:"warnings,omitempty"`
 }
 
-// A Settings is a map that users or charms write. Version grows with each change of a
-// value and with nothing else, so writing the same values wakes no watch.
+// A Settings is a map written by users or charms. Version grows only if a value changes, so writing the same values
+// does not trigger watches.
 type Settings struct {
 	ID       string `bson:"_id"`
 	Relation *int   `bson:"relation,omitempty"` // the relation's number, for the deletion of all of its settings
@@ -93,8 +93,8 @@ func (d Settings) Texts() map[string]string {
 	return texts
 }
 
-// Limit bounds the settings, well below the store's own limit. A transaction that the
-// store refuses to apply would never finish, and block every other on its documents.
+// Limit returns the size limit of the settings, well below the store's own limit. A transaction that the store refuses
+// to apply would never complete, and block all others on its documents.
 func (d Settings) Limit() limits.Limit {
 	switch kind, _ := lifecycle.ParseKey(d.ID); kind {
 	case lifecycle.Relation:
@@ -105,8 +105,7 @@ func (d Settings) Limit() limits.Limit {
 	return limits.ServiceSettings
 }
 
-// A Resources holds the resources of a service that have files, or the files that a unit
-// has fetched last.
+// A Resources contains the files of a service's resources, or those that a unit has fetched last.
 type Resources struct {
 	ID      string                         `bson:"_id"`     // the owner's key
 	Files   map[string]entity.ResourceFile `bson:"files"`   // by the resource's name, escaped
@@ -125,8 +124,8 @@ func (d *Resources) File(name string) *entity.ResourceFile {
 	return &f
 }
 
-// An Upload is the file of a resource that no service uses yet: of one that is about to be
-// added or upgraded. It is written before its file, so that nothing removes the file meanwhile.
+// An Upload is the file of a resource that no service uses yet, because the service is about to be added or upgraded.
+// It is written before the file, so that nothing removes the file in the meantime.
 type Upload struct {
 	ID       string    `bson:"_id"`
 	Service  string    `bson:"service"`

@@ -61,10 +61,10 @@ func FirstStatus(key string, its Birth) Status {
 	return doc
 }
 
-// WaitsForMachine is what the status of a new unit says.
+// WaitsForMachine is the status message of a new unit.
 const WaitsForMachine = "waiting for machine"
 
-// InstanceRuns is the status of an instance of which the cloud has said nothing.
+// InstanceRuns is the status of an instance without a report from the cloud.
 const InstanceRuns = "running"
 
 // Repeats reports whether a status says the same as the one before.
@@ -72,7 +72,7 @@ func (d Status) Repeats(was Status) bool {
 	if d.Status != was.Status || d.Message != was.Message || len(d.Data) != len(was.Data) {
 		return false
 	}
-	// What was read has other types of numbers than what is to be written.
+	// Numbers that were read may have other types than those to be written.
 	now, err1 := json.Marshal(d.Data)
 	then, err2 := json.Marshal(was.Data)
 	return len(d.Data) == 0 || err1 == nil && err2 == nil && bytes.Equal(now, then)

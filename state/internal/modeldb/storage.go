@@ -7,32 +7,31 @@ import (
 	"juju/state/entity"
 )
 
-// A Storage is a storage instance, and the filesystem that the cloud makes for it.
+// A Storage is a storage instance, and the filesystem that the cloud creates for it.
 type Storage struct {
 	Living `bson:",inline"`
 	Birth  `bson:",inline"`
 	ID     string             `bson:"_id"`
 	Pool   entity.StoragePool `bson:"pool"` // as it was when the instance was added
-	Size   uint64             `bson:"size"` // MiB, as asked for
-	// Machine is the machine that the storage is on and goes with; "" if it outlives machines.
+	Size   uint64             `bson:"size"` // MiB, as requested
+	// Machine is the machine that the storage is on and is removed with; "" if it outlives machines.
 	Machine string `bson:"machine,omitempty"`
-	// Filesystem is the cloud's id of what it has made, and Made its size in MiB.
+	// Filesystem is the cloud's id of the created filesystem, and Made its size in MiB.
 	Filesystem string `bson:"filesystem,omitempty"`
 	Made       uint64 `bson:"made,omitempty"`
-	// Release says that the filesystem is not destroyed with this document.
+	// Release means that the filesystem is not destroyed with this document.
 	Release bool `bson:"release,omitempty"`
 }
 
 // IsPersistent reports whether the storage outlives machines.
 func (d Storage) IsPersistent() bool { return d.Machine == "" }
 
-// IsReleased reports whether the filesystem is left to the user, who has said so of the instance
-// or of its model.
+// IsReleased reports whether the filesystem is kept for the user, who has requested that for the instance or its model.
 func (d Storage) IsReleased(model Model) bool {
 	return d.Release || d.IsPersistent() && model.Life != entity.Alive && !model.WithStorage
 }
 
-// ActualSize returns the size that the filesystem has, or is to have, in MiB.
+// ActualSize returns the actual or requested size of the filesystem in MiB.
 func (d Storage) ActualSize() uint64 {
 	if d.Made > 0 {
 		return d.Made
@@ -40,8 +39,8 @@ func (d Storage) ActualSize() uint64 {
 	return d.Size
 }
 
-// An Attachment says that a unit has a storage instance. The instance's count of
-// attachments keeps it from having two.
+// An Attachment attaches a storage instance to a unit. The instance's count of attachments ensures that it has at most
+// one.
 type Attachment struct {
 	Living      `bson:",inline"`
 	Birth       `bson:",inline"`
@@ -51,12 +50,12 @@ type Attachment struct {
 	Storage     string `bson:"storage"`
 	Machine     string `bson:"machine"`            // the unit's, or its principal's
 	Mount       string `bson:"mount"`              // where the charm wants the filesystem
-	Location    string `bson:"location,omitempty"` // where it is; "" until it is there
+	Location    string `bson:"location,omitempty"` // its actual mount point; "" until it is attached
 }
 
-// Meets returns the storage that keeps an attachment from its mount point: one that is there already, or
-// would be hidden below it; or the one that is to be attached or detached first, because one lies in
-// the other. others are the attachments on its machine.
+// Meets returns the storage that conflicts with an attachment's mount point: one that is already mounted there, or
+// would be hidden below it; or one that must be attached or detached first, because one is mounted inside the other.
+// others are the attachments on its machine.
 func (d Attachment) Meets(others []Attachment) (inUse, after string) {
 	for _, other := range others {
 		there := other.Location != ""
@@ -77,13 +76,13 @@ func (d Attachment) Meets(others []Attachment) (inUse, after string) {
 	return inUse, after
 }
 
-// A Pool is a storage pool that users have made.
+// A Pool is a storage pool created by users.
 type Pool struct {
 	Name       string            `bson:"_id"`
 	Provider   string            `bson:"provider"`
 	Attributes map[string]string `bson:"attributes,omitempty"`
 	// Grants grows with each transaction that uses the pool, so that a removal can assert that
-	// there was none since it has looked.
+	// there was none since it read the pool.
 	Grants int `bson:"grants"`
 }
 
@@ -91,8 +90,8 @@ func (d Pool) Pool() entity.StoragePool {
 	return entity.StoragePool{Name: d.Name, Provider: d.Provider, Attributes: d.Attributes}
 }
 
-// An Import is the import of a filesystem that has begun: the cloud may count the filesystem as the model's,
-// and no storage instance has it yet.
+// An Import is a pending import of a filesystem: the cloud may have tagged the filesystem as the model's, but no
+// storage instance has it yet.
 type Import struct {
 	ID      string    `bson:"_id"` // the filesystem's
 	Storage string    `bson:"storage"`

@@ -9,15 +9,15 @@ import (
 	"juju/state/entity"
 )
 
-// An Operation is what a user asked for at once. It goes with the last of its tasks.
+// An Operation is a user's request for tasks. It is removed with the last of them.
 type Operation struct {
 	ID       string    `bson:"_id"` // its number
 	Summary  string    `bson:"summary"`
 	Enqueued time.Time `bson:"enqueued"`
 }
 
-// A Task is an action of a unit, or a command that runs there or on a machine. It stays when its
-// receiver goes.
+// A Task is an action of a unit, or a command that runs there or on a machine. It outlives its
+// receiver.
 type Task struct {
 	ID        string               `bson:"_id"` // see TaskID
 	Number    int                  `bson:"number"`
@@ -34,7 +34,7 @@ type Task struct {
 	Enqueued  time.Time            `bson:"enqueued"`
 	Started   time.Time            `bson:"started,omitempty"`
 	Completed time.Time            `bson:"completed,omitempty"`
-	Size      int                  `bson:"size,omitempty"` // of all of it in bytes, once it is over
+	Size      int                  `bson:"size,omitempty"` // of the whole document in bytes, once complete
 }
 
 func (d Task) Task() entity.Task {
@@ -52,7 +52,7 @@ func rawJSON(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// On names the receiver for users.
+// On returns the receiver's name for users.
 func (d Task) On() string {
 	return fmt.Sprintf("%s %q", entity.ReceiverTag(d.Receiver).Kind, d.Receiver)
 }

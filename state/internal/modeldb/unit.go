@@ -16,14 +16,14 @@ type Unit struct {
 	CharmURL  string          `bson:"charm,omitempty"`     // the charm that it runs; the service has the one it should run
 	Resolved  entity.Resolved `bson:"resolved,omitempty"`
 	// Started is set with the first status that the unit's agent reports and never
-	// unset: from then on only the agent can end the unit cleanly.
+	// unset: from then on only the agent can stop the unit cleanly.
 	Started bool `bson:"started"`
 	// Counted is how often the principal has entered a container relation while this
-	// subordinate was there for it.
+	// subordinate existed for it.
 	Counted int `bson:"counted,omitempty"`
-	// Tasked is set with the unit's first task: when the unit is removed, its tasks end.
+	// Tasked is set with the unit's first task: when the unit is removed, its tasks are cancelled.
 	Tasked bool `bson:"tasked,omitempty"`
-	// StorageToken is that of the last hook that has added storage.
+	// StorageToken is the token of the last hook that added storage.
 	StorageToken string `bson:"storagetoken,omitempty"`
 }
 
@@ -51,7 +51,7 @@ type Deployment struct {
 	Unit   string `bson:"unit"`
 }
 
-// A Scope says that a unit is in a relation.
+// A Scope means that a unit is in a relation.
 type Scope struct {
 	ID       string `bson:"_id"` // ScopePrefix + role + "#" + unit
 	Relation int    `bson:"relation"`

@@ -1,3 +1,3 @@
-// Package modelstatus says how a model is, for users and charms: its status and their history, the storage, and the
-// goal state of a unit. It only reads.
+// Package modelstatus reads a model's status for users and charms: the full status, the status history, the storage,
+// and the goal state of a unit.
 package modelstatus

@@ -10,9 +10,8 @@ import (
 	"juju/state/internal/modeltxn"
 )
 
-// GoalState returns the units of a unit's service, and the services that it is related to with
-// their units; over a container relation only the units beside this one. Peer relations have no
-// entry, as in Juju.
+// GoalState returns the units of a unit's service, and the related services with their units. For a container relation
+// it returns only the units in the same container. Peer relations have no entry, as in Juju.
 func GoalState(db *modeltxn.DB, u modeldb.Unit) (entity.GoalState, error) {
 	goal, err := goalState(db, u)
 	if err != nil {
@@ -47,7 +46,7 @@ func goalState(db *modeltxn.DB, u modeldb.Unit) (goal entity.GoalState, err erro
 	}
 	for _, r := range relations {
 		for i, own := range r.Endpoints {
-			if own.Service != service || len(r.Endpoints) == 1 { // peers are among goal.Units
+			if own.Service != service || len(r.Endpoints) == 1 { // peers are in goal.Units
 				continue
 			}
 			other := r.Endpoints[1-i].Service

@@ -13,14 +13,13 @@ import (
 	"juju/state/limits"
 )
 
-// maxHistory is the maximum number of statuses in one answer, the newest.
+// maxHistory is the maximum number of statuses in one response.
 const maxHistory = 10000
 
-// History returns the statuses that a unit or machine has had, the oldest first and
-// the present one last. The history of a removed entity is kept for a while. The error is
-// entity.NotFound if there is neither an entity nor a history of it.
+// History returns the status history of a unit or machine, oldest first, including the current status. The history of a
+// removed entity is kept for a while. The error is entity.NotFound if neither the entity nor a history of it exists.
 //
-// A model keeps a bounded number of statuses, of all its entities together.
+// A model keeps a limited number of statuses, for all its entities together.
 func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 	filter entity.HistoryFilter) ([]entity.PastStatus, error) {
 	kinds, err := historyKeys(kind, id)
@@ -35,7 +34,7 @@ func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 	if err != nil {
 		return nil, err
 	}
-	// The present status may not be in the history: an initial one is not, nor one whose
+	// The current status may be missing in the history: if it is an initial one, or if that
 	// write failed.
 	var present []modeldb.Status
 	for _, key := range keys {
@@ -46,7 +45,7 @@ func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 		}
 	}
 	if len(past) == 0 && len(present) == 0 {
-		return nil, neverThere(db, kind, keys, id)
+		return nil, checkExisted(db, kind, keys, id)
 	}
 	for _, now := range present {
 		if now.Since.Before(filter.From) || slices.Contains(filter.Exclude, now.Message) {
@@ -54,7 +53,7 @@ func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 		}
 		its := modeldb.PastStatus{Key: now.ID, Status: now.Status, Message: now.Message, Cause: now.Mended().Cause(),
 			Since: now.Since}
-		// What is in the history may be older: setting the same status again adds nothing there.
+		// The history may have an older time: setting the same status again does not add an entry.
 		last := modeldb.PastStatus{}
 		for _, d := range past {
 			if d.Key == now.ID {
@@ -80,8 +79,7 @@ func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 	return all, nil
 }
 
-// historyKeys returns the keys of the statuses in a kind of history, with the kind of
-// each.
+// historyKeys returns the keys of the statuses in a kind of history, with the kind of each.
 func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryKind, error) {
 	valid, refuse, what := entity.IsValidUnit, entity.InvalidUnit, "unit name"
 	keys := map[string]entity.HistoryKind{}
@@ -109,7 +107,7 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 	return keys, nil
 }
 
-// pastStatuses reads the history of some keys, the oldest first.
+// pastStatuses reads the history of some keys, oldest first.
 func pastStatuses(db *modeltxn.DB, keys []string, filter entity.HistoryFilter) ([]modeldb.PastStatus, error) {
 	query := bson.D{{"key", bson.D{{"$in", keys}}}}
 	if !filter.From.IsZero() {
@@ -133,9 +131,9 @@ func pastStatuses(db *modeltxn.DB, keys []string, filter entity.HistoryFilter) (
 	return past, nil
 }
 
-// neverThere returns entity.NotFound if there never was such an entity, and nil if the
-// filter matches none of its statuses.
-func neverThere(db *modeltxn.DB, kind entity.HistoryKind, keys []string, id string) error {
+// checkExisted returns entity.NotFound if the entity never existed, and nil if it did but the filter matches none of
+// its statuses.
+func checkExisted(db *modeltxn.DB, kind entity.HistoryKind, keys []string, id string) error {
 	n, err := db.Count(modeldb.HistoryC, bson.D{{"key", bson.D{{"$in", keys}}}})
 	switch {
 	case err != nil || n > 0:

@@ -14,7 +14,7 @@ var (
 	portPattern  = regexp.MustCompile(`^[0-9]+(-[0-9]+)?/(tcp|udp)$|^icmp$`)
 )
 
-// Match removes from a status what matches none of the patterns. A pattern is a
+// Match removes everything from a status that matches none of the patterns. A pattern is a
 // glob of names of services or units, a machine's id, "exposed", "not exposed", a status,
 // a port or an address. A matching subordinate keeps its principal, and a principal its
 // subordinates; a machine is kept with its units, a relation with either of its services.
@@ -73,7 +73,7 @@ func Match(s *entity.ModelStatus, patterns []string) error {
 	return nil
 }
 
-// joinNot joins the words "not exposed" to one pattern, and refuses invalid patterns.
+// joinNot joins the words "not exposed" to one pattern, and rejects invalid patterns.
 func joinNot(patterns []string) ([]string, error) {
 	var all []string
 	for i := 0; i < len(patterns); i++ {

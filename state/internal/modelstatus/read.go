@@ -21,7 +21,7 @@ func Read(db *modeltxn.DB) (*entity.ModelStatus, error) {
 	return all.status(db.Clock()), nil
 }
 
-// everything holds the documents that status is made from, by id.
+// everything holds the documents from which a status is built, by id.
 type everything struct {
 	model       modeldb.Model
 	machines    map[string]modeldb.Machine
@@ -35,8 +35,8 @@ type everything struct {
 	leaders     map[string]modeldb.Leader
 	attachments map[string]modeldb.Attachment
 
-	opened   map[string]map[string][]entity.PortRange // by machine and unit: openPorts makes it
-	awaiting map[string][]string                      // by unit: awaitedStorage makes it
+	opened   map[string]map[string][]entity.PortRange // by machine and unit; set by openPorts
+	awaiting map[string][]string                      // by unit; set by awaitedStorage
 }
 
 func readAll(db *modeltxn.DB) (*everything, error) {

@@ -33,8 +33,7 @@ func Workloads(db *modeltxn.DB, units []modeldb.Unit) (map[string]entity.Status,
 	return all, nil
 }
 
-// OfService returns the status that a service shows: the one that its leader has
-// set, else the worst of its units'.
+// OfService returns the status of a service: the one set by its leader, or else the worst of its units'.
 func OfService(set entity.Status, workloads []entity.Status) entity.Status {
 	if set.Status != entity.StatusUnknown {
 		return set

@@ -12,8 +12,7 @@ import (
 	"juju/state/limits"
 )
 
-// status builds what users see. Everything that is derived is derived here, so that all
-// clients show the same.
+// status builds the status that users see. All derived values are derived here, so that all clients show the same.
 func (a *everything) status(now time.Time) *entity.ModelStatus {
 	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
 		Version: a.model.AgentBinaries().Version,
@@ -134,8 +133,7 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 	return s
 }
 
-// newerCharm returns the newest revision of a charm in the model, "" if it is the one in
-// use.
+// newerCharm returns the newest revision of a charm in the model; "" if it is in use.
 func (a *everything) newerCharm(url string) string {
 	used := a.charms[url]
 	newest := used
@@ -184,7 +182,7 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	return u
 }
 
-// awaited says what a unit waits for before its first hook. The texts are Juju's, as far as it has one.
+// awaited returns what a unit is waiting for before its first hook. The texts are Juju's where it has any.
 func (a *everything) awaited(unit modeldb.Unit, machine, storage string) string {
 	m := a.machines[machine]
 	switch said := a.statusOf(modeldb.MachineKey(machine), m.Birth); {
@@ -202,8 +200,8 @@ func (a *everything) awaited(unit modeldb.Unit, machine, storage string) string 
 	return "agent initializing"
 }
 
-// awaitedStorage returns the first storage that a unit is to have and has not yet, "" if it has all, and
-// what could not be done about it.
+// awaitedStorage returns a storage instance of a unit that is not attached yet, and why if it is in error; "" if all
+// are attached. It prefers one in error.
 func (a *everything) awaitedStorage(unit string) (id, why string) {
 	if a.awaiting == nil {
 		a.awaiting = map[string][]string{}

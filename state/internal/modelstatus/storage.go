@@ -11,8 +11,8 @@ import (
 	"juju/state/limits"
 )
 
-// Storage returns the named storage instances as users see them, or all, in natural
-// order. The error is entity.NotFound if one of those named does not exist.
+// Storage returns the named storage instances as users see them, or all, in natural order. The error is entity.NotFound
+// if a named one does not exist.
 func Storage(db *modeltxn.DB, ids ...string) ([]entity.StorageStatus, error) {
 	var query, attachments, statuses bson.D
 	for _, id := range ids {
@@ -71,8 +71,8 @@ func Storage(db *modeltxn.DB, ids ...string) ([]entity.StorageStatus, error) {
 	return out, nil
 }
 
-// shownStatus returns the status that users see: what the storage provisioner could not do,
-// or what follows from the lives of the instance and its attachment.
+// shownStatus returns the status that users see: the storage provisioner's error, or the status that follows from the
+// lives of the instance and its attachment.
 func shownStatus(s modeldb.Storage, a *modeldb.Attachment, said modeldb.Status) entity.Status {
 	status := entity.Status{Status: entity.StatusPending, Since: s.Since}
 	set := func(word entity.StatusWord, since time.Time) { status.Status, status.Since = word, since }

@@ -206,7 +206,7 @@ func (db *DB) Constraints(key string) (string, error) {
 	return doc.Value, err
 }
 
-// Leader reads which unit leads a service. there says that its document exists.
+// Leader reads which unit leads a service. there reports whether its document exists.
 func (db *DB) Leader(service string) (doc modeldb.Leader, there bool, err error) {
 	err = db.Get(modeldb.LeadersC, service, &doc, "leader of "+service)
 	if entity.IsNotFound(err) {

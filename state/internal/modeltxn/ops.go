@@ -58,7 +58,7 @@ func (o *Ops) NewCounts(key string, kind lifecycle.Kind) {
 	}
 }
 
-// DropCounts removes the counts of an entity that is removed.
+// DropCounts removes the counts of an entity that is being removed.
 func (o *Ops) DropCounts(key string) { o.count(key).remove = true }
 
 // Inc adds n to one of an entity's counts.
@@ -77,7 +77,7 @@ func (o *Ops) Taken(key, name string) int {
 	return 0
 }
 
-// ExpectStep asserts the counts that a step was planned from. gone is how many sources of
+// ExpectStep asserts the counts on which a step is based. gone is how many sources of
 // each reference this transaction removes.
 func (o *Ops) ExpectStep(key string, step lifecycle.Step, gone map[string]int) {
 	for _, ref := range step.None {
@@ -120,7 +120,7 @@ func (o *Ops) addCounts() {
 	}
 }
 
-// CountsOf reads the counts of an entity; an empty map if it is gone.
+// CountsOf reads the counts of an entity; an empty map if it does not exist.
 func (db *DB) CountsOf(key string) (map[string]int, error) {
 	var doc map[string]any
 	err := db.Get(modeldb.CountsC, key, &doc, "counts of "+key)
@@ -132,7 +132,7 @@ func (db *DB) CountsOf(key string) (map[string]int, error) {
 	}
 	counts := map[string]int{}
 	for name, v := range doc {
-		switch n := v.(type) { // whatever type the store returns, or an edit by hand left
+		switch n := v.(type) { // any type that the store or a manual edit may have left
 		case int:
 			counts[name] = n
 		case int64:
@@ -165,8 +165,8 @@ func (o *Ops) Cleanup(kind, arg string) {
 	o.Insert(modeldb.CleanupsC, kind+"-"+arg, modeldb.Cleanup{ID: kind + "-" + arg, Kind: kind, Arg: arg})
 }
 
-// WakeForce wakes the cleaner if it is to remove an entity by force and the cloud has failed to end
-// what the entity has: the cleaner need not wait for the cloud any longer.
+// WakeForce wakes the cleaner if it is to remove an entity by force and the cloud failed to destroy the entity's
+// resources: the cleaner need not wait for the cloud any longer.
 func (o *Ops) WakeForce(key string, l modeldb.Living, said entity.Status) {
 	if l.Forced() && said.Status == entity.StatusError {
 		o.Update(modeldb.CleanupsC, modeldb.ForceID(key), nil, bson.D{{"$inc", bson.D{{"woken", 1}}}})

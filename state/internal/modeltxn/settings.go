@@ -60,7 +60,7 @@ func (o *Ops) ChangeSettings(doc modeldb.Settings, changes map[string]any) error
 			return err
 		}
 	}
-	// What exceeds the limit already may shrink.
+	// Settings beyond the limit may still shrink.
 	if size := SettingsSize(after); size > SettingsSize(doc.Settings) {
 		if err := doc.Limit().Check(size); err != nil {
 			return err

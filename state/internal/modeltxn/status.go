@@ -50,8 +50,8 @@ func beginner(key string) check.DocID {
 	return check.DocID{}
 }
 
-// SetStatus replaces a status, and adds it to the history unless it says the same as the one before.
-// more adds what the transaction does besides.
+// SetStatus replaces a status, and adds it to the history unless it equals the previous one. more adds further
+// operations to the transaction.
 func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more ...func(*Ops) error) error {
 	if s.Status == entity.StatusError && s.Message == "" {
 		return entity.Errorf(entity.Invalid, "cannot set status %q without info", s.Status)
@@ -79,7 +79,7 @@ func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more .
 		db.Remember(was)
 	}
 	if !doc.Repeats(was) {
-		// What a failed hook had hidden is shown again with its old time, but only from now on.
+		// A status that a failed hook had hidden is shown again with its old time, but only from now on.
 		doc.Since = now.UTC().Truncate(time.Millisecond)
 		db.Remember(doc)
 	}
@@ -100,7 +100,7 @@ func (o *Ops) ReplaceStatus(was, doc modeldb.Status, assert any) {
 		{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
 }
 
-// DropStatus removes a status that does not hold any more.
+// DropStatus removes a status that no longer applies.
 func (o *Ops) DropStatus(key string) { o.Remove(modeldb.StatusesC, key, nil) }
 
 // Remember adds a status to the history. The history is for people: it is a capped

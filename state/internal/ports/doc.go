@@ -1,3 +1,3 @@
-// Package ports has the open ports of a model's units: what opens and closes them, and which are to be reached from
-// outside.
+// Package ports manages the open ports of a model's units: it opens and closes them, and determines which must be
+// reachable from outside.
 package ports

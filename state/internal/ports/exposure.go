@@ -11,8 +11,8 @@ import (
 	"juju/state/modelconfig"
 )
 
-// Exposure returns which ports are to be reached from outside: those that units of exposed services
-// have open, subordinates included. A manager's machine is in it neither as an instance nor as a host.
+// Exposure returns the ports that must be reachable from outside: the open ports of units of exposed services,
+// including subordinates. It omits machines that run a controller, both as instances and as hosts.
 func Exposure(db *modeltxn.DB) (entity.Exposure, error) {
 	x := entity.Exposure{Instances: map[string][]entity.PortRange{}, Addresses: map[string][]string{}}
 	model, err := db.Model()
@@ -65,11 +65,11 @@ func exposedServices(db *modeltxn.DB) (map[string]bool, error) {
 	return exposed, err
 }
 
-// maxPeerAddresses is how many addresses of one machine the rules of others let in.
+// maxPeerAddresses is how many addresses of one machine the rules of others allow.
 const maxPeerAddresses = 16
 
-// peerAddresses returns the addresses from which others let the machine in. A machine's agent may report
-// what it likes, so it gets no more than a few hosts in, and none that is not one host.
+// peerAddresses returns the machine's addresses that other machines allow. Agents are not trusted, so only a few
+// addresses are returned, and only those of single hosts.
 func peerAddresses(d modeldb.Machine) (result []string) {
 	for _, text := range d.Addresses {
 		a, err := netip.ParseAddr(text)

@@ -9,8 +9,8 @@ import (
 	"juju/state/modelconfig"
 )
 
-// HostExposure returns which of the ports that units on a machine have open, subordinates included, are to be
-// reached from outside. It is for the agent of a manual machine, which closes the others by itself.
+// HostExposure returns which of the ports opened by units on a machine, including subordinates, must be reachable from
+// outside, and which must not. The agent of a manual machine closes the latter itself.
 func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, error) {
 	var x entity.HostExposure
 	model, err := db.Model()
@@ -52,9 +52,9 @@ func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, erro
 	return x, err
 }
 
-// kept returns the ports that keep the host's owner in: those of SSH, at the usual port and at the one by
-// which the user has added the host, and those at which the host is told its addresses (DHCP). A unit
-// that opens one of them must not lock the owner out.
+// kept returns the ports that must stay reachable for the host's owner: SSH, at the default port and at the one with
+// which the user added the host, and DHCP. A unit that is not exposed must not lock the owner out by opening one
+// of them.
 func kept(m modeldb.Machine) []entity.PortRange {
 	ssh := entity.ManualPort(m.Placement)
 	return []entity.PortRange{{From: 22, To: 22, Protocol: "tcp"}, {From: ssh, To: ssh, Protocol: "tcp"},

@@ -43,8 +43,8 @@ func Opened(db *modeltxn.DB, u modeldb.Unit) (map[string][]entity.PortRange, err
 	return open, nil
 }
 
-// Change opens and closes ports of a unit. It refuses a range that another unit has
-// open, or that overlaps another of the unit's own.
+// Change opens and closes ports of a unit. It rejects a range that another unit has open, or that overlaps another
+// range of the unit.
 func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, opened, closed []entity.PortRange) error {
 	id, err := db.MachineOf(u)
 	if err != nil {
@@ -79,12 +79,12 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 	changed := len(after) < len(before)
 	units := make(map[entity.PortRange]string, len(after)+len(opened)) // the unit that has a range open
 	there := make([]entity.PortRange, len(after))
-	mine := 0
+	own := 0
 	for i, p := range after {
 		there[i] = p.Range()
 		units[there[i]] = p.Unit
 		if p.Unit == unit {
-			mine++
+			own++
 		}
 	}
 	// The open ports stay in one table; the new ones are added to another.
@@ -104,15 +104,15 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 		tables[1].Add(r)
 		units[r] = unit
 		after = append(after, modeldb.OpenPort{unit, r.From, r.To, r.Protocol})
-		mine++
+		own++
 		changed = true
 	}
 	if !changed {
 		return nil, nil
 	}
 	if len(after) > len(before) {
-		// What exceeds a limit already may shrink.
-		if err := cmp.Or(limits.UnitPorts.Check(mine), limits.MachinePorts.Check(len(after))); err != nil {
+		// A document beyond the limit may still shrink.
+		if err := cmp.Or(limits.UnitPorts.Check(own), limits.MachinePorts.Check(len(after))); err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +128,7 @@ func set(o *modeltxn.Ops, doc modeldb.Ports, ports []modeldb.OpenPort) {
 		bson.D{{"$set", bson.D{{"ports", ports}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
-// CloseAll closes the ports of a unit that is removed.
+// CloseAll closes the ports of a unit that is being removed.
 func CloseAll(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit) error {
 	id, err := db.MachineOf(u)
 	if err != nil || id == "" {
@@ -143,7 +143,7 @@ func CloseAll(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit) error {
 	case len(after) < len(doc.Ports):
 		set(o, doc, after)
 	case u.Life != entity.Dead:
-		// A unit that is not Dead may open another meanwhile.
+		// A unit that is not Dead may open another one concurrently.
 		o.Assert(modeldb.PortsC, doc.ID, doc.AsRead())
 	}
 	return nil

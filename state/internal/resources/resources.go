@@ -1,5 +1,5 @@
-// Package resources has the resources of a model's services: the files that users upload and units fetch. A file is
-// uploaded before a service uses it, and given up once nothing does.
+// Package resources manages the resources of a model's services: the files that users upload and units fetch. A file is
+// uploaded before a service uses it, and released once nothing does.
 package resources
 
 import (
@@ -85,7 +85,7 @@ func resourceOf(r charm.Resource, file *entity.ResourceFile) entity.Resource {
 	return entity.Resource{Name: r.Name, Type: r.Type, Filename: r.Filename, Description: r.Description, File: file}
 }
 
-// Check refuses a resource that a charm does not declare, or that can't be a file.
+// Check returns an error for a resource that the charm does not declare, or that is not a file.
 func Check(meta *charm.Meta, name string) error {
 	declared, ok := meta.Resources[name]
 	switch {
@@ -99,7 +99,7 @@ func Check(meta *charm.Meta, name string) error {
 }
 
 // Give gives a service the files of uploads, for the resources that a charm declares. It
-// returns what is to become modeldb.Service.Resources.
+// returns the new value of modeldb.Service.Resources.
 func Give(db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta, ids map[string]string) (int64, error) {
 	if len(ids) == 0 {
 		return s.Resources, nil
@@ -115,7 +115,7 @@ func Give(db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta,
 		}
 		old := has.File(name)
 		if old != nil && old.Upload == ids[name] {
-			continue // done by an attempt whose answer was lost
+			continue // done by an attempt whose response was lost
 		}
 		doc, err := upload(db, s.Name, name, ids[name])
 		if err == nil && !doc.Stored {
@@ -137,7 +137,7 @@ func Give(db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta,
 	if len(files) > 0 {
 		version = putFiles(o, has, modeldb.ServiceKey(s.Name), files)
 	}
-	// After that: at each moment the file has a record.
+	// Only then, so that the file has a record at all times.
 	for _, id := range taken {
 		o.Remove(modeldb.UploadsC, id, bson.D{{"stored", true}})
 	}
@@ -160,8 +160,8 @@ func SetFetched(db *modeltxn.DB, o *modeltxn.Ops, unit, name string, file entity
 	return nil
 }
 
-// putFiles adds the operations that set files in a resources document, nil if there is none yet.
-// It returns the document's new version.
+// putFiles adds the operations that set files in a resources document, which is nil if it does not exist yet. It
+// returns the document's new version.
 func putFiles(o *modeltxn.Ops, doc *modeldb.Resources, key string, files map[string]entity.ResourceFile) int64 {
 	if doc == nil {
 		o.Insert(modeldb.ResourcesC, key, modeldb.Resources{ID: key, Files: files, Version: 1})
@@ -175,13 +175,13 @@ func putFiles(o *modeltxn.Ops, doc *modeldb.Resources, key string, files map[str
 	return doc.Version + 1
 }
 
-// releaseFile adds a cleanup that gives up a file that something has used.
+// releaseFile adds a cleanup that releases a file that is no longer used here.
 func releaseFile(o *modeltxn.Ops, sum string) {
 	id := modeldb.CleanupArchive + "-" + mongo.NewID()
 	o.Insert(modeldb.CleanupsC, id, modeldb.Cleanup{ID: id, Kind: modeldb.CleanupArchive, Arg: sum})
 }
 
-// Release adds the cleanups that give up the files of a service that is removed.
+// Release adds the cleanups that release the files of a service that is being removed.
 func Release(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
 	doc, err := read(db, modeldb.ServiceKey(service))
 	if err != nil || doc == nil {
@@ -193,8 +193,7 @@ func Release(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
 	return nil
 }
 
-// Refers reports whether something of the model uses the file with this SHA-256, or has used it,
-// and a cleanup will give it up.
+// Refers reports whether the model uses the file with this SHA-256, or a cleanup is pending that will release it.
 func Refers(db *modeltxn.DB, sum string) (bool, error) {
 	n, err := db.Count(modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupArchive}, {"arg", sum}})
 	if err != nil || n > 0 {

@@ -18,7 +18,7 @@ import (
 	"juju/state/mongo"
 )
 
-// Resources takes the files of a model's resources.
+// Resources stores the files of a model's resources.
 type Resources struct {
 	db    *modeltxn.DB
 	files Files
@@ -40,7 +40,7 @@ func Of(db *modeltxn.DB, files Files) Resources { return Resources{db, files} }
 // Store uploads a file under it, and the service gets it when it is added, or its charm or
 // resources are set.
 //
-// Of what is never used a model has no more than limits.PendingResources, and Prune removes it.
+// A model has at most limits.PendingResources uploads that no service uses. Prune removes old ones.
 func (r Resources) AddPending(ctx context.Context, service string, names []string) ([]string, error) {
 	ids := make([]string, len(names))
 	for i := range ids {
@@ -54,7 +54,7 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 		if err := r.checkPending(len(names)); err != nil {
 			return err
 		}
-		// Of two at once the later counts what the earlier has added.
+		// Of two concurrent additions, the later one sees the earlier one's.
 		o.AssertModelAlive()
 		o.Update(modeldb.ModelC, modeldb.ModelC, modeltxn.Unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
 		for i, name := range names {
@@ -68,7 +68,7 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 	return ids, nil
 }
 
-// checkPending refuses n more uploads if the model then has too many.
+// checkPending returns an error if the model would have too many uploads with n more.
 func (r Resources) checkPending(n int) error {
 	has, err := r.db.Count(modeldb.UploadsC, nil)
 	if err != nil {
@@ -90,7 +90,7 @@ func upload(db *modeltxn.DB, service, name, id string) (doc modeldb.Upload, err 
 	return doc, err
 }
 
-// An Upload says which resource a file is for.
+// An Upload identifies the resource that a file is for.
 type Upload struct {
 	Service, Resource string
 	ID                string // of AddPending
@@ -116,7 +116,7 @@ func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 	}
 	file.User, file.Uploaded, file.Upload = to.User, r.db.Now(), to.ID
 	defer r.files.Adding()()
-	// The record first: a file that is recorded is not removed.
+	// Write the record first: recorded files are not removed.
 	if err := r.record(ctx, to, file); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func describe(src io.Reader) (entity.ResourceFile, error) {
 		SHA384: hex.EncodeToString(long.Sum(nil))}, err
 }
 
-// record says which file is about to be stored for an upload.
+// record records which file is about to be stored for an upload.
 func (r Resources) record(ctx context.Context, to Upload, file entity.ResourceFile) error {
 	return r.db.Change(ctx, func(o *modeltxn.Ops) error {
 		doc, err := upload(r.db, to.Service, to.Resource, to.ID)
@@ -169,7 +169,7 @@ func (r Resources) record(ctx context.Context, to Upload, file entity.ResourceFi
 	})
 }
 
-// keepUploads is how long an upload is kept that no service uses.
+// keepUploads is how long unused uploads are kept.
 const keepUploads = 24 * time.Hour
 
 // Prune removes old uploads that no service uses.

@@ -11,15 +11,14 @@ import (
 const (
 	// knownFor is how long a correct password is remembered.
 	knownFor = time.Hour
-	// guesses bounds the wrong passwords for one user that are compared in a burst, and
-	// guessesPerSecond those after that: about as many as the slow hash allows. Without the bound
-	// a guess could be checked without the slow hash.
+	// guesses is the maximum burst of wrong passwords for one user that are compared, and guessesPerSecond the
+	// sustained rate: about what the slow hash allows. Without the limit, guesses would bypass the slow hash.
 	guesses          = 1000
 	guessesPerSecond = 20
 )
 
-// Known remembers correct passwords for a while, in memory and by a fast hash under a key of its
-// own, so that repeated logins neither need the slow hash nor wait for those of others.
+// Known caches correct passwords for a while, in memory and as a fast keyed hash, so that repeated logins neither need
+// the slow hash nor wait for those of others.
 type Known struct {
 	mu    sync.Mutex
 	key   []byte
@@ -50,8 +49,7 @@ func (k *Known) Remember(user, hash, password string) {
 	e.mac, e.until = k.mac(hash, password), now.Add(knownFor)
 }
 
-// Matches reports whether the password is the remembered one. False says nothing: the slow hash
-// decides.
+// Matches reports whether the password is the remembered one. If it returns false, the slow hash must be checked.
 func (k *Known) Matches(user, hash, password string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +71,7 @@ func (k *Known) Matches(user, hash, password string) bool {
 	return true
 }
 
-// mac depends on the slow hash, so a changed password is no longer remembered.
+// mac includes the slow hash, so that a changed password invalidates the entry.
 func (k *Known) mac(hash, password string) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, k.key)
 	h.Write([]byte(hash))

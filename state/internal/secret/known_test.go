@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A correct password is remembered; a changed one is not, and guessing gets no more tries here
-// than the slow hash allows.
+// Correct passwords are cached until they change, and guesses are limited to the rate that the slow hash allows.
 func TestKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k Known
@@ -24,7 +23,7 @@ func TestKnown(t *testing.T) {
 		matches("h1", "Secret", false)
 		matches("h2", "secret", false)
 		if k.Matches("eve", "h1", "secret") {
-			t.Error("eve is taken for bob")
+			t.Error("eve matches bob's password")
 		}
 		time.Sleep(guesses * time.Second / guessesPerSecond)
 		for i := range guesses {

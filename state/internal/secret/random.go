@@ -7,22 +7,21 @@ import (
 	"juju/state/entity"
 )
 
-// HashRandom hashes a random password, which can't be guessed: a fast hash is enough, and
-// thousands of agents can log in at once.
+// HashRandom hashes a random password. It can't be guessed, so a fast hash is enough, and thousands of agents can log
+// in at once.
 func HashRandom(password string) string {
 	sum := sha256.Sum256([]byte(password))
 	return hex.EncodeToString(sum[:])
 }
 
-// Stamp returns a stamp of a password's hash, which changes with it and reveals nothing
-// of it.
+// Stamp returns a digest of a password's hash, which changes with the hash but does not reveal it.
 func Stamp(hash string) string {
 	sum := sha256.Sum256([]byte(hash))
 	return string(sum[:8])
 }
 
-// Refused is the error for all who must not log in, whatever the reason, so that it does
-// not reveal which users or agents exist.
+// Refused is the error for all failed logins, whatever the reason, so that it does not reveal which users or agents
+// exist.
 func Refused() error {
 	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
 }

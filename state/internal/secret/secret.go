@@ -1,5 +1,5 @@
-// Package secret hashes the passwords that people choose. It is slow on purpose:
-// the passwords must not be found by trying when the hashes are stolen.
+// Package secret hashes passwords. The hash for passwords that people choose is deliberately slow, so that stolen
+// hashes resist brute force.
 package secret
 
 import (
@@ -8,14 +8,13 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// A Hasher makes hashes, all at the same cost.
+// A Hasher computes hashes with a fixed cost.
 type Hasher struct {
 	cost  int
-	dummy func() string // the hash of no password in use
+	dummy func() string // the hash of a random password
 }
 
-// NewHasher returns a Hasher; bcrypt's work doubles with each step of cost, and 0
-// stands for bcrypt's default.
+// NewHasher returns a Hasher with a bcrypt cost. Each step doubles the work; 0 means bcrypt's default.
 func NewHasher(cost int) *Hasher {
 	if cost == 0 {
 		cost = bcrypt.DefaultCost
@@ -24,24 +23,23 @@ func NewHasher(cost int) *Hasher {
 	h.dummy = sync.OnceValue(func() string {
 		hash, err := h.Hash("")
 		if err != nil {
-			panic(err) // it can't: the cost is valid and the password short
+			panic(err) // impossible: the cost is valid and the password short
 		}
 		return hash
 	})
 	return h
 }
 
-// Hash returns what is kept of a password: bcrypt's own form, with a salt.
+// Hash returns the salted bcrypt hash of a password.
 func (h *Hasher) Hash(password string) (string, error) {
 	hash, err := bcrypt.GenerateFromPassword([]byte(password), h.cost)
 	return string(hash), err
 }
 
-// Pretend does the work of Matches where there is no hash, so that the time doesn't
-// tell who has one.
+// Pretend does the work of Matches for users without a hash, so that timing does not reveal who has one.
 func (h *Hasher) Pretend(password string) { Matches(h.dummy(), password) }
 
-// Matches reports whether a hash is of this password.
+// Matches reports whether a hash is that of the password.
 func Matches(hash, password string) bool {
 	return bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) == nil
 }

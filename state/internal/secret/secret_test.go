@@ -6,7 +6,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// The default costs at least what bcrypt's authors advise, with a hash and without one.
+// The default cost is at least what bcrypt's authors recommend, with a hash and without one.
 func TestHash(t *testing.T) {
 	h := NewHasher(0)
 	hash, err := h.Hash("correct horse")
@@ -14,7 +14,7 @@ func TestHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !Matches(hash, "correct horse") || Matches(hash, "correct horse ") || Matches("", "") {
-		t.Error("a hash is of its password, and of no other")
+		t.Error("a hash must match its password only")
 	}
 	for _, hash := range []string{hash, h.dummy()} {
 		if cost, err := bcrypt.Cost([]byte(hash)); err != nil || cost < 10 {
@@ -22,6 +22,6 @@ func TestHash(t *testing.T) {
 		}
 	}
 	if _, err := h.Hash(string(make([]byte, 73))); err == nil {
-		t.Error("bcrypt would cut off what is longer than it takes")
+		t.Error("passwords beyond bcrypt's limit must not be truncated")
 	}
 }

@@ -1,3 +1,3 @@
-// Package tasks has the tasks of a model: actions of its units, and commands that run there or on its machines. Users
+// Package tasks manages the tasks of a model: actions of its units, and commands that run on units or machines. Users
 // enqueue them, and the agents of their receivers run them.
 package tasks

@@ -20,7 +20,7 @@ import (
 	"juju/state/mongo"
 )
 
-// leaderOf ends the name of a unit that stands for the leader of a service: "mysql/leader".
+// leaderOf is the suffix of a name for the leader of a service: "mysql/leader".
 const leaderOf = "/leader"
 
 // A NewTask is a task to enqueue.
@@ -28,14 +28,14 @@ type NewTask struct {
 	Receiver string // "mysql/0" or "mysql/leader"; for commands also a machine, "3"
 	Name     string // of an action, or entity.CommandTask
 	Params   map[string]any
-	// Parallel and Group replace what the charm says; nil leaves it.
+	// Parallel and Group override the charm's values, unless nil.
 	Parallel *bool
 	Group    *string
 }
 
-// Enqueue adds an operation with tasks for units and machines, all in one transaction. A task that is refused
-// has an error at its place in errs, and no id; if all are, there is no operation. The parameters
-// of an action get the charm's defaults.
+// Enqueue adds an operation with tasks for units and machines in one transaction. A rejected task has an error at its
+// index in errs, and no id; if all are rejected, no operation is added. The parameters of an action get the charm's
+// defaults.
 func (t Tasks) Enqueue(
 	ctx context.Context, tasks []NewTask,
 ) (operation string, ids []string, errs []error, err error) {
@@ -80,13 +80,13 @@ func (t Tasks) Enqueue(
 	return operation, ids, errs, err
 }
 
-// isTaskRefusal reports whether an error concerns one task, and not all of them.
+// isTaskRefusal reports whether an error concerns only one task.
 func isTaskRefusal(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.Invalid) || errors.Is(err, entity.NotAlive)
 }
 
-// assertTasked asserts what a new task requires of its unit or machine, and that the removal of that
-// ends its tasks.
+// assertTasked asserts a new task's requirements on its unit or machine, and makes sure that the removal of the unit or
+// machine cancels its tasks.
 func assertTasked(o *modeltxn.Ops, collection, id string, tasked bool, assert bson.D) {
 	if tasked {
 		o.Assert(collection, id, assert)
@@ -95,12 +95,12 @@ func assertTasked(o *modeltxn.Ops, collection, id string, tasked bool, assert bs
 	o.Update(collection, id, assert, bson.D{{"$set", bson.D{{"tasked", true}}}})
 }
 
-// enqueueing is one try to enqueue tasks.
+// enqueueing is one attempt to enqueue tasks.
 type enqueueing struct {
 	db       *modeltxn.DB
 	units    map[string]modeldb.Unit
 	machines map[string]modeldb.Machine
-	asserts  map[string]bson.D // what the tasks require of the unit or machine
+	asserts  map[string]bson.D // on the unit or machine
 	added    []modeldb.Task
 }
 
@@ -110,7 +110,7 @@ func (e *enqueueing) task(ctx context.Context, o *modeltxn.Ops, task NewTask) (m
 		return doc, err
 	}
 	params, err := spec.InsertDefaults(task.Params)
-	// A default may contradict the schema, and then is passed on all the same, as in Juju.
+	// If the given parameters are valid, the defaults are not checked, as in Juju.
 	if err == nil && spec.ValidateParams(task.Params) != nil {
 		err = spec.ValidateParams(params)
 	}
@@ -137,8 +137,8 @@ func (e *enqueueing) task(ctx context.Context, o *modeltxn.Ops, task NewTask) (m
 	return doc, nil
 }
 
-// receiver begins the document of a task, and returns what describes its parameters and what it
-// requires of the unit or machine.
+// receiver returns a new document of a task, the specification of its parameters, and the assertions on the unit or
+// machine.
 func (e *enqueueing) receiver(
 	ctx context.Context, o *modeltxn.Ops, task NewTask,
 ) (doc modeldb.Task, spec charm.ActionSpec, assert bson.D, err error) {
@@ -182,7 +182,7 @@ func (e *enqueueing) machine(ctx context.Context, id string) (modeldb.Machine, e
 	return m, err
 }
 
-// commandSpec describes the parameters of a user's command.
+// commandSpec specifies the parameters of a user's command.
 var commandSpec = charm.ActionSpec{Schema: map[string]any{
 	"properties": map[string]any{
 		entity.CommandParam: map[string]any{"type": "string"},
@@ -211,7 +211,7 @@ func (e *enqueueing) unit(ctx context.Context, o *modeltxn.Ops, name string) (mo
 		return u, nil
 	}
 	u, err := e.db.Unit(name)
-	if err == nil && u.Life != entity.Alive { // a Dying one would put off its last hooks for each new task
+	if err == nil && u.Life != entity.Alive { // new tasks would delay the last hooks of a Dying one
 		err = entity.Errorf(entity.NotAlive, "unit %q is not alive", name)
 		if u.Life == entity.Dying {
 			err = entity.WithHint(err, "Until it is removed, work on it with: juju ssh %s, where juju-run works too", name)
@@ -223,7 +223,7 @@ func (e *enqueueing) unit(ctx context.Context, o *modeltxn.Ops, name string) (mo
 	return u, err
 }
 
-// action finds an action in the charm of a unit, and returns what makes the unit have it.
+// action finds an action in the charm of a unit, and returns the assertion that the unit still has it.
 func (e *enqueueing) action(
 	ctx context.Context, o *modeltxn.Ops, u modeldb.Unit, name string,
 ) (spec charm.ActionSpec, assert bson.D, err error) {

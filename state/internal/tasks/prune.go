@@ -12,9 +12,8 @@ import (
 	"juju/state/internal/modeltxn"
 )
 
-// Prune removes tasks that have been over for longer than the model's settings say, or that take
-// more room than they say, the oldest first, and operations without tasks. It returns how many
-// tasks it has removed.
+// Prune removes completed tasks that exceed the age or total size in the model's settings, oldest first, and operations
+// without tasks. It returns the number of removed tasks.
 func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 	model, err := t.db.Model()
 	if err != nil {
@@ -26,7 +25,7 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 	if err := t.read(over, bson.D{{"operation", 1}, {"completed", 1}, {"size", 1}}, &docs); err != nil {
 		return 0, err
 	}
-	slices.SortFunc(docs, func(a, b modeldb.Task) int { return b.Completed.Compare(a.Completed) }) // the newest first
+	slices.SortFunc(docs, func(a, b modeldb.Task) int { return b.Completed.Compare(a.Completed) }) // newest first
 	oldest, used := time.Time{}, int64(0)
 	if age > 0 {
 		oldest = t.db.Now().Add(-age)
@@ -43,7 +42,7 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// remove removes a task that is over, with its operation if that has no other.
+// remove removes a completed task, and its operation if it was the last one.
 func (t Tasks) remove(ctx context.Context, doc modeldb.Task) error {
 	return t.db.Change(ctx, func(o *modeltxn.Ops) error {
 		beside, err := t.db.Count(modeldb.TasksC,
@@ -52,7 +51,7 @@ func (t Tasks) remove(ctx context.Context, doc modeldb.Task) error {
 			return err
 		}
 		o.Remove(modeldb.TasksC, doc.ID, nil)
-		if beside == 0 { // none is ever added to an operation
+		if beside == 0 { // tasks are never added to an existing operation
 			o.Remove(modeldb.OperationsC, doc.Operation, nil)
 		}
 		return nil

@@ -14,7 +14,7 @@ import (
 	"juju/state/mongo"
 )
 
-// Refs returns the receiver's tasks that are not over, the oldest first.
+// Refs returns the receiver's incomplete tasks, oldest first.
 func Refs(db *modeltxn.DB, receiver string) (refs []entity.TaskRef, err error) {
 	docs, err := Of(db).unfinished(receiver)
 	for _, doc := range docs {
@@ -33,7 +33,7 @@ func (t Tasks) unfinished(receiver string) ([]modeldb.Task, error) {
 	return docs, nil
 }
 
-// own reads the document of one of the receiver's own tasks.
+// own reads the document of one of the receiver's tasks.
 func (t Tasks) own(receiver, id string) (modeldb.Task, error) {
 	doc, err := t.taskDoc(id)
 	if err == nil && doc.Receiver != receiver {
@@ -42,8 +42,8 @@ func (t Tasks) own(receiver, id string) (modeldb.Task, error) {
 	return doc, err
 }
 
-// Begin records that the receiver begins a pending task, and returns the task. It can be repeated.
-// The error is entity.TaskGone if the task is over, or was cancelled.
+// Begin records that the receiver starts a pending task, and returns the task. It is idempotent. The error is
+// entity.TaskGone if the task is complete or was cancelled.
 func Begin(ctx context.Context, db *modeltxn.DB, receiver, id string) (entity.Task, error) {
 	var doc modeldb.Task
 	now := db.Now()
@@ -69,7 +69,7 @@ func Begin(ctx context.Context, db *modeltxn.DB, receiver, id string) (entity.Ta
 	return doc.Task(), err
 }
 
-// Finish ends one of the receiver's tasks. It does nothing to a task that is over or gone.
+// Finish completes one of the receiver's tasks. It does nothing if the task is complete or removed.
 func Finish(ctx context.Context, db *modeltxn.DB, receiver, id string, outcome entity.TaskOutcome) error {
 	now := db.Now()
 	return db.Change(ctx, func(o *modeltxn.Ops) error {
@@ -110,7 +110,7 @@ func Log(ctx context.Context, db *modeltxn.DB, receiver, id, message string) err
 	})
 }
 
-// CancelLeft cancels the tasks that a removed unit or machine has left. No other can be added.
+// CancelLeft cancels the tasks of a removed unit or machine. No more can be added.
 func CancelLeft(ctx context.Context, db *modeltxn.DB, receiver string) error {
 	docs, err := Of(db).unfinished(receiver)
 	if err != nil {

@@ -23,7 +23,7 @@ type Tasks struct{ db *modeltxn.DB }
 // Of returns the tasks of a model.
 func Of(db *modeltxn.DB) Tasks { return Tasks{db} }
 
-// taskDoc reads the document of a task; the error is entity.NotFound if there is none.
+// taskDoc reads the document of a task; the error is entity.NotFound if it does not exist.
 func (t Tasks) taskDoc(id string) (modeldb.Task, error) {
 	var docs []modeldb.Task
 	number, err := strconv.Atoi(id)
@@ -39,7 +39,7 @@ func (t Tasks) taskDoc(id string) (modeldb.Task, error) {
 	return docs[0], nil
 }
 
-// Task returns a task; the error is entity.NotFound if there is none.
+// Task returns a task; the error is entity.NotFound if it does not exist.
 func (t Tasks) Task(ctx context.Context, id string) (entity.Task, error) {
 	doc, err := t.taskDoc(id)
 	return doc.Task(), err
@@ -60,7 +60,7 @@ func (t Tasks) Find(ctx context.Context, prefix string) (ids []string, err error
 	return ids, nil
 }
 
-// Operation returns an operation; the error is entity.NotFound if there is none.
+// Operation returns an operation; the error is entity.NotFound if it does not exist.
 func (t Tasks) Operation(ctx context.Context, id string) (entity.Operation, error) {
 	var doc modeldb.Operation
 	if err := t.db.Get(modeldb.OperationsC, id, &doc, fmt.Sprintf("operation %q", id)); err != nil {
@@ -73,13 +73,13 @@ func (t Tasks) Operation(ctx context.Context, id string) (entity.Operation, erro
 	return all[0], nil
 }
 
-// Operations returns the last operations of which match holds, the oldest of them first, and
-// whether there are more; all for limit 0. Their tasks lack parameters, results and messages.
+// Operations returns the last operations for which match is true, oldest first, and whether there are more. Limit 0
+// means all. Their tasks lack parameters, results and messages.
 func (t Tasks) Operations(
 	ctx context.Context, match func(entity.Operation) bool, limit int,
 ) (found []entity.Operation, more bool, err error) {
-	// The store can't order ids, which are numbers written as text. To read and sort all 20,000 takes 60 to 90 ms,
-	// and Prune bounds them.
+	// The store can't sort the ids, which are numbers stored as text. Reading and sorting 20,000 takes 60 to 90 ms;
+	// Prune bounds the number.
 	var docs []modeldb.Operation
 	if err := t.db.All(modeldb.OperationsC, nil, &docs); err != nil {
 		return nil, false, err
@@ -100,10 +100,10 @@ func (t Tasks) Operations(
 	return found, more, nil
 }
 
-// operationsAtOnce is how many operations are read at once.
+// operationsAtOnce is the batch size for reading operations.
 const operationsAtOnce = 100
 
-// withoutValues leaves out of tasks what may be large.
+// withoutValues excludes the fields of tasks that may be large.
 var withoutValues = bson.D{{"params", 0}, {"results", 0}, {"log", 0}}
 
 // read reads fields of the tasks that match a query; all fields for nil.
@@ -133,8 +133,8 @@ func (t Tasks) withTasks(docs []modeldb.Operation, fields bson.D) ([]entity.Oper
 	return all, nil
 }
 
-// Cancel ends a task: one that is pending is over at once, one that runs is ended by its receiver. It
-// does nothing to a task that is over.
+// Cancel cancels a task: immediately if it is pending, by its receiver if it is running. It does nothing if the task is
+// complete.
 func (t Tasks) Cancel(ctx context.Context, id string) error {
 	now := t.db.Now()
 	return t.db.Change(ctx, func(o *modeltxn.Ops) error {
@@ -155,7 +155,7 @@ func (t Tasks) Cancel(ctx context.Context, id string) error {
 	})
 }
 
-// endTask ends a task that is not over.
+// endTask completes a task.
 func endTask(o *modeltxn.Ops, doc modeldb.Task, now time.Time, outcome entity.TaskOutcome) {
 	size := len(doc.Params) + len(outcome.Message) + len(outcome.Results)
 	for _, m := range doc.Log {
