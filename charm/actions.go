@@ -87,7 +87,7 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 			}
 		case "properties":
 			if _, ok := fs.keys["params"]; ok {
-				return spec, f.errorf("given beside params, which means the same")
+				return spec, f.errorf("cannot be combined with params, which means the same")
 			}
 		}
 		if f.empty() {

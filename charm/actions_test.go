@@ -96,7 +96,7 @@ func TestParseActionsRefuses(t *testing.T) {
 		{"no pattern", "a: {params: {b: {pattern: '('}}}\n",
 			"actions.yaml:1: a: properties.b.pattern: '(' is not valid regex: error parsing regexp: missing closing ): `(`"},
 		{"params and properties", "a:\n  params: {}\n  properties: {}\n",
-			`actions.yaml:3: a.properties: given beside params, which means the same`},
+			`actions.yaml:3: a.properties: cannot be combined with params, which means the same`},
 		{"params of a number", "a: {type: integer}\n", `actions.yaml:1: a.type: expected "object"`},
 	} {
 		t.Run(test.about, func(t *testing.T) {

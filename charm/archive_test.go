@@ -60,30 +60,30 @@ func TestReadArchiveRefuses(t *testing.T) {
 		{"empty archive", zipOf(t), "metadata.yaml: missing"},
 		{"packed from outside", zipOf(t, item{"blog/metadata.yaml", 0o644, blogMeta}),
 			"metadata.yaml: missing; there is blog/metadata.yaml: archive what is in blog/, not blog/ itself"},
-		{"climbs", zipOf(t, metaItem, file("../evil")), `file name is not usable: "../evil"`},
-		{"climbs from within", zipOf(t, metaItem, file("a/../../evil")), `file name is not usable: "a/../../evil"`},
-		{"is absolute", zipOf(t, metaItem, file("/etc/evil")), `file name is not usable: "/etc/evil"`},
-		{"is from Windows", zipOf(t, metaItem, file(`..\evil`)), `file name is not usable: "..\\evil"`},
-		{"has a NUL", zipOf(t, metaItem, file("a\x00b")), `file name is not usable: "a\x00b"`},
-		{"is not UTF-8", zipOf(t, metaItem, file("a\xffb")), `file name is not usable: "a\xffb"`},
-		{"is too deep", zipOf(t, metaItem, file(strings.Repeat("d/", maxDepth)+"f")), `file name is not usable: "` +
+		{"climbs", zipOf(t, metaItem, file("../evil")), `invalid file name: "../evil"`},
+		{"climbs from within", zipOf(t, metaItem, file("a/../../evil")), `invalid file name: "a/../../evil"`},
+		{"is absolute", zipOf(t, metaItem, file("/etc/evil")), `invalid file name: "/etc/evil"`},
+		{"is from Windows", zipOf(t, metaItem, file(`..\evil`)), `invalid file name: "..\\evil"`},
+		{"has a NUL", zipOf(t, metaItem, file("a\x00b")), `invalid file name: "a\x00b"`},
+		{"is not UTF-8", zipOf(t, metaItem, file("a\xffb")), `invalid file name: "a\xffb"`},
+		{"is too deep", zipOf(t, metaItem, file(strings.Repeat("d/", maxDepth)+"f")), `invalid file name: "` +
 			strings.Repeat("d/", maxDepth) + `f"`},
 		{"has a long name", zipOf(t, metaItem, file("d/"+strings.Repeat("n", 300))), `file name is longer than 255 bytes: ` +
 			shown("d/"+strings.Repeat("n", 300))},
 		{"link to a long name", zipOf(t, metaItem, link("l", strings.Repeat("n", 300))),
-			`symlink "l" has a target with a name longer than 255 bytes: ` + shown(strings.Repeat("n", 300))},
+			`symlink "l" has a target whose name is longer than 255 bytes: ` + shown(strings.Repeat("n", 300))},
 		{"link is absolute", zipOf(t, metaItem, link("l", "/etc")), `symlink "l" is absolute: "/etc"`},
 		{"link leads out", zipOf(t, metaItem, link("l", "..")), `symlink "l" links out of charm: ".."`},
-		{"link is empty", zipOf(t, metaItem, link("l", "")), `symlink "l" has an unusable target: ""`},
-		{"link is endless", zipOf(t, metaItem, link("l", strings.Repeat("a", 2000))), `symlink "l" has an unusable target: ` +
+		{"link is empty", zipOf(t, metaItem, link("l", "")), `symlink "l" has an invalid target: ""`},
+		{"link is endless", zipOf(t, metaItem, link("l", strings.Repeat("a", 2000))), `symlink "l" has an invalid target: ` +
 			shown(strings.Repeat("a", 2000))},
 		{"file below a link", zipOf(t, metaItem, link("l", "a"), file("l/f")),
-			`file "l/f" lies in "l", which is no directory`},
+			`file "l/f" is inside "l", which is not a directory`},
 		{"file below a link, told first", zipOf(t, metaItem, file("l/f"), link("l", "a")),
-			`file "l/f" lies in "l", which is no directory`},
-		{"file below a file", zipOf(t, metaItem, file("l"), file("l/f")), `file "l/f" lies in "l", which is no directory`},
-		{"twice", zipOf(t, metaItem, file("f"), file("f")), `file is there twice: "f"`},
-		{"twice in other words", zipOf(t, metaItem, file("f"), file("./f")), `file is there twice: "f"`},
+			`file "l/f" is inside "l", which is not a directory`},
+		{"file below a file", zipOf(t, metaItem, file("l"), file("l/f")), `file "l/f" is inside "l", which is not a directory`},
+		{"twice", zipOf(t, metaItem, file("f"), file("f")), `duplicate file: "f"`},
+		{"twice in other words", zipOf(t, metaItem, file("f"), file("./f")), `duplicate file: "f"`},
 		{"pipe", zipOf(t, metaItem, item{"p", fs.ModeNamedPipe | 0o644, ""}), `file is a named pipe: "p"`},
 		{"socket", zipOf(t, metaItem, item{"s", fs.ModeSocket | 0o644, ""}), `file is a socket: "s"`},
 		{"device", zipOf(t, metaItem, item{"d", fs.ModeDevice | fs.ModeCharDevice | 0o644, ""}), `file is a device: "d"`},
@@ -143,7 +143,7 @@ func TestReadArchiveByPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = a.ExpandTo(t.Context(), filepath.Join(dir, "to"))
-	if err == nil || err.Error() != `cannot expand charm "blog": file name is not usable: "../evil"` {
+	if err == nil || err.Error() != `cannot expand charm "blog": invalid file name: "../evil"` {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "evil")); !errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +199,7 @@ func TestLimitsOfAnArchive(t *testing.T) {
 	if err := read(limits{entries: 10, total: 500}, bomb); err == nil || err.Error() != "charm is larger than 500 bytes" {
 		t.Errorf("got %v", err)
 	}
-	if err := read(limits{entries: 2, total: 10_000}, bomb); err == nil || err.Error() != "charm holds more than 2 files" {
+	if err := read(limits{entries: 2, total: 10_000}, bomb); err == nil || err.Error() != "charm contains more than 2 files" {
 		t.Errorf("got %v", err)
 	}
 	if err := read(limits{entries: 3, total: 10_000}, bomb); err != nil {

@@ -56,8 +56,8 @@ func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 	data, err := readSmall(open, metaFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && has(sourceFile):
-		return &FileError{File: metaFile, Err: errors.New("missing; this is the source of a charm, with a " + sourceFile +
-			": pack it with charmcraft, and deploy the archive that it makes")}
+		return &FileError{File: metaFile, Err: errors.New("missing; this is the source of a charm (" + sourceFile + ")" +
+			": pack it with charmcraft and deploy the resulting archive")}
 	case errors.Is(err, fs.ErrNotExist):
 		return &FileError{File: metaFile, Err: errors.New("missing")}
 	case err != nil:

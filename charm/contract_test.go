@@ -48,8 +48,7 @@ func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
 		"assumes a version": {"assumes: [juju >= x]", `assumes.0: invalid version "x"`},
 		"assumes nothing":   {"assumes: [any-of: []]", `assumes.0.any-of: expected list`},
 		"assumes a map":     {"assumes: [one-of: [juju]]", `assumes.0: expected a feature, any-of or all-of`},
-		"containers": {"containers: {app: {resource: image}}", `metadata.yaml: container "app": the charm is for ` +
-			`Kubernetes`},
+		"containers":        {"containers: {app: {resource: image}}", `metadata.yaml: container "app": Kubernetes is not supported`},
 		"required storage": {"storage: {data: {type: filesystem, shared: true}, log: {type: block}}",
 			`metadata.yaml: required storage "data", "log": `},
 		"a filesystem":     {"storage: {data: {type: filesystem}}", ""},
@@ -110,7 +109,7 @@ func TestACharmWithDispatch(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(unpacked, "dispatch")); err != nil || info.Mode()&0o100 == 0 || !a.Dispatch {
 		t.Errorf("dispatch is %v, %v, in the archive %v", info, err, a.Dispatch)
 	}
-	want := []string{`file permissions: not executable, but made so for the units: "dispatch"`}
+	want := []string{`file permissions: made executable for the units: "dispatch"`}
 	if got := c.Warnings(); !c.Dispatch || !slices.Equal(got, want) {
 		t.Errorf("dispatch is %v, warned of %q", c.Dispatch, got)
 	}

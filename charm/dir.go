@@ -84,9 +84,9 @@ func linkError(name, target string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return linkToNothing(name, target)
 	case errors.Is(err, syscall.ELOOP):
-		return &FileError{File: name, Err: fmt.Errorf("it is a link to %q, which leads in a circle", target)}
+		return &FileError{File: name, Err: fmt.Errorf("it is a link to %q, which is part of a cycle", target)}
 	}
-	return &FileError{File: name, Err: contained(fmt.Errorf("it is a link to %q, which leads out of the charm", target))}
+	return &FileError{File: name, Err: contained(fmt.Errorf("it is a link to %q, which is outside the charm", target))}
 }
 
 func linkToNothing(name, target string) error {
@@ -119,7 +119,7 @@ func (d *Dir) archiveTo(w io.Writer, l limits) error {
 		return err
 	}
 	if _, ok := t.modes[metaFile]; !ok {
-		return &FileError{File: ignoreFile, Err: fmt.Errorf("leaves out %s", metaFile)}
+		return &FileError{File: ignoreFile, Err: fmt.Errorf("excludes %s", metaFile)}
 	}
 	z := zip.NewWriter(w)
 	programs := t.programFiles(&d.Charm)

@@ -164,8 +164,8 @@ func TestReadDirRefuses(t *testing.T) {
 	}{
 		{"no metadata", with(map[string]string{"metadata.yaml": ""}), "metadata.yaml: missing"},
 		{"source of a charm", with(map[string]string{"metadata.yaml": "", "charmcraft.yaml": "name: x"}),
-			"metadata.yaml: missing; this is the source of a charm, with a charmcraft.yaml: " +
-				"pack it with charmcraft, and deploy the archive that it makes"},
+			"metadata.yaml: missing; this is the source of a charm (charmcraft.yaml): " +
+				"pack it with charmcraft and deploy the resulting archive"},
 		{"metadata is a directory", with(map[string]string{"metadata.yaml": "", "metadata.yaml/": "x"}),
 			"metadata.yaml: not a regular file"},
 		{"bad metadata", with(map[string]string{"metadata.yaml": "name: x\n"}),
@@ -345,10 +345,10 @@ func TestArchiveRefuses(t *testing.T) {
 		{"link out over a link", with(map[string]string{"lib/top": "->..", "sly": "->lib/top/../x"}),
 			`symlink "sly" links out of charm: "lib/top/../x"`},
 		{"links in a circle", with(map[string]string{"one": "->two", "two": "->one"}),
-			`symlink "one" leads in a circle: "two"`},
-		{"name with a backslash", with(map[string]string{`a\b`: "x"}), `file name is not usable: "a\\b"`},
-		{"metadata ignored", with(map[string]string{".jujuignore": "*.yaml\n"}), ".jujuignore: leaves out metadata.yaml"},
-		{"bad rule", with(map[string]string{".jujuignore": "[b-a]\n"}), `.jujuignore:1: cannot understand "[b-a]"`},
+			`symlink "one" is part of a cycle: "two"`},
+		{"name with a backslash", with(map[string]string{`a\b`: "x"}), `invalid file name: "a\\b"`},
+		{"metadata ignored", with(map[string]string{".jujuignore": "*.yaml\n"}), ".jujuignore: excludes metadata.yaml"},
+		{"bad rule", with(map[string]string{".jujuignore": "[b-a]\n"}), `.jujuignore:1: invalid pattern "[b-a]"`},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			dir := makeTree(t, test.files)
@@ -382,11 +382,11 @@ func TestReadDirRefusesLinks(t *testing.T) {
 		name, target, want string
 		contained          bool // the error says that charms contain their files
 	}{
-		{"metadata.yaml", "../metadata.yaml", `it is a link to "../metadata.yaml", which leads out of the charm`, true},
-		{"metadata.yaml", out, fmt.Sprintf("it is a link to %q, which leads out of the charm", out), true},
-		{"config.yaml", "outer", `it is a link to "outer", which leads out of the charm`, true},
+		{"metadata.yaml", "../metadata.yaml", `it is a link to "../metadata.yaml", which is outside the charm`, true},
+		{"metadata.yaml", out, fmt.Sprintf("it is a link to %q, which is outside the charm", out), true},
+		{"config.yaml", "outer", `it is a link to "outer", which is outside the charm`, true},
 		{"actions.yaml", "actions.yml", `it is a link to "actions.yml", which does not exist`, false},
-		{"version", "version", `it is a link to "version", which leads in a circle`, false},
+		{"version", "version", `it is a link to "version", which is part of a cycle`, false},
 	} {
 		t.Run(test.name+" "+test.target, func(t *testing.T) {
 			dir := makeTree(t, with(map[string]string{"outer": "->" + out, test.name: "->" + test.target}))
@@ -449,7 +449,7 @@ func TestLimitsOfADirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.archiveTo(&bytes.Buffer{}, limits{entries: 3, total: 1 << 20}); err == nil ||
-		err.Error() != "charm holds more than 3 files" {
+		err.Error() != "charm contains more than 3 files" {
 		t.Errorf("got %v", err)
 	}
 	if err := d.archiveTo(&bytes.Buffer{}, limits{entries: 100, total: 20}); err == nil ||

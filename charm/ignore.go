@@ -75,7 +75,7 @@ func parseIgnoreLine(line string) (ignoreRule, error) {
 	}
 	var err error
 	if rule.pattern, err = regexp.Compile("(?s)^" + expr + "$"); err != nil {
-		return rule, invalidf("cannot understand %q", line)
+		return rule, invalidf("invalid pattern %q", line)
 	}
 	return rule, nil
 }

@@ -68,7 +68,7 @@ func TestIgnoreEscapedSpace(t *testing.T) {
 
 func TestIgnoreNamesTheBadLine(t *testing.T) {
 	_, err := parseIgnore("ok\n[z-a]\n")
-	if err == nil || err.Error() != `.jujuignore:2: cannot understand "[z-a]"` || !errors.Is(err, ErrInvalid) {
+	if err == nil || err.Error() != `.jujuignore:2: invalid pattern "[z-a]"` || !errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }

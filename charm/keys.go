@@ -34,7 +34,7 @@ func (w *warnings) add(line int, format string, args ...any) {
 }
 
 func (w *warnings) twice(t safeyaml.Twice) {
-	w.add(t.Again, "key %s is given twice: what line %d gives it has no effect", listed([]string{t.Key}), t.Line)
+	w.add(t.Again, "key %s is given twice: the value in line %d has no effect", listed([]string{t.Key}), t.Line)
 }
 
 // texts returns the warnings, one line each, in the order of the file.
@@ -44,7 +44,7 @@ func (w *warnings) texts() (texts []string) {
 		texts = append(texts, fmt.Sprintf("%s:%d: %s", w.file, one.line, one.text))
 	}
 	if w.more > 0 {
-		texts = append(texts, fmt.Sprintf("%s: %d more keys or values have no effect", w.file, w.more))
+		texts = append(texts, fmt.Sprintf("%s: %d more keys or values without effect", w.file, w.more))
 	}
 	return texts
 }
@@ -63,7 +63,7 @@ func (fs fields) only(known []string, ignored map[string]string) {
 		}
 		why, ok := ignored[e.key]
 		if !ok {
-			why = "it is not known here"
+			why = "unknown key"
 			if like := spelling.Near(e.key, known); len(like) > 0 {
 				why += fmt.Sprintf("; did you mean %s?", strings.Join(like, " or "))
 			}

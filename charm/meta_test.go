@@ -88,7 +88,7 @@ func TestParseMeta(t *testing.T) {
 		Payloads:       map[string]string{"kvm": "kvm-guest"},
 		Terms:          []string{"lorem/1"},
 		MinJujuVersion: charm.Version{Major: 2},
-		Warnings:       []string{`metadata.yaml:41: field "unknown-to-us": it is not known here`},
+		Warnings:       []string{`metadata.yaml:41: field "unknown-to-us": unknown key`},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

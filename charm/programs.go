@@ -49,7 +49,7 @@ func (c *Charm) findPrograms(at layout) {
 	}
 	c.Dispatch = at.isFile(dispatchFile)
 	if names := at.list("."); !c.Dispatch && slices.Contains(names, dispatchFile) {
-		c.strays.add("%s is no file: it never runs", dispatchFile)
+		c.strays.add("%s is not a file, and never runs", dispatchFile)
 	}
 	if c.Dispatch {
 		return // all else is the affair of dispatch
@@ -75,7 +75,7 @@ func (c *Charm) findStrays(at layout, dir, kind string, names, there []string) {
 		file := path.Join(dir, name)
 		switch _, found := slices.BinarySearch(names, name); {
 		case found && !at.isFile(file):
-			c.strays.add("%s is no file: it never runs", file)
+			c.strays.add("%s is not a file, and never runs", file)
 			continue
 		case found || !at.isFile(file):
 			continue
@@ -142,5 +142,5 @@ func (l *noteList) all() []string {
 	if l.more == 0 {
 		return l.texts
 	}
-	return append(slices.Clone(l.texts), fmt.Sprintf("%d more names in %s/ and %s/ have no effect", l.more, hooksDir, actionsDir))
+	return append(slices.Clone(l.texts), fmt.Sprintf("%d more names in %s/ and %s/ without effect", l.more, hooksDir, actionsDir))
 }

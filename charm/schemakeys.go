@@ -22,7 +22,7 @@ var laterSchemaKeys = func() map[string]string {
 	for _, key := range []string{"const", "contains", "dependentRequired", "dependentSchemas", "else", "if",
 		"maxContains", "minContains", "prefixItems", "propertyNames", "then", "unevaluatedItems",
 		"unevaluatedProperties"} {
-		keys[key] = "draft 4 of JSON Schema does not have it: it is not checked"
+		keys[key] = "it is not in draft 4 of JSON Schema, and is not checked"
 	}
 	return keys
 }()
@@ -95,7 +95,7 @@ func warnOfDefaults(properties field) error {
 		}
 		alone := ActionSpec{Schema: map[string]any{"properties": map[string]any{e.key: schema}}}
 		if err := alone.ValidateParams(map[string]any{e.key: def}); err != nil {
-			e.value.child("default", nil).warn("it does not fit its own schema (%v); the action gets it all the same", err)
+			e.value.child("default", nil).warn("it does not fit its own schema (%v); the action gets it anyway", err)
 		}
 	}
 	return nil

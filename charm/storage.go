@@ -63,7 +63,7 @@ var (
 		"properties"}
 	resourceKeys = []string{"type", "description", "filename"}
 	// What tools write into metadata.yaml beside what Juju reads.
-	ignoredResourceKeys = map[string]string{"upstream-source": "it is for a charm store"}
+	ignoredResourceKeys = map[string]string{"upstream-source": "there is no charm store"}
 )
 
 func parseStore(charmName string, e entry) (s Storage, err error) {
@@ -75,7 +75,7 @@ func parseStore(charmName string, e entry) (s Storage, err error) {
 	if err != nil {
 		return s, err
 	}
-	fs.only(storageKeys, map[string]string{"range": "it belongs below multiple: multiple: {range: …}"})
+	fs.only(storageKeys, map[string]string{"range": "it belongs under multiple: multiple: {range: …}"})
 	kind, err := fs.get("type").text()
 	if err != nil {
 		return s, err

@@ -37,7 +37,7 @@ func newTree(l limits) *tree {
 func (t *tree) add(name string, mode fs.FileMode, size int64, target string) error {
 	if !utf8.ValidString(name) || strings.ContainsAny(name, "\x00\\") || !fs.ValidPath(name) || name == "." ||
 		len(name) > maxName || strings.Count(name, "/") >= maxDepth {
-		return invalidf("file name is not usable: %s", shown(name))
+		return invalidf("invalid file name: %s", shown(name))
 	}
 	if tooLong(name) {
 		return invalidf("file name is longer than %d bytes: %s", maxPart, shown(name))
@@ -49,10 +49,10 @@ func (t *tree) add(name string, mode fs.FileMode, size int64, target string) err
 			return invalidf("%w", contained(fmt.Errorf("symlink %q is absolute: %q", name, target)))
 		}
 		if target == "" || len(target) > maxLinkTarget || !utf8.ValidString(target) || strings.ContainsAny(target, "\x00\\") {
-			return invalidf("symlink %q has an unusable target: %s", name, shown(target))
+			return invalidf("symlink %q has an invalid target: %s", name, shown(target))
 		}
 		if tooLong(target) {
-			return invalidf("symlink %q has a target with a name longer than %d bytes: %s", name, maxPart, shown(target))
+			return invalidf("symlink %q has a target whose name is longer than %d bytes: %s", name, maxPart, shown(target))
 		}
 		t.links[name] = target
 	case fs.ModeNamedPipe:
@@ -68,10 +68,10 @@ func (t *tree) add(name string, mode fs.FileMode, size int64, target string) err
 		if old.IsDir() && mode.IsDir() {
 			return nil
 		}
-		return invalidf("file is there twice: %q", name)
+		return invalidf("duplicate file: %q", name)
 	}
 	if len(t.names) >= t.limits.entries {
-		return invalidf("charm holds more than %d files", t.limits.entries)
+		return invalidf("charm contains more than %d files", t.limits.entries)
 	}
 	if size < 0 || size > t.limits.total-t.total {
 		return invalidf("charm is larger than %d bytes", t.limits.total)
@@ -90,7 +90,7 @@ func (t *tree) check() error {
 			if mode, ok := t.modes[dir]; !ok {
 				t.modes[dir] = fs.ModeDir | 0o755 // an archive need not list it
 			} else if !mode.IsDir() {
-				return invalidf("file %q lies in %q, which is no directory", name, dir)
+				return invalidf("file %q is inside %q, which is not a directory", name, dir)
 			}
 			checked[dir] = true
 		}
@@ -154,7 +154,7 @@ func (t *tree) resolve(name string) (string, error) {
 			continue
 		}
 		if hops++; hops > maxLinkHops {
-			return "", invalidf("symlink %q leads in a circle: %q", name, target)
+			return "", invalidf("symlink %q is part of a cycle: %q", name, target)
 		}
 		ahead = append(strings.Split(link, "/"), ahead...)
 	}

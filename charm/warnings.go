@@ -9,9 +9,9 @@ import (
 
 // Files that a charm may have and that have no effect here.
 var ignoredFiles = []struct{ name, why string }{
-	{"functions.yaml", "it is not read: actions stand in actions.yaml"},
+	{"functions.yaml", "it is not read: actions are defined in actions.yaml"},
 	{"lxd-profile.yaml", "it is not applied: containers get the profile of their cloud"},
-	{"manifest.yaml", "it is not read: series stand in metadata.yaml"},
+	{"manifest.yaml", "it is not read: series are listed in metadata.yaml"},
 	{"metrics.yaml", "it is not read: no metrics are collected"},
 }
 
@@ -19,7 +19,7 @@ var ignoredFiles = []struct{ name, why string }{
 var ignoredKeys = map[string]string{
 	"charm-user": "hooks run as the user of their agent",
 	"deployment": "it is for Kubernetes",
-	"devices":    "no devices are provided",
+	"devices":    "devices are not supported",
 }
 
 // metaKeys are the keys of metadata.yaml that ParseMeta reads, and those that are obsolete or for
@@ -46,23 +46,23 @@ type gap struct {
 var gaps = []gap{
 	{metaFile, "the limit of relation", limitedRelations, "it is not enforced", false},
 	{metaFile, "required storage", stores(func(s Storage) bool { return s.CountMin > 0 && !s.isProvided() }),
-		"there are neither block devices nor shared storage: the units would get none", true},
+		"block devices and shared storage are not supported: the units would get none", true},
 	{metaFile, "storage", stores(func(s Storage) bool { return s.CountMin == 0 && !s.isProvided() }),
-		"there are neither block devices nor shared storage: the units get none", false},
+		"block devices and shared storage are not supported: the units get none", false},
 	{metaFile, "read-only storage", stores(func(s Storage) bool { return s.ReadOnly && s.isProvided() }),
-		"its units can write to it", false},
+		"it is writable", false},
 	{metaFile, "resource of type oci-image", images, "it is for Kubernetes: the units get none", false},
 	{metaFile, "container", func(c *Charm) []string { return c.Meta.Containers },
-		"the charm is for Kubernetes: there are only machines here", true},
+		"Kubernetes is not supported", true},
 	{metaFile, "payload", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Meta.Payloads)) },
 		"payloads are not supported yet", false},
 	{metaFile, "extra binding", func(c *Charm) []string { return c.Meta.ExtraBindings },
-		"a machine has one network: nothing is bound", false},
-	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "no one is asked to agree to them", false},
+		"spaces are not supported", false},
+	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "users are not asked to agree to them", false},
 	{configFile, "option", secretOptions,
 		"secrets are not supported yet: the charm gets the text that is set", false},
 	{actionsFile, "action", func(c *Charm) []string { return c.NoProgram },
-		"there is no such program in actions/, nor a dispatch: it fails when it is run", false},
+		"it has no program in actions/, and there is no dispatch: running it fails", false},
 	{hooksDir, "hook", neverRun, NoEvent, false},
 }
 
@@ -129,9 +129,9 @@ func (c *Charm) Warnings() (all []string) {
 		if r.Scope != ScopeContainer || r.Interface != ImplicitRelation().Interface {
 			continue
 		}
-		why := "goes with any service, whose own units run no hooks for it"
+		why := "can relate to any service, whose units run no hooks for it"
 		if isReserved("", name) {
-			why += "; its name is reserved, and may be refused by later versions"
+			why += "; its name is reserved, and later versions may reject it"
 		}
 		all = append(all, fmt.Sprintf("%s: the container-scoped relation %q over %q %s", metaFile, name, r.Interface, why))
 	}
@@ -154,7 +154,7 @@ func (c *Charm) ModeWarnings() []string {
 	if len(c.NotExecutable) == 0 {
 		return nil
 	}
-	return []string{"file permissions: not executable, but made so for the units: " + listed(c.NotExecutable)}
+	return []string{"file permissions: made executable for the units: " + listed(c.NotExecutable)}
 }
 
 // maxListed is the maximum number of names in a warning.

@@ -73,22 +73,22 @@ oddity: 1
 		"hooks/helper-of-another-name": "#!/bin/sh\n",
 	})
 	want := []string{
-		`metadata.yaml: the container-scoped relation "info" over "juju-info" goes with any service, whose own units run ` +
+		`metadata.yaml: the container-scoped relation "info" over "juju-info" can relate to any service, whose units run ` +
 			`no hooks for it`,
-		`metadata.yaml: the container-scoped relation "juju-info" over "juju-info" goes with any service, whose own units ` +
+		`metadata.yaml: the container-scoped relation "juju-info" over "juju-info" can relate to any service, whose units ` +
 			`run no hooks for it; ` +
-			`its name is reserved, and may be refused by later versions`,
+			`its name is reserved, and later versions may reject it`,
 		`metadata.yaml: the limit of relation "web": it is not enforced`,
-		`metadata.yaml: storage "disk": there are neither block devices nor shared storage: the units get none`,
-		`metadata.yaml: read-only storage "data": its units can write to it`,
+		`metadata.yaml: storage "disk": block devices and shared storage are not supported: the units get none`,
+		`metadata.yaml: read-only storage "data": it is writable`,
 		`metadata.yaml: payload "kvm": payloads are not supported yet`,
-		`metadata.yaml: extra binding "admin": a machine has one network: nothing is bound`,
-		`metadata.yaml: terms "lorem/1": no one is asked to agree to them`,
+		`metadata.yaml: extra binding "admin": spaces are not supported`,
+		`metadata.yaml: terms "lorem/1": users are not asked to agree to them`,
 		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
-		`actions.yaml: action "restore": there is no such program in actions/, nor a dispatch: it fails when it is run`,
-		`metadata.yaml:23: field "oddity": it is not known here`,
-		`metadata.yaml:24: field "odd\x1bkey": it is not known here`,
-		`functions.yaml: it is not read: actions stand in actions.yaml`,
+		`actions.yaml: action "restore": it has no program in actions/, and there is no dispatch: running it fails`,
+		`metadata.yaml:23: field "oddity": unknown key`,
+		`metadata.yaml:24: field "odd\x1bkey": unknown key`,
+		`functions.yaml: it is not read: actions are defined in actions.yaml`,
 		`metrics.yaml: it is not read: no metrics are collected`,
 	}
 	d, err := charm.ReadDir(dir)
@@ -121,49 +121,49 @@ oddity: 1
 func TestWhatIsPassedOverInAFileIsNamed(t *testing.T) {
 	for _, test := range []struct{ file, text, want string }{
 		{"metadata.yaml", "provides:\n  db:\n    interface: i\n    scop: container\n",
-			`metadata.yaml:7: field "provides.db.scop": it is not known here; did you mean scope?`},
+			`metadata.yaml:7: field "provides.db.scop": unknown key; did you mean scope?`},
 		{"metadata.yaml", "storage:\n  s:\n    type: filesystem\n    locaton: /srv\n    range: 0-3\n" +
 			"    multiple: {rang: 1, range: 1}\n",
-			`metadata.yaml:7: field "storage.s.locaton": it is not known here; did you mean location?` + "\n" +
-				`metadata.yaml:8: field "storage.s.range": it belongs below multiple: multiple: {range: …}` + "\n" +
-				`metadata.yaml:9: field "storage.s.multiple.rang": it is not known here; did you mean range?`},
+			`metadata.yaml:7: field "storage.s.locaton": unknown key; did you mean location?` + "\n" +
+				`metadata.yaml:8: field "storage.s.range": it belongs under multiple: multiple: {range: …}` + "\n" +
+				`metadata.yaml:9: field "storage.s.multiple.rang": unknown key; did you mean range?`},
 		{"metadata.yaml", "resources:\n  r: {filename: f, desc: d, upstream-source: u}\n",
-			`metadata.yaml:5: field "resources.r.desc": it is not known here; did you mean description?` + "\n" +
-				`metadata.yaml:5: field "resources.r.upstream-source": it is for a charm store`},
+			`metadata.yaml:5: field "resources.r.desc": unknown key; did you mean description?` + "\n" +
+				`metadata.yaml:5: field "resources.r.upstream-source": there is no charm store`},
 		{"metadata.yaml", "devices: {gpu: {type: nvidia.com/gpu}}\nsubordinat: true\n",
-			`metadata.yaml:4: field "devices": no devices are provided` + "\n" +
-				`metadata.yaml:5: field "subordinat": it is not known here; did you mean subordinate?`},
+			`metadata.yaml:4: field "devices": devices are not supported` + "\n" +
+				`metadata.yaml:5: field "subordinat": unknown key; did you mean subordinate?`},
 		{"metadata.yaml", "tags: [a]\nprovides: {p: i, q: j,\n  p: k}\ntags: [b]\ntags: [c]\n",
-			`metadata.yaml:6: key "p" is given twice: what line 5 gives it has no effect` + "\n" +
-				`metadata.yaml:7: key "tags" is given twice: what line 4 gives it has no effect` + "\n" +
-				`metadata.yaml:8: key "tags" is given twice: what line 7 gives it has no effect`},
+			`metadata.yaml:6: key "p" is given twice: the value in line 5 has no effect` + "\n" +
+				`metadata.yaml:7: key "tags" is given twice: the value in line 4 has no effect` + "\n" +
+				`metadata.yaml:8: key "tags" is given twice: the value in line 7 has no effect`},
 		{"metadata.yaml", strings.Repeat("oops: 1\n", 31),
 			strings.Join(func() (all []string) {
 				for i := range 20 {
-					all = append(all, fmt.Sprintf(`metadata.yaml:%d: key "oops" is given twice: what line %d gives it has no effect`,
+					all = append(all, fmt.Sprintf(`metadata.yaml:%d: key "oops" is given twice: the value in line %d has no effect`,
 						i+5, i+4))
 				}
 				return all
-			}(), "\n") + "\nmetadata.yaml: 11 more keys or values have no effect"},
+			}(), "\n") + "\nmetadata.yaml: 11 more keys or values without effect"},
 		{"config.yaml", "option: {}\noptions:\n  o:\n    defualt: 1\n    immutable: true\n",
-			`config.yaml:1: field "option": it is not known here; did you mean options?` + "\n" +
-				`config.yaml:4: field "options.o.defualt": it is not known here; did you mean default?` + "\n" +
-				`config.yaml:5: field "options.o.immutable": it is not known here`},
+			`config.yaml:1: field "option": unknown key; did you mean options?` + "\n" +
+				`config.yaml:4: field "options.o.defualt": unknown key; did you mean default?` + "\n" +
+				`config.yaml:5: field "options.o.immutable": unknown key`},
 		{"actions.yaml", "a:\n  paralel: true\n  descripton: d\n  title: t\n",
-			`actions.yaml:2: field "a.paralel": it is not known here; did you mean parallel?` + "\n" +
-				`actions.yaml:3: field "a.descripton": it is not known here; did you mean description?`},
+			`actions.yaml:2: field "a.paralel": unknown key; did you mean parallel?` + "\n" +
+				`actions.yaml:3: field "a.descripton": unknown key; did you mean description?`},
 		{"actions.yaml", "a:\n  params:\n    p: {typ: string, const: x}\n    params: {items: {minimun: 1}}\n" +
 			"    q: {anyOf: [{defalt: 1}]}\n",
-			`actions.yaml:3: field "a.params.p.typ": it is not known here; did you mean type?` + "\n" +
-				`actions.yaml:3: field "a.params.p.const": draft 4 of JSON Schema does not have it: it is not checked` + "\n" +
-				`actions.yaml:4: field "a.params.params.items.minimun": it is not known here; did you mean minimum?` + "\n" +
-				`actions.yaml:5: field "a.params.q.anyOf.0.defalt": it is not known here; did you mean default?`},
+			`actions.yaml:3: field "a.params.p.typ": unknown key; did you mean type?` + "\n" +
+				`actions.yaml:3: field "a.params.p.const": it is not in draft 4 of JSON Schema, and is not checked` + "\n" +
+				`actions.yaml:4: field "a.params.params.items.minimun": unknown key; did you mean minimum?` + "\n" +
+				`actions.yaml:5: field "a.params.q.anyOf.0.defalt": unknown key; did you mean default?`},
 		{"actions.yaml", "a:\n  params:\n    p: {type: string, default: yes}\n" +
 			"    m: {properties: {n: {maximum: 3, default: 4}}}\n",
 			`actions.yaml:3: field "a.params.p.default": it does not fit its own schema (p: got boolean, want string); ` +
-				`the action gets it all the same` + "\n" +
+				`the action gets it anyway` + "\n" +
 				`actions.yaml:4: field "a.params.m.properties.n.default": it does not fit its own schema (n: maximum: got 4, ` +
-				`want 3); the action gets it all the same`},
+				`want 3); the action gets it anyway`},
 	} {
 		files := map[string]string{"metadata.yaml": meta(""), "actions/a": ""}
 		files[test.file] += test.text
@@ -193,15 +193,15 @@ func TestProgramsThatNeverRunAreNamed(t *testing.T) {
 			`hooks/database-relation-changed is not a hook: metadata.yaml has no relation "database"`,
 			`hooks/disk-storage-attached is not a hook: metadata.yaml has no storage "disk"`}},
 		"no files": {map[string]string{"hooks/start": "->nowhere", "hooks/stop/x": ""}, []string{
-			"hooks/start is no file: it never runs", "hooks/stop is no file: it never runs"}},
+			"hooks/start is not a file, and never runs", "hooks/stop is not a file, and never runs"}},
 		"an action": {map[string]string{"actions.yaml": "back-up: {}\nrestore: {}\n", "actions/backup": "", "actions/restore": ""},
 			[]string{
-				`actions.yaml: action "back-up": there is no such program in actions/, nor a dispatch: it fails when it is run`,
+				`actions.yaml: action "back-up": it has no program in actions/, and there is no dispatch: running it fails`,
 				"actions/backup is not an action: did you mean back-up?"}},
 		"helpers": {map[string]string{"hooks/install": "", "hooks/install.real": "", "hooks/instal": "", "hooks/utils.py": "",
 			"hooks/charmhelpers/x": "", "hooks/lib.sh": "", "actions/lib.py": ""}, nil},
 		"dispatch":    {map[string]string{"dispatch": "", "hooks/config_changed": "", "actions.yaml": "a: {}\n"}, nil},
-		"no dispatch": {map[string]string{"dispatch": "->nowhere"}, []string{"dispatch is no file: it never runs"}},
+		"no dispatch": {map[string]string{"dispatch": "->nowhere"}, []string{"dispatch is not a file, and never runs"}},
 		"many": {func() map[string]string {
 			files := map[string]string{}
 			for i := range 13 {
@@ -213,7 +213,7 @@ func TestProgramsThatNeverRunAreNamed(t *testing.T) {
 				all = append(all, fmt.Sprintf(`hooks/r%02d-relation-broken is not a hook: metadata.yaml has no relation "r%02[1]d"`, i))
 			}
 			return all
-		}(), "3 more names in hooks/ and actions/ have no effect")},
+		}(), "3 more names in hooks/ and actions/ without effect")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			links := map[string]string{}
@@ -266,7 +266,7 @@ func TestProgramsBecomeExecutable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`file permissions: not executable, but made so for the units: "hooks/stop", "actions/a"`}
+	want := []string{`file permissions: made executable for the units: "hooks/stop", "actions/a"`}
 	if diff := cmp.Diff(want, d.Warnings()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -41,7 +41,7 @@ func boundDirectory(r io.ReaderAt, size int64, l limits) error {
 	return err
 }
 
-func tooManyFiles(l limits) error { return invalidf("charm holds more than %d files", l.entries) }
+func tooManyFiles(l limits) error { return invalidf("charm contains more than %d files", l.entries) }
 
 // countEntries counts the entries of a directory, one after another.
 func countEntries(r io.ReaderAt, size, start int64, l limits) error {

@@ -75,7 +75,7 @@ func TestDirectoryIsBounded(t *testing.T) {
 		}
 		return buf.Bytes()
 	}()
-	const tooMany = "cannot read charm archive: charm holds more than 50000 files"
+	const tooMany = "cannot read charm archive: charm contains more than 50000 files"
 	for name, test := range map[string]struct {
 		data []byte
 		want string

@@ -113,7 +113,7 @@ func TestBundleIsPlannedDeployedAndThere(t *testing.T) {
 	file := shop(t)
 	u.types("deploy", file, "--dry-run")
 	u.sees(0, "Changes to deploy bundle:\n"+shopChanges, "WARNING charm \"log\": metadata.yaml: the container-scoped "+
-		"relation \"host\" over \"juju-info\" goes with any service, whose own units run no hooks for it\n")
+		"relation \"host\" over \"juju-info\" can relate to any service, whose units run no hooks for it\n")
 	if got := u.runs("status", "--format", "oneline"); got != "" {
 		t.Errorf("a dry run has made\n%s", got)
 	}

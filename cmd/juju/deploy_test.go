@@ -48,7 +48,7 @@ func TestDeploy(t *testing.T) {
 	}
 	u.types("deploy", mended)
 	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
-		"WARNING file permissions: not executable, but made so for the units: \"hooks/install\"\n"+
+		"WARNING file permissions: made executable for the units: \"hooks/install\"\n"+
 		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
 	if !bytes.Equal(u.fake.uploaded, archive) {
 		t.Error("the archive depends on the modes of hooks")
