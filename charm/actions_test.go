@@ -64,36 +64,36 @@ func TestParseActions(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if len(a.Warnings) > 0 {
-		t.Errorf("warned of %q", a.Warnings)
+		t.Errorf("unexpected warnings %q", a.Warnings)
 	}
 	if err := a.Specs["list"].ValidateParams(nil); err != nil {
-		t.Errorf("no params are needed, but: %v", err)
+		t.Errorf("an action without params: %v", err)
 	}
 	if none, err := charm.ParseActions("backup", nil); err != nil || len(none.Specs) != 0 {
 		t.Errorf("an empty file: %v, %v", none, err)
 	}
 }
 
-func TestParseActionsRefuses(t *testing.T) {
+func TestParseActionsRejects(t *testing.T) {
 	for _, test := range []struct{ about, yaml, want string }{
 		{"a list", "[a]", `actions.yaml:1: expected map, got ["a"]`},
 		{"bad name", "Snap:\n", "actions.yaml:1: Snap: bad action name Snap"},
 		{"reserved name", "juju-run:\n", `actions.yaml:1: juju-run: charm "backup" using a reserved action name: "juju-run"`},
 		{"reference", "a:\n  params:\n    b:\n      $ref: http://x\n",
 			`actions.yaml:2: a: schema key "$ref" not compatible with this version of juju`},
-		{"schema of its own", "a: {$schema: x}\n",
+		{"other schema", "a: {$schema: x}\n",
 			`actions.yaml:1: a: schema key "$schema" not compatible with this version of juju`},
 		{"params is a list", "a:\n  params: [b]\n", `actions.yaml:2: a.params: expected map, got ["b"]`},
 		{"a param is text", "a: {params: {b: text}}\n", "actions.yaml:1: a: properties.b: got string, want object"},
 		{"unknown type", "a: {params: {b: {type: text}}}\n", "actions.yaml:1: a: properties.b.type: 'anyOf' failed: " +
 			"got string, want array; value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"},
-		{"required is a truth", "a: {params: {b: {required: true}}}\n",
+		{"required is a boolean", "a: {params: {b: {required: true}}}\n",
 			"actions.yaml:1: a: properties.b.required: got boolean, want array"},
 		{"minimum is text", "a: {params: {b: {minimum: x}}}\n",
 			"actions.yaml:1: a: properties.b.minimum: got string, want number"},
 		{"negative length", "a: {params: {b: {minLength: -1}}}\n",
 			"actions.yaml:1: a: properties.b.minLength: minimum: got -1, want 0"},
-		{"no pattern", "a: {params: {b: {pattern: '('}}}\n",
+		{"bad pattern", "a: {params: {b: {pattern: '('}}}\n",
 			"actions.yaml:1: a: properties.b.pattern: '(' is not valid regex: error parsing regexp: missing closing ): `(`"},
 		{"params and properties", "a:\n  params: {}\n  properties: {}\n",
 			`actions.yaml:3: a.properties: cannot be combined with params, which means the same`},
@@ -196,9 +196,9 @@ func TestInsertDefaults(t *testing.T) {
 	}
 }
 
-// The default and the allowed values of a string are the text as it is written, whatever else YAML
-// makes of it; also in nested schemas.
-func TestStringsOfActionsAreAsWritten(t *testing.T) {
+// The default and enum of a string are kept as written, even if YAML reads them as another type. The
+// same goes for nested schemas.
+func TestActionStringsAreAsWritten(t *testing.T) {
 	for _, written := range []string{"01182252", "0755", "1_000", "1:30", "2.50", "yes", "Off", "2012-04-26"} {
 		a, err := charm.ParseActions("backup", []byte("a:\n  params:\n"+
 			"    s: {type: string, default: "+written+", enum: ["+written+"]}\n"+

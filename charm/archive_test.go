@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// item is an entry of an archive that no ordinary tool would make.
+// item is an archive entry, possibly one that no ordinary tool would write.
 type item struct {
 	name    string
 	mode    fs.FileMode
@@ -47,7 +47,7 @@ func zipOf(t testing.TB, items ...item) []byte {
 
 var metaItem = item{"metadata.yaml", 0o644, blogMeta}
 
-func TestReadArchiveRefuses(t *testing.T) {
+func TestReadArchiveRejects(t *testing.T) {
 	link := func(name, target string) item { return item{name, fs.ModeSymlink | 0o777, target} }
 	file := func(name string) item { return item{name, 0o644, "x"} }
 	for _, test := range []struct {
@@ -55,13 +55,13 @@ func TestReadArchiveRefuses(t *testing.T) {
 		data  []byte
 		want  string // after "cannot read charm archive: "
 	}{
-		{"no archive", []byte("hello"), "zip: not a valid zip file"},
-		{"nothing", nil, "zip: not a valid zip file"},
+		{"not an archive", []byte("hello"), "zip: not a valid zip file"},
+		{"empty file", nil, "zip: not a valid zip file"},
 		{"empty archive", zipOf(t), "metadata.yaml: missing"},
-		{"packed from outside", zipOf(t, item{"blog/metadata.yaml", 0o644, blogMeta}),
+		{"with the charm directory", zipOf(t, item{"blog/metadata.yaml", 0o644, blogMeta}),
 			"metadata.yaml: missing; there is blog/metadata.yaml: archive what is in blog/, not blog/ itself"},
-		{"climbs", zipOf(t, metaItem, file("../evil")), `invalid file name: "../evil"`},
-		{"climbs from within", zipOf(t, metaItem, file("a/../../evil")), `invalid file name: "a/../../evil"`},
+		{"leads out", zipOf(t, metaItem, file("../evil")), `invalid file name: "../evil"`},
+		{"leads out from a directory", zipOf(t, metaItem, file("a/../../evil")), `invalid file name: "a/../../evil"`},
 		{"is absolute", zipOf(t, metaItem, file("/etc/evil")), `invalid file name: "/etc/evil"`},
 		{"is from Windows", zipOf(t, metaItem, file(`..\evil`)), `invalid file name: "..\\evil"`},
 		{"has a NUL", zipOf(t, metaItem, file("a\x00b")), `invalid file name: "a\x00b"`},
@@ -75,24 +75,24 @@ func TestReadArchiveRefuses(t *testing.T) {
 		{"link is absolute", zipOf(t, metaItem, link("l", "/etc")), `symlink "l" is absolute: "/etc"`},
 		{"link leads out", zipOf(t, metaItem, link("l", "..")), `symlink "l" links out of charm: ".."`},
 		{"link is empty", zipOf(t, metaItem, link("l", "")), `symlink "l" has an invalid target: ""`},
-		{"link is endless", zipOf(t, metaItem, link("l", strings.Repeat("a", 2000))), `symlink "l" has an invalid target: ` +
+		{"link is too long", zipOf(t, metaItem, link("l", strings.Repeat("a", 2000))), `symlink "l" has an invalid target: ` +
 			shown(strings.Repeat("a", 2000))},
-		{"file below a link", zipOf(t, metaItem, link("l", "a"), file("l/f")),
+		{"file inside a link", zipOf(t, metaItem, link("l", "a"), file("l/f")),
 			`file "l/f" is inside "l", which is not a directory`},
-		{"file below a link, told first", zipOf(t, metaItem, file("l/f"), link("l", "a")),
+		{"file inside a link, listed first", zipOf(t, metaItem, file("l/f"), link("l", "a")),
 			`file "l/f" is inside "l", which is not a directory`},
-		{"file below a file", zipOf(t, metaItem, file("l"), file("l/f")), `file "l/f" is inside "l", which is not a directory`},
-		{"twice", zipOf(t, metaItem, file("f"), file("f")), `duplicate file: "f"`},
-		{"twice in other words", zipOf(t, metaItem, file("f"), file("./f")), `duplicate file: "f"`},
+		{"file inside a file", zipOf(t, metaItem, file("l"), file("l/f")), `file "l/f" is inside "l", which is not a directory`},
+		{"duplicate", zipOf(t, metaItem, file("f"), file("f")), `duplicate file: "f"`},
+		{"duplicate with another spelling", zipOf(t, metaItem, file("f"), file("./f")), `duplicate file: "f"`},
 		{"pipe", zipOf(t, metaItem, item{"p", fs.ModeNamedPipe | 0o644, ""}), `file is a named pipe: "p"`},
 		{"socket", zipOf(t, metaItem, item{"s", fs.ModeSocket | 0o644, ""}), `file is a socket: "s"`},
 		{"device", zipOf(t, metaItem, item{"d", fs.ModeDevice | fs.ModeCharDevice | 0o644, ""}), `file is a device: "d"`},
 		{"bad metadata", zipOf(t, item{"metadata.yaml", 0o644, "name: x"}),
 			"metadata.yaml:1: summary: expected string, got nothing"},
-		{"metadata by a link that leads nowhere", zipOf(t, link("metadata.yaml", "x")), "metadata.yaml: it is a link to \"x\", which does not exist"},
+		{"metadata is a dangling link", zipOf(t, link("metadata.yaml", "x")), "metadata.yaml: it is a link to \"x\", which does not exist"},
 		{"config is a directory", zipOf(t, metaItem, item{"config.yaml/", fs.ModeDir | 0o755, ""}),
 			"config.yaml: not a regular file"},
-		{"config is a directory that is not named", zipOf(t, metaItem, item{"config.yaml/x", 0o644, ""}),
+		{"config is a directory without an entry", zipOf(t, metaItem, item{"config.yaml/x", 0o644, ""}),
 			"config.yaml: not a regular file"},
 		{"bad revision", zipOf(t, metaItem, item{"revision", 0o644, "x"}), "revision: invalid revision file"},
 	} {
@@ -138,7 +138,7 @@ func TestReadArchiveByPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Meanwhile the file is replaced by another archive, which is checked again.
+	// If the file is replaced by another archive, ExpandTo checks that one.
 	if err := os.WriteFile(path, zipOf(t, metaItem, item{"../evil", 0o644, "x"}), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestReadArchiveByPath(t *testing.T) {
 	}
 }
 
-// Damage anywhere in the archive is found when it is read, not by each unit that unpacks it.
-func TestReadArchiveFindsDamage(t *testing.T) {
+// ReadArchive detects damage anywhere in the archive, so that units don't run into it.
+func TestReadArchiveDetectsDamage(t *testing.T) {
 	content := strings.Repeat("all work and no play ", 1000)
 	data := zipOf(t, metaItem, item{"data", 0o644, content})
 	at := bytes.Index(data, []byte("data")) + len("data") + 40
@@ -169,8 +169,8 @@ func TestReadArchiveFindsDamage(t *testing.T) {
 	}
 }
 
-// A directory entry that states less than the file holds must not smuggle more in.
-func TestArchiveThatLiesAboutSize(t *testing.T) {
+// A file that is larger than its directory entry states is rejected.
+func TestArchiveWithAFalseSize(t *testing.T) {
 	data := zipOf(t, metaItem, item{"bomb", 0o644, strings.Repeat("\x00", 1<<20)})
 	// The size in the central directory is 24 bytes into the entry that names it.
 	entry := bytes.LastIndex(data, []byte("bomb")) - 46
@@ -181,7 +181,7 @@ func TestArchiveThatLiesAboutSize(t *testing.T) {
 	}
 }
 
-func TestLimitsOfAnArchive(t *testing.T) {
+func TestArchiveLimits(t *testing.T) {
 	read := func(l limits, data []byte) error {
 		z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
@@ -207,8 +207,8 @@ func TestLimitsOfAnArchive(t *testing.T) {
 	}
 }
 
-// Links to links to links: what a few kilobytes describe must not take minutes.
-func TestLinksAreFollowedWithinABound(t *testing.T) {
+// Chains of links are bounded: a small archive must not take minutes to check.
+func TestLinkChainsAreBounded(t *testing.T) {
 	items := []item{metaItem}
 	for i := range 3000 {
 		items = append(items,

@@ -66,32 +66,32 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-func TestParseConfigRefuses(t *testing.T) {
+func TestParseConfigRejects(t *testing.T) {
 	for _, test := range []struct{ about, yaml, want string }{
-		{"nothing", "", "config.yaml: invalid config: empty configuration"},
+		{"empty file", "", "config.yaml: invalid config: empty configuration"},
 		{"comments only", "# options:\n", "config.yaml: invalid config: empty configuration"},
 		{"a list", "options: [a]\n", `config.yaml:1: options: expected map, got ["a"]`},
 		{"an option that is text", "options:\n  a: b\n", `config.yaml:2: options.a: expected map, got "b"`},
 		{"unknown type", "options:\n  t:\n    type: foobar\n",
 			`config.yaml:3: options.t.type: invalid config: option "t" has unknown type "foobar"`},
 		{"a name with =", "options:\n  'a=b': {}\n", `config.yaml:2: options.a=b: invalid config: invalid option name "a=b"`},
-		{"int by text", "options:\n  t: {type: int, default: foo}\n",
+		{"int is text", "options:\n  t: {type: int, default: foo}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected int, got "foo"`},
-		{"int by a fraction", "options:\n  t: {type: int, default: 2.5}\n",
+		{"int is a fraction", "options:\n  t: {type: int, default: 2.5}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected int, got 2.5`},
-		{"int by nothing in quotes", "options:\n  t: {type: int, default: ''}\n",
+		{"int is an empty string", "options:\n  t: {type: int, default: ''}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected int, got ""`},
-		{"boolean by text", "options:\n  t: {type: boolean, default: 'yes'}\n",
+		{"boolean is text", "options:\n  t: {type: boolean, default: 'yes'}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected boolean, got "yes"`},
-		{"float by digits in quotes", "options:\n  t: {type: float, default: '1.5'}\n",
+		{"float is quoted", "options:\n  t: {type: float, default: '1.5'}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected float, got "1.5"`},
-		{"float by text", "options:\n  t: {type: float, default: x}\n",
+		{"float is text", "options:\n  t: {type: float, default: x}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected float, got "x"`},
-		{"float by not a number", "options:\n  t: {type: float, default: .nan}\n",
+		{"float is NaN", "options:\n  t: {type: float, default: .nan}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected float, got NaN`},
-		{"secret by text", "options:\n  t: {type: secret, default: hush}\n",
+		{"secret has a default", "options:\n  t: {type: secret, default: hush}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected secret, got "hush"`},
-		{"a list for a default", "options:\n  t: {default: [a]}\n",
+		{"default is a list", "options:\n  t: {default: [a]}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected string, got ["a"]`},
 	} {
 		t.Run(test.about, func(t *testing.T) {
@@ -109,21 +109,21 @@ func TestParseConfigRefuses(t *testing.T) {
 	}
 }
 
-// A string option's default and value are the text as it is written, whatever else YAML makes of
-// it; an unquoted null is none.
+// A string option's default and value are kept as written, even if YAML reads them as another type.
+// An unquoted null means no value.
 func TestStringsAreAsWritten(t *testing.T) {
 	for _, written := range []string{"01182252", "0755", "0o7", "0x1F", "0b1", "1_000", "1:30", "190:20:30.15", "5", "2.50", "1e3", "+12", ".inf", ".nan",
 		"yes", "no", "On", "OFF", "y", "true", "False", "2012-04-26", "2001-12-14t21:59:43.10-05:00", "=", "9223372036854775808"} {
 		c := mustConfig(t, "options: {t: {type: string, default: "+written+"}, u: {default: '"+written+"'}}")
 		if c.Options["t"].Default != written || c.Options["u"].Default != written {
-			t.Errorf("default: %s is read as %q, quoted as %q", written, c.Options["t"].Default, c.Options["u"].Default)
+			t.Errorf("default %s: got %q, quoted %q", written, c.Options["t"].Default, c.Options["u"].Default)
 		}
 		got, err := c.ParseSettingsYAML([]byte("s: {t: "+written+"}"), "s")
 		checkSettings(t, got, err, map[string]any{"t": written}, "")
 	}
 	for _, none := range []string{"", "~", "null"} {
 		if c := mustConfig(t, "options: {t: {type: string, default: "+none+"}}"); c.Options["t"].Default != nil {
-			t.Errorf("default: %q is read as %q", none, c.Options["t"].Default)
+			t.Errorf("default %q: got %q", none, c.Options["t"].Default)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func checkSettings(t *testing.T, got map[string]any, err error, want map[string]
 			t.Errorf("got error  %v\nwant error %s", err, wantErr)
 		}
 		if got != nil {
-			t.Errorf("settings %v beside an error", got)
+			t.Errorf("got settings %v with an error", got)
 		}
 		if !errors.Is(err, charm.ErrInvalid) {
 			t.Error("not an ErrInvalid")
@@ -195,11 +195,11 @@ func TestParseSettingsYAML(t *testing.T) {
 		{about: "text for each type", yaml: "blog: {skill-level: '7', agility-ratio: '2.5', reticulate-splines: 'true'}\n",
 			want: map[string]any{"skill-level": int64(7), "agility-ratio": 2.5, "reticulate-splines": true}},
 		{about: "an unquoted no for a string", yaml: "blog: {title: no}\n", want: map[string]any{"title": "no"}},
-		{about: "a setting twice", yaml: "blog:\n  title: a\n  title: b\n",
+		{about: "a duplicate setting", yaml: "blog:\n  title: a\n  title: b\n",
 			err: `settings:3: mapping key "title" already defined at line 2`},
 		{about: "no settings", yaml: "blog: {}\n", want: map[string]any{}},
-		{about: "another service's", yaml: "other: {title: x}\n", err: `no settings found for "blog"`},
-		{about: "nothing", yaml: "", err: `no settings found for "blog"`},
+		{about: "settings of another service", yaml: "other: {title: x}\n", err: `no settings found for "blog"`},
+		{about: "empty", yaml: "", err: `no settings found for "blog"`},
 		{about: "null", yaml: "blog:\n", err: `no settings found for "blog"`},
 		{about: "unknown", yaml: "blog:\n  nope: 1\n", err: `settings:2: blog.nope: unknown option "nope"`},
 		{about: "wrong type", yaml: "blog:\n  title: x\n  skill-level: x\n",
@@ -208,7 +208,7 @@ func TestParseSettingsYAML(t *testing.T) {
 			err: `settings:2: blog.title: option "title" expected string, got ["a"]`},
 		{about: "a map for text", yaml: "blog:\n  title: {a: b}\n",
 			err: `settings:2: blog.title: option "title" expected string, got {"a":"b"}`},
-		{about: "no map", yaml: "blog: x\n", err: `settings:1: blog: expected map, got "x"`},
+		{about: "not a map", yaml: "blog: x\n", err: `settings:1: blog: expected map, got "x"`},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			got, err := c.ParseSettingsYAML([]byte(test.yaml), "blog")

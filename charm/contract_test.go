@@ -13,12 +13,13 @@ import (
 	"juju/charm"
 )
 
-// A charm that demands what is not here is refused by name, in a directory and in an archive.
-func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
+// A charm with unsupported requirements is rejected, as a directory and as an archive; the error names
+// the requirement.
+func TestUnsupportedRequirementsAreRejected(t *testing.T) {
 	contract := charm.Contract.String()
 	for name, test := range map[string]struct{ meta, want string }{
 		"an older Juju":   {"min-juju-version: 2.0", ""},
-		"this very Juju":  {"min-juju-version: " + contract, ""},
+		"this Juju":       {"min-juju-version: " + contract, ""},
 		"an earlier beta": {"min-juju-version: 2.9-beta1", ""},
 		"a later patch":   {"min-juju-version: 2.9.999", "min-juju-version: Charm's min version (2.9.999) is higher than"},
 		"a later Juju": {"min-juju-version: 3.0.3", "Charm's min version (3.0.3) is higher than this juju " +
@@ -68,7 +69,7 @@ func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
 			for what, err := range map[string]error{"directory": ofDir, "archive": ofArchive} {
 				switch {
 				case test.want == "" && err != nil:
-					t.Errorf("the %s is refused: %v", what, err)
+					t.Errorf("the %s is rejected: %v", what, err)
 				case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) ||
 					!errors.Is(err, charm.ErrInvalid)):
 					t.Errorf("the %s: got %v\nwant ... %s", what, err, test.want)
@@ -78,12 +79,12 @@ func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
 	}
 }
 
-// A program for every hook is no file without effect, and the hooks beside it are not missed.
+// A charm with dispatch gets no warnings about it or about hooks, and its archive makes it executable.
 func TestACharmWithDispatch(t *testing.T) {
 	dir := charmOf(t, map[string]string{
 		"metadata.yaml": "name: a\nsummary: s\ndescription: d\n", "dispatch": "#!/bin/sh\n", "hooks/install": "",
 	})
-	if err := os.Chmod(filepath.Join(dir, "dispatch"), 0o644); err != nil { // as tools do that know no modes
+	if err := os.Chmod(filepath.Join(dir, "dispatch"), 0o644); err != nil { // as by tools that lose modes
 		t.Fatal(err)
 	}
 	c, err := charm.ReadDir(dir)
@@ -107,10 +108,10 @@ func TestACharmWithDispatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(unpacked, "dispatch")); err != nil || info.Mode()&0o100 == 0 || !a.Dispatch {
-		t.Errorf("dispatch is %v, %v, in the archive %v", info, err, a.Dispatch)
+		t.Errorf("got dispatch %v, %v; in the archive %v", info, err, a.Dispatch)
 	}
 	want := []string{`file permissions: made executable for the units: "dispatch"`}
 	if got := c.Warnings(); !c.Dispatch || !slices.Equal(got, want) {
-		t.Errorf("dispatch is %v, warned of %q", c.Dispatch, got)
+		t.Errorf("got dispatch %v, warnings %q", c.Dispatch, got)
 	}
 }

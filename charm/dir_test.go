@@ -21,8 +21,8 @@ import (
 
 const blogMeta = "name: blog\nsummary: s\ndescription: d\nrequires:\n  db: mysql\n"
 
-// blog is a charm with a bit of everything. Names that end in "/" are directories, values that
-// begin with "->" are symlinks, "+x" makes a file executable.
+// blog is a charm with all kinds of files. A name that ends in "/" is a directory; a value that starts
+// with "->" is a symlink, and one that starts with "+x" an executable file.
 var blog = map[string]string{
 	"metadata.yaml":             blogMeta,
 	"config.yaml":               "options:\n  title: {default: x}\n",
@@ -30,7 +30,7 @@ var blog = map[string]string{
 	"revision":                  "7\n",
 	"version":                   "v1-12-g1234\n",
 	".jujuignore":               "/src/\n*.o\n!keep.o\n",
-	"hooks/install":             "#!/bin/sh\n", // not executable: an archive corrects that
+	"hooks/install":             "#!/bin/sh\n", // not executable, which archiving fixes
 	"hooks/db-relation-changed": "->../lib/hook.py",
 	"hooks/nonsense":            "#!/bin/sh\n",
 	"lib/hook.py":               "#!/usr/bin/python3\n",
@@ -152,11 +152,11 @@ func TestReadDirOfAMinimalCharm(t *testing.T) {
 		t.Errorf("got %+v", d.Charm)
 	}
 	if _, err := d.Config.ParseSettingsStrings(map[string]string{"x": "1"}); err == nil {
-		t.Error("a charm without options took a setting")
+		t.Error("a charm without options accepted a setting")
 	}
 }
 
-func TestReadDirRefuses(t *testing.T) {
+func TestReadDirRejects(t *testing.T) {
 	for _, test := range []struct {
 		about string
 		files map[string]string
@@ -175,7 +175,7 @@ func TestReadDirRefuses(t *testing.T) {
 		{"bad actions", with(map[string]string{"actions.yaml": "A:"}), "actions.yaml:1: A: bad action name A"},
 		{"bad revision", with(map[string]string{"revision": "seven"}), "revision: invalid revision file"},
 		{"negative revision", with(map[string]string{"revision": "-1"}), "revision: invalid revision file"},
-		{"too much of it", with(map[string]string{"config.yaml": strings.Repeat("#", maxParsed+1)}),
+		{"large config", with(map[string]string{"config.yaml": strings.Repeat("#", maxParsed+1)}),
 			"config.yaml: larger than 1048576 bytes"},
 	} {
 		t.Run(test.about, func(t *testing.T) {
@@ -189,14 +189,14 @@ func TestReadDirRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ReadDir(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) ||
+	if _, err := ReadDir(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, fs.ErrNotExist) ||
 		errors.Is(err, ErrInvalid) {
-		t.Errorf("no directory: %v", err)
+		t.Errorf("missing directory: got error %v", err)
 	}
 }
 
-// Opening a named pipe would wait for a writer, and there is none.
-func TestReadDirDoesNotWaitForAPipe(t *testing.T) {
+// ReadDir must not block on a named pipe without a writer.
+func TestReadDirDoesNotBlockOnAPipe(t *testing.T) {
 	dir := makeTree(t, blog)
 	path := filepath.Join(dir, "config.yaml")
 	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o644)); err != nil {
@@ -219,7 +219,7 @@ func TestArchiveAndBack(t *testing.T) {
 	if data, err := a.ReadFile("hooks/db-relation-changed"); err != nil || string(data) != blog["lib/hook.py"] {
 		t.Errorf("through a symlink: %q, %v", data, err)
 	}
-	for _, name := range []string{"gone", "dangling", "lib/x.o"} {
+	for _, name := range []string{"missing", "dangling", "lib/x.o"} {
 		if _, err := a.ReadFile(name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -257,12 +257,12 @@ func TestArchiveAndBack(t *testing.T) {
 	}
 	slices.Sort(expanded)
 	if diff := cmp.Diff(a.Manifest(), expanded); diff != "" {
-		t.Errorf("manifest (-said +made)\n%s", diff)
+		t.Errorf("manifest (-manifest +files)\n%s", diff)
 	}
 }
 
-// Unpacking again replaces everything that belongs to the charm, whatever it has become, and
-// leaves the rest alone.
+// ExpandTo replaces everything that belongs to the charm, even if its type has changed, and leaves
+// other files alone.
 func TestExpandOverAnOldCharm(t *testing.T) {
 	data := archiveOf(t, makeTree(t, blog))
 	a, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data)))
@@ -295,7 +295,7 @@ func TestExpandOverAnOldCharm(t *testing.T) {
 	}
 	files, _ := readTree(t, outside)
 	if diff := cmp.Diff(map[string]string{"install": "theirs", "keep.o": "theirs"}, files); diff != "" {
-		t.Errorf("written outside of the charm:\n%s", diff)
+		t.Errorf("written outside the charm:\n%s", diff)
 	}
 }
 
@@ -314,7 +314,7 @@ func TestArchiveIsDeterministic(t *testing.T) {
 	}
 	a, b := archiveOf(t, one), archiveOf(t, two)
 	if !bytes.Equal(a, b) {
-		t.Errorf("sums %x and %x", sha256.Sum256(a), sha256.Sum256(b))
+		t.Errorf("different archives: %x and %x", sha256.Sum256(a), sha256.Sum256(b))
 	}
 	archive, err := ReadArchiveFrom(t.Context(), bytes.NewReader(a), int64(len(a)))
 	if err != nil {
@@ -328,11 +328,11 @@ func TestArchiveIsDeterministic(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := archiveOf(t, three); !bytes.Equal(a, c) {
-		t.Error("an archive of what an archive held is another one")
+		t.Error("the archive of an expanded archive differs")
 	}
 }
 
-func TestArchiveRefuses(t *testing.T) {
+func TestArchiveRejects(t *testing.T) {
 	for _, test := range []struct {
 		about string
 		files map[string]string
@@ -365,22 +365,22 @@ func TestArchiveRefuses(t *testing.T) {
 			}
 			outside := strings.Contains(test.want, "out of charm") || strings.Contains(test.want, "is absolute")
 			if got := strings.Contains(Help(err), "A charm must contain its files"); got != outside {
-				t.Errorf("the help is %q", Help(err))
+				t.Errorf("got hint %q", Help(err))
 			}
 		})
 	}
 }
 
-// A file of the charm that is a link to what the charm does not have is refused by name; a link to nothing is no
-// missing file.
-func TestReadDirRefusesLinks(t *testing.T) {
+// A known file of the charm that is a bad link is rejected by name; a dangling link does not count as
+// a missing file.
+func TestReadDirRejectsLinks(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "metadata.yaml")
 	if err := os.WriteFile(out, []byte(blogMeta), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
 		name, target, want string
-		contained          bool // the error says that charms contain their files
+		hint               bool // that charms must contain their files
 	}{
 		{"metadata.yaml", "../metadata.yaml", `it is a link to "../metadata.yaml", which is outside the charm`, true},
 		{"metadata.yaml", out, fmt.Sprintf("it is a link to %q, which is outside the charm", out), true},
@@ -395,21 +395,21 @@ func TestReadDirRefusesLinks(t *testing.T) {
 			if err == nil || err.Error() != want || !errors.Is(err, ErrInvalid) {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
-			if got := strings.Contains(Help(err), "A charm must contain its files"); got != test.contained {
-				t.Errorf("the help is %q", Help(err))
+			if got := strings.Contains(Help(err), "A charm must contain its files"); got != test.hint {
+				t.Errorf("got hint %q", Help(err))
 			}
 		})
 	}
 }
 
-// Links that stay inside are fine, however they get there.
-func TestArchiveAcceptsLinksWithin(t *testing.T) {
+// Links that stay inside the charm are accepted, whatever their path.
+func TestArchiveAcceptsInnerLinks(t *testing.T) {
 	archiveOf(t, makeTree(t, with(map[string]string{
 		"lib/top": "->..", "lib/self": "->.", "deep": "->lib/top/lib/self/tool", "lib/other": "->../hooks//./install",
 	})))
 }
 
-func TestArchiveRefusesSpecialFiles(t *testing.T) {
+func TestArchiveRejectsSpecialFiles(t *testing.T) {
 	dir := makeTree(t, blog)
 	d, err := ReadDir(dir)
 	if err != nil {
@@ -425,7 +425,7 @@ func TestArchiveRefusesSpecialFiles(t *testing.T) {
 	if err := os.Remove(pipe); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(dir) // a socket's path has to be short
+	t.Chdir(dir) // a socket's path must be short
 	l, err := net.Listen("unix", "sock")
 	if err != nil {
 		t.Fatal(err)
@@ -443,7 +443,7 @@ func TestArchiveRefusesSpecialFiles(t *testing.T) {
 	}
 }
 
-func TestLimitsOfADirectory(t *testing.T) {
+func TestDirectoryLimits(t *testing.T) {
 	d, err := ReadDir(makeTree(t, blog))
 	if err != nil {
 		t.Fatal(err)
@@ -462,7 +462,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-func TestArchiveReportsTheWriter(t *testing.T) {
+func TestArchiveReturnsTheWritersError(t *testing.T) {
 	d, err := ReadDir(makeTree(t, blog))
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The charms that newcomers read first must be right, and contain nothing superfluous.
+// The example charms are valid, and contain neither unknown hooks nor their source.
 func TestExampleCharms(t *testing.T) {
 	for name, hooks := range map[string]string{
 		"keyvalue": "config-changed db-relation-broken db-relation-changed db-relation-departed db-relation-joined " +
@@ -42,7 +42,7 @@ func TestExampleCharms(t *testing.T) {
 				t.Fatal(err)
 			}
 			if slices.ContainsFunc(tree.names, func(n string) bool { return strings.HasPrefix(n, "src") }) {
-				t.Errorf("carries its source: %v", tree.names)
+				t.Errorf("contains its source: %v", tree.names)
 			}
 			for option, o := range d.Config.Options {
 				if o.Default == nil || o.Description == "" {

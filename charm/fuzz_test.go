@@ -15,15 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// None of these may panic, hang, or report an author's mistake as the disk's.
+// The fuzz tests check that no input causes a panic, a hang, or an error other than ErrInvalid.
 
-func checkRefusal(t *testing.T, err error) {
+func checkInvalid(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, ErrInvalid) {
 		t.Fatalf("not an ErrInvalid: %v", err)
 	}
 	if strings.ContainsRune(err.Error(), 0) {
-		t.Fatalf("an error that a terminal would choke on: %q", err)
+		t.Fatalf("the error contains a NUL: %q", err)
 	}
 }
 
@@ -42,11 +42,11 @@ func FuzzParseMeta(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ParseMeta(data)
 		if err != nil {
-			checkRefusal(t, err)
+			checkInvalid(t, err)
 			return
 		}
 		if err := (&Charm{Meta: m, Config: &Config{}, Actions: &Actions{}}).checkContract(); err != nil {
-			checkRefusal(t, err)
+			checkInvalid(t, err)
 		}
 		// Names become file names and parts of URLs.
 		if u, err := ParseURL("local:" + m.Name); err != nil || u.Name != m.Name {
@@ -58,7 +58,7 @@ func FuzzParseMeta(f *testing.F) {
 			}
 		}
 		if len(m.Relations()) != len(m.Provides)+len(m.Requires)+len(m.Peers) {
-			t.Error("one name in two roles")
+			t.Error("one relation name has two roles")
 		}
 	})
 }
@@ -71,12 +71,12 @@ func FuzzParseConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, name, value string) {
 		c, err := ParseConfig(data)
 		if err != nil {
-			checkRefusal(t, err)
+			checkInvalid(t, err)
 			return
 		}
 		settings, err := c.ParseSettingsStrings(map[string]string{name: value})
 		if err != nil {
-			checkRefusal(t, err)
+			checkInvalid(t, err)
 			return
 		}
 		if _, err := json.Marshal(settings); err != nil {
@@ -98,7 +98,7 @@ func FuzzParseActions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data, params []byte) {
 		a, err := ParseActions("c", data)
 		if err != nil {
-			checkRefusal(t, err)
+			checkInvalid(t, err)
 			return
 		}
 		var m map[string]any
@@ -107,11 +107,11 @@ func FuzzParseActions(f *testing.F) {
 		}
 		for name, spec := range a.Specs {
 			if err := spec.ValidateParams(m); err != nil {
-				checkRefusal(t, err)
+				checkInvalid(t, err)
 			}
 			filled, err := spec.InsertDefaults(m)
 			if err != nil {
-				checkRefusal(t, err)
+				checkInvalid(t, err)
 				continue
 			}
 			again, err := spec.InsertDefaults(filled)
@@ -130,14 +130,14 @@ func FuzzParseURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		u, err := ParseURL(s)
 		if err != nil {
-			checkRefusal(t, err)
+			checkInvalid(t, err)
 			return
 		}
 		if again, err := ParseURL(u.String()); err != nil || again != u {
-			t.Errorf("%q is %+v, written %s and read as %+v, %v", s, u, u, again, err)
+			t.Errorf("%q: got %+v, formatted as %s and parsed as %+v, %v", s, u, u, again, err)
 		}
 		if s != u.String() && "ch:"+s != u.String() {
-			t.Errorf("%q is written %s", s, u)
+			t.Errorf("%q is formatted as %s", s, u)
 		}
 	})
 }
@@ -147,7 +147,7 @@ func FuzzIgnore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rules, name string) {
 		parsed, err := parseIgnore(rules)
 		if err != nil {
-			checkRefusal(t, err)
+			checkInvalid(t, err)
 			return
 		}
 		parsed.match(name, true)
@@ -162,13 +162,12 @@ func FuzzReadArchive(f *testing.F) {
 	f.Fuzz(tryArchive)
 }
 
-// FuzzBoundDirectory compares the number of entries counted in an archive's directory with what
-// package zip reads.
+// FuzzBoundDirectory checks that boundDirectory counts at least the entries that package zip reads.
 func FuzzBoundDirectory(f *testing.F) {
 	plain := zipOf(f, metaItem, item{"a", 0o644, "x"}, item{"b", 0o644, "y"})
 	f.Add(plain)
 	f.Add(append([]byte("#!/bin/sh\nexec unzip $0\n"), plain...))
-	f.Add(append(plain[:len(plain):len(plain)], "a comment that is none"...))
+	f.Add(append(plain[:len(plain):len(plain)], "not a comment"...))
 	f.Add(zip64(plain))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		size := int64(len(data))
@@ -177,12 +176,12 @@ func FuzzBoundDirectory(f *testing.F) {
 			return
 		}
 		if err := boundDirectory(bytes.NewReader(data), size, limits{entries: len(z.File) - 1}); err == nil {
-			t.Errorf("package zip reads %d entries, which were not counted", len(z.File))
+			t.Errorf("package zip reads %d entries, but fewer were counted", len(z.File))
 		}
 	})
 }
 
-// FuzzArchiveTree makes valid archives, which random bytes never are: a line is an entry, "d
+// FuzzArchiveTree builds valid archives, which random bytes never are. Each line is an entry: "d
 // name", "l name target" or "f name content".
 func FuzzArchiveTree(f *testing.F) {
 	f.Add("d hooks\nf hooks/install #!/bin/sh\nl hooks/start install")
@@ -207,11 +206,11 @@ func FuzzArchiveTree(f *testing.F) {
 	})
 }
 
-// tryArchive reads and unpacks an archive that may be anything.
+// tryArchive reads and expands an arbitrary archive.
 func tryArchive(t *testing.T, data []byte) {
 	a, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		checkRefusal(t, err)
+		checkInvalid(t, err)
 		return
 	}
 	top := t.TempDir()
@@ -219,24 +218,24 @@ func tryArchive(t *testing.T, data []byte) {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(top); err != nil || len(entries) != 1 {
-		t.Fatalf("written outside of the charm: %v, %v", entries, err)
+		t.Fatalf("written outside the charm: %v, %v", entries, err)
 	}
 	d, err := ReadDir(filepath.Join(top, "charm"))
 	if err != nil || d.Meta.Name != a.Meta.Name {
-		t.Fatalf("what was unpacked is another charm: %+v, %v", d, err)
+		t.Fatalf("the expanded charm differs: %+v, %v", d, err)
 	}
 	if err := d.ArchiveTo(io.Discard); err != nil {
-		t.Fatalf("what was unpacked cannot be packed again: %v", err)
+		t.Fatalf("cannot archive the expanded charm: %v", err)
 	}
-	made, _ := readTree(t, d.Path)
+	files, _ := readTree(t, d.Path)
 	for _, name := range a.Manifest() {
-		_, file := made[name]
-		_, dir := made[name+"/"]
+		_, file := files[name]
+		_, dir := files[name+"/"]
 		if !file && !dir {
-			t.Errorf("%s is in the manifest and was not made", name)
+			t.Errorf("%s is in the manifest, but does not exist", name)
 		}
 	}
-	if len(made) != len(a.Manifest()) {
-		t.Errorf("manifest %q, made %q", a.Manifest(), made)
+	if len(files) != len(a.Manifest()) {
+		t.Errorf("manifest %q, files %q", a.Manifest(), files)
 	}
 }

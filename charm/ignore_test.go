@@ -52,7 +52,7 @@ func TestIgnore(t *testing.T) {
 			for _, name := range strings.Fields(list.names) {
 				name, isDir := strings.CutSuffix(name, "/")
 				if got := rules.match(name, isDir); got != list.want {
-					t.Errorf("%q: %s (directory: %v) ignored: %v", test.rules, name, isDir, got)
+					t.Errorf("%q: %s (directory: %v): got ignored = %v", test.rules, name, isDir, got)
 				}
 			}
 		}
@@ -66,7 +66,7 @@ func TestIgnoreEscapedSpace(t *testing.T) {
 	}
 }
 
-func TestIgnoreNamesTheBadLine(t *testing.T) {
+func TestIgnoreReportsTheLine(t *testing.T) {
 	_, err := parseIgnore("ok\n[z-a]\n")
 	if err == nil || err.Error() != `.jujuignore:2: invalid pattern "[z-a]"` || !errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v", err)

@@ -98,26 +98,26 @@ func TestParseMeta(t *testing.T) {
 	}
 }
 
-// meta returns a valid metadata.yaml with more lines; they begin at line 4.
+// meta returns a valid metadata.yaml followed by more, which starts at line 4.
 func meta(more string) string {
 	return "name: a\nsummary: s\ndescription: d\n" + more
 }
 
-func TestParseMetaRefuses(t *testing.T) {
+func TestParseMetaRejects(t *testing.T) {
 	for _, test := range []struct{ about, yaml, want string }{
-		{"nothing", "", "metadata.yaml: empty metadata"},
+		{"empty file", "", "metadata.yaml: empty metadata"},
 		{"a list", "- name", `metadata.yaml:1: expected map, got ["name"]`},
-		{"no YAML", "name: a\nsummary: [\n", "metadata.yaml:2: did not find expected node content"},
+		{"not YAML", "name: a\nsummary: [\n", "metadata.yaml:2: did not find expected node content"},
 		{"two documents", meta("---\nname: b\n"), "metadata.yaml:4: expected one YAML document, got a second"},
-		{"an alias in itself", "name: &a [*a]", "metadata.yaml: anchor 'a' value contains itself"},
+		{"a recursive alias", "name: &a [*a]", "metadata.yaml: anchor 'a' value contains itself"},
 		{"no name", "summary: s\ndescription: d\n", "metadata.yaml:1: name: expected string, got nothing"},
-		{"a number for a name", "name: 12\nsummary: s\ndescription: d\n", "metadata.yaml:1: name: expected string, got 12"},
+		{"name is a number", "name: 12\nsummary: s\ndescription: d\n", "metadata.yaml:1: name: expected string, got 12"},
 		{"no summary", "name: a\ndescription: d\n", "metadata.yaml:1: summary: expected string, got nothing"},
 		{"no description", "name: a\nsummary: s\n", "metadata.yaml:1: description: expected string, got nothing"},
 		{"upper case name", "name: Mysql\nsummary: s\ndescription: d\n", `metadata.yaml:1: name: invalid charm name "Mysql"`},
 		{"name like a revision", "name: mysql-5\nsummary: s\ndescription: d\n",
 			`metadata.yaml:1: name: invalid charm name "mysql-5"`},
-		{"subordinate is a word", meta("subordinate: maybe\n"),
+		{"subordinate is text", meta("subordinate: maybe\n"),
 			`metadata.yaml:4: subordinate: expected boolean, got "maybe"`},
 		{"subordinate is quoted", meta("subordinate: 'yes'\n"), `metadata.yaml:4: subordinate: expected boolean, got "yes"`},
 		{"relation without interface", meta("provides:\n  db:\n    scope: global\n"),
@@ -131,7 +131,7 @@ func TestParseMetaRefuses(t *testing.T) {
 			`metadata.yaml:5: requires.db.limit: expected int, got "many"`},
 		{"limit below 0", meta("requires:\n  db: {interface: i, limit: -1}\n"),
 			`metadata.yaml:5: requires.db.limit: limit may not be negative, got -1`},
-		{"relation name climbs", meta("requires:\n  ../../db: i\n"),
+		{"relation name is a path", meta("requires:\n  ../../db: i\n"),
 			`metadata.yaml:5: requires.../../db: invalid relation name "../../db"`},
 		{"empty interface", meta("requires:\n  db: ''\n"), `metadata.yaml:5: requires.db: invalid interface name ""`},
 		{"reserved relation", meta("provides:\n  juju-info: juju-info\n"),
@@ -145,9 +145,9 @@ func TestParseMetaRefuses(t *testing.T) {
 			`metadata.yaml:5: provides.info: charm "a" relation "info" using a reserved interface: "juju-info"`},
 		{"reserved interface, peer", meta("peers:\n  info: juju\n"),
 			`metadata.yaml:5: peers.info: charm "a" relation "info" using a reserved interface: "juju"`},
-		{"one name in two roles", meta("provides:\n  db: i\nrequires:\n  db: i\n"),
+		{"relation name in two roles", meta("provides:\n  db: i\nrequires:\n  db: i\n"),
 			`metadata.yaml:7: requires.db: charm "a" using a duplicated relation name: "db"`},
-		{"subordinate to no one", meta("subordinate: true\nrequires:\n  db: i\n"),
+		{"subordinate without a container relation", meta("subordinate: true\nrequires:\n  db: i\n"),
 			`metadata.yaml:6: requires: subordinate charm "a" lacks "requires" relation with container scope`},
 		{"subordinate without relations", meta("subordinate: true\n"),
 			`metadata.yaml:1: requires: subordinate charm "a" lacks "requires" relation with container scope`},
@@ -203,7 +203,7 @@ func TestParseMetaRefuses(t *testing.T) {
 			}
 			var fe *charm.FileError
 			if !errors.As(err, &fe) || fe.File != "metadata.yaml" {
-				t.Errorf("names no file: %#v", err)
+				t.Errorf("the error does not name the file: %#v", err)
 			}
 		})
 	}
@@ -211,18 +211,18 @@ func TestParseMetaRefuses(t *testing.T) {
 
 func TestParseMetaAccepts(t *testing.T) {
 	for _, test := range []struct{ about, yaml string }{
-		{"YAML 1.1 truth", meta("subordinate: no\n")},
-		{"truth in quotes", meta("subordinate: 'false'\nprovides: {p: {interface: i, optional: 'true', limit: '3'}}\n")},
-		{"a revision in quotes", meta("revision: '5'\n")},
+		{"YAML 1.1 boolean", meta("subordinate: no\n")},
+		{"quoted booleans", meta("subordinate: 'false'\nprovides: {p: {interface: i, optional: 'true', limit: '3'}}\n")},
+		{"a quoted revision", meta("revision: '5'\n")},
 		{"obsolete fields", meta("revision: 12\nformat: 2\n")},
-		{"a subordinate that asks for juju-info",
+		{"a subordinate that requires juju-info",
 			meta("subordinate: yes\nrequires:\n  juju-info: {interface: juju-info, scope: container}\n")},
 		{"a requirer of a reserved interface", meta("requires:\n  info: juju-info\n")},
-		{"a charm of Juju's own", "name: juju-gui\nsummary: s\ndescription: d\nprovides:\n  juju-api: juju-api\n"},
+		{"one of Juju's own charms", "name: juju-gui\nsummary: s\ndescription: d\nprovides:\n  juju-api: juju-api\n"},
 		{"an anchor and a merge",
 			meta("provides:\n  one: &one {interface: i, limit: 3}\n  two: {<<: *one, limit: 4}\n  three: *one\n")},
 		{"empty sections", meta("provides:\nrequires: {}\nstorage:\nseries: []\n")},
-		{"a store without bound", meta("storage:\n  s: {type: block, multiple: {range: 1+}}\n")},
+		{"a store without a maximum", meta("storage:\n  s: {type: block, multiple: {range: 1+}}\n")},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			if _, err := charm.ParseMeta([]byte(test.yaml)); err != nil {
@@ -232,8 +232,8 @@ func TestParseMetaAccepts(t *testing.T) {
 	}
 }
 
-// Of a key that is given twice, the last one counts, also within a map that an alias names.
-func TestTheLastOfEqualKeysCounts(t *testing.T) {
+// If a key is duplicated, the last value is used, even in a map that an alias refers to.
+func TestTheLastDuplicateKeyIsUsed(t *testing.T) {
 	m, err := charm.ParseMeta([]byte("name: b\nsummary: &s old\nsummary: new\ndescription: *s\nname: a\n" +
 		"provides:\n  one: &one {interface: i, limit: 1, limit: 2}\n  two: *one\n" +
 		"  three: {<<: {interface: j, limit: 5}, <<: *one}\n"))
@@ -273,13 +273,13 @@ func TestStorageRanges(t *testing.T) {
 	for _, written := range []string{"0", "0-0", "-1", "1+2", "a", "1-2-3", "9999999999"} {
 		if _, err := charm.ParseMeta([]byte(meta("storage:\n  s: {type: block, multiple: {range: '" + written +
 			"'}}\n"))); err == nil {
-			t.Errorf("range %q was accepted", written)
+			t.Errorf("range %q is accepted", written)
 		}
 	}
 }
 
-// A billion laughs: each line stands for ten of the line before.
-func TestParseMetaIsNotBlownUp(t *testing.T) {
+// A "billion laughs" attack: each line expands to ten copies of the previous one.
+func TestParseMetaLimitsAliases(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(meta("x0: &x0 [a, a, a, a, a, a, a, a, a, a]\n"))
 	for _, line := range strings.Fields("01 12 23 34 45 56 67 78") {
@@ -302,12 +302,12 @@ func TestVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if back, err := charm.ParseVersion(va.String()); err != nil || back != va {
-			t.Errorf("%s is written %s and read back as %v, %v", a, va, back, err)
+			t.Errorf("%s is formatted as %s and parsed as %v, %v", a, va, back, err)
 		}
 	}
 	for _, bad := range []string{"", "2", "2.", "a.b", "2.0beta1", "2.0-beta", "1.2.3.4.5", "1234567890.1"} {
 		if v, err := charm.ParseVersion(bad); err == nil {
-			t.Errorf("%q was read as %v", bad, v)
+			t.Errorf("%q: got %v, want an error", bad, v)
 		}
 	}
 }
@@ -324,6 +324,6 @@ func TestHookNames(t *testing.T) {
 		}
 	}
 	if strings.Contains(hooks, "juju-info") {
-		t.Error("implicit relations run no hooks")
+		t.Error("got a hook of an implicit relation")
 	}
 }

@@ -11,7 +11,7 @@ func TestParseURL(t *testing.T) {
 	for _, test := range []struct {
 		text string
 		want charm.URL
-		full string // how it is written; "" for as it was
+		full string // the formatted URL, if it differs
 	}{
 		{"local:trusty/mysql-3", charm.URL{Schema: "local", Series: "trusty", Name: "mysql", Revision: 3}, ""},
 		{"local:mysql", charm.URL{Schema: "local", Name: "mysql", Revision: -1}, ""},
@@ -39,12 +39,12 @@ func TestParseURL(t *testing.T) {
 			full = test.text
 		}
 		if got.String() != full {
-			t.Errorf("%s is written %s, want %s", test.text, got, full)
+			t.Errorf("%s is formatted as %s, want %s", test.text, got, full)
 		}
 	}
 }
 
-func TestParseURLRefuses(t *testing.T) {
+func TestParseURLRejects(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            `cannot parse charm URL "": invalid charm name ""`,
 		"local:":                      `cannot parse charm URL "local:": invalid charm name ""`,
@@ -66,14 +66,14 @@ func TestParseURLRefuses(t *testing.T) {
 	} {
 		u, err := charm.ParseURL(text)
 		if err == nil {
-			t.Errorf("%s was read as %+v", text, u)
+			t.Errorf("%s: got %+v, want an error", text, u)
 			continue
 		}
 		if err.Error() != want {
 			t.Errorf("got  %s\nwant %s", err, want)
 		}
 		if !errors.Is(err, charm.ErrInvalid) || u != (charm.URL{}) {
-			t.Errorf("%s: URL %+v beside the error %#v", text, u, err)
+			t.Errorf("%s: got URL %+v with error %#v", text, u, err)
 		}
 	}
 }

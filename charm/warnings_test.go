@@ -31,7 +31,7 @@ func charmOf(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// No declaration is silently dropped.
+// No declaration is ignored silently.
 func TestDeclarationsWithoutEffectAreListed(t *testing.T) {
 	dir := charmOf(t, map[string]string{
 		"metadata.yaml": `
@@ -116,9 +116,9 @@ oddity: 1
 	}
 }
 
-// Keys below the top level that nothing reads, keys given twice, and defaults that contradict
-// their own schema are named with their lines.
-func TestWhatIsPassedOverInAFileIsNamed(t *testing.T) {
+// There is a warning with a line number for each unknown nested key, duplicate key, and default that
+// contradicts its schema.
+func TestIgnoredKeysCauseWarnings(t *testing.T) {
 	for _, test := range []struct{ file, text, want string }{
 		{"metadata.yaml", "provides:\n  db:\n    interface: i\n    scop: container\n",
 			`metadata.yaml:7: field "provides.db.scop": unknown key; did you mean scope?`},
@@ -178,10 +178,11 @@ func TestWhatIsPassedOverInAFileIsNamed(t *testing.T) {
 	}
 }
 
-// What looks like a hook or an action and never runs is named; the files that programs use are not.
-func TestProgramsThatNeverRunAreNamed(t *testing.T) {
+// There is a warning for each file that looks like a hook or action but never runs. Files that
+// programs use cause none.
+func TestProgramsThatNeverRunCauseWarnings(t *testing.T) {
 	for name, test := range map[string]struct {
-		files map[string]string // but for metadata.yaml; "->" makes a link
+		files map[string]string // besides metadata.yaml; "->" is a symlink
 		want  []string
 	}{
 		"a typo": {map[string]string{"hooks/config_changed": ""},
@@ -253,7 +254,7 @@ func TestProgramsThatNeverRunAreNamed(t *testing.T) {
 	}
 }
 
-// Programs that are not executable are, in the archive, and the directory's warnings name them.
+// An archive makes hooks and actions executable; the directory's warnings list those that are not.
 func TestProgramsBecomeExecutable(t *testing.T) {
 	dir := charmOf(t, map[string]string{"metadata.yaml": meta(""), "actions.yaml": "a: {}\n", "actions/a": "", "hooks/stop": "",
 		"hooks/start": "", "hooks/lib.sh": ""})
@@ -289,7 +290,7 @@ func TestProgramsBecomeExecutable(t *testing.T) {
 	}
 }
 
-// An ordinary charm gets no warnings, and long lists of names are counted.
+// An ordinary charm gets no warnings. Long lists of names are shortened.
 func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 	plain := charmOf(t, map[string]string{
 		"metadata.yaml": "name: a\nsummary: s\ndescription: d\nseries: [jammy]\ntags: [x]\nmaintainers: [me]\nformat: 2\n" +
@@ -302,7 +303,7 @@ func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.Warnings(); len(got) > 0 {
-		t.Errorf("warned of %q", got)
+		t.Errorf("unexpected warnings %q", got)
 	}
 	var terms []string
 	for range 500 {
@@ -310,19 +311,18 @@ func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 	}
 	c.Meta.Terms = terms
 	if got := c.Warnings(); len(got) != 1 || len(got[0]) > 4000 || !strings.Contains(got[0], " and 490 more: ") {
-		t.Errorf("warned of %.5000q", got)
+		t.Errorf("got warnings %.5000q", got)
 	}
 }
 
-// Every new field that is read from a charm must be listed here, if it works or needs no
-// action, or cause a warning.
+// Every field of Meta must be listed here: it works, needs no action, or causes a warning.
 func TestEveryFieldOfACharmWorksOrCausesAWarning(t *testing.T) {
 	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories",
 		"Tags", "Series", "OldRevision", "MinJujuVersion", "Assumes"}
 	warned := []string{"ExtraBindings", "Storage", "Resources", "Containers", "Payloads", "Terms", "Warnings"}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[charm.Meta]()) {
 		if !slices.Contains(works, f.Name) && !slices.Contains(warned, f.Name) {
-			t.Errorf("is Meta.%s acted on? See warnings.go", f.Name)
+			t.Errorf("Meta.%s neither works nor causes a warning; see warnings.go", f.Name)
 		}
 	}
 }

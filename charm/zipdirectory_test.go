@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// zip64 gives an archive the end record of zip64, to which the old one points.
+// zip64 adds a zip64 end record to an archive and makes the old end record refer to it.
 func zip64(data []byte) []byte {
 	at := len(data) - endLen
 	old := bytes.Clone(data[at:])
@@ -48,17 +48,16 @@ func emptyFiles(t testing.TB, n int) []byte {
 	return buf.Bytes()
 }
 
-// A directory that is too large is refused before package zip reads it, whatever it states
-// about itself.
+// A directory that is too large is rejected before package zip reads it, whatever size it states.
 func TestDirectoryIsBounded(t *testing.T) {
 	le := binary.LittleEndian
-	say := func(data []byte, entries uint16) []byte {
+	state := func(data []byte, entries uint16) []byte {
 		data = bytes.Clone(data)
 		le.PutUint16(data[len(data)-endLen+10:], entries)
 		return data
 	}
 	many := emptyFiles(t, 60_000)
-	// The stated offset leads to something that only looks like an entry.
+	// The stated offset refers to data that only looks like an entry.
 	decoy := append([]byte(entrySignature+strings.Repeat("\xff", entryLen-4)), many...)
 	copy(decoy[28:], make([]byte, 6)) // it has no name
 	le.PutUint32(decoy[len(decoy)-endLen+16:], 0)
@@ -81,8 +80,8 @@ func TestDirectoryIsBounded(t *testing.T) {
 		want string
 	}{
 		"many":                      {many, tooMany},
-		"many that say to be few":   {say(many, 100), tooMany},
-		"few that say to be many":   {say(zipOf(t, metaItem), 60_000), tooMany},
+		"many, stated as few":       {state(many, 100), tooMany},
+		"few, stated as many":       {state(zipOf(t, metaItem), 60_000), tooMany},
 		"many, after other content": {append([]byte(strings.Repeat("#", 1000)), many...), tooMany},
 		"many, of zip64":            {zip64(many), tooMany},
 		"many, and a decoy":         {decoy, tooMany},
@@ -98,14 +97,14 @@ func TestDirectoryIsBounded(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 			if n := after.TotalAlloc - before.TotalAlloc; n > 2<<20 {
-				t.Errorf("%d bytes allocated for %d", n, len(test.data))
+				t.Errorf("%d bytes allocated for %d bytes of input", n, len(test.data))
 			}
 		})
 	}
 }
 
-// Reading stops when the client has gone.
-func TestReadArchiveEndsWithItsContext(t *testing.T) {
+// Reading stops when the context is done.
+func TestReadArchiveStopsWithItsContext(t *testing.T) {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
 	for _, it := range []item{metaItem, {"large", 0o644, ""}} {
@@ -123,25 +122,25 @@ func TestReadArchiveEndsWithItsContext(t *testing.T) {
 		}
 	}
 	z.Close()
-	gone := errors.New("the client has gone")
+	cause := errors.New("the client has disconnected")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reads := 0
 	r := readerAt(func(p []byte, at int64) (int, error) {
-		// The archive is small; its 64 MiB come out of one read.
+		// The archive is small: one read yields all of its 64 MiB.
 		if reads++; at > 0 && at < int64(buf.Len())/2 {
-			cancel(gone)
+			cancel(cause)
 		}
 		return bytes.NewReader(buf.Bytes()).ReadAt(p, at)
 	})
 	a, err := ReadArchiveFrom(ctx, r, int64(buf.Len()))
-	if !errors.Is(err, gone) || errors.Is(err, ErrInvalid) {
+	if !errors.Is(err, cause) || errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v, %v", a, err)
 	}
 	a, err = ReadArchiveFrom(t.Context(), r, int64(buf.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.ExpandTo(ctx, t.TempDir()); !errors.Is(err, gone) {
+	if err := a.ExpandTo(ctx, t.TempDir()); !errors.Is(err, cause) {
 		t.Errorf("ExpandTo: %v", err)
 	}
 }
