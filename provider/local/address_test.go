@@ -10,8 +10,8 @@ import (
 	"juju/provider"
 )
 
-// An address is not handed out twice while its instance lives, even after a restart of the
-// controller or to another controller, and not again soon after.
+// An address is not allocated again while its instance exists, nor soon afterwards: not after a
+// restart of the controller, and not to another controller.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	h, other := newHost(t, newController()), newHost(t, newController())
@@ -21,7 +21,7 @@ func TestAddresses(t *testing.T) {
 		inst := h.start(h.environ(h.cloud()), machine)
 		a := netip.MustParseAddr(inst.Addresses[0])
 		if !a.IsLoopback() || seen[a.String()] {
-			t.Errorf("machine %s got %v, want a fresh loopback address", machine, a)
+			t.Errorf("machine %s got %v, want a new loopback address", machine, a)
 		}
 		seen[a.String()] = true
 		return inst
@@ -67,7 +67,7 @@ func TestAddressesWithinBlocks(t *testing.T) {
 	}
 	delete(used, "127.20.1.9")
 	if a, ok := pool.next(free); !ok || a.String() != "127.20.1.9" {
-		t.Errorf("got %v, %v, want the one that is free again", a, ok)
+		t.Errorf("got %v, %v, want the released one", a, ok)
 	}
 	pool.Last = netip.MustParseAddr("127.20.1.9")
 	delete(used, "127.20.1.3")
@@ -78,8 +78,7 @@ func TestAddressesWithinBlocks(t *testing.T) {
 	}
 }
 
-// Two controllers choose their blocks in different orders, and neither takes a block that it
-// already has.
+// Controllers choose blocks in different orders, and never choose one that they already have.
 func TestNewBlock(t *testing.T) {
 	one, err := newBlock("one", nil)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"juju/state/entity"
 )
 
-// A disk is a cloud with the directories of two instances, "one" and "two", and no process.
+// A disk is a cloud with the directories of two instances, "one" and "two", without processes.
 type disk struct {
 	*testing.T
 	*environ
@@ -58,7 +58,7 @@ func (d disk) make(storage string, pool entity.StoragePool, instance string) (en
 		provider.FilesystemParams{Storage: storage, Pool: pool, Size: 1, Instance: instance})
 }
 
-// made makes a filesystem of the cloud's own pool.
+// made creates a filesystem in the cloud's own pool.
 func (d disk) made(storage string) string {
 	d.Helper()
 	f, err := d.make(storage, own, "")
@@ -77,7 +77,7 @@ func (d disk) attached(id, instance, mount string) (location string) {
 	return location
 }
 
-// is checks that a path has a file "who" with this text; "" means that there is none.
+// is checks that the directory at a path has a file "who" with this text, or none if it is "".
 func (d disk) is(dir, want string) {
 	d.Helper()
 	got, err := os.ReadFile(filepath.Join(dir, "who"))
@@ -119,7 +119,7 @@ func TestAFilesystemMovesBetweenInstances(t *testing.T) {
 	d := newDisk(t)
 	id := d.made("data/0")
 	if again := d.made("data/0"); again != id {
-		t.Errorf("made again it is %s, not %s", again, id)
+		t.Errorf("created again: got %s, want %s", again, id)
 	}
 	first := d.attached(id, "one", "/srv/data")
 	if want := filepath.Join(d.root("one"), "root/srv/data"); first != want {
@@ -144,7 +144,7 @@ func TestAFilesystemMovesBetweenInstances(t *testing.T) {
 	d.refused(err, "", "no such file")
 }
 
-// A link says that a filesystem is attached if it leads to the filesystem, and that is there.
+// A filesystem is attached if the link leads to it and it exists.
 func TestWhatCountsAsAttached(t *testing.T) {
 	d := newDisk(t)
 	id, other := d.made("data/0"), d.made("data/1")
@@ -152,7 +152,7 @@ func TestWhatCountsAsAttached(t *testing.T) {
 	is := func(what, id string, want bool) {
 		t.Helper()
 		if got, err := d.IsFilesystemAttached(t.Context(), at(id, "one", "/srv/data")); got != want || err != nil {
-			t.Errorf("%s: it is attached: %v (%v)", what, got, err)
+			t.Errorf("%s: got attached = %v (%v)", what, got, err)
 		}
 	}
 	is("linked", id, true)
@@ -215,8 +215,7 @@ func TestAFilesystemInTheDirectoryOfAPool(t *testing.T) {
 	d.refused(err, "", `storage-dir of pool "fast": `)
 }
 
-// What no model has released is destroyed with the controller, or kept, as the user says.
-// The last of a pool's filesystems takes the model's directory there with it, while another is made.
+// A filesystem can be created while the model's directory in the pool is removed with its last one.
 func TestFilesystemsInTheDirectoryOfAPoolAtOnce(t *testing.T) {
 	d := newDisk(t)
 	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{entity.PoolDir: t.TempDir()}}
@@ -240,6 +239,7 @@ func TestFilesystemsInTheDirectoryOfAPoolAtOnce(t *testing.T) {
 	}
 }
 
+// Filesystems that are not released when a controller is destroyed are destroyed or kept, as requested.
 func TestStorageOfAControllerThatIsDestroyed(t *testing.T) {
 	for _, destroys := range []bool{true, false} {
 		d := newDisk(t)
@@ -267,15 +267,15 @@ func TestStorageOfAControllerThatIsDestroyed(t *testing.T) {
 			d.is(f.ID, "fast")
 		}
 		if _, err := os.Stat(filepath.Join(released, gone)); err != nil {
-			t.Errorf("what was released before: %v", err)
+			t.Errorf("filesystem released before: %v", err)
 		}
 		if !IsFree(d.cloud.config.Dir) {
-			t.Error("no other controller can have the directory")
+			t.Error("another controller can't use the directory")
 		}
 	}
 }
 
-// Nothing but what the cloud has made is removed, whatever the records say.
+// Only directories that the cloud has created are removed, whatever the id.
 func TestOtherPathsAreNotRemoved(t *testing.T) {
 	d := newDisk(t)
 	dir := t.TempDir()
@@ -298,7 +298,7 @@ func TestAPathThatIsInUse(t *testing.T) {
 	d.ok(os.WriteFile(filepath.Join(d.root("one"), "root/srv/file"), nil, 0o600))
 	_, err = d.AttachFilesystem(t.Context(), at(two, "one", "/srv/file/below"))
 	d.refused(err, entity.InUse, "/srv/file is not a directory")
-	// A link that is left over gives way, and its detachment is not that of the new one.
+	// A leftover link is replaced; detaching its filesystem does not detach the new one.
 	location := d.attached(two, "one", "/srv/data")
 	d.write(location, "second")
 	d.ok(d.DetachFilesystem(t.Context(), at(one, "one", "/srv/data")))
@@ -334,8 +334,8 @@ func TestFilesystemsThatAreRefused(t *testing.T) {
 	d.refused(err, entity.NotSupported, `this cloud has no storage provider "ebs"`)
 }
 
-// A filesystem can be attached in another one, also to the next instance; a link that a charm has put
-// there leads nowhere.
+// A filesystem can be attached inside another one, on each instance in turn. A link that a charm has
+// created there is not followed.
 func TestAFilesystemInAnother(t *testing.T) {
 	d := newDisk(t)
 	outer, inner := d.made("common/0"), d.made("certs/0")
@@ -354,7 +354,7 @@ func TestAFilesystemInAnother(t *testing.T) {
 	d.refused(err, entity.InUse, "away is not a directory")
 }
 
-// imported takes a path in as a filesystem of the model.
+// imported imports a path as a filesystem of the model.
 func (d disk) imported(path, storage string, pool entity.StoragePool) error {
 	d.Helper()
 	f, err := d.ImportFilesystem(d.Context(), provider.ImportParams{ID: path, Storage: storage, Pool: pool})
@@ -364,8 +364,8 @@ func (d disk) imported(path, storage string, pool entity.StoragePool) error {
 	return err
 }
 
-// beside returns another model's disk on the same host; with another controller, that has a directory
-// of its own beside this one's.
+// beside returns another model's disk on the same host. If the controller is another one, it has its
+// own directory beside this one's.
 func (d disk) beside(otherController bool) disk {
 	config := d.cloud.config
 	if otherController {
@@ -381,8 +381,8 @@ func (d disk) beside(otherController bool) disk {
 	return other
 }
 
-// What a model has released is taken in by another one where it is, with its data, also by one of another
-// controller on the host; and goes with that model, or stays.
+// Another model can import a released filesystem in place with its data, even a model of another
+// controller on the host. It is then destroyed with that model, or released.
 func TestAReleasedFilesystemIsImported(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		for _, destroys := range []bool{false, true} {
@@ -398,7 +398,7 @@ func TestAReleasedFilesystemIsImported(t *testing.T) {
 			o := d.beside(beside)
 			f, err := o.ImportFilesystem(t.Context(), provider.ImportParams{ID: path, Storage: "disk/4", Pool: own})
 			if d.ok(err); f.ID != path || f.Size != 4 {
-				t.Errorf("imported %+v", f)
+				t.Errorf("got %+v", f)
 			}
 			d.refused(d.imported(path, "data/1", own), entity.InUse, "is storage of model "+o.config.Model)
 			location := o.attached(path, "one", "/srv/disk")
@@ -409,7 +409,7 @@ func TestAReleasedFilesystemIsImported(t *testing.T) {
 			} else {
 				o.outside()
 				if all, err := ImportedStorage(d.cloud.config.Dir); err != nil || !slices.Equal(all, []string{path}) {
-					t.Errorf("imported are %q (%v)", all, err)
+					t.Errorf("imported filesystems: %q (%v)", all, err)
 				}
 			}
 			d.ok(o.DestroyController(t.Context(), destroys))
@@ -450,7 +450,7 @@ func TestFilesystemsThatAreNotImported(t *testing.T) {
 		filepath.Join(d.cloud.storage(d.config.Model), "data-0"), filepath.Join(t.TempDir(), releasedName, d.config.Model, "x")} {
 		d.refused(d.imported(path, "data/1", own), entity.Invalid, "is not a filesystem of pool")
 	}
-	// What is not imported is not the model's to remove.
+	// The model does not remove a filesystem that it has not imported.
 	d.ok(os.MkdirAll(filepath.Join(released, "data-3"), 0o700))
 	d.refused(o.DestroyFilesystem(t.Context(), filepath.Join(released, "data-3")), entity.Invalid, "is not a filesystem of this cloud")
 

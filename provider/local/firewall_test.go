@@ -9,7 +9,7 @@ import (
 	"juju/state/entity"
 )
 
-// A cloud without a firewall says so, whatever it is asked.
+// All firewall methods return NotSupported.
 func TestNoFirewall(t *testing.T) {
 	h := newHost(t, newController())
 	e, err := h.cloud().Open(t.Context(), provider.Config{Controller: h.controller, Model: providertest.ModelA})

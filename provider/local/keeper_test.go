@@ -45,10 +45,10 @@ func TestKeeper(t *testing.T) {
 	agent := h.start(h.environ(h.cloud()), "0")
 	pid := h.hear("machine 0")
 
-	// The controller is killed: its keeper starts it again.
+	// The keeper restarts a killed controller.
 	h.kill(controller)
 	second := h.hear("jujud")
-	// The keeper is killed: the controller goes on, and the next keeper finds it.
+	// A controller outlives its keeper, and the next keeper adopts it.
 	h.kill(keeper)
 	process.WaitEnd(t.Context(), keeper)
 	h.ensure(true)
@@ -59,7 +59,7 @@ func TestKeeper(t *testing.T) {
 	h.kill(controller)
 	h.hear("jujud")
 
-	// Both are killed, as by a reboot, except that the agent still runs.
+	// Both are killed, but the agent is still running.
 	h.kill(keeper)
 	h.kill(controller)
 	process.WaitEnd(t.Context(), keeper)
@@ -85,7 +85,7 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// Many commands find at the same time that nothing runs: they start one keeper between them.
+// Many concurrent commands start only one keeper.
 func TestManyEnsureOneKeeper(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -116,8 +116,7 @@ func TestManyEnsureOneKeeper(t *testing.T) {
 	}
 }
 
-// A controller that is started again may take its time: no one waits for it, and to end it would only
-// make it begin anew.
+// A restarted controller may be slow: nobody waits for it, and killing it would only delay it.
 func TestARestartedControllerMayBeSlow(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -128,7 +127,7 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The keeper finds the controller running, however little time it has.
+	// The keeper finds the running controller, however short its timeout.
 	if _, err := process.Start(t.Context(), config.spec(dir, "controller", config.Jujud, time.Minute)); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +144,7 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 	pid := h.hear("slow jujud")
 	h.conn.SetReadDeadline(time.Now().Add(2 * time.Second))
 	if _, err := h.conn.Read(make([]byte, 4096)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a slow controller was started again: %v", err)
+		t.Errorf("a slow controller was restarted: %v", err)
 	}
 	release.Unlock()
 	if now := h.hear("jujud"); now != pid {
@@ -153,7 +152,7 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 	}
 }
 
-// When the controller ends for good, so does its keeper, and no command brings either back.
+// When the controller terminates permanently, so does its keeper, and no command restarts them.
 func TestKeeperEndsWithTheController(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -173,7 +172,7 @@ func TestKeeperEndsWithTheController(t *testing.T) {
 	}
 }
 
-// A caller that asks for a controller that can't come up gets the reason from its log.
+// If the controller can't start, the caller gets the reason from its log.
 func TestControllerThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())

@@ -79,7 +79,7 @@ func TestInstance(t *testing.T) {
 
 	info, err := os.Stat(filepath.Join(h.agent(inst), AgentConfigName))
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the agent's configuration: %v, %v; want it for its owner alone", info, err)
+		t.Errorf("the agent's configuration: %v, %v; want it readable only by its owner", info, err)
 	}
 	l, err := net.Listen("tcp", inst.Addresses[0]+":0")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestInstance(t *testing.T) {
 		t.Errorf("got hardware %q", h)
 	}
 
-	// The same start with another password, which the agent must get.
+	// Repeat the start with another password, which the agent must get.
 	p := params("0")
 	p.AgentConfig = []byte("machine 0, new password")
 	if again, err := e.StartInstance(t.Context(), p); err != nil || again.ID != inst.ID {
@@ -100,7 +100,7 @@ func TestInstance(t *testing.T) {
 	h.hear("machine 0, new password")
 }
 
-// A container would be one more process of the host.
+// The local cloud has no containers.
 func TestContainersAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -119,8 +119,8 @@ func TestContainersAreRefused(t *testing.T) {
 	}
 }
 
-// A stop also ends what charms leave behind: daemons in sessions of their own, and directories
-// without write permission.
+// Stopping an instance also removes what charms leave behind: daemons in their own sessions, and
+// directories without write permission.
 func TestStopEndsEverything(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -150,7 +150,7 @@ func TestStopEndsEverything(t *testing.T) {
 	}
 }
 
-// Following the hint does what the stop could not do.
+// The hint of a failed stop tells how to remove the instance by hand.
 func TestInstanceThatIsRemovedByHand(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -161,7 +161,7 @@ func TestInstanceThatIsRemovedByHand(t *testing.T) {
 	said := regexp.MustCompile(`^By hand: end process (\d+), then the processes that have (\S+)=(\S+) in their ` +
 		`environment, and remove (\S+)$`).FindStringSubmatch(hint)
 	if said == nil {
-		t.Fatalf("the hint is %q", hint)
+		t.Fatalf("got hint %q", hint)
 	}
 	pid, _ := strconv.Atoi(said[1])
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -175,10 +175,10 @@ func TestInstanceThatIsRemovedByHand(t *testing.T) {
 		t.Error(err)
 	}
 	if left, err := e.Instances(t.Context()); err != nil || len(left) > 0 || len(h.marks()) > 0 {
-		t.Errorf("left are %v, %v, %v", left, h.marks(), err)
+		t.Errorf("left: %v, %v, %v", left, h.marks(), err)
 	}
 	if err := c.byHand(errors.New("no"), inst.Model, []string{inst.ID}); entity.Hint(err) != "" {
-		t.Errorf("there is nothing left, and the hint is %q", entity.Hint(err))
+		t.Errorf("nothing is left, but got hint %q", entity.Hint(err))
 	}
 }
 
@@ -198,7 +198,7 @@ func TestSupervise(t *testing.T) {
 		h.hear("machine 1")
 	}
 
-	// The controller is gone and its agents stay; meanwhile one of them dies.
+	// The controller stops and its agents continue; then one of them dies.
 	stop()
 	survivor := h.holder(h.agent(after))
 	h.kill(h.agent(before))
@@ -214,7 +214,7 @@ func TestSupervise(t *testing.T) {
 	h.kill(h.agent(after))
 	h.hear("machine 1")
 
-	// The agent of a Dead machine ends, is not restarted, and stays an instance until it is
+	// The agent of a Dead machine exits and is not restarted. The instance exists until it is
 	// stopped.
 	p := params("2")
 	p.AgentConfig = []byte("machine is Dead")
@@ -240,12 +240,11 @@ func TestSupervise(t *testing.T) {
 		t.Errorf("instances (-want +got):\n%s", diff)
 	}
 	if left := h.marks(); len(left) != 1 {
-		t.Errorf("processes with marks %q live, want machine 1's alone", left)
+		t.Errorf("processes with marks %q are running, want only machine 1's", left)
 	}
 }
 
-// A controller that is killed at any point of a start leaves an instance that can be started
-// again, or stopped.
+// If a controller is killed at any point of a start, the start can be repeated or the instance stopped.
 func TestInterruptedStart(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -258,7 +257,7 @@ func TestInterruptedStart(t *testing.T) {
 	}
 	id := instanceID(p)
 
-	// Only a draft, which no one sees.
+	// Killed with only a draft, which is not listed.
 	draft := c.dir(p.Model, "."+id+".new")
 	if err := os.MkdirAll(draft, 0o700); err != nil {
 		t.Fatal(err)
@@ -276,26 +275,26 @@ func TestInterruptedStart(t *testing.T) {
 		t.Errorf("the draft is still there: %v", err)
 	}
 	if all, err := e.Instances(t.Context()); err != nil || len(all) != 1 || all[0].MachineID != "0" {
-		t.Errorf("got %v, %v, want the half of machine 0", all, err)
+		t.Errorf("got %v, %v, want the incomplete instance of machine 0", all, err)
 	}
 	if inst := h.start(e, "0"); inst.ID != reserved.ID || inst.Addresses[0] != reserved.Address {
 		t.Errorf("got %v, want %v finished", inst, reserved)
 	}
 	h.hear("machine 0")
 
-	// A stop that has only ended the agent.
+	// Killed during a stop, when only the agent was stopped.
 	if err := process.End(t.Context(), c.agentDir(p.Model, id), "stopped", time.Second); err != nil {
 		t.Fatal(err)
 	}
 	inst := h.start(e, "0")
 	h.hear("machine 0")
 	if inst.ID != id {
-		t.Errorf("got instance %s, want %s anew", inst.ID, id)
+		t.Errorf("got instance %s, want %s again", inst.ID, id)
 	}
 	h.kill(h.agent(inst)) // it is supervised as the first was
 	h.hear("machine 0")
 
-	// An instance with a damaged file belongs to no machine, and can be stopped.
+	// An instance with a damaged file has no machine, and can be stopped.
 	if err := os.WriteFile(filepath.Join(h.machine(inst), instanceFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +316,7 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 	c := h.cloud(roleVariable + "=fail")
 	_, err := h.environ(c).StartInstance(t.Context(), params("0"))
 	if err == nil || !provider.IsRetryable(err) || !strings.Contains(err.Error(), "no controller answers") {
-		t.Errorf("got error %v, want one to be tried again that quotes the log", err)
+		t.Errorf("got error %v, want a retryable one that quotes the log", err)
 	}
 	config := h.config()
 	config.MachineAgent = filepath.Join(h.dir, "no-such-program")
@@ -327,10 +326,10 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 	}
 	_, err = h.environ(c).StartInstance(t.Context(), params("0"))
 	if err == nil || provider.IsRetryable(err) {
-		t.Errorf("got error %v, want one that trying again won't cure", err)
+		t.Errorf("got error %v, want a permanent one", err)
 	}
 	if all, err := h.environ(c).Instances(t.Context()); err != nil || len(all) != 0 {
-		t.Errorf("got %v, %v after starts that failed", all, err)
+		t.Errorf("got %v, %v after failed starts", all, err)
 	}
 	config.MachineAgent = ""
 	if c, err = New(config); err != nil {

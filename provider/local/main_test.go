@@ -24,9 +24,9 @@ import (
 	"juju/provider/providertest"
 )
 
-// The tests run this binary as machine agent, controller and keeper; these variables say which.
-// The run is a directory that the tests hold, so that no process outlives them, even if they
-// are killed.
+// The tests run this binary as machine agent, controller and keeper, selected by these variables.
+// The run is a directory that the tests lock, so that no process outlives them, even if they are
+// killed.
 const (
 	roleVariable   = "LOCAL_TEST_ROLE"
 	runVariable    = "LOCAL_TEST_RUN"
@@ -35,7 +35,7 @@ const (
 	boundVariable  = "LOCAL_TEST_BOUND"
 )
 
-// slowName is the file in the host's directory that keeps a controller from coming up while it is locked.
+// slowName is a file in the host's directory; a controller does not start while it is locked.
 const slowName = "slow"
 
 func TestMain(m *testing.M) {
@@ -129,8 +129,8 @@ func play(role string, args []string) error {
 	return nil
 }
 
-// daemon leaves what a charm can leave: a process without a parent in a session of its own, and
-// a directory that can't be written to.
+// daemon leaves behind what a charm can: an orphan process in its own session, and a directory
+// without write permission.
 func daemon(dir string) error {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"=daemon")
@@ -246,7 +246,7 @@ func params(machine string) provider.StartParams {
 	return provider.StartParams{MachineID: machine, Nonce: "n", AgentConfig: []byte("machine " + machine)}
 }
 
-// hear returns the pid of the process that reports next; the report must be what.
+// hear waits for the next report, which must be what, and returns the pid of its process.
 func (h *host) hear(what string) int {
 	h.t.Helper()
 	h.conn.SetReadDeadline(time.Now().Add(time.Minute))
@@ -262,7 +262,7 @@ func (h *host) hear(what string) int {
 	return e.PID
 }
 
-// marks returns the marks of this host's living processes.
+// marks returns the marks of this host's running processes.
 func (h *host) marks() (mine []string) {
 	h.t.Helper()
 	all, err := process.Marks(InstanceVariable)
