@@ -102,17 +102,12 @@ func (c *Cloud) failure(ctx context.Context, op Op) error {
 	return nil
 }
 
-// Jam makes every stop of these instances fail until Unjam. They can still be lost.
-func (c *Cloud) Jam(ids ...string) { c.setJammed(true, ids) }
-
-// Unjam lets jammed instances be stopped again.
-func (c *Cloud) Unjam(ids ...string) { c.setJammed(false, ids) }
-
-func (c *Cloud) setJammed(jammed bool, ids []string) {
+// Jam makes every stop of these instances fail. They can still be lost.
+func (c *Cloud) Jam(ids ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, id := range ids {
-		c.jammed[id] = jammed
+		c.jammed[id] = true
 	}
 }
 
