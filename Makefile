@@ -149,8 +149,9 @@ soak-store: ## … the store: power losses, kills, damaged files, random command
 soak-system: ## … whole systems, 200 cycles of deploy and destroy, random lives, 50,000 hooks
 	$(SOAK) -skip '^($(MATRIX)|$(FAULTS))' $(others)
 
+# A test that finds a fault mostly waits for what does not come, so several are planted at a time.
 soak-faults: ## … each fault of doc/faults.txt is planted, and its test must find it
-	$(SOAK) -run '^($(FAULTS))' ./doc
+	$(SOAK) -parallel $$(expr 3 '*' $$(nproc)) -run '^($(FAULTS))' ./doc
 
 FUZZTIME ?= 10m
 # Go makes each input smaller that reaches new code, for up to a minute, which would take most of the time.

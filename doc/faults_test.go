@@ -155,6 +155,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	}
 	for _, f := range faults {
 		t.Run(fmt.Sprintf("%s line %d", f.behaviour, f.line), func(t *testing.T) {
+			t.Parallel()
 			if err := f.survives(t); err != nil {
 				t.Error(err)
 			}
