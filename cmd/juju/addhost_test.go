@@ -42,13 +42,13 @@ func TestHostsOfTheLocalCloud(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	u.types("add-machine", "ssh:root@db:2222")
-	u.sees(1, "", `ERROR cannot add a host: this controller listens on loopback addresses only, where no other host reaches it
-A controller on a cloud with a network can have hosts: juju bootstrap lxd
+	u.sees(1, "", `ERROR cannot add a host: this controller listens only on loopback addresses, which other hosts cannot reach
+Hosts can join a controller on a cloud with a network: juju bootstrap lxd
 `)
 	u.asked()
 }
 
-// Before a host is a machine, the model is not asked.
+// A host that cannot be reached is rejected before the model is contacted.
 func TestHostsThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)

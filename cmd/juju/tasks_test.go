@@ -183,8 +183,8 @@ func TestRun(t *testing.T) {
 			"If it is for the command, put -- before the command.\n")
 	}
 	u.types("run", "--machine", "x", "x")
-	u.sees(2, "", "ERROR invalid machine id \"x\"\nA machine is a number, a container its machine with type and number: "+
-		"3, 3/lxd/0\n")
+	u.sees(2, "", "ERROR invalid machine id \"x\"\nA machine id is a number; a container id is its host's id, a container "+
+		"type and a number: 3, 3/lxd/0\n")
 	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "0", Status: entity.TaskCompleted}}
 	u.types("run", "--machine", "0", "--format", "yaml", "x")
 	u.sees(0, "- MachineId: \"0\"\n  Stdout: \"\"\n", "")

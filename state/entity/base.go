@@ -2,15 +2,15 @@ package entity
 
 import "strings"
 
-// A Base is what Juju's clients use instead of a series: an operating system and a channel of it.
-// The zero Base stands for "not given".
+// A Base is an operating system and its channel, which Juju's clients use instead of a series. The
+// zero Base means that none was given.
 type Base struct {
 	Name    string `json:"name"`
 	Channel string `json:"channel"`
 }
 
-// bases are the series whose base has another name. Any other series is its own base, without a
-// channel, so that no series is lost on the wire.
+// bases lists the series whose base has a different name. Any other series is sent as a base of the
+// same name without a channel, so that no series is lost on the wire.
 var bases = []struct{ series, name, release string }{
 	{"precise", "ubuntu", "12.04"},
 	{"trusty", "ubuntu", "14.04"},
@@ -36,8 +36,8 @@ func BaseOf(series string) Base {
 	return Base{Name: series}
 }
 
-// Series returns the series of the base, "" for the zero Base. It ignores the risk in the channel
-// ("22.04/edge").
+// Series returns the series of the base; "" for the zero Base. It ignores the risk in a channel such
+// as "22.04/edge".
 func (b Base) Series() string {
 	release, _, _ := strings.Cut(b.Channel, "/")
 	for _, known := range bases {

@@ -9,7 +9,7 @@ import (
 func TestBases(t *testing.T) {
 	for _, series := range []string{"jammy", "trusty", "bookworm", "oddos", ""} {
 		if got := entity.BaseOf(series).Series(); got != series {
-			t.Errorf("series %q came back as %q", series, got)
+			t.Errorf("series %q round-trips to %q", series, got)
 		}
 	}
 	if got := (entity.Base{Name: "ubuntu", Channel: "22.04"}).Series(); got != "jammy" {

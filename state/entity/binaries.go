@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Binaries names one build of the binaries of controllers and agents.
+// Binaries identifies one build of the controller and agent binaries.
 type Binaries struct {
 	Version string `json:"version"`
-	// SHA256 is the hash, in hex, of the archive that they come in; "" if they were not taken from
-	// one, or of a controller that has none to hand out. An agent may report only the first 16 digits.
+	// SHA256 is the hash, in hex, of the archive that contains them; "" if they were not unpacked from
+	// one, or the controller has none to serve. An agent may report only the first 16 digits.
 	SHA256 string `json:"sha256,omitempty"`
-	// Commit is the commit of git that they were built from; "" if that is not known. Only people need it.
+	// Commit is the git commit that they were built from; "" if unknown. It is informational.
 	Commit string `json:"commit,omitempty"`
 }
 
-// Build names the build for people: "0.1.0 (0123456789ab)".
+// Build returns the build in the form shown to users: "0.1.0 (0123456789ab)".
 func (p Binaries) Build() string {
 	if p.Commit == "" {
 		return p.Version
@@ -26,38 +26,39 @@ func (p Binaries) Build() string {
 	return fmt.Sprintf("%s (%s)", p.Version, p.Commit)
 }
 
-// Same reports whether these are the same version of the same archive.
+// Same reports whether both have the same version and archive.
 func (p Binaries) Same(other Binaries) bool {
 	return p.Version == other.Version && p.SHA256 == other.SHA256
 }
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// IsSHA256 reports whether a text is a whole SHA-256, in hex. Only such a text is made into the name of
-// a directory or a file of binaries.
+// IsSHA256 reports whether s is a full SHA-256 in hex. Only such a string may be used in the name of a
+// directory or file of binaries.
 func IsSHA256(s string) bool { return hashPattern.MatchString(s) }
 
-// Are reports whether these, which an agent reports, are the binaries that are wanted.
+// Are reports whether p, as reported by an agent, are the wanted binaries.
 func (p Binaries) Are(wanted Binaries) bool {
 	return p.SHA256 == wanted.SHA256 || len(p.SHA256) >= 16 && strings.HasPrefix(wanted.SHA256, p.SHA256)
 }
 
-// A FailedUpgrade is an upgrade of a controller or of an agent that was undone.
+// A FailedUpgrade is an upgrade of a controller or agent that failed and was rolled back.
 type FailedUpgrade struct {
 	Binaries
 	Error string `json:"error"`
 }
 
-// ControllerBinaries are those that a controller runs.
+// ControllerBinaries are the binaries that a controller runs.
 type ControllerBinaries struct {
 	Binaries
-	Failed *FailedUpgrade `json:"failed,omitempty"` // the last upgrade, if it has failed
+	Failed *FailedUpgrade `json:"failed,omitempty"` // the last upgrade, if it failed
 }
 
 var versionPattern = regexp.MustCompile(`^(\d{1,9})\.(\d{1,9})(?:\.|-([a-z]+))(\d{1,9})(?:\.(\d{1,9}))?$`)
 
-// CompareVersions returns -1, 0 or 1 as a is older than, the same as, or newer than b. Versions are
-// as Juju's: 2.0-beta3 is older than 2.0.0, and that than 2.0.0.1. Invalid for anything else.
+// CompareVersions returns -1, 0 or 1 if a is older than, the same as, or newer than b. Versions follow
+// Juju's scheme: 2.0-beta3 is older than 2.0.0, which is older than 2.0.0.1. The error is Invalid if
+// either is not a version.
 func CompareVersions(a, b string) (int, error) {
 	x, y := versionPattern.FindStringSubmatch(a), versionPattern.FindStringSubmatch(b)
 	for text, parts := range map[string][]string{a: x, b: y} {
@@ -82,7 +83,7 @@ func CompareVersions(a, b string) (int, error) {
 	return 0, nil
 }
 
-// compareTags compares "beta" and the like; a release, which has none, comes after all of them.
+// compareTags compares prerelease tags such as "beta"; a release, which has none, comes last.
 func compareTags(a, b string) int {
 	switch {
 	case a == b:

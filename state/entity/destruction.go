@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A Strength is how much of its regular end an entity's destruction may skip. It only grows:
-// destroying a Dying entity again with more strength continues a destruction that is stuck.
+// A Strength says which parts of an orderly shutdown the destruction of an entity may skip. It never
+// decreases: destroying a Dying entity again with more strength gets a stuck destruction going.
 type Strength uint8
 
 // The strengths. Each applies to everything that is destroyed together with the entity.
 const (
-	Plain   Strength = iota // everything runs; a failed hook is waited for
+	Plain   Strength = iota // everything runs; a failed hook blocks until it is resolved
 	Lenient                 // a failed hook is skipped
-	Force                   // no more hooks; what an agent leaves undone is done for it
+	Force                   // no more hooks; the controller does what the agents don't
 )
 
 var strengthNames = [...]string{"plain", "lenient", "force"}
 
-// String returns the word: "plain", "lenient" or "force".
+// String returns "plain", "lenient" or "force".
 func (s Strength) String() string {
 	if int(s) < len(strengthNames) {
 		return strengthNames[s]
@@ -26,10 +26,10 @@ func (s Strength) String() string {
 	return fmt.Sprintf("strength(%d)", uint8(s))
 }
 
-// MarshalText returns the word, as on the wire.
+// MarshalText returns the form used on the wire, which is that of String.
 func (s Strength) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText parses the word; anything else is Invalid.
+// UnmarshalText parses the form that String returns; anything else is Invalid.
 func (s *Strength) UnmarshalText(text []byte) error {
 	for i, name := range strengthNames {
 		if name == string(text) {
@@ -37,27 +37,28 @@ func (s *Strength) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return Errorf(Invalid, "cannot read strength %q", text)
+	return Errorf(Invalid, "invalid strength %q", text)
 }
 
 // A Destruction is how to destroy an entity; the zero value is plain.
 type Destruction struct {
 	Strength Strength `json:"strength,omitempty"`
-	// Timeout is how long force waits for the agents to do their part before it is done for them;
-	// 0 doesn't wait. It has no meaning with less strength.
+	// Timeout is how long force waits for the agents before the controller does their part; 0 doesn't
+	// wait. It is ignored with less strength.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Machines, for units and services, also destroys each machine that deploy or add-unit made
-	// and that is left empty. Like strength it can be added later, and is never withdrawn.
+	// Machines, for units and services, also destroys each machine that deploy or add-unit created
+	// and that ends up empty. Like strength, it can be added later but never withdrawn.
 	Machines bool `json:"machines,omitempty"`
-	// Storage, for units, services and models, also destroys their storage. Otherwise storage
-	// that outlives machines is kept: detached, or with its model, released.
+	// Storage, for units, services and models, also destroys their storage. Otherwise persistent
+	// storage is kept: detached, or released if its model is destroyed.
 	Storage bool `json:"storage,omitempty"`
-	// Release, for models, says that this is wanted: otherwise a model with storage is refused.
+	// Release, for models, releases the storage. A model with persistent storage can't be destroyed
+	// without either Storage or Release.
 	Release bool `json:"release,omitempty"`
 }
 
-// MaxTimeout is the longest Timeout: more is a mistake, and near the longest duration sums would
-// overflow.
+// MaxTimeout is the longest valid Timeout. Anything longer is a mistake, and adding to the longest
+// durations would overflow.
 const MaxTimeout = 365 * 24 * time.Hour
 
 // ForceTimeout is the default Timeout.
@@ -66,9 +67,9 @@ const ForceTimeout = time.Minute
 // Forced returns a destruction with force and the default timeout.
 func Forced() Destruction { return Destruction{Strength: Force, Timeout: ForceTimeout} }
 
-// HasStorage returns the error, in Juju's words, for the destruction of a model or a controller, as
-// what says, that does not say what becomes of filesystems. models is in how many models they are;
-// 0 for a model.
+// HasStorage returns the error, in Juju's words, for destroying a model or controller (what) that has
+// filesystems without saying what to do with them. models is the number of models that have them; 0 if
+// a model is destroyed.
 func HasStorage(what, name string, filesystems, models int) error {
 	remaining := fmt.Sprintf("%d filesystems", filesystems)
 	if filesystems == 1 {
@@ -87,12 +88,12 @@ func HasStorage(what, name string, filesystems, models int) error {
 		"option instead.", what)
 }
 
-// A Leftover is what a forced destruction has left outside of state because the cloud didn't do
-// its part. A person has to remove it.
+// A Leftover is a resource outside of state that a forced destruction couldn't remove because the
+// cloud failed. It has to be removed by hand.
 type Leftover struct {
 	ID string `json:"id"`
 	Of string `json:"of"` // key of the destroyed entity, "m#3"
-	// Instance is the cloud's name of the instance that is left, if it is one.
+	// Instance is the instance's id, if the leftover is one.
 	Instance string    `json:"instance,omitempty"`
 	What     string    `json:"what"`  // "instance i-3 of machine 3"
 	Where    string    `json:"where"` // "cloud local"
@@ -101,28 +102,28 @@ type Leftover struct {
 	At       time.Time `json:"at"`
 }
 
-// MachinesLeft names the empty machines that stay when units are destroyed.
+// MachinesLeft lists the machines that remain, empty, when units are destroyed.
 type MachinesLeft struct {
 	Machines []string `json:"machines-left,omitempty"`
-	// Uncounted is set if there are too many to look for.
+	// Uncounted is set if there are too many to determine.
 	Uncounted bool `json:"machines-uncounted,omitempty"`
 }
 
-// Add adds the machines of other.
+// Add adds the machines of o.
 func (l *MachinesLeft) Add(o MachinesLeft) {
 	l.Machines = append(l.Machines, o.Machines...)
 	l.Uncounted = l.Uncounted || o.Uncounted
 }
 
-// A DestroyInfo says what becomes of what was with the units, services or machines that are
-// destroyed.
+// A DestroyInfo says what happens to the machines and storage of destroyed units, services or
+// machines.
 type DestroyInfo struct {
 	MachinesLeft
-	// The ids of storage that is kept, and of storage that is destroyed too.
+	// The ids of storage that is kept, and of storage that is destroyed.
 	DetachedStorage, DestroyedStorage []string
 }
 
-// Add adds what other says.
+// Add adds the contents of o.
 func (i *DestroyInfo) Add(o DestroyInfo) {
 	i.MachinesLeft.Add(o.MachinesLeft)
 	i.DetachedStorage = append(i.DetachedStorage, o.DetachedStorage...)

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// IsDiskFull reports whether err says that a disk or a user's quota is full. What failed can be
-// tried again once there is room.
+// IsDiskFull reports whether err says that a disk or a user's quota is full. The failed operation can
+// be retried once there is space.
 func IsDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

@@ -5,41 +5,42 @@ import (
 	"fmt"
 )
 
-// A Kind tells a caller what to do about an error. There are few, because a kind is useful only
-// if a caller acts on it. A Kind is itself an error, so that errors.Is(err, entity.NotFound)
-// works on either side of the API. Its text is the code in Juju's wire protocol.
+// A Kind classifies an error by what a caller should do about it. There are few kinds, because one is
+// useful only if callers act on it. A Kind is itself an error, so that errors.Is(err, entity.NotFound)
+// works on both sides of the API. Its text is the code in Juju's wire protocol.
 type Kind string
 
-// The kinds. An error without one is internal: the API logs it and tells the client no more than
-// that.
+// The kinds. An error without one is internal: the API logs it and only tells the client that an
+// internal error occurred.
 const (
 	NotFound          Kind = "not found"
 	AlreadyExists     Kind = "already exists"
 	Invalid           Kind = "bad request"                // the caller's input is wrong; nothing changed
 	Unauthorized      Kind = "unauthorized access"        // not logged in, wrong password, or no permission
-	NotAlive          Kind = "not alive"                  // the entity, or one that it needs, is going away
-	InUse             Kind = "in use"                     // something still refers to it
-	Contention        Kind = "excessive contention"       // try again soon
-	Unavailable       Kind = "try again"                  // the other side is unreachable at the moment
+	NotAlive          Kind = "not alive"                  // the entity, or one that it needs, is Dying or Dead
+	InUse             Kind = "in use"                     // something still references it
+	Contention        Kind = "excessive contention"       // retry soon
+	Unavailable       Kind = "try again"                  // the peer is temporarily unreachable
 	NotImplemented    Kind = "not implemented"            // no such method or version
-	NotSupported      Kind = "not supported"              // known, but this entity or cloud can't do it
-	NotProvisioned    Kind = "not provisioned"            // the unit has no machine, or the machine no instance, yet
-	CannotEnter       Kind = "cannot enter scope"         // unit or relation is not alive
-	CannotEnterYet    Kind = "cannot enter scope yet"     // the old subordinate has not been removed
-	HasSubordinates   Kind = "unit has subordinates"      // a principal is not Dead before they are gone
-	OperationBlocked  Kind = "operation is blocked"       // disable-command is on
+	NotSupported      Kind = "not supported"              // this entity or cloud can't do it
+	NotProvisioned    Kind = "not provisioned"            // the unit has no machine yet, or the machine no instance
+	CannotEnter       Kind = "cannot enter scope"         // the unit or relation is not Alive
+	CannotEnterYet    Kind = "cannot enter scope yet"     // the previous subordinate has not been removed
+	HasSubordinates   Kind = "unit has subordinates"      // a principal can't become Dead before they are removed
+	OperationBlocked  Kind = "operation is blocked"       // by disable-command
 	Stopped           Kind = "stopped"                    // the watch has ended
 	LeadershipRefused Kind = "leadership claim denied"    // another unit is the leader
-	TaskGone          Kind = "action no longer available" // it is over, or was cancelled
-	Damaged           Kind = "store is damaged"           // a file of the store doesn't contain what was written
-	// PersistentStorage is the kind of what HasStorage returns.
+	TaskGone          Kind = "action no longer available" // it is finished or was cancelled
+	Damaged           Kind = "store is damaged"           // a file of the store is corrupt
+	// PersistentStorage is the kind of the error that HasStorage returns.
 	PersistentStorage Kind = "controller/model has persistent storage"
 )
 
-// What the store reports to the server. KindOf and the wire call both Unavailable; errors.Is finds them.
+// Kinds that the store reports to the server. They are not sent to clients: KindOf and the wire report
+// both as Unavailable, but errors.Is finds them.
 const (
-	StoreAway   Kind = "store is away"   // no answer, and no request will get one for now
-	StoreUnsure Kind = "store is unsure" // what was read may have been undone; read again
+	StoreAway   Kind = "store is away"   // it doesn't answer, and requests fail until it is back
+	StoreUnsure Kind = "store is unsure" // what was read may have been rolled back; read again
 )
 
 // Error returns the kind's code.
@@ -54,24 +55,23 @@ var kinds = []Kind{NotFound, AlreadyExists, Invalid, Unauthorized, NotAlive, InU
 // Kinds returns all kinds.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }
 
-// kindError is an error of a kind: its text is the message alone, its kind is found with
-// errors.Is.
+// kindError is an error with a kind. Its text is only the message; errors.Is finds the kind.
 type kindError struct {
 	kind  Kind
-	cause error // what the message wraps with %w, and the message itself
+	cause error // the message, with what it wraps
 }
 
 func (e *kindError) Error() string        { return e.cause.Error() }
 func (e *kindError) Unwrap() error        { return e.cause }
 func (e *kindError) Is(target error) bool { return target == e.kind }
 
-// Errorf returns an error of kind k; format and args are those of fmt.Errorf, including %w.
+// Errorf returns an error of kind k. It formats like fmt.Errorf, including %w.
 func Errorf(k Kind, format string, args ...any) error {
 	return &kindError{kind: k, cause: fmt.Errorf(format, args...)}
 }
 
-// KindOf returns the kind of err, looking through what it wraps, or "" if it has none. The
-// outermost kind wins: the last classification had the most information.
+// KindOf returns the kind of err or of an error that it wraps, or "" if there is none. The outermost
+// kind wins, because the last classification had the most information.
 func KindOf(err error) Kind {
 	for err != nil {
 		switch e := err.(type) {
@@ -93,10 +93,10 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// IsNotFound is for callers that expect that an entity may be gone.
+// IsNotFound reports whether err is of kind NotFound.
 func IsNotFound(err error) bool { return errors.Is(err, NotFound) }
 
-// hintError is an error with a line of advice that isn't part of its text.
+// hintError is an error with a hint that isn't part of its text.
 type hintError struct {
 	error
 	hint string
@@ -104,9 +104,8 @@ type hintError struct {
 
 func (e *hintError) Unwrap() error { return e.error }
 
-// WithHint adds a line to err that says what the user can do next. The text of the error doesn't
-// change, because others match it word for word; the command that prints the error prints the
-// hint on the next line.
+// WithHint adds a line to err that says what the user can do next. It doesn't change the error's text,
+// which clients match word for word; commands print the hint on the line after the error.
 func WithHint(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -2,17 +2,17 @@ package entity
 
 import "time"
 
-// An Explanation is why an entity is not yet started, or not yet gone.
+// An Explanation says why an entity has not started, or still exists.
 type Explanation struct {
 	Tag      string    `json:"tag"`
-	Name     string    `json:"name"` // as users know it, "unit mysql/0"
+	Name     string    `json:"name"` // in the form shown to users, "unit mysql/0"
 	Life     Life      `json:"life"` // Gone only if there is a leftover
 	Since    time.Time `json:"since"`
 	Strength Strength  `json:"strength,omitempty"`
-	// Deadline is when force does what the agents have not done.
+	// Deadline is when a forced destruction stops waiting for the agents.
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Reasons are what holds the entity up, each followed by the reasons for it. A reason without
-	// reasons of its own is where someone must act. There are none if nothing is waited for.
+	// Reasons says what the entity waits for. Each reason is followed by the reasons for it; one
+	// that has none of its own is where someone must act. It is empty if the entity waits for nothing.
 	Reasons   []Reason   `json:"reasons,omitempty"`
 	Refusals  []Refusal  `json:"refusals,omitempty"` // newest first
 	Leftovers []Leftover `json:"leftovers,omitempty"`
@@ -20,7 +20,7 @@ type Explanation struct {
 
 // A WorkerFailure describes a worker of the controller or of an agent that keeps failing.
 type WorkerFailure struct {
-	Worker string    `json:"worker"` // its name, "provisioner"
+	Worker string    `json:"worker"` // such as "provisioner"
 	Error  string    `json:"error"`  // of its last failure
 	Since  time.Time `json:"since"`  // of the first failure
 }
@@ -29,13 +29,13 @@ type WorkerFailure struct {
 type Reason struct {
 	Depth int    `json:"depth,omitempty"` // one more than that of the reason it explains
 	Of    string `json:"of"`              // the tag of its entity
-	Ref   string `json:"ref,omitempty"`   // the reference that prevents the end, as lifecycle.Refs names it
+	Ref   string `json:"ref,omitempty"`   // the name in lifecycle.Refs of the reference that prevents removal
 	// By is who must act: an agent's tag, "provisioner", "cleaner" or "user"; "" for a reference.
 	By    string    `json:"by,omitempty"`
 	Text  string    `json:"text"`
 	Hint  string    `json:"hint,omitempty"` // what the user can do
 	Since time.Time `json:"since,omitzero"`
-	// Starting is set if the agent that is waited for has never started.
+	// Starting is set if the awaited agent has never started.
 	Starting bool `json:"starting,omitempty"`
 }
 
@@ -47,7 +47,7 @@ const (
 	ByCharm       = "charm"
 )
 
-// A Refusal is a change of the entity that was given up, and the fact that prevented it.
+// A Refusal is a change to the entity that was abandoned, and what prevented it.
 type Refusal struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Hardware is what a machine has; a zero field is unknown.
+// Hardware describes a machine's hardware; zero fields are unknown.
 type Hardware struct {
 	Arch     string `json:"arch,omitempty"`
 	Cores    uint64 `json:"cores,omitempty"`
@@ -15,7 +15,7 @@ type Hardware struct {
 	Zone     string `json:"zone,omitempty"`      // the availability zone
 }
 
-// String returns the text that status shows:
+// String returns the form that status shows:
 // "arch=amd64 cores=2 mem=2048M root-disk=8192M availability-zone=a".
 func (h Hardware) String() string {
 	var parts []string
@@ -37,7 +37,7 @@ func (h Hardware) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Or returns h with what it does not know from other.
+// Or returns h with its unknown fields taken from other.
 func (h Hardware) Or(other Hardware) Hardware {
 	return Hardware{Arch: cmp.Or(h.Arch, other.Arch), Cores: cmp.Or(h.Cores, other.Cores), Mem: cmp.Or(h.Mem, other.Mem),
 		RootDisk: cmp.Or(h.RootDisk, other.RootDisk), Zone: cmp.Or(h.Zone, other.Zone)}

@@ -2,11 +2,10 @@ package entity
 
 import "fmt"
 
-// Life is the stage of an entity's life. It never goes back: the order of the constants is the
-// order of a life.
+// Life is a stage in the life of an entity. It never goes back: the constants are in order.
 type Life uint8
 
-// The stages. A removed entity has no document and so no Life; Gone stands for that in tables of
+// The stages. A removed entity has no document and thus no Life; Gone represents that in tables of
 // moves and is never stored.
 const (
 	Alive Life = iota
@@ -17,7 +16,7 @@ const (
 
 var lifeNames = [...]string{"alive", "dying", "dead", "gone"}
 
-// String returns the word that status shows: "alive", "dying", "dead" or "gone".
+// String returns the form that status shows: "alive", "dying", "dead" or "gone".
 func (l Life) String() string {
 	if int(l) < len(lifeNames) {
 		return lifeNames[l]
@@ -25,10 +24,10 @@ func (l Life) String() string {
 	return fmt.Sprintf("life(%d)", uint8(l))
 }
 
-// MarshalText returns the word, as on the wire.
+// MarshalText returns the form used on the wire, which is that of String.
 func (l Life) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText parses the word; anything else is Invalid.
+// UnmarshalText parses the form that String returns; anything else is Invalid.
 func (l *Life) UnmarshalText(text []byte) error {
 	for i, name := range lifeNames {
 		if name == string(text) {
@@ -36,5 +35,5 @@ func (l *Life) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return Errorf(Invalid, "cannot read life %q", text)
+	return Errorf(Invalid, "invalid life %q", text)
 }

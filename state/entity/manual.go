@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// manualPrefix begins the instance ids of manual machines.
+// manualPrefix is the prefix of the instance ids of manual machines.
 const manualPrefix = "manual:"
 
-// ManualInstance returns the instance id of a manual machine: a host that a user has added, and that
-// no cloud starts or stops.
+// ManualInstance returns the instance id of a manual machine: a host that a user added, and that no
+// cloud starts or stops.
 func ManualInstance(host string) string { return manualPrefix + host }
 
-// IsManualInstance reports whether an instance is that of a manual machine.
+// IsManualInstance reports whether id is the instance id of a manual machine.
 func IsManualInstance(id string) bool {
 	return strings.HasPrefix(id, manualPrefix) && len(id) > len(manualPrefix)
 }
 
-// ManualPlacement begins the placement of a manual machine: ssh:USER@HOST[:PORT] is how the user who
-// has added it reached it.
+// ManualPlacement is the prefix of the placement of a manual machine, ssh:USER@HOST[:PORT], which is
+// how the user who added it connected to it.
 const ManualPlacement = "ssh:"
 
-// ManualPort returns the port of SSH in the placement of a manual machine; 22 if it names none.
+// ManualPort returns the SSH port in the placement of a manual machine, which defaults to 22.
 func ManualPort(placement string) int {
 	host := placement[strings.LastIndexByte(placement, '@')+1:]
 	_, text, err := net.SplitHostPort(strings.TrimPrefix(host, ManualPlacement))
@@ -32,16 +32,15 @@ func ManualPort(placement string) int {
 	return 22
 }
 
-// DataDir is the directory of everything of agents on a machine that has an operating system of its own.
+// DataDir is the agents' data directory on a machine with an operating system of its own.
 const DataDir = "/var/lib/juju"
 
-// NoHosts is the error of a host that is to become a machine, for a controller that only its own host
-// reaches.
+// NoHosts returns the error for adding a host to a controller that is reachable only from its own host.
 func NoHosts() error {
 	return WithHint(Errorf(NotSupported,
-		"cannot add a host: this controller listens on loopback addresses only, where no other host reaches it"),
-		"A controller on a cloud with a network can have hosts: juju bootstrap lxd")
+		"cannot add a host: this controller listens only on loopback addresses, which other hosts cannot reach"),
+		"Hosts can join a controller on a cloud with a network: juju bootstrap lxd")
 }
 
-// IsManual reports whether the machine is a manual one.
+// IsManual reports whether the machine is manual.
 func (m MachineInfo) IsManual() bool { return IsManualInstance(m.InstanceID) }

@@ -2,10 +2,10 @@ package entity
 
 import "time"
 
-// The types below are what a controller tells its users about models and users. Access is a word:
-// "read", "write" or "admin" for a model; "login", "add-model" or "superuser" for the controller.
+// The types below describe models and users to clients. Access is "read", "write" or "admin" for a
+// model; "login", "add-model" or "superuser" for the controller.
 
-// A ModelDescription is what ModelInfo and ModelSummary share.
+// A ModelDescription has the fields that ModelInfo and ModelSummary share.
 type ModelDescription struct {
 	Name           string `json:"name"`
 	UUID           string `json:"uuid"`
@@ -15,11 +15,11 @@ type ModelDescription struct {
 	ProviderType   string `json:"provider-type,omitempty"`
 	OwnerTag       Tag    `json:"owner-tag"`
 	Life           string `json:"life"`
-	Status         Status `json:"-"` // the wire has a form of its own
+	Status         Status `json:"-"` // package params has its own wire form
 	AgentVersion   string `json:"agent-version"`
 }
 
-// A ModelSummary is one line of a list of models.
+// A ModelSummary is one entry in a list of models.
 type ModelSummary struct {
 	ModelDescription
 	UserAccess     string             `json:"user-access"`

@@ -2,8 +2,8 @@ package entity
 
 import "time"
 
-// A ModelStatus is everything that `juju status` shows of one model. The number of queries that
-// read it doesn't grow with the model. Lists are in natural order (CompareNatural), relations by
+// A ModelStatus is everything that `juju status` shows about one model. The number of queries needed
+// to read it doesn't grow with the model. Lists are in natural order (CompareNatural), relations by
 // id.
 type ModelStatus struct {
 	Model     ModelHeader      `json:"model"`
@@ -41,15 +41,15 @@ func (m *ModelStatus) AllUnits() (all []UnitStatus) {
 	return all
 }
 
-// A ModelHeader is the first line of status, about the model itself.
+// A ModelHeader is the part of status about the model itself.
 type ModelHeader struct {
 	Name       string `json:"name"`
 	UUID       string `json:"uuid"`
-	Controller bool   `json:"controller,omitempty"` // it is the controller's own model
+	Controller bool   `json:"controller,omitempty"` // the controller's own model
 	Life       Life   `json:"life"`
 	Cloud      string `json:"cloud"`             // the provider's kind: "local", "lxd", …
-	Version    string `json:"version,omitempty"` // that its agents are to have
-	Status     Status `json:"status"`            // "available", or why not
+	Version    string `json:"version,omitempty"` // that its agents should run
+	Status     Status `json:"status"`            // "available", or why it isn't
 }
 
 // A MachineStatus is one machine and the containers it hosts.
@@ -59,12 +59,12 @@ type MachineStatus struct {
 	Series         string          `json:"series"`
 	Status         Status          `json:"status"` // the agent's: pending, started, down, stopped or error
 	InstanceID     string          `json:"instance-id,omitempty"`
-	InstanceStatus Status          `json:"instance-status"`     // as the provider last reported
-	Addresses      []string        `json:"addresses,omitempty"` // the first is the one to show
+	InstanceStatus Status          `json:"instance-status"`     // as last reported by the provider
+	Addresses      []string        `json:"addresses,omitempty"` // the first is shown
 	Hardware       string          `json:"hardware,omitempty"`
 	Constraints    string          `json:"constraints,omitempty"`
 	Manager        bool            `json:"manager,omitempty"` // has JobManageModel
-	SSH            string          `json:"ssh,omitempty"`     // of a manual machine: USER@HOST[:PORT], as its host was added
+	SSH            string          `json:"ssh,omitempty"`     // manual machines only: USER@HOST[:PORT], as the host was added
 	Containers     []MachineStatus `json:"containers,omitempty"`
 	AgentVersion   string          `json:"agent-version,omitempty"` // as its agent last reported
 	AgentCommit    string          `json:"agent-commit,omitempty"`  // likewise
@@ -81,23 +81,23 @@ type ServiceStatus struct {
 	Exposed         bool                `json:"exposed,omitempty"`
 	Subordinate     bool                `json:"subordinate,omitempty"`
 	SubordinateTo   []string            `json:"subordinate-to,omitempty"`   // principal services, sorted
-	MinUnits        int                 `json:"min-units,omitempty"`        // the number of Alive units that is maintained, 0 for none
-	Status          Status              `json:"status"`                     // set by the charm, or else the Worst of its units'
-	WorkloadVersion string              `json:"workload-version,omitempty"` // as application-version-set last reported
+	MinUnits        int                 `json:"min-units,omitempty"`        // the number of Alive units to maintain
+	Status          Status              `json:"status"`                     // set by the charm, or else the Worst of its units
+	WorkloadVersion string              `json:"workload-version,omitempty"` // as last set by application-version-set
 	Relations       map[string][]string `json:"relations,omitempty"`        // endpoint → the services at the other ends, sorted
 	Units           []UnitStatus        `json:"units,omitempty"`            // principals only
 }
 
-// A UnitStatus is one unit. It is derived when it is read, so that every client shows the same:
-// after a failed hook Workload is the error and Agent is idle; if the agent is lost, Agent is
-// lost and Workload unknown.
+// A UnitStatus is one unit. Workload and Agent are derived when it is read, so that all clients show
+// the same: after a failed hook Workload is the error and Agent is idle; if the agent is lost, Agent
+// is lost and Workload unknown.
 type UnitStatus struct {
 	Name            string       `json:"name"`
 	Life            Life         `json:"life"`
-	Strength        Strength     `json:"strength,omitempty"`  // of its destruction, or of its service's if that is greater
-	Resolved        Resolved     `json:"resolved,omitempty"`  // its agent has not continued yet
-	Machine         string       `json:"machine,omitempty"`   // "" while it has none; a subordinate has its principal's
-	CharmURL        string       `json:"charm-url,omitempty"` // only if it isn't the service's yet
+	Strength        Strength     `json:"strength,omitempty"`  // of its destruction or its service's, whichever is greater
+	Resolved        Resolved     `json:"resolved,omitempty"`  // set until its agent acts on it
+	Machine         string       `json:"machine,omitempty"`   // "" until assigned; a subordinate has its principal's
+	CharmURL        string       `json:"charm-url,omitempty"` // only if it differs from the service's
 	Workload        Status       `json:"workload"`
 	Agent           Status       `json:"agent"`
 	Leader          bool         `json:"leader,omitempty"`
@@ -109,7 +109,7 @@ type UnitStatus struct {
 	Subordinates    []UnitStatus `json:"subordinates,omitempty"`
 }
 
-// A RelationStatus is one relation between services, or of one service's peers.
+// A RelationStatus is one relation, between two services or the peers of one.
 type RelationStatus struct {
 	ID        int              `json:"id"`
 	Key       string           `json:"key"` // canonical name, "wordpress:db mysql:server"
@@ -117,7 +117,7 @@ type RelationStatus struct {
 	Interface string           `json:"interface"`
 	Scope     string           `json:"scope"` // "global" or "container"
 	Status    Status           `json:"status"`
-	Endpoints []EndpointStatus `json:"endpoints"` // in the order of Key; one for peers
+	Endpoints []EndpointStatus `json:"endpoints"` // in the order of Key; one for a peer relation
 }
 
 // An EndpointStatus is one end of a relation.

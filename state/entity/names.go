@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The grammars of names. A number has no leading zeros, so that an entity has only one name.
+// The grammars of names. Numbers have no leading zeros, so that each entity has only one name.
 var (
 	serviceName  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*$`)
 	unitName     = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*/(0|[1-9][0-9]*)$`)
@@ -19,7 +19,7 @@ var (
 	uuid         = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 )
 
-// IsValidService reports whether name can be a service's.
+// IsValidService reports whether name is a valid service name.
 func IsValidService(name string) bool { return isShort(name) && serviceName.MatchString(name) }
 
 // IsValidUnit reports whether name has the form "service/number".
@@ -28,14 +28,14 @@ func IsValidUnit(name string) bool { return unitName.MatchString(name) }
 // IsValidMachine reports whether id has the form "0" or "0/lxd/1".
 func IsValidMachine(id string) bool { return machineID.MatchString(id) }
 
-// IsValidUser reports whether name can be a user's.
+// IsValidUser reports whether name is a valid user name.
 func IsValidUser(name string) bool { return isShort(name) && userName.MatchString(name) }
 
-// IsValidModel reports whether name can be a model's.
+// IsValidModel reports whether name is a valid model name.
 func IsValidModel(name string) bool { return isShort(name) && modelName.MatchString(name) }
 
-// MaxName bounds the names of services, models, users, controllers, storage pools and stores, in bytes: with what is
-// added to them, such as the number of a unit, they are names of files.
+// MaxName is the maximum length of the names of services, models, users, controllers, storage pools and stores, in
+// bytes. File names are made of them, with additions such as the number of a unit.
 const MaxName = 200
 
 func isShort(name string) bool { return len(name) <= MaxName }
@@ -43,14 +43,14 @@ func isShort(name string) bool { return len(name) <= MaxName }
 // IsValidUUID reports whether s is a UUID in lower case.
 func IsValidUUID(s string) bool { return uuid.MatchString(s) }
 
-// ContainerTypes are the types of containers that users can ask for. No cloud has all of them.
+// ContainerTypes are the types of containers that users can request. No cloud supports all of them.
 var ContainerTypes = []string{"lxc", "lxd", "kvm"}
 
 // IsContainerType reports whether s is one of ContainerTypes.
 func IsContainerType(s string) bool { return slices.Contains(ContainerTypes, s) }
 
-// ContainerOf returns the type of the container with this id and the machine that it is on in the end:
-// "lxd" and "3" for "3/lxd/0". The type of a machine that is no container is "".
+// ContainerOf returns the type of the container with this id, and the outermost machine that hosts it:
+// "lxd" and "3" for "3/lxd/0". The type is "" if the machine is not a container.
 func ContainerOf(id string) (kind, machine string) {
 	parts := strings.Split(id, "/")
 	if len(parts) > 2 {
@@ -59,15 +59,14 @@ func ContainerOf(id string) (kind, machine string) {
 	return kind, parts[0]
 }
 
-// MachineHost returns the machine that hosts the container with this id; "" for the id of a machine
-// that is no container.
+// MachineHost returns the machine that hosts the container with this id; "" if the machine is not a
+// container.
 func MachineHost(id string) string {
 	parts := strings.Split(id, "/")
 	return strings.Join(parts[:max(0, len(parts)-2)], "/")
 }
 
-// IsValidRelationKey reports whether key is one endpoint (a peer relation) or
-// two, separated by a space.
+// IsValidRelationKey reports whether key is one endpoint (a peer relation) or two separated by a space.
 func IsValidRelationKey(key string) bool {
 	ends := strings.Split(key, " ")
 	if len(ends) > 2 {
@@ -81,44 +80,44 @@ func IsValidRelationKey(key string) bool {
 	return true
 }
 
-// The errors that refuse a name, each with a hint that says what a valid one is.
+// The errors for invalid names, each with a hint that describes valid ones.
 
-// InvalidService refuses the name of a service.
+// InvalidService returns the error for an invalid service name.
 func InvalidService(name string) error {
 	return WithHint(Errorf(Invalid, "invalid service name %q", name), ServiceNames)
 }
 
 // ServiceNames describes the names of services.
-const ServiceNames = "A service name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part between hyphens, and 200 characters at most: web, web-db2"
+const ServiceNames = "A service name has lower-case letters, digits and hyphens, begins with a letter, has a letter in each part between hyphens, and has at most 200 characters: web, web-db2"
 
-// InvalidUnit refuses the name of a unit.
+// InvalidUnit returns the error for an invalid unit name.
 func InvalidUnit(name string) error {
-	return WithHint(Errorf(Invalid, "invalid unit name %q", name), "A unit is its service with a number: web/0")
+	return WithHint(Errorf(Invalid, "invalid unit name %q", name), "A unit name is a service name, a slash and a number: web/0")
 }
 
-// InvalidMachine refuses the id of a machine.
+// InvalidMachine returns the error for an invalid machine id.
 func InvalidMachine(id string) error {
-	return WithHint(Errorf(Invalid, "invalid machine id %q", id), "A machine is a number, a container its machine with type and number: 3, 3/lxd/0")
+	return WithHint(Errorf(Invalid, "invalid machine id %q", id), "A machine id is a number; a container id is its host's id, a container type and a number: 3, 3/lxd/0")
 }
 
-// InvalidUser refuses the name of a user.
+// InvalidUser returns the error for an invalid user name.
 func InvalidUser(name string) error {
-	return WithHint(Errorf(Invalid, "invalid user name %q", name), "A user name has letters and digits, and between them dots, plus signs and hyphens, 200 characters at most: bob, bob.smith")
+	return WithHint(Errorf(Invalid, "invalid user name %q", name), "A user name has letters and digits, with dots, plus signs and hyphens between them, and at most 200 characters: bob, bob.smith")
 }
 
-// InvalidModel refuses the name of a model. Juju's words say all of it except for the first
-// character.
+// InvalidModel returns the error for an invalid model name. Its text is Juju's, which doesn't mention
+// the first character and the length.
 func InvalidModel(name string) error {
 	return WithHint(Errorf(Invalid, "%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", name),
-		"The first is a letter or a digit, and 200 are the most: staging, eu-1")
+		"A model name begins with a letter or digit, and has at most 200 characters: staging, eu-1")
 }
 
-// InvalidEndpoint refuses the endpoint of a relation.
+// InvalidEndpoint returns the error for an invalid endpoint of a relation.
 func InvalidEndpoint(name string) error {
-	return WithHint(Errorf(Invalid, "invalid endpoint %q", name), "An endpoint is a service, or a service and the name of its relation: web, web:db. "+ServiceNames)
+	return WithHint(Errorf(Invalid, "invalid endpoint %q", name), "An endpoint is a service, or a service and the name of one of its relations: web, web:db. "+ServiceNames)
 }
 
-// InvalidSeries refuses the name of a series.
+// InvalidSeries returns the error for an invalid series name.
 func InvalidSeries(name string) error {
 	return WithHint(Errorf(Invalid, "invalid series %q", name), "A series name has lower-case letters and digits, and begins with a letter: trusty, centos7")
 }
@@ -139,8 +138,8 @@ func UnitNumber(unit string) int {
 	return n
 }
 
-// CompareNatural orders names as people do: runs of digits by their value, the rest by letters,
-// so that "mysql/10" follows "mysql/9". Only equal names are equal.
+// CompareNatural orders names naturally: runs of digits by their value, and the rest by bytes, so that
+// "mysql/10" follows "mysql/9". It returns 0 only for identical names.
 func CompareNatural(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {

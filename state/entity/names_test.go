@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Numbers are ordered by their value, and only equal names are equal.
+// Numbers are ordered by value, and only identical names are equal.
 func TestNaturalOrder(t *testing.T) {
 	ordered := []string{"", "01", "1", "9", "10", "a", "a/01", "a/1", "a/1/b", "a/2", "a/10", "aa", "b/1"}
 	for i, a := range ordered {
@@ -18,7 +18,7 @@ func TestNaturalOrder(t *testing.T) {
 	}
 }
 
-// Names that, with what is added to them, are too long for a file system are refused.
+// Names that could become file names that are too long are rejected.
 func TestNamesAreBounded(t *testing.T) {
 	for kind, valid := range map[string]func(string) bool{
 		"service": IsValidService, "user": IsValidUser, "model": IsValidModel, "pool": IsValidPool, "store": IsValidStore,

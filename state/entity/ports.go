@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A PortRange is one or more ports of a protocol that a unit opens, both ends included; for icmp
-// both are -1.
+// A PortRange is an inclusive range of ports of one protocol, which a unit opens. For icmp both bounds
+// are -1.
 type PortRange struct {
 	From     int    `json:"from" yaml:"from"`
 	To       int    `json:"to" yaml:"to"`
@@ -58,7 +58,7 @@ func (r PortRange) Conflicts(other PortRange) bool {
 	return r.Protocol == other.Protocol && r.From <= other.To && other.From <= r.To
 }
 
-// String returns what status shows: "80/tcp", "8000-8010/udp", "icmp".
+// String returns the form that status shows: "80/tcp", "8000-8010/udp", "icmp".
 func (r PortRange) String() string {
 	switch {
 	case r.Protocol == "icmp":

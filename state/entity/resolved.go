@@ -3,7 +3,7 @@ package entity
 // Resolved is a user's answer to a unit's failed hook.
 type Resolved string
 
-// Plain `juju resolved` runs the hook again.
+// The answers. `juju resolved` without flags means ResolvedRetry.
 const (
 	ResolvedNone    Resolved = ""            // no answer: the unit waits
 	ResolvedRetry   Resolved = "retry-hooks" // run the failed hook again

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// SHA256 returns the SHA-256 of what src has, in hex.
+// SHA256 returns the SHA-256 of the contents of src, in hex.
 func SHA256(src io.Reader) (string, error) {
 	hash := sha256.New()
 	_, err := io.Copy(hash, src)
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// A Resource is a file that a charm declares, and that users give to a service beside the charm.
+// A Resource is a file that a charm declares and that users upload separately.
 type Resource struct {
 	Name        string `json:"name"`
-	Type        string `json:"type"`     // "file", or "oci-image", which is only for Kubernetes
-	Filename    string `json:"filename"` // in the units, without directories
+	Type        string `json:"type"`     // "file", or "oci-image", which only Kubernetes uses
+	Filename    string `json:"filename"` // on the units, without directories
 	Description string `json:"description,omitempty"`
-	// File is what a user has uploaded for it, nil if no one has.
+	// File is nil if none was uploaded.
 	File *ResourceFile `json:"file,omitempty"`
 }
 
@@ -34,10 +34,9 @@ type ResourceFile struct {
 	Upload   string    `json:"upload,omitempty" bson:"upload,omitempty"` // the id of the upload
 }
 
-// ResourcesOf are the resources of a service, and what its units have fetched of them.
+// ResourcesOf are the resources of a service, and the files that its units fetched.
 type ResourcesOf struct {
 	Resources []Resource
-	// Units are the files that each unit has fetched last, by the names of the unit and the
-	// resource.
+	// Units are the files that each unit fetched last, by the names of the unit and the resource.
 	Units map[string]map[string]ResourceFile
 }

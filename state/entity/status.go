@@ -13,8 +13,8 @@ type Status struct {
 	Since   time.Time      `json:"since"`
 }
 
-// Cause returns why the workload is in error: how the hook failed, and the last line that it
-// printed. It is "" for other statuses.
+// Cause returns why the workload is in error: how the hook failed, and the last line it printed. It
+// is "" for other statuses.
 func (s Status) Cause() string {
 	reason, _ := s.Data["reason"].(string)
 	line, _ := s.Data["last-line"].(string)
@@ -27,7 +27,7 @@ func (s Status) Cause() string {
 	return reason
 }
 
-// Explained returns the message and, if the workload is in error, the cause.
+// Explained returns the message, followed by the cause if the workload is in error.
 func (s Status) Explained() string {
 	if cause := s.Cause(); cause != "" {
 		return s.Message + " (" + cause + ")"
@@ -38,7 +38,7 @@ func (s Status) Explained() string {
 // A StatusWord is one of the constants below.
 type StatusWord string
 
-// The words for a unit's workload. Charms may set the first four.
+// The statuses of a unit's workload. Charms may set the first four.
 const (
 	StatusMaintenance StatusWord = "maintenance"
 	StatusBlocked     StatusWord = "blocked"
@@ -48,7 +48,7 @@ const (
 	StatusTerminated  StatusWord = "terminated"
 )
 
-// The words for an agent or a machine. StatusError is also that of a workload whose hook has
+// The statuses of an agent or a machine. StatusError is also the status of a workload whose hook
 // failed.
 const (
 	StatusAllocating StatusWord = "allocating"
@@ -62,20 +62,20 @@ const (
 	StatusStarted    StatusWord = "started"
 	StatusStopped    StatusWord = "stopped"
 	StatusDown       StatusWord = "down"
-	// StatusMissing is that of an instance which the cloud does not list any more.
+	// StatusMissing is the status of an instance that the cloud no longer lists.
 	StatusMissing StatusWord = "missing"
 )
 
-// The words for a model.
+// The statuses of a model.
 const (
 	StatusAvailable  StatusWord = "available"
 	StatusDestroying StatusWord = "destroying"
 )
 
-// WorkloadWords are the words that a charm may set, in the order in which errors list them.
+// WorkloadWords are the statuses that a charm may set, in the order in which errors list them.
 var WorkloadWords = []StatusWord{StatusMaintenance, StatusBlocked, StatusWaiting, StatusActive}
 
-// The words that each agent may set. A cloud has words of its own.
+// The statuses that each agent may set. Clouds have statuses of their own.
 var (
 	UnitWords  = append(slices.Clone(WorkloadWords), StatusError, StatusUnknown, StatusTerminated)
 	AgentWords = []StatusWord{StatusAllocating, StatusExecuting, StatusIdle, StatusError, StatusFailed, StatusLost,
@@ -100,8 +100,8 @@ var severity = map[StatusWord]int{
 	StatusActive: 60, StatusTerminated: 50, StatusUnknown: 40,
 }
 
-// Worst returns the most severe of the statuses, the first of equals. It is the status of a
-// service that has set none. Without any it is unknown.
+// Worst returns the most severe of the statuses, the first if several are equally severe, or unknown
+// if there are none. It is the status of a service whose charm has not set one.
 func Worst(all []Status) Status {
 	worst := Status{Status: StatusUnknown}
 	for i, s := range all {

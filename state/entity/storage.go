@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// StorageConstraints say which storage a unit gets for one of its charm's stores.
+// StorageConstraints say what storage a unit gets for one of its charm's stores.
 type StorageConstraints struct {
 	Pool  string `json:"pool,omitempty" bson:"pool"`
 	Size  uint64 `json:"size,omitempty" bson:"size"`   // MiB
 	Count uint64 `json:"count,omitempty" bson:"count"` // of instances
 }
 
-// String returns the constraints in full, as ParseStorageConstraints reads them: "fast,1024M,2".
+// String returns the constraints in the form that ParseStorageConstraints accepts: "fast,1024M,2".
 func (c StorageConstraints) String() string { return fmt.Sprintf("%s,%dM,%d", c.Pool, c.Size, c.Count) }
 
-// Complete returns the constraints with the pool and size of others where they name none.
+// Complete returns the constraints with the pool and size of others where they have none.
 func (c StorageConstraints) Complete(others StorageConstraints) StorageConstraints {
 	c.Pool, c.Size = cmp.Or(c.Pool, others.Pool), cmp.Or(c.Size, others.Size)
 	return c
 }
 
-// The grammars of storage. The id of an instance is that of its charm's store and a number.
+// The grammars of storage. The id of an instance is the name of its charm's store and a number.
 var (
 	storeName  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*$`)
 	storageID  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*/(0|[1-9][0-9]*)$`)
@@ -38,24 +38,23 @@ var (
 	plainSize  = regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?)([MGTPEZY])(?:i?B)?$`)
 )
 
-// IsValidStore reports whether name can be that of a charm's store.
+// IsValidStore reports whether name is a valid name of a charm's store.
 func IsValidStore(name string) bool { return isShort(name) && storeName.MatchString(name) }
 
 // IsValidStorage reports whether id has the form "data/0".
 func IsValidStorage(id string) bool { return storageID.MatchString(id) }
 
-// IsValidPool reports whether name can be a storage pool's.
+// IsValidPool reports whether name is a valid name of a storage pool.
 func IsValidPool(name string) bool { return isShort(name) && poolName.MatchString(name) }
 
-// StoreOf returns the name of the charm's store that a storage instance is for: "data" of
-// "data/0".
+// StoreOf returns the name of the charm's store that a storage instance is for: "data" for "data/0".
 func StoreOf(id string) string {
 	store, _, _ := strings.Cut(id, "/")
 	return store
 }
 
-// ParseStorageConstraints parses "[pool,][size,][count]", whose parts may come in any order.
-// Without a count it is 1. The errors are Invalid.
+// ParseStorageConstraints parses "[pool,][size,][count]", whose parts may be in any order. The count
+// defaults to 1. The errors are Invalid.
 func ParseStorageConstraints(s string) (c StorageConstraints, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		switch {
@@ -88,7 +87,7 @@ func ParseStorageConstraints(s string) (c StorageConstraints, err error) {
 	return c, nil
 }
 
-// parseStorageSize parses a size that plainSize matches, in MiB rounded up.
+// parseStorageSize parses a size that plainSize matches. It returns MiB, rounded up.
 func parseStorageSize(s string) (uint64, error) {
 	m := plainSize.FindStringSubmatch(s)
 	n, err := strconv.ParseFloat(m[1], 64)
@@ -102,8 +101,8 @@ func parseStorageSize(s string) (uint64, error) {
 	return uint64(n), nil
 }
 
-// ParseStorage parses the words "name=constraints", or "name" for one instance, by name. With
-// must the constraints can't be left out. The errors are Invalid.
+// ParseStorage parses words of the form "name=constraints", or "name" for one instance unless must is
+// set. It returns the constraints by name. The errors are Invalid.
 func ParseStorage(words []string, must bool) (map[string]StorageConstraints, error) {
 	all := make(map[string]StorageConstraints, len(words))
 	for _, word := range words {
@@ -128,15 +127,15 @@ func ParseStorage(words []string, must bool) (map[string]StorageConstraints, err
 	return all, nil
 }
 
-// A StoragePool is where storage comes from: a provider, and how it is asked.
+// A StoragePool is a source of storage: a provider and its configuration.
 type StoragePool struct {
 	Name       string            `json:"name"`
 	Provider   string            `json:"provider"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-// PoolDir is the attribute of pools that names the directory, on the host of the controller, in
-// which their filesystems are.
+// PoolDir is the attribute of a pool that names the directory, on the controller's host, that holds its
+// filesystems.
 const PoolDir = "storage-dir"
 
 // Check returns an error for a pool that users can't have on a cloud: Invalid, or NotFound if the
@@ -148,7 +147,7 @@ func (p StoragePool) Check(cloud string) error {
 	case !IsValidPool(p.Name):
 		return Errorf(Invalid, "pool name %q not valid", p.Name)
 	case i < 0:
-		return WithHint(Errorf(NotFound, "storage provider %q not found", p.Provider), "Cloud %q has %s and %s.", cloud,
+		return WithHint(Errorf(NotFound, "storage provider %q not found", p.Provider), "The storage providers of cloud %q are %s and %s.", cloud,
 			own[0].Provider, own[1].Provider)
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Attributes)) {
@@ -163,21 +162,20 @@ func (p StoragePool) Check(cloud string) error {
 	return nil
 }
 
-// maxPoolDir leaves room for the names of filesystems.
+// maxPoolDir leaves room for the names of filesystems in a path.
 const maxPoolDir = 100
 
-// PoolRootFS is the pool, and the provider, of directories on a machine's own disk. They go with
-// the machine.
+// PoolRootFS is the pool and provider of directories on a machine's own disk, which are lost with the
+// machine.
 const PoolRootFS = "rootfs"
 
-// StoragePools returns the pools that a cloud has without being told, the default one first.
-// Each has the name of its provider. That of the first is the cloud's, and its storage outlives
-// machines.
+// StoragePools returns the built-in pools of a cloud. Each is named after its provider. The first is
+// the default: it is the cloud's own, and its storage outlives machines.
 func StoragePools(cloud string) []StoragePool {
 	return []StoragePool{{Name: cloud, Provider: cloud}, {Name: PoolRootFS, Provider: PoolRootFS}}
 }
 
-// StorageKind is the kind of all storage: a directory, and not a device.
+// StorageKind is the kind of all storage: a directory, never a device.
 const StorageKind = "filesystem"
 
 // A StorageStatus is a storage instance as users see it.
@@ -187,14 +185,13 @@ type StorageStatus struct {
 	Size       uint64 `json:"size"` // MiB
 	Life       Life   `json:"life"`
 	Persistent bool   `json:"persistent,omitempty"` // it outlives machines
-	Release    bool   `json:"release,omitempty"`    // it is being removed, and its data is to be kept
+	Release    bool   `json:"release,omitempty"`    // it is being removed, but its data is kept
 	Status     Status `json:"status"`
-	// Filesystem is the cloud's id, "" until there is one; ImportID that by which another model can import the
-	// filesystem once it is released, as far as it is known.
+	// Filesystem is the cloud's id, "" until it is created. ImportID is the id with which another model can
+	// import the filesystem once it is released, if known.
 	Filesystem string `json:"filesystem,omitempty"`
 	ImportID   string `json:"import-id,omitempty"`
-	// Of the unit that it is attached to; "" if there is none. The location is "" until it can be
-	// used there.
+	// Where it is attached; "" if it is not. The location is "" until the storage is usable there.
 	Unit           string `json:"unit,omitempty"`
 	Machine        string `json:"machine,omitempty"`
 	Location       string `json:"location,omitempty"`
@@ -213,20 +210,20 @@ const (
 type UnitStorage struct {
 	ID       string `json:"id"`
 	Size     uint64 `json:"size"`               // MiB
-	Location string `json:"location,omitempty"` // "" until it can be used
+	Location string `json:"location,omitempty"` // "" until it is usable
 	Life     Life   `json:"life"`               // of the attachment
 }
 
-// StorageWork is a storage instance that the storage provisioner has something to do about. If it
-// is Gone, its filesystem is left.
+// StorageWork is a storage instance that the storage provisioner has work to do for. If it is Gone,
+// only its filesystem remains.
 type StorageWork struct {
 	ID         string      `json:"id"`
 	Life       Life        `json:"life"`
 	Pool       StoragePool `json:"pool"`
-	Size       uint64      `json:"size"`                 // MiB that are asked for
-	Filesystem string      `json:"filesystem,omitempty"` // the cloud's id; "" until it is made
-	Release    bool        `json:"release,omitempty"`    // it is to be released, not destroyed
-	// OnMachine says that the filesystem is on the instance.
+	Size       uint64      `json:"size"`                 // requested, in MiB
+	Filesystem string      `json:"filesystem,omitempty"` // the cloud's id; "" until it is created
+	Release    bool        `json:"release,omitempty"`    // release it instead of destroying it
+	// OnMachine is set if the filesystem is on the instance's own disk.
 	OnMachine  bool            `json:"on-machine,omitempty"`
 	Attachment *AttachmentWork `json:"attachment,omitempty"`
 }
@@ -234,13 +231,13 @@ type StorageWork struct {
 // AttachmentWork is the attachment of a storage instance to a unit.
 type AttachmentWork struct {
 	Unit     string `json:"unit"`
-	Instance string `json:"instance,omitempty"` // of the unit's machine; "" while there is none
+	Instance string `json:"instance,omitempty"` // of the unit's machine; "" if it has none yet
 	Life     Life   `json:"life"`
 	Mount    string `json:"mount"`              // where the charm wants it
-	Location string `json:"location,omitempty"` // where it is; "" until it is there
-	InUse    string `json:"in-use,omitempty"`   // the storage that is there already, or in it
-	// After is storage that must be attached first, because this lies in it; or, to detach this, storage
-	// in it that must be detached first.
+	Location string `json:"location,omitempty"` // where it is; "" until it is attached
+	InUse    string `json:"in-use,omitempty"`   // other storage that is already at Mount or below it
+	// After is storage that must be attached first, because this is mounted inside it; or, when this is
+	// detached, storage inside it that must be detached first.
 	After string `json:"after,omitempty"`
 }
 
@@ -253,10 +250,10 @@ type Attached struct {
 	Filesystem string
 	Mount      string    // where the charm wants it
 	Location   string    // where it is
-	Born       time.Time // of the attachment: tells it from an earlier one
+	Born       time.Time // of the attachment; distinguishes it from an earlier one
 }
 
-// A Filesystem is what a cloud has made for a storage instance.
+// A Filesystem is what a cloud created for a storage instance.
 type Filesystem struct {
 	ID   string `json:"id"`
 	Size uint64 `json:"size"` // MiB
@@ -264,7 +261,7 @@ type Filesystem struct {
 	Instance string `json:"instance,omitempty"`
 }
 
-// MiB returns a size in MiB as users read it: "1.0GiB".
+// MiB formats a size in MiB for users: "1.0GiB".
 func MiB(n uint64) string {
 	size, unit := float64(n), 0
 	for size >= 1024 && unit < len("MGTPE")-1 {

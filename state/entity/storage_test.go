@@ -51,7 +51,7 @@ func TestParseStorage(t *testing.T) {
 	}
 }
 
-func TestSizesAsUsersReadThem(t *testing.T) {
+func TestFormatSize(t *testing.T) {
 	for n, want := range map[uint64]string{100: "100MiB", 1024: "1.0GiB", 1536: "1.5GiB", 3 << 20: "3.0TiB"} {
 		if got := MiB(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)

@@ -7,7 +7,7 @@ import (
 // A TagKind is the first word of a tag.
 type TagKind string
 
-// The kinds of entities that have a tag.
+// The kinds of entities that have tags.
 const (
 	KindMachine    TagKind = "machine"
 	KindUnit       TagKind = "unit"
@@ -22,8 +22,8 @@ const (
 	KindStorage    TagKind = "storage"
 )
 
-// A Tag names one entity unambiguously: its kind, and its id as users know it ("0", "mysql/0",
-// "mysql", "wordpress:db mysql:server", a UUID, a name). The zero Tag names nothing.
+// A Tag identifies one entity unambiguously: its kind, and its id as users see it ("0", "mysql/0",
+// "mysql", "wordpress:db mysql:server", a UUID, a name). The zero Tag identifies nothing.
 type Tag struct {
 	Kind TagKind
 	ID   string
@@ -79,10 +79,10 @@ func (t Tag) String() string {
 	return string(t.Kind) + "-" + id
 }
 
-// IsZero reports whether t names nothing.
+// IsZero reports whether t is the zero Tag.
 func (t Tag) IsZero() bool { return t == Tag{} }
 
-// ParseTag parses the form that String returns. Its errors are Invalid.
+// ParseTag parses the form that String returns. The errors are Invalid.
 func ParseTag(s string) (Tag, error) {
 	kind, id, ok := strings.Cut(s, "-")
 	bad := WithHint(Errorf(Invalid, "%q is not a valid tag", s), "A tag is a kind and an id: machine-0, unit-web-0, service-web, user-bob")
@@ -125,10 +125,10 @@ func ParseTag(s string) (Tag, error) {
 	return t, nil
 }
 
-// MarshalText returns String's form.
+// MarshalText returns the form that String returns.
 func (t Tag) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText parses String's form; the empty text is the zero Tag.
+// UnmarshalText parses the form that String returns; an empty text is the zero Tag.
 func (t *Tag) UnmarshalText(text []byte) (err error) {
 	if len(text) == 0 {
 		*t = Tag{}

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A TaskStatus says how far a task has come, in Juju's words.
+// A TaskStatus is the status of a task, in Juju's words.
 type TaskStatus string
 
 // The statuses of tasks. A task begins Pending, and is Running while its receiver works on it. A task
-// that is cancelled before it runs is Cancelled; one that runs is Aborting until that has
-// ended it, and then Aborted.
+// that is cancelled before it runs becomes Cancelled; a running one becomes Aborting, and Aborted once
+// it has stopped.
 const (
 	TaskPending   TaskStatus = "pending"
 	TaskRunning   TaskStatus = "running"
@@ -23,16 +23,16 @@ const (
 	TaskCompleted TaskStatus = "completed"
 )
 
-// TaskStatuses are all statuses of tasks. An operation has the first of them that one of its tasks
-// has.
+// TaskStatuses are all statuses of tasks. The status of an operation is the first of them that any of
+// its tasks has.
 var TaskStatuses = []TaskStatus{
 	TaskRunning, TaskAborting, TaskPending, TaskFailed, TaskAborted, TaskCancelled, TaskCompleted,
 }
 
-// UnfinishedTask are the statuses of tasks that are not over.
+// UnfinishedTask are the statuses of tasks that are not finished.
 var UnfinishedTask = []TaskStatus{TaskPending, TaskRunning, TaskAborting}
 
-// IsOver reports whether a task with this status never changes again.
+// IsOver reports whether a task with this status is finished.
 func (s TaskStatus) IsOver() bool { return !slices.Contains(UnfinishedTask, s) }
 
 // OperationStatus returns the status of an operation from those of its tasks.
@@ -45,7 +45,7 @@ func OperationStatus(tasks []Task) TaskStatus {
 	return TaskPending
 }
 
-// CommandTask is the name of the tasks that run a command of a user's, which is in the parameters.
+// CommandTask is the name of tasks that run a user's command, which is in the parameters.
 const CommandTask = "juju-run"
 
 // The parameters of a CommandTask. The timeout is in nanoseconds; 0 means none.
@@ -54,14 +54,14 @@ const (
 	TimeoutParam = "timeout"
 )
 
-// A Task is one action of one unit, or a command that a user runs there or on a machine.
+// A Task is one action on one unit, or a command that a user runs on a unit or machine.
 type Task struct {
 	ID        string          `json:"id"` // "12"
 	Operation string          `json:"operation"`
 	Receiver  string          `json:"receiver"` // the unit that runs it, "mysql/0", or the machine, "3"
 	Name      string          `json:"name"`     // of the action, or CommandTask
 	Params    json.RawMessage `json:"params,omitempty"`
-	Parallel  bool            `json:"parallel,omitempty"` // it does not wait for hooks of the machine
+	Parallel  bool            `json:"parallel,omitempty"` // it does not wait for hooks on the machine
 	Group     string          `json:"group,omitempty"`    // tasks of a group run one at a time
 	Status    TaskStatus      `json:"status"`
 	Message   string          `json:"message,omitempty"`
@@ -80,13 +80,13 @@ func ReceiverTag(name string) Tag {
 	return UnitTag(name)
 }
 
-// A TaskMessage is one that a task has logged.
+// A TaskMessage is a message that a task logged.
 type TaskMessage struct {
 	At      time.Time `json:"at" bson:"at"`
 	Message string    `json:"message" bson:"message"`
 }
 
-// An Operation is what a user asked for at once: tasks for one or several units or machines.
+// An Operation is one request of a user: tasks for one or more units or machines.
 type Operation struct {
 	ID       string
 	Summary  string
@@ -100,17 +100,17 @@ type TaskRef struct {
 	Status TaskStatus `json:"status"`
 }
 
-// A TaskOutcome is how a task has ended.
+// A TaskOutcome is the result of a finished task.
 type TaskOutcome struct {
 	Status  TaskStatus `json:"status"`
 	Message string     `json:"message,omitempty"`
 	Results string     `json:"results,omitempty"` // a JSON map; "" for none
 }
 
-// TaskTerminated is the outcome of a task that was interrupted. It is never run again.
+// TaskTerminated is the outcome of a task that was interrupted. It is never retried.
 var TaskTerminated = TaskOutcome{Status: TaskFailed, Message: "action terminated"}
 
-// IsValidTask reports whether id has the form of a task's or an operation's.
+// IsValidTask reports whether id is a valid id of a task or operation.
 func IsValidTask(id string) bool {
 	n, err := strconv.Atoi(id)
 	return err == nil && n > 0 && strconv.Itoa(n) == id

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxNamed is how many bytes of a foreign name are logged.
+// maxNamed is how many bytes of an untrusted name are logged.
 const maxNamed = 100
 
-// Cut returns the first max bytes of a longer text, as valid UTF-8, with a mark that says how
-// much is missing.
+// Cut shortens a text that is longer than max bytes, keeping it valid UTF-8, and appends how many bytes
+// were cut.
 func Cut(text string, max int) string {
 	if len(text) <= max {
 		return text
@@ -23,8 +23,8 @@ func Cut(text string, max int) string {
 	return fmt.Sprintf("%s [%d bytes cut]", text[:kept], len(text)-kept)
 }
 
-// Named returns a name from an untrusted client in a form that is safe in a line of a log: it is cut,
-// and quoted if it contains anything that could pass for another line.
+// Named returns a name from an untrusted client in a form that is safe to log: shortened, and quoted if
+// it contains unprintable characters, which could fake another log line.
 func Named(name string) string {
 	name = Cut(name, maxNamed)
 	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) }) {

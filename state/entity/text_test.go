@@ -23,7 +23,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A name chosen by a stranger stays short and within its line.
+// An untrusted name is logged shortened, and on one line.
 func TestNamed(t *testing.T) {
 	for name, want := range map[string]string{
 		"user-bob":                "user-bob",

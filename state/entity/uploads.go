@@ -7,7 +7,7 @@ const (
 	MaxBinaries = 512 << 20
 )
 
-// TooLarge returns the Invalid error for an upload of more than limit bytes; what describes it.
+// TooLarge returns the Invalid error for an upload (what) of more than limit bytes.
 func TooLarge(what string, limit int64) error {
 	return Errorf(Invalid, "%s is larger than %d bytes", what, limit)
 }

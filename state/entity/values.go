@@ -1,18 +1,18 @@
 package entity
 
-// The values below are what agents read and write through the API. Each is one consistent answer,
-// so that no decision is made from two reads that disagree.
+// The values below are what agents read and write through the API. Each is read consistently, so that
+// no decision is based on two reads that disagree.
 
-// RelationUnitsChange is one event of a watch on the counterparts of a unit in a relation. Events
-// merge until they are read; a unit is in only one of the two fields.
+// RelationUnitsChange is one event of a watch on the counterparts of a unit in a relation. Events are
+// merged until they are read; a unit is in at most one of Changed and Departed.
 type RelationUnitsChange struct {
 	Changed  map[string]int64 `json:"changed,omitempty"`  // unit name → version of its settings; compared by !=, never by order
 	Departed []string         `json:"departed,omitempty"` // unit names, sorted
-	// Application is the version of the settings of the other service, if it has changed; else 0.
+	// Application is the version of the other service's settings if it changed, or else 0.
 	Application int64 `json:"application,omitempty"`
 }
 
-// MachineInfo is what a provisioner and a machiner need to decide.
+// MachineInfo is what the provisioner and the machiner need to know about a machine.
 type MachineInfo struct {
 	ID          string     `json:"id"`
 	Life        Life       `json:"life"`
@@ -24,16 +24,16 @@ type MachineInfo struct {
 	InstanceID  string     `json:"instance-id,omitempty"`
 	Nonce       string     `json:"nonce,omitempty"`
 	Status      StatusWord `json:"status"`
-	// Reboot is the boot of the machine in which a unit has asked for the machine's restart; "" if
-	// none has.
+	// Reboot is the id of the boot during which a unit requested a reboot of the machine; "" if none
+	// did.
 	Reboot string `json:"reboot,omitempty"`
 }
 
-// UnitInfo is what a unit's agent needs to decide, read at one moment.
+// UnitInfo is what a unit's agent needs to know, read consistently.
 type UnitInfo struct {
 	Name            string   `json:"name"`
 	Service         string   `json:"service"`
-	Machine         string   `json:"machine,omitempty"`   // "" for a unit that is not assigned, and for subordinates
+	Machine         string   `json:"machine,omitempty"`   // "" for unassigned units and for subordinates
 	Principal       string   `json:"principal,omitempty"` // "" for a principal
 	Life            Life     `json:"life"`
 	ServiceLife     Life     `json:"service-life"`
@@ -43,21 +43,21 @@ type UnitInfo struct {
 	ServiceCharmURL string   `json:"service-charm-url"`   // the charm that it should run
 	ForceCharm      bool     `json:"force-charm,omitempty"`
 	ConfigVersion   int64    `json:"config-version"` // changes with the service's settings; compared by !=
-	// ResourcesVersion changes with the service's resources; compared by !=. It is 0 before the
-	// first.
+	// ResourcesVersion changes with the service's resources; compared by !=. It is 0 until one is
+	// uploaded.
 	ResourcesVersion int64 `json:"resources-version,omitempty"`
-	// Tasks are those that are not over, the oldest first.
+	// Tasks are the unfinished tasks, the oldest first.
 	Tasks []TaskRef `json:"tasks,omitempty"`
-	// LeaderSettingsVersion changes with what the service's leaders set; compared by !=. It is 0
-	// before the first.
+	// LeaderSettingsVersion changes with the service's leader settings; compared by !=. It is 0 until
+	// some are set.
 	LeaderSettingsVersion int64 `json:"leader-settings-version,omitempty"`
 
 	Subordinates     []string      `json:"subordinates,omitempty"`
 	PrivateAddress   string        `json:"private-address,omitempty"`
 	PublicAddress    string        `json:"public-address,omitempty"`
-	Zone             string        `json:"zone,omitempty"`                // its machine's availability zone
+	Zone             string        `json:"zone,omitempty"`                // the machine's availability zone
 	Started          bool          `json:"started,omitempty"`             // its agent has set a status at least once
-	Storage          []UnitStorage `json:"storage,omitempty"`             // that it has or is to have, by id; without what it has detached
+	Storage          []UnitStorage `json:"storage,omitempty"`             // attached or to be attached, by id; without what was detached
 	OrphanedBySubRel bool          `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
 }
 
@@ -71,28 +71,28 @@ type RelationInfo struct {
 	Interface string   `json:"interface"`
 	Scope     string   `json:"scope"`              // "global" or "container"
 	Remote    string   `json:"remote"`             // the other service; the unit's own for a peer relation
-	InScope   bool     `json:"in-scope"`           // whether state has the unit in the relation's scope
-	Implicit  bool     `json:"implicit,omitempty"` // juju-info: joined, but without hooks
+	InScope   bool     `json:"in-scope"`           // the unit is in the relation's scope
+	Implicit  bool     `json:"implicit,omitempty"` // juju-info: joined, but runs no hooks
 	Strength  Strength `json:"strength,omitempty"` // of its destruction
 }
 
-// HookChanges is what a hook has buffered; it is written in one transaction when the hook has
-// succeeded. Ports are closed before others are opened: a hook may close 80 and open 80-90.
-// Writing an existing value is no change, and triggers no watch.
+// HookChanges is what a hook has buffered; it is written in one transaction when the hook succeeds.
+// Ports are closed before others are opened: a hook may close 80 and open 80-90. Writing a value that
+// is already set is not a change, and triggers no watch.
 type HookChanges struct {
 	Relations map[int]map[string]string `json:"relations,omitempty"` // relation id → key → value; "" deletes the key
-	// Applications are the same for the settings of the unit's service. They are refused unless
-	// the unit leads the service by the claim of Epoch.
+	// Applications is the same for the settings of the unit's service. They are rejected unless the
+	// unit leads the service with a claim of this Epoch.
 	Applications map[int]map[string]string `json:"applications,omitempty"`
 	Epoch        int64                     `json:"epoch,omitempty"`
 	OpenPorts    []PortRange               `json:"open-ports,omitempty"`
 	ClosePorts   []PortRange               `json:"close-ports,omitempty"`
-	// CharmState is what the charm keeps in the controller: key → value. DropState are the keys that it
-	// deletes.
+	// CharmState is what the charm stores in the controller: key → value. DropState are the keys that
+	// it deletes.
 	CharmState CharmState `json:"charm-state,omitempty"`
 	DropState  []string   `json:"drop-state,omitempty"`
-	// Storage is how many instances the unit gets of its charm's stores, by name. They are added
-	// once for each StorageToken, however often the changes are written.
+	// Storage is the number of instances to add to each of the charm's stores, by name. They are added
+	// once per StorageToken, however often the changes are written.
 	Storage      map[string]uint64 `json:"storage,omitempty"`
 	StorageToken string            `json:"storage-token,omitempty"`
 }
@@ -103,25 +103,25 @@ func (c HookChanges) IsEmpty() bool {
 		len(c.CharmState)+len(c.DropState)+len(c.Storage) == 0
 }
 
-// CharmState is what the charm of one unit keeps in the controller: key → value.
+// CharmState is what the charm of one unit stores in the controller: key → value.
 type CharmState map[string]string
 
-// LeaderSettings are what the leader of a service sets for all of its units: key → value.
+// LeaderSettings are what the leader of a service sets for all its units: key → value.
 type LeaderSettings map[string]string
 
-// StatusesOfService is the status of a service, and those of its units' workloads.
+// StatusesOfService is the status of a service, and of its units' workloads.
 type StatusesOfService struct {
 	Service Status            `json:"service"`
 	Units   map[string]Status `json:"units,omitempty"`
 }
 
-// AgentUnit is what a deployer needs to decide about one of its units.
+// AgentUnit is what a deployer needs to know about one of its units.
 type AgentUnit struct {
 	Name string `json:"name"`
 	Life Life   `json:"life"`
 }
 
-// Instance is a provider's machine as state records it.
+// Instance is a cloud instance as state records it.
 type Instance struct {
 	ID        string   `json:"id"`
 	Nonce     string   `json:"nonce"`

@@ -166,7 +166,7 @@ func (w *waitTime) Set(text string) error {
 		d, err = time.ParseDuration(text + "s")
 	}
 	if err != nil {
-		return fmt.Errorf("expected a time such as 30s, 5m or 2h, got %q", text)
+		return fmt.Errorf("expected a duration such as 30s, 5m or 2h, got %q", text)
 	}
 	*w = waitTime(d)
 	return nil

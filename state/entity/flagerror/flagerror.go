@@ -1,4 +1,4 @@
-// Package flagerror explains what is wrong with the flags of a command line, in plain words.
+// Package flagerror rewrites command-line flag errors for users.
 package flagerror
 
 import (
@@ -9,16 +9,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// expected is what a flag of each type takes. The errors of other types are plain already.
+// expected describes the values of each flag type. Errors about other types are readable as they are.
 var expected = map[string]string{
-	"bool": "true or false", "duration": "a time such as 30s, 5m or 2h",
+	"bool": "true or false", "duration": "a duration such as 30s, 5m or 2h",
 	"int": "a whole number", "int64": "a whole number",
 	"uint": "a whole number that is not negative", "uint64": "a whole number that is not negative",
 	"float64": "a number",
 }
 
-// Plain returns an error of package pflag without the names of Go's packages in it, and other
-// errors as they are.
+// Plain rewrites an error of package pflag that mentions Go functions, such as strconv.ParseInt. It
+// returns other errors unchanged.
 func Plain(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -30,7 +30,7 @@ func Plain(err error) error {
 		return err
 	}
 	if errors.Is(err, strconv.ErrRange) {
-		what += ", and not one so large"
+		what += " in range"
 	}
 	dashes := "--"
 	if len(flag.Name) == 1 {

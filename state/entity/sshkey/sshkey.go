@@ -1,4 +1,4 @@
-// Package sshkey reads public keys of SSH, as files authorized_keys and id_*.pub have them.
+// Package sshkey parses SSH public keys in the format of authorized_keys and id_*.pub files.
 package sshkey
 
 import (
@@ -13,23 +13,23 @@ import (
 
 // A Key is a public key.
 type Key struct {
-	Line        string // type, key and comment, in one line
+	Line        string // type, key and comment
 	Fingerprint string // "SHA256:…"
 	Legacy      string // the older form of the fingerprint, "ab:cd:…"
 	Comment     string
 }
 
-// Parse reads one key. The error is Invalid if the line is none, or has options, which could make a
-// machine run commands.
+// Parse parses one key. The error is Invalid if the line is not a key, or has options, because those
+// could make a machine run commands.
 func Parse(line string) (Key, error) {
 	public, comment, options, rest, err := ssh.ParseAuthorizedKey([]byte(line))
 	switch {
 	case err != nil, len(rest) > 0:
 		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %s", shorten(line))
 	case strings.ContainsFunc(comment, unprintable):
-		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %q: its comment cannot be printed", shorten(line))
+		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %q: the comment has unprintable characters", shorten(line))
 	case len(options) > 0:
-		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %s: it has options", shorten(line))
+		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %s: options are not allowed", shorten(line))
 	}
 	text := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(public)))
 	if comment = strings.Join(strings.Fields(comment), " "); comment != "" {
@@ -38,10 +38,10 @@ func Parse(line string) (Key, error) {
 	return Key{text, ssh.FingerprintSHA256(public), ssh.FingerprintLegacyMD5(public), comment}, nil
 }
 
-// unprintable reports whether a character can have an effect on a terminal or an editor.
+// unprintable reports whether a character could affect a terminal or an editor.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }
 
-// ParseAll reads the keys of a text, one a line. Blank lines and comments are skipped.
+// ParseAll parses a text with one key per line. It skips blank lines and comments.
 func ParseAll(text string) ([]Key, error) {
 	var all []Key
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -63,7 +63,7 @@ func ParseAll(text string) ([]Key, error) {
 	return all, nil
 }
 
-// Join returns the text of keys, one a line.
+// Join returns a text with one key per line.
 func Join(all []Key) string {
 	lines := make([]string, len(all))
 	for i, k := range all {
@@ -77,5 +77,5 @@ func (k Key) Is(id string) bool {
 	return id == k.Fingerprint || id == k.Legacy || id != "" && id == k.Comment
 }
 
-// shorten returns the beginning of a line, for errors.
+// shorten cuts a line for use in errors.
 func shorten(line string) string { return entity.Cut(strings.TrimSpace(line), 60) }

@@ -42,7 +42,7 @@ func TestParseAll(t *testing.T) {
 		t.Errorf("got %+v, %v", all, err)
 	}
 	if all, err := ParseAll(" \n"); err != nil || len(all) != 0 || Join(all) != "" {
-		t.Errorf("of nothing: %+v, %v", all, err)
+		t.Errorf("blank lines: %+v, %v", all, err)
 	}
 	for _, text := range []string{alice + "\nx", strings.Repeat("a", 2<<20)} {
 		if _, err := ParseAll(text); !errors.Is(err, entity.Invalid) {
@@ -61,7 +61,7 @@ func FuzzParseAll(f *testing.F) {
 		}
 		again, err := ParseAll(Join(all))
 		if err != nil || Join(again) != Join(all) {
-			t.Errorf("%q is read again as %q (%v)", Join(all), Join(again), err)
+			t.Errorf("%q is parsed again as %q (%v)", Join(all), Join(again), err)
 		}
 		for _, key := range all {
 			if strings.ContainsAny(key.Line, "\n\r") {
