@@ -218,7 +218,7 @@ func TestAddModelStopsOnceGivenUp(t *testing.T) {
 	} {
 		w.beforeNextOfController(1, meanwhile) // before the existing row becomes ready
 		_, err := w.addModel(name)
-		w.refused(err, entity.Unavailable, "another controller has abandoned it; try again")
+		w.refused(err, entity.Unavailable, "another controller has taken it over or removed it; try again")
 		w.checkResumed()
 		other.checkStore(store)
 	}
@@ -267,7 +267,7 @@ func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 		look(0)
 	})
 	_, err = w.addModel("one")
-	w.refused(err, entity.Unavailable, "abandoned it")
+	w.refused(err, entity.Unavailable, "taken it over")
 	w.checkStore(store)
 }
 

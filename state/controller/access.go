@@ -16,19 +16,18 @@ import (
 	"juju/state/watcher"
 )
 
-// The levels of access to the controller and to a model. Each includes those before it;
-// "" is no access.
+// The levels of access to the controller and to a model. Each includes the lower ones; "" is no access.
 const (
 	AccessLogin     = "login"
 	AccessAddModel  = "add-model" // may add models
-	AccessSuperuser = "superuser" // may do everything everywhere
+	AccessSuperuser = "superuser" // may do everything, in every model
 
 	AccessRead  = "read"
 	AccessWrite = "write"
 	AccessAdmin = "admin"
 )
 
-// A ladder is the levels of access to something, the lowest first.
+// A ladder lists the levels of access to something, the lowest first.
 type ladder []string
 
 var (
@@ -59,7 +58,7 @@ func (l ladder) String() string {
 
 func (l ladder) rank(level string) int { return slices.Index(l, level) }
 
-// granted returns the level after a grant to a user who has level has.
+// granted returns the level of a user who had level has, after a grant.
 func (l ladder) granted(has, level string) (string, error) {
 	if l.rank(has) >= l.rank(level) {
 		return "", entity.Errorf(entity.AlreadyExists, "user already has %q access or greater", level)
@@ -67,7 +66,7 @@ func (l ladder) granted(has, level string) (string, error) {
 	return level, nil
 }
 
-// revoked returns the level that remains when level is revoked from a user who has level has: the one below it.
+// revoked returns the level of a user who had level has, after level was revoked: the one below it.
 func (l ladder) revoked(user, has, level string) (string, error) {
 	if l.rank(has) < l.rank(level) {
 		return "", entity.Errorf(entity.NotFound, "user %q does not have %q access", user, level)
@@ -108,7 +107,7 @@ func (c *Controller) changeControllerAccess(ctx context.Context, user, level str
 	})
 }
 
-// A modelUserDoc is the access to a model of a user who does not own it.
+// A modelUserDoc records the access of a user to a model that someone else owns.
 type modelUserDoc struct {
 	ID        string    `bson:"_id"` // see modelUserID
 	Model     string    `bson:"model"`
@@ -120,7 +119,7 @@ type modelUserDoc struct {
 
 func modelUserID(model, user string) string { return model + "#" + userID(user) }
 
-// modelAccess returns the access granted to a user on a model; "" if there is none.
+// modelAccess returns the access to a model that was granted to a user; "" for none.
 func (c *Controller) modelAccess(model, user string) (string, error) {
 	var doc modelUserDoc
 	err := c.db.Get(modelUsersC, modelUserID(model, user), &doc, "access")
@@ -152,8 +151,7 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 		if err != nil {
 			return err
 		}
-		mine := userID(row.Owner) == target.ID
-		if mine {
+		if userID(row.Owner) == target.ID {
 			has = AccessAdmin
 		}
 		if _, err := modelLadder.granted(has, level); err != nil {
@@ -174,8 +172,8 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 	return nil
 }
 
-// RevokeModel revokes a level of access to a model; the user keeps the one below. The
-// owner's can't be revoked.
+// RevokeModel revokes a level of access to a model; the user keeps the one below. The owner's access
+// can't be revoked.
 func (c *Controller) RevokeModel(ctx context.Context, model, user, level string) error {
 	if err := modelLadder.check("model", level); err != nil {
 		return err
@@ -199,7 +197,7 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 		}
 		left, err := modelLadder.revoked(target.Name, has, level)
 		if err != nil && target.Access == AccessSuperuser {
-			err = entity.WithHint(err, "A superuser may do everything; to change that: juju revoke %s superuser", target.Name)
+			err = entity.WithHint(err, "Superusers have access to all models; to change that: juju revoke %s superuser", target.Name)
 		}
 		if err != nil {
 			return err
@@ -222,12 +220,12 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 type Rights struct {
 	Controller string
 	Model      string // to the given model
-	// Password changes whenever the user's password does, and reveals nothing about it.
+	// Password changes whenever the user's password does, but does not reveal it.
 	Password string
 }
 
-// Rights returns a user's access to the controller and to a model ("" for none). There is none for a user who is
-// removed or disabled, or has no password or no access to the controller. It reads one to three documents by id.
+// Rights returns a user's access to the controller and to a model ("" for none). A user who is removed or disabled, or
+// who has no password or no access to the controller, has none. It reads one to three documents by id.
 func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, error) {
 	doc, err := c.userDocOf(user)
 	if entity.IsNotFound(err) {
@@ -257,7 +255,7 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 	return rights, err
 }
 
-// WatchRights sends an event when the Rights of a user to a model ("" for none) may have changed.
+// WatchRights sends an event when a user's Rights for a model ("" for none) may have changed.
 func (c *Controller) WatchRights(ctx context.Context, user, model string) <-chan struct{} {
 	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)),
 		watcher.Doc(modelUsersC, modelUserID(model, user)))
@@ -271,8 +269,8 @@ type ModelUser struct {
 	LastLogin   time.Time // to the model; zero if never
 }
 
-// ModelUsers returns a model's owner and the users with a grant on it, by name.
-// Superusers are not listed unless they are among these.
+// ModelUsers returns a model's owner and the users who were granted access to it, by name. It does not
+// include other superusers.
 func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser, error) {
 	row, err := c.readyRow(model)
 	if err != nil {
@@ -335,7 +333,8 @@ func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow
 	return rows, access, nil
 }
 
-// dropModel removes the grants and login times of a removed model, once no more can be granted. It is idempotent.
+// dropModel removes the grants and login times of a removed model. The model must be in a step in which no access to it
+// can be granted. It is idempotent.
 func (c *Controller) dropModel(ctx context.Context, model string) error {
 	if err := c.dropRights(ctx, bson.D{{"model", model}}); err != nil {
 		return err

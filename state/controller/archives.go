@@ -17,8 +17,8 @@ import (
 	"juju/state/mongo"
 )
 
-// A blobDoc records which models refer to an archive; the archive is stored once for all of them. File is a new name
-// each time: if an archive loses its last model and is added again before its file is deleted, it gets another file.
+// A blobDoc records which models refer to an archive, which is stored once for all of them. File is never reused: if an
+// archive loses its last reference and is added again before its file is deleted, it gets a new file.
 type blobDoc struct {
 	SHA256 string   `bson:"_id"`
 	File   string   `bson:"file"`
@@ -26,7 +26,7 @@ type blobDoc struct {
 	Kept   int64    `bson:"kept,omitempty"` // incremented each time a model keeps the archive again
 }
 
-// unkept asserts that no model has kept the archive since the document was read.
+// unkept asserts that no model has called Keep for the archive since the document was read.
 func (d blobDoc) unkept() bson.D {
 	kept := any(d.Kept)
 	if d.Kept == 0 {
@@ -126,7 +126,7 @@ func (c *Controller) keepBlob(ctx context.Context, model string,
 	})
 }
 
-// copyUntil copies an archive until ctx ends.
+// copyUntil copies an archive until ctx is done.
 func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err error) {
 	for err == nil {
 		if ctx.Err() != nil {
@@ -142,8 +142,8 @@ func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err 
 	return n, err
 }
 
-// referToBlob adds a model that is ready to the models that refer to an archive. It returns the name of the archive's
-// file, which is newFile if no model referred to it.
+// referToBlob adds a reference from a model, which must be ready, to an archive. It returns the name of the archive's
+// file, which is newFile if this is the first reference.
 func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		if row, err := c.row(model); err != nil {
@@ -185,7 +185,7 @@ func (c *Controller) openBlob(sum string) (io.ReadCloser, error) {
 	if err != nil {
 		session.Close()
 		if mongo.IsNotFound(err) {
-			// Its upload has not finished.
+			// The upload has not finished.
 			err = entity.Errorf(entity.NotFound, "archive %s not found", sum)
 		}
 		return nil, c.store.Told(err)
@@ -193,7 +193,7 @@ func (c *Controller) openBlob(sum string) (io.ReadCloser, error) {
 	return &blob{f, session}, nil
 }
 
-// A blob is a file in the store with the connection that reads it.
+// A blob is an open file in the store, with the connection used to read it.
 type blob struct {
 	*mgo.GridFile
 	session *mgo.Session
@@ -204,7 +204,7 @@ func (b *blob) Close() error {
 	return b.GridFile.Close()
 }
 
-// releaseBlobs removes a model's references to archives, and deletes the files that no model refers to any more.
+// releaseBlobs removes a model's references to archives, and deletes the files to which no model refers any longer.
 func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 	var docs []blobDoc
 	if err := c.db.All(blobsC, bson.D{{"models", model}}, &docs); err != nil {
@@ -218,8 +218,7 @@ func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 	return c.deleteOldFiles(ctx)
 }
 
-// deleteOldFiles deletes the files that no model refers to any more, including those left behind by an interrupted
-// process.
+// deleteOldFiles deletes the files that are marked for deletion, including those left behind by an interrupted process.
 func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	var old []struct {
 		File string `bson:"_id"`
@@ -239,8 +238,8 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	return nil
 }
 
-// deleteFiles deletes all files of a name: two processes may both have written one. It deletes their contents first,
-// because if it were interrupted, contents without their files could not be found any more.
+// deleteFiles deletes all files with a name: two processes may both have written one. It deletes their contents first,
+// because the contents could not be found without the files if it were interrupted.
 func deleteFiles(fs *mgo.GridFS, name string) error {
 	var files []struct {
 		ID any `bson:"_id"`
@@ -252,7 +251,7 @@ func deleteFiles(fs *mgo.GridFS, name string) error {
 		if _, err := fs.Chunks.RemoveAll(bson.D{{"files_id", f.ID}}); err != nil {
 			return err
 		}
-		if _, err := fs.Files.RemoveAll(bson.D{{"_id", f.ID}}); err != nil { // unless another controller has
+		if _, err := fs.Files.RemoveAll(bson.D{{"_id", f.ID}}); err != nil { // unless another controller did it
 			return err
 		}
 	}
@@ -260,8 +259,8 @@ func deleteFiles(fs *mgo.GridFS, name string) error {
 }
 
 // releaseBlob removes a model's reference to an archive, and marks the archive's file for deletion if it was the last
-// reference. used, which may be nil, is called after the archive was read: if a model keeps the archive after that, the
-// transaction does not apply.
+// reference. It keeps the reference if used, which may be nil, returns true. used is called after the archive was read:
+// if a model keeps the archive after that, the transaction is aborted and retried.
 func (c *Controller) releaseBlob(ctx context.Context, model, sum string, used func() (bool, error)) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.blob(sum)

@@ -14,13 +14,13 @@ import (
 	"juju/state/schema"
 )
 
-// unruled maps collections that need no rules to the reason.
+// unruled maps collections that need no rules to the reasons.
 var unruled = map[string]string{
 	modelLeftoversC: "their models are removed",
-	loginsC:         "times of logins; written outside transactions, and nothing depends on them",
+	loginsC:         "login times; written outside transactions, and nothing depends on them",
 }
 
-// fields are the collections and fields that the rules read. A collection is either here and has rules, or is in
+// fields are the collections and fields that the rules read. Every collection is either here and has rules, or is in
 // unruled.
 var fields = map[string][]string{
 	modelsC:           {"name", "owner", "step"},
@@ -71,8 +71,7 @@ func (c *Controller) databases(v *check.View) []string {
 	})
 }
 
-// judgeDatabase finds models that are ready and have no database. A model that is being created or removed has another
-// step.
+// judgeDatabase finds models that are ready but have no database. A model that is being created or removed is not ready.
 func (c *Controller) judgeDatabase(v *check.View, id string) *check.Wrong {
 	r := v.Get(modelsC, id)
 	if r == nil || r.Text("step") != stepReady || slices.Contains(c.databases(v), id) {
@@ -90,7 +89,7 @@ func (c *Controller) judgeDatabase(v *check.View, id string) *check.Wrong {
 		}}
 }
 
-// judgeStray finds databases of models that have no row. A model's row is written before its database is created, and
+// judgeStray finds databases of models without a row. A model's row is written before its database is created, and
 // removed after the database is dropped; a UUID is never reused.
 func (c *Controller) judgeStray(v *check.View, id string) *check.Wrong {
 	there := slices.Contains(c.databases(v), id)
@@ -118,7 +117,7 @@ func judgeModelRow(v *check.View, id string) *check.Wrong {
 	return nil
 }
 
-// judgeModelName finds names that are reserved for no model.
+// judgeModelName finds names that are reserved but that no model has.
 func judgeModelName(v *check.View, id string) *check.Wrong {
 	n := v.Get(modelNamesC, id)
 	if n == nil {
@@ -128,11 +127,11 @@ func judgeModelName(v *check.View, id string) *check.Wrong {
 	if r != nil && modelNameID(r.Text("owner"), r.Text("name")) == id {
 		return nil
 	}
-	return check.Remove(check.DocID{modelNamesC, id}, "no model has this name, and none can take it", "remove it")
+	return check.Remove(check.DocID{modelNamesC, id}, "no model has this name, but it is reserved", "remove it")
 }
 
-// Check checks the controller's own records as State.Check checks a model's, the
-// databases of models, and the store if it is the embedded one.
+// Check checks the controller's own records, as State.Check does for a model's, the databases of
+// models, and the store if it is the embedded one.
 func (c *Controller) Check(ctx context.Context, repair bool) ([]entity.Finding, error) {
 	k := &check.Checker{DB: c.db, Now: c.now(), Rules: c.rules(ctx), Fields: fields}
 	found, err := k.Run(ctx, repair)
@@ -163,6 +162,6 @@ func (c *Controller) judgeLeaseModel(v *check.View, id string) *check.Wrong {
 	if v.Get(lease.Collection, id) == nil || v.Get(modelsC, model) != nil {
 		return nil
 	}
-	return &check.Wrong{Where: check.DocID{lease.Collection, id}, What: "model " + model + " is gone", Repair: "remove it",
+	return &check.Wrong{Where: check.DocID{lease.Collection, id}, What: "model " + model + " does not exist", Repair: "remove it",
 		Act: func(ctx context.Context) error { return c.leases.DropModel(ctx, model) }}
 }

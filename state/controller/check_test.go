@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	stray   = "deadbeef-0bad-400d-8000-4b1d0d06f00d" // the UUID of no model
+	stray   = "deadbeef-0bad-400d-8000-4b1d0d06f00d" // a UUID that no model has
 	keptFor = statetest.Admin + "#default"
 )
 
-// A damage is an edit by hand of the controller's own records.
+// A damage is a manual change to the controller's own records.
 type damage struct {
-	collection string // "" if it is not about a record
+	collection string // "" if it does not change a record
 	what       string
 	do         func(w *world, c *mgo.Collection) error
 	finding    string
 	stays      bool // no repair can fix it
 }
 
-// theFile returns the name of the file of the only archive.
+// theFile returns the name of the only archive's file.
 func theFile(c *mgo.Collection) (name string) {
 	var doc struct{ File string }
 	if err := c.Database.C("blobs").Find(nil).One(&doc); err != nil {
@@ -45,40 +45,40 @@ var damages = []damage{
 	{"models", "a model without a database", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray, "name": "x", "owner": statetest.Admin, "step": "ready"})
 	}, "models " + stray + `: the database of model "x" does not exist`, false},
-	{"modelnames", "a name of no model", func(_ *world, c *mgo.Collection) error {
+	{"modelnames", "a name that no model has", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": "a#b",
 			"model": stray})
 	},
-		"modelnames a#b: no model has this name, and none can take it", false},
+		"modelnames a#b: no model has this name, but it is reserved", false},
 	{"modelnames", "a model without a name", func(_ *world, c *mgo.Collection) error { return c.RemoveId(keptFor) },
 		"modelnames " + keptFor + ": it is missing, so another model can take the name", false},
 	{"users", "a model without an owner", func(_ *world, c *mgo.Collection) error { return c.RemoveId(statetest.Admin) },
 		"its owner does not exist: users admin", true},
-	{"modelusers", "a grant on no model", func(_ *world, c *mgo.Collection) error {
+	{"modelusers", "a grant for a nonexistent model", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray + "#admin", "model": stray, "user": "admin", "access": "read"})
 	}, "modelusers " + stray + "#admin: its model does not exist: models " + stray, false},
-	{"modelusers", "a grant to no user", func(w *world, c *mgo.Collection) error {
+	{"modelusers", "a grant to a nonexistent user", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": w.other() + "#nobody", "model": w.other(), "user": "nobody", "access": "read"})
 	}, "#nobody: its user does not exist: users nobody", false},
-	{"leases", "a lease of a model that is not there", func(_ *world, c *mgo.Collection) error {
+	{"leases", "a lease of a nonexistent model", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray + "#mysql", "holder": "mysql/0"})
-	}, "leases " + stray + "#mysql: model " + stray + " is gone", false},
+	}, "leases " + stray + "#mysql: model " + stray + " does not exist", false},
 	{"controller", "no controller", func(_ *world, c *mgo.Collection) error { return c.RemoveId("controller") },
 		"controller controller: it is missing, so the controller can't be started again", true},
 	{"schema", "no schema", func(_ *world, c *mgo.Collection) error { return c.RemoveId("schema") },
 		"schema schema: it is missing, so all upgrades would run again", false},
-	{"blobs", "an archive of a model that is not there", func(_ *world, c *mgo.Collection) error {
+	{"blobs", "an archive of a nonexistent model", func(_ *world, c *mgo.Collection) error {
 		return c.Update(nil, bson.D{{"$push", bson.D{{"models", stray}}}})
-	}, "model " + stray + " refers to it and does not exist", false},
+	}, "model " + stray + " refers to it but does not exist", false},
 	{"blobs", "an archive without a charm", func(w *world, c *mgo.Collection) error {
 		return c.Update(nil, bson.D{{"$push", bson.D{{"models", w.other()}}}})
-	}, `model "controller" refers to it and nothing in it uses it`, false},
+	}, `model "controller" refers to it but does not use it`, false},
 	{"blobs", "an archive without its record", func(_ *world, c *mgo.Collection) error { _, err := c.RemoveAll(nil); return err },
 		"but charms use the archive in file", false},
-	{"oldfiles", "a file that is needed and to be deleted",
+	{"oldfiles", "a file in use that is marked for deletion",
 		func(_ *world, c *mgo.Collection) error { return c.Insert(bson.M{"_id": theFile(c)}) },
 		" has this file", false},
-	{"", "a file of no archive", func(_ *world, c *mgo.Collection) error {
+	{"", "a file that no archive has", func(_ *world, c *mgo.Collection) error {
 		f, err := c.Database.GridFS("charms").Create("lonely")
 		if err == nil {
 			_, err = io.WriteString(f, "bits and bytes")
@@ -86,14 +86,13 @@ var damages = []damage{
 		}
 		return err
 	}, "charms.files lonely: no archive has this file", false},
-	{"", "content of no file", func(_ *world, c *mgo.Collection) error {
+	{"", "content without a file", func(_ *world, c *mgo.Collection) error {
 		return c.Database.C("charms.chunks").Insert(bson.M{"files_id": bson.ObjectIdHex("0123456789abcdef01234567"), "n": 0})
 	}, "charms.chunks 0123456789abcdef01234567: no file has this content", false},
 }
 
-// onlyAlone names the damages that look like another controller's unfinished
-// work.
-var onlyAlone = []string{"an archive without a charm", "content of no file"}
+// onlyAlone names the damages that could also be another controller's unfinished work.
+var onlyAlone = []string{"an archive without a charm", "content without a file"}
 
 // other returns the UUID of the model that holds the controller's machines.
 func (w *world) other() string {
@@ -108,8 +107,7 @@ func (w *world) other() string {
 	return ""
 }
 
-// The controller's own records are checked as a model's are, and so are the
-// databases and archives of its models.
+// The controller's own records are checked, and the databases and archives of its models.
 func TestCheckController(t *testing.T) {
 	for _, d := range damages {
 		t.Run(d.what, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"juju/state/mongo"
 )
 
-// archiveRules check the archives of charms: the references of models to them, and their files.
+// archiveRules returns the rules for archives of charms: models' references to them, and their files.
 func (c *Controller) archiveRules(ctx context.Context) []check.Rule {
 	return []check.Rule{
 		{Of: blobsC, Judge: c.judgeReference(ctx)},
@@ -24,16 +24,16 @@ func (c *Controller) archiveRules(ctx context.Context) []check.Rule {
 	}
 }
 
-// judgeReference finds references from models that do not exist, or that have no charm that uses the archive, which a
+// judgeReference finds references from models that do not exist, or that have no charm that uses the archive, as a
 // rejected deployment leaves behind.
 func (c *Controller) judgeReference(ctx context.Context) func(*check.View, string) *check.Wrong {
 	return func(v *check.View, sum string) *check.Wrong {
 		b := v.Get(blobsC, sum)
 		for _, m := range b.Texts("models") {
 			w := &check.Wrong{Where: check.DocID{blobsC, sum},
-				Repair: "drop the reference", Act: func(ctx context.Context) error {
+				Repair: "remove the reference", Act: func(ctx context.Context) error {
 					if !c.adding.TryLock() {
-						return check.ErrNotWrong // the charm may just be being added
+						return check.ErrNotWrong // the charm may be in the process of being added
 					}
 					defer c.adding.Unlock()
 					if used, err := c.uses(ctx, m, sum); err != nil || used {
@@ -46,7 +46,7 @@ func (c *Controller) judgeReference(ctx context.Context) func(*check.View, strin
 				}}
 			r := v.Get(modelsC, m)
 			if r == nil {
-				w.What = fmt.Sprintf("model %s refers to it and does not exist", m)
+				w.What = fmt.Sprintf("model %s refers to it but does not exist", m)
 				return w
 			}
 			if r.Text("step") != stepReady || !c.alone || !c.adding.TryLock() {
@@ -59,7 +59,7 @@ func (c *Controller) judgeReference(ctx context.Context) func(*check.View, strin
 				return nil
 			}
 			if !used {
-				w.What = fmt.Sprintf("model %q refers to it and nothing in it uses it", r.Text("name"))
+				w.What = fmt.Sprintf("model %q refers to it but does not use it", r.Text("name"))
 				return w
 			}
 		}
@@ -98,8 +98,8 @@ func (c *Controller) fileNames(v *check.View) []string {
 	})
 }
 
-// judgeFile finds files of no archive. An archive has a record before its file exists, and the file is marked for
-// deletion when the record is removed. If charms need the file, the archive's record is missing.
+// judgeFile finds files that no archive has. An archive's record is written before its file, and the file is marked for
+// deletion when the record is removed. If charms need the file, it's the archive's record that is missing.
 func (c *Controller) judgeFile(ctx context.Context) func(*check.View, string) *check.Wrong {
 	return func(v *check.View, name string) *check.Wrong {
 		if v.Get(oldFilesC, name) != nil || len(v.Where(blobsC, "file", name)) > 0 || !slices.Contains(c.fileNames(v), name) {
@@ -147,7 +147,7 @@ func (c *Controller) sumOf(name string) (sum string, err error) {
 	return sum, err
 }
 
-// strayChunks returns the ids, in hex, of files of which only the content exists, because their writing or deletion was
+// strayChunks returns the ids, in hex, of files of which only the content exists, because writing or deleting them was
 // interrupted.
 func (c *Controller) strayChunks(v *check.View) []string {
 	return check.Remembered(v, "chunks", func() (ids []string) {
@@ -172,7 +172,7 @@ func (c *Controller) strayChunks(v *check.View) []string {
 
 func (c *Controller) judgeChunks(v *check.View, id string) *check.Wrong {
 	if !c.alone || !c.adding.TryLock() {
-		return nil // it may be in the process of being written
+		return nil // the file may be in the process of being written
 	}
 	defer c.adding.Unlock()
 	if !slices.Contains(c.strayChunks(v), id) {

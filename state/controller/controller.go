@@ -26,8 +26,7 @@ var logger = loggo.GetLogger("juju.state.controller")
 // controllerDB is the name of the controller's own database.
 const controllerDB = "juju"
 
-// A Controller is the database of users and models, and opens each model's State. It is
-// safe for concurrent use.
+// A Controller manages the controller's own database, and opens each model's State. It is safe for concurrent use.
 type Controller struct {
 	store   *mongo.Store
 	db      *mongo.Database
@@ -46,13 +45,13 @@ type Controller struct {
 	// alone is set if no other process can have the store open.
 	alone bool
 
-	// adding is read-locked while a charm is added, and write-locked while unused archives are searched.
+	// adding is read-locked while a charm is added, and write-locked while looking for unused archives.
 	adding sync.RWMutex
 
 	mu      sync.Mutex
 	states  map[string]model
-	opening map[string]chan struct{} // closed when the model is open, or could not be opened
-	making  map[string]time.Time     // models that other processes are making, and when this one first saw them
+	opening map[string]chan struct{} // closed when the model was opened, or opening it failed
+	making  map[string]time.Time     // models that other processes are creating, and when this one first saw them
 	closed  bool
 	ends    sync.WaitGroup // models being opened or closed
 }
@@ -64,7 +63,7 @@ type controllerDoc struct {
 	Cloud string `bson:"cloud"`
 }
 
-// A model is an open model, and the function that closes it.
+// A model is an open model with the function that closes it.
 type model struct {
 	*state.State
 	close func(why error)
@@ -73,14 +72,13 @@ type model struct {
 // Options configure a controller; the zero value is right for production.
 type Options struct {
 	Sizes state.Sizes      // state.DefaultSizes if zero
-	Now   func() time.Time // time.Now if nil; only for timestamps and ages
+	Now   func() time.Time // time.Now if nil; used for timestamps and ages only
 	// PasswordCost is the bcrypt cost of users' passwords; bcrypt's default if zero.
 	PasswordCost int
 	// Shared is set if other processes may have the store open, which is always the case for MongoDB.
 	Shared bool
 
-	// The upgrade steps of the controller's database and of models'; Steps and state.Steps
-	// if nil.
+	// The upgrade steps of the controller's database and of models; Steps and state.Steps if nil.
 	Steps, ModelSteps []schema.Step
 }
 
@@ -150,15 +148,15 @@ func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*state
 	return c.Model(ctx, rows[0].UUID)
 }
 
-// Open opens the controller in a store, and upgrades documents written by an older program. The error is
-// entity.NotSupported if a newer program wrote them.
+// Open opens the controller in a store, and upgrades documents written by an older version. The error is
+// entity.NotSupported if a newer version wrote them.
 func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
 	c := newController(store, o)
 	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("cannot open the controller: %w", err)
 	}
-	// Finish the work that a crash interrupted before anyone sees it.
+	// Finish the transactions that a crash interrupted before anyone sees them.
 	if err := c.db.ResumeTransactions(ctx, c.leftBefore()); err != nil {
 		c.Close()
 		return nil, err
@@ -170,8 +168,8 @@ func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, erro
 	return c, nil
 }
 
-// leftBefore returns the time before which unfinished transactions have no process working on them. If no other process
-// can have the database open, that is true for all of them.
+// leftBefore returns the time before which unfinished transactions are abandoned: no process is working on them. If no
+// other process can have the database open, all are.
 func (c *Controller) leftBefore() time.Time {
 	if c.alone {
 		return time.Unix(math.MaxUint32, 0) // the latest time that a transaction's id can hold
@@ -202,7 +200,7 @@ func newController(store *mongo.Store, o Options) *Controller {
 	return c
 }
 
-// Close ends every watch and closes all connections; the store stays open.
+// Close stops every watch and closes all connections; the store stays open.
 func (c *Controller) Close() {
 	c.mu.Lock()
 	if c.closed {
@@ -213,7 +211,7 @@ func (c *Controller) Close() {
 	all := c.states
 	c.states = nil
 	c.mu.Unlock()
-	// Close all concurrently: each takes a moment.
+	// Each takes a moment, so close them concurrently.
 	var group sync.WaitGroup
 	for _, m := range all {
 		group.Go(func() { m.close(closing()) })
@@ -226,17 +224,17 @@ func (c *Controller) Close() {
 
 func closing() error { return entity.Errorf(entity.Unavailable, "the controller is closing") }
 
-// UUID returns the controller's identity.
+// UUID returns the controller's UUID.
 func (c *Controller) UUID() string { return c.doc.UUID }
 
-// Name returns the name given at bootstrap.
+// Name returns the controller's name, as given at bootstrap.
 func (c *Controller) Name() string { return c.doc.Name }
 
 // Cloud returns the kind of the controller's cloud, such as "dummy".
 func (c *Controller) Cloud() string { return c.doc.Cloud }
 
-// Began marks the start of a request in its context, for the Barrier at its end. On MongoDB, Barrier fails if the
-// primary was lost in between, because the data that the request read may be rolled back.
+// Began records the start of a request in its context, for the Barrier at its end. On MongoDB, Barrier fails if the
+// primary was lost in between, because data that the request read may be rolled back.
 func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
 
 // Barrier waits until everything written before is on disk.

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Checked returns the collections that the rules of the check cover, and why the others are
-// not covered.
+// Checked returns the collections that have rules, and why the others have none.
 func Checked() (ruled []string, unruledBecause map[string]string) {
 	return slices.Collect(maps.Keys(fields)), unruled
 }

@@ -13,7 +13,7 @@ import (
 	"juju/state/mongo"
 )
 
-// A leftDoc is the leftover of a removed model: its cloud resources may still exist.
+// A leftDoc records a leftover: a removed model whose cloud resources may still exist.
 type leftDoc struct {
 	Model string    `bson:"_id"` // UUID
 	Name  string    `bson:"name"`
@@ -21,7 +21,7 @@ type leftDoc struct {
 	Why   string    `bson:"why"`
 	How   string    `bson:"how"`
 	At    time.Time `bson:"at"`
-	// Filesystems are those that are still to be destroyed.
+	// Filesystems are the ids of those still to be destroyed.
 	Filesystems []string `bson:"filesystems,omitempty"`
 }
 
@@ -30,8 +30,8 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now(),
 		Filesystems: row.Filesystems}
 	if doc.How == "" {
-		doc.How = fmt.Sprintf("remove the resources marked with model %s there; the controller retries when it starts, "+
-			"or removes another model", row.UUID)
+		doc.How = fmt.Sprintf("remove the cloud resources tagged with model %s; the controller retries when it starts, "+
+			"or when it removes another model", row.UUID)
 	}
 	logger.Errorf("model %q is removed, but its cloud resources may still exist: %v", row.Name, why)
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
@@ -57,8 +57,8 @@ func (c *Controller) removeLeftover(
 	return c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(modelLeftoversC, row.UUID, nil); return nil })
 }
 
-// ModelLeftovers returns what the forced removal of models has left behind outside the store, for one owner's models,
-// or for all if owner is "".
+// ModelLeftovers returns the resources outside the store that the forced removal of models left behind, for one owner's
+// models, or for all if owner is "".
 func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []entity.Leftover, err error) {
 	var docs []leftDoc
 	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {

@@ -16,8 +16,8 @@ import (
 	"juju/state/watcher"
 )
 
-// The steps of a model's row. While it is creating or removing, only the code of that step opens the model's database;
-// everything else opens it only while the row is ready. Each step is idempotent; ResumeModel resumes one that a crash
+// The steps of a model's row. While it is creating or removing, only the code for that step opens the model's database;
+// everything else opens it only while the row is ready. Each step is idempotent; ResumeModel continues one that a crash
 // interrupted.
 const (
 	stepCreating = "creating" // Creator is creating the database
@@ -40,13 +40,12 @@ type ModelRow struct {
 	// not wait for the cloud if it keeps failing.
 	Removing time.Time `bson:"removing,omitempty"`
 	Forced   bool      `bson:"forced,omitempty"`
-	// Filesystems are those that the cloud is still to destroy, by its ids. All others of a model
+	// Filesystems are the cloud's ids of the filesystems still to be destroyed. All others of a model
 	// that is being removed are released.
 	Filesystems []string `bson:"filesystems,omitempty"`
 }
 
-// IsRemoving reports whether the model is Dead and being removed: it can't be opened any more, and its name is not free
-// yet.
+// IsRemoving reports whether the model is Dead and being removed: it can't be opened, and its name is still taken.
 func (r ModelRow) IsRemoving() bool { return r.Step == stepRemoving }
 
 func modelNameID(owner, name string) string { return owner + "#" + name }
@@ -59,11 +58,11 @@ type AddModelParams struct {
 	Config map[string]string // settings of the model, as users write them
 }
 
-// AddModel creates a model and opens it. If a dead controller began to create one with that name and owner, AddModel
-// finishes it.
+// AddModel creates a model and opens it. If a controller that has since died began to create one with that name and
+// owner, AddModel finishes it.
 func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*state.State, error) {
 	if p.Name == state.ControllerModel {
-		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that is the name of the controller's own", p.Name)
+		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that name is reserved for the controller's own model", p.Name)
 	}
 	return c.addModel(ctx, p)
 }
@@ -91,8 +90,8 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 		}
 		o.Assert(usersC, owner.ID, bson.D{{"removed", false}})
 		if len(same) == 0 {
-			// The unique index alone is not enough: mgo/txn treats a duplicate key as an insert that has already been
-			// done.
+			// The unique index alone is not enough: mgo/txn treats a duplicate key as an insert that was already
+			// applied.
 			o.Insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
 			o.Insert(modelsC, row.UUID, row)
 			return nil
@@ -114,7 +113,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 	}
 	st, err := c.Model(ctx, row.UUID)
 	if err == nil && takenOver {
-		// It may have been started with other settings.
+		// Its creation may have begun with other settings.
 		var reset []string
 		for key := range row.Config {
 			if _, ok := config[key]; !ok {
@@ -139,18 +138,18 @@ func alreadyThere(row ModelRow) error {
 
 // isMade asserts that the creator of a row is still creating the model.
 func (r ModelRow) isMade() bson.D {
-	if r.Creator == "" { // an older program's row
+	if r.Creator == "" { // written by an older version
 		return bson.D{{"step", stepCreating}, {"creator", bson.D{{"$exists", false}}}}
 	}
 	return bson.D{{"step", stepCreating}, {"creator", r.Creator}}
 }
 
-// makingBound is how long a controller may take to create a model. Other controllers wait twice as long, by their own
-// clocks, before they treat it as dead.
+// makingBound is the timeout for creating a model. Other controllers wait twice as long, by their own clocks, before they
+// treat the creator as dead.
 const makingBound = time.Minute
 
 // isAbandoned reports whether a model is unfinished and its creator is dead. The embedded store has one controller at a
-// time, so any other creator is dead. In a shared store it is treated as dead if the model was not finished in time.
+// time, so any other creator is dead. In a shared store the creator is treated as dead if it did not finish in time.
 func (c *Controller) isAbandoned(row ModelRow) bool {
 	if row.Step != stepCreating {
 		return false
@@ -169,10 +168,10 @@ func (c *Controller) isAbandoned(row ModelRow) bool {
 	return c.now().Sub(since) > 2*makingBound
 }
 
-// errLostStep is the error for the creator of a model that others have abandoned.
-var errLostStep = entity.Errorf(entity.Unavailable, "another controller has abandoned it; try again")
+// errLostStep is the error for the creator of a model that another controller took over.
+var errLostStep = entity.Errorf(entity.Unavailable, "another controller has taken it over or removed it; try again")
 
-// makeModel creates the database of a model whose row is creating, and then sets the row to ready.
+// makeModel creates the database of a model whose row is creating, and then marks the row ready.
 func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	ctx, cancel := context.WithTimeout(ctx, makingBound)
 	defer cancel()
@@ -209,7 +208,7 @@ func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	defer cancel()
 	err := c.beginRemoval(ctx, row)
 	if errors.Is(err, errLostStep) {
-		// Another controller has the row. If that has been removed, remove what this controller has created since.
+		// Another controller took over the row. If it removed the row, remove what this controller has created since.
 		if _, rowErr := c.row(row.UUID); entity.IsNotFound(rowErr) {
 			err = c.store.Drop(row.UUID)
 		}
@@ -235,8 +234,8 @@ func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
 	return rows, nil
 }
 
-// Model returns the model with this UUID while it is ready; each call returns the same State. If the model is no longer
-// ready, this controller closes it.
+// Model returns the model with this UUID if it is ready; each call returns the same State. If the model is no longer
+// ready, Model closes it.
 func (c *Controller) Model(ctx context.Context, id string) (*state.State, error) {
 	row, err := c.readyRow(id)
 	if err != nil {
@@ -246,7 +245,7 @@ func (c *Controller) Model(ctx context.Context, id string) (*state.State, error)
 	if err != nil || !opened {
 		return st, err
 	}
-	// The row may have changed before the model was open, when there was nothing to close.
+	// The row may have changed while the model was being opened, when there was nothing to close.
 	if _, err := c.readyRow(id); err != nil {
 		return nil, errors.Join(err, c.dropRemade(row.UUID))
 	}
@@ -262,8 +261,8 @@ func (c *Controller) dropRemade(uuid string) error {
 	return c.store.Drop(uuid)
 }
 
-// open returns the open model of a row, and whether it had to be opened. Only one call at a time opens a model, because
-// opening resumes unfinished transactions, which must not belong to another call.
+// open returns the open model of a row, and whether this call opened it. Only one call at a time opens a model, because
+// opening resumes unfinished transactions, which must not be those of another call.
 func (c *Controller) open(ctx context.Context, row ModelRow) (st *state.State, opened bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -323,7 +322,7 @@ func (c *Controller) readyRow(id string) (ModelRow, error) {
 
 func notReady(id string) error { return entity.Errorf(entity.NotFound, "model %q not found", id) }
 
-// forget closes a model that can't be used any more.
+// forget closes a model that can no longer be used.
 func (c *Controller) forget(id string) {
 	c.mu.Lock()
 	m, open := c.states[id]
@@ -345,7 +344,7 @@ func (c *Controller) openModel(ctx context.Context, row ModelRow) (model, error)
 			row, err := c.row(row.UUID)
 			return c.newModel(row), err
 		}}
-	// As in Open, first finish the work that a crash or an older program left unfinished.
+	// As in Open, first finish the transactions that a crash interrupted, and upgrade.
 	st, close, err := state.Open(ctx, host, row.UUID, row.Name, c.leftBefore())
 	return model{st, close}, err
 }

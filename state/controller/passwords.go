@@ -15,15 +15,15 @@ import (
 // keyLength is the number of random bytes in a registration key.
 const keyLength = 32
 
-// newKey returns a key and the hash of it that is stored.
+// newKey returns a key, and its hash to store.
 func newKey() (key []byte, hash string) {
 	key = make([]byte, keyLength)
 	rand.Read(key) // never fails
 	return key, secret.HashRandom(string(key))
 }
 
-// SetUserPassword sets a user's password and invalidates an unused registration key. It returns the new value of
-// Rights.Password.
+// SetUserPassword sets a user's password, and invalidates the registration key if it is unused. It returns the new value
+// of Rights.Password.
 func (c *Controller) SetUserPassword(ctx context.Context, name, password string) (stamp string, err error) {
 	hash, err := c.hashUserPassword(password)
 	if err != nil {
@@ -36,8 +36,8 @@ func (c *Controller) SetUserPassword(ctx context.Context, name, password string)
 	return secret.Stamp(hash), nil
 }
 
-// ResetUserPassword invalidates a user's password, ends the user's connections, and returns a registration key as
-// AddUser does.
+// ResetUserPassword invalidates a user's password, which closes the user's connections, and returns a registration key
+// as AddUser does.
 func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []byte, err error) {
 	key, hash := newKey()
 	err = c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
@@ -77,14 +77,14 @@ func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, 
 	return check(userDoc{Key: shown}, err)
 }
 
-// CheckUser returns the user if they can log in and the password is right.
+// CheckUser returns the user if they can log in and the password is correct.
 func (c *Controller) CheckUser(ctx context.Context, name, password string) (User, error) {
 	doc, err := c.userDocOf(name)
 	if err != nil && !entity.IsNotFound(err) {
 		return User{}, err
 	}
 	if err != nil || !doc.stands() {
-		// Take as long as for an existing user, or the time would reveal the difference.
+		// Take as long as for an existing user, so that the time doesn't reveal whether the user exists.
 		c.hasher.Pretend(password)
 		return User{}, secret.Refused()
 	}

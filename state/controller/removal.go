@@ -15,7 +15,7 @@ import (
 	"juju/state/watcher"
 )
 
-// DestroyModel destroys a model as State.Destroy does. If the model is already being removed, a forced destruction
+// DestroyModel destroys a model, as State.Destroy does. If the model is already being removed, a destruction with force
 // forces the removal. The error is entity.NotFound if the model does not exist.
 func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Destruction) error {
 	st, err := c.Model(ctx, id)
@@ -46,8 +46,8 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 }
 
 // RemoveModel begins to remove a Dead model: it can no longer be opened, and this controller closes it. ResumeModel
-// does the rest. The error is entity.InUse if the model is not Dead. If the model is being removed or does not exist,
-// it does nothing.
+// finishes the removal. The error is entity.InUse if the model is not Dead. If the model is already being removed or
+// does not exist, RemoveModel does nothing.
 func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	err := c.removeDead(ctx, id)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Controller) removeDead(ctx context.Context, id string) error {
 	return c.beginRemoval(ctx, row)
 }
 
-// beginRemoval moves a row from the step that it was read in to removing.
+// beginRemoval moves a row from the step in which it was read to removing.
 func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}}
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
@@ -106,10 +106,9 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	return err
 }
 
-// takeRemnant copies to the row of a model that is being removed the facts that the removal needs from the model's own
-// database: whether the model was destroyed with force, and which filesystems still have to be destroyed. Both can
-// change until the last process closes the model, which happens after its row becomes removing; and that database is
-// dropped before the row.
+// takeRemnant copies what the removal needs to know from the database of a model to its row: whether the model was
+// destroyed with force, and which filesystems still have to be destroyed. Both can change until the last process has
+// closed the model, which happens after its row becomes removing; and the database is dropped before the row.
 func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
 	said, err := state.ReadRemnant(c.store, row.UUID)
 	if err != nil || !said.There {
@@ -118,7 +117,7 @@ func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		now, err := c.row(row.UUID)
 		if entity.IsNotFound(err) {
-			return mongo.ErrNothing // another controller has removed it
+			return mongo.ErrNothing // another controller removed it
 		} else if err != nil {
 			return err
 		}
@@ -140,7 +139,7 @@ func (c *Controller) WatchUnfinishedModels(ctx context.Context) (<-chan struct{}
 // Remains describe a model that is being removed, or whose creation was never finished.
 type Remains struct {
 	ModelRow
-	Leftover bool // the model is removed, but its resources outside the store may still exist
+	Leftover bool // the model is removed, but resources outside the store may still exist
 }
 
 // Remains returns the remains of all models, including those that another controller is creating.
@@ -163,10 +162,10 @@ func (c *Controller) Remains(ctx context.Context) (all []Remains, err error) {
 	return all, nil
 }
 
-// ResumeModel finishes the removal of a model, or removes it if its creator died before it was finished. It calls
-// outside, with a time limit, to remove the model's resources outside the store; outside must be idempotent. If outside
-// keeps failing for a model that was destroyed with force, it records a leftover, which is removed in the same way.
-// Done is false for a model that another controller is creating.
+// ResumeModel finishes the removal of a model, or removes a model whose creator died before finishing it. It calls
+// outside, with a timeout, to remove the model's resources outside the store; outside must be idempotent. If outside
+// keeps failing for a model that was destroyed with force, ResumeModel records a leftover, which is removed in the same
+// way. done is false for a model that another controller is still creating.
 func (c *Controller) ResumeModel(
 	ctx context.Context, left Remains, outside func(context.Context, ModelRow) error,
 ) (done bool, err error) {
@@ -182,7 +181,7 @@ func (c *Controller) ResumeModel(
 	return c.resumeModel(ctx, left.ModelRow, bounded)
 }
 
-// outsideBound is the timeout of one call of outside.
+// outsideBound is the timeout of each call of outside.
 const outsideBound = 2 * time.Minute
 
 func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
@@ -191,7 +190,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 		if !c.isAbandoned(row) {
 			return false, nil
 		}
-		logger.Infof("model %q (%s) was never finished, and the process that was creating it is dead: removing it", row.Name,
+		logger.Infof("removing model %q (%s): the process that was creating it died", row.Name,
 			row.UUID)
 		if err := c.beginRemoval(ctx, row); err != nil {
 			return false, err
@@ -218,7 +217,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 	if err := c.store.Drop(row.UUID); err != nil {
 		return false, err
 	}
-	// The order is safe: claiming a lease reads the model first.
+	// No lease can be claimed after this, because claiming reads the model first.
 	if err := c.leases.DropModel(ctx, row.UUID); err != nil {
 		return false, err
 	}

@@ -17,9 +17,9 @@ import (
 
 // Steps are the upgrade steps of the controller's own database: see schema.Form.
 var Steps = []schema.Step{
-	{About: "archives know which models have them", Run: referToBlobs},
+	{About: "archives record which models use them", Run: referToBlobs},
 	{About: "users can be disabled and removed", Run: completeUsers},
-	{About: "what is left of models has a name of its own", Run: schema.Rename("left", "modelleftovers")},
+	{About: "the collection of leftovers has a name of its own", Run: schema.Rename("left", "modelleftovers")},
 }
 
 func (c *Controller) form() schema.Form {
@@ -30,8 +30,8 @@ func (c *Controller) modelForm() schema.Form {
 	return schema.Form{Schema: state.Schema(c.options.Sizes), Steps: c.options.ModelSteps}
 }
 
-// upgrade brings the controller's database and all models to this program's form. A model
-// that can't be upgraded is logged and can't be opened; the others are not affected.
+// upgrade upgrades the controller's database and all models to the current form. If a model can't be
+// upgraded, that is logged and the model can't be opened; the others are not affected.
 func (c *Controller) upgrade(ctx context.Context) error {
 	if err := c.form().Reach(ctx, c.store, c.db, "the controller"); err != nil {
 		return err
@@ -54,8 +54,8 @@ func (c *Controller) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// referToBlobs is the controller's step to version 2. In version 1 an archive was a file named by its sum, and there
-// was no record of the models that used it.
+// referToBlobs upgrades to version 2. In version 1 an archive was a file named by its sum, and there was no record of
+// which models used it.
 func referToBlobs(ctx context.Context, store *mongo.Store, db *mongo.Database) error {
 	var models []struct {
 		UUID string `bson:"_id"`

@@ -31,7 +31,7 @@ type User struct {
 // Stamp returns the value of Rights.Password when the user was read.
 func (u User) Stamp() string { return u.password }
 
-// A userDoc is never deleted, so that the name is never reused.
+// A userDoc is never deleted, so that names are never reused.
 type userDoc struct {
 	ID          string    `bson:"_id"` // see userID
 	Name        string    `bson:"name"`
@@ -129,7 +129,7 @@ func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
 	})
 }
 
-// logins returns the time of the last login by id; ids without one are absent.
+// logins returns the time of the last login by id, without ids that have none.
 func (c *Controller) logins(ids []string) (map[string]time.Time, error) {
 	var docs []loginDoc
 	if err := c.db.All(loginsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &docs); err != nil {
@@ -167,9 +167,9 @@ type AddUserParams struct {
 // maxDisplayName is the maximum length of display names, in bytes.
 const maxDisplayName = 256
 
-// AddUser adds a user with login access. Without a password it returns a registration
-// key, which RegisterUser accepts once; only its hash is stored. The error is
-// entity.AlreadyExists even if the user of that name was removed.
+// AddUser adds a user with login access. Without a password it returns a registration key, which
+// RegisterUser accepts once; only its hash is stored. The error is entity.AlreadyExists even if the user
+// with that name was removed.
 func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, err error) {
 	doc := userDoc{ID: userID(p.Name), Name: p.Name, DisplayName: p.DisplayName, Access: AccessLogin, CreatedBy: p.Creator,
 		Created: c.now()}
@@ -205,8 +205,8 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 	return key, nil
 }
 
-// changeUser sets fields of a user who has not been removed. set returns the fields to set, given the user as just
-// read; nil if there is nothing to change. A change that removes a superuser asserts that another one exists.
+// changeUser changes a user who has not been removed. set is given the user and returns the fields to set; nil if there
+// is nothing to change. A change that leaves the user unable to act as superuser asserts that another one exists.
 func (c *Controller) changeUser(ctx context.Context, name string, set func(userDoc) (bson.D, error)) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.userDocOf(name)
@@ -228,7 +228,7 @@ func (c *Controller) changeUser(ctx context.Context, name string, set func(userD
 	})
 }
 
-// keepSuperuser asserts, for a change that removes a superuser, that another one can log
+// keepSuperuser asserts, for a change that leaves a superuser unable to act as one, that another can log
 // in: someone must be able to undo it.
 func (c *Controller) keepSuperuser(o *mongo.Ops, doc userDoc, fields bson.D) error {
 	after := doc
@@ -262,7 +262,7 @@ func (c *Controller) keepSuperuser(o *mongo.Ops, doc userDoc, fields bson.D) err
 	return nil
 }
 
-// DisableUser locks a user out until EnableUser; the user's open connections lose their rights immediately.
+// DisableUser locks a user out until EnableUser is called; the user's open connections lose their rights immediately.
 func (c *Controller) DisableUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
 		if d.Disabled {
@@ -276,7 +276,7 @@ func (c *Controller) DisableUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// EnableUser enables a disabled user, with the same rights.
+// EnableUser enables a disabled user, who gets the same rights back.
 func (c *Controller) EnableUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
 		if !d.Disabled {
@@ -295,8 +295,8 @@ func (c *Controller) RemoveUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(userDoc) (bson.D, error) {
 		return bson.D{{"removed", true}, {"access", ""}, {"password", ""}, {"hash", ""}}, nil
 	})
-	// Remaining grants are meaningless without the user. If this is interrupted, the next attempt removes them,
-	// although it returns that the user does not exist.
+	// Remaining grants are meaningless without the user. If this is interrupted, calling RemoveUser again removes them,
+	// although it returns an error because the user is removed.
 	if err == nil || entity.IsNotFound(err) {
 		if dropErr := c.dropRights(ctx, bson.D{{"user", userID(name)}}); err == nil {
 			err = dropErr

@@ -68,7 +68,7 @@ func TestUserLifecycle(t *testing.T) {
 	}
 }
 
-// A key sets one password, and is worthless once another was set.
+// A registration key sets one password, and is invalid once another was set.
 func TestRegistration(t *testing.T) {
 	w := newWorld(t)
 	key, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bob", DisplayName: "Bob"})
@@ -107,7 +107,7 @@ func TestRegistration(t *testing.T) {
 	w.refused(err, entity.InUse, "only superuser")
 }
 
-// What is left when each level is revoked, and what a grant adds.
+// Granting a level raises a user's access; revoking one leaves the level below.
 func TestAccessLevels(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -136,7 +136,7 @@ func TestAccessLevels(t *testing.T) {
 		w.ok(w.ctrl.RevokeController(w.ctx, "bob", step.revoked))
 		w.may("bob", step.left, "")
 	}
-	// A user who cannot log in has no rights, and gets them back when enabled.
+	// A user without login access has no rights, and gets them back with it.
 	w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", "write", ""))
 	w.may("bob", "", "")
 	w.ok(w.ctrl.GrantController(w.ctx, "bob", "login"))
@@ -154,7 +154,7 @@ func TestAccessLevels(t *testing.T) {
 		`user "admin" owns model "default"`)
 }
 
-// An owner is admin of that model, and of no other.
+// The owner of a model is its admin, and has no rights to other models.
 func TestModelOwners(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -183,8 +183,7 @@ func TestModelOwners(t *testing.T) {
 	}
 }
 
-// The last superuser cannot be removed, in whichever way, whatever else happens
-// meanwhile.
+// The last superuser cannot be removed, disabled or demoted, not even by concurrent changes.
 func TestLastSuperuserIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -192,20 +191,19 @@ func TestLastSuperuserIsKept(t *testing.T) {
 		"disable": func(u string) error { return w.ctrl.DisableUser(w.ctx, u) },
 		"remove":  func(u string) error { return w.ctrl.RemoveUser(w.ctx, u) },
 		"revoke":  func(u string) error { return w.ctrl.RevokeController(w.ctx, u, "superuser") },
-		"shut out": func(u string) error {
+		"revoke login": func(u string) error {
 			return w.ctrl.RevokeController(w.ctx, u, "login")
 		},
 	}
 	for _, way := range ways {
 		err := way(statetest.Admin)
 		w.refused(err, entity.InUse, `user "admin" is the only superuser who can log in`)
-		// A superuser who cannot log in does not count.
+		// A superuser who cannot log in is not enough.
 		w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
 		w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
 		w.refused(way(statetest.Admin), entity.InUse, "only superuser")
 		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
-		// The second one is disabled between the reads and the commit of the first
-		// one's end.
+		// The second one is disabled between the reads and the commit of the change to the first.
 		w.before(func() { w.ok(w.ctrl.DisableUser(w.ctx, "bob")) })
 		w.refused(way(statetest.Admin), entity.InUse, "only superuser")
 		w.ok(w.ctrl.RevokeController(w.ctx, "bob", "superuser"))
@@ -214,8 +212,7 @@ func TestLastSuperuserIsKept(t *testing.T) {
 	}
 }
 
-// A disabled superuser becomes the only enabled one before the commit that
-// revokes it.
+// A disabled superuser becomes the only enabled one just before revoking their access is committed.
 func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -229,8 +226,8 @@ func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
 		`user "bob" is the only superuser who can log in`)
 }
 
-// Several superusers revoke each other's and a third one's rights concurrently:
-// each change has one outcome, and a superuser is left.
+// Several superusers change each other's rights concurrently: each change succeeds or fails, and a
+// superuser is left.
 func TestConcurrentGrantsAndRevokes(t *testing.T) {
 	w := newWorld(t)
 	names := []string{statetest.Admin, "ann", "bob"}
@@ -282,8 +279,7 @@ func TestConcurrentGrantsAndRevokes(t *testing.T) {
 	}
 }
 
-// Of concurrent identical grants one succeeds, and so does one of concurrent
-// identical revokes.
+// One of several identical concurrent grants succeeds, and so does one of several revokes.
 func TestConcurrentGrantSucceedsOnce(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -319,7 +315,7 @@ func TestConcurrentGrantSucceedsOnce(t *testing.T) {
 	}
 }
 
-// A model is not added once its owner is removed.
+// A model can't be added if its owner is removed concurrently.
 func TestAddModelDuringRemoveUser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -328,7 +324,7 @@ func TestAddModelDuringRemoveUser(t *testing.T) {
 	w.refused(err, entity.NotFound, `cannot add model "mine": user "bob" is permanently deleted`)
 }
 
-// A grant to a user who is being removed has no effect.
+// A grant to a user who is removed concurrently fails.
 func TestGrantDuringRemoveUser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -337,7 +333,7 @@ func TestGrantDuringRemoveUser(t *testing.T) {
 	w.may("bob", "", "")
 }
 
-// Changed rights wake the watcher.
+// Changing a user's rights triggers the watch.
 func TestWatchRights(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")

@@ -8,8 +8,7 @@ import (
 	"juju/state/mongo"
 )
 
-// completeUsers is the controller's step to version 3. In version 2 a user had a name as
-// id, a password and access.
+// completeUsers upgrades to version 3. In version 2 a user had only a name as id, a password and access.
 func completeUsers(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
 	old := bson.D{{"name", bson.D{{"$exists", false}}}}
 	var users []struct {
@@ -23,7 +22,7 @@ func completeUsers(ctx context.Context, _ *mongo.Store, db *mongo.Database) erro
 			if n, err := db.Count("users", append(bson.D{{"_id", u.ID}}, old...)); err != nil {
 				return err
 			} else if n == 0 {
-				return mongo.ErrNothing // another controller has done it
+				return mongo.ErrNothing // another controller did it
 			}
 			o.Update("users", u.ID, old, bson.D{{"$set", bson.D{
 				{"name", u.ID}, {"displayname", ""}, {"hash", ""}, {"disabled", false}, {"removed", false}, {"createdby", u.ID},

@@ -13,7 +13,7 @@ import (
 	"juju/state/statetest"
 )
 
-// A world is a controller with a model, as a test sees it.
+// A world is a controller with a model, for tests.
 type world struct {
 	*testing.T
 	ctx   context.Context
@@ -51,7 +51,7 @@ func (w *world) before(f func()) {
 	mongotest.HooksOf(w.db()).Set(mongotest.TestHook{Before: f})
 }
 
-// addUser adds a user with a password. Hashing is slow, so tests add few.
+// addUser adds a user with a password. Hashing is slow, so tests should add few.
 func (w *world) addUser(name string) {
 	w.Helper()
 	_, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: name, Password: name + "'s", Creator: statetest.Admin})

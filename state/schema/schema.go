@@ -23,7 +23,7 @@ const Collection = "schema"
 
 // A Step brings a database to the next version of its schema.
 type Step struct {
-	About string // "archives know which models have them"
+	About string // "archives record which models use them"
 	// Run may be interrupted at any point and run again, also by two controllers at once, and skips what is already
 	// done. It runs after all of the program's collections and indexes have been created, and reads and writes
 	// documents in the form of its own version: it does not use types that may change later.
