@@ -6,10 +6,9 @@ import (
 	"juju/state/entity"
 )
 
-// checkTables returns what is wrong with the tables of moves and references: a move that goes
-// back or is there twice, a kind that no move takes from one of its lives or that is
-// never gone, a reference to a kind without moves, without an actor or a collection, or
-// that bars being alive.
+// checkTables returns the errors in the tables of moves and references: a move that goes back or is
+// duplicated; a life that no move leaves; a kind that is never removed; and a reference that has no
+// actor or collection, whose target has no moves, or that bars being alive.
 func checkTables(moves []Move, refs []Ref) []error {
 	var wrong []error
 	seen := map[Move]bool{}
@@ -20,7 +19,7 @@ func checkTables(moves []Move, refs []Ref) []error {
 			wrong = append(wrong, fmt.Errorf("%s goes back from %s to %s", m.Kind, m.From, m.To))
 		}
 		if seen[m] {
-			wrong = append(wrong, fmt.Errorf("%s from %s to %s by %s is there twice", m.Kind, m.From, m.To, m.By))
+			wrong = append(wrong, fmt.Errorf("%s from %s to %s by %s is duplicated", m.Kind, m.From, m.To, m.By))
 		}
 		seen[m] = true
 		if leaves[m.Kind] == nil {
@@ -32,11 +31,11 @@ func checkTables(moves []Move, refs []Ref) []error {
 	for kind, lives := range arrives {
 		for life := range lives {
 			if life != entity.Gone && !leaves[kind][life] {
-				wrong = append(wrong, fmt.Errorf("a %s %s has no way on", life, kind))
+				wrong = append(wrong, fmt.Errorf("no move leaves the life %s of a %s", life, kind))
 			}
 		}
 		if !lives[entity.Gone] {
-			wrong = append(wrong, fmt.Errorf("a %s is never gone", kind))
+			wrong = append(wrong, fmt.Errorf("a %s is never removed", kind))
 		}
 	}
 	for _, r := range refs {
@@ -44,10 +43,10 @@ func checkTables(moves []Move, refs []Ref) []error {
 			wrong = append(wrong, fmt.Errorf("reference %s→%s: no moves for %s", r.From, r.To, r.To))
 		}
 		if len(r.By) == 0 {
-			wrong = append(wrong, fmt.Errorf("reference %s→%s: who does %s?", r.From, r.To, r.Then))
+			wrong = append(wrong, fmt.Errorf("reference %s→%s: no actor does %s", r.From, r.To, r.Then))
 		}
 		if r.In == "" {
-			wrong = append(wrong, fmt.Errorf("reference %s→%s: no collection of sources", r.From, r.To))
+			wrong = append(wrong, fmt.Errorf("reference %s→%s: no collection", r.From, r.To))
 		}
 		if r.Bars == entity.Alive {
 			wrong = append(wrong, fmt.Errorf("reference %s→%s bars being alive", r.From, r.To))

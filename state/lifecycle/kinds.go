@@ -2,12 +2,12 @@ package lifecycle
 
 import "strings"
 
-// A Kind is a kind of entity, or of a reference without a life of its own. Principal and
-// subordinate units are two kinds, because different actors destroy and remove them.
+// A Kind is a kind of entity, or of a reference without a life of its own. Principal and subordinate units are
+// separate kinds, because different actors destroy and remove them.
 type Kind string
 
-// The kinds. A Container is a machine in its reference to its host. A Scope is a unit's
-// presence in a relation: it exists or it doesn't. An Attachment makes a Storage usable by a unit.
+// The kinds. A Container is a machine as the source of the reference to its host. A Scope is a unit's presence in a
+// relation: it exists or it doesn't. An Attachment makes a Storage usable by a unit.
 const (
 	Model       Kind = "model"
 	Machine     Kind = "machine"
@@ -26,10 +26,10 @@ type Row struct {
 	Kind   Kind
 	In     string     // the collection
 	Prefix string     // of the entities' keys: "m#" in "m#0"; "" if they have none
-	Owns   []Document // the documents that are removed with an entity
+	Owns   []Document // the documents removed with an entity
 }
 
-// An ID is the form of an owned document's id.
+// An ID is the form of the id of an owned document.
 type ID string
 
 // The forms of ids.
@@ -41,12 +41,11 @@ const (
 	ByService  ID = "service#name"  // one for each endpoint of a relation
 )
 
-// A Presence says when an entity has an owned document.
+// A Presence says whether an entity has an owned document.
 type Presence string
 
-// The presences. The removal of an entity asserts that the documents that it has Always
-// exist. For the Counted it asserts the entity's count named after the collection, which
-// is 1 while the document exists and missing otherwise.
+// The presences. Removing an entity asserts that each Always document exists. For a Counted document it asserts the
+// entity's count named after the collection, which is 1 while the document exists and missing otherwise.
 const (
 	Always    Presence = "always"
 	Sometimes Presence = "sometimes"
@@ -67,18 +66,18 @@ var Kinds = []Row{
 	{Model, "model", "e", nil},
 	{Machine, "machines", "m#", []Document{
 		{"statuses", ByKey, "", Sometimes},
-		{"statuses", ByKey, "#instance", Sometimes}, // the cloud's
+		{"statuses", ByKey, "#instance", Sometimes}, // set by the cloud
 		{"credentials", ByTag, "", Sometimes},
 		{"constraints", ByKey, "", Sometimes},
 		{"ports", ByName, "", Sometimes},
 		{"annotations", ByKey, "", Counted},
 	}},
-	{Container, "machines", "m#", nil}, // what it owns is in the row of Machine
+	{Container, "machines", "m#", nil}, // see Machine for what it owns
 	{Principal, "units", "u#", unitDocuments},
 	{Subordinate, "units", "u#", unitDocuments},
 	{Service, "services", "s#", []Document{
 		{"settings", ByKey, "", Always},
-		{"settings", ByKey, "#leader", Sometimes}, // what its leaders have set
+		{"settings", ByKey, "#leader", Sometimes}, // set by its leaders
 		{"constraints", ByKey, "", Always},
 		{"statuses", ByKey, "", Always},
 		{"leaders", ByName, "", Counted},
@@ -91,7 +90,7 @@ var Kinds = []Row{
 	}},
 	{Scope, "scopes", "", nil},
 	{Storage, "storage", "st#", []Document{
-		{"statuses", ByKey, "", Sometimes}, // why it could not be made, attached or destroyed
+		{"statuses", ByKey, "", Sometimes}, // why it could not be created, attached or destroyed
 	}},
 	{Attachment, "attachments", "at#", nil},
 }
@@ -99,9 +98,9 @@ var Kinds = []Row{
 var unitDocuments = []Document{
 	{"deployments", ByDeployer, "", Always},
 	{"statuses", ByKey, "", Sometimes},
-	{"statuses", ByKey, "#workload", Sometimes}, // the charm's
-	{"settings", ByKey, "#state", Sometimes},    // what the charm keeps in the controller
-	{"resources", ByKey, "", Sometimes},         // the files that it has fetched
+	{"statuses", ByKey, "#workload", Sometimes}, // set by the charm
+	{"settings", ByKey, "#state", Sometimes},    // what the charm stores in the controller
+	{"resources", ByKey, "", Sometimes},         // the files that it fetched
 	{"credentials", ByTag, "", Sometimes},
 	{"constraints", ByKey, "", Sometimes},
 	{"annotations", ByKey, "", Counted},
@@ -120,8 +119,8 @@ func RowOf(kind Kind) Row {
 // Key returns the key of an entity.
 func Key(kind Kind, name string) string { return RowOf(kind).Prefix + name }
 
-// ParseKey returns the kind and name in a key, or in an id that begins with one. If
-// several kinds have such keys, it returns the first; if none has, "".
+// ParseKey returns the kind and name in a key, or in an id that begins with one. If several kinds have the same prefix,
+// it returns the first; if none has it, "".
 func ParseKey(key string) (kind Kind, name string) {
 	for _, r := range Kinds {
 		if rest, ok := strings.CutPrefix(key, r.Prefix); ok && r.Prefix != "" {

@@ -23,12 +23,12 @@ func TestCheckTablesFindsFaults(t *testing.T) {
 		moves []Move
 		refs  []Ref
 	}{
-		"backward":     {append([]Move{{Machine, dead, alive, User, Unguarded}}, Moves...), Refs},
-		"twice":        {append([]Move{Moves[0]}, Moves...), Refs},
-		"no way on":    {[]Move{{Service, alive, dying, User, Unguarded}}, nil},
-		"no actor":     {Moves, []Ref{{Name: "x", From: Scope, To: Relation, In: "scopes", Bars: gone, Then: Leave}}},
-		"bars alive":   {Moves, []Ref{{Name: "x", From: Scope, To: Relation, In: "scopes", Bars: alive, Then: Leave, By: []Actor{User}}}},
-		"stored where": {Moves, []Ref{{Name: "x", From: Scope, To: Relation, Bars: gone, Then: Leave, By: []Actor{User}}}},
+		"backward":      {append([]Move{{Machine, dead, alive, User, Unguarded}}, Moves...), Refs},
+		"twice":         {append([]Move{Moves[0]}, Moves...), Refs},
+		"dead end":      {[]Move{{Service, alive, dying, User, Unguarded}}, nil},
+		"no actor":      {Moves, []Ref{{Name: "x", From: Scope, To: Relation, In: "scopes", Bars: gone, Then: Leave}}},
+		"bars alive":    {Moves, []Ref{{Name: "x", From: Scope, To: Relation, In: "scopes", Bars: alive, Then: Leave, By: []Actor{User}}}},
+		"no collection": {Moves, []Ref{{Name: "x", From: Scope, To: Relation, Bars: gone, Then: Leave, By: []Actor{User}}}},
 	} {
 		if len(checkTables(c.moves, c.refs)) == 0 {
 			t.Errorf("%s: not found", name)
@@ -36,7 +36,7 @@ func TestCheckTablesFindsFaults(t *testing.T) {
 	}
 }
 
-// Each row is a rule that doc/behaviours.txt states.
+// Each case is a rule in doc/behaviours.txt.
 func TestPlan(t *testing.T) {
 	type holders = map[string]int
 	for _, c := range []struct {
@@ -46,50 +46,50 @@ func TestPlan(t *testing.T) {
 		by    Actor
 		facts Facts
 		to    entity.Life // Alive if nothing is to be done
-		bars  string      // the error of a plan that can't be made
+		bars  string      // the error, if no move is possible
 	}{
-		{"destroying what is Dying is a no-op", Service, ToDestroy, User, Facts{Life: dying}, alive, ""},
-		{"so is ensuring that what is Dead is Dead", Machine, ToDead, MachineAgent, Facts{Life: dead}, alive, ""},
-		{"and removing what is gone", Machine, ToRemove, Provisioner, Facts{Life: gone}, alive, ""},
+		{"destroying a Dying entity is a no-op", Service, ToDestroy, User, Facts{Life: dying}, alive, ""},
+		{"so is ensuring that a Dead entity is Dead", Machine, ToDead, MachineAgent, Facts{Life: dead}, alive, ""},
+		{"and removing a removed one", Machine, ToRemove, Provisioner, Facts{Life: gone}, alive, ""},
 		{"a machine with Alive units can't be destroyed", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast}, Holders: holders{"alive-units": 1, "units": 1}}, alive, "barred by alive-units"},
 		{"a machine whose units are all Dying can be destroyed", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast}, Holders: holders{"units": 1}}, dying, ""},
-		{"force does not mind what refuses a plain destruction", Machine, ToDestroy, Cleaner,
+		{"references that refuse a plain destruction do not bar a forced one", Machine, ToDestroy, Cleaner,
 			Facts{Guards: []Guard{Forced}, Holders: holders{"alive-units": 1, "units": 1}}, dying, ""},
 		{"the last manager can't be destroyed", Machine, ToDestroy, User, Facts{}, alive,
 			"barred unless it is not the last manager"},
-		{"what is Alive with an instance is not removed, even by force", Machine, ToRemove, Cleaner,
+		{"an Alive machine with an instance is not removed, even by force", Machine, ToRemove, Cleaner,
 			Facts{Guards: []Guard{Forced}}, alive, "barred unless it has no instance"},
-		{"what has come up is not removed before it is Dead", Principal, ToRemove, Deployer, Facts{Life: dying}, alive,
+		{"a unit whose agent has come up is not removed before it is Dead", Principal, ToRemove, Deployer, Facts{Life: dying}, alive,
 			"barred unless its agent never came up"},
-		{"who removes a unit does not say that it is Dead", Principal, ToDead, Deployer,
+		{"the actor that removes a unit cannot ensure that it is Dead", Principal, ToDead, Deployer,
 			Facts{Life: dying, Guards: []Guard{Unstarted}}, alive, "deployer can't move a principal that is dying"},
 		{"a user does not remove a Dying service", Service, ToRemove, User, Facts{Life: dying}, alive,
 			"user can't move a service that is dying"},
 		{"a user does not destroy a subordinate", Subordinate, ToDestroy, User, Facts{}, alive,
 			"user can't move a subordinate that is alive"},
-		{"an unprovisioned machine goes at once", Machine, ToDestroy, User,
+		{"an unprovisioned machine is removed immediately", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast, Unprovisioned}}, gone, ""},
 		{"an unprovisioned machine waits for its Dying units", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast, Unprovisioned}, Holders: holders{"units": 1}}, dying, ""},
-		{"a machine is not Dead before its units are gone", Machine, ToDead, MachineAgent,
+		{"a machine is not Dead before its units are removed", Machine, ToDead, MachineAgent,
 			Facts{Life: dying, Holders: holders{"units": 2}}, alive, "barred by units"},
 		{"a unit in scopes and with subordinates becomes Dying", Principal, ToDestroy, User,
 			Facts{Holders: holders{"scopes": 3, "subordinates": 1}}, dying, ""},
-		{"a unit whose agent never came up goes at once", Principal, ToDestroy, User,
+		{"a unit whose agent never came up is removed immediately", Principal, ToDestroy, User,
 			Facts{Guards: []Guard{Unstarted}}, gone, ""},
 		{"a unit is not Dead while in a scope", Principal, ToDead, UnitAgent,
 			Facts{Life: dying, Holders: holders{"scopes": 1}}, alive, "barred by scopes"},
 		{"a unit is not Dead while it has subordinates", Principal, ToDead, UnitAgent,
 			Facts{Life: dying, Holders: holders{"subordinates": 1}}, alive, "barred by subordinates"},
-		{"a service without references goes at once", Service, ToDestroy, User, Facts{}, gone, ""},
+		{"a service without references is removed immediately", Service, ToDestroy, User, Facts{}, gone, ""},
 		{"a service with units becomes Dying", Service, ToDestroy, User,
 			Facts{Holders: holders{"units": 1}}, dying, ""},
-		{"a Dying service goes with its last reference", Service, ToRemove, LastRef, Facts{Life: dying}, gone, ""},
+		{"a Dying service is removed with its last reference", Service, ToRemove, LastRef, Facts{Life: dying}, gone, ""},
 		{"a relation with units in scope becomes Dying", Relation, ToDestroy, User,
 			Facts{Holders: holders{"scopes": 1}}, dying, ""},
-		{"a relation without units in scope goes at once", Relation, ToDestroy, User, Facts{}, gone, ""},
+		{"a relation without units in scope is removed immediately", Relation, ToDestroy, User, Facts{}, gone, ""},
 	} {
 		step, err := Plan(c.kind, c.goal, c.by, c.facts)
 		reason := entity.Invalid
@@ -109,7 +109,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// names are those of references.
+// names returns the names of references.
 func names(refs []Ref) string {
 	var all []string
 	for _, r := range refs {
@@ -118,10 +118,10 @@ func names(refs []Ref) string {
 	return strings.Join(all, " ")
 }
 
-// A service with relations becomes Dying and is removed with the last of them. The transaction
-// asserts that there still is one: otherwise nothing would remove the service. One that removes
-// it asserts that nothing refers to it.
-func TestAMoveAssertsWhatItWasChosenFor(t *testing.T) {
+// A service with relations becomes Dying and is removed with the last of them. The transaction that
+// makes it Dying asserts that it still has one, because otherwise nothing would remove the service.
+// The transaction that removes a service asserts that nothing refers to it.
+func TestPlanAsserts(t *testing.T) {
 	for holders, want := range map[string]struct{ some, none string }{
 		"relations": {"relations", ""},
 		"":          {"", "units relations"},
@@ -136,14 +136,14 @@ func TestAMoveAssertsWhatItWasChosenFor(t *testing.T) {
 	}
 }
 
-// May says who has a way at all, whatever its guard says.
+// May ignores guards.
 func TestMay(t *testing.T) {
 	if !May(Machine, ToDestroy, User, alive) || May(Subordinate, ToDestroy, User, alive) {
-		t.Error("users destroy machines, and no subordinates")
+		t.Error("users may destroy machines, but not subordinates")
 	}
 }
 
-// The stronger a destruction is, the more it reaches.
+// A stronger destruction reaches more references.
 func TestReached(t *testing.T) {
 	for _, c := range []struct {
 		kind Kind
@@ -155,7 +155,7 @@ func TestReached(t *testing.T) {
 		{Machine, Cleaner, entity.Lenient, "units storage"},
 		{Machine, Cleaner, entity.Force, "alive-units containers units storage"},
 		{Machine, User, entity.Force, ""},
-		{Principal, UnitAgent, entity.Force, "subordinates attachments"}, // it leaves scopes, which end with that
+		{Principal, UnitAgent, entity.Force, "subordinates attachments"}, // it leaves scopes, which are not destroyed
 		{Service, User, entity.Plain, "relations"},
 	} {
 		if got := names(Reached(c.kind, c.how, c.by)); got != c.want {
@@ -164,7 +164,7 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// State counts what refers to an entity, but not what is in a model.
+// State counts references to an entity, but not those to a model.
 func TestReferencesFrom(t *testing.T) {
 	for kind, want := range map[Kind]string{
 		Machine: "machines→model:false containers→machine:true",
@@ -180,7 +180,7 @@ func TestReferencesFrom(t *testing.T) {
 	}
 }
 
-// A key says of which kind the entity is, and so does an id that begins with it.
+// The kind of an entity is derived from its key, or from an id that begins with it.
 func TestKeys(t *testing.T) {
 	for key, want := range map[string]struct {
 		kind Kind
@@ -202,12 +202,12 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	if row := RowOf("owner"); row.Kind != "" {
-		t.Errorf("there is a row of owners: %+v", row)
+		t.Errorf("unknown kind has row %+v", row)
 	}
 }
 
-// sentences renders doc/behaviours.txt, without its heading, as Markdown.
-func sentences(t *testing.T) string {
+// renderBehaviours renders doc/behaviours.txt, without its heading, as Markdown.
+func renderBehaviours(t *testing.T) string {
 	text, err := os.ReadFile("../../doc/behaviours.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func sentences(t *testing.T) string {
 
 var update = flag.Bool("update", false, "rewrite doc/lifecycles.md")
 
-// doc/lifecycles.md shows the tables of this package and the sentences of doc/behaviours.txt.
+// doc/lifecycles.md shows the tables of this package and doc/behaviours.txt.
 func TestDocumentIsUpToDate(t *testing.T) {
 	const file, mark = "../../doc/lifecycles.md", "<!-- made from state/lifecycle by its test: go test ./state/lifecycle -update -->\n"
 	text, err := os.ReadFile(file)
@@ -242,9 +242,9 @@ func TestDocumentIsUpToDate(t *testing.T) {
 	}
 	head, _, found := strings.Cut(string(text), mark)
 	if !found {
-		t.Fatalf("%s lacks the line below which the tables begin", file)
+		t.Fatalf("%s has no line %q", file, mark)
 	}
-	want := head + mark + "\n" + renderTables() + sentences(t)
+	want := head + mark + "\n" + renderTables() + renderBehaviours(t)
 	if want == string(text) {
 		return
 	}

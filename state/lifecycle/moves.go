@@ -2,12 +2,11 @@ package lifecycle
 
 import "juju/state/entity"
 
-// An Actor is who makes a move.
+// An Actor is what makes a move.
 type Actor string
 
-// The actors. A Deployer is the machine's agent for a principal, and the principal's
-// agent for a subordinate. LastRef is the transaction that removes the last reference to
-// an entity, and removes the entity too.
+// The actors. The Deployer of a principal is its machine's agent; that of a subordinate is its principal's agent. LastRef
+// is the transaction that removes the last reference to an entity, and with it the entity.
 const (
 	User         Actor = "user"
 	MachineAgent Actor = "machine agent"
@@ -29,7 +28,7 @@ const (
 	Unprovisioned Guard = "it has no instance"
 	NotLast       Guard = "it is not the last manager"
 	Forced        Guard = "it was destroyed with force"
-	Emptied       Guard = "it was made for units, and the last of them has gone"
+	Emptied       Guard = "it was created for units, and the last of them was removed"
 	ModelDying    Guard = "its model is dying"
 )
 
@@ -52,7 +51,7 @@ type Move struct {
 
 // Moves lists every legal move. State rejects all others.
 var Moves = []Move{
-	{Model, alive, dying, User, Unguarded}, // nothing can be added any more
+	{Model, alive, dying, User, Unguarded}, // nothing can be added from now on
 	{Model, dying, dead, Controller, Unguarded},
 	{Model, dead, gone, Controller, Unguarded}, // with its database
 
@@ -66,7 +65,7 @@ var Moves = []Move{
 	{Machine, alive, dying, Cleaner, ModelDying},
 	{Machine, alive, gone, Cleaner, Unprovisioned},
 	{Machine, dying, dead, Cleaner, Forced},
-	{Machine, dead, gone, Cleaner, Forced}, // an instance that the cloud did not stop stays as a leftover
+	{Machine, dead, gone, Cleaner, Forced}, // if the cloud did not stop the instance, with a leftover
 
 	{Principal, alive, dying, User, Unguarded},
 	{Principal, alive, gone, User, Unstarted},
@@ -79,7 +78,7 @@ var Moves = []Move{
 	{Principal, dying, dead, Cleaner, Forced},
 	{Principal, dead, gone, Cleaner, Forced},
 
-	{Subordinate, alive, dying, UnitAgent, Unguarded}, // its own, or its principal's
+	{Subordinate, alive, dying, UnitAgent, Unguarded}, // its own agent or its principal's
 	{Subordinate, alive, dying, Cleaner, Unguarded},
 	{Subordinate, dying, dead, UnitAgent, Unguarded},
 	{Subordinate, dying, gone, Deployer, Unstarted},
@@ -104,7 +103,7 @@ var Moves = []Move{
 	{Storage, dying, dead, Provisioner, Unguarded},
 	{Storage, dead, gone, Provisioner, Unguarded},
 	{Storage, dying, dead, Cleaner, Forced},
-	{Storage, dead, gone, Cleaner, Forced}, // a filesystem that was not destroyed stays as a leftover
+	{Storage, dead, gone, Cleaner, Forced}, // if the filesystem was not destroyed, with a leftover
 
 	{Attachment, alive, dying, User, Unguarded},
 	{Attachment, alive, dying, UnitAgent, Unguarded}, // its unit is dying

@@ -9,8 +9,8 @@ import (
 // A Goal is how far an actor wants to move an entity.
 type Goal string
 
-// The goals. ToDestroy begins the destruction of an entity, and goes as far as nothing prevents. ToDead marks its work
-// as done. ToRemove removes it from state.
+// The goals. ToDestroy starts the removal of an entity and takes it as far as nothing bars it. ToDead records that its
+// work is done. ToRemove removes it from state.
 const (
 	ToDestroy Goal = "destroy"
 	ToDead    Goal = "ensure dead"
@@ -21,14 +21,14 @@ const (
 type Facts struct {
 	Life    entity.Life
 	Guards  []Guard        // the guards that hold
-	Holders map[string]int // the number of sources by the reference's name
+	Holders map[string]int // the number of sources, by name of the reference
 }
 
 func (f Facts) holds(g Guard) bool { return g == Unguarded || slices.Contains(f.Guards, g) }
 
-// A Step is the result of Plan. The transaction that makes Move must assert that the life
-// is Move.From, that Move.When holds, that no reference in None has a source, and that
-// the one in Some, if any, has one. Otherwise another move would be right.
+// A Step is the result of Plan. The transaction that makes Move must assert that the life is Move.From, that Move.When
+// holds, that no reference in None has a source, and that the one in Some, if any, has one. Otherwise a different move
+// would be correct.
 type Step struct {
 	Move Move
 	None []Ref
@@ -38,8 +38,8 @@ type Step struct {
 // Nothing reports whether there is nothing to do: the entity is already at the goal.
 func (s Step) Nothing() bool { return s.Move == Move{} }
 
-// Barred is the error of a plan that can't be made: the reference that bars it; if Ref is
-// zero, the guard that does not hold; if that is empty too, the actor has no such move.
+// Barred is the error of Plan if no move is possible: because of a reference; or if Ref is zero, because a guard does not
+// hold; or if Guard is empty too, because the actor has no such move.
 type Barred struct {
 	Ref   Ref
 	Guard Guard
@@ -48,7 +48,7 @@ type Barred struct {
 	By    Actor
 }
 
-// Error returns the text for logs. State creates the errors for users, because it knows the names.
+// Error returns a text for logs. State writes the errors for users, because it knows the names.
 func (b *Barred) Error() string {
 	switch {
 	case b.Ref.Name != "":
@@ -59,8 +59,7 @@ func (b *Barred) Error() string {
 	return string(b.By) + " can't move a " + string(b.Kind) + " that is " + b.Life.String()
 }
 
-// Is makes a Barred an entity.InUse if a reference bars the plan, and an entity.Invalid
-// otherwise.
+// Is makes a Barred an entity.InUse if a reference bars the plan, and otherwise an entity.Invalid.
 func (b *Barred) Is(target error) bool {
 	if b.Ref.Name != "" {
 		return target == entity.InUse
@@ -68,9 +67,8 @@ func (b *Barred) Is(target error) bool {
 	return target == entity.Invalid
 }
 
-// Plan returns the farthest move toward the goal that the actor may make and that no
-// guard or reference bars. The Step is empty if the entity is at the goal already; the
-// error is a *Barred if no move is possible.
+// Plan returns the farthest move toward the goal that the actor may make and that no guard or reference bars. The Step is
+// empty if the entity is already at the goal; the error is a *Barred if no move is possible.
 func Plan(kind Kind, goal Goal, by Actor, facts Facts) (Step, error) {
 	if reached(goal, facts.Life) {
 		return Step{}, nil
@@ -129,8 +127,8 @@ func movesToward(kind Kind, goal Goal, by Actor, life entity.Life) []Move {
 	return found
 }
 
-// bars returns the references that keep an entity with these facts from a life. Force
-// destroys the sources that refuse a plain destruction, so they don't bar a forced one.
+// bars returns the references that keep an entity with these facts from reaching a life. Force destroys the sources that
+// refuse a plain destruction, so they don't bar a forced one.
 func (f Facts) bars(kind Kind, to entity.Life) []Ref {
 	all := Bars(kind, to)
 	if to == entity.Dying && f.holds(Forced) {
@@ -148,8 +146,7 @@ func firstOf(refs []Ref, holders map[string]int) (Ref, bool) {
 	return Ref{}, false
 }
 
-// May reports whether an actor has a move from a life toward a goal, whatever its guard
-// says.
+// May reports whether an actor has a move from a life toward a goal, regardless of guards.
 func May(kind Kind, goal Goal, by Actor, from entity.Life) bool {
 	return len(movesToward(kind, goal, by, from)) > 0
 }

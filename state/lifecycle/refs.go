@@ -12,34 +12,33 @@ type Verb string
 // The verbs. Ref.Reaches says how they depend on the strength of the destruction.
 const (
 	Refuse  Verb = "refuse"  // the target can't be destroyed: the user must act first
-	Await   Verb = "await"   // nothing: the target waits until the source is gone
+	Await   Verb = "await"   // nothing: the target waits until the source is removed
 	Destroy Verb = "destroy" // the source is destroyed too
 	Leave   Verb = "leave"   // the unit leaves the scope
 )
 
-// A Ref says that entities of kind From refer to entities of kind To. While a target has
-// a source, it can't reach the life Bars or a later one. When the target is destroyed,
-// each of By does Then to the source: User in the same transaction if there are few
-// enough, Cleaner by a cleanup, an agent when it sees its target Dying. In a forced
-// removal Cleaner, if named, does what the agents have not done.
+// A Ref says that entities of kind From refer to entities of kind To. While a target has a source, it can't reach the
+// life Bars or a later one. When the target is destroyed, each of By does Then to the source: User in the same
+// transaction if there are few sources, Cleaner in a cleanup, and an agent when it sees the target Dying. In a forced
+// removal Cleaner, if listed, does what the agents have not done.
 //
-// The sources are the documents of collection In whose Field names the target, or all of
-// them if Field is "". State counts them on the target under Name. It does not if Field
-// is "": nothing is added to a Dying model, so counting the documents once is enough.
+// The sources are the documents of collection In whose Field names the target, or all of them if Field is "". State
+// counts them on the target under Name, unless Field is "": nothing is added to a Dying model, so it is enough to count
+// the documents then.
 type Ref struct {
 	Name  string
 	From  Kind
 	To    Kind
 	In    string
 	Field string
-	Alive bool // only Alive sources count
+	Alive bool // applies to Alive sources only
 	Bars  entity.Life
 	Then  Verb
 	By    []Actor
 	Why   string // the text of refusals and explanations, formatted with the target and a source
 }
 
-// Refs is every reference. Forced removal follows their order.
+// Refs lists every reference. Forced removal follows this order.
 var Refs = []Ref{
 	{"storage", Storage, Model, "storage", "", false, dead, Destroy, []Actor{Cleaner}, `%d storage instance(s)`},
 	{"machines", Machine, Model, "machines", "", false, dead, Destroy, []Actor{Cleaner}, `%d machine(s)`},
@@ -82,9 +81,9 @@ var Refs = []Ref{
 // Does reports whether By names the actor.
 func (r Ref) Does(a Actor) bool { return slices.Contains(r.By, a) }
 
-// Reaches reports whether a destruction of the target, of this strength, destroys the
-// sources too. Force also destroys the sources that refuse a plain destruction, and more
-// than plain raises the strength of sources that are Dying already.
+// Reaches reports whether destroying the target with this strength destroys the sources too. Force also destroys
+// sources that refuse a plain destruction; anything stronger than Plain raises the strength of awaited sources, which
+// are already Dying.
 func (r Ref) Reaches(s entity.Strength) bool {
 	switch r.Then {
 	case Destroy:
@@ -97,8 +96,8 @@ func (r Ref) Reaches(s entity.Strength) bool {
 	return false
 }
 
-// Reached returns the references whose sources an actor destroys when an entity of this
-// kind is destroyed with this strength, once for each name.
+// Reached returns the references whose sources the actor destroys when an entity of this kind is destroyed with this
+// strength, one for each name.
 func Reached(kind Kind, s entity.Strength, by Actor) []Ref {
 	return slices.DeleteFunc(RefsTo(kind), func(r Ref) bool { return !r.Reaches(s) || !r.Does(by) })
 }
@@ -106,11 +105,10 @@ func Reached(kind Kind, s entity.Strength, by Actor) []Ref {
 // IsCounted reports whether state counts the sources on the target.
 func (r Ref) IsCounted() bool { return r.Field != "" }
 
-// RefsTo returns the references to a kind, once for each name.
+// RefsTo returns the references to a kind, one for each name.
 func RefsTo(kind Kind) []Ref { return Bars(kind, entity.Gone) }
 
-// RefsFrom returns the references of a kind to others. A machine's include those that it
-// has as a container.
+// RefsFrom returns the references from a kind to others. Those of Machine include those of Container.
 func RefsFrom(kind Kind) []Ref {
 	var found []Ref
 	for _, r := range Refs {
@@ -121,7 +119,7 @@ func RefsFrom(kind Kind) []Ref {
 	return found
 }
 
-// Bars returns the references that keep a kind from a life, once for each name.
+// Bars returns the references that keep a kind from reaching a life, one for each name.
 func Bars(kind Kind, to entity.Life) []Ref {
 	var found []Ref
 	for _, r := range Refs {

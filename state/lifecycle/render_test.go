@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// renderTables writes the tables as Markdown, for doc/lifecycles.md.
+// renderTables renders the tables as Markdown for doc/lifecycles.md.
 func renderTables() string {
 	var b strings.Builder
 	b.WriteString("## Moves\n\n| kind | from | to | moved by | when |\n|---|---|---|---|---|\n")
@@ -13,7 +13,7 @@ func renderTables() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", m.Kind, m.From, m.To, m.By, m.When)
 	}
 	b.WriteString("\n## References\n\n" +
-		"| a source | of a target | keeps the target from being | and when the target is destroyed, the source | by |\n" +
+		"| source | target | keeps the target from being | when the target is destroyed, the source | by |\n" +
 		"|---|---|---|---|---|\n")
 	for _, r := range Refs {
 		var by []string
@@ -23,7 +23,7 @@ func renderTables() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.From, r.To, r.Bars, verbs[r.Then], strings.Join(by, ", "))
 	}
 	b.WriteString("\n## Kinds\n\n" +
-		"| kind | collection | owns the document with id | in collection | has it |\n|---|---|---|---|---|\n")
+		"| kind | collection | owns the document with id | in collection | present |\n|---|---|---|---|---|\n")
 	for _, r := range Kinds {
 		if len(r.Owns) == 0 {
 			fmt.Fprintf(&b, "| %s | %s | | | |\n", r.Kind, r.In)
@@ -35,10 +35,10 @@ func renderTables() string {
 	return b.String()
 }
 
-// verbs are the verbs as the table shows them.
+// verbs are the texts for the verbs in the table.
 var verbs = map[Verb]string{
-	Refuse:  "refuses; by force, is destroyed too",
-	Await:   "is waited for",
+	Refuse:  "bars it; by force, is destroyed too",
+	Await:   "is awaited",
 	Destroy: "is destroyed too",
 	Leave:   "leaves the scope",
 }
