@@ -1,6 +1,6 @@
-// Package check finds inconsistencies in a database, and repairs them, while others use it. It evaluates everything
-// that it read beforehand, and then each suspect again on live data, so temporary inconsistencies are not reported. The
-// rules are supplied by the database's owner.
+// Package check finds and repairs inconsistencies in a database while others use it. It first reads and checks
+// everything, and then checks each suspect again on live data, so that temporary inconsistencies are not reported. The
+// owner of the database supplies the rules.
 package check
 
 import (
@@ -23,21 +23,20 @@ var logger = loggo.GetLogger("juju.state.check")
 // A Rule checks one document of a collection.
 type Rule struct {
 	Of string // the collection of the documents
-	// IDs returns the ids to check, if they are not those of the existing documents.
+	// IDs returns the ids to check; if nil, those of the existing documents.
 	IDs   func(v *View) []string
 	Judge func(v *View, id string) *Wrong
 }
 
-// A Wrong is an inconsistency found by a rule. A rule checks what is stored now, so its result does not depend on the
-// time.
+// A Wrong is an inconsistency found by a rule. Rules check what is stored, so their results do not depend on the time.
 type Wrong struct {
 	Where  DocID
 	What   string
 	Repair string // describes Ops or Act; "" if there is no repair
-	// Ops repair it, provided that everything that was read is unchanged; each is on a different document. Consequences
-	// are separate findings.
+	// Ops repair it, provided that everything that was read is unchanged; each is for a different document. Inconsistencies
+	// that result from the repair are separate findings.
 	Ops []txn.Op
-	Act func(context.Context) error // a repair outside transactions
+	Act func(context.Context) error // repairs it outside transactions
 }
 
 func (w *Wrong) finding() entity.Finding {
@@ -54,24 +53,24 @@ type Checker struct {
 	Model string // the model's name, for findings
 	Now   time.Time
 	Rules []Rule
-	// Fields are the collections that the rules read, and the fields of each that they need; an empty list stands for
+	// Fields are the collections that the rules read, and the fields of each that they need; an empty list means
 	// all fields.
 	Fields map[string][]string
 }
 
-// stuckAge is the age by which the resumer must have found a transaction.
+// stuckAge is the age by which the resumer should have resumed a transaction.
 const stuckAge = 2 * time.Minute
 
-// maxPasses limits the passes of a repair: one repair may reveal another problem, but not endlessly.
+// maxPasses limits the passes of a repair. A repair may reveal another problem, but not endlessly.
 const maxPasses = 20
 
 // Run returns the inconsistencies, and repairs them if repair is set.
 func (k *Checker) Run(ctx context.Context, repair bool) (all []entity.Finding, err error) {
 	known := map[entity.Finding]bool{} // already found; not repaired again
 	for range maxPasses {
-		found, mended, err := k.pass(ctx, repair, known)
+		found, repaired, err := k.pass(ctx, repair, known)
 		all = append(all, found...)
-		if err != nil || !mended {
+		if err != nil || !repaired {
 			return all, err
 		}
 	}
@@ -80,7 +79,7 @@ func (k *Checker) Run(ctx context.Context, repair bool) (all []entity.Finding, e
 
 // pass checks everything once, and reports whether it repaired anything.
 func (k *Checker) pass(ctx context.Context, repair bool,
-	known map[entity.Finding]bool) (all []entity.Finding, mended bool, err error) {
+	known map[entity.Finding]bool) (all []entity.Finding, repaired bool, err error) {
 	note := func(f entity.Finding, mend func(*entity.Finding) error) {
 		f.Model = k.Model
 		if known[f] {
@@ -94,7 +93,7 @@ func (k *Checker) pass(ctx context.Context, repair bool,
 			case err != nil:
 				f.Failed = err.Error()
 			default:
-				f.Done, mended = true, true
+				f.Done, repaired = true, true
 			}
 		}
 		all = append(all, f)
@@ -109,7 +108,7 @@ func (k *Checker) pass(ctx context.Context, repair bool,
 	}
 	everything, err := loadedView(k.DB, k.Fields, k.Now)
 	if err != nil {
-		return all, mended, err
+		return all, repaired, err
 	}
 	for _, r := range k.Rules {
 		ids := everything.ids
@@ -118,39 +117,39 @@ func (k *Checker) pass(ctx context.Context, repair bool,
 		}
 		for _, id := range ids(r.Of) {
 			if err := ctx.Err(); err != nil {
-				return all, mended, context.Cause(ctx)
+				return all, repaired, context.Cause(ctx)
 			}
 			if r.Judge(everything, id) == nil {
 				continue
 			}
 			w, _, err := k.confirm(ctx, r, id)
 			if err != nil {
-				return all, mended, err
+				return all, repaired, err
 			}
 			if w != nil {
 				note(w.finding(), func(f *entity.Finding) error { return k.mend(ctx, r, id, w, f) })
 			}
 		}
 		if everything.err != nil {
-			return all, mended, everything.err
+			return all, repaired, everything.err
 		}
 	}
-	return all, mended, nil
+	return all, repaired, nil
 }
 
-// Confirming retries up to looks times, because others may be changing the data.
+// confirm tries up to confirmTries times, because others may be changing the data.
 const (
-	looks     = 20
-	lookPause = time.Millisecond
+	confirmTries = 20
+	confirmPause = time.Millisecond
 )
 
 // confirm checks a document again, on live data. It checks twice, and returns the result if everything that it read was
 // the same both times and no transaction was in progress on it. A document that keeps changing is treated as correct; a
 // later check finds it.
 func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View, error) {
-	pause := lookPause
-	for look := range looks {
-		if look > 0 {
+	pause := confirmPause
+	for try := range confirmTries {
+		if try > 0 {
 			if err := mongo.Sleep(ctx, pause); err != nil {
 				return nil, nil, err
 			}
@@ -183,9 +182,9 @@ func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View
 }
 
 // ErrNotWrong is returned by a repair that found nothing to repair.
-var ErrNotWrong = errors.New("nothing is wrong any more")
+var ErrNotWrong = errors.New("nothing to repair")
 
-// mend repairs the current form of a finding, and updates f if it has changed.
+// mend repairs a finding as confirm finds it now, and updates f if it has changed.
 func (k *Checker) mend(ctx context.Context, r Rule, id string, found *Wrong, f *entity.Finding) error {
 	if found.Act != nil {
 		return found.Act(ctx)

@@ -7,32 +7,32 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// Insert reports a missing document, and writes it.
+// Insert returns the finding of a missing document, and its repair, which writes it.
 func Insert(where DocID, what, repair string, doc any) *Wrong {
 	return &Wrong{Where: where, What: what, Repair: repair,
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Insert: doc}}}
 }
 
-// Update reports a document with incorrect content, and changes it.
+// Update returns the finding of a document with incorrect content, and its repair, which changes it.
 func Update(where DocID, what, repair string, change bson.D) *Wrong {
 	return &Wrong{Where: where, What: what, Repair: repair,
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Update: change}}}
 }
 
-// Remove reports a document that must not exist, and removes it.
+// Remove returns the finding of a document that must not exist, and its repair, which removes it.
 func Remove(where DocID, what, repair string) *Wrong {
 	return &Wrong{Where: where, What: what, Repair: repair,
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Remove: true}}}
 }
 
-// A Pointer is a rule that the documents to which those of a collection refer must exist.
+// A Pointer is a rule that the documents referred to by those of a collection must exist.
 type Pointer struct {
 	From, What string
-	To         func(v *View, id string, r Row) []DocID // the documents that it refers to
+	To         func(v *View, id string, r Row) []DocID // the documents referred to
 	Repair     string                                  // what to do with the document; "" if it must stay
 }
 
-// Named returns a function that reads a field that contains an id or is empty.
+// Named returns a To function for a field that contains an id or is empty.
 func Named(collection, field string) func(*View, string, Row) []DocID {
 	return func(_ *View, _ string, r Row) []DocID {
 		if id := r.Text(field); id != "" {

@@ -19,7 +19,7 @@ type DocID struct{ Collection, ID string }
 
 func (d DocID) String() string { return d.Collection + " " + d.ID }
 
-// A Row is a document as read by a check, in any form.
+// A Row is a document as read by a check, whatever its form.
 type Row map[string]any
 
 func (r Row) Text(field string) string { s, _ := r[field].(string); return s }
@@ -58,7 +58,7 @@ func (r Row) Texts(field string) (all []string) {
 	return all
 }
 
-// AsNumber returns a number of whatever type the store, or an edit by hand, has given it.
+// AsNumber converts a number, whose type depends on the store and on manual changes.
 func AsNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
@@ -71,8 +71,8 @@ func AsNumber(v any) (int, bool) {
 	return 0, false
 }
 
-// A View is the data of a check. A loaded view has everything, read beforehand while others may have been writing: it
-// shows what may be inconsistent. A live view reads each document on demand: it shows what is inconsistent.
+// A View is the data that a check sees. A loaded view holds everything, read in advance while others may have been
+// writing: it shows what may be inconsistent. A live view reads each document on demand: it shows what is inconsistent.
 type View struct {
 	DB     *mongo.Database
 	fields map[string][]string // the fields to read, by collection; all if nil
@@ -81,7 +81,7 @@ type View struct {
 	loaded map[string]*table       // by collection; nil in a live view
 	listed map[string]any          // the results of Remembered; loaded views only
 	read   map[DocID]mongo.Version // the versions of the documents read; live views only
-	err    error                   // the first failure to read; later reads return nothing
+	err    error                   // the first read error; later reads return nothing
 }
 
 // A table is a collection of a loaded view.
@@ -139,7 +139,7 @@ func (v *View) Fail(err error) {
 	}
 }
 
-// Err returns the first failure to read.
+// Err returns the first read error.
 func (v *View) Err() error { return v.err }
 
 // Get returns a document, or nil if it does not exist.
@@ -210,7 +210,8 @@ func (v *View) ids(collection string) []string {
 	return slices.Sorted(maps.Keys(v.loaded[collection].rows))
 }
 
-// Remembered calls f once in a loaded view, because many rules need the same result, and each time in a live one.
+// Remembered returns the result of f. A loaded view calls f only once for each what, because many rules need the same
+// result; a live view calls it each time.
 func Remembered[T any](v *View, what string, f func() T) T {
 	if v.loaded == nil {
 		return f()
