@@ -58,19 +58,19 @@ const (
 type Setting struct {
 	Key     string
 	Type    string   // "bool", "duration" or "string"
-	Values  []string // the only valid values, if there are few
+	Values  []string // the valid values, if only these are valid
 	Default string   // "" for a setting whose default depends on the controller
 	Empty   bool     // the value "" is valid
-	Fixed   bool     // it is set when the model is created, and can't be changed
+	Fixed   bool     // set when the model is created, and can't be changed
 	Doc     string
 }
 
-// AgentVersion is shown beside a model's settings: the version that its agents should run. It can't be set; an upgrade
-// of the model changes it.
+// AgentVersion is the version that the model's agents should run. It is shown with a model's settings but can't be set;
+// upgrading the model changes it.
 var AgentVersion = Setting{Key: "agent-version", Type: "string", Fixed: true,
 	Doc: "the version that the model's agents should run; only juju upgrade-juju changes it"}
 
-// Settings lists all settings, sorted by key. Each of them has an effect.
+// Settings lists all settings, sorted by key. All of them have an effect.
 var Settings = []Setting{
 	proxySetting("apt-ftp-proxy", aptProxy("FTP", "ftp")),
 	proxySetting("apt-http-proxy", aptProxy("HTTP", "http")),
@@ -102,15 +102,15 @@ var Settings = []Setting{
 			"the ports of one machine on all (global), or nothing (none). It is set when a model is created, and can't be " +
 			"changed",
 	},
-	proxySetting("ftp-proxy", "the proxy for FTP, for all programs that hooks run, and that those run who log in to the "+
-		"machines: $FTP_PROXY and $ftp_proxy"),
-	proxySetting("http-proxy", "the proxy for HTTP, for all programs that hooks run, and that those run who log in to the "+
-		"machines: $HTTP_PROXY and $http_proxy"),
-	proxySetting("https-proxy", "the proxy for HTTPS, for all programs that hooks run, and that those run who log in to the "+
-		"machines: $HTTPS_PROXY and $https_proxy"),
-	proxySetting("juju-ftp-proxy", "the proxy for FTP, for charms that look for it: $JUJU_CHARM_FTP_PROXY"),
-	proxySetting("juju-http-proxy", "the proxy for HTTP, for charms that look for it: $JUJU_CHARM_HTTP_PROXY"),
-	proxySetting("juju-https-proxy", "the proxy for HTTPS, for charms that look for it: $JUJU_CHARM_HTTPS_PROXY"),
+	proxySetting("ftp-proxy", "the FTP proxy for all programs run by hooks and by users logged in to the machines: "+
+		"$FTP_PROXY and $ftp_proxy"),
+	proxySetting("http-proxy", "the HTTP proxy for all programs run by hooks and by users logged in to the machines: "+
+		"$HTTP_PROXY and $http_proxy"),
+	proxySetting("https-proxy", "the HTTPS proxy for all programs run by hooks and by users logged in to the machines: "+
+		"$HTTPS_PROXY and $https_proxy"),
+	proxySetting("juju-ftp-proxy", "the FTP proxy for charms that look for it: $JUJU_CHARM_FTP_PROXY"),
+	proxySetting("juju-http-proxy", "the HTTP proxy for charms that look for it: $JUJU_CHARM_HTTP_PROXY"),
+	proxySetting("juju-https-proxy", "the HTTPS proxy for charms that look for it: $JUJU_CHARM_HTTPS_PROXY"),
 	proxySetting("juju-no-proxy", "the hosts that need no proxy, separated by commas, for charms that look for it: "+
 		"$JUJU_CHARM_NO_PROXY"),
 	{
@@ -120,19 +120,19 @@ var Settings = []Setting{
 	},
 	{
 		Key: LockExempt, Type: "string", Empty: true,
-		Doc: "the services, separated by commas, whose hooks neither wait for other hooks of the machine nor keep them " +
-			"waiting; those of all others run one at a time",
+		Doc: "the services, separated by commas, whose hooks run concurrently with other hooks on the machine; the hooks of " +
+			"all other services run one at a time",
 	},
 	{
 		Key: TaskAge, Type: "duration", Default: "336h",
-		Doc: "how long finished tasks of actions and commands are kept; 0s for ever",
+		Doc: "how long finished tasks of actions and commands are kept; 0s means forever",
 	},
 	{
 		Key: TaskSize, Type: "string", Default: "5G",
-		Doc: "how much space finished tasks may use, such as 500M or 5G; the oldest are removed first; 0M for no limit",
+		Doc: "how much space finished tasks may use, such as 500M or 5G; the oldest are removed first; 0M means no limit",
 	},
-	proxySetting("no-proxy", "the hosts that need no proxy, separated by commas, for all programs that hooks run, "+
-		"and that those run who log in to the machines: $NO_PROXY and $no_proxy"),
+	proxySetting("no-proxy", "the hosts that need no proxy, separated by commas, for all programs run by hooks and by "+
+		"users logged in to the machines: $NO_PROXY and $no_proxy"),
 	{
 		Key: HarvestMode, Type: "string", Default: HarvestAll,
 		Values: []string{HarvestNone, HarvestUnknown, HarvestDestroyed, HarvestAll},
@@ -145,10 +145,10 @@ var Settings = []Setting{
 	},
 }
 
-// Shown is all settings, and AgentVersion.
+// Shown lists all settings and AgentVersion.
 var Shown = append([]Setting{AgentVersion}, Settings...)
 
-// aptProxy describes a setting of apt's proxies.
+// aptProxy returns the description of a setting for apt's proxies.
 func aptProxy(what, kind string) string {
 	return "apt's proxy for " + what + " on the machines, if it differs from juju-" + kind + "-proxy or, without that, " + kind +
 		"-proxy. The machines of the local cloud are the host, whose files juju does not change"
@@ -197,7 +197,7 @@ func (s Setting) Canonical(value string) (string, error) {
 		return value, checkProxy(s.Key, value)
 	}
 	if s.Key == TaskAge || s.Key == TaskSize {
-		return value, checkKept(s.Key, value)
+		return value, checkTaskLimit(s.Key, value)
 	}
 	if s.Key == LockExempt {
 		return value, checkServices(s.Key, value)
@@ -234,7 +234,7 @@ func checkProxy(key, value string) error {
 	}
 	for _, r := range value {
 		if r == ' ' || !unicode.IsPrint(r) || strings.ContainsRune("\"'`\\;{}<>#", r) {
-			return entity.Errorf(entity.Invalid, "%s: %q has a character that no address has: %q", key, value, r)
+			return entity.Errorf(entity.Invalid, "%s: %q contains %q, which is not valid in an address", key, value, r)
 		}
 	}
 	if value == "" {
@@ -250,7 +250,7 @@ func checkProxy(key, value string) error {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
-		return entity.Errorf(entity.Invalid, "%s: %q is no URL: expected one like http://HOST:PORT", key, value)
+		return entity.Errorf(entity.Invalid, "%s: %q is not a URL: expected one like http://HOST:PORT", key, value)
 	}
 	if _, path, _ := strings.Cut(address, u.Host); strings.ContainsAny(path, "[]") {
 		return entity.Errorf(entity.Invalid, "%s: %q has brackets in its path: write them as %%5B and %%5D", key, value)
@@ -258,27 +258,26 @@ func checkProxy(key, value string) error {
 	return nil
 }
 
-// directHost matches the elements of a list of hosts without a proxy: hosts, with wildcards, domains, addresses and
-// networks.
+// directHost matches the elements of a no-proxy list: hosts, possibly with wildcards, domains, addresses and networks.
 var directHost = regexp.MustCompile(`^(\[[\w:.]+\]|[\pL\pN*._:-]+)([:/][0-9.]+)?$`)
 
-// checkNoProxy returns an Invalid error unless the value is a list of hosts. Apt reads each as the name of a setting,
-// without quotes, and stops at a blank or the start of a comment.
+// checkNoProxy returns an Invalid error unless the value is a list of hosts. Apt reads each host as the name of a
+// setting, without quotes, and stops at a space or the start of a comment.
 func checkNoProxy(key, value string) error {
 	if err := limits.Name.CheckText(value); err != nil {
 		return err
 	}
 	for _, host := range splitList(value) {
 		if !directHost.MatchString(host) {
-			return entity.Errorf(entity.Invalid, "%s: %q is no host: expected hosts, domains and networks, separated by commas, "+
+			return entity.Errorf(entity.Invalid, "%s: %q is not a host: expected hosts, domains and networks, separated by commas, "+
 				"such as localhost,.example.com,10.0.0.0/8", key, host)
 		}
 	}
 	return nil
 }
 
-// checkKept returns an Invalid error unless the value is a maximum age or size of stored tasks.
-func checkKept(key, value string) error {
+// checkTaskLimit returns an Invalid error unless the value is a valid maximum age or size of finished tasks.
+func checkTaskLimit(key, value string) error {
 	if key == TaskSize {
 		if _, err := parseSize(value); err != nil {
 			return entity.Errorf(entity.Invalid, "invalid max action size in model configuration: %w", err)
@@ -291,7 +290,7 @@ func checkKept(key, value string) error {
 	return nil
 }
 
-// parseSize parses a number of bytes with a suffix M, G, T or P; M without one.
+// parseSize parses a size with a suffix M, G, T or P, which defaults to M, and returns bytes.
 func parseSize(text string) (bytes int64, err error) {
 	number, shift := text, 20
 	if i := strings.IndexAny(text, "MGTP"); i > 0 && i == len(text)-1 {
@@ -324,7 +323,7 @@ func splitList(value string) (all []string) {
 	return all
 }
 
-// Plain converts a stored value for JSON and YAML: a bool is true or false.
+// Plain converts a stored value for JSON and YAML: it returns the settings of type bool as bools.
 func (s Setting) Plain(value string) any {
 	if s.Type == "bool" {
 		return value == "true"
@@ -332,7 +331,7 @@ func (s Setting) Plain(value string) any {
 	return value
 }
 
-// Parse checks settings from a user and returns them in their stored form, or the first error, by key.
+// Parse checks settings from a user and returns them in their stored form, or the error for the first key that has one.
 func Parse(given map[string]string) (map[string]string, error) {
 	config := make(map[string]string, len(given))
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -351,8 +350,8 @@ func Parse(given map[string]string) (map[string]string, error) {
 // (juju-http-proxy).
 var ProxyKinds = []string{"http", "https", "ftp"}
 
-// CheckProxies returns an Invalid error if settings would give a model proxies both for all programs and only for
-// charms, which exclude each other. set is the changed settings, and rest the others.
+// CheckProxies returns an Invalid error if a model would have proxies both for all programs and only for charms, which
+// are mutually exclusive. set is the changed settings, and rest the others.
 func CheckProxies(set, rest map[string]string) error {
 	first := func(prefix string) (key string, changes bool) {
 		for _, kind := range ProxyKinds {
@@ -400,10 +399,10 @@ func New(set map[string]string, series string) Config {
 	return config
 }
 
-// RetryHooks reports whether failed hooks are retried without a user's request.
+// RetryHooks reports whether failed hooks are retried automatically.
 func (c Config) RetryHooks() bool { return c[RetryHooks].Value == "true" }
 
-// HarvestsUnknown reports whether instances without a known machine are stopped.
+// HarvestsUnknown reports whether instances that belong to no known machine are stopped.
 func (c Config) HarvestsUnknown() bool {
 	mode := c[HarvestMode].Value
 	return mode == HarvestUnknown || mode == HarvestAll
@@ -415,7 +414,7 @@ func (c Config) HarvestsDestroyed() bool {
 	return mode == HarvestDestroyed || mode == HarvestAll
 }
 
-// LockExempt reports whether the hooks of a service's units run beside others.
+// LockExempt reports whether the hooks of a service's units may run concurrently with other hooks on the machine.
 func (c Config) LockExempt(service string) bool {
 	return slices.Contains(splitList(c[LockExempt].Value), service)
 }
@@ -426,8 +425,7 @@ func (c Config) Logging() loggo.Config {
 	return levels
 }
 
-// KeepTasks returns how long tasks are kept that are over, and how many bytes they may take; 0
-// means that this is not limited.
+// KeepTasks returns how long finished tasks are kept, and how many bytes they may use; 0 means no limit.
 func (c Config) KeepTasks() (age time.Duration, size int64) {
 	age, _ = time.ParseDuration(c[TaskAge].Value) // both were checked when they were set
 	size, _ = parseSize(c[TaskSize].Value)
@@ -440,7 +438,7 @@ func (c Config) UpdateStatusInterval() time.Duration {
 	return interval
 }
 
-// Values returns the values alone, by key.
+// Values returns the values by key.
 func (c Config) Values() map[string]string {
 	values := make(map[string]string, len(c))
 	for key, v := range c {

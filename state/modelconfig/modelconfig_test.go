@@ -7,14 +7,13 @@ import (
 	"juju/state/entity"
 )
 
-// noHost is the error about a host without proxy.
+// noHost returns the error for an invalid host in a no-proxy setting.
 func noHost(key, host string) string {
-	return key + ": " + host + " is no host: expected hosts, domains and networks, separated by commas, such as " +
+	return key + ": " + host + " is not a host: expected hosts, domains and networks, separated by commas, such as " +
 		"localhost,.example.com,10.0.0.0/8"
 }
 
-// The interval of update-status is a time from one minute to an hour, in any form that Go reads.
-// A proxy may be set to nothing.
+// The interval of update-status is a Go duration between one minute and one hour. Proxies may be empty.
 func TestSettingsOfHooks(t *testing.T) {
 	const key = UpdateStatus
 	for _, test := range []struct{ key, value, err string }{
@@ -31,7 +30,7 @@ func TestSettingsOfHooks(t *testing.T) {
 		{"no-proxy", "localhost, 10.0.0.1", ""},
 		{"apt-http-proxy", "proxy:3128", ""},
 		{"https-proxy", "http://user:word@proxy.example:3128/", ""},
-		{"http-proxy", "http://p; rm -rf /", `http-proxy: "http://p; rm -rf /" has a character that no address has: ';'`},
+		{"http-proxy", "http://p; rm -rf /", `http-proxy: "http://p; rm -rf /" contains ';', which is not valid in an address`},
 		{"no-proxy", "*, .example.com,*.example.com:80, ::1,[fe80::1]:8080,10.0.0.0/255.0.0.0,é", ""},
 		{"no-proxy", ",", ""},
 		{"apt-no-proxy", "a,b\nc", noHost("apt-no-proxy", `"b\nc"`)},
@@ -42,12 +41,12 @@ func TestSettingsOfHooks(t *testing.T) {
 		{"no-proxy", "[a", noHost("no-proxy", `"[a"`)},
 		{"no-proxy", "http://a", noHost("no-proxy", `"http://a"`)},
 		{"http-proxy", "http://[::1]:80/", ""},
-		{"http-proxy", "gopher://p", `http-proxy: "gopher://p" is no URL: expected one like http://HOST:PORT`},
+		{"http-proxy", "gopher://p", `http-proxy: "gopher://p" is not a URL: expected one like http://HOST:PORT`},
 		{"apt-mirror", "http://mirror.example/debian", ""},
 		{"apt-mirror", "http://[::1]/debian", ""},
-		{"apt-mirror", "http://m/debian#1", `apt-mirror: "http://m/debian#1" has a character that no address has: '#'`},
+		{"apt-mirror", "http://m/debian#1", `apt-mirror: "http://m/debian#1" contains '#', which is not valid in an address`},
 		{"apt-mirror", "http://m/[x", `apt-mirror: "http://m/[x" has brackets in its path: write them as %5B and %5D`},
-		{"apt-mirror", "mirror.example", `apt-mirror: "mirror.example" is no URL: expected one like http://HOST:PORT`},
+		{"apt-mirror", "mirror.example", `apt-mirror: "mirror.example" is not a URL: expected one like http://HOST:PORT`},
 		{"machine-lock-exempt", "", ""},
 		{"machine-lock-exempt", "web, store,", ""},
 		{"machine-lock-exempt", "web,store/0", `machine-lock-exempt: invalid service name "store/0"`},
@@ -67,7 +66,7 @@ func TestSettingsOfHooks(t *testing.T) {
 	config = New(map[string]string{key: "90s", "http-proxy": "p", "machine-lock-exempt": "a, web"},
 		"jammy")
 	if !config.LockExempt("web") || config.LockExempt("we") || config.LockExempt("") {
-		t.Error("other services than web and a are exempt, or web is not")
+		t.Error("services other than web and a are exempt, or web is not")
 	}
 	if got := config.UpdateStatusInterval(); got != 90*time.Second || config.Values()["http-proxy"] != "p" {
 		t.Errorf("the interval is %v, the values are %v", got, config.Values())
