@@ -211,7 +211,7 @@ var damages = []damage{
 	{collection: "statuses", id: "u#mysql/0", change: set("message", 5),
 		finding: "statuses u#mysql/0: it is damaged: status data: a value is of type entity.Status"},
 	{collection: "machines", id: "3", change: set("addresses", []string{"127.0.0.9", "a\x00b"}),
-		finding: `machines 3: its addresses are damaged: address: it holds a NUL character`},
+		finding: `machines 3: its addresses are damaged: address: it contains a NUL character`},
 	{collection: "ports", id: "1", change: bson.D{{"$push",
 		bson.D{{"ports", bson.M{"unit": "mysql/0", "from": 0, "to": 99999, "protocol": "x"}}}}},
 		finding: "ports 1: it has invalid open ports: 1"},

@@ -66,10 +66,10 @@ func TestManualMachinesThatAreRefused(t *testing.T) {
 		"a manual machine cannot run a controller": func(p *state.AddMachineParams) {
 			p.Jobs = []string{modeldb.JobManageModel}
 		},
-		`instance id: "manual:a\nb" holds a control character`: func(p *state.AddMachineParams) {
+		`instance id: "manual:a\nb" contains a control character`: func(p *state.AddMachineParams) {
 			p.Manual.ID = "manual:a\nb"
 		},
-		`"a b" is neither an IP address nor the name of a host`: func(p *state.AddMachineParams) {
+		`"a b" is neither an IP address nor a host name`: func(p *state.AddMachineParams) {
 			p.Manual.Addresses = []string{"a b"}
 		},
 	} {

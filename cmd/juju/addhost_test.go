@@ -17,8 +17,8 @@ func TestHostsThatAreRefused(t *testing.T) {
 	for _, test := range []struct {
 		line, want, hint string
 	}{
-		{"add-machine ssh:", `invalid placement "ssh:": "" is neither an IP address nor the name of a host`, "For usage: "},
-		{"add-machine ssh:-oProxyCommand=x", `"-oProxyCommand=x" is neither an IP address nor the name of a host`, "For usage: "},
+		{"add-machine ssh:", `invalid placement "ssh:": "" is neither an IP address nor a host name`, "For usage: "},
+		{"add-machine ssh:-oProxyCommand=x", `"-oProxyCommand=x" is neither an IP address nor a host name`, "For usage: "},
 		{"add-machine ssh:root@db:x", `invalid placement "ssh:root@db:x": "db:x" is not a valid host and port`, "For usage: "},
 		{"add-machine ssh:a$(b)@db", `"a$(b)" is not a valid user name`, "For usage: "},
 		{"add-machine ssh:db -n 2", "cannot use -n when specifying a placement directive", "For usage: "},
@@ -124,7 +124,7 @@ func TestSSHToManualMachines(t *testing.T) {
 		}
 	}
 	u.types("ssh", "7")
-	u.sees(1, "", "ERROR cannot reach machine 7: \"-oProxyCommand=x\" is neither an IP address nor the name of a host\n")
+	u.sees(1, "", "ERROR cannot reach machine 7: \"-oProxyCommand=x\" is neither an IP address nor a host name\n")
 	// An agent that has not started has reported no keys.
 	u.fake.keys, got = nil, nil
 	if u.types("ssh", "3"); u.code != 0 || len(got) == 0 {

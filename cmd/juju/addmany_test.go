@@ -19,7 +19,7 @@ func TestAddingManyNeedsForce(t *testing.T) {
 	for _, line := range []string{"add-unit web -n 100000", "add-machine -n 101", "set-min-units web 101", "deploy " + charmDir(t, "name: web\nsummary: s\ndescription: d\n") + " web -n 101"} {
 		u.types(strings.Fields(line)...)
 		what := map[bool]string{true: "machines", false: "units"}[strings.HasPrefix(line, "add-machine")]
-		if u.code == 0 || !strings.Contains(u.err.String(), what+" at once: the most is 100") ||
+		if u.code == 0 || !strings.Contains(u.err.String(), what+" at once: the maximum is 100") ||
 			!strings.Contains(u.err.String(), "--force") || len(u.fake.calls) > 0 {
 			t.Errorf("%s: exit code %d, %s, asked %q", line, u.code, &u.err, u.fake.calls)
 		}
@@ -41,7 +41,7 @@ func TestABundleOfManyUnitsNeedsForce(t *testing.T) {
 	write(t, file, "applications: {store: {charm: ./store, num_units: 100}, web: {charm: ./web, num_units: 100000}}\n")
 	u.types("deploy", file)
 	u.asked("Status")
-	u.sees(1, "", "ERROR cannot deploy bundle: application \"web\": cannot add 100000 units at once: the most is 100\n"+
+	u.sees(1, "", "ERROR cannot deploy bundle: application \"web\": cannot add 100000 units at once: the maximum is 100\n"+
 		"To add more with one command: --force\nNothing was changed.\n")
 	write(t, file, "applications: {web: {charm: ./web, num_units: 101}}\n")
 	u.types("deploy", file, "--force", "--dry-run", "-q")

@@ -1,6 +1,6 @@
-// Package limits has the limits of what the controller accepts and stores, and the checks of the
-// values of package entity that apply them.
+// Package limits defines the limits on what the controller accepts and stores, and checks values of
+// package entity against them.
 //
-// It is its own package so that entity stays a vocabulary. Whoever checks, cuts or repairs a value
-// before it is stored or sent imports this one.
+// It is separate so that entity stays a vocabulary. Code that checks, cuts or repairs values before they
+// are stored or sent imports this package.
 package limits

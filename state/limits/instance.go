@@ -11,7 +11,7 @@ import (
 
 var hostName = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*\.?$`)
 
-// zoneName is what the zone of an IPv6 address, the name of an interface, may be. Go takes any text.
+// zoneName matches valid zones of IPv6 addresses, which are names of interfaces. Go accepts any text.
 var zoneName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,15}$`)
 
 // CheckAddresses returns an Invalid error unless each address is an IP address or a host name.
@@ -25,7 +25,7 @@ func CheckAddresses(addresses []string) error {
 		}
 		ip, err := netip.ParseAddr(a)
 		if err != nil && !hostName.MatchString(a) || ip.Zone() != "" && !zoneName.MatchString(ip.Zone()) {
-			return entity.Errorf(entity.Invalid, "%q is neither an IP address nor the name of a host", a)
+			return entity.Errorf(entity.Invalid, "%q is neither an IP address nor a host name", a)
 		}
 	}
 	return nil
@@ -38,7 +38,7 @@ func CheckInstance(in entity.Instance) error {
 		return err
 	}
 	if strings.ContainsFunc(in.ID, isControl) {
-		return entity.Errorf(entity.Invalid, "instance id: %q holds a control character", in.ID)
+		return entity.Errorf(entity.Invalid, "instance id: %q contains a control character", in.ID)
 	}
 	if err := Nonce.CheckText(in.Nonce); err != nil {
 		return err
@@ -51,7 +51,7 @@ func CheckInstance(in entity.Instance) error {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// CheckHardware returns an Invalid error unless the texts are names.
+// CheckHardware returns an Invalid error unless the architecture and zone are valid names.
 func CheckHardware(h entity.Hardware) error {
 	for _, text := range []string{h.Arch, h.Zone} {
 		if err := Address.CheckText(text); err != nil {
@@ -60,7 +60,7 @@ func CheckHardware(h entity.Hardware) error {
 		if strings.ContainsFunc(text, func(r rune) bool {
 			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:/+-", r)
 		}) {
-			return entity.Errorf(entity.Invalid, "hardware: %q is no name", text)
+			return entity.Errorf(entity.Invalid, "hardware: %q is not a valid name", text)
 		}
 	}
 	return nil

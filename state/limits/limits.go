@@ -10,21 +10,21 @@ import (
 // A Limit bounds one value that agents, users or clouds send to the controller. The API server
 // checks it when a request arrives; later layers don't check again.
 type Limit struct {
-	Of   string // what is bounded, as errors name it
+	Of   string // what is limited, as shown in errors
 	Max  int
 	Unit string // of Max
 }
 
-// The limits. Each allows what real charms do, and prevents one agent from filling a document of
-// the store (16 MiB) or a model's status.
+// The limits. They allow what real charms do, and prevent one agent from filling a document of the store
+// (16 MiB) or a model's status.
 var (
-	// Name is for names, ids, URLs and all other text without a limit of its own.
+	// Name is for names, ids, URLs and other text without a limit of its own.
 	Name = Limit{"text", 4 << 10, "bytes"}
-	// File is for what users read from a file: a charm's settings, one or all.
+	// File is for what users read from files: one or all of a charm's settings.
 	File = Limit{"file", 5 << 20, "bytes"}
 	// List is for lists and maps without a limit of their own.
 	List = Limit{"list", 100_000, "entries"}
-	// Depth is for nested values, where a request may contain any value.
+	// Depth is for nested values in requests that may contain any value.
 	Depth = Limit{"nesting", 16, "levels"}
 
 	StatusWord    = Limit{"status", 64, "bytes"}
@@ -34,9 +34,9 @@ var (
 
 	SettingsKey      = Limit{"name of a setting", 1 << 10, "bytes"}
 	RelationSettings = Limit{"settings of a unit in a relation", 2 << 20, "bytes"}
-	// CharmState is Juju's default of max-charm-state-size.
+	// CharmState is Juju's default for max-charm-state-size.
 	CharmState = Limit{"charm state of a unit", 2 << 20, "bytes"}
-	// ServiceSettings counts 16 bytes for each setting besides its name and text.
+	// ServiceSettings counts 16 bytes per setting in addition to its name and text.
 	ServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
 
 	UnitPorts    = Limit{"open port ranges of a unit", 1000, "ranges"}
@@ -61,7 +61,7 @@ var (
 	TaskMessages = Limit{"messages of a task", 1000, "messages"}
 )
 
-// All are all limits.
+// All lists all limits.
 var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
 	SettingsKey, RelationSettings, CharmState, ServiceSettings, UnitPorts,
@@ -87,19 +87,19 @@ func (l Limit) CheckText(s string) error {
 	return CheckPlain(l.Of, s)
 }
 
-// CheckPlain returns an Invalid error that names what the text is, unless it is UTF-8 without NULs.
+// CheckPlain returns an Invalid error that begins with what, unless the text is UTF-8 without NULs.
 func CheckPlain(what, s string) error {
 	switch {
 	case strings.IndexByte(s, 0) >= 0:
-		return entity.Errorf(entity.Invalid, "%s: it holds a NUL character", what)
+		return entity.Errorf(entity.Invalid, "%s: it contains a NUL character", what)
 	case !utf8.ValidString(s):
 		return entity.Errorf(entity.Invalid, "%s: it is not UTF-8 text", what)
 	}
 	return nil
 }
 
-// Cut returns s in a form that CheckText accepts. It is for text from sources that a refusal
-// wouldn't reach: an error of a cloud, an old database.
+// Cut returns s in a form that CheckText accepts. It is for text that can't usefully be rejected, such
+// as a cloud's errors or the contents of an old database.
 func (l Limit) Cut(s string) string {
 	if l.CheckText(s) == nil {
 		return s

@@ -10,8 +10,8 @@ import (
 	"juju/state/entity"
 )
 
-// Any status can be fitted so that it can be stored.
-func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
+// Any status can be made to fit the limits, and any damaged one can be shown.
+func TestFitAndMendStatus(t *testing.T) {
 	t.Parallel()
 	deep := any("x")
 	for range 20 {
@@ -26,8 +26,8 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 		"long data":    {Status: entity.StatusError, Message: "hook failed", Data: map[string]any{"last-line": long + long}},
 		"deep":         {Status: entity.StatusActive, Data: map[string]any{"a": deep}},
 		"not a number": {Status: entity.StatusActive, Data: map[string]any{"a": math.NaN()}},
-		"no word":      {},
-		"long word":    {Status: entity.StatusWord(long)},
+		"no status":    {},
+		"long status":  {Status: entity.StatusWord(long)},
 		"year 10000":   {Status: entity.StatusActive, Since: time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -23*3600))},
 		"year -1":      {Status: entity.StatusActive, Since: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
@@ -36,7 +36,7 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 			t.Errorf("%s: still damaged: %s", name, damage)
 		}
 		if !strings.Contains(mended.Message, "(damaged: ") {
-			t.Errorf("%s: %q does not say so", name, mended.Message)
+			t.Errorf("%s: %q does not mention the damage", name, mended.Message)
 		}
 		if again := MendStatus(mended); again.Message != mended.Message {
 			t.Errorf("%s: mended twice: %q", name, again.Message)
@@ -45,16 +45,16 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 			continue // our agents never send those
 		}
 		if err := CheckStatus(FitStatus(s)); err != nil {
-			t.Errorf("%s: fitted is refused: %v", name, err)
+			t.Errorf("%s: fitted status is rejected: %v", name, err)
 		}
 	}
 	got := FitStatus(entity.Status{Status: entity.StatusError, Message: "m", Data: map[string]any{"last-line": "a\x00b", "exit-code": 1}})
 	if want := map[string]any{"last-line": "a\uFFFDb", "exit-code": 1}; !maps.Equal(got.Data, want) {
-		t.Errorf("fitted is %v, want %v", got.Data, want)
+		t.Errorf("fitted data is %v, want %v", got.Data, want)
 	}
 }
 
-// The error of a limit says what it bounds, the limit, and the actual size.
+// The error of a limit says what is limited, the limit, and the actual size.
 func TestLimitsNameThemselves(t *testing.T) {
 	t.Parallel()
 	for _, l := range All {
@@ -79,7 +79,7 @@ func TestLimitsNameThemselves(t *testing.T) {
 		"fe80::1%a\nhost ssh-rsa AAAA", "fe80::1%\x1b[2J", "fe80::1%$(reboot)", "fe80::1%a b", "fe80::1%`x`", "fe80::1%ä",
 		"fe80::1%averylonginterface"} {
 		if CheckAddresses([]string{address}) == nil {
-			t.Errorf("%q is an address", address)
+			t.Errorf("%q is accepted as an address", address)
 		}
 	}
 	for _, h := range []entity.Hardware{{Arch: "amd64", Zone: "eu-west-1a"}, {Zone: "rack/2"}, {}} {
@@ -89,7 +89,7 @@ func TestLimitsNameThemselves(t *testing.T) {
 	}
 	for _, text := range []string{"$(reboot)", "a\u202eb", "a;b", "`x`", "a b"} {
 		if CheckHardware(entity.Hardware{Zone: text}) == nil || CheckHardware(entity.Hardware{Arch: text}) == nil {
-			t.Errorf("%q is a name in hardware", text)
+			t.Errorf("%q is accepted in hardware", text)
 		}
 	}
 }

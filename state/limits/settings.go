@@ -2,8 +2,8 @@ package limits
 
 import "juju/state/entity"
 
-// CheckHookChanges returns an Invalid error for changes that can't be stored, whatever they are
-// added to.
+// CheckHookChanges returns an Invalid error for changes that can't be stored regardless of what is
+// already stored.
 func CheckHookChanges(c entity.HookChanges) error {
 	for _, relations := range []map[int]map[string]string{c.Relations, c.Applications} {
 		if err := List.Check(len(relations)); err != nil {
@@ -17,7 +17,7 @@ func CheckHookChanges(c entity.HookChanges) error {
 	}
 	for store, n := range c.Storage {
 		if !entity.IsValidStore(store) {
-			return entity.Errorf(entity.Invalid, "storage %q: no such name", store)
+			return entity.Errorf(entity.Invalid, "invalid storage name %q", store)
 		}
 		if n > uint64(UnitStorage.Max) {
 			return UnitStorage.Check(UnitStorage.Max + 1)
@@ -70,7 +70,7 @@ func checkSettings(settings map[string]string, limit Limit) error {
 	return limit.Check(size)
 }
 
-// CheckSettingsKey returns an Invalid error for text that can't be the name of a setting.
+// CheckSettingsKey returns an Invalid error unless key is a valid name of a setting.
 func CheckSettingsKey(key string) error {
 	if key == "" {
 		return entity.Errorf(entity.Invalid, "%s: it is empty", SettingsKey.Of)
@@ -78,6 +78,5 @@ func CheckSettingsKey(key string) error {
 	return SettingsKey.CheckText(key)
 }
 
-// SettingSize is the size of a setting that limits count: its name, its text, and the store's
-// overhead.
+// SettingSize returns the size of a setting for limits: its name, its text, and the store's overhead.
 func SettingSize(key, value string) int { return len(key) + len(value) + 16 }

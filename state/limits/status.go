@@ -34,7 +34,7 @@ func CheckStatus(s entity.Status) error {
 }
 
 // FitStatus returns the status in a form that CheckStatus accepts. A hook's last line and a cloud's
-// error can be anything: long texts are cut, and other data that can't be stored is left out.
+// error can be anything: long texts are cut, and other data that can't be stored is omitted.
 func FitStatus(s entity.Status) entity.Status {
 	s.Message = StatusMessage.Cut(s.Message)
 	if _, err := checkData(s.Data, 0); err == nil {
@@ -57,7 +57,7 @@ func FitFailures(all []entity.WorkerFailure) []entity.WorkerFailure {
 	return fitted
 }
 
-// fittedData returns status data with its texts cut.
+// fittedData returns status data with long texts cut and deeply nested values omitted.
 func fittedData(v any, depth int) any {
 	switch v := v.(type) {
 	case string:
@@ -138,14 +138,13 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// WritableTime reports whether JSON can represent the time: Go refuses years of more than four
-// digits.
+// WritableTime reports whether the time can be encoded as JSON: Go rejects years outside 0 to 9999.
 func WritableTime(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 0 && year <= 9999
 }
 
-// StatusDamage returns why a stored status can't be shown as it is, or "".
+// StatusDamage returns why a stored status can't be shown unchanged, or "".
 func StatusDamage(s entity.Status) string {
 	if s.Since.IsZero() || WritableTime(s.Since) {
 		if err := CheckStatus(s); err != nil {
@@ -156,8 +155,8 @@ func StatusDamage(s entity.Status) string {
 	return fmt.Sprintf("since: the year %d", s.Since.UTC().Year())
 }
 
-// MendStatus returns the status without what can't be shown, and says so in its message: one
-// damaged status must not hide all others.
+// MendStatus removes what can't be shown from a status and notes that in its message, so that one
+// damaged status doesn't hide all others.
 func MendStatus(s entity.Status) entity.Status {
 	damage := StatusDamage(s)
 	if damage == "" {

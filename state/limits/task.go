@@ -10,7 +10,7 @@ import (
 // CheckTaskOutcome returns an Invalid error for an outcome that can't be stored.
 func CheckTaskOutcome(o entity.TaskOutcome) error {
 	if !slices.Contains(entity.TaskStatuses, o.Status) || !o.Status.IsOver() {
-		return entity.Errorf(entity.Invalid, "a task can't end as %q", o.Status)
+		return entity.Errorf(entity.Invalid, "%q is not the status of a finished task", o.Status)
 	}
 	if err := StatusMessage.CheckText(o.Message); err != nil {
 		return err
