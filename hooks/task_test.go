@@ -100,7 +100,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s\n got %s, %v\nwant %s", command, got, err, want)
 		}
 	}
-	outcome, err := r.task(Task{ID: "5", Name: entity.CommandTask, Command: "echo begun; sleep 100",
+	outcome, err := r.task(Task{ID: "5", Name: entity.CommandTask, Command: "echo begun; sleep 600",
 		Timeout: 300 * time.Millisecond})
 	if err != nil || outcome.Status != entity.TaskFailed || outcome.Message != "command timed out" ||
 		outcome.Results != `{"stdout":"begun\n"}` {
@@ -113,7 +113,7 @@ func TestAbortedTask(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	begun := newFIFO(t, filepath.Join(r.dir, "begun"))
-	r.action("slow", "sleep 100 & echo begun >../begun; wait")
+	r.action("slow", "sleep 600 & echo begun >../begun; wait")
 	ctx, abort := WithAbort(context.Background())
 	go func() {
 		defer abort()

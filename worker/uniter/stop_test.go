@@ -101,7 +101,7 @@ func (r *rig) awaitFile(name string) {
 }
 
 func TestForceEndsARunningHook(t *testing.T) {
-	r := newRig(t, map[string]string{"db-relation-changed": ": >../started; exec sleep 100"})
+	r := newRig(t, map[string]string{"db-relation-changed": ": >../started; exec sleep 600"})
 	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
 	r.start()
 	r.awaitFile("started")
@@ -116,7 +116,7 @@ func TestForceEndsARunningHook(t *testing.T) {
 }
 
 func TestRemovalEndsARunningHook(t *testing.T) {
-	r := newRig(t, map[string]string{"start": ": >../started; exec sleep 100"})
+	r := newRig(t, map[string]string{"start": ": >../started; exec sleep 600"})
 	r.start()
 	r.awaitFile("started")
 	r.c.change(func() { r.c.gone = true })

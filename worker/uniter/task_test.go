@@ -93,7 +93,7 @@ func TestACancelledTask(t *testing.T) {
 	r := newRig(t, nil)
 	r.start()
 	r.settle(nil)
-	r.add(command("5", ": >../begun; sleep 100 & wait"), command("6", "echo next"))
+	r.add(command("5", ": >../begun; sleep 600 & wait"), command("6", "echo next"))
 	r.awaitFile("begun")
 	r.c.change(func() { r.c.task("5").Status = entity.TaskAborting })
 	r.awaitTask("5", entity.TaskAborted)
