@@ -339,8 +339,8 @@ func TestBootstrapOnLXDRefusals(t *testing.T) {
 	}{
 		{[]string{"lxd", "--mongo-url", "mongodb://x"}, "ERROR cannot use --mongo-url on cloud \"lxd\"\n"},
 		{[]string{"lxd", "--cloud-config", file("endpiont: /x")}, "ERROR cannot read the configuration of LXD: "},
-		{[]string{"lxd", "--cloud-config", file("endpoint: ftp://x")}, "ERROR cannot use LXD: \"ftp://x\" is neither the " +
-			"path of a socket nor https://HOST:PORT\n"},
+		{[]string{"lxd", "--cloud-config", file("endpoint: ftp://x")}, "ERROR cannot use LXD: \"ftp://x\" is neither a " +
+			"socket path nor https://HOST:PORT\n"},
 		{[]string{"lxd", "--cloud-config", "/none"}, "ERROR cannot read the cloud's configuration: open /none: "},
 		{[]string{"lxd", "--bootstrap-constraints", "mem=much"}, "ERROR bad \"mem\" constraint: "},
 		{[]string{"lxd"}, "ERROR cannot bootstrap: LXD at "},
