@@ -3,6 +3,8 @@ package state_test
 import (
 	"juju/state"
 	"juju/state/entity"
+
+	mgo "gopkg.in/mgo.v2"
 )
 
 // disk is a charm that needs storage, and can have more.
@@ -66,6 +68,21 @@ func importing(store, pool string) func(*scene) imported {
 	}
 }
 
+// begunImport is an import of fs-new as data that has begun, perhaps more than once. Only the id of the first is
+// recorded, and only by that does EndImport remove the record.
+func begunImport(s *scene) (i imported) {
+	i = importing("data", "dummy")(s)
+	s.ok(s.st.Write("imports", func(c *mgo.Collection) error {
+		var doc struct {
+			Storage string `bson:"storage"`
+		}
+		err := c.FindId("fs-new").One(&doc)
+		i.id = doc.Storage
+		return err
+	}))
+	return i
+}
+
 func importsOld(filesystem, pool string) func(*scene, imported) error {
 	return func(s *scene, i imported) error {
 		return i.Import(s.ctx, i.id, pool, entity.Filesystem{ID: filesystem, Size: 5})
@@ -120,7 +137,7 @@ var storageMutators = []mutator{
 		_, _, err := p.BeginImport(s.ctx, fast.Name, "fs-new", "data")
 		return err
 	}, withPool),
-	on("Pools.EndImport", "", importing("data", "dummy"), func(s *scene, i imported) error {
+	on("Pools.EndImport", "", begunImport, func(s *scene, i imported) error {
 		return i.EndImport(s.ctx, "fs-new", i.id)
 	}),
 	on("Pools.Import", "", importing("data", fast.Name), importsOld("fs-old", fast.Name), withPool),
