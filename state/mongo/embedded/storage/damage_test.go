@@ -130,6 +130,7 @@ func TestBitRot(t *testing.T) {
 	case testing.Short():
 		flips = 8
 	}
+	inLogs := 0 // detected; a closed store's log may have little that is not in its tables too
 	for _, test := range []struct {
 		docs   int
 		closed bool
@@ -169,9 +170,10 @@ func TestBitRot(t *testing.T) {
 			all[name] = data
 		}
 		t.Logf("%d documents, closed %v: harmless %v, refused %v", test.docs, test.closed, harmless, refused)
-		if refused[".log"] == 0 {
-			t.Error("no damage of the log was seen")
-		}
+		inLogs += refused[".log"]
+	}
+	if inLogs == 0 {
+		t.Error("no damage of a log was seen")
 	}
 }
 
