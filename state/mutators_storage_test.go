@@ -1,10 +1,10 @@
 package state_test
 
 import (
+	mgo "gopkg.in/mgo.v2"
+
 	"juju/state"
 	"juju/state/entity"
-
-	mgo "gopkg.in/mgo.v2"
 )
 
 // disk is a charm that needs storage, and can have more.
