@@ -161,18 +161,6 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 	// The members are keyed by unit, and their service is treated as a member that never leaves.
 	other := ru.rel.doc.Counterpart(ru.unit.doc.Service).Service
 	application := modeldb.RelationSettingsKey(relation, other)
-	list := func(names []string) (map[string]int64, error) {
-		all, err := w.st.members(relation, seen, unit, names)
-		if err != nil || len(names) > 0 && !slices.Contains(names, other) {
-			return all, err
-		}
-		settings, err := w.st.db.Settings(application)
-		if entity.IsNotFound(err) {
-			return all, nil
-		}
-		all[other] = settings.Version
-		return all, err
-	}
 	return watcher.Events(ctx, w.st.hub, watcher.Listing[int64]{
 		Topics: []watcher.Topic{watcher.Prefix(modeldb.ScopesC, prefix), watcher.Doc(modeldb.SettingsC, application)},
 		IDs: func(c watcher.Change) []string {
@@ -187,7 +175,18 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 		Follow: func(member string) watcher.Topic {
 			return watcher.Doc(modeldb.SettingsC, modeldb.RelationSettingsKey(relation, member))
 		},
-		List: list,
+		List: func(names []string) (map[string]int64, error) {
+			all, err := w.st.members(relation, seen, unit, names)
+			if err != nil || len(names) > 0 && !slices.Contains(names, other) {
+				return all, err
+			}
+			settings, err := w.st.db.Settings(application)
+			if entity.IsNotFound(err) {
+				return all, nil
+			}
+			all[other] = settings.Version
+			return all, err
+		},
 	}, func(names []string, sent, now watcher.Facts[int64]) (entity.RelationUnitsChange, bool) {
 		change := entity.RelationUnitsChange{Changed: map[string]int64{}}
 		for _, name := range names {
