@@ -111,7 +111,7 @@ func TestHTTPS(t *testing.T) {
 	other := config
 	other.ServerCert = cert
 	if _, err := open(other).Instances(ctx); !errors.Is(err, entity.Invalid) ||
-		!strings.Contains(err.Error(), "another certificate") {
+		!strings.Contains(err.Error(), "not the configured one") {
 		t.Errorf("got error %v from a server with another certificate", err)
 	}
 	other.ServerCert = ""
