@@ -17,8 +17,8 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// These measure the server alone, with prepared messages; mgo takes about as long again. Package
-// conformancetest measures with mgo.
+// These benchmarks measure the server alone, with prepared messages; mgo takes about as long again. Package
+// conformancetest has benchmarks with mgo.
 
 func benchServer(b *testing.B) *client {
 	b.Helper()
@@ -30,7 +30,7 @@ func benchServer(b *testing.B) *client {
 	return connect(b, s)
 }
 
-// unit is a document as state keeps them.
+// unit returns a document like those that package state stores.
 func unit(i int) d {
 	return d{
 		{Key: "_id", Value: fmt.Sprintf("service-%d/%d", i/10, i%10)},
@@ -58,12 +58,12 @@ func fill(c *client, n int) {
 	c.must(d{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{d{{Key: "name", Value: "key"}, {Key: "key", Value: d{{Key: "key", Value: 1}}}}}}})
 }
 
-// query is a command as mgo sends it.
+// query encodes a command the way mgo does.
 func query(cmd d) []byte {
 	return wire.AppendQuery(nil, 1, wire.Query{Collection: "db.$cmd", Limit: -1, Query: bsontest.RawDocument(cmd)})
 }
 
-// ask sends a prepared message and reads the answer.
+// ask sends a prepared message and reads the reply.
 func (c *client) ask(b *testing.B, msg []byte) {
 	b.Helper()
 	c.send(msg)
@@ -127,7 +127,7 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports what 100,000 documents with an index take.
+// BenchmarkMemory reports the memory and disk space that 100,000 documents with an index take.
 func BenchmarkMemory(b *testing.B) {
 	const docs = 100_000
 	used := func() float64 {
@@ -150,9 +150,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteDuringScan reports the 99th percentile of an update's time
-// while another connection reads 100,000 documents over and over, as a
-// multiple of that without.
+// BenchmarkWriteDuringScan reports the 99th percentile of update latency while another connection keeps
+// scanning 100,000 documents, and its ratio to the latency without scans.
 func BenchmarkWriteDuringScan(b *testing.B) {
 	const docs, writes = 100_000, 5000
 	s, err := embedded.Open(b.TempDir(), embedded.Options{Logger: testLog{b}})

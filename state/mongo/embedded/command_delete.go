@@ -46,7 +46,7 @@ func (r *request) deleteOne(collection string, statement []byte) (o outcome, err
 		}
 	}
 	if m.filter == nil || limit != 0 && limit != 1 {
-		return o, mongoerr.New(mongoerr.FailedToParse, "a delete needs q, and limit as 0 or 1")
+		return o, mongoerr.New(mongoerr.FailedToParse, "a delete needs q, and a limit of 0 or 1")
 	}
 	return r.modify(collection, m, limit == 0)
 }

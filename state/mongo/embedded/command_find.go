@@ -19,7 +19,7 @@ type find struct {
 	filter, show, order bsoncore.Document
 	hint                bsoncore.Value
 	skip, limit         int64
-	batch               int64 // documents in the first batch; -1 if not given
+	batch               int64 // documents in the first batch; -1 if not specified
 	single              bool  // close the cursor after the first batch
 	tailable, await     bool
 	forever             bool
@@ -29,7 +29,7 @@ type find struct {
 // firstBatch is the default size of the first batch in documents.
 const firstBatch = 101
 
-// open plans a find. A missing collection is treated as empty; then there is no cursor.
+// open plans a find. It returns a nil cursor if the collection doesn't exist.
 func (f *find) open(c *conn, db, collection string, late func() error) (*cursor, error) {
 	filter, err := query.Compile(f.filter)
 	if err != nil {
@@ -168,7 +168,7 @@ func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
 	return known, err
 }
 
-// appendCursor appends a cursor with a batch to the answer.
+// appendCursor appends a cursor with a batch to the reply.
 func (r *request) appendCursor(id int64, namespace, key string, b *batch) {
 	var at, list int32
 	at, r.out = bsoncore.AppendDocumentElementStart(r.out, "cursor")
@@ -185,7 +185,7 @@ func (r *request) appendCursor(id int64, namespace, key string, b *batch) {
 	r.out, _ = bsoncore.AppendDocumentEnd(r.out, at)
 }
 
-// awaitTime is how long a getMore on a tail waits for the next document.
+// awaitTime is how long a getMore on a tailable cursor waits for new documents by default.
 const awaitTime = time.Second
 
 func (r *request) getMore() error {
@@ -298,7 +298,7 @@ func (r *request) killCursors() error {
 	return nil
 }
 
-// legacyFind executes a query that isn't a command; mgo's tails are such queries.
+// legacyFind executes a query that isn't a command; mgo's tailable cursors use it.
 func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 	db, collection, _ := strings.Cut(q.Collection, ".")
 	if err := checkDatabase(db); err != nil {
@@ -324,7 +324,7 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 		f.batch, f.single = -f.batch, true
 		f.limit = f.batch
 	case q.Limit == 1:
-		f.limit, f.single = 1, true // a negative limit has always meant this
+		f.limit, f.single = 1, true // 1 has always meant the same as -1
 	case q.Limit == 0 && !f.tailable:
 		f.batch = -1
 	}
@@ -375,7 +375,7 @@ func (f *find) wrapped() error {
 	return nil
 }
 
-// legacyGetMore executes an OP_GET_MORE. A flag reports that the cursor doesn't exist.
+// legacyGetMore executes an OP_GET_MORE. Its reply sets a flag if the cursor doesn't exist.
 func (c *conn) legacyGetMore(g *wire.GetMore) (wire.Reply, error) {
 	n := int64(g.Limit)
 	single := n < 0

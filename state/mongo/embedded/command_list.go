@@ -37,7 +37,8 @@ func (r *request) listIndexes() error {
 	return r.answerList(list, r.db+".$cmd.listIndexes."+name, n)
 }
 
-// batchSize parses the fields of commands that list something. filter, if not nil, receives the query.
+// batchSize parses the fields of the list commands and returns the batch size. filter, if not nil, receives
+// their filter.
 func (r *request) batchSize(filter func(bsoncore.Document) error) (n int64, err error) {
 	n = firstBatch
 	err = r.fields(func(key string, v bsoncore.Value) (bool, error) {

@@ -72,7 +72,7 @@ func (r *request) counted(name string, ch choice, all bool, skip, limit int64) (
 	return n, err
 }
 
-// each calls f with the documents that match.
+// each calls do with each matching document.
 func (r *request) each(name string, ch choice, do func(doc []byte) error) error {
 	coll := r.s.store.Collection(r.db, name)
 	if coll == nil {
@@ -106,7 +106,7 @@ func (r *request) distinct() error {
 		switch key {
 		case "key":
 			if v.Type != bson.TypeString || len(raw.Text(v)) == 0 {
-				return true, mongoerr.New(mongoerr.TypeMismatch, "key must be a string, and not empty")
+				return true, mongoerr.New(mongoerr.TypeMismatch, "key must be a non-empty string")
 			}
 			path = string(raw.Text(v))
 		case "query":

@@ -120,7 +120,7 @@ func checkCollation(v bsoncore.Value) error {
 		return mongoerr.New(mongoerr.FailedToParse, "Missing expected field \"locale\"")
 	}
 	if locale.Type != bson.TypeString || string(raw.Text(locale)) != "simple" {
-		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s: the only collation here is { locale: \"simple\" }", v)
+		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s: only { locale: \"simple\" } is supported", v)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A conn serves the messages of one connection, one after the other.
+// A conn serves the messages of one connection, one at a time.
 type conn struct {
 	s  *Server
 	nc net.Conn
@@ -31,7 +31,7 @@ type conn struct {
 	batch                    batch
 }
 
-// A message is a message read from the connection, or the error of reading it.
+// A message is a message read from the connection, or the error from reading it.
 type message struct {
 	head wire.Header
 	body any
@@ -75,8 +75,8 @@ func (c *conn) serve() {
 	}
 }
 
-// outdated handles a message that isn't OP_MSG and isn't a greeting: a command gets an error,
-// anything else ends the connection.
+// outdated reports whether m is neither an OP_MSG nor a handshake, so that the connection must be closed. It
+// replies to a command with an error first.
 func (c *conn) outdated(m message) bool {
 	q, ok := m.body.(*wire.Query)
 	if !ok {
@@ -177,7 +177,7 @@ func (c *conn) reply(to wire.Header, r wire.Reply) []byte {
 	return c.out
 }
 
-// refuse replies to a message whose content couldn't be read.
+// refuse replies with err to a message that can't be served.
 func (c *conn) refuse(to wire.Header, err error) {
 	var out []byte
 	switch to.OpCode {

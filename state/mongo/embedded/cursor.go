@@ -20,7 +20,7 @@ type cursor struct {
 	left      int64    // documents that may still be returned; -1 for all
 	fixed     [][]byte // a fixed list, instead of sel
 
-	tail  *tail // set for a cursor that waits for new documents
+	tail  *tail // set for a tailable cursor
 	await bool
 
 	// Guarded by the registry's lock.
@@ -31,7 +31,7 @@ type cursor struct {
 	isKilled bool
 }
 
-// next appends the next document to dst; false at the end, which for a tail is the current end.
+// next appends the next document to dst; ok is false at the end.
 func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 	if cur.left == 0 {
 		return dst, false, nil
@@ -78,8 +78,8 @@ func (b *batch) each(do func(i int, doc []byte)) {
 	}
 }
 
-// fill reads up to n documents, or as many as fit if n is 0, and then releases the store. more is set if there may be
-// others.
+// fill reads up to n documents, or as many as fit if n is 0, and then releases the store's snapshot. more is
+// set if there may be more documents.
 func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
 	more = true
 	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch {
@@ -155,7 +155,7 @@ func (cs *cursors) remove(cur *cursor) {
 	}
 }
 
-// reap closes cursors that were not used for the timeout.
+// reap closes cursors that have been unused for the timeout.
 func (cs *cursors) reap() {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -170,7 +170,7 @@ func (cs *cursors) reap() {
 	}
 }
 
-// take returns a cursor for one fetch; release must follow.
+// take reserves a cursor for one fetch, after which the caller must release it.
 func (cs *cursors) take(id int64, namespace string) (*cursor, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// inBubble runs a test in a synctest bubble, with a server inside it.
+// inBubble runs a test and its server in a synctest bubble.
 func inBubble(t *testing.T, opts embedded.Options, test func(t *testing.T, s *embedded.Server)) {
 	synctest.Test(t, func(t *testing.T) {
 		opts.FS = vfs.NewMem()
@@ -42,7 +42,7 @@ func open5(c *client) int64 {
 	c.t.Helper()
 	id := number(c.must(d{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 5}}), "cursor", "id")
 	if id == 0 {
-		c.t.Fatal("no cursor was left open")
+		c.t.Fatal("find left no cursor open")
 	}
 	return id
 }
@@ -65,12 +65,12 @@ func TestCursorsTimeOut(t *testing.T) {
 			c.must(more(used))
 		}
 		if code := c.code(more(idle)); code != 43 {
-			t.Errorf("a cursor that was unused for minutes: code %d", code)
+			t.Errorf("getMore on an expired cursor: code %d, want 43", code)
 		}
 		c.must(more(used))
 		time.Sleep(2 * time.Minute)
 		if n := openCursors(c); n != 0 {
-			t.Errorf("%d cursors are left open", n)
+			t.Errorf("%d cursors are still open", n)
 		}
 		keep := number(c.must(d{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 5}, {Key: "noCursorTimeout", Value: true}}), "cursor", "id")
 		time.Sleep(time.Hour)
@@ -87,15 +87,15 @@ func TestCursorsAreBounded(t *testing.T) {
 		open5(c)
 	}
 	if n := openCursors(c); n != 10_000 {
-		t.Errorf("%d cursors are open", n)
+		t.Errorf("%d cursors are open, want 10,000", n)
 	}
 	if code := c.code(more(first)); code != 43 {
-		t.Errorf("the oldest cursor: code %d", code)
+		t.Errorf("getMore on the oldest cursor: code %d, want 43", code)
 	}
 }
 
-// TestCursorOfAnother fetches on one connection from a cursor of another, which is closed by
-// then; but not in another collection's name.
+// TestCursorOfAnother fetches from a cursor on a different connection, after the one that opened it was
+// closed. Naming the wrong collection is an error.
 func TestCursorOfAnother(t *testing.T) {
 	s := open(t, embedded.Options{})
 	a, b := connect(t, s), connect(t, s)
@@ -103,18 +103,18 @@ func TestCursorOfAnother(t *testing.T) {
 	id := open5(a)
 	a.conn.Close()
 	if code := b.code(d{{Key: "getMore", Value: id}, {Key: "collection", Value: "other"}}); code != 13 {
-		t.Errorf("in another's name: code %d", code)
+		t.Errorf("getMore with the wrong collection: code %d, want 13", code)
 	}
 	b.must(more(id))
 	if n := number(b.must(more(id)), "cursor", "id"); n != 0 {
-		t.Error("a cursor at its end is still open")
+		t.Error("an exhausted cursor is still open")
 	}
 	if code := b.code(more(id)); code != 43 {
-		t.Errorf("after its end: code %d", code)
+		t.Errorf("getMore on an exhausted cursor: code %d, want 43", code)
 	}
 }
 
-// getMoreTail sends an awaiting getMore without reading the answer.
+// getMoreTail sends an awaiting getMore without reading the reply.
 func getMoreTail(c *client, id int64, wait time.Duration) {
 	c.t.Helper()
 	c.id++
@@ -123,8 +123,7 @@ func getMoreTail(c *client, id int64, wait time.Duration) {
 	})))
 }
 
-// answer reads the answer to the last message: the number of documents, the cursor that is left,
-// and the error code.
+// answer reads the reply to the last message: the number of documents, the cursor id, and the error code.
 func answer(c *client) (n int, id, code int64) {
 	c.t.Helper()
 	_, msg, err := wire.ReadAnswer(c.conn, wire.MaxMessage)
@@ -147,7 +146,7 @@ func answer(c *client) (n int, id, code int64) {
 	return n, id, code
 }
 
-// openTail makes a capped collection of at most max documents and begins to follow it.
+// openTail creates a capped collection of at most max documents and opens a tailable cursor on it.
 func openTail(c *client, max int) int64 {
 	c.t.Helper()
 	c.must(d{{Key: "create", Value: "log"}, {Key: "capped", Value: true}, {Key: "size", Value: 1 << 20}, {Key: "max", Value: max}})
@@ -163,11 +162,12 @@ func add(c *client, from, to int) {
 	c.must(d{{Key: "insert", Value: "log"}, {Key: "documents", Value: docs}})
 }
 
-// TestTail follows a log in a bubble: inserts wake it at that very moment, not the clock.
+// TestTail tails a capped collection in a synctest bubble. An insert must wake the cursor immediately,
+// without waiting for the clock.
 func TestTail(t *testing.T) {
 	for _, test := range []struct {
 		about string
-		// happen is done after 20 s of waiting.
+		// happen is called after 20 s of waiting.
 		happen   func(s *embedded.Server, tail, other *client, id int64)
 		n        int
 		open     bool
@@ -192,11 +192,11 @@ func TestTail(t *testing.T) {
 				tail, other := connect(t, s), connect(t, s)
 				id := openTail(tail, 10)
 				if test.withData {
-					// More than it holds: it has wrapped.
+					// Fill the collection, so that the next insert wraps.
 					add(other, 0, 10)
 					getMoreTail(tail, id, time.Minute)
 					if n, _, _ := answer(tail); n != 10 {
-						t.Fatalf("%d documents at first", n)
+						t.Fatalf("the first batch has %d documents, want 10", n)
 					}
 				}
 				start := time.Now()
@@ -208,7 +208,7 @@ func TestTail(t *testing.T) {
 				})
 				n, left, code := answer(tail)
 				if took := time.Since(start); took != test.after {
-					t.Errorf("answered after %v, want %v", took, test.after)
+					t.Errorf("reply after %v, want %v", took, test.after)
 				}
 				if n != test.n || (left != 0) != test.open || code != test.code {
 					t.Errorf("got %d documents, cursor %d, code %d; want %d, %v, %d", n, left, code, test.n, test.open, test.code)
@@ -221,8 +221,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestTailLosesItsPlace wraps the log beyond what a tail has read. The tail must get an error; a
-// reader that kept up must not.
+// TestTailLosesItsPlace overwrites documents that a tail hasn't read. The tail must get an error then, but
+// not while it keeps up.
 func TestTailLosesItsPlace(t *testing.T) {
 	s := open(t, embedded.Options{})
 	c, other := connect(t, s), connect(t, s)
@@ -231,21 +231,21 @@ func TestTailLosesItsPlace(t *testing.T) {
 		add(other, i, i+10)
 		getMoreTail(c, id, time.Minute)
 		if n, _, code := answer(c); n != 10 || code != 0 {
-			t.Fatalf("at %d: %d documents, code %d", i, n, code)
+			t.Fatalf("after document %d: %d documents, code %d", i, n, code)
 		}
 	}
 	add(other, 100, 111)
 	getMoreTail(c, id, time.Minute)
 	if n, _, code := answer(c); n != 0 || code != 136 {
-		t.Errorf("past its place: %d documents, code %d", n, code)
+		t.Errorf("after losing its place: %d documents, code %d; want code 136", n, code)
 	}
 	if n := openCursors(other); n != 0 {
-		t.Errorf("%d cursors are left open", n)
+		t.Errorf("%d cursors are still open", n)
 	}
 }
 
-// TestTailOfAClientThatLeft: the client disconnects while its fetch waits; the cursor is free
-// again at once.
+// TestTailOfAClientThatLeft disconnects a client while its getMore waits. The cursor must be released
+// immediately.
 func TestTailOfAClientThatLeft(t *testing.T) {
 	inBubble(t, embedded.Options{}, func(t *testing.T, s *embedded.Server) {
 		c, other := connect(t, s), connect(t, s)
@@ -254,14 +254,14 @@ func TestTailOfAClientThatLeft(t *testing.T) {
 		synctest.Wait()
 		getMoreTail(other, id, time.Hour)
 		if _, _, code := answer(other); code != 292 {
-			t.Errorf("a cursor that another waits on: code %d", code)
+			t.Errorf("getMore on a cursor in use: code %d, want 292", code)
 		}
 		c.conn.Close()
 		synctest.Wait()
 		start := time.Now()
 		getMoreTail(other, id, time.Second)
 		if _, left, _ := answer(other); left != id || time.Since(start) != time.Second {
-			t.Errorf("cursor %d after %v", left, time.Since(start))
+			t.Errorf("getMore returned cursor %d after %v", left, time.Since(start))
 		}
 		other.conn.Close()
 	})

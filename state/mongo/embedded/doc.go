@@ -1,5 +1,5 @@
-// Package embedded is a MongoDB server inside the process: the wire protocol of mgo and of current drivers, on
-// documents that package storage stores in Pebble.
+// Package embedded is an in-process MongoDB server. It speaks the wire protocol of mgo and of current
+// drivers, and stores its documents in Pebble through package storage.
 //
 //	server, err := embedded.Open(dir, embedded.Options{})
 //	session, err := mgo.DialWithInfo(&mgo.DialInfo{
@@ -7,15 +7,14 @@
 //		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return server.Dial() },
 //	})
 //
-// It behaves like MongoDB 3.6: it supports many of that version's commands, operators and error codes, and rejects
-// others with the code that MongoDB uses for unknown ones.
+// It behaves like MongoDB 3.6: it supports many of that version's commands, operators and error codes, and
+// rejects the rest with the code that MongoDB uses for unknown ones.
 //
-// Every change of a single document is atomic. Writes are acknowledged before they are on disk; Barrier returns when
-// they are. Clients request that with j: true or w: "majority", and Options.SyncEvery bounds the delay of all other
-// writes.
+// Every change to a single document is atomic. Writes are acknowledged before they reach the disk; Barrier
+// waits until they have. Clients request that with j: true or w: "majority", and Options.SyncEvery bounds the
+// delay of all other writes.
 //
-// Package raw reads BSON in place, keys orders it, query and update implement the operators, plan picks indexes,
-// storage stores the documents, and wire and link carry the messages. This package has the connections, the commands
-// and the cursors.
-// package has the connections, the commands and the cursors.
+// Package raw reads BSON in place, keys orders it, query and update implement the operators, plan picks
+// indexes, storage stores the documents, and wire and link carry the messages. This package implements the
+// connections, commands and cursors.
 package embedded

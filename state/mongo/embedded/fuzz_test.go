@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// requests are the seeds: commands of all kinds.
+// requests are the seed corpus: commands of all kinds.
 var requests = []string{
 	`{"insert": "c", "documents": [{"_id": 1, "a": [1, {"b": null}], "$x": 1}, {"a": {"$numberLong": "5"}}]}`,
 	`{"insert": "u", "documents": [{"_id": {"c": "x", "id": 1}, "k": {"$binary": {"base64": "AAAA", "subType": "02"}}}], "ordered": false}`,
@@ -48,8 +48,8 @@ var requests = []string{
 	`{"insert": "c", "documents": [{"_id": {"$code": "f", "$scope": {"a": 1}}, "p": {"$dbPointer": {"$ref": "d.c", "$id": {"$oid": "000000000000000000000000"}}}, "y": {"$symbol": "s"}}]}`,
 }
 
-// FuzzCommand sends commands. Each is answered, nothing panics, and the indexes agree with the
-// documents afterwards.
+// FuzzCommand sends commands. Each must get a reply without a panic, and the indexes must still agree with
+// the documents.
 func FuzzCommand(f *testing.F) {
 	s := open(f, embedded.Options{})
 	for _, r := range requests {
@@ -62,7 +62,7 @@ func FuzzCommand(f *testing.F) {
 		}
 		for _, e := range cmd {
 			if e.Key == "$db" || e.Key == "maxTimeMS" {
-				return // it would have to wait
+				return // maxTimeMS could make it wait; command adds $db itself
 			}
 		}
 		if _, err := bson.Marshal(cmd); err != nil {
@@ -82,7 +82,7 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// FuzzMessage sends bytes. The server may close that connection; it continues for others.
+// FuzzMessage sends arbitrary bytes. The server may close that connection, but must keep serving others.
 func FuzzMessage(f *testing.F) {
 	s := open(f, embedded.Options{})
 	for i, r := range requests {
@@ -102,11 +102,11 @@ func FuzzMessage(f *testing.F) {
 		if len(msg) < wire.HeaderSize {
 			return
 		}
-		// With its true length, or the server would wait for more.
+		// Set the true length; otherwise the server would wait for more.
 		binary.LittleEndian.PutUint32(msg, uint32(len(msg)))
 		c := connect(t, s)
 		c.send(msg)
-		// A ping behind it, in case it was valid.
+		// Send a ping behind the message, in case it was valid.
 		ping := wire.AppendMsg(nil, 7, 0, bsontest.RawDocument(bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}}))
 		if _, err := c.conn.Write(ping); err != nil && err != io.ErrClosedPipe {
 			t.Fatal(err)
@@ -127,8 +127,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// TestAnything sends commands made of all operators and values of all types, most of them
-// invalid.
+// TestAnything sends random commands made of all operators and types of values, most of them invalid.
 func TestAnything(t *testing.T) {
 	n := 6000
 	switch {
@@ -162,7 +161,7 @@ func TestAnything(t *testing.T) {
 		}
 	}
 	if good < n/10 {
-		t.Errorf("only %d of %d went well", good, n)
+		t.Errorf("only %d of %d commands succeeded", good, n)
 	}
 }
 
@@ -170,7 +169,7 @@ func anyPath(r *rand.Rand) string {
 	return []string{"_id", "a", "b", "a.b", "a.0", "b.a.ab", "a.$", "a.$[].b", "ab"}[r.IntN(9)]
 }
 
-// anyValue is a value, or operators with one each.
+// anyValue returns a random value, or a document of operators with random operands.
 func anyValue(r *rand.Rand, ops []string, depth int) any {
 	if r.IntN(3) == 0 || depth == 0 {
 		return bsontest.Value(r, 2)

@@ -9,12 +9,12 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// examined returns how many documents all operations so far have read.
+// examined returns how many documents the server has read so far.
 func examined(c *client) int64 {
 	return number(c.must(d{{Key: "serverStatus", Value: 1}}), "metrics", "queryExecutor", "scannedObjects")
 }
 
-// TestExamined: queries that an index answers read no more documents than they find.
+// TestExamined checks that queries with a suitable index read no more documents than they find.
 func TestExamined(t *testing.T) {
 	s := open(t, embedded.Options{})
 	c := connect(t, s)
@@ -36,8 +36,8 @@ func TestExamined(t *testing.T) {
 		most  int64
 	}{
 		{"by _id", d{{Key: "_id", Value: 77}}, 1, 1},
-		{"by _id, in vain", d{{Key: "_id", Value: -1}}, 0, 1},
-		{"by _id, as another type of number", d{{Key: "_id", Value: 77.0}}, 1, 1},
+		{"by _id, no match", d{{Key: "_id", Value: -1}}, 0, 1},
+		{"by _id, of another numeric type", d{{Key: "_id", Value: 77.0}}, 1, 1},
 		{"by some _ids", d{{Key: "_id", Value: d{{Key: "$in", Value: bson.A{1, 2, 3}}}}}, 3, 3},
 		{"by a range of _ids", d{{Key: "_id", Value: gt(9989)}}, 10, 10},
 		{"equality", d{{Key: "ten", Value: 5}}, 10, 10},
@@ -45,9 +45,9 @@ func TestExamined(t *testing.T) {
 		{"equality and a range", d{{Key: "ten", Value: 5}, {Key: "odd", Value: gt(0)}}, 5, 5},
 		{"$in", d{{Key: "ten", Value: d{{Key: "$in", Value: bson.A{5, 7, 5000}}}}}, 20, 20},
 		{"a range", d{{Key: "ten", Value: d{{Key: "$gte", Value: 990}, {Key: "$lt", Value: 992}}}}, 20, 20},
-		{"an element", d{{Key: "tags", Value: 500}}, 2, 2},
+		{"an array element", d{{Key: "tags", Value: 500}}, 2, 2},
 		{"a prefix", d{{Key: "name", Value: d{{Key: "$regex", Value: "^unit#b"}}}}, 385, 385},
-		{"either", d{{Key: "$or", Value: bson.A{d{{Key: "ten", Value: 1}}, d{{Key: "_id", Value: 3000}}}}}, 11, 11},
+		{"$or", d{{Key: "$or", Value: bson.A{d{{Key: "ten", Value: 1}}, d{{Key: "_id", Value: 3000}}}}}, 11, 11},
 		{"no index", d{{Key: "odd", Value: 1}}, 5000, 10_000},
 	} {
 		before := examined(c)
@@ -63,12 +63,12 @@ func TestExamined(t *testing.T) {
 	c.must(d{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{d{{Key: "q", Value: d{{Key: "_id", Value: 7}, {Key: "odd", Value: 1}}}, {Key: "u", Value: d{{Key: "$set", Value: d{{Key: "odd", Value: 3}}}}}}}}})
 	c.must(d{{Key: "findAndModify", Value: "c"}, {Key: "query", Value: d{{Key: "ten", Value: 5}}}, {Key: "sort", Value: d{{Key: "odd", Value: 1}}}, {Key: "remove", Value: true}})
 	if n := examined(c) - before; n > 7 {
-		t.Errorf("a sorted find of five, an update and a removal examined %d documents", n)
+		t.Errorf("a sorted find of 5 documents, an update and a removal examined %d documents, want at most 7", n)
 	}
 }
 
-// TestIndexesComeAndGo queries while the index in use is created and dropped. Each query finds
-// everything it should, or reports that its index was dropped.
+// TestIndexesComeAndGo runs queries while the index that they use is created and dropped. Each query must
+// find all matches, or report that its index was dropped.
 func TestIndexesComeAndGo(t *testing.T) {
 	s := open(t, embedded.Options{})
 	c := connect(t, s)
@@ -93,7 +93,7 @@ func TestIndexesComeAndGo(t *testing.T) {
 					continue
 				}
 				if n := number(doc, "n"); n != 100 {
-					t.Errorf("found %d: %v", n, doc)
+					t.Errorf("found %d, want 100: %v", n, doc)
 					return
 				}
 			}

@@ -19,7 +19,8 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// With this variable set, the test binary is the process that is killed.
+// victimDir is an environment variable with a store's directory. It turns the test binary into the process to
+// be killed.
 const victimDir = "EMBEDDED_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -35,8 +36,7 @@ func TestMain(m *testing.M) {
 
 const killWriters = 8
 
-// victim writes until it is killed. Whenever a barrier has passed, it prints what is safe now:
-// writer and number.
+// victim writes until it is killed. After each barrier it prints what is now durable: a writer and a number.
 func victim(dir string) error {
 	s, err := embedded.Open(dir, embedded.Options{MemTableSize: 256 << 10})
 	if err != nil {
@@ -51,8 +51,7 @@ func victim(dir string) error {
 	return <-failed
 }
 
-// victimWriter inserts and updates documents, and removes some again, one after another; number n
-// is done when all its writes are.
+// victimWriter repeats an insert, an upsert and a removal. Number n is done when all its writes are durable.
 func victimWriter(s *embedded.Server, w int, mu *sync.Mutex) error {
 	session, err := dialServer(s)
 	if err != nil {
@@ -96,8 +95,8 @@ func lastOf(c *mgo.Collection, w int) (int, error) {
 	return doc.N, err
 }
 
-// TestKill kills a writing process over and over. Each time everything that it reported as safe
-// must exist, the indexes must agree with the documents, and opening must be as fast as ever.
+// TestKill repeatedly kills a process that is writing. Everything that the process reported as durable must
+// survive, and the indexes must agree with the documents.
 func TestKill(t *testing.T) {
 	kills := 8
 	switch {
@@ -113,11 +112,11 @@ func TestKill(t *testing.T) {
 		safe := killOne(t, dir, 50+i%7*40)
 		total += surviving(t, dir, safe)
 		if t.Failed() {
-			t.Fatalf("after kill %d", i+1)
+			t.Fatalf("failed after kill %d", i+1)
 		}
 	}
 	if total < kills*killWriters {
-		t.Errorf("only %d writes were safe in %d lives: the test is too easy", total, kills)
+		t.Errorf("only %d writes were durable in %d runs: the test is too easy", total, kills)
 	}
 }
 
@@ -154,8 +153,8 @@ func shut(t testing.TB, s *embedded.Server) {
 	}
 }
 
-// killOne lets a victim live until it has printed this many lines, and returns the newest number
-// of each writer that was reported as safe.
+// killOne lets a victim run until it has printed the given number of lines, and returns the last number that
+// each writer reported as durable.
 func killOne(t *testing.T, dir string, lines int) map[int]int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -171,7 +170,7 @@ func killOne(t *testing.T, dir string, lines int) map[int]int {
 	safe := map[int]int{}
 	read := bufio.NewReader(out)
 	if line, err := read.ReadString('\n'); err != nil || line != "open\n" {
-		t.Errorf("the victim said %q, %v", line, err)
+		t.Errorf("the victim printed %q, %v", line, err)
 	}
 	for i := 0; ; i++ {
 		if i == lines {
@@ -181,7 +180,7 @@ func killOne(t *testing.T, dir string, lines int) map[int]int {
 		}
 		line, err := read.ReadString('\n')
 		if err != nil {
-			// The last line may be cut off; it counts only if it is complete.
+			// The last line may be cut off; only a complete line counts.
 			if err != io.EOF {
 				t.Error(err)
 			}
@@ -189,17 +188,17 @@ func killOne(t *testing.T, dir string, lines int) map[int]int {
 		}
 		var w, n int
 		if _, err := fmt.Sscan(line, &w, &n); err != nil {
-			t.Errorf("the victim said %q", line)
+			t.Errorf("the victim printed %q", line)
 		}
 		safe[w] = n
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Error("the victim ended by itself")
+		t.Error("the victim exited by itself")
 	}
 	return safe
 }
 
-// surviving checks what is left after a kill, and returns how many writes were safe.
+// surviving checks the store after a kill, and returns how many writers had durable writes.
 func surviving(t *testing.T, dir string, safe map[int]int) int {
 	t.Helper()
 	s := onDisk(t, dir)
@@ -219,17 +218,17 @@ func surviving(t *testing.T, dir string, safe map[int]int) int {
 			t.Error(err)
 		}
 		if last < n {
-			t.Errorf("writer %d's document %d was safe; the last left is %d", w, n, last)
+			t.Errorf("writer %d's document %d was durable, but its last one is now %d", w, n, last)
 		}
 		for i := max(1, n-49); i <= n; i++ {
-			// Documents that the next write would have removed may be gone.
+			// Writes after n may have removed the oldest of these.
 			if count, err := c.FindId(fmt.Sprintf("%d-%06d", w, i)).Count(); err != nil || count == 0 && i > last-50 {
-				t.Errorf("writer %d's document %d of %d is gone, %v", w, i, n, err)
+				t.Errorf("writer %d's document %d of %d is missing, %v", w, i, n, err)
 			}
 		}
 		var sum struct{ N int }
 		if err := sums.FindId(w).One(&sum); err != nil || sum.N < n {
-			t.Errorf("writer %d's sum is %d, %v; %d was safe", w, sum.N, err, n)
+			t.Errorf("writer %d's sum is %d, %v; %d was durable", w, sum.N, err, n)
 		}
 	}
 	return len(safe)

@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A modification is a change of the documents that a query selects.
+// A modification is a change to the documents that match a query.
 type modification struct {
 	filter *query.Filter
 	order  query.Sort
@@ -24,8 +24,8 @@ type modification struct {
 	// update is the change; nil removes the documents.
 	update *update.Update
 	upsert bool
-	// result receives the old and the new document, either of which may be nil, and the position at which the query
-	// matched. It must not retain them.
+	// result is called with the old and the new document, either of which may be nil, and the position at
+	// which the query matched. It must not retain them.
 	result func(old, new []byte, position int) error
 }
 
@@ -35,8 +35,8 @@ type outcome struct {
 	upserted          bsoncore.Value // the _id of an inserted document
 }
 
-// attempts is how often a modification is retried because of concurrent changes: when an upsert found nothing but its
-// document was inserted in the meantime, or when the collection was dropped.
+// attempts limits how often a modification is tried when it conflicts with concurrent changes: an upsert
+// found nothing, but its document was inserted in the meantime; or the collection was dropped.
 const attempts = 10
 
 // modify changes one document, or all that match.
@@ -101,8 +101,8 @@ func (r *request) modifyOne(coll *storage.Collection, m *modification) (o outcom
 	return o, err
 }
 
-// modifyAll changes every document that matches. It collects them first, so that no document is changed twice because
-// the change moved it in an index.
+// modifyAll changes every document that matches. It collects their keys first, because a change that moves a
+// document in an index could otherwise be applied to it twice.
 func (r *request) modifyAll(coll *storage.Collection, m *modification) (o outcome, err error) {
 	sel, err := newSelection(coll, choice{filter: m.filter, hint: m.hint}, r.late)
 	if err != nil {
@@ -144,14 +144,14 @@ func (r *request) change(coll *storage.Collection, m *modification, record []byt
 			}
 			id, _ := raw.Get(doc, "_id")
 			if !bytes.Equal(coll.Record(id), record) {
-				return storage.Change{}, mongoerr.New(mongoerr.ImmutableField, "the update gives the document another _id than the query")
+				return storage.Change{}, mongoerr.New(mongoerr.ImmutableField, "the update's _id differs from the query's")
 			}
 			o.upserted = clone(id)
 			return storage.Change{New: doc}, m.tell(nil, doc, -1)
 		}
 		if !m.filter.Match(old) {
 			if make {
-				// No other document can have the _id.
+				// Inserting another document with this _id would fail.
 				return storage.Change{}, r.clash(coll, m)
 			}
 			return storage.Change{}, nil
@@ -244,7 +244,7 @@ func (r *request) seeded(m *modification) ([]byte, error) {
 	return doc, storage.CheckID(id)
 }
 
-// withID returns doc with its _id first, a new one if it has none.
+// withID returns doc with its _id first. A document without an _id gets a new one.
 func withID(doc []byte) []byte {
 	it := raw.Elements(doc)
 	first, ok := it.Next()

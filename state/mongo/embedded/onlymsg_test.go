@@ -13,14 +13,14 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// TestOnlyMsg has a server that accepts no message older than OP_MSG except for the greeting. mgo
-// alone can't use it.
+// TestOnlyMsg uses a server that accepts no messages older than OP_MSG, except for the handshake. mgo alone
+// can't connect to it.
 func TestOnlyMsg(t *testing.T) {
 	s := open(t, embedded.Options{OnlyMsg: true})
 	info := dialInfo(s)
 	info.FailFast = true
 	if _, err := mgo.DialWithInfo(info); err == nil {
-		t.Error("mgo could connect")
+		t.Error("mgo connected")
 	}
 	ping := bsontest.RawDocument(d{{Key: "ping", Value: 1}})
 	for _, test := range []struct {
@@ -41,7 +41,7 @@ func TestOnlyMsg(t *testing.T) {
 			c.send(test.sent)
 			_, answer, err := wire.ReadAnswer(c.conn, wire.MaxMessage)
 			if answered := err == nil; answered != test.answer {
-				t.Fatalf("answered with %v, %v", answer, err)
+				t.Fatalf("reply %v, %v", answer, err)
 			}
 			if !test.answer {
 				return

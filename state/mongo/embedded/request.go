@@ -23,7 +23,7 @@ type request struct {
 	name      string // of the command, as sent
 	body      []byte
 	sequences []wire.Sequence
-	// out is the reply under construction, to which commands append fields.
+	// out is the reply being built; commands append fields to it.
 	out []byte
 
 	deadline time.Time // from maxTimeMS; zero for none
@@ -36,11 +36,11 @@ type request struct {
 type command struct {
 	name string
 	run  func(*request) error
-	// admin commands don't concern a database.
+	// admin commands don't apply to a database.
 	admin bool
 }
 
-// commands are all commands, by the first key of the request.
+// commands holds all commands by name, which is the first key of a request.
 var commands = map[string]command{
 	"ismaster":        {name: "ismaster", run: (*request).isMaster, admin: true},
 	"isMaster":        {name: "isMaster", run: (*request).isMaster, admin: true},
@@ -135,8 +135,8 @@ func names(list ...string) map[string]string {
 	return out
 }
 
-// fields calls with for each field of the command except the first and the general ones. with returns false for an
-// unknown field.
+// fields calls with for each field of the command except the first. with returns false for a field that it
+// doesn't know, which must then be a general one.
 func (r *request) fields(with func(key string, v bsoncore.Value) (bool, error)) error {
 	it := raw.Elements(r.body)
 	it.Next()
@@ -180,11 +180,11 @@ func (r *request) general(key string, v bsoncore.Value) (bool, error) {
 	return false, nil
 }
 
-// maxTime parses a time limit; 0 is none.
+// maxTime parses a time limit; 0 means none.
 func maxTime(v bsoncore.Value) (time.Duration, error) {
 	n, ok := raw.Int(v)
 	if !ok || n < 0 || n > math.MaxInt32 {
-		return 0, mongoerr.New(mongoerr.BadValue, "maxTimeMS must be a whole number that is not negative")
+		return 0, mongoerr.New(mongoerr.BadValue, "maxTimeMS must be a non-negative integer")
 	}
 	return time.Duration(n) * time.Millisecond, nil
 }
@@ -209,12 +209,12 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 			}
 		}
 	}
-	// The majority has a write in its journals, unless the client overrides it.
+	// w: "majority" implies j: true unless the client says otherwise.
 	r.barrier = journaled || majority && !said
 	return nil
 }
 
-// late returns an error once the client's time limit is over, or the server has closed.
+// late returns an error once the client's time limit has passed or the server has closed.
 func (r *request) late() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -240,7 +240,7 @@ func (r *request) documents(name string) ([]bsoncore.Document, error) {
 	it := raw.Elements(v.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
 		if e.Value.Type != bson.TypeEmbeddedDocument {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "%s.%s must hold objects", r.name, name)
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "%s.%s must contain only objects", r.name, name)
 		}
 		list = append(list, e.Value.Data)
 	}

@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// A selection is the documents that a query selects, in its order.
+// A selection iterates over the documents that match a query, in the query's order.
 type selection struct {
 	coll   *storage.Collection
 	filter *query.Filter
@@ -25,12 +25,12 @@ type selection struct {
 	scan  *storage.Scan
 	count int
 
-	// byID is the record key if the query names the _id; there is no scan then.
+	// byID is the record key if the query fixes the _id; scan is then nil.
 	byID []byte
 	done bool
 	mem  *[]byte // buffer for that document
 
-	// Documents that had to be sorted.
+	// The documents, if they had to be sorted in memory.
 	sorted []picked
 	at     int
 	place  int // position of the last document
@@ -45,18 +45,18 @@ type picked struct {
 // maxSorted limits the size in bytes of documents that are sorted in memory.
 const maxSorted = 100 << 20
 
-// choice is the parameters of a selection.
+// choice holds the parameters of a selection.
 type choice struct {
 	filter *query.Filter
 	order  query.Sort
 	hint   bsoncore.Value
-	// limit is the number of documents that will be read; 0 is all.
+	// limit is how many documents will be read; 0 means all.
 	limit int64
 	// mem, if not nil, is a buffer to read into, valid for the request.
 	mem *[]byte
 }
 
-// newSelection plans a query. The selection must be closed.
+// newSelection plans a query. The caller must call pause on the selection when done.
 func newSelection(coll *storage.Collection, ch choice, late func() error) (*selection, error) {
 	sel := &selection{coll: coll, filter: ch.filter, late: late}
 	if id, ok := idOf(ch.filter); ok && !coll.Options().Capped && ch.hint.Type == 0 {
@@ -175,7 +175,7 @@ func (sel *selection) single() (record, doc []byte, err error) {
 	return sel.byID, doc, nil
 }
 
-// position returns where the query matched in an array of the last document of next.
+// position returns the array position at which the query matched the last document returned by next.
 func (sel *selection) position() int {
 	if sel.sorted != nil {
 		return sel.place

@@ -25,27 +25,28 @@ type Logger interface {
 
 // Options configure a Server; the zero value has good defaults.
 type Options struct {
-	// FS is the file system; nil is the disk.
+	// FS is the file system; nil means the disk.
 	FS vfs.FS
 	// Logger receives messages; nil discards them.
 	Logger Logger
-	// SyncEvery is the maximum time until an acknowledged write is on disk; with 0 only barriers and write concerns
-	// sync.
+	// SyncEvery is how long an acknowledged write may take to reach the disk; if 0, only barriers and write
+	// concerns sync.
 	SyncEvery time.Duration
-	// OnlyMsg rejects the messages that OP_MSG has replaced, as MongoDB does since 5.1, except for a greeting.
+	// OnlyMsg rejects the messages that OP_MSG replaced, except for the handshake, as MongoDB has done since
+	// 5.1.
 	OnlyMsg bool
-	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
+	// CacheSize is how many bytes of files are kept in memory; 0 means 32 MiB.
 	CacheSize int64
-	// MemTableSize is the bytes of writes collected in memory before they are sorted to disk; 0
-	// is 4 MiB.
+	// MemTableSize is how many bytes of writes are buffered in memory before they are flushed to sorted
+	// files; 0 means 4 MiB.
 	MemTableSize uint64
-	// Fatal is called once, when a file can't be written or synced, for example because the disk is full: nothing is
-	// durable from then on. It should not return; nil logs the error and exits with status 1.
+	// Fatal is called once if a file can't be written or synced, for example because the disk is full;
+	// nothing is durable from then on. It should not return; nil logs the error and exits with status 1.
 	Fatal func(error)
-	// Repair opens a store whose log is damaged, and discards the writes from the damage on. The Logger receives what
-	// is discarded.
+	// Repair opens a store with a damaged log by discarding all writes from the damage onwards. It reports
+	// what it discarded to the Logger.
 	Repair bool
-	// CursorTimeout is the lifetime of an unused cursor; 0 is 10 minutes.
+	// CursorTimeout is the lifetime of an unused cursor; 0 means 10 minutes.
 	CursorTimeout time.Duration
 	// Tap, for tests, wraps the client's end of each connection that Dial returns; each of its
 	// writes is one message.
@@ -59,7 +60,7 @@ type Server struct {
 	cursors cursors
 	started time.Time
 
-	ctx    context.Context // ends with Close
+	ctx    context.Context // cancelled by Close
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
@@ -70,14 +71,14 @@ type Server struct {
 	connected atomic.Int64 // connections since the start
 }
 
-// ErrClosed is the error of a closed Server.
+// ErrClosed is returned by a closed Server.
 var ErrClosed = errors.New("the embedded store is closed")
 
-// ErrDamaged is the error of opening a store with a damaged file.
+// ErrDamaged is returned when a store with a damaged file is opened.
 var ErrDamaged = storage.ErrDamaged
 
-// Open opens the store in dir, and creates it if it does not exist. It takes milliseconds, even after a crash. It fails
-// if another process has the store open.
+// Open opens the store in dir, creating it if it does not exist. It takes milliseconds, even after a crash.
+// It fails if another process has the store open.
 func Open(dir string, opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = silent{}
@@ -112,7 +113,7 @@ func Open(dir string, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// keepSyncing passes a barrier periodically until the server is closed.
+// keepSyncing syncs periodically until the server is closed.
 func (s *Server) keepSyncing() {
 	defer s.work.Done()
 	tick := time.NewTicker(s.opts.SyncEvery)
@@ -203,14 +204,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// Barrier returns when everything acknowledged before the call is on disk. Concurrent callers share one sync, and a
-// barrier without writes is free. If ctx ends it returns early, with its error.
+// Barrier returns when everything acknowledged before the call is on disk. Concurrent callers share one sync,
+// and a barrier without writes is free. If ctx ends first, Barrier returns its cause.
 func (s *Server) Barrier(ctx context.Context) error { return s.store.Barrier(ctx) }
 
 // Check compares every index with its documents and returns the differences.
 func (s *Server) Check(ctx context.Context) error { return s.store.Check(ctx) }
 
-// Close closes all connections and the files. Then everything acknowledged is on disk.
+// Close closes all connections and files. Everything acknowledged is then on disk.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {

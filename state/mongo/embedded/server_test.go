@@ -26,7 +26,7 @@ import (
 
 type d = bson.D
 
-// open opens a store in memory for the duration of a test.
+// open opens an in-memory store for the duration of a test.
 func open(t testing.TB, opts embedded.Options) *embedded.Server {
 	t.Helper()
 	if opts.FS == nil {
@@ -64,7 +64,7 @@ func dial(t testing.TB, s *embedded.Server) *mgo.Session {
 
 func dialInfo(s *embedded.Server) *mgo.DialInfo {
 	return &mgo.DialInfo{
-		Addrs:      []string{"127.0.0.1:1"}, // a name that needs no resolving
+		Addrs:      []string{"127.0.0.1:1"}, // needs no DNS lookup
 		Direct:     true,
 		Timeout:    10 * time.Second,
 		Database:   "test",
@@ -72,7 +72,7 @@ func dialInfo(s *embedded.Server) *mgo.DialInfo {
 	}
 }
 
-// A client sends messages of the test's.
+// A client sends messages that the test has encoded.
 type client struct {
 	t    testing.TB
 	conn net.Conn
@@ -96,7 +96,7 @@ func (c *client) send(msg []byte) {
 	}
 }
 
-// command runs a command on database db and returns its answer.
+// command runs a command on database db and returns its reply.
 func (c *client) command(cmd d) bsoncore.Document {
 	c.t.Helper()
 	c.id++
@@ -106,12 +106,12 @@ func (c *client) command(cmd d) bsoncore.Document {
 		c.t.Fatal(err)
 	}
 	if head.ResponseTo != c.id {
-		c.t.Fatalf("answer to %d, want %d", head.ResponseTo, c.id)
+		c.t.Fatalf("reply to %d, want %d", head.ResponseTo, c.id)
 	}
 	return msg.(*wire.Msg).Body
 }
 
-// must runs a command that has to succeed.
+// must runs a command that must succeed.
 func (c *client) must(cmd d) bsoncore.Document {
 	c.t.Helper()
 	doc := c.command(cmd)
@@ -140,7 +140,7 @@ func TestMgoSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Insert(mgobson.M{"_id": 1.0}); !mgo.IsDup(err) {
-		t.Errorf("1 and 1.0 are one key, but: %v", err)
+		t.Errorf("_id 1.0 must be a duplicate of 1: %v", err)
 	}
 	if err := c.Update(mgobson.M{"a": "y"}, mgobson.M{"$set": mgobson.M{"b": 7}}); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestMgoSession(t *testing.T) {
 	}
 }
 
-// TestRefusals: the server refuses what it doesn't know.
+// TestRefusals checks that the server rejects what it doesn't support.
 func TestRefusals(t *testing.T) {
 	c := connect(t, open(t, embedded.Options{}))
 	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: 1}}}}})
@@ -198,7 +198,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestPipelined sends many requests before it reads an answer, and gets the answers in order.
+// TestPipelined sends many requests before it reads any reply; the replies must arrive in order.
 func TestPipelined(t *testing.T) {
 	c := connect(t, open(t, embedded.Options{}))
 	for i := range int32(100) {
@@ -207,18 +207,18 @@ func TestPipelined(t *testing.T) {
 	for i := range int32(100) {
 		head, _, err := wire.ReadAnswer(c.conn, wire.MaxMessage)
 		if err != nil || head.ResponseTo != i {
-			t.Fatalf("answer %d is to %d, %v", i, head.ResponseTo, err)
+			t.Fatalf("reply %d is to %d, %v", i, head.ResponseTo, err)
 		}
 	}
 }
 
-// TestMalformed sends malformed messages. The sender gets an error or is disconnected; other
-// clients don't notice.
+// TestMalformed sends malformed messages. The server replies with an error if it can, and closes the
+// connection; other clients are unaffected.
 func TestMalformed(t *testing.T) {
 	s := open(t, embedded.Options{})
 	other := connect(t, s)
 	bad := bsontest.RawDocument(d{{Key: "ping", Value: "text"}})
-	bad[len(bad)-2] = 'x' // the string has no end
+	bad[len(bad)-2] = 'x' // the string isn't terminated
 	for name, msg := range map[string][]byte{
 		"no BSON":       wire.AppendMsg(nil, 1, 0, bad),
 		"an old insert": binary.LittleEndian.AppendUint32([]byte{16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, 2002),
@@ -239,19 +239,19 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestUnacknowledged sends a write that wants no answer.
+// TestUnacknowledged sends a write that asks for no reply.
 func TestUnacknowledged(t *testing.T) {
 	c := connect(t, open(t, embedded.Options{}))
 	c.send(wire.AppendSections(nil, 1, 0, wire.Msg{Flags: wire.MsgMoreToCome, Body: bsontest.RawDocument(d{
 		{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: 1}}}}, {Key: "$db", Value: "db"},
 	})}))
 	if n := number(c.must(d{{Key: "count", Value: "c"}}), "n"); n != 1 {
-		t.Errorf("%d documents", n)
+		t.Errorf("%d documents, want 1", n)
 	}
 }
 
-// TestEndsClean opens, uses and closes a server with connections in all states. No goroutine is
-// left, and everything written is there afterwards.
+// TestEndsClean opens, uses and closes a server with connections in all states. It must leave no goroutine,
+// and everything written must be there after reopening.
 func TestEndsClean(t *testing.T) {
 	before := runtime.NumGoroutine()
 	fs := vfs.NewMem()
@@ -275,7 +275,7 @@ func TestEndsClean(t *testing.T) {
 	overTCP.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: 1}}}}})
 	cancel()
 	if err := <-served; err != nil {
-		t.Errorf("ended by its context, Serve returned %v", err)
+		t.Errorf("Serve after its context ended: %v", err)
 	}
 	overTCP.must(d{{Key: "create", Value: "log"}, {Key: "capped", Value: true}, {Key: "size", Value: 1000}})
 
@@ -298,22 +298,22 @@ func TestEndsClean(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-served; err != nil {
-		t.Errorf("ended by Close, Serve returned %v", err)
+		t.Errorf("Serve after Close: %v", err)
 	}
 	if err := s.Close(); err != nil {
-		t.Errorf("closed twice: %v", err)
+		t.Errorf("second Close: %v", err)
 	}
 	if _, err := s.Dial(); !errors.Is(err, embedded.ErrClosed) {
-		t.Errorf("dialled when closed: %v", err)
+		t.Errorf("Dial after Close: %v", err)
 	}
 	if err := s.Serve(t.Context(), noListener{}); !errors.Is(err, embedded.ErrClosed) {
-		t.Errorf("served when closed: %v", err)
+		t.Errorf("Serve on a closed server: %v", err)
 	}
 	noneLeft(t, before)
 
 	again := connect(t, open(t, embedded.Options{FS: fs}))
 	if n := number(again.must(d{{Key: "count", Value: "c"}}), "n"); n != 1 {
-		t.Errorf("%d documents after opening again", n)
+		t.Errorf("%d documents after reopening, want 1", n)
 	}
 }
 
@@ -321,7 +321,7 @@ type noListener struct{ net.Listener }
 
 func (noListener) Close() error { return nil }
 
-// noneLeft waits for goroutines that are ending; those that don't end fail the test.
+// noneLeft waits for goroutines to end. Those that don't fail the test.
 func noneLeft(t *testing.T, before int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
@@ -329,7 +329,7 @@ func noneLeft(t *testing.T, before int) {
 			buf := make([]byte, 1<<20)
 			stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
 			stacks = slices.DeleteFunc(stacks, func(s string) bool { return strings.Contains(s, "testing.") })
-			t.Fatalf("goroutines are left:\n%s", strings.Join(stacks, "\n\n"))
+			t.Fatalf("leaked goroutines:\n%s", strings.Join(stacks, "\n\n"))
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// TestOnDisk cuts the power right after an answer, and loses everything that wasn't synced. What
-// is left depends on whether the client asked for a sync.
+// TestOnDisk cuts the power right after a reply, and loses everything that wasn't synced. Whether the write
+// survives depends on whether the client asked for a sync.
 func TestOnDisk(t *testing.T) {
 	for _, test := range []struct {
 		about   string
@@ -51,14 +51,14 @@ func TestOnDisk(t *testing.T) {
 			}
 			left := connect(t, open(t, embedded.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})}))
 			if n := number(left.must(d{{Key: "count", Value: "c"}}), "n"); n != test.want {
-				t.Errorf("%d documents are left, want %d", n, test.want)
+				t.Errorf("%d documents survived, want %d", n, test.want)
 			}
 		})
 	}
 }
 
-// TestSyncEvery: no client asks for a sync; what was answered is on disk in time. Until then no
-// client waits for it, however slow the disk is.
+// TestSyncEvery writes without asking for a sync; the write must still reach the disk in time. No client
+// waits for it, however slow the disk is.
 func TestSyncEvery(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, embedded.Options{FS: fs, SyncEvery: time.Millisecond})
@@ -70,13 +70,13 @@ func TestSyncEvery(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("it never gets to the disk")
+			t.Fatal("the write never reached the disk")
 		}
 	}
 }
 
-// TestPlainWritesDoNotWaitForTheDisk: with a blocked disk a plain write is answered all the same,
-// one that asks for a sync is not.
+// TestPlainWritesDoNotWaitForTheDisk blocks the disk. A plain write must still be acknowledged, and one that
+// asks for a sync must not.
 func TestPlainWritesDoNotWaitForTheDisk(t *testing.T) {
 	var stuck atomic.Bool
 	free := make(chan struct{})
@@ -103,7 +103,7 @@ func TestPlainWritesDoNotWaitForTheDisk(t *testing.T) {
 	}()
 	select {
 	case <-done:
-		t.Error("a write that asks for the disk was answered without it")
+		t.Error("a write with j: true was acknowledged without a sync")
 	case <-time.After(20 * time.Millisecond):
 	}
 	stuck.Store(false)

@@ -8,7 +8,8 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// A tail reads a capped collection in its natural order, and waits for more at its end.
+// A tail is the state of a tailable cursor: it reads a capped collection in natural order, and waits at the
+// end for new documents.
 type tail struct {
 	coll    *storage.Collection
 	filter  *query.Filter
@@ -28,7 +29,7 @@ func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (
 	return &tail{coll: coll, filter: filter, seen: first - 1}, err
 }
 
-// read is fill for a tail: it reads the new documents up to the current end.
+// read is fill for a tailable cursor: it reads the new documents up to the current end.
 func (t *tail) read(cur *cursor, b *batch, n int64) error {
 	scan := t.coll.Natural()
 	defer scan.Pause()
@@ -67,8 +68,8 @@ func (t *tail) read(cur *cursor, b *batch, n int64) error {
 	return nil
 }
 
-// wait is read, but if there are no new documents it waits up to d. It returns early when the cursor is killed, the
-// server closes, or the client disconnects or sends another message.
+// wait is like read, but waits up to d if there are no new documents. It returns early when the cursor is
+// killed, the server closes, or the client disconnects or sends another message.
 func (t *tail) wait(c *conn, cur *cursor, b *batch, n int64, d time.Duration) error {
 	var timer *time.Timer
 	for {
