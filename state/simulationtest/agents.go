@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// What agents say of what is theirs.
+// What agents report about their own entities.
 
 // IsIdle reports whether a unit's agent has nothing to do.
 func (u *Unit) IsIdle() bool {
@@ -46,9 +46,9 @@ func (m *Model) Start(u *Unit) Answer {
 	return nil
 }
 
-// DestroySelf is what a unit's agent does when its service, its principal, or
-// the last container relation to its principal's service is Dying. Otherwise it
-// does nothing.
+// DestroySelf models the agent of a unit: it destroys its unit if the service, the principal,
+// or the last container relation to the principal's service is Dying, and otherwise does
+// nothing.
 func (m *Model) DestroySelf(u *Unit) {
 	stays := u.Service.Life.Life == entity.Alive
 	if u.Principal != nil {
@@ -59,7 +59,8 @@ func (m *Model) DestroySelf(u *Unit) {
 	}
 }
 
-// DestroySubordinates is what the agent of a Dying unit does to its subordinates and storage.
+// DestroySubordinates models the agent of a Dying unit: it ends the unit's subordinates and
+// storage.
 func (m *Model) DestroySubordinates(u *Unit) {
 	if u.Life.Life != entity.Alive {
 		m.endSubordinates(u, Destruction{})
@@ -67,8 +68,8 @@ func (m *Model) DestroySubordinates(u *Unit) {
 	}
 }
 
-// EnterScope adds a unit to the scope of a relation. born returns the name of
-// the subordinate that is created with it.
+// EnterScope adds a unit to the scope of a relation. born returns the name of the subordinate
+// created with it, if any.
 func (m *Model) EnterScope(u *Unit, r *Relation, born func(principal, service string) string) Answer {
 	switch {
 	case u.Life.Life == entity.Gone || r.Life.Life == entity.Gone || !u.Service.Relations[r]:
@@ -135,7 +136,7 @@ func (m *Model) UnitDead(u *Unit) Answer {
 	return nil
 }
 
-// unitHeld returns the answer to setting a unit Dead: what keeps it from that.
+// unitHeld returns the errors that setting a unit Dead may return; nil if nothing blocks it.
 func (m *Model) unitHeld(u *Unit) (why Answer) {
 	if len(u.Subs) > 0 {
 		m.bar("subordinate", "principal", "dead")
@@ -152,7 +153,7 @@ func (m *Model) unitHeld(u *Unit) (why Answer) {
 	return why
 }
 
-// RemoveUnit is what the deployer of a unit does with it.
+// RemoveUnit models the deployer, which removes the unit.
 func (m *Model) RemoveUnit(u *Unit) Answer {
 	switch {
 	case u.Life.Life == entity.Gone:
@@ -216,7 +217,8 @@ func (m *Model) MachineDead(x *Machine) Answer {
 
 func (m *Model) turnDead(x *Machine) { x.Life.Life, x.DeadSince = entity.Dead, m.Now }
 
-// RemoveMachine is what a provisioner does once it has stopped the instance.
+// RemoveMachine models the provisioner, which removes a machine once its instance has
+// stopped.
 func (m *Model) RemoveMachine(x *Machine) Answer {
 	switch x.Life.Life {
 	case entity.Gone:

@@ -6,10 +6,9 @@ import (
 	"juju/state/entity"
 )
 
-// Blockers says why an entity that is ending is still there: how many
-// references of each name block it, and who must act next on the entity itself,
-// as a tag or an actor. by is "" if only the references block it. key is one of
-// those that Ends returns.
+// Blockers explains why an ending entity still exists: how many references of
+// each name block it, and who must act next on the entity itself, as a tag or
+// an actor. by is "" if only references block it. key is one returned by Ends.
 func (m *Model) Blockers(key string) (refs map[string]int, by string) {
 	refs = map[string]int{}
 	count := func(name string, n int) {
@@ -59,9 +58,9 @@ func (m *Model) Blockers(key string) (refs map[string]int, by string) {
 	return refs, by
 }
 
-// waitsFor returns who must act on a unit: the one that removes it if it is
-// Dead or its agent never started, the user if a hook has failed and was not
-// skipped, otherwise its agent.
+// waitsFor returns who must act on a unit: its deployer if it is Dead or its
+// agent never started; the user if a hook has failed and was not skipped;
+// otherwise its agent.
 func (u *Unit) waitsFor() string {
 	deployer := entity.Tag{}
 	if u.Principal != nil {

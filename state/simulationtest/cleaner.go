@@ -6,8 +6,8 @@ import (
 	"juju/state/entity"
 )
 
-// Clean runs the cleaner until nothing is due: it does what absent agents would have
-// to, and what force does to entities whose deadline has passed.
+// Clean runs the cleaner until nothing is due: it stands in for absent agents, and
+// forces entities whose deadline has passed.
 func (m *Model) Clean() {
 	for again := true; again; {
 		for len(m.owed) > 0 {
@@ -17,7 +17,7 @@ func (m *Model) Clean() {
 	}
 }
 
-// pass pays all debts once, the machines' after the others.
+// pass pays all debts once, those of machines last.
 func (m *Model) pass() {
 	all := m.owed
 	m.owed = nil
@@ -30,16 +30,15 @@ func (m *Model) pass() {
 	}
 }
 
-// Owed returns the number of debts of the cleaner that are due at once.
+// Owed returns the number of debts that the cleaner must pay immediately.
 func (m *Model) Owed() int { return len(m.owed) }
 
-// PutOff moves the debts from index from up to index to behind all later ones, whose
-// causes began before.
+// PutOff moves debts [from, to) behind all later ones, whose causes began earlier.
 func (m *Model) PutOff(from, to int) {
 	m.owed = slices.Concat(m.owed[:from], m.owed[to:], m.owed[from:to])
 }
 
-// forceDue removes, by force, everything whose deadline has passed.
+// forceDue forcibly removes everything whose deadline has passed.
 func (m *Model) forceDue() (did bool) {
 	for _, r := range values(m.Relations) {
 		if r.due(m.Now) {
@@ -117,9 +116,9 @@ func (m *Model) forceUnit(u *Unit) {
 	}
 }
 
-// forceMachine removes a machine with everything on it, and reports whether it made
-// progress. It waits for the cloud to stop the instance, until the cloud reports an
-// error or cloudTimeout has passed; then the instance becomes a leftover.
+// forceMachine removes a machine and everything on it, and reports whether it made
+// progress. It waits for the cloud to stop the instance until the cloud reports an
+// error or cloudTimeout has passed; the instance then becomes a leftover.
 func (m *Model) forceMachine(x *Machine) (did bool) {
 	if x.Strength != entity.Force {
 		m.endMachine(x, m.forced())
@@ -156,7 +155,7 @@ func (m *Model) forceMachine(x *Machine) (did bool) {
 	return true
 }
 
-// Ends returns the keys of all entities that are ending, sorted.
+// Ends returns the keys of all ending entities, sorted.
 func (m *Model) Ends() (keys []string) {
 	note := func(key string, l Life) {
 		if l.Life != entity.Alive {

@@ -1,8 +1,7 @@
-// Package simulationtest is a reference model of a model: the rules for machines,
-// units, services and relations, written a second time by hand, without
-// transactions, documents or tables. A test applies the same actions to the
-// reference model and to the real state, and compares their answers and what
-// they hold afterwards.
+// Package simulationtest is a reference implementation of a model: the rules for
+// machines, units, services and relations, written by hand a second time, without
+// transactions, documents or tables. Tests apply the same actions to the
+// reference and to the real state, and compare the results and the data.
 //
-// It imports nothing of state/lifecycle, and doc/layers.txt keeps it so.
+// It imports nothing from state/lifecycle, and doc/layers.txt enforces that.
 package simulationtest

@@ -2,21 +2,21 @@ package simulationtest
 
 import "juju/state/entity"
 
-// How the end of each entity begins, and what its removal also removes. None of
-// these changes what is gone already.
+// How each entity starts to end, and what its removal also removes. None of
+// these functions changes an entity that is already gone.
 
 // A debt is a cleanup that the cleaner owes.
 type debt struct {
 	pay     func()
-	orphans *Relation // the relation, if pay ends its orphans
+	orphans *Relation // the relation whose orphans pay ends, if any
 	emptied bool      // pay ends a machine if it is empty
 }
 
 func (m *Model) owe(f func()) { m.owed = append(m.owed, debt{pay: f}) }
 
-// endUnit sets a unit Dying. A unit whose agent never started is removed at
-// once, unless the agent itself asks (itself). A unit that is Dying takes on
-// the strength.
+// endUnit sets a unit Dying. A unit whose agent never started is removed
+// immediately, unless the agent itself asks (itself). A unit that is already
+// Dying takes on the strength.
 func (m *Model) endUnit(u *Unit, d Destruction, itself bool) {
 	switch {
 	case u.Life.Life == entity.Gone:
@@ -67,14 +67,14 @@ func (m *Model) removeUnit(u *Unit, d Destruction) {
 }
 
 // endEmptied ends a machine that was created for units and has none left, or
-// raises the strength of its end.
+// raises the strength if it is already ending.
 func (m *Model) endEmptied(x *Machine, d Destruction) {
 	if x.Life.Life != entity.Gone && x.ForUnits && len(x.Units)+len(x.Containers) == 0 {
 		m.endMachine(x, d)
 	}
 }
 
-// dropService removes a Dying service that nothing refers to any more.
+// dropService removes a Dying service once nothing refers to it.
 func (m *Model) dropService(s *Service) {
 	if s.Life.Life == entity.Dying && len(s.Units)+len(s.Relations) == 0 {
 		s.Life.Life = entity.Gone
@@ -82,7 +82,7 @@ func (m *Model) dropService(s *Service) {
 	}
 }
 
-// endRelation sets a relation Dying, or removes it when its scope is empty. It
+// endRelation sets a relation Dying, or removes it if its scope is empty. It
 // also ends the subordinates that have no other container relation.
 func (m *Model) endRelation(r *Relation, d Destruction) {
 	switch {
@@ -130,8 +130,8 @@ func (u *Unit) IsOrphan() bool {
 	return u.Principal != nil && !hasContainerRelation(u.Service, u.Principal.Service)
 }
 
-// forgetOrphans cancels what earlier relations between two services have left
-// to do with orphans, because they are related again.
+// forgetOrphans cancels pending cleanups of orphans from earlier relations
+// between two services, because they are related again.
 func (m *Model) forgetOrphans(a, b *Service) {
 	for i, d := range m.owed {
 		if r := d.orphans; r != nil && (r.Ends == [2]*Service{a, b} || r.Ends == [2]*Service{b, a}) {
@@ -140,7 +140,7 @@ func (m *Model) forgetOrphans(a, b *Service) {
 	}
 }
 
-// endOrphans ends the subordinates that a relation leaves without another to
+// endOrphans ends the subordinates for which a relation was the last one to
 // their principals' service.
 func (m *Model) endOrphans(r *Relation, d Destruction) {
 	for i, s := range r.Ends {
@@ -154,8 +154,8 @@ func (m *Model) endOrphans(r *Relation, d Destruction) {
 	}
 }
 
-// endMachine sets a machine Dying, or removes it when it has no instance and
-// nothing is on it. A manager loses its job.
+// endMachine sets a machine Dying, or removes it if it has no instance and is
+// empty. A manager loses its job.
 func (m *Model) endMachine(x *Machine, d Destruction) {
 	switch {
 	case x.Life.Life == entity.Gone:

@@ -17,7 +17,7 @@ type Life struct {
 	Strength entity.Strength
 	Deadline time.Time // of force
 	Machines bool      // it is destroyed with machines
-	// WithStorage says that it is destroyed with storage.
+	// WithStorage is set if it is destroyed with storage.
 	WithStorage bool
 }
 
@@ -28,9 +28,9 @@ type Machine struct {
 	Host       *Machine // of a container
 	Instance   bool
 	Manager    bool
-	Clean      bool // it never had a unit or container
-	ForUnits   bool // it was created for a unit: it is new, or a container
-	CloudErred bool // what the cloud last reported of the instance
+	Clean      bool // it has never had a unit or container
+	ForUnits   bool // it was created for a unit, and is new or a container
+	CloudErred bool // the cloud last reported an error for the instance
 	DeadSince  time.Time
 	Units      map[*Unit]bool
 	Containers map[*Machine]bool
@@ -84,7 +84,7 @@ func (r *Relation) other(s *Service) *Service {
 	return r.Ends[0]
 }
 
-// A Model holds all entities, and what the cleaner owes.
+// A Model holds all entities, and the cleaner's debts.
 type Model struct {
 	Machines  map[string]*Machine
 	Services  map[string]*Service
@@ -93,20 +93,20 @@ type Model struct {
 	Storage   map[string]*Storage
 	Stores    Stores
 	Tasks     map[string]*Task
-	// Given, if set, is called for each new unit, to add the storage that state has given it.
+	// Given, if set, is called for each new unit, to add the storage that state gave it.
 	Given     func(*Unit)
 	Leftovers int
-	Left      int // how many of them are filesystems that are to be destroyed
+	Left      int // how many of the leftovers are filesystems to be destroyed
 	Now       time.Time
-	Released  bool // a user wants the filesystems kept that are not destroyed yet
+	Released  bool // a user wants to keep the filesystems not yet destroyed
 	Life      Life // of the model itself
 
 	wants []Destruction // destructions still to be applied to everything in it
 
 	owed []debt
 	used map[string]bool // all ids ever used
-	// Barred, if set, is called each time a reference blocks an entity: from what
-	// to what, and which life or removal it blocked.
+	// Barred, if set, is called each time a reference blocks an entity, with the kinds of
+	// both and the life or removal that was blocked.
 	Barred func(from, to, what string)
 }
 
@@ -116,11 +116,11 @@ func New() *Model {
 		Relations: map[int]*Relation{}, Storage: map[string]*Storage{}, Tasks: map[string]*Task{}, used: map[string]bool{}}
 }
 
-// An Answer lists the kinds of error that are right for a call; an empty one
-// means success. If two reasons block a call, either kind is right.
+// An Answer lists the kinds of error that a call may return; an empty one means success. If
+// two reasons block a call, either kind is correct.
 type Answer []entity.Kind
 
-// Allows reports whether an error of this kind, "" for none, is right.
+// Allows reports whether an error of this kind, "" for none, is correct.
 func (a Answer) Allows(kind entity.Kind) bool {
 	return len(a) == 0 && kind == "" || slices.Contains(a, kind)
 }
@@ -146,7 +146,7 @@ func (m *Model) fresh(key string) {
 	m.used[key] = true
 }
 
-// Used reports whether an id, like "m#0", "u#mysql/0" or "r#5", was ever used.
+// Used reports whether an id such as "m#0", "u#mysql/0" or "r#5" was ever used.
 func (m *Model) Used(key string) bool { return m.used[key] }
 
 // Use records an id, for entities adopted from state after concurrent actions.
@@ -160,7 +160,8 @@ type Destruction struct {
 	Storage  bool // destroy units, services and models with their storage
 }
 
-// alone returns the destruction for what takes neither machines nor storage with it.
+// alone returns the destruction for entities that take neither machines nor storage with
+// them.
 func (d Destruction) alone() Destruction {
 	d.Machines, d.Storage = false, false
 	return d
@@ -175,12 +176,12 @@ func (m *Model) Begin(how entity.Destruction) Destruction {
 	return d
 }
 
-// forced returns the destruction of whatever goes with an entity whose deadline
+// forced returns the destruction of everything that is removed with an entity whose deadline
 // has passed.
 func (m *Model) forced() Destruction { return Destruction{Strength: entity.Force, Deadline: m.Now} }
 
-// raise applies d to a life: the strength only grows, the deadline only comes
-// nearer. It reports whether anything changed.
+// raise applies d to a life: the strength never decreases, and the deadline never moves back.
+// It reports whether anything changed.
 func (l *Life) raise(d Destruction) bool {
 	was := *l
 	l.Strength = max(l.Strength, d.Strength)
@@ -224,7 +225,7 @@ func (r *Relation) name() string { return fmt.Sprintf("%09d", r.ID) }
 // Members returns the units of a service, by name.
 func (s *Service) Members() []*Unit { return sorted(s.Units) }
 
-// All returns the relations of a service, by number.
+// All returns the relations of a service, by id.
 func (s *Service) All() []*Relation { return sorted(s.Relations) }
 
 // Members returns the units of the services of a relation.
@@ -235,7 +236,7 @@ func (r *Relation) Members() []*Unit {
 	return append(r.Ends[0].Members(), r.Ends[1].Members()...)
 }
 
-// Facts returns a line for each entity, by its key: what state must hold.
+// Facts returns a line for each entity, by key: the expected contents of state.
 func (m *Model) Facts() map[string]string {
 	facts := map[string]string{}
 	for _, x := range m.Machines {

@@ -12,7 +12,7 @@ import (
 type Storage struct {
 	Life
 	ID        string
-	Machine   *Machine // that it is on and goes with; nil if it outlives machines
+	Machine   *Machine // the machine it is on and is removed with; nil if it outlives machines
 	Made      bool     // the cloud has made a filesystem
 	Kept      bool     // the filesystem is released
 	Erred     bool     // the cloud has reported an error
@@ -31,7 +31,7 @@ type Attachment struct {
 func (s *Storage) name() string    { return s.ID }
 func (a *Attachment) name() string { return a.Unit.Name + ":" + a.Storage.ID }
 
-// A Store is what a charm says of storage of one name.
+// A Store is what a charm declares about storage of one name.
 type Store struct{ Min, Max int }
 
 // store returns the name of the store that the instance is for.
@@ -50,7 +50,7 @@ func (u *Unit) has(store string) (n int) {
 	return n
 }
 
-// MayAddStorage answers whether a unit can get n more instances of a store.
+// MayAddStorage returns the errors that adding n more instances of a store to a unit may return.
 func (m *Model) MayAddStorage(u *Unit, store string, n int) (why Answer) {
 	s, ok := m.Stores[u.Service.Name][store]
 	switch {
@@ -67,8 +67,8 @@ func (m *Model) MayAddStorage(u *Unit, store string, n int) (why Answer) {
 	return why
 }
 
-// GiveStorage adds an instance that state has made for a unit. onMachine says that it is on the
-// disk of the unit's machine.
+// GiveStorage adds an instance that state has created for a unit. onMachine is set if it is on the disk of
+// the unit's machine.
 func (m *Model) GiveStorage(id string, u *Unit, onMachine bool) {
 	m.fresh("st#" + id)
 	s := &Storage{ID: id}
@@ -88,14 +88,14 @@ func (u *Unit) host() *Machine {
 	return u.Machine
 }
 
-// Attach gives a unit an instance that no unit has.
+// Attach attaches an unattached instance to a unit.
 func (m *Model) Attach(s *Storage, u *Unit) {
 	s.Held = &Attachment{Unit: u, Storage: s}
 	u.Attached[s.Held] = true
 }
 
-// MayAttach answers whether a unit can have an instance that exists, besides what
-// MayAddStorage answers.
+// MayAttach returns the errors that attaching an existing instance may return, besides those of
+// MayAddStorage.
 func (m *Model) MayAttach(s *Storage) (why Answer) {
 	switch {
 	case s.Life.Life == entity.Gone:
@@ -109,8 +109,8 @@ func (m *Model) MayAttach(s *Storage) (why Answer) {
 	return why
 }
 
-// MayAttachNew answers whether a new unit of a service, placed on a machine unless that is "", can have an instance that
-// exists.
+// MayAttachNew returns the errors that attaching an existing instance to a new unit of a service may return;
+// on is the machine the unit is placed on, or "".
 func (m *Model) MayAttachNew(s *Storage, to *Service, on string) Answer {
 	why := m.MayAttach(s)
 	if s.Machine != nil && s.Machine.ID != on {
@@ -173,8 +173,7 @@ func (m *Model) RemoveStorage(s *Storage, d Destruction, keep bool) Answer {
 	return why
 }
 
-// endStorage sets an instance Dying, which only force does while a unit has it: force takes it
-// from the unit too.
+// endStorage sets an instance Dying. While it is attached, only force does so, and also detaches it.
 func (m *Model) endStorage(s *Storage, d Destruction) Answer {
 	switch {
 	case s.Life.Life == entity.Gone:
@@ -200,7 +199,7 @@ func (m *Model) endStorage(s *Storage, d Destruction) Answer {
 	return nil
 }
 
-// endAttachment begins to take storage from a unit.
+// endAttachment begins to detach storage from a unit.
 func (m *Model) endAttachment(a *Attachment, d Destruction) {
 	if a.Life.Life == entity.Alive {
 		a.Life.Life = entity.Dying
@@ -208,7 +207,7 @@ func (m *Model) endAttachment(a *Attachment, d Destruction) {
 	a.raise(d.alone())
 }
 
-// endAttachments is what becomes of the storage of a unit that ends.
+// endAttachments handles the storage of a unit that ends.
 func (m *Model) endAttachments(u *Unit, d Destruction) {
 	for _, a := range sorted(u.Attached) {
 		if a.Life.Life == entity.Alive || d.Strength > entity.Plain {
@@ -217,7 +216,7 @@ func (m *Model) endAttachments(u *Unit, d Destruction) {
 	}
 }
 
-// GiveUp is what the agent of a unit says once it does not use storage any more.
+// GiveUp records that the unit's agent no longer uses storage.
 func (m *Model) GiveUp(a *Attachment) Answer {
 	switch {
 	case a.Life.Life == entity.Gone:
@@ -229,8 +228,8 @@ func (m *Model) GiveUp(a *Attachment) Answer {
 	return nil
 }
 
-// removeAttachment takes storage from a unit. What is on the unit's machine, or was to go with
-// the unit or its service, goes unless another unit has it by then.
+// removeAttachment detaches storage from a unit. Storage on the unit's machine, or to be destroyed with the
+// unit or its service, ends unless another unit has it in the meantime.
 func (m *Model) removeAttachment(a *Attachment) {
 	s, u := a.Storage, a.Unit
 	a.Life.Life = entity.Gone
@@ -247,7 +246,7 @@ func (m *Model) removeAttachment(a *Attachment) {
 	})
 }
 
-// Detached is what the provisioner says once the cloud has detached storage.
+// Detached records that the cloud has detached storage.
 func (m *Model) Detached(a *Attachment) Answer {
 	switch a.Life.Life {
 	case entity.Gone:
@@ -259,7 +258,7 @@ func (m *Model) Detached(a *Attachment) Answer {
 	return Answer{entity.Invalid}
 }
 
-// Attached is what the provisioner says once a unit can use its storage.
+// Attached records that a unit can use its storage.
 func (m *Model) Attached(a *Attachment) Answer {
 	switch {
 	case a.Life.Life == entity.Gone:
@@ -272,7 +271,7 @@ func (m *Model) Attached(a *Attachment) Answer {
 	return nil
 }
 
-// Make is what the provisioner says once the cloud has made a filesystem.
+// Make records that the cloud has created a filesystem.
 func (m *Model) Make(s *Storage) Answer {
 	switch {
 	case s.Life.Life == entity.Gone:
@@ -286,7 +285,7 @@ func (m *Model) Make(s *Storage) Answer {
 	return nil
 }
 
-// StorageErrs records an error of the cloud's.
+// StorageErrs records an error from the cloud.
 func (m *Model) StorageErrs(s *Storage) Answer {
 	if s.Life.Life == entity.Gone {
 		return Answer{entity.NotFound}
@@ -310,7 +309,7 @@ func (m *Model) StorageDead(s *Storage) Answer {
 	return nil
 }
 
-// StorageGone is what the provisioner says once the cloud has destroyed a filesystem.
+// StorageGone records that the cloud has destroyed a filesystem.
 func (m *Model) StorageGone(s *Storage) Answer {
 	switch s.Life.Life {
 	case entity.Gone:
@@ -335,8 +334,8 @@ func (m *Model) forceAttachment(a *Attachment) {
 	m.removeAttachment(a)
 }
 
-// forceStorage removes an instance, and reports whether it made progress. It waits for the
-// cloud to destroy or release the filesystem as forceMachine does for an instance.
+// forceStorage removes an instance, and reports whether it made progress. It waits for the cloud to destroy
+// or release the filesystem, just as forceMachine waits for an instance.
 func (m *Model) forceStorage(s *Storage) (did bool) {
 	if s.Strength != entity.Force {
 		m.endStorage(s, m.forced())
@@ -363,14 +362,13 @@ func (m *Model) forceStorage(s *Storage) (did bool) {
 	return true
 }
 
-// Keeps reports whether the filesystem of an instance is left to the user, who has said so of the
-// instance or of its model.
+// Keeps reports whether the user keeps the filesystem of an instance, because of a choice made for the
+// instance or for its model.
 func (m *Model) Keeps(s *Storage) bool {
 	return s.Kept || s.Machine == nil && m.Life.Life != entity.Alive && !m.Life.WithStorage
 }
 
-// endOnMachines ends the storage that is on machines that are ending, as far as no unit has it,
-// and reports whether it changed anything.
+// endOnMachines ends the unattached storage on ending machines, and reports whether it changed anything.
 func (m *Model) endOnMachines() (did bool) {
 	for _, x := range values(m.Machines) {
 		for _, d := range x.wants {
@@ -394,7 +392,7 @@ func StorageFact(l Life, machine string, made, kept bool) string {
 // AttachmentFact returns the line of an attachment.
 func AttachmentFact(l Life, there bool) string { return fmt.Sprintf("%s there=%t", l, there) }
 
-// Ending returns the names of the attachments that are ending, sorted.
+// Ending returns the names of the ending attachments, sorted.
 func (m *Model) Ending() (names []string) {
 	for _, s := range values(m.Storage) {
 		if s.Held != nil && s.Held.Life.Life != entity.Alive {

@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-// A Task is an action of a unit, or a command that runs there. It stays when its unit goes.
+// A Task is an action of a unit, or a command that runs on it. It outlives its unit.
 type Task struct {
 	ID        string
 	Operation string
@@ -20,10 +20,10 @@ type Task struct {
 	Completed time.Time
 }
 
-// MayEnqueue answers whether a unit can get a task.
+// MayEnqueue returns the errors that giving a unit a task may return.
 func (m *Model) MayEnqueue(u *Unit) Answer {
 	switch u.Life.Life {
-	case entity.Gone: // it may have been read before
+	case entity.Gone: // it may have been read earlier
 		return Answer{entity.NotFound, entity.NotAlive}
 	case entity.Dying, entity.Dead:
 		return Answer{entity.NotAlive}
@@ -55,7 +55,7 @@ func (m *Model) Cancel(t *Task) Answer {
 	return nil
 }
 
-// BeginTask is what the agent of a unit says when it begins a task. It can say so twice.
+// BeginTask records that a unit's agent begins a task. The agent may report that twice.
 func (m *Model) BeginTask(t *Task) Answer {
 	switch {
 	case m.Tasks[t.ID] == nil:
@@ -68,8 +68,8 @@ func (m *Model) BeginTask(t *Task) Answer {
 	return nil
 }
 
-// FinishTask is what the agent of a unit says when a task has ended, well or not. A task that
-// fails because it was cancelled is aborted.
+// FinishTask records that a task has succeeded or failed. A task that fails because it was
+// cancelled is aborted.
 func (m *Model) FinishTask(t *Task, well bool) {
 	switch {
 	case t.isOver():
@@ -82,7 +82,7 @@ func (m *Model) FinishTask(t *Task, well bool) {
 	}
 }
 
-// LogTask is what a task says while it runs.
+// LogTask records a message from a running task.
 func (m *Model) LogTask(t *Task) Answer {
 	switch {
 	case m.Tasks[t.ID] == nil:
@@ -93,7 +93,7 @@ func (m *Model) LogTask(t *Task) Answer {
 	return nil
 }
 
-// unfinished returns the tasks of a unit that are not over, the oldest first.
+// unfinished returns the unfinished tasks of a unit, oldest first.
 func (m *Model) unfinished(unit string) (all []*Task) {
 	for _, t := range m.Tasks {
 		if t.Unit == unit && !t.isOver() {
@@ -105,7 +105,7 @@ func (m *Model) unfinished(unit string) (all []*Task) {
 	return all
 }
 
-// Unfinished returns the tasks of a unit that are not over as its agent sees them.
+// Unfinished returns the unfinished tasks of a unit as its agent sees them.
 func (m *Model) Unfinished(unit string) (refs []entity.TaskRef) {
 	for _, t := range m.unfinished(unit) {
 		refs = append(refs, entity.TaskRef{ID: t.ID, Status: t.Status})
@@ -120,7 +120,7 @@ func (m *Model) cancelAll(unit string) {
 	}
 }
 
-// Prune removes the tasks that have been over for longer than age.
+// Prune removes the tasks that ended more than age ago.
 func (m *Model) Prune(age time.Duration) {
 	maps.DeleteFunc(m.Tasks, func(_ string, t *Task) bool {
 		return t.isOver() && t.Completed.Before(m.Now.Add(-age))

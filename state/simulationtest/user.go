@@ -7,8 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// AddService adds a service. peer and key are the number and key of its peer
-// relation; peer is -1 if there is none.
+// AddService adds a service. peer and key are the id and key of its peer relation; peer is -1 if it has
+// none.
 func (m *Model) AddService(name string, subordinate bool, peer int, key string) Answer {
 	if m.Services[name] != nil {
 		return Answer{entity.AlreadyExists}
@@ -24,8 +24,8 @@ func (m *Model) AddService(name string, subordinate bool, peer int, key string) 
 // A Placed is a new unit, and the machine that state assigned it to.
 type Placed struct{ Unit, Machine string }
 
-// MayPlace answers whether a unit can be placed on a machine ("3"), or in a new container on it ("lxd:3") or
-// on a new machine ("lxd").
+// MayPlace returns the errors that placing a unit may return: on a machine ("3"), in a new container on it
+// ("lxd:3"), or in a container on a new machine ("lxd").
 func (m *Model) MayPlace(placement string) Answer {
 	if placement == "lxd" {
 		return nil
@@ -45,7 +45,7 @@ func (m *Model) MayPlace(placement string) Answer {
 	return nil
 }
 
-// MayAddUnits answers whether units can be added to a service.
+// MayAddUnits returns the errors that adding units to a service may return.
 func (m *Model) MayAddUnits(s *Service) Answer {
 	switch {
 	case s.Life.Life == entity.Gone:
@@ -65,16 +65,16 @@ func btoi(b bool) int {
 	return 0
 }
 
-// isFree reports whether a machine can be assigned to a unit without a
-// placement: it never had one, and is not a container.
+// isFree reports whether a machine can be assigned to a unit without a placement: it has never had a unit,
+// and is not a container.
 func (x *Machine) isFree() bool {
 	return x.Life.Life == entity.Alive && x.Clean && !x.Manager && x.Host == nil
 }
 
-// AddUnits adds units as state has placed them, and returns an error if that is
-// wrong. The first ones are on the machines that the user named, or in new containers; each other one
-// is on an unused machine, or on a new one if there is none. If raced, a
-// machine might have become available meanwhile.
+// AddUnits adds units where state has placed them, and returns an error if a placement is wrong. The first
+// units are on the machines that the user named, or in new containers; each of the others is on an unused
+// machine, or on a new one if no machine is unused. If raced, a machine might have become available
+// meanwhile.
 func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool) error {
 	for i, p := range placed {
 		x := m.Machines[p.Machine]
@@ -110,14 +110,14 @@ func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool
 	return nil
 }
 
-// addContainer adds the container that a unit is in, on the host that the user named, or with a new one.
+// addContainer adds the container that a unit is in, on the host that the user named, or on a new host.
 func (m *Model) addContainer(p Placed, host string) (*Machine, error) {
 	on, number, ok := strings.Cut(p.Machine, "/lxd/")
 	switch {
 	case !ok || strings.Contains(number, "/") && host == "":
 		return nil, fmt.Errorf("%s is on machine %s, not in a container", p.Unit, p.Machine)
 	case m.used["m#"+p.Machine]:
-		return nil, fmt.Errorf("%s was put in container %s, which was there before", p.Unit, p.Machine)
+		return nil, fmt.Errorf("%s was put in container %s, which already existed", p.Unit, p.Machine)
 	}
 	if host != "" {
 		if on = p.Machine[:strings.LastIndex(p.Machine, "/lxd/")]; on != host {
@@ -162,7 +162,7 @@ func (m *Model) addMachine(id string, host *Machine, manager, clean bool) *Machi
 	return x
 }
 
-// MayHost answers whether a container can be added to a machine.
+// MayHost returns the errors that adding a container to a machine may return.
 func (m *Model) MayHost(host string) Answer {
 	switch x := m.Machines[host]; {
 	case x == nil:
@@ -175,8 +175,7 @@ func (m *Model) MayHost(host string) Answer {
 	return nil
 }
 
-// AddMachine adds a machine. host is set for a container only, and might be new
-// too.
+// AddMachine adds a machine. host is set only for a container, and may be new as well.
 func (m *Model) AddMachine(id, host string, manager bool) {
 	var on *Machine
 	if host != "" {
@@ -187,7 +186,7 @@ func (m *Model) AddMachine(id, host string, manager bool) {
 	m.addMachine(id, on, manager, true)
 }
 
-// MayRelate answers whether two services can be related by this key.
+// MayRelate returns the errors that relating two services by this key may return.
 func (m *Model) MayRelate(a, b, key string) Answer {
 	var why Answer
 	for _, name := range []string{a, b} {

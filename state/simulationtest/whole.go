@@ -7,10 +7,10 @@ import (
 	"juju/state/entity"
 )
 
-// How a model ends, with everything in it.
+// How a model ends, together with everything in it.
 
-// Destroy is juju destroy-model. keep releases the storage that outlives machines. Of a model that is
-// not Alive, the last word on storage holds.
+// Destroy is juju destroy-model. keep releases the storage that outlives machines. For a model that
+// is no longer Alive, the latest choice about storage wins.
 func (m *Model) Destroy(d Destruction, keep bool) (answer Answer) {
 	keep = keep && !d.Storage
 	switch {
@@ -44,8 +44,8 @@ func (m *Model) Destroy(d Destruction, keep bool) (answer Answer) {
 	return answer
 }
 
-// endAll destroys what is in a Dying model, as far as nothing blocks it, and
-// reports whether it changed anything.
+// endAll destroys everything in a Dying model that nothing blocks, and reports whether it changed
+// anything.
 func (m *Model) endAll() (did bool) {
 	before := m.Facts()
 	for _, d := range m.wants {

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// EveryCollectionIsChecked checks that each collection that a file of the product
-// names is in ruled, and damaged by a test, or else has a reason why nothing can be wrong in
-// it. It knows the constants of collections by their names, and finds at least min.
+// EveryCollectionIsChecked checks that each collection named in the file at path is in ruled
+// and in damaged, unless because explains why nothing can be wrong in it. It recognizes the
+// constants for collections by their names, and fails if it finds fewer than min.
 func EveryCollectionIsChecked(t *testing.T, path string, ruled []string, because map[string]string, damaged []string,
 	min int) {
 	t.Helper()
@@ -35,10 +35,10 @@ func EveryCollectionIsChecked(t *testing.T, path string, ruled []string, because
 			return true
 		}
 		if !slices.Contains(ruled, collection) {
-			t.Errorf("no rule looks at %s: see the fields that the check reads, and unruled", collection)
+			t.Errorf("no rule checks %s: see the fields that the check reads, and unruled", collection)
 		}
 		if !slices.Contains(damaged, collection) {
-			t.Errorf("no damage is tested in %s: see damages", collection)
+			t.Errorf("no test damages %s: see damages", collection)
 		}
 		return true
 	})

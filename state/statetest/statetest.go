@@ -19,30 +19,29 @@ import (
 	"juju/state/mongo"
 )
 
-// The user who owns everything, and the password.
+// The user who owns everything, and the user's password.
 const (
 	Admin    = "admin"
 	Password = "correct horse"
 )
 
-// PasswordCost, for controller.Options, makes users' passwords cheap to hash: tests log in all the
-// time.
+// PasswordCost, for controller.Options, makes passwords cheap to hash, because tests log in constantly.
 const PasswordCost = bcrypt.MinCost
 
-// Controller makes a controller with its own model and one called "default", and
-// closes it with the test.
+// Controller creates a controller with its own model and one called "default", and closes it when the test
+// ends.
 func Controller(t testing.TB) (*controller.Controller, *state.State) {
 	t.Helper()
 	return ControllerWith(t, controller.Options{})
 }
 
-// ControllerWith is Controller with other options.
+// ControllerWith is Controller with custom options.
 func ControllerWith(t testing.TB, o controller.Options) (*controller.Controller, *state.State) {
 	t.Helper()
 	return ControllerOn(t, Store(t, mongo.Options{}), o)
 }
 
-// ControllerOn is ControllerWith on this store, which it closes with the test.
+// ControllerOn is ControllerWith on the given store, which it closes when the test ends.
 func ControllerOn(t testing.TB, store *mongo.Store, o controller.Options) (*controller.Controller, *state.State) {
 	t.Helper()
 	o.PasswordCost = PasswordCost
@@ -71,20 +70,20 @@ func ControllerOn(t testing.TB, store *mongo.Store, o controller.Options) (*cont
 	return c, st
 }
 
-// StoreOf returns the store of a controller that this package made.
+// StoreOf returns the store of a controller created by this package.
 func StoreOf(c *controller.Controller) *mongo.Store {
 	store, _ := stores.Load(c)
 	return store.(*mongo.Store)
 }
 
-// ControllerDB opens the controller's own database in a store, until the test ends.
+// ControllerDB opens the controller's own database in a store until the test ends.
 func ControllerDB(t testing.TB, store *mongo.Store) *mongo.Database {
 	db := store.Open("juju")
 	t.Cleanup(func() { db.Close(errors.New("the test has ended")) })
 	return db
 }
 
-// Damage damages a model: it removes the counts of one of its services.
+// Damage damages a model: it removes the reference counts of one of its services.
 func Damage(t testing.TB, c *controller.Controller, model *state.State, service string) {
 	t.Helper()
 	db := StoreOf(c).Open(model.UUID())
@@ -96,8 +95,8 @@ func Damage(t testing.TB, c *controller.Controller, model *state.State, service 
 
 var stores sync.Map // *controller.Controller → *mongo.Store
 
-// Charm adds a charm with this metadata and further files (name and text, alternating), and
-// returns its URL.
+// Charm adds a charm with this metadata and further files (name and text, alternating), and returns its
+// URL.
 func Charm(t testing.TB, st *state.State, metadata string, files ...string) string {
 	t.Helper()
 	url, err := st.Charms().Add(t.Context(), CharmArchive(t, metadata, files...), "")
@@ -107,7 +106,7 @@ func Charm(t testing.TB, st *state.State, metadata string, files ...string) stri
 	return url
 }
 
-// CharmArchive makes the archive of such a charm and returns its path.
+// CharmArchive creates the archive of such a charm and returns its path.
 func CharmArchive(t testing.TB, metadata string, files ...string) string {
 	t.Helper()
 	dir, zip := t.TempDir(), filepath.Join(t.TempDir(), "charm.zip")
@@ -138,8 +137,8 @@ func CharmArchive(t testing.TB, metadata string, files ...string) string {
 	return zip
 }
 
-// Metadata of charms that many tests use: a database, a site that requires one, a cluster with
-// peers, and a subordinate.
+// Metadata of charms that many tests use: a database, a site that requires one, a cluster with peers, and
+// a subordinate.
 const (
 	MySQL = `{name: mysql, summary: s, description: d,
   provides: {server: {interface: mysql}, admin: {interface: mysql-root}}}`
@@ -151,14 +150,14 @@ const (
   requires: {info: {interface: juju-info, scope: container}}}`
 )
 
-// ResumeModels resumes, one after another, all models of which something is left, as a controller does. It
-// returns how many are not done, but for leftovers.
+// ResumeModels resumes, one by one, all models that are not completely created or removed, as a controller
+// does. It returns how many remain unfinished, not counting leftovers.
 func ResumeModels(
 	ctx context.Context, c *controller.Controller, outside func(context.Context, controller.ModelRow) error,
 ) (left int, err error) {
 	all, err := c.Remains(ctx)
 	for _, r := range all {
-		done, _ := c.ResumeModel(ctx, r, outside) // a failure leaves it
+		done, _ := c.ResumeModel(ctx, r, outside) // after a failure, done is false
 		if !done && !r.Leftover {
 			left++
 		}

@@ -13,14 +13,15 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// StoreVariable is the environment variable that selects the store of state's tests:
+// StoreVariable is the environment variable that selects the store for the tests of
+// state:
 //
 //	""              the embedded one, in memory
 //	adapter         a simulated MongoDB, through the adapter
 //	mongodb://HOST  the MongoDB there, on loopback; each test drops all its databases
 const StoreVariable = "JUJU_TEST_STORE"
 
-// Store opens an empty store with mongotest's hooks, which the caller closes.
+// Store opens an empty store with mongotest's hooks. The caller closes it.
 func Store(t testing.TB, o mongo.Options) *mongo.Store {
 	t.Helper()
 	o.Hooks = mongotest.NewHooks()
@@ -63,7 +64,7 @@ func openURL(t testing.TB, text string, o mongo.Options) *mongo.Store {
 	for _, address := range u.Hosts() {
 		host, _, err := net.SplitHostPort(address)
 		if err != nil || !net.ParseIP(host).IsLoopback() {
-			t.Fatalf("%s is not on loopback: its databases may be somebody's", address)
+			t.Fatalf("%s is not on loopback: its databases may be in use", address)
 		}
 	}
 	store, err := mongo.OpenURL(t.Context(), u, o)

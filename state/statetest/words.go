@@ -17,7 +17,7 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Refused checks that err is of a kind, and that its text contains words.
+// Refused checks that err has this kind and contains words.
 func Refused(t testing.TB, err error, kind entity.Kind, words string) {
 	t.Helper()
 	if err == nil || !errors.Is(err, kind) || !strings.Contains(err.Error(), words) {
@@ -25,7 +25,7 @@ func Refused(t testing.TB, err error, kind entity.Kind, words string) {
 	}
 }
 
-// Lines returns findings as text, one a line.
+// Lines returns findings as text, one per line.
 func Lines(found []entity.Finding) string {
 	lines := make([]string, len(found))
 	for i, f := range found {
@@ -34,7 +34,7 @@ func Lines(found []entity.Finding) string {
 	return strings.Join(lines, "\n     ")
 }
 
-// Constraints parses the constraints of a test, and panics if they are invalid.
+// Constraints parses constraints for a test, and panics if they are invalid.
 func Constraints(text string) constraints.Value {
 	c, err := constraints.Parse(text)
 	if err != nil {
