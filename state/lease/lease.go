@@ -1,5 +1,5 @@
-// Package lease stores the leases of services' leadership, for all models, in the controller's database. They are
-// written outside transactions, by compare-and-swap.
+// Package lease stores the leadership leases of services, for all models, in the controller's database. It
+// writes them by compare-and-swap, outside transactions.
 package lease
 
 import (
@@ -16,10 +16,10 @@ import (
 	"juju/state/mongo"
 )
 
-// Collection is the collection of leases; their ids are those of ID.
+// Collection is the collection of leases; ID returns their ids.
 const Collection = "leases"
 
-// A Doc is the promise to a unit that for some time no other unit will lead its service.
+// A Doc is the promise to a unit that no other unit will lead its service for some time.
 type Doc struct {
 	ID       string        `bson:"_id"`
 	Holder   string        `bson:"holder"` // a unit, or "" once released
@@ -28,7 +28,7 @@ type Doc struct {
 	Duration time.Duration `bson:"duration"`
 }
 
-// ID returns the id of the lease of a service, in the model with this UUID.
+// ID returns the id of a service's lease, in the model with this UUID.
 func ID(model, service string) string { return model + "#" + service }
 
 // A Lease is a lease as it was read.
@@ -46,21 +46,20 @@ type Leases struct {
 	times   times
 }
 
-// New returns the leases in the controller's database. barrier waits until everything
-// written before is on disk.
+// New returns the leases in the controller's database. barrier waits until all earlier writes are on disk.
 func New(db *mongo.Database, barrier func(context.Context) error, now func() time.Time) *Leases {
 	return &Leases{db: db, barrier: barrier, now: now}
 }
 
-// times has the time at which this controller first saw the current value of each lease, by its own monotonic clock.
-// The clocks of different machines are never compared: a value is written before it is seen, so for its writer it
-// expires no later than for a controller that counts from when it saw it.
+// times records when this controller first saw the current value of each lease, by its own monotonic clock.
+// The clocks of different machines are never compared: a value is written before it is seen, so a lease
+// expires for its writer no later than for a controller that counts from when it saw the value.
 type times struct {
 	mu  sync.Mutex
 	all map[string]seen
 }
 
-// maxTimes limits the size of the map, which also contains leases of removed services.
+// maxTimes limits the size of the map, which also holds leases of removed services.
 const maxTimes = 100_000
 
 type seen struct {
@@ -68,7 +67,7 @@ type seen struct {
 	at  time.Time
 }
 
-// see returns when a value that was just read or written was first seen.
+// see returns when the value just read or written was first seen.
 func (t *times) see(doc Doc, now time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +90,7 @@ func (t *times) forget(id string) {
 // Tries limits and paces the attempts of a caller that keeps losing to others.
 func (l *Leases) Tries() mongo.Tries { return l.db.Tries() }
 
-// Read reads a lease. One that does not exist has no holder and has expired.
+// Read reads a lease. A lease that does not exist has no holder and has expired.
 func (l *Leases) Read(id string) (Lease, error) {
 	var doc Doc
 	err := l.db.Get(Collection, id, &doc, "lease "+id)

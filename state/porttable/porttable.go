@@ -8,9 +8,9 @@ import (
 	"juju/state/entity"
 )
 
-// A Table is a sorted set of port ranges that don't overlap, so that each lookup is a binary
-// search: a unit may open its ports one by one. Ranges stay as they were opened, even adjacent
-// ones, because they are closed as they were opened.
+// A Table is a sorted set of port ranges that don't overlap. Sorting makes each lookup a binary
+// search: a unit may open its ports one by one. Adjacent ranges aren't merged, because each is
+// closed as it was opened.
 type Table struct {
 	ranges []entity.PortRange // by protocol, then by port
 	looked int                // how many ranges were compared, for tests
@@ -21,7 +21,8 @@ func New(ranges []entity.PortRange) *Table {
 	return &Table{ranges: slices.SortedFunc(slices.Values(ranges), entity.ComparePorts)}
 }
 
-// Ranges returns them in the order of entity.ComparePorts. The caller must not change the list.
+// Ranges returns the ranges in the order of entity.ComparePorts. The caller must not modify the
+// slice.
 func (t *Table) Ranges() []entity.PortRange { return t.ranges }
 
 // find returns the index of the first range that ends at r's first port or later.
@@ -47,12 +48,12 @@ func (t *Table) Has(r entity.PortRange) bool {
 	return conflict && with == r
 }
 
-// Add adds a range that conflicts with none.
+// Add adds a range that doesn't conflict with any other.
 func (t *Table) Add(r entity.PortRange) {
 	t.ranges = slices.Insert(t.ranges, t.find(r), r)
 }
 
-// Remove removes exactly r, and reports whether it was there.
+// Remove removes exactly r, and reports whether the table had it.
 func (t *Table) Remove(r entity.PortRange) bool {
 	if !t.Has(r) {
 		return false

@@ -9,7 +9,7 @@ import (
 	"juju/state/entity"
 )
 
-// A table gives the same answers as a search of every range.
+// A table gives the same answers as a linear search.
 func TestPortTableAgainstModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -24,10 +24,10 @@ func TestPortTableAgainstModel(t *testing.T) {
 			}
 			i := slices.IndexFunc(model, r.Conflicts)
 			if _, conflict := table.Conflict(r); conflict != (i >= 0) {
-				t.Fatalf("seed %d: %v conflicts: %v; there are %v", seed, r, conflict, model)
+				t.Fatalf("seed %d: %v conflicts: %v; the model has %v", seed, r, conflict, model)
 			}
 			if table.Has(r) != slices.Contains(model, r) {
-				t.Fatalf("seed %d: has %v: %v; there are %v", seed, r, table.Has(r), model)
+				t.Fatalf("seed %d: has %v: %v; the model has %v", seed, r, table.Has(r), model)
 			}
 			switch {
 			case i < 0:
@@ -47,7 +47,8 @@ func TestPortTableAgainstModel(t *testing.T) {
 	}
 }
 
-// Opening 32,000 ports one by one compares a few ranges for each, not all.
+// Opening 32,000 ports one by one compares only a few ranges each time, not
+// all.
 func TestPortTableLooksAtFew(t *testing.T) {
 	t.Parallel()
 	const n = 32_000
@@ -59,11 +60,11 @@ func TestPortTableLooksAtFew(t *testing.T) {
 		}
 		table.Add(r)
 	}
-	// Twice for each, to find and to add.
+	// Twice for each port, to find it and to add it.
 	if most := 2 * n * (bits.Len(n) + 1); table.looked > most {
-		t.Errorf("%d ranges were looked at for %d ports, want at most %d", table.looked, n, most)
+		t.Errorf("%d ranges were compared for %d ports, want at most %d", table.looked, n, most)
 	}
 	if table = New(table.Ranges()); len(table.Ranges()) != n {
-		t.Errorf("there are %d ranges, want %d", len(table.Ranges()), n)
+		t.Errorf("got %d ranges, want %d", len(table.Ranges()), n)
 	}
 }
