@@ -1,5 +1,5 @@
-// Package schema keeps the schema of a database in step with the program: it creates the collections and indexes, and
-// runs the upgrade steps from the version that the database has to the program's.
+// Package schema keeps a database's schema in step with the program: it creates the collections and indexes,
+// and runs the upgrade steps from the database's version to the program's.
 package schema
 
 import (
@@ -18,21 +18,22 @@ import (
 
 var logger = loggo.GetLogger("juju.state.schema")
 
-// Collection exists in every database. Its one document, of the same id, contains the version of the database's schema.
+// Collection exists in every database. Its only document, whose id is the same, contains the database's
+// schema version.
 const Collection = "schema"
 
 // A Step brings a database to the next version of its schema.
 type Step struct {
 	About string // "archives record which models use them"
-	// Run may be interrupted at any point and run again, also by two controllers at once, and skips what is already
-	// done. It runs after all of the program's collections and indexes have been created, and reads and writes
-	// documents in the form of its own version: it does not use types that may change later.
+	// Run may be interrupted at any point and run again, even by two controllers concurrently, and skips work
+	// already done. It runs after all of the program's collections and indexes have been created. It reads
+	// and writes documents in the form of its own version, and does not use types that may change later.
 	Run func(ctx context.Context, store *mongo.Store, db *mongo.Database) error
 }
 
-// A Form is the schema of a database and its upgrade steps. The first step leads from version 1, the version of a
-// database that does not record one, to version 2. A released step is never changed. A new optional field, a collection
-// or an index needs no step.
+// A Form is the schema of a database and its upgrade steps. The first step upgrades version 1, the version of
+// a database that does not record one, to version 2. A released step never changes. A new optional field,
+// collection or index needs no step.
 type Form struct {
 	Schema mongo.Schema
 	Steps  []Step
@@ -42,7 +43,7 @@ type Form struct {
 type doc struct {
 	ID      string `bson:"_id"`
 	Version int    `bson:"version"`
-	Made    string `bson:"made"` // the mongo.Schema.Sum that was last made
+	Made    string `bson:"made"` // the latest mongo.Schema.Sum whose collections and indexes were created
 }
 
 func (f Form) version() int { return 1 + len(f.Steps) }
@@ -52,7 +53,8 @@ func (f Form) doc() doc { return doc{Collection, f.version(), f.Schema.Sum()} }
 // Record adds this form to the transaction that creates a database.
 func (f Form) Record(o *mongo.Ops) { o.Insert(Collection, Collection, f.doc()) }
 
-// Rule checks that a database records its form. Reach has upgraded it to this form, so the repair records this one.
+// Rule checks that a database records its form. Reach has upgraded it to this form, so the repair records
+// this form.
 func (f Form) Rule() check.Rule {
 	return check.Rule{Of: Collection, IDs: func(*check.View) []string { return []string{Collection} },
 		Judge: func(v *check.View, id string) *check.Wrong {
@@ -64,9 +66,9 @@ func (f Form) Rule() check.Rule {
 		}}
 }
 
-// Reach upgrades a database to the form; what is the database's name in messages. If it is interrupted, the next
-// process that opens the database continues. The error is entity.NotSupported if the database has a newer program's
-// form, which this program would damage.
+// Reach upgrades a database to the form; what names the database in messages. If it is interrupted, the next
+// process that opens the database continues. The error is entity.NotSupported if the database has the form of
+// a newer program, because this program would damage it.
 func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database, what string) error {
 	now, _, err := read(db)
 	if err != nil {
@@ -114,7 +116,7 @@ func read(db *mongo.Database) (now doc, there bool, err error) {
 	return now, err == nil, err
 }
 
-// record records that a database has reached a version, unless it already has.
+// record records that a database has reached a version, if it hasn't already.
 func record(ctx context.Context, db *mongo.Database, to int, made string) error {
 	return db.Change(ctx, func(o *mongo.Ops) error {
 		now, there, err := read(db)
@@ -134,7 +136,7 @@ func record(ctx context.Context, db *mongo.Database, to int, made string) error 
 	})
 }
 
-// Rename returns the Run of a step that moves all documents of a collection to another.
+// Rename returns the Run of a step that moves all documents from one collection to another.
 func Rename(from, to string) func(context.Context, *mongo.Store, *mongo.Database) error {
 	return func(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
 		var docs []bson.M
@@ -149,7 +151,7 @@ func Rename(from, to string) func(context.Context, *mongo.Store, *mongo.Database
 				if n, err := db.Count(from, bson.D{{"_id", id}}); err != nil {
 					return err
 				} else if n == 0 {
-					return mongo.ErrNothing // another controller has done it
+					return mongo.ErrNothing // another controller has moved it
 				}
 				o.Insert(to, id, doc)
 				o.Remove(from, id, txn.DocExists)

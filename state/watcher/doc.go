@@ -1,8 +1,8 @@
-// Package watcher notifies the rest of the process of changes in a database.
+// Package watcher notifies the rest of the process of changes to a database.
 //
-// A tailer follows the log of the transaction runner and passes each change to a Hub. A watcher subscribes to the
-// topics that concern it, is woken, and rereads. There are two general kinds of watch, Notify and Strings; the third,
-// for the units of a relation, is in state and has the same contract:
+// A tailer follows the transaction runner's log and passes each change to a Hub. A watcher subscribes to the
+// topics it cares about, is woken, and rereads. The package has two general kinds of watch, Notify and
+// Strings; a third, for the units of a relation, is in state and has the same contract:
 //
 //   - The first event is sent immediately. In a Strings watch it names every id.
 //   - Events carry ids, never values: the reader reads what it needs, when it
@@ -17,6 +17,6 @@
 //   - The channel closes when the context ends, or when the database is closed
 //     or can't be read; a reader that wants to continue starts a new watch.
 //
-// Revisions are never compared: a tailer that has lost its position makes all watchers reread everything, which is
-// always correct.
+// Revisions are never compared: when a tailer loses its position, it makes all watchers reread everything,
+// which is always correct.
 package watcher

@@ -11,18 +11,18 @@ type Change struct {
 	ID         string
 }
 
-// A Topic is what a watcher subscribes to: a whole collection, one document of it, or the
-// documents whose id begins with a prefix.
+// A Topic is what a watcher subscribes to: a whole collection, one of its documents, or the documents whose
+// ids begin with a prefix.
 type Topic string
 
-// Collection is the topic of every document of a collection.
+// Collection is the topic of all documents of a collection.
 func Collection(name string) Topic { return Topic(name) }
 
 // Doc is the topic of one document.
 func Doc(collection, id string) Topic { return Topic(collection + ":" + id) }
 
-// Prefix is the topic of the documents whose id begins with prefix, which must end at the first
-// '#' or '/' of such an id.
+// Prefix is the topic of the documents whose ids begin with prefix, which must end at the first '#' or '/' of
+// such an id.
 func Prefix(collection, prefix string) Topic { return Topic(collection + ":" + prefix) }
 
 // topics returns the topics of a change.
@@ -41,8 +41,8 @@ type Hub struct {
 	all    map[*Subscription]bool
 	closed bool
 
-	// wanted is called when the first watch starts and when the last one ends. A separate lock orders its calls without
-	// delaying publishers.
+	// wanted is called when the first watch starts and when the last one ends. A separate lock orders its
+	// calls without delaying publishers.
 	wantMu sync.Mutex
 	wanted func(bool)
 	told   bool
@@ -54,7 +54,7 @@ func NewHub(wanted func(bool)) *Hub {
 	return &Hub{subs: map[Topic]map[*Subscription]bool{}, all: map[*Subscription]bool{}, wanted: wanted}
 }
 
-// A Subscription collects the changes of its topics until they are taken.
+// A Subscription collects the changes to its topics until they are taken.
 type Subscription struct {
 	hub     *Hub
 	wake    chan struct{}
@@ -64,7 +64,7 @@ type Subscription struct {
 	done    chan struct{}   // closed with the hub
 }
 
-// Subscribe starts to collect changes of the topics. The caller must Close the subscription.
+// Subscribe starts collecting changes to the topics. The caller must Close the subscription.
 func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 	s := &Subscription{hub: h, wake: make(chan struct{}, 1), topics: map[Topic]bool{},
 		pending: map[Change]bool{}, done: make(chan struct{})}
@@ -133,10 +133,11 @@ func (s *Subscription) Drop(t Topic) {
 // Wake returns a channel that receives when there may be changes to Take.
 func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 
-// Done returns a channel that is closed when the hub is closed: there are no more changes.
+// Done returns a channel that is closed with the hub; no changes come after that.
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
-// Take returns the changes since the last call. If reset is true, anything may have changed, and changes is empty.
+// Take returns the changes since the last call. If reset is true, anything may have changed, and changes is
+// empty.
 func (s *Subscription) Take() (changes []Change, reset bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()

@@ -35,29 +35,30 @@ func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
 	return out
 }
 
-// A Listing describes what a Strings watch watches.
+// A Listing describes what a Strings watch observes.
 type Listing[V comparable] struct {
 	Topics []Topic
 	// IDs returns the watched ids that a change may concern. If it is nil, that is the document's own id.
 	IDs func(Change) []string
-	// Follow, if set, returns one more topic for each id that the watch knows.
+	// Follow, if set, returns an additional topic for each id that the watch knows.
 	Follow func(id string) Topic
-	// List returns the watched fact of each of the ids that exist and belong to the watch, or of all such ids if ids is
-	// empty.
+	// List returns the watched fact of each of the ids that exists and belongs to the watch, or of all such
+	// entities if ids is empty.
 	List func(ids []string) (map[string]V, error)
 }
 
-// A reading is a fact as read by a watch. It is unconfirmed until a change that concerns it is published: a transaction
-// is applied document by document and published once all of it is applied, so in between a reader may see the change of
-// one document and not of the next.
+// A reading is a fact as a watch read it. It is unconfirmed until a change that concerns it is published: a
+// transaction is applied document by document and published only after it is completely applied, so until
+// then a reader may see the change to one document but not to the next.
 type reading[V comparable] struct {
 	fact        V
 	unconfirmed bool
 }
 
-// Strings watches a set of entities and names those that appeared, disappeared, or whose watched fact V changed. It
-// rereads only the entities that a change concerns. An entity whose reading was unconfirmed is named again at the next
-// change that concerns it: a reader of the earlier event may have seen a half-applied transaction, and done nothing.
+// Strings watches a set of entities and names those that appeared, disappeared, or whose watched fact V
+// changed. It rereads only the entities that a change concerns. An entity whose reading was unconfirmed is
+// named again at the next change that concerns it: a reader of the earlier event may have seen a half-applied
+// transaction and done nothing.
 func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []string, error) {
 	return Events(ctx, h, l, func(ids []string, _, _ Facts[V]) ([]string, bool) { return ids, len(ids) > 0 })
 }
@@ -65,8 +66,9 @@ func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []
 // Facts returns the watched fact of an id, and whether it exists.
 type Facts[V comparable] func(id string) (V, bool)
 
-// Events is Strings with events of another type. event makes one of the ids that Strings would name, sorted, what was
-// last sent of each and what is now known; it returns false if nothing is worth sending. The first event is always sent.
+// Events is Strings with a custom event type. event builds one from the sorted ids that Strings would name,
+// what was last sent for each, and what is now known; it returns false if nothing is worth sending. The first
+// event is always sent.
 func Events[V comparable, E any](
 	ctx context.Context, h *Hub, l Listing[V], event func(ids []string, sent, now Facts[V]) (E, bool),
 ) (<-chan E, error) {
@@ -110,7 +112,7 @@ func Events[V comparable, E any](
 				clear(pending)
 			case <-sub.Wake():
 				if err := l.refresh(sub, known, pending); err != nil {
-					logger.Warningf("a watch ends: %v", err)
+					logger.Warningf("a watch has ended: %v", err)
 					return
 				}
 			}
@@ -140,9 +142,9 @@ func (l Listing[V]) refresh(sub *Subscription, known map[string]reading[V], pend
 	return l.read(sub, slices.Compact(ids), true, known, pending)
 }
 
-// read reads the ids, or all if ids is nil. published is set if a change of them was published, which is always the
-// case except the first time. An entity that is followed from now on may have changed before that, so it is read once
-// more.
+// read reads the ids, or all if ids is nil. published is set if a change to them was published, which is the
+// case on every call but the first. An entity that is newly followed may have changed before that, so it is
+// read once more.
 func (l Listing[V]) read(sub *Subscription, ids []string, published bool, known map[string]reading[V], pending map[string]bool) error {
 	reset := ids == nil
 	for {
@@ -164,7 +166,7 @@ func (l Listing[V]) read(sub *Subscription, ids []string, published bool, known 
 			is, exists := now[id]
 			if knew == exists && was.fact == is {
 				if published && was.unconfirmed {
-					// After a reset the change may still be to come, or may be one that the reset covers.
+					// After a reset, the change may not be published yet, or the reset may cover it.
 					known[id] = reading[V]{is, reset}
 					pending[id] = true
 				}

@@ -34,7 +34,7 @@ func (f *facts) list(ids []string) (map[string]int, error) {
 }
 
 // A watch that reads in the middle of a transaction names the ids again when the transaction is
-// published: a reader that was told before found it half applied.
+// published, because readers that acted on the earlier event found it half applied.
 func TestHalfAppliedTransactionsAreNamedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := watcher.NewHub(nil)
@@ -51,11 +51,11 @@ func TestHalfAppliedTransactionsAreNamedAgain(t *testing.T) {
 			select {
 			case got := <-events:
 				if !slices.Equal(got, want) {
-					t.Errorf("%s: named are %v, want %v", when, got, want)
+					t.Errorf("%s: got %v, want %v", when, got, want)
 				}
 			default:
 				if len(want) > 0 {
-					t.Errorf("%s: nothing was named, want %v", when, want)
+					t.Errorf("%s: got no event, want %v", when, want)
 				}
 			}
 		}
@@ -70,7 +70,7 @@ func TestHalfAppliedTransactionsAreNamedAgain(t *testing.T) {
 		change("a")
 		expect("when something else of it has changed")
 		f.set("a", 2)
-		hub.Reset() // for something else
+		hub.Reset() // for an unrelated reason
 		expect("when it is half changed", "a")
 		hub.Reset()
 		expect("when a reset may stand for the rest", "a")

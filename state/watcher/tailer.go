@@ -17,7 +17,8 @@ type Tailer struct {
 	group  sync.WaitGroup
 }
 
-// Follow returns the hub of a database. tail publishes to it until ctx ends; it runs while the hub has subscriptions.
+// Follow returns the hub of a database. tail publishes to it until ctx ends, and runs while the hub has
+// subscriptions.
 func Follow(tail func(ctx context.Context, hub *Hub)) (*Hub, *Tailer) {
 	t := &Tailer{}
 	t.hub = NewHub(func(wanted bool) {
@@ -32,18 +33,18 @@ func Follow(tail func(ctx context.Context, hub *Hub)) (*Hub, *Tailer) {
 	return t.hub, t
 }
 
-// End ends all watches, and returns once the log is no longer followed.
+// End ends all watches, and returns once the tailer has stopped following the log.
 func (t *Tailer) End() {
 	t.hub.Close()
 	t.group.Wait()
 }
 
-// Tail follows the capped log of a database's transactions and publishes each document that one of them changed, until
-// ctx ends. Whenever it has found its position, at the start and after it lost a cursor, it makes all watchers reread
-// everything, so it never needs to know what it missed.
+// Tail follows the capped log of a database's transactions and publishes each document that one of them
+// changed, until ctx ends. Each time it finds its position, at the start and after losing a cursor, it makes
+// all watchers reread everything, so it never needs to know what it missed.
 //
-// open returns a session for Tail alone, and the log. The barrier is passed before anything is published, so that no
-// watcher acts on a change that a power loss could undo.
+// open returns a session for Tail's exclusive use, and the log. Tail passes the barrier before it publishes
+// anything, so no watcher acts on a change that a power loss could undo.
 func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) {
 	const shortest, longest = 10 * time.Millisecond, 5 * time.Second
 	pause := shortest
@@ -53,7 +54,7 @@ func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barr
 		if ctx.Err() != nil {
 			return
 		}
-		logger.Infof("restarting the tail of the log of transactions: %v", err)
+		logger.Infof("restarting the tail of the transaction log: %v", err)
 		if time.Since(began) > longest {
 			pause = shortest
 		}
@@ -66,14 +67,14 @@ func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barr
 	}
 }
 
-// awaitFor limits one wait of the cursor. A mgo session can't be closed while a call uses it, so a tail outlives its
-// context until the server sees that the cursor is killed, at most by awaitFor.
+// awaitFor limits one wait of the cursor. A mgo session can't be closed while a call uses it, so a tail
+// outlives its context until the server notices that the cursor was killed, by at most awaitFor.
 const awaitFor = time.Second
 
 func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) error {
 	session, log := open()
 	defer session.Close()
-	// The log may be long; the reset covers its existing entries. Entries written while they are counted may be
+	// The log may be long; the reset covers its existing entries. Entries written during the count may be
 	// reported twice.
 	n, err := log.Count()
 	if err != nil {
@@ -89,18 +90,18 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 	})
 	group.Go(func() {
 		<-ctx.Done()
-		iter.Close() // ends its wait
+		iter.Close() // unblocks its wait
 	})
 	defer func() {
 		cancel()
 		group.Wait()
-		iter.Close() // a cursor created since then; its errors were handled
+		iter.Close() // a cursor created meanwhile; its errors were handled
 	}()
 	for first := true; ; first = false {
 		var entry bson.D
 		for iter.Next(&entry) {
-			// The log is never empty, so this first reply comes soon, and the cursor is in place: nothing is missed
-			// from here on.
+			// The log is never empty, so the first reply comes soon. From then on the cursor is positioned
+			// and misses nothing.
 			entries.add(parse(entry), first)
 			first, entry = false, nil
 			if ctx.Err() != nil {
@@ -117,15 +118,15 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 			return fmt.Errorf("the cursor is dead")
 		}
 		if first {
-			// The log has lost entries since they were counted: the cursor is beyond its end and
-			// would miss the next ones.
+			// The log has lost entries since the count: the cursor is past its end and would miss the next
+			// ones.
 			return fmt.Errorf("the log has become shorter")
 		}
 	}
 }
 
-// parse parses an entry: {_id: txn id, collection: {d: [ids], r: [revnos]}, …}. No one watches
-// documents whose ids aren't strings, so those are skipped, whatever their type.
+// parse parses an entry: {_id: txn id, collection: {d: [ids], r: [revnos]}, …}. No one watches documents
+// whose ids aren't strings, so it skips those, whatever their type.
 func parse(entry bson.D) []Change {
 	var changes []Change
 	for _, e := range entry {
@@ -148,7 +149,7 @@ func parse(entry bson.D) []Change {
 	return changes
 }
 
-// A queue decouples reading entries from publishing them, so that one barrier serves all entries that were read during
+// A queue decouples reading entries from publishing them, so that one barrier serves all entries read during
 // the previous one.
 type queue struct {
 	mu      sync.Mutex

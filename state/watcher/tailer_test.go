@@ -20,7 +20,7 @@ import (
 // patience bounds the wait for an expected event.
 const patience = 2 * time.Minute
 
-// aLog is a database that contains only the log that a tailer follows.
+// aLog opens a database that contains only the log that a tailer follows.
 func aLog(t *testing.T) *mongo.Database {
 	t.Helper()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
@@ -40,7 +40,7 @@ func aLog(t *testing.T) *mongo.Database {
 	return db
 }
 
-// write adds an entry that says that a document has changed.
+// write adds an entry that reports a change to a document.
 func write(t *testing.T, db *mongo.Database, collection, id string) {
 	err := db.With(mongo.LogC, func(c *mgo.Collection) error {
 		return c.Insert(bson.D{{"_id", bson.NewObjectId()},
@@ -86,16 +86,16 @@ func TestATailEndsThoughEntriesKeepComing(t *testing.T) {
 	wait(t, ended, "end of the tail")
 	for began := time.Now(); openCursors(t, db) > 0; {
 		if time.Since(began) > patience {
-			t.Fatal("the tail has left its cursor open")
+			t.Fatal("the tail left its cursor open")
 		}
 	}
 }
 
-// A tail that waits for an entry, for a second at a time, ends as soon as it is told to.
+// A tail that waits for an entry, one second at a time, ends as soon as it is cancelled.
 func TestAWaitingTailEndsAtOnce(t *testing.T) {
 	db := aLog(t)
 	shortest := patience
-	for range 3 { // a loaded machine may hold up some
+	for range 3 { // a busy machine may delay some
 		hub := watcher.NewHub(nil)
 		sub := hub.Subscribe(watcher.Collection("c"))
 		defer sub.Close()
@@ -113,7 +113,7 @@ func TestAWaitingTailEndsAtOnce(t *testing.T) {
 		shortest = min(shortest, time.Since(began))
 	}
 	if shortest > time.Second/2 {
-		t.Errorf("a tail has ended after %v", shortest)
+		t.Errorf("the fastest tail took %v to end", shortest)
 	}
 }
 
