@@ -1,5 +1,5 @@
-// Package constraints has users' requirements for machines: the keys, their syntax, and how the constraints of a model
-// and of a service combine.
+// Package constraints implements users' requirements for machines: the keys, their syntax, and how the
+// constraints of a model and a service combine.
 package constraints
 
 import (
@@ -12,7 +12,7 @@ import (
 	"juju/state/limits"
 )
 
-// The keys of constraints. CPUCores is an alias of Cores: it is parsed and never written.
+// The keys of constraints. Parse also accepts cpu-cores, an alias of Cores that is never written.
 const (
 	AllocatePublicIP = "allocate-public-ip"
 	Arch             = "arch"
@@ -31,22 +31,21 @@ const (
 	Zones            = "zones"
 )
 
-// aliases are the keys that are parsed as others.
+// aliases maps alternative keys to the canonical ones.
 var aliases = map[string]string{"cpu-cores": Cores}
 
-// A Value is a user's requirements for the machines of a service or model: a set of keys with values. A key may be
-// present without a value, which means "none, whatever the model has"; an absent key doesn't. The zero value requires
-// nothing.
+// A Value is a user's requirements for the machines of a service or model: a set of keys with values. A key
+// without a value means "none, whatever the model has"; an absent key inherits from the model. The zero value
+// requires nothing.
 //
-// Values are immutable, so they may be shared and copied. Compare them with Equal, not with
-// ==.
+// Values are immutable, so they may be shared and copied. Compare them with Equal, not with ==.
 type Value struct {
 	values map[string]string // key → canonical text, "" for a key without a value
 }
 
-// Parse parses "mem=2G cores=4 tags=fast,^shared". Each argument may contain several pairs, separated by white space.
-// Sizes are in MiB unless their suffix is M, G, T or P; they may be fractions and are rounded up to whole MiB. The
-// errors are Invalid and name the pair or key at fault.
+// Parse parses "mem=2G cores=4 tags=fast,^shared". Each argument may contain several pairs, separated by
+// white space. Sizes are in MiB unless they have the suffix M, G, T or P; fractions are rounded up to whole
+// MiB. Errors are Invalid and name the pair or key at fault.
 func Parse(args ...string) (Value, error) {
 	set := newSet()
 	for _, arg := range args {
@@ -66,7 +65,7 @@ func Parse(args ...string) (Value, error) {
 // A set collects pairs into a Value and rejects a key that occurs twice, even under an alias.
 type set struct {
 	values map[string]string
-	names  map[string]string // key → the name it was given by
+	names  map[string]string // key → the name used for it
 }
 
 func newSet() *set {
@@ -123,15 +122,15 @@ func (c Value) Equal(other Value) bool { return maps.Equal(c.values, other.value
 // Keys returns the keys that are present, with or without a value, sorted.
 func (c Value) Keys() []string { return slices.Sorted(maps.Keys(c.values)) }
 
-// Get returns the value of key in the form that String writes, and whether the key is present; a
-// key without a value has "".
+// Get returns the value of key in the form that String writes, or "" for a key without a value, and whether
+// the key is present.
 func (c Value) Get(key string) (value string, ok bool) {
 	value, ok = c.values[key]
 	return value, ok
 }
 
-// Shown returns the value of key as people write it: a size in the largest unit of which it is a
-// whole number, "500T". Parse reads it as the same value.
+// Shown returns the value of key as people write it: a size in the largest unit that gives a whole number,
+// such as "500T". Parse reads it as the same value.
 func (c Value) Shown(key string) string {
 	n := c.Number(key)
 	if n == 0 || key != Mem && key != RootDisk {
@@ -150,8 +149,8 @@ func (c Value) demands(key string) bool {
 	return v != "" && !(key == Container && v == noContainer)
 }
 
-// Number returns the value of a numeric key: cores and cpu-power as they are, mem and root-disk
-// in MiB. It is 0 if nothing is demanded.
+// Number returns the value of a numeric key: cores and cpu-power as they are, mem and root-disk in MiB. It is
+// 0 if c requires nothing for key.
 func (c Value) Number(key string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSuffix(c.values[key], "M"), 10, 64)
 	if err != nil {
@@ -164,14 +163,15 @@ func (c Value) Number(key string) uint64 {
 type Rules struct {
 	// Conflicts are pairs of keys that can't be combined, because each determines what the other specifies.
 	Conflicts [][2]string
-	// Unsupported are keys that the cloud ignores. They cause warnings rather than errors, so that one bundle works on
-	// many clouds.
+	// Unsupported are keys that the cloud ignores. They cause warnings, not errors, because one bundle should
+	// work on many clouds.
 	Unsupported []string
-	// Values are the only values that a key may have.
+	// Values lists, for some keys, the only values allowed.
 	Values map[string][]string
 }
 
-// DefaultRules returns the rules of clouds without special rules: an instance type determines everything it stands for.
+// DefaultRules returns the rules for clouds without special rules: an instance type determines everything it
+// implies.
 func DefaultRules() Rules {
 	return Rules{Conflicts: [][2]string{
 		{InstanceType, Cores},
@@ -180,8 +180,8 @@ func DefaultRules() Rules {
 	}}
 }
 
-// Check returns an Invalid error if c has two keys that conflict or a value that doesn't exist, and otherwise the keys
-// that the cloud ignores, sorted.
+// Check returns an Invalid error if c has two conflicting keys or a value that isn't allowed, and otherwise
+// the keys that the cloud ignores, sorted.
 func (r Rules) Check(c Value) (unsupported []string, err error) {
 	for _, pair := range r.Conflicts {
 		if c.demands(pair[0]) && c.demands(pair[1]) {
@@ -201,9 +201,9 @@ func (r Rules) Check(c Value) (unsupported []string, err error) {
 	return unsupported, nil
 }
 
-// Merge merges service's constraints over the model's. Each key of service wins, even without a value. Keys of the
-// model that conflict with a requirement of service are left out: a user who specifies an instance type for one service
-// doesn't mean the model's mem to forbid it. Merge checks nothing.
+// Merge merges service's constraints over the model's. Every key of service wins, even without a value. Keys
+// of the model that conflict with a requirement of service are dropped: a user who specifies an instance type
+// for one service doesn't expect the model's mem to forbid it. Merge checks nothing.
 func (r Rules) Merge(model, service Value) Value {
 	s := newSet()
 	maps.Copy(s.values, model.values)
@@ -223,9 +223,9 @@ func Merge(model, service Value) Value {
 	return DefaultRules().Merge(model, service)
 }
 
-// MetBy reports whether a machine with this hardware, which was requested with the constraints own, satisfies c. A
-// cloud gives a machine at least the requested sizes; requirements that hardware does not describe, such as tags, must
-// have been requested in the same words.
+// MetBy reports whether c is satisfied by a machine with this hardware that was requested with the
+// constraints own. A cloud gives a machine at least the requested sizes; requirements that hardware does not
+// describe, such as tags, must have been requested literally.
 func (c Value) MetBy(h entity.Hardware, own Value) bool {
 	has := map[string]uint64{Cores: h.Cores, Mem: h.Mem, RootDisk: h.RootDisk}
 	for _, key := range c.Keys() {

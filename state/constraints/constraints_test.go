@@ -82,12 +82,12 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: empty is %v", test.in, c.IsEmpty())
 		}
 	}
-	// Several arguments are one set, as on a command line.
+	// Several arguments form one set, as on a command line.
 	if c := parse(t, "mem=1G", "cores=2  arch=arm64"); c.String() != "arch=arm64 cores=2 mem=1024M" {
 		t.Errorf("got %q", c)
 	}
 	if _, err := Parse("mem=1G", "mem=2G"); err == nil {
-		t.Error("a key that comes twice in two arguments was accepted")
+		t.Error("a key repeated in a second argument was accepted")
 	}
 }
 
@@ -106,18 +106,18 @@ func TestConstraintsValues(t *testing.T) {
 		t.Errorf("got numbers %d, %d, %d", c.Number("mem"), c.Number("cores"), c.Number("root-disk"))
 	}
 	if v, ok := c.Get("zones"); v != "" || !ok {
-		t.Errorf("zones: got %q, %v, want it there with nothing", v, ok)
+		t.Errorf("zones: got %q, %v, want it present and empty", v, ok)
 	}
 	if _, ok := c.Get("spaces"); ok {
-		t.Error("spaces is there")
+		t.Error("spaces is present")
 	}
 	if !c.Equal(parse(t, c.String())) || c.Equal(parse(t, "mem=2G")) || !(Value{}).Equal(parse(t, "")) {
 		t.Error("Equal is wrong")
 	}
 }
 
-// A unit's constraints are fixed from the service's and, for everything those leave open, the
-// model's.
+// A unit's constraints are the service's, with the model's for everything the service leaves
+// open.
 func TestMergeConstraints(t *testing.T) {
 	for _, test := range []struct{ name, model, service, want string }{
 		{"nothing", "", "", ""},
@@ -293,8 +293,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Every key of the service's is in the result; merging twice changes nothing; and two
-		// valid sets give a valid one.
+		// Every key of the service is in the result, merging twice changes nothing, and
+		// merging two valid sets gives a valid one.
 		merged := Merge(other, c)
 		for _, key := range c.Keys() {
 			want, _ := c.Get(key)

@@ -20,17 +20,16 @@ const noContainer = "none"
 
 // form is the syntax of a key's values, for users and in JSON and YAML.
 type form struct {
-	// canonical parses a user's text, never "", and returns the one text that stands for its
-	// value.
+	// canonical parses a user's text, never "", and returns the canonical text for its value.
 	canonical func(string) (string, error)
-	// plain returns the JSON and YAML value of a canonical text; "" gives the value of the same
-	// type that demands nothing.
+	// plain returns the JSON and YAML value of a canonical text; for "", the value of the same
+	// type that requires nothing.
 	plain func(string) any
-	// takes tells users what the key demands and how its value is written.
+	// takes tells users what the key requires and how to write its value.
 	takes string
 }
 
-// forms has every key.
+// forms maps every key to its form.
 var forms = map[string]form{
 	AllocatePublicIP: {canonicalBool, plainBool, "a public address: true or false"},
 	Arch:             {canonicalArch, plainText, "an architecture: " + strings.Join(arches, ", ")},
@@ -52,8 +51,8 @@ var forms = map[string]form{
 // Keys returns the keys of constraints, sorted.
 func Keys() []string { return slices.Sorted(maps.Keys(forms)) }
 
-// Help returns a line for each key of constraints: what it demands, and how its value
-// is written.
+// Help returns a line for each key of constraints: what it requires, and how to write its
+// value.
 func Help() string {
 	var lines []string
 	for _, key := range Keys() {
@@ -68,8 +67,9 @@ var (
 	spaceName  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 )
 
-// canonicalText accepts any text without white space: a value with a blank, which only JSON can
-// contain, couldn't be written as a pair. Text that isn't UTF-8 couldn't be written as JSON.
+// canonicalText accepts any UTF-8 text without white space. A value with a blank, which only
+// JSON can contain, couldn't be written as a pair; text that isn't UTF-8 couldn't be written as
+// JSON.
 func canonicalText(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", fmt.Errorf("%q is not UTF-8", s)
@@ -88,7 +88,7 @@ func canonicalNumber(s string) (string, error) {
 	return nonZero(n, ""), nil
 }
 
-// sizeUnits are the units of sizes, each 1024 times the one before it. The first is MiB.
+// sizeUnits are the units of sizes, each 1024 times the previous one. The first is MiB.
 const sizeUnits = "MGTP"
 
 // canonicalSize parses a size and returns it in MiB.
@@ -104,14 +104,14 @@ func canonicalSize(s string) (string, error) {
 		return "", bad
 	}
 	f = math.Ceil(f * multiplier)
-	// Above 2^53 a float doesn't represent each whole number, and no disk has 8 ZiB.
+	// Above 2^53 a float can't represent every whole number, and no disk has 8 ZiB.
 	if f > 1<<53 {
 		return "", bad
 	}
 	return nonZero(uint64(f), "M"), nil
 }
 
-// nonZero formats n, and 0 as "": to demand no memory is to demand nothing.
+// nonZero formats n, with "" for 0: requiring no memory is requiring nothing.
 func nonZero(n uint64, suffix string) string {
 	if n == 0 {
 		return ""
@@ -184,7 +184,7 @@ func plainBool(s string) any {
 	return s == "true"
 }
 
-// plain returns c as the map that JSON and YAML contain.
+// plain returns c as the map written to JSON and YAML.
 func (c Value) plain() map[string]any {
 	m := make(map[string]any, len(c.values))
 	for key, value := range c.values {
@@ -193,15 +193,15 @@ func (c Value) plain() map[string]any {
 	return m
 }
 
-// fromPlain reads such a map, with numbers and lists as any decoder returns them. A key whose
-// value is null is absent.
+// fromPlain reads such a map, with the types of numbers and lists that any decoder returns. A
+// key whose value is null is absent.
 func fromPlain(m map[string]any) (Value, error) {
 	set := newSet()
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)
 	}
-	slices.Sort(names) // so that the error is the same each time
+	slices.Sort(names) // to make the error deterministic
 	for _, name := range names {
 		if m[name] == nil {
 			continue
@@ -247,7 +247,7 @@ func plainToText(v any) (string, error) {
 	return "", errors.New("must be a text, a number, true, false or a list of texts")
 }
 
-// MarshalText returns String's form.
+// MarshalText writes String's form.
 func (c Value) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText parses String's form.
@@ -257,10 +257,10 @@ func (c *Value) UnmarshalText(text []byte) (err error) {
 }
 
 // MarshalJSON writes the object that Juju's clients expect: sizes as numbers of MiB, lists as
-// arrays. A key without a value has 0, "" or [].
+// arrays. A key without a value is 0, "" or [].
 func (c Value) MarshalJSON() ([]byte, error) { return json.Marshal(c.plain()) }
 
-// UnmarshalJSON reads what MarshalJSON writes, and also the text that users write.
+// UnmarshalJSON reads what MarshalJSON writes, and also the text form.
 func (c *Value) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.UseNumber()
@@ -274,7 +274,7 @@ func (c *Value) UnmarshalJSON(data []byte) error {
 // MarshalYAML returns the mapping that MarshalJSON writes.
 func (c Value) MarshalYAML() (any, error) { return c.plain(), nil }
 
-// UnmarshalYAML reads a mapping, or the text that users write, as bundles contain it.
+// UnmarshalYAML reads a mapping, or the text form, which bundles contain.
 func (c *Value) UnmarshalYAML(unmarshal func(any) error) error {
 	var v any
 	if err := unmarshal(&v); err != nil {

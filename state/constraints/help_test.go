@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The help of set-constraints is generated from the table, so it has every key and says how its
-// value is written.
+// The help of set-constraints is generated from the table, so it lists every key and explains
+// how to write its value.
 func TestConstraintHelp(t *testing.T) {
 	help := Help()
 	if n := len(strings.Split(help, "\n")); n != len(forms) {
@@ -18,7 +18,7 @@ func TestConstraintHelp(t *testing.T) {
 		}
 		unit := map[bool]string{true: "in MiB or with M, G, T or P"}[key == Mem || key == RootDisk]
 		if !strings.Contains(form.takes, unit) {
-			t.Errorf("%s: its unit is not told: %s", key, form.takes)
+			t.Errorf("%s: its unit is missing: %s", key, form.takes)
 		}
 	}
 }

@@ -20,10 +20,10 @@ func TestMetBy(t *testing.T) {
 		{known, "", "root-disk=9G", false},
 		{known, "", "arch=arm64", false},
 		{known, "", "zones=b,c", false},
-		{known, "mem=3G", "mem=3G", true}, // the cloud was asked for as much
+		{known, "mem=3G", "mem=3G", true}, // the cloud was asked for that much
 		{known, "mem=4G", "mem=3G", true},
 		{known, "mem=3G", "mem=4G", false},
-		{known, "", "mem= cores= container=none", true}, // these demand nothing
+		{known, "", "mem= cores= container=none", true}, // these require nothing
 		{known, "", "tags=fast", false},
 		{known, "tags=fast", "tags=fast", true},
 		{known, "tags=fast", "mem=1G", true},
