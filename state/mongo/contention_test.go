@@ -28,7 +28,7 @@ func virtually(t *testing.T, test func(*testing.T)) {
 	})
 }
 
-// tooQuick checks that the error is that of a change that was given up.
+// tooQuick checks for the error of an abandoned change.
 func tooQuick(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, entity.Contention) || err.Error() != "state changing too quickly; try again soon" {
@@ -36,7 +36,7 @@ func tooQuick(t *testing.T, err error) {
 	}
 }
 
-// TestAFactThatNeverHolds: a transaction is attempted for half a minute, and then given up.
+// TestAFactThatNeverHolds: a transaction is retried for half a minute and then abandoned.
 func TestAFactThatNeverHolds(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
@@ -58,35 +58,35 @@ func TestAFactThatNeverHolds(t *testing.T) {
 	})
 }
 
-// TestEndlessContention comes from another process, so there is no line to wait in: the
-// transaction ends within the bound, or with its context.
+// TestEndlessContention comes from another process, so there is no queue to wait in: the
+// transaction ends within the time limit, or with its context.
 func TestEndlessContention(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
 		insert(t, db, doc{"a", 1})
 		disturbed := func(int) ([]txn.Op, error) {
 			d := get(t, db, "a")
-			time.Sleep(10 * time.Millisecond) // the time of a read on a distant store
+			time.Sleep(10 * time.Millisecond) // how long a read takes on a remote store
 			write(t, db, "c", func(c *mgo.Collection) error { return c.UpdateId("a", bson.D{{"$inc", bson.D{{"n", 1}}}}) })
 			return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", d.N}}, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
 		}
 		began := time.Now()
 		tooQuick(t, db.Run(t.Context(), disturbed))
 		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
-			t.Errorf("it was given up after %v", took)
+			t.Errorf("it was abandoned after %v", took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		began = time.Now()
 		err := db.Run(ctx, disturbed)
 		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 6*time.Second {
-			t.Errorf("whose context ended after 5s: %v after %v", err, took)
+			t.Errorf("its context ended after 5s: got %v after %v", err, took)
 		}
 	})
 }
 
-// TestARefusedWriterSucceeds in spite of many others: what it read while it waited is out of
-// date, but what it reads then stays valid until it has written.
+// TestARefusedWriterSucceeds despite many others: what it read while it waited is out of date,
+// but what it reads on the retry stays valid until it has written.
 func TestARefusedWriterSucceeds(t *testing.T) {
 	const writers = 200
 	virtually(t, func(t *testing.T) {
@@ -115,16 +115,16 @@ func TestARefusedWriterSucceeds(t *testing.T) {
 		if n := get(t, db, "a").N; n != writers {
 			t.Errorf("n is %d, want %d", n, writers)
 		}
-		// Most of them were in line for longer than their patience.
+		// Most of them queued for longer than their patience.
 		if took := time.Since(began); took < time.Minute {
-			t.Errorf("all were done in %v: the test shows nothing", took)
+			t.Errorf("all finished in %v: the test proves nothing", took)
 		}
 	})
 }
 
-// TestManyWritersOfFewDocuments on a distant store: a transaction takes some tens of
-// milliseconds, nearly all writers want what another has just changed, and they spend most of
-// their time in line. None is given up. (In real time: mgo waits for an answer with a mutex,
+// TestManyWritersOfFewDocuments on a remote store: a transaction takes tens of milliseconds,
+// nearly all writers want documents that another has just changed, and they spend most of their
+// time queuing. None is abandoned. (It runs in real time: mgo waits for a reply with a mutex,
 // which stops a bubble's clock.)
 func TestManyWritersOfFewDocuments(t *testing.T) {
 	const workers, accounts = 12, 2
@@ -152,7 +152,7 @@ func TestManyWritersOfFewDocuments(t *testing.T) {
 }
 
 // TestASlowAttemptIsNotTheLast: a process that stalls for longer than its patience has made only
-// one attempt.
+// one attempt, and may retry.
 func TestASlowAttemptIsNotTheLast(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)

@@ -14,8 +14,8 @@ import (
 // damageCode is MongoDB's DataCorruptionDetected.
 const damageCode = 270
 
-// known classifies reports that cross the store's protocol only as codes and texts: a damaged file becomes
-// entity.Damaged, and a full disk an error that entity.IsDiskFull recognises.
+// known classifies errors that cross the wire protocol only as codes and texts: a damaged file becomes
+// entity.Damaged, and a full disk becomes an error that entity.IsDiskFull recognises.
 func known(err error) error {
 	var query *mgo.QueryError
 	var last *mgo.LastError
@@ -34,7 +34,7 @@ func known(err error) error {
 		"Its content is lost: restore the controller from a backup, and check its disk.")
 }
 
-// A diskFull is an error of the store that its disk is full.
+// A diskFull is the store's error for a full disk.
 type diskFull struct{ error }
 
 // Unwrap adds syscall.ENOSPC to the error's chain.

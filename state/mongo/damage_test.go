@@ -18,8 +18,8 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// A byte of a table on disk changes. Readers of its data get an error that names the damaged
-// file; so does a check.
+// A byte of a table on disk changes. Reads of its data fail with an error that names the
+// damaged file; so does a check.
 func TestDamagedTable(t *testing.T) {
 	fs := vfs.NewMem()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: fs}})
@@ -27,7 +27,7 @@ func TestDamagedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := store.Session()
-	// They fill many blocks.
+	// Enough documents to fill many blocks.
 	for i := range 60 {
 		noise := make([]byte, 1000)
 		for i := range noise {
@@ -69,7 +69,7 @@ func TestDamagedTable(t *testing.T) {
 	}
 }
 
-// TestFullDisk: the store reports a full disk of its own by text alone.
+// TestFullDisk: the store reports its own full disk only by text.
 func TestFullDisk(t *testing.T) {
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
 	if err != nil {
@@ -83,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	if err := store.Told(errors.New("no disk")); entity.IsDiskFull(err) {
-		t.Errorf("a full disk: %v", err)
+		t.Errorf("taken for a full disk: %v", err)
 	}
 }
 
@@ -118,6 +118,6 @@ func flipTable(t *testing.T, fs vfs.FS) string {
 		out.Close()
 		return name
 	}
-	t.Fatal("there is no table")
+	t.Fatal("no table found")
 	return ""
 }

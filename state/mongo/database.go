@@ -41,7 +41,7 @@ type Index struct {
 
 // A Schema is the collections and indexes that a database must have.
 type Schema struct {
-	LogSize int            // bytes of the capped log of transactions
+	LogSize int            // bytes of the capped transaction log
 	Capped  map[string]int // other capped collections and their sizes in bytes
 	Indexes []Index
 }
@@ -68,8 +68,8 @@ func (s Schema) Sum() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Make creates the collections and indexes of the schema that the database lacks. It is idempotent, also after an
-// interruption.
+// Make creates the collections and indexes of the schema that the database lacks. It is idempotent, even
+// after an interruption.
 func (s *Store) Make(name string, schema Schema) error {
 	return s.again(func() error { return s.make(name, schema) })
 }
@@ -84,7 +84,7 @@ func (s *Store) make(name string, schema Schema) error {
 			return fmt.Errorf("cannot create %s.%s: %w", name, c, err)
 		}
 	}
-	// The tail of an empty capped collection ends immediately.
+	// A tailable cursor on an empty capped collection ends immediately.
 	log := db.C(LogC)
 	if n, err := log.Count(); err != nil {
 		return fmt.Errorf("cannot count %s.%s: %w", name, LogC, err)
@@ -128,13 +128,13 @@ func (d *Database) With(collection string, f func(*mgo.Collection) error) error 
 	return d.with(func(db *mgo.Database) error { return f(db.C(collection)) })
 }
 
-// Reading is With for reads, and for writes that are idempotent: on a MongoDB it retries until an election is over.
+// Reading is With for reads and idempotent writes: on a MongoDB it retries until an election is over.
 func (d *Database) Reading(collection string, f func(*mgo.Collection) error) error {
 	return d.store.again(func() error { return d.With(collection, f) })
 }
 
-// Tail returns a session and the log of transactions, for a tailer. The tailer must end before the database is closed;
-// the caller closes the session.
+// Tail returns a session and the transaction log, for a tailer. The tailer must stop before the database is
+// closed; the caller closes the session.
 func (d *Database) Tail() (*mgo.Session, *mgo.Collection) {
 	session := d.session.Copy()
 	return session, session.DB(d.name).C(LogC)
@@ -258,8 +258,8 @@ func (d *Database) resume(id bson.ObjectId) error {
 	return d.With(TxnsC, func(c *mgo.Collection) error { return resume(c.Database, id) })
 }
 
-// resume completes a transaction. A transaction that waits for a lost transaction is rolled back, because others would
-// wait for it.
+// resume completes a transaction. A transaction that waits for a lost one is rolled back, because others
+// would wait for it.
 func resume(db *mgo.Database, id bson.ObjectId) error {
 	err := guarded(func() error { return runnerOf(db).Resume(id) })
 	if err == nil || err == txn.ErrAborted || !isLost(err) {
@@ -275,7 +275,7 @@ func resume(db *mgo.Database, id bson.ObjectId) error {
 // the stash that refer to them. It returns the number of transactions removed.
 func (d *Database) PruneTransactions(ctx context.Context, before time.Time) (removed int, err error) {
 	err = d.With(TxnsC, func(c *mgo.Collection) error {
-		return guarded(func() error { // it panics over a malformed queue entry
+		return guarded(func() error { // it panics on a malformed queue entry
 			stats, err := jujutxn.CleanAndPrune(jujutxn.CleanAndPruneArgs{Txns: c, MaxTime: before})
 			removed = stats.TransactionsRemoved
 			return err

@@ -8,9 +8,10 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// DeleteUntouched deletes documents outside transactions. It is for documents that transactions wrote and that nothing
-// refers to any more. Each deletion requires the transaction queue in which no unfinished transaction was found, so a
-// document that a transaction has modified in the meantime stays. It returns the number of documents that are left.
+// DeleteUntouched deletes documents outside transactions. It is for documents that transactions wrote and
+// that nothing refers to any more. Each deletion asserts the transaction queue in which no unfinished
+// transaction was found, so a document that a transaction has modified in the meantime is kept. It returns
+// the number of documents kept.
 func (d *Database) DeleteUntouched(ctx context.Context, collection string, query bson.D) (left int, err error) {
 	var docs []struct {
 		ID    any      `bson:"_id"`

@@ -14,8 +14,8 @@ import (
 // runners are the collections of the transaction runner, which are omitted from dumps.
 var runners = []string{TxnsC, TxnsC + ".prune", StashC, LogC, RefusalsC}
 
-// Dump returns every document of the database as plain JSON, by collection, sorted by id. It omits the fields of the
-// transaction runner, and secrets. It is for people and tests.
+// Dump returns every document of the database as plain JSON, by collection, sorted by id. It omits the fields
+// of the transaction runner, and secrets. It is for humans and tests.
 func (d *Database) Dump() (map[string][]json.RawMessage, error) {
 	counts, err := d.Counts()
 	if err != nil {
@@ -41,7 +41,7 @@ func (d *Database) Dump() (map[string][]json.RawMessage, error) {
 			}
 			text, err := json.Marshal(doc)
 			if err != nil {
-				// Replace values that JSON can't represent by notes.
+				// Replace values that JSON can't represent with notes.
 				if text, err = json.Marshal(writable(doc)); err != nil {
 					return nil, fmt.Errorf("cannot dump %s %v: %w", collection, doc["_id"], err)
 				}

@@ -19,7 +19,7 @@ import (
 // electionBound is how long to try to determine the outcome of a transaction interrupted by the loss of a primary.
 const electionBound = 40 * time.Second
 
-// The codes of errors that disappear once a primary is elected: those by which a server says that it isn't primary, or
+// The error codes that disappear once a primary is elected: those that say that the server isn't primary, or
 // won't be for long, and WriteConcernFailed, which says that the majority wasn't reached in time.
 var passingCodes = []int{91, 189, 10058, 10107, 11600, 11602, 13435, 13436, 64}
 
@@ -29,7 +29,8 @@ var passingTexts = []string{
 	"Got an empty nonce", "Failed to unmarshal nonce",
 }
 
-// cutShort reports whether an error leaves open whether the request was executed: only its reply is known to be lost.
+// cutShort reports whether, after this error, the request may or may not have been executed: only its reply
+// is known to be lost.
 func cutShort(err error) bool {
 	var network net.Error
 	var query *mgo.QueryError
@@ -51,18 +52,18 @@ func cutShort(err error) bool {
 	return slices.ContainsFunc(passingTexts, func(t string) bool { return strings.Contains(text, t) })
 }
 
-// again runs an idempotent function: once on the embedded store, which is lost only together with the process, and on a
-// MongoDB until it isn't cut short.
+// again runs an idempotent function. On the embedded store, which fails only together with the process, it
+// runs it once; on a MongoDB it retries until the function isn't cut short.
 func (s *Store) again(do func() error) error { return s.outage.sitOut(do) }
 
-// settle determines the outcome of a transaction whose reply was lost, and completes the transaction. why is the error
-// that lost the reply. It returns the error that running the transaction would have returned.
+// settle determines the outcome of a transaction whose reply was lost, and completes the transaction. why is
+// the error that interrupted it. It returns the error that running the transaction would have returned.
 func (r *Runner) settle(session *mgo.Session, id bson.ObjectId, why error) error {
 	logger.Infof("transaction %s of %s was interrupted: %v", id.Hex(), r.name, why)
 	err := r.outage.bringThrough(func() error {
 		session.Refresh()
 		db := session.DB(r.name)
-		// This occupies the transaction's id, so that if its insert is still in flight, it fails.
+		// This takes the transaction's id: if its insert is still in flight, it will fail.
 		err := db.C(TxnsC).Insert(bson.D{{"_id", id}, {"s", aborted}, {"o", []txn.Op{}}})
 		if !mgo.IsDup(err) {
 			if err == nil {

@@ -26,9 +26,9 @@ type bank struct {
 	db       *mongo.Database
 	accounts int
 	done     atomic.Int64 // transfers that reported success
-	// elects says that an election may take longer than a transaction's end is looked for.
+	// elects is set if an election may outlast the search for a transaction's outcome.
 	elects bool
-	unsure atomic.Int64 // transfers that reported that their end is not known
+	unsure atomic.Int64 // transfers that reported an unknown outcome
 }
 
 const deposit = 1000
@@ -43,7 +43,7 @@ func newBank(t *testing.T, db *mongo.Database, accounts int) *bank {
 
 var errNoFunds = errors.New("no funds")
 
-// transfer moves an amount, under an id of its own.
+// transfer moves an amount and records it under an id.
 func (b *bank) transfer(ctx context.Context, id string) error {
 	from := rand.IntN(b.accounts)
 	to := (from + 1 + rand.IntN(b.accounts-1)) % b.accounts
@@ -91,7 +91,7 @@ func (b *bank) audit(t *testing.T) {
 	}
 	done, unsure, are := b.done.Load(), b.unsure.Load(), int64(len(transfers))
 	if are < done || are > done+unsure {
-		t.Errorf("%d transfers were told to be done and %d not to be known, and %d are done", done, unsure, are)
+		t.Errorf("%d transfers reported success and %d an unknown outcome, but %d were made", done, unsure, are)
 	}
 	want := map[string]int{}
 	for _, x := range transfers {
@@ -100,7 +100,7 @@ func (b *bank) audit(t *testing.T) {
 	}
 	for _, a := range accounts {
 		if a.N != deposit+want[a.ID] || a.N < 0 {
-			t.Errorf("account %s has %d, and by its transfers %d", a.ID, a.N, deposit+want[a.ID])
+			t.Errorf("account %s has %d, want %d by its transfers", a.ID, a.N, deposit+want[a.ID])
 		}
 	}
 	if n, err := b.db.Count(mongo.TxnsC, bson.D{{"s", bson.D{{"$lt", 5}}}}); n != 0 || err != nil {
@@ -108,7 +108,7 @@ func (b *bank) audit(t *testing.T) {
 	}
 }
 
-// work starts workers that make transfers until they are stopped. The only allowed failure is a
+// work starts workers that make transfers until stop is called. The only allowed failure is a
 // lack of funds.
 func (b *bank) work(t *testing.T, workers int) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -116,7 +116,7 @@ func (b *bank) work(t *testing.T, workers int) (stop func()) {
 	for w := range workers {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				// Each is completed, or its outcome would be unknown.
+				// Each runs to completion; if cancelled, its outcome would be unknown.
 				if err := b.transfer(context.Background(), fmt.Sprintf("%d-%d", w, i)); err != nil && !errors.Is(err, errNoFunds) {
 					t.Errorf("worker %d: %v", w, err)
 					return
@@ -130,20 +130,20 @@ func (b *bank) work(t *testing.T, workers int) (stop func()) {
 	}
 }
 
-// progress waits for this many more transfers.
+// progress waits until this many more transfers have succeeded.
 func (b *bank) progress(t *testing.T, more int64) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for goal := b.done.Load() + more; b.done.Load() < goal; time.Sleep(time.Millisecond) {
 		if t.Failed() || time.Now().After(deadline) {
-			t.Fatalf("the work does not go on: %d of %d transfers", b.done.Load(), goal)
+			t.Fatalf("no progress: %d of %d transfers", b.done.Load(), goal)
 		}
 	}
 }
 
-// TestStepDowns loses the primary again and again during the work, in every way: the write at
-// which it happens was executed or not, or is executed much later; and the client gets an error
-// code, or finds its connections closed. The work continues, exactly the reported transfers are
+// TestStepDowns loses the primary repeatedly during the work, in every way: the write at which
+// it happens is executed, isn't, or is executed much later; and the client gets an error code,
+// or finds its connections closed. The work continues, and exactly the reported transfers are
 // made.
 func TestStepDowns(t *testing.T) {
 	// A transaction is inserted, put into its documents' queues, prepared, applied and logged.
@@ -190,8 +190,8 @@ func TestStepDowns(t *testing.T) {
 	}
 }
 
-// TestARequestedStepDown: the server accepts the request, and the work continues. The same is
-// done to a real replica set, if there is one.
+// TestARequestedStepDown: the server accepts the request, and the work continues. Another test
+// does the same to a real replica set, if there is one.
 func TestARequestedStepDown(t *testing.T) {
 	set := mongotest.NewSet(t, 3)
 	_, db := openSet(t, set)
@@ -208,9 +208,9 @@ func TestARequestedStepDown(t *testing.T) {
 	}
 }
 
-// TestABarrierIsNotSure about reads before the primary was lost: they may be rolled back. The
-// answers of a server that stays up show that another primary was elected; the end of its
-// connections shows that a server has restarted.
+// TestABarrierIsNotSure about reads before the primary was lost: they may have been rolled
+// back. If the server stays up, its replies show that a primary was elected; if it restarts,
+// its closed connections show that.
 func TestABarrierIsNotSure(t *testing.T) {
 	for name, test := range map[string]struct {
 		members int
@@ -229,27 +229,27 @@ func TestABarrierIsNotSure(t *testing.T) {
 			}
 			test.lose(t, set, db)
 			if err := store.Barrier(began); !errors.Is(err, entity.StoreUnsure) {
-				t.Errorf("to what began before: %v", err)
+				t.Errorf("a request that began before: %v", err)
 			}
 			if err := store.Barrier(mongo.Began(t.Context())); err != nil {
-				t.Errorf("to what began after: %v", err)
+				t.Errorf("a request that began after: %v", err)
 			}
 			if err := store.Barrier(began); !errors.Is(err, entity.StoreUnsure) {
-				t.Errorf("to what began before, again: %v", err)
+				t.Errorf("a request that began before, again: %v", err)
 			}
 		})
 	}
 }
 
-// stepDown makes the primary step down at a write that is repeated on the next one.
+// stepDown makes the primary step down at a write, which is retried on the next primary.
 func stepDown(t *testing.T, set *mongotest.Set, db *mongo.Database) {
 	failed := set.Fail(mongotest.Fate{At: "insert txns", After: 1, Told: 10107})
 	insert(t, db, doc{"a", 1})
 	<-failed
 }
 
-// TestATailGoesOn after each step-down: it reports later changes, or that everything is to be
-// read again.
+// TestATailGoesOn after each step-down: it reports later changes, or that everything must be
+// reread.
 func TestATailGoesOn(t *testing.T) {
 	set := mongotest.NewSet(t, 3)
 	store, db := openSet(t, set)
@@ -262,17 +262,17 @@ func TestATailGoesOn(t *testing.T) {
 	tail.Go(func() { watcher.Tail(ctx, db.Tail, store.Barrier, hub) })
 	defer tail.Wait()
 	defer cancel()
-	// told waits until the tail has reported something.
+	// told waits for a report from the tail.
 	told := func(what string) {
 		t.Helper()
 		select {
 		case <-sub.Wake():
 			sub.Take()
 		case <-time.After(time.Minute):
-			t.Fatalf("the tail is silent %s", what)
+			t.Fatalf("the tail reports nothing %s", what)
 		}
 	}
-	told("at its beginning")
+	told("at its start")
 	change := func() {
 		t.Helper()
 		err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
@@ -288,6 +288,6 @@ func TestATailGoesOn(t *testing.T) {
 		<-failed
 		told("after a step-down")
 		change()
-		told("of what changed then")
+		told("after the next change")
 	}
 }

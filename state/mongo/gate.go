@@ -2,8 +2,8 @@ package mongo
 
 import "sync"
 
-// A gate counts the users of a database's connections, which mgo doesn't allow to be used once they are closed. A user
-// inside may enter again.
+// A gate counts the users of a database's connections, because mgo doesn't allow the use of closed
+// connections. It is reentrant.
 type gate struct {
 	mu    sync.Mutex
 	users int
@@ -11,7 +11,7 @@ type gate struct {
 	empty chan struct{} // closed by the last user to leave, once why is set
 }
 
-// enter admits a user, who must leave again, or returns why the gate is shut.
+// enter admits a user, who must call leave, or returns why the gate is shut.
 func (g *gate) enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -30,7 +30,8 @@ func (g *gate) leave() {
 	}
 }
 
-// shut shuts the gate and returns when the last user has left; false if it was already shut.
+// shut shuts the gate and returns once the last user has left. It returns false if the gate was
+// already shut.
 func (g *gate) shut(why error) bool {
 	g.mu.Lock()
 	if g.why != nil {

@@ -19,9 +19,10 @@ const (
 	barrierC  = "barrier"
 )
 
-// errUnsure is the error of a barrier on a MongoDB when the primary may have changed or restarted since the request
-// began. The data that the request read may have been rolled back: a primary that steps down rolls back writes that the
-// majority didn't get. Applied transactions aren't affected, because each of their steps waited for the majority.
+// errUnsure is the error of a barrier on a MongoDB when the primary may have changed or restarted since the
+// request began. The data that the request read may have been rolled back: a primary that steps down rolls
+// back writes that didn't reach the majority. Applied transactions aren't affected, because each of their
+// steps waited for the majority.
 var errUnsure = entity.Errorf(entity.Unavailable, "%w", entity.Errorf(entity.StoreUnsure,
 	"cannot be sure of what was read: the primary of the MongoDB has changed; try again"))
 
@@ -33,9 +34,9 @@ var moments atomic.Int64
 // A request is a caller of barriers.
 type request struct {
 	began int64 // a moment
-	// applied is set once a transaction of the request was applied: the majority has each of its steps, and a barrier
-	// was passed for the facts it depends on. From then on the request must not fail with errUnsure, or the client
-	// would repeat a completed change.
+	// applied is set once a transaction of the request has been applied: the majority has each of its steps,
+	// and a barrier has covered the facts it depends on. From then on the request must not fail with
+	// errUnsure, or the client would repeat a completed change.
 	applied atomic.Bool
 }
 
@@ -51,10 +52,10 @@ func requestOf(ctx context.Context) *request {
 	return r
 }
 
-// groupCommit implements the barrier of a MongoDB. One write that the majority has journaled covers everything its
-// primary did before it, so all callers that wait when a write begins share it.
+// groupCommit implements the barrier of a MongoDB. One write journaled by the majority covers everything its
+// primary did before it, so all callers waiting when a write begins share it.
 type groupCommit struct {
-	wait    time.Duration // of one write for the majority
+	wait    time.Duration // how long one write may wait for the majority
 	outage  *outage
 	probe   *mgo.Session // only for the outage: mgo locks a session while it searches for a primary
 	session *mgo.Session // keeps its connection until an error
@@ -67,11 +68,11 @@ type groupCommit struct {
 	done    sync.WaitGroup
 
 	// Used only by the goroutine of run.
-	primary string // the election of the last write's primary; "" if unknown
-	sure    bool   // the connection is still that of the last write
+	primary string // the election id of the last write's primary; "" if unknown
+	sure    bool   // the connection is still the one of the last write
 }
 
-// A group is the callers that wait for one write.
+// A group is the callers waiting for one write.
 type group struct {
 	done chan struct{}
 	err  error
@@ -88,8 +89,8 @@ func newGroupCommit(session *mgo.Session, wait time.Duration) *groupCommit {
 	return g
 }
 
-// barrier returns when everything acknowledged before the call is journaled by the majority. If ctx ends it returns
-// early, with the cause.
+// barrier returns once the majority has journaled everything acknowledged before the call. If ctx ends it
+// returns early, with the cause.
 func (g *groupCommit) barrier(ctx context.Context) error {
 	who := requestOf(ctx)
 	if who == nil {
@@ -130,7 +131,7 @@ func (g *groupCommit) changedSince(moment int64) bool {
 	return g.changed > moment
 }
 
-// run writes while callers wait.
+// run keeps writing while callers are waiting.
 func (g *groupCommit) run() {
 	for {
 		g.mu.Lock()

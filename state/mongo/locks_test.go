@@ -23,7 +23,8 @@ func read(ids ...string) (ops []txn.Op) {
 	return ops
 }
 
-// In each case the first row has its documents, and the second wants some.
+// In each case the first transaction has locked its documents, and the second wants to lock its
+// own.
 func TestConflictingTransactionsAreSerialised(t *testing.T) {
 	for _, c := range []struct {
 		says          string
@@ -99,7 +100,7 @@ func TestOppositeOrdersDoNotDeadlock(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
 		if _, err := l.acquire(ctx, write("a", "b")); err != context.Canceled {
-			t.Errorf("who gave up was told %v", err)
+			t.Errorf("the caller that gave up got %v", err)
 		}
 		held.release()
 		held, err = l.acquire(t.Context(), write("a", "b"))

@@ -12,11 +12,11 @@ import (
 	"juju/state/entity"
 )
 
-// The queue of a document, and its marks of an insert or a removal in progress, refer to transactions. If such a
-// transaction is lost, mgo/txn can't tell what it would have done to the document, and rejects every other transaction
-// on it. Worse, it leaves the rejected ones prepared: unfinished, and in the queues of all their other documents, where
-// they cause further transactions to be rejected as well. So a rejected transaction is rolled back immediately, and the
-// damage doesn't spread.
+// A document's queue, and its marks for an insert or removal in progress, refer to transactions. If such a
+// transaction is lost, mgo/txn can't tell what it would have done to the document, and rejects every other
+// transaction on it. Worse, it leaves the rejected ones prepared: unfinished, and in the queues of all their
+// other documents, where they cause further transactions to be rejected as well. So a rejected transaction is
+// rolled back immediately, to keep the damage from spreading.
 
 // errLost is the error of an attempt that was rolled back.
 var errLost = errors.New("a document refers to a lost transaction")
@@ -50,8 +50,8 @@ func runnerOf(db *mgo.Database) *txn.Runner {
 	return runner
 }
 
-// runnerOptions make a document that is only asserted keep no tokens of finished transactions, each of which later
-// transactions would have to load.
+// runnerOptions keep the tokens of finished transactions out of documents that are only asserted; later
+// transactions would have to load every one of them.
 var runnerOptions = func() txn.RunnerOptions {
 	o := txn.DefaultRunnerOptions()
 	o.AssertionCleanupLength = 1
@@ -72,15 +72,16 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// isLost reports whether an error is mgo/txn's for a transaction that it can't find. The pruner may have caused it;
-// then the next attempt succeeds.
+// isLost reports whether an error is mgo/txn's way to say that it can't find a transaction. The pruner may
+// have caused it; then the next attempt succeeds.
 func isLost(err error) bool {
 	var p panicked
 	return errors.As(err, &p) || strings.Contains(err.Error(), "cannot find transaction")
 }
 
-// takeBack aborts a transaction that hasn't been applied yet, in mgo/txn's own steps: after the first of them no runner
-// can apply it. It reports whether the transaction is now aborted; a missing one is treated as aborted.
+// takeBack aborts a transaction that hasn't been applied yet, using mgo/txn's own steps: after the first of
+// them no runner can apply it. It reports whether the transaction is now aborted; a missing one is treated as
+// aborted.
 func takeBack(db *mgo.Database, id bson.ObjectId) (taken bool, err error) {
 	txns := db.C(TxnsC)
 	pending := bson.D{{"_id", id}, {"s", bson.D{{"$in", []int{1, 2, 3}}}}} // preparing, prepared, aborting
@@ -177,8 +178,8 @@ func tokenID(token string) (bson.ObjectId, bool) {
 	return bson.ObjectIdHex(token[:hex]), true
 }
 
-// damaged returns an error for users about the first document of ops that refers to a lost transaction, or nil if there
-// is none.
+// damaged returns a user-facing error about the first document of ops that refers to a lost transaction, or
+// nil.
 func (r *Runner) damaged(ops []txn.Op) error {
 	return r.with(func(db *mgo.Database) error { return damagedIn(db, ops) })
 }

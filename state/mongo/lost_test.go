@@ -15,8 +15,8 @@ import (
 	"juju/state/mongo"
 )
 
-// A document that waits for a lost transaction refuses transactions on it, and nothing else: not
-// on the documents that were to be changed with it, nor on itself once it is mended.
+// A document that waits for a lost transaction blocks transactions on itself only, until it is
+// repaired; it doesn't block later ones on the documents that should have changed with it.
 func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 	lost := bson.NewObjectId()
 	queue := bson.D{{"$push", bson.D{{"txn-queue", lost.Hex() + "_0123abcd"}}}}
@@ -62,10 +62,10 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 				t.Errorf("found %q", found)
 			}
 			if found := mend(t, db); len(found) != 0 {
-				t.Errorf("mended, yet found is %q", found)
+				t.Errorf("after the repair, found %q", found)
 			}
 			if err := db.Run(t.Context(), both); err != nil {
-				t.Errorf("mended: %v", err)
+				t.Errorf("after the repair: %v", err)
 			}
 		})
 	}
@@ -85,7 +85,7 @@ func TestAPrunerAndDamage(t *testing.T) {
 	}
 }
 
-// mend mends all problems of a database, and returns what they were.
+// mend repairs all problems of a database and returns their descriptions.
 func mend(t *testing.T, db *mongo.Database) (found []string) {
 	t.Helper()
 	problems, err := db.Problems(t.Context(), time.Now())
@@ -101,8 +101,7 @@ func mend(t *testing.T, db *mongo.Database) (found []string) {
 	return found
 }
 
-// A mark that remains after its insert or removal has ended would make mgo/txn look at it for
-// ever.
+// A mark left over after its insert or removal has ended would make mgo/txn process it forever.
 func TestAMarkThatStaysIsFound(t *testing.T) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 1})
@@ -130,7 +129,7 @@ func write(t *testing.T, db *mongo.Database, collection string, f func(*mgo.Coll
 	}
 }
 
-// Transactions that a crash has left waiting for a lost one hold up others only until the resumer
+// Transactions that a crash has left waiting for a lost one block others only until the resumer
 // runs.
 func TestAnUnfinishedTransactionThatWaitsForALostOneIsTakenBack(t *testing.T) {
 	_, db := open(t)

@@ -35,7 +35,7 @@ func openWith(t *testing.T, o mongo.Options) (*mongo.Store, *mongo.Database) {
 		t.Fatal(err)
 	}
 	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
-		t.Fatalf("made again: %v", err)
+		t.Fatalf("the second Make: %v", err)
 	}
 	db := store.Open("db")
 	t.Cleanup(func() {
@@ -101,20 +101,20 @@ func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) {
 	}
 	mine := errors.New("mine")
 	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return nil, mine }); !errors.Is(err, mine) {
-		t.Errorf("got %v, want the builder's", err)
+		t.Errorf("got %v, want the builder's error", err)
 	}
 	if n, err := db.Count(mongo.TxnsC, nil); err != nil || n != 0 {
 		t.Errorf("%d transactions were run (%v)", n, err)
 	}
 }
 
-// A builder reads one document, others remove that and the one it refers to, and the builder
-// reads the next: it is called again for the document that it can't find.
+// A builder reads one document, others remove it and the one it refers to, and the builder
+// can't find the latter: it is called again.
 func TestABuilderRunsAgainWhenItFindsNothing(t *testing.T) {
 	_, db := open(t)
 	missing := func(what string) error { return entity.Errorf(entity.NotFound, "%s not found", what) }
 	for _, c := range []struct {
-		says []error // by one call after the other; the last repeats
+		says []error // by successive calls; the last repeats
 		want string
 		runs int
 	}{
@@ -171,8 +171,8 @@ func TestACancelledRunGivesItsSlotBack(t *testing.T) {
 	insert(t, db, doc{"b", 1})
 }
 
-// What a crash leaves half done is completed: a transaction that was only inserted, one that is
-// prepared, and one that is being applied.
+// Transactions that a crash leaves unfinished are completed: one that was only inserted, one
+// that is prepared, and one that is being applied.
 func TestUnfinishedTransactionsAreResumed(t *testing.T) {
 	for _, state := range []int{1, 2, 4} {
 		_, db := open(t)
@@ -187,7 +187,7 @@ func TestUnfinishedTransactionsAreResumed(t *testing.T) {
 			defer txn.SetChaos(txn.Chaos{})
 			err := runner.Run([]txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.M{"$set": bson.M{"n": 7}}}}, id, nil)
 			if err != txn.ErrChaos {
-				return fmt.Errorf("the transaction was not cut short: %v", err)
+				return fmt.Errorf("the transaction was not interrupted: %v", err)
 			}
 			return nil
 		})
@@ -198,10 +198,10 @@ func TestUnfinishedTransactionsAreResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := get(t, db, "a").N; n != 7 {
-			t.Errorf("cut short at state %d: n is %d, want 7", state, n)
+			t.Errorf("interrupted in state %d: n is %d, want 7", state, n)
 		}
 		if n, err := db.Count(mongo.TxnsC, bson.M{"s": bson.M{"$lt": 5}}); err != nil || n != 0 {
-			t.Errorf("cut short at state %d: %d are unfinished still (%v)", state, n, err)
+			t.Errorf("interrupted in state %d: %d are still unfinished (%v)", state, n, err)
 		}
 	}
 }
@@ -283,12 +283,12 @@ func TestPruningRemovesOldFinishedTransactions(t *testing.T) {
 		t.Errorf("%d transactions are left (%v)", n, err)
 	}
 	if longest, err := mongotest.LongestQueue(db); err != nil || longest != 0 {
-		t.Errorf("a queue still names %d (%v)", longest, err)
+		t.Errorf("a queue still has %d entries (%v)", longest, err)
 	}
 	insert(t, db, doc{"after", 1})
 }
 
-// Close waits for present users of a database; later ones get the reason.
+// Close waits for current users of a database; later ones get the reason.
 func TestAClosingDatabaseWaitsForItsUsers(t *testing.T) {
 	store, db := open(t)
 	insert(t, db, doc{"a", 1})
@@ -304,7 +304,7 @@ func TestAClosingDatabaseWaitsForItsUsers(t *testing.T) {
 		}
 		select {
 		case <-closed:
-			t.Error("closed under its user")
+			t.Error("closed while in use")
 		default:
 		}
 		var d doc
@@ -318,8 +318,8 @@ func TestAClosingDatabaseWaitsForItsUsers(t *testing.T) {
 	for what, err := range map[string]error{
 		"a read":        db.Get("c", "a", &doc{}, "doc"),
 		"a transaction": db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{{C: "c", Id: "a", Remove: true}}, nil }),
-		"a census":      func() error { _, err := db.Counts(); return err }(),
-		"a number":      func() error { _, err := db.Next(t.Context(), "n", 1); return err }(),
+		"counts":        func() error { _, err := db.Counts(); return err }(),
+		"a sequence":    func() error { _, err := db.Next(t.Context(), "n", 1); return err }(),
 	} {
 		if !errors.Is(err, entity.NotFound) {
 			t.Errorf("%s: %v", what, err)

@@ -48,9 +48,9 @@ func (o *Ops) List() ([]txn.Op, error) {
 	return o.list, nil
 }
 
-// Change runs a transaction of the operations that build adds. Like a Builder, build may be called many times: it must
-// reread what it depends on, and must not use a clock or random numbers. If it adds nothing or returns ErrNothing,
-// there is nothing to do; any other error is returned.
+// Change runs a transaction of the operations that build adds. Like a Builder, build may be called many
+// times: it must reread what it depends on, and must not use a clock or random numbers. If it adds nothing or
+// returns ErrNothing, Change does nothing; any other error is returned.
 func (r *Runner) Change(ctx context.Context, build func(*Ops) error) error {
 	return r.Run(ctx, func(int) ([]txn.Op, error) {
 		o := &Ops{}

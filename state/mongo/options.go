@@ -8,7 +8,7 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// Options are the options for opening a store; the zero value is right in production.
+// Options are the options for opening a store; the zero value is right for production.
 type Options struct {
 	// Embedded are the options of the embedded server, for OpenEmbedded.
 	Embedded embedded.Options
@@ -28,8 +28,8 @@ type Hooks interface {
 	Next() Hook
 }
 
-// A Hook runs the operations of one attempt, or others, by calling run once. It may run other transactions before and
-// after, and returns the error of run.
+// A Hook runs the operations of one attempt, or others in their place, by calling run once. It may run other
+// transactions before and after, and returns the error of run.
 type Hook func(ops []txn.Op, run func(ops []txn.Op) error) error
 
 func (o Options) withDefaults() Options {

@@ -25,7 +25,7 @@ type outage struct {
 	probe func() error // one attempt to write
 
 	mu      sync.Mutex
-	since   time.Time // zero if there is none
+	since   time.Time // zero if there is no outage
 	why     error     // the last error
 	probing bool
 	closed  chan struct{}
@@ -51,7 +51,7 @@ func (e *awayError) Unwrap() []error { return []error{entity.Unavailable, entity
 const awayHint = "The controller waits until its MongoDB has a primary, and then continues. " +
 	"If that takes long, check that a majority of the MongoDB's members are running and can reach each other."
 
-// away returns the error of requests that must not wait any longer.
+// away returns the error for requests that must not wait any longer.
 func away(since time.Time, why error) error {
 	return entity.WithHint(&awayError{since, why}, awayHint)
 }
@@ -60,8 +60,8 @@ func newOutage(probe func() error) *outage {
 	return &outage{probe: probe, closed: make(chan struct{})}
 }
 
-// refuses returns the error of requests that arrive when an outage has lasted for answerBound, and nil otherwise. A nil
-// outage belongs to a store that has no outages.
+// refuses returns the error for requests that arrive after an outage has lasted for answerBound, and nil
+// otherwise. A nil outage means that the store has no outages.
 func (o *outage) refuses() error {
 	if o == nil {
 		return nil
@@ -128,7 +128,7 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// close ends the probe.
+// close stops the probe.
 func (o *outage) close() {
 	o.mu.Lock()
 	close(o.closed)
@@ -136,8 +136,8 @@ func (o *outage) close() {
 	o.work.Wait()
 }
 
-// told adds a kind and a text for users to the error of a request whose reply was lost, and to the errors that known
-// classifies. Other errors are returned unchanged.
+// told adds a kind and a user-facing text to the error of a request whose reply was lost, and to the errors
+// that known classifies. Other errors are returned unchanged.
 func (o *outage) told(err error) error {
 	if o == nil || !cutShort(err) || errors.Is(err, entity.StoreAway) {
 		return known(err)
@@ -156,7 +156,7 @@ func (o *outage) sitOut(do func() error) error {
 	return o.until(do, func(since time.Time) bool { return time.Since(since) >= answerBound })
 }
 
-// bringThrough is sitOut for an operation that has begun: it may take electionBound from now.
+// bringThrough is sitOut for an operation that has already begun: it may take electionBound from now.
 func (o *outage) bringThrough(do func() error) error {
 	end := time.Now().Add(electionBound)
 	return o.until(do, func(time.Time) bool { return !time.Now().Before(end) })

@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// requests are all ways to use the store.
+// requests returns one request of each kind.
 func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]func() error {
 	return map[string]func() error{
 		"a read":                  func() error { var d doc; return db.Get("c", "a", &d, "doc") },
@@ -27,14 +27,14 @@ func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]f
 				return []txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
 			})
 		},
-		"a number":           func() error { _, err := db.Next(t.Context(), "n", 1); return err },
-		"a barrier":          func() error { return store.Barrier(t.Context()) },
-		"a look at them all": func() error { _, err := db.Counts(); return err },
-		"databases":          func() error { _, err := store.Databases(); return err },
+		"a sequence": func() error { _, err := db.Next(t.Context(), "n", 1); return err },
+		"a barrier":  func() error { return store.Barrier(t.Context()) },
+		"counts":     func() error { _, err := db.Counts(); return err },
+		"databases":  func() error { _, err := store.Databases(); return err },
 	}
 }
 
-// atOnce makes all requests at once and returns their errors and durations.
+// atOnce makes all requests concurrently and passes their errors and durations to ended.
 func atOnce(all map[string]func() error, ended func(name string, err error, took time.Duration)) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -50,7 +50,7 @@ func atOnce(all map[string]func() error, ended func(name string, err error, took
 	wg.Wait()
 }
 
-// TestRequestsWaitForAnElection, whatever they ask.
+// TestRequestsWaitForAnElection, whatever their kind.
 func TestRequestsWaitForAnElection(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		set := mongotest.NewSet(t, 3)
@@ -60,7 +60,7 @@ func TestRequestsWaitForAnElection(t *testing.T) {
 			set.Kill(15 * time.Second)
 			atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
 				if errors.Is(err, entity.StoreUnsure) && name == "a barrier" {
-					err = nil // its reads are older than the new primary
+					err = nil // its reads predate the new primary
 				}
 				if err != nil || took < 15*time.Second || took > 20*time.Second {
 					t.Errorf("round %d: %s: %v after %v", round, name, err, took)
@@ -73,8 +73,8 @@ func TestRequestsWaitForAnElection(t *testing.T) {
 	})
 }
 
-// TestAnOutageIsReported to requests that have waited for long enough, and to others at once;
-// when it is over everything continues, even without requests.
+// TestAnOutageIsReported to requests that have waited long enough, and to later ones
+// immediately; once it is over everything continues, even without requests.
 func TestAnOutageIsReported(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		set := mongotest.NewSet(t, 3)
@@ -87,14 +87,14 @@ func TestAnOutageIsReported(t *testing.T) {
 				t.Errorf("%s: %v (kind %q, hint %q)", name, err, entity.KindOf(err), entity.Hint(err))
 			}
 			if took < minTook || took > maxTook {
-				t.Errorf("%s: told after %v, not within %v to %v", name, took, minTook, maxTook)
+				t.Errorf("%s: reported after %v, want %v to %v", name, took, minTook, maxTook)
 			}
 		}
 		set.Kill(-1)
 		atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
 			most := 28 * time.Second
 			if name == "a transaction" {
-				most = 46 * time.Second // it may have begun: its outcome is looked for
+				most = 46 * time.Second // it may have begun: its outcome must be determined
 			}
 			check(name, err, took, 25*time.Second, most)
 		})
@@ -102,7 +102,7 @@ func TestAnOutageIsReported(t *testing.T) {
 			check(name, err, took, 0, 0)
 		})
 		err := store.Told(db.With("c", func(c *mgo.Collection) error { return c.Insert(doc{"b", 1}) }))
-		check("a write that is not made again", err, 0, 0, 0)
+		check("a write that is not retried", err, 0, 0, 0)
 
 		set.Elect()
 		time.Sleep(6 * time.Second)
@@ -115,8 +115,8 @@ func TestAnOutageIsReported(t *testing.T) {
 	})
 }
 
-// TestAppliedTransactionsAreReported as such though the primary has changed since the request
-// began: a client that is told to try again would repeat them. Reads are not sure.
+// TestAppliedTransactionsAreReported as such although the primary has changed since the
+// request began: a client that is told to try again would repeat them. Reads get StoreUnsure.
 func TestAppliedTransactionsAreReported(t *testing.T) {
 	set := mongotest.NewSet(t, 3)
 	store, db := openSet(t, set)
@@ -138,7 +138,7 @@ func TestAppliedTransactionsAreReported(t *testing.T) {
 		t.Errorf("what was applied: %v", err)
 	}
 	if err := store.Barrier(began); !errors.Is(err, entity.StoreUnsure) {
-		t.Errorf("what another did meanwhile: %v", err)
+		t.Errorf("what another request applied meanwhile: %v", err)
 	}
 	if n := get(t, db, "a").N; n != 3 {
 		t.Errorf("n is %d, want 3", n)

@@ -19,7 +19,7 @@ type Problem struct {
 	Collection string // of the document, or TxnsC for a transaction
 	ID         any
 	What       string
-	Repair     string // the repair that Mend makes
+	Repair     string // what Mend does
 	Mend       func(context.Context) error
 }
 
@@ -147,9 +147,9 @@ func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
 	return all, look()
 }
 
-// inspect reads one document twice, before and after it looks up the transactions that the document refers to. A
-// missing transaction is a problem only if both reads refer to it: a transaction is written before any document refers
-// to it, and removed after none does.
+// inspect reads one document twice, before and after it looks up the transactions that the document refers
+// to. A missing transaction is a problem only if both reads refer to it: a transaction is written before any
+// document refers to it, and removed only when none does any more.
 func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 	var was, is bookkeeping
 	if err := c.FindId(id).Select(bookkept).One(&was); IsNotFound(err) {
@@ -186,7 +186,7 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 	problem := func(what, repair string, query, update bson.D) {
 		all = append(all, Problem{Collection: collection, ID: doc, What: what, Repair: repair, Mend: func(ctx context.Context) error {
 			err := d.With(c.Name, func(c *mgo.Collection) error { return c.Update(append(bson.D{{"_id", id}}, query...), update) })
-			if err != nil && !IsNotFound(err) { // otherwise it has resolved itself
+			if err != nil && !IsNotFound(err) { // if it wasn't found, the problem has resolved itself
 				return err
 			}
 			return d.store.Barrier(ctx)

@@ -8,15 +8,15 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// manyInserts is the number of inserted documents, for each existing one that a transaction touches, from which
-// clearing the queues is worthwhile.
+// manyInserts is the number of inserts per existing document in a transaction from which clearing the queues
+// is worthwhile.
 const manyInserts = 4
 
-// clearQueues removes the finished transactions from the queues of the documents that ops touch, if ops insert many
-// others. A finished transaction stays in the queues of its documents until another one removes it while being applied.
-// That other transaction finds it when it starts, and before mgo/txn knows that it need not wait, it loads the whole
-// finished transaction and reads each document of ops again, inserted ones twice. Nothing waits for a finished
-// transaction, so no runner misses it.
+// clearQueues removes the finished transactions from the queues of the documents that ops touch, if ops
+// insert many others. A finished transaction stays in its documents' queues until another one removes it
+// while being applied. That other transaction finds it on starting, and before mgo/txn knows that it need not
+// wait, it loads the whole finished transaction and rereads each document of ops, inserted ones twice.
+// Nothing waits for a finished transaction, so no runner misses it.
 func clearQueues(db *mgo.Database, ops []txn.Op) error {
 	inserts := 0
 	touched := map[stashKey]bool{}

@@ -12,8 +12,8 @@ import (
 	"juju/state/mongo"
 )
 
-// bulk is a transaction that inserts documents, counts them, and asserts one that it doesn't
-// change.
+// bulk builds a transaction that inserts documents, counts them, and asserts one that it
+// doesn't change.
 func bulk(name string, n int) mongo.Builder {
 	return func(int) ([]txn.Op, error) {
 		ops := []txn.Op{
@@ -37,8 +37,8 @@ func queue(t *testing.T, db *mongo.Database, id string) (tokens []string) {
 	return found.Queue
 }
 
-// A transaction with many inserts costs no more if another has touched its counter, or its
-// asserted document, before: finished transactions aren't looked at again.
+// A transaction with many inserts costs no more if an earlier one has touched its counter or
+// its asserted document: finished transactions aren't read again.
 func TestManyInsertsIgnoreFinishedTransactions(t *testing.T) {
 	const n = 40
 	_, db := open(t)
@@ -57,12 +57,12 @@ func TestManyInsertsIgnoreFinishedTransactions(t *testing.T) {
 		t.Errorf("%d requests for %d documents", sent, n)
 	}
 	if got := get(t, db, "count").N; got != 2*n {
-		t.Errorf("counted are %d, want %d", got, 2*n)
+		t.Errorf("the count is %d, want %d", got, 2*n)
 	}
 }
 
 // An unfinished transaction stays in a queue until it is completed, and a token without a
-// transaction until it is mended.
+// transaction until it is repaired.
 func TestOnlyFinishedTransactionsLeaveAQueue(t *testing.T) {
 	_, db := open(t)
 	insert(t, db, doc{"count", 0})

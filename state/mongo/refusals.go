@@ -14,8 +14,8 @@ import (
 	"juju/state/entity"
 )
 
-// RefusalsC has the last transactions that were abandoned. It is written outside transactions, and nothing depends on
-// it.
+// RefusalsC holds the most recently abandoned transactions. It is written outside transactions, and nothing
+// depends on it.
 const RefusalsC = "refusals"
 
 // refusalsSize is the size of RefusalsC in bytes, enough for about two thousand.
@@ -41,9 +41,9 @@ func (f FailedAssert) String() string {
 	return fmt.Sprintf("%s %v: %s", f.Collection, f.ID, f.words)
 }
 
-// FailedAsserts evaluates the asserts of ops against the current documents, each as mgo/txn would, and returns those
-// that don't hold, in the order of ops and at most limit of them. Other transactions may change the documents in the
-// meantime.
+// FailedAsserts evaluates the asserts of ops against the current documents, the way mgo/txn does, and returns
+// those that don't hold, in the order of ops, at most limit of them. Other transactions may change the
+// documents in the meantime.
 func (r *Runner) FailedAsserts(ops []txn.Op, limit int) (failed []FailedAssert, err error) {
 	err = r.with(func(db *mgo.Database) error {
 		for _, op := range ops {

@@ -110,10 +110,10 @@ func TestHooksRewriteOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := get(t, db, "a").N; n != 2 || len(seen) != 1 {
-		t.Errorf("n is %d, seen were %v", n, seen)
+		t.Errorf("n is %d, saw %v", n, seen)
 	}
 	mongotest.HooksOf(db).RewriteOps(nil)
 	if err := db.Run(t.Context(), wrong); err == nil || len(seen) != 1 {
-		t.Errorf("got %v, seen were %v", err, seen)
+		t.Errorf("got %v, saw %v", err, seen)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"juju/state/mongo/adapter"
 )
 
-// OpenURL opens the store in the MongoDB of a URL, a single server or a replica set. Each write
-// waits for the majority and its journals.
+// OpenURL opens the store in the MongoDB at a URL, a single server or a replica set. Each write waits until
+// the majority has journaled it.
 func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	a := u.adapter(o.Dial)
 	if err := reach(a, u.hosts); err != nil {
@@ -46,7 +46,7 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	s.commits = newGroupCommit(session.Copy(), u.wait)
 	s.outage = s.commits.outage
 	s.barrier = s.commits.barrier
-	// The first barrier shows whether writes succeed at all, and who is primary.
+	// The first barrier shows whether writes succeed at all, and which server is primary.
 	if err := s.Barrier(ctx); err != nil {
 		s.Close()
 		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
@@ -59,7 +59,8 @@ func (u *URL) adapter(dial Dial) *adapter.Adapter {
 	return adapter.New(adapter.Options{Dial: u.dialer(dial), Name: u.app, Set: u.set, Logf: loggo.GetLogger("juju.store").Infof})
 }
 
-// reach reports whether one of the hosts can be used. mgo would keep trying for long, and not report the cause.
+// reach checks that at least one of the hosts can be used. mgo would keep trying for a long time, and not
+// report the cause.
 func reach(a *adapter.Adapter, hosts []string) (err error) {
 	for _, host := range hosts {
 		conn, cerr := a.Connect(host)
@@ -75,8 +76,8 @@ func reach(a *adapter.Adapter, hosts []string) (err error) {
 	return err
 }
 
-// Proxy forwards mgo's clients, which connect to l, to the first server of a URL until ctx ends; then it closes l. It
-// calls ready once the server has been reached. The clients authenticate themselves.
+// Proxy forwards mgo clients that connect to l to the first server of a URL until ctx ends; then it closes l.
+// It calls ready once it has reached the server. The clients authenticate themselves.
 func Proxy(ctx context.Context, l net.Listener, u *URL, ready func()) error {
 	defer l.Close()
 	a := u.adapter(nil)

@@ -57,7 +57,7 @@ func openURL(t *testing.T, url string, o mongo.Options) (*mongo.Store, *mongo.Da
 func TestTheStoreOnAMongoDB(t *testing.T) {
 	store, db := openSet(t, mongotest.NewSet(t, 3))
 	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
-		t.Fatalf("made again: %v", err)
+		t.Fatalf("the second Make: %v", err)
 	}
 	insert(t, db, doc{"a", 1})
 	if d := get(t, db, "a"); d.N != 1 {
@@ -106,12 +106,12 @@ func TestManyPassOneBarrier(t *testing.T) {
 		}
 	}
 	if n := writes().N - before.N; n < 1 || n > many/2 {
-		t.Errorf("%d barriers were %d writes", many, n)
+		t.Errorf("%d barriers took %d writes", many, n)
 	}
 	_ = db
 }
 
-// TestLogIn has a server that knows a user, accepts only TLS, and refuses unknown fields of a
+// TestLogIn uses a server that has a user, accepts only TLS, and rejects unknown fields in a
 // login.
 func TestLogIn(t *testing.T) {
 	ca, server := certificates(t, "127.0.0.1")
@@ -149,7 +149,7 @@ func TestLogIn(t *testing.T) {
 	}
 }
 
-// certificates makes the certificate of a server, and the file of its signer.
+// certificates creates a server certificate, and a file with its signer's certificate.
 func certificates(t *testing.T, host string) (caFile string, server tls.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -172,7 +172,7 @@ func certificates(t *testing.T, host string) (caFile string, server tls.Certific
 	return caFile, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// TestAServerThatIsNotThere is reported with its address, at once.
+// TestAServerThatIsNotThere is reported immediately, with its address.
 func TestAServerThatIsNotThere(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 // ErrNothing is returned by a builder if there is nothing to do.
 var ErrNothing = errors.New("nothing to do")
 
-// A Builder builds the operations of one attempt at a transaction. It may be called many times, so it must not depend
-// on the clock or on random numbers. Each time it rereads what it needs, and its operations assert exactly the facts
-// they were built from. For a document that it can't find it may return entity.NotFound; then it is called again.
-// attempt counts from 0.
+// A Builder builds the operations of one attempt at a transaction. It may be called many times, so it must
+// not depend on the clock or on random numbers. Each time it rereads what it needs, and its operations assert
+// exactly the facts they were built from. If it can't find a document it may return entity.NotFound; then it
+// is called again. attempt counts from 0.
 type Builder func(attempt int) ([]txn.Op, error)
 
 const (
 	slots = 8
-	// misses limits the calls of a builder that doesn't find something, and elections the runs of a transaction while
-	// the primary changes.
+	// misses limits the calls of a builder that can't find a document, and elections limits the runs of a
+	// transaction while the primary changes.
 	misses, elections = 10, 10
 )
 
@@ -80,8 +80,9 @@ func (r *Runner) with(f func(*mgo.Database) error) error {
 	return r.outage.told(f(session.DB(r.name)))
 }
 
-// Run builds and runs a transaction until it is applied, and returns when it is on disk. It returns the builder's own
-// error, entity.Contention if the facts keep changing, and nil if the builder has nothing to do.
+// Run builds and runs a transaction until it is applied, and returns once it is on disk. It returns the
+// builder's own error, entity.Contention if the facts keep changing, and nil if the builder has nothing to
+// do.
 func (r *Runner) Run(ctx context.Context, build Builder) error {
 	whole := requestOf(ctx)
 	for range elections {
@@ -182,8 +183,9 @@ func (t *trial) letGo() {
 // process need not wait for that.
 func (t *trial) keeps() bool { return !t.built && t.held != nil }
 
-// settled calls a builder, and again if it doesn't find something: it may have read one document before others removed
-// it together with the one it refers to. What it doesn't find twice in a row doesn't exist.
+// settled calls a builder, and calls it again if it can't find a document: it may have read one document
+// before others removed it together with the one it refers to. A document that it can't find twice in a row
+// doesn't exist.
 func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	missed := ""
 	for range misses {
@@ -196,8 +198,8 @@ func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	return ops, err
 }
 
-// hooked is once, through the next hook if there is one. A hook may run other transactions on the same documents, so
-// they aren't locked before and after it.
+// hooked calls once, through the next hook if there is one. A hook may run other transactions on the same
+// documents, so they aren't locked before and after it.
 func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
 	var hook Hook
 	if t.Hooks != nil {
@@ -214,8 +216,8 @@ func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
 	})
 }
 
-// once runs ops while holding their documents and a slot; a retry goes to the front of the queue for a slot. The
-// documents stay locked.
+// once runs ops while holding their documents and a slot; a retry goes to the front of the slot queue. The
+// documents stay locked afterwards.
 func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	r := t.Runner
 	if err := r.gate.enter(); err != nil {
@@ -237,7 +239,7 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	t.waited += time.Since(inLine)
 	defer r.slots.release(s)
 	if err := r.outage.refuses(); err != nil {
-		return err // earlier callers have met the outage
+		return err // earlier callers ran into the outage
 	}
 	id := bson.NewObjectId()
 	db := s.session.DB(r.name)
@@ -247,11 +249,11 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	if r.outage != nil && cutShort(err) {
 		return r.settle(s.session, id, err)
 	}
-	// The socket may be broken even on success, because mgo/txn ignores errors of its last messages. The next
-	// transaction gets a working socket.
+	// The socket may be broken even on success, because mgo/txn ignores the errors of its last messages.
+	// Refresh gives the next transaction a working one.
 	s.session.Refresh()
 	return err
 }
 
-// passing reports whether a failure is temporary: the queue of a document is momentarily full.
+// passing reports whether an error is transient: a document's queue is momentarily full.
 func passing(err error) bool { return strings.Contains(err.Error(), "has too many transactions") }

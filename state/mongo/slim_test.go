@@ -12,8 +12,8 @@ import (
 	"juju/state/mongo"
 )
 
-// A document of a megabyte is written again and again. The store must not grow with that: the
-// contents of finished transactions are removed, and Pebble drops old versions.
+// A document of a megabyte is rewritten repeatedly. The store must not grow with each
+// rewrite: the contents of finished transactions are removed, and Pebble drops old versions.
 func TestRewritesTakeNoSpace(t *testing.T) {
 	_, db := open(t)
 	const size, rewrites = 1 << 20, 40
@@ -45,7 +45,7 @@ func TestRewritesTakeNoSpace(t *testing.T) {
 	}
 	for i, tx := range txns {
 		if text, err := bson.Marshal(tx); err != nil || len(text) > 2048 {
-			t.Fatalf("transaction %d has %d bytes still, error %v", i, len(text), err)
+			t.Fatalf("transaction %d still has %d bytes, error %v", i, len(text), err)
 		}
 		if tx.S != 6 || len(tx.Ops) != 2 || tx.Ops[0].Id != "big" || tx.Ops[0].Insert == nil && tx.Ops[0].Update == nil {
 			t.Fatalf("transaction %d is %+v", i, tx)

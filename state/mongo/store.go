@@ -49,8 +49,8 @@ func (s *Store) locksOf(database string) *docLocks {
 const (
 	dialTimeout   = 20 * time.Second
 	socketTimeout = time.Minute
-	// primaryTimeout is how long mgo searches for a primary before it fails. How long a request waits for one is
-	// decided here (answerBound).
+	// primaryTimeout is how long mgo searches for a primary before it fails. How long a request waits for one
+	// is up to answerBound.
 	primaryTimeout = 2 * time.Second
 )
 
@@ -81,8 +81,8 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	return &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, server: server}, nil
 }
 
-// Barrier returns when everything written before the call is on disk. Callers must pass it before they report anything
-// that depends on the store.
+// Barrier returns once everything written before the call is on disk. Callers must pass it before they report
+// anything that depends on the store.
 func (s *Store) Barrier(ctx context.Context) error {
 	if err := s.barrier(ctx); err != nil {
 		return fmt.Errorf("cannot ensure that the store is on disk: %w", err)
@@ -94,8 +94,8 @@ func (s *Store) Barrier(ctx context.Context) error {
 // passes errors through Told.
 func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 
-// Told adds the kind entity.Unavailable and a text for users to an error that only says that a reply of the store was
-// lost. Reports of a damaged file or a full disk get their kinds.
+// Told adds the kind entity.Unavailable and a user-facing text to an error that says only that the store's
+// reply was lost. Errors that report a damaged file or a full disk get their own kinds.
 func (s *Store) Told(err error) error { return s.outage.told(err) }
 
 // Databases returns the names of all databases that are not empty, except a MongoDB's internal ones and the barrier's.

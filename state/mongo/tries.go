@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// patience is the default of Options.Patience. Time spent in queues is not included: it depends on the number of
-// callers and the speed of the store, and doesn't mean that the change never succeeds. patience is much shorter than
-// the API's time limit of a request.
+// patience is the default of Options.Patience. Time spent in queues is not included: it depends on the number
+// of callers and the speed of the store, and doesn't mean that the change will never succeed. patience is
+// much shorter than the API's request timeout.
 const patience = 30 * time.Second
 
 const (
-	// minTries is the minimum number of attempts, however long they take. A process or a disk that stalls can spend all
-	// of the patience on one attempt.
+	// minTries is the minimum number of attempts, however long they take. A stalled process or disk can spend
+	// all of the patience on one attempt.
 	minTries = 5
 
 	minPause = time.Millisecond
@@ -28,7 +28,7 @@ type Tries struct {
 	tries    int
 }
 
-// Tries starts counting, for changes outside transactions that are attempted as long as transactions are.
+// Tries starts counting, for changes outside transactions that are retried for as long as transactions are.
 func (r *Runner) Tries() Tries {
 	return Tries{began: time.Now(), patience: r.patience}
 }

@@ -35,7 +35,7 @@ type URL struct {
 	wait           time.Duration
 }
 
-// majorityBound is the default of how long a write may wait for the majority.
+// majorityBound is the default limit on how long a write waits for the majority.
 const majorityBound = 20 * time.Second
 
 const urlHint = "The form is mongodb://USER:PASSWORD@HOST1,HOST2,HOST3/?replicaSet=NAME&tls=true"
@@ -136,7 +136,7 @@ func (u *URL) credentials(text string) (err error) {
 	return nil
 }
 
-// withPort adds MongoDB's port to a host without one.
+// withPort adds MongoDB's default port to a host without one.
 func withPort(host string) (string, error) {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
@@ -223,7 +223,7 @@ func (u *URL) secure() {
 	}
 }
 
-// authority makes the certificates in a file the only ones that may sign the servers'.
+// authority makes the certificates in a file the only CAs that may sign the servers' certificates.
 func (u *URL) authority(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

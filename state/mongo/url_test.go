@@ -36,7 +36,8 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestURLsThatWontDo are refused, each for its own reason, and errors don't show the password.
+// TestURLsThatWontDo are rejected, each for its own reason, and errors don't reveal the
+// password.
 func TestURLsThatWontDo(t *testing.T) {
 	self, err := filepath.Abs("url_test.go")
 	if err != nil {

@@ -19,7 +19,7 @@ type Version struct {
 	Queue string // of unfinished and of finished transactions
 }
 
-// Assert returns the assert of a transaction that the document still has this version. It ignores the queue.
+// Assert returns a transaction assert that the document still has this version. It ignores the queue.
 func (v Version) Assert() any {
 	switch {
 	case !v.There:
