@@ -14,8 +14,8 @@ import (
 // order, so a synced record covers all earlier ones.
 type barrier struct {
 	store *Store
-	// Readers can see a batch that is being committed before it is counted; while there is one, nothing is assumed to
-	// be on disk.
+	// Readers may see a batch before its commit is counted, so nothing is assumed to be on disk while a
+	// commit is under way.
 	underway atomic.Int64 // batches being committed
 	written  atomic.Int64 // batches committed
 	synced   atomic.Int64 // of those, the number known to be on disk
@@ -26,14 +26,14 @@ type barrier struct {
 	done    sync.WaitGroup
 }
 
-// A group is the callers that wait for one sync.
+// A group is a set of callers that wait for the same sync.
 type group struct {
 	done chan struct{}
 	err  error
 }
 
-// Barrier returns when every write acknowledged before the call is on disk. If they already are, it is free. If ctx
-// ends it returns early, with its error.
+// Barrier returns when every write acknowledged before the call is on disk. It is free if they already are.
+// If ctx ends first, Barrier returns its cause.
 func (s *Store) Barrier(ctx context.Context) error {
 	b := &s.sync
 	if b.clean() {
@@ -61,8 +61,8 @@ func (s *Store) Barrier(ctx context.Context) error {
 	}
 }
 
-// clean reports whether everything that a reader may have seen is on disk. It reads underway first: a batch that has
-// ended by then has been counted.
+// clean reports whether everything that a reader may have seen is on disk. It reads underway first: a batch
+// that is no longer under way has been counted.
 func (b *barrier) clean() bool {
 	return b.underway.Load() == 0 && b.synced.Load() >= b.written.Load()
 }
@@ -86,7 +86,7 @@ func gather() {
 	}
 }
 
-// run syncs while callers wait.
+// run syncs as long as callers are waiting.
 func (b *barrier) run() {
 	defer b.done.Done()
 	for {

@@ -18,7 +18,7 @@ type capped struct {
 	first, next uint64
 	bytes       int64
 
-	changed chan struct{} // closed at the next change; nil if no one waits
+	changed chan struct{} // closed at the next change; nil if nobody waits
 }
 
 // numbered returns the record key of a capped collection's document number n.
@@ -26,7 +26,7 @@ func (c *Collection) numbered(n uint64) []byte {
 	return binary.BigEndian.AppendUint64(spaceKey(nil, c.space), n)
 }
 
-// learn determines the first and the last number, once.
+// learn reads the first and next numbers and the size from the collection, once.
 func (c *Collection) learn() error {
 	if c.capped.known {
 		return nil
@@ -106,8 +106,8 @@ func (c *Collection) evict(b *pebble.Batch, record []byte) (int64, error) {
 	return int64(len(old)), b.Delete(record, nil)
 }
 
-// Changed returns a channel that is closed at the next insert into a capped
-// collection, or when it is dropped.
+// Changed returns a channel that is closed at the next insert into a capped collection, or when it is
+// dropped.
 func (c *Collection) Changed() <-chan struct{} {
 	c.capped.mu.Lock()
 	defer c.capped.mu.Unlock()
@@ -135,8 +135,8 @@ func (c *Collection) wakeLocked() {
 	}
 }
 
-// Extent returns the number of a capped collection's oldest document, and the number that the
-// next one will have.
+// Extent returns the number of a capped collection's oldest document, and the number of the next one to be
+// inserted.
 func (c *Collection) Extent() (first, next uint64, err error) {
 	c.capped.mu.Lock()
 	defer c.capped.mu.Unlock()

@@ -23,7 +23,7 @@ type CollectionOptions struct {
 	Size, Max int64
 }
 
-// load reads the catalog, and removes the remains of unfinished indexes.
+// load reads the catalog, and removes the remains of unfinished index builds.
 func (s *Store) load() error {
 	if err := s.get([]byte{keyLastSpace}, func(v []byte) error {
 		if v != nil {
@@ -49,7 +49,7 @@ func (s *Store) load() error {
 	})
 }
 
-// each calls f with all keys that begin with a byte.
+// each calls do with every key that begins with prefix, less the prefix, and its value.
 func (s *Store) each(prefix byte, do func(rest, value []byte) error) error {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) each(prefix byte, do func(rest, value []byte) error) error {
 	return damaged(it.Error())
 }
 
-// newSpace allocates a space. It is never reused, even if this batch is the last one that reaches the disk.
+// newSpace allocates a space. Its number is never reused, even if b is the last batch to reach the disk.
 func (s *Store) newSpace(b *pebble.Batch) uint32 {
 	s.lastSpace++
 	_ = b.Set([]byte{keyLastSpace}, binary.BigEndian.AppendUint32(nil, s.lastSpace), nil)
@@ -190,7 +190,7 @@ func (c *Collection) catalogKey() []byte {
 	return append([]byte{keyCollection}, c.db+"."+c.name...)
 }
 
-// encode returns the catalog's record of a collection.
+// encode returns the collection's catalog record.
 func (c *Collection) encode() []byte {
 	indexes := bsoncore.NewArrayBuilder()
 	for _, index := range c.Indexes() {

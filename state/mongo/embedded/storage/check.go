@@ -40,7 +40,7 @@ func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 				return fmt.Errorf("index %s of record %x: %w", ix.Name, record, err)
 			}
 			if multi && !ix.multi.Load() {
-				return fmt.Errorf("index %s is not marked as having several keys for record %x", ix.Name, record)
+				return fmt.Errorf("index %s is not marked multikey, but has several keys for record %x", ix.Name, record)
 			}
 			want[ix] += len(e.list)
 			for _, key := range e.list {

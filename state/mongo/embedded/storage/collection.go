@@ -22,7 +22,7 @@ type Collection struct {
 	space    uint32
 	opts     CollectionOptions
 
-	// mu is held shared by changes of documents, and exclusively by changes of the indexes and by Drop.
+	// mu is read-locked by changes to documents, and locked by changes to the indexes and by Drop.
 	mu      sync.RWMutex
 	dropped atomic.Bool
 	indexes atomic.Pointer[[]*Index]
@@ -31,7 +31,7 @@ type Collection struct {
 	capped capped
 }
 
-// ErrDropped is the error of a write to a dropped collection.
+// ErrDropped is returned by writes to a dropped collection.
 var ErrDropped = errors.New("the collection was dropped")
 
 func newCollection(s *Store, db, name string, space uint32, opts CollectionOptions) *Collection {
@@ -63,8 +63,8 @@ func (c *Collection) secondary() []*Index {
 	return c.Indexes()[1:]
 }
 
-// PlanIndexes describes the given indexes to the planner, in their order; for a capped collection its natural order
-// precedes them, as number 0.
+// PlanIndexes describes the given indexes to the planner, in order. For a capped collection, number 0 is the
+// natural order, and the indexes follow.
 func (c *Collection) PlanIndexes(dst []plan.Index, indexes []*Index) []plan.Index {
 	if c.opts.Capped {
 		dst = append(dst, plan.Index{Name: "$natural"})
@@ -91,9 +91,9 @@ type Change struct {
 	Delete bool
 }
 
-// Modify changes or inserts the document of a record key. It calls decide with the document, or nil if there is none,
-// and no other change happens before Modify returns. A new document's _id must be that of the record. decide must not
-// retain the document, and must not use the store.
+// Modify changes or inserts the document with the given record key. It calls decide with the document, or nil
+// if there is none; the document can't change in any other way until Modify returns. A new document's _id
+// must match the record key. decide must not retain the document or use the store.
 func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, error)) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -140,8 +140,8 @@ func (c *Collection) finish(b *pebble.Batch, key, old, new []byte) error {
 	return c.store.commit(b)
 }
 
-// saveFlags stores that an index has several keys for some document, before the change that makes it so. The last call
-// stores all flags, because none is ever cleared.
+// saveFlags saves the multikey flags of all indexes; it is called before the change that sets one is applied.
+// Concurrent calls can't lose a flag, because flags are never cleared and the last call saves them all.
 func (c *Collection) saveFlags() error {
 	c.flags.Lock()
 	defer c.flags.Unlock()
@@ -184,7 +184,7 @@ func CheckID(id bsoncore.Value) error {
 	return nil
 }
 
-// checkNested rejects names that begin with a $ in a document within an _id, except for those of a reference.
+// checkNested rejects field names with a $ prefix in a document within an _id, except those of a DBRef.
 func checkNested(doc []byte) error {
 	it := raw.Elements(doc)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {

@@ -24,20 +24,20 @@ func TestBuildIndex(t *testing.T) {
 	}
 	_, err := c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}, Unique: true})
 	if !mongoerr.Is(err, mongoerr.DuplicateKey) {
-		t.Errorf("a unique index over doubles: %v", err)
+		t.Errorf("a unique index on duplicate values: %v", err)
 	}
 	index(t, c, &storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}})
 	index(t, c, &storage.Index{Name: "l", Fields: []query.Field{{Path: "l"}}})
 	if made, err := c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}}); made || err != nil {
-		t.Errorf("the same again: %v, %v", made, err)
+		t.Errorf("the same index again: %v, %v", made, err)
 	}
 	_, err = c.CreateIndex(&storage.Index{Name: "k2", Fields: []query.Field{{Path: "k"}}})
 	if !mongoerr.Is(err, mongoerr.IndexOptionsConflict) {
-		t.Errorf("the same keys by another name: %v", err)
+		t.Errorf("the same keys under another name: %v", err)
 	}
 	_, err = c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k2"}}})
 	if !mongoerr.Is(err, mongoerr.IndexKeySpecsConflict) {
-		t.Errorf("other keys by the same name: %v", err)
+		t.Errorf("other keys under the same name: %v", err)
 	}
 	check(t, s)
 	shut(t, s)
@@ -46,10 +46,10 @@ func TestBuildIndex(t *testing.T) {
 	defer func() { shut(t, s) }()
 	c = s.Collection("db", "c")
 	if n := len(c.Indexes()); n != 3 {
-		t.Errorf("%d indexes after opening again", n)
+		t.Errorf("%d indexes after reopening, want 3", n)
 	}
 	if multi := c.PlanIndexes(nil, c.Indexes())[2].Multi; !multi {
-		t.Error("the index has forgotten that it has several keys for a document")
+		t.Error("the index lost its multikey flag")
 	}
 	check(t, s)
 	if n, err := c.DropIndexes(func(*storage.Index) bool { return true }); n != 2 || err != nil {
@@ -67,9 +67,9 @@ func TestCapped(t *testing.T) {
 		insert(t, c, bson.D{id(100 - i), {Key: "k", Value: i}})
 	}
 	if err := c.Insert(bsontest.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
-		t.Errorf("the same _id again: %v", err)
+		t.Errorf("a duplicate _id: %v", err)
 	}
-	insert(t, c, bson.D{id(100), {Key: "k", Value: 25}}) // it has been evicted
+	insert(t, c, bson.D{id(100), {Key: "k", Value: 25}}) // the first one has been evicted
 	want := []string{}
 	for i := 16; i < 25; i++ {
 		want = append(want, bsontest.Raw(int32(100-i)).String())
@@ -87,12 +87,12 @@ func TestCapped(t *testing.T) {
 	c = s.Collection("db", "log")
 	insert(t, c, bson.D{id("next")})
 	if got := found(t, c, all, everything, true); len(got) != 10 || got[9] != bsontest.Raw("next").String() {
-		t.Errorf("after opening again: %v", got)
+		t.Errorf("after reopening: %v", got)
 	}
 	byID := compile(t, bson.D{id(80)})
 	p := plan.Choose(byID, query.Sort{}, c.PlanIndexes(nil, c.Indexes()), -1)
 	if got := found(t, c, byID, p, false); len(got) != 1 || !p.Scans[0].Ranges[0].Point {
-		t.Errorf("by _id: %v with %+v", got, p)
+		t.Errorf("by _id: found %v with plan %+v", got, p)
 	}
 	check(t, s)
 
@@ -112,23 +112,23 @@ func TestDrop(t *testing.T) {
 	index(t, c, kinds[0])
 	insert(t, c, bson.D{id(1)})
 	if _, err := s.Create("db", "c", storage.CollectionOptions{}); !mongoerr.Is(err, mongoerr.NamespaceExists) {
-		t.Errorf("made twice: %v", err)
+		t.Errorf("second Create: %v", err)
 	}
 	if ok, err := s.Drop("db", "c"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if ok, err := s.Drop("db", "c"); ok || err != nil {
-		t.Errorf("dropped twice: %v, %v", ok, err)
+		t.Errorf("second Drop: %v, %v", ok, err)
 	}
 	if err := c.Insert(bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrDropped) {
-		t.Errorf("an insert into a dropped collection: %v", err)
+		t.Errorf("Insert into a dropped collection: %v", err)
 	}
 	if _, err := c.CreateIndex(kinds[1]); !errors.Is(err, storage.ErrDropped) {
-		t.Errorf("an index on a dropped collection: %v", err)
+		t.Errorf("CreateIndex on a dropped collection: %v", err)
 	}
 	again := create(t, s, "c", storage.CollectionOptions{})
 	if n, err := again.Count(); n != 0 || err != nil {
-		t.Errorf("a collection made again has %d documents, %v", n, err)
+		t.Errorf("a recreated collection has %d documents, %v", n, err)
 	}
 	if got := s.Databases(); !slices.Equal(got, []string{"db"}) {
 		t.Errorf("databases %v", got)

@@ -24,16 +24,16 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// tiny makes the log change files every few hundred writes.
+// tiny opens a store that starts a new log file every few hundred writes.
 func tiny(t testing.TB, fs vfs.FS) *storage.Store {
 	t.Helper()
 	return openWith(t, storage.Options{FS: fs, MemTableSize: 64 << 10})
 }
 
-// A diary is what one writer of TestPowerLoss has done.
+// A diary records the progress of one writer in TestPowerLoss.
 type diary struct {
-	written atomic.Int64 // documents answered
-	safe    atomic.Int64 // of those, covered by a barrier that has passed
+	written atomic.Int64 // documents acknowledged
+	safe    atomic.Int64 // of those, covered by a completed barrier
 }
 
 func (d *diary) note(safe int64) {
@@ -41,10 +41,10 @@ func (d *diary) note(safe int64) {
 	}
 }
 
-// TestPowerLoss cuts the power at odd moments, and loses part of what wasn't synced. What is left
-// must be a prefix of each writer's writes that includes everything a barrier had covered; a
-// document and its index entries must both be there or both not; and an earlier write must be
-// there if a later one, by any writer, is.
+// TestPowerLoss cuts the power at random moments, and loses part of what wasn't synced. What is left must be
+// a prefix of each writer's writes that includes everything covered by a barrier. A document and its index
+// entries must survive together or not at all, and a write may survive only if all earlier writes do, whoever
+// made them.
 func TestPowerLoss(t *testing.T) {
 	rounds := 12
 	switch {
@@ -57,17 +57,17 @@ func TestPowerLoss(t *testing.T) {
 	for seed := range rounds {
 		l, f := powerLoss(t, uint64(seed))
 		if t.Failed() {
-			t.Fatalf("seed %d", seed)
+			t.Fatalf("failed with seed %d", seed)
 		}
 		lost, flushed = lost+l, flushed || f
 	}
 	if lost < int64(rounds) || !flushed {
-		t.Errorf("%d documents were lost, log files changed: %v; the test is too easy", lost, flushed)
+		t.Errorf("%d documents were lost, new log files: %v; the test is too easy", lost, flushed)
 	}
 }
 
-// A crashable file system can be cloned while it is written to. ReuseForWrite of Pebble's own locks
-// for reading twice, and a CrashClone that waits in between has them wait for each other.
+// A crashable file system can be cloned while it is written to. Pebble's ReuseForWrite takes a read lock
+// twice, and deadlocks if a CrashClone starts to wait in between.
 type crashable struct{ *vfs.MemFS }
 
 func (c crashable) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -77,7 +77,7 @@ func (c crashable) ReuseForWrite(from, to string, category vfs.DiskWriteCategory
 	return c.OpenReadWrite(to, category)
 }
 
-// powerLoss returns how many documents were lost in all, and whether the log changed files at
+// powerLoss returns how many documents were lost in total, and whether the store started a new log file at
 // least once.
 func powerLoss(t *testing.T, seed uint64) (lost int64, flushed bool) {
 	fs := crashable{vfs.NewCrashableMem()}
@@ -99,7 +99,7 @@ func powerLoss(t *testing.T, seed uint64) (lost int64, flushed bool) {
 	r := rand.New(rand.NewPCG(seed, 99))
 	for range 4 {
 		for before := diaries[0].written.Load(); diaries[0].written.Load() < before+int64(r.IntN(300)) && !t.Failed(); {
-			runtime.Gosched() // lets the writers run
+			runtime.Gosched() // let the writers run
 		}
 		var safe [writers]int64
 		for w := range diaries {
@@ -123,7 +123,7 @@ func powerLoss(t *testing.T, seed uint64) (lost int64, flushed bool) {
 	return lost, flushed
 }
 
-// keepDiary inserts documents with increasing numbers, and passes a barrier now and then.
+// keepDiary inserts documents with increasing numbers, and waits for a barrier now and then.
 func keepDiary(t *testing.T, s *storage.Store, c, log *storage.Collection, w int, d *diary, stop chan struct{}, r *rand.Rand) {
 	for i := 0; ; i++ {
 		select {
@@ -151,8 +151,8 @@ func keepDiary(t *testing.T, s *storage.Store, c, log *storage.Collection, w int
 	}
 }
 
-// readDiary reads what a writer has written, and after a barrier counts it as safe, whether the
-// writer knows so or not.
+// readDiary reads what the writers have written, and counts it as safe after a barrier of its own, whether or
+// not the writers know.
 func readDiary(t *testing.T, s *storage.Store, log *storage.Collection, diaries []diary, stop chan struct{}) {
 	for {
 		select {
@@ -173,7 +173,7 @@ func readDiary(t *testing.T, s *storage.Store, log *storage.Collection, diaries 
 			}
 			w, _ := raw.Get(doc, "w")
 			n, _ := raw.Get(doc, "n")
-			// The other collection was written first.
+			// The writer wrote to the other collection first.
 			seen[w.Int32()] = max(seen[w.Int32()], int64(n.Int32())+1)
 		}
 		if _, _, err := scan.Pause(); err != nil {
@@ -190,7 +190,7 @@ func readDiary(t *testing.T, s *storage.Store, log *storage.Collection, diaries 
 	}
 }
 
-// inspect opens what a crash has left, and returns how much is missing.
+// inspect opens and checks the store that a crash left, and returns how many documents were lost.
 func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 	t.Helper()
 	s := tiny(t, fs)
@@ -200,7 +200,7 @@ func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 	for _, name := range []string{"c", "log"} {
 		c := s.Collection("db", name)
 		if c == nil {
-			t.Errorf("collection %s is gone", name)
+			t.Errorf("collection %s is missing", name)
 			return 0
 		}
 		count := make([]int64, len(safe))
@@ -227,7 +227,7 @@ func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 				logged += count[w]
 			}
 			if count[w] != next[w] {
-				t.Errorf("%s: writer %d has %d documents left, but the last of them is its %d.", name, w, count[w], next[w])
+				t.Errorf("%s: writer %d has %d documents left, but the last one is number %d", name, w, count[w], next[w])
 			}
 			lost += most[w] - count[w]
 			if count[w] < safe[w] || count[w] > most[w] {
@@ -235,20 +235,19 @@ func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 			}
 		}
 	}
-	// The log is the order of all writes: its numbers have no gap.
+	// The log has all writes in order, so its numbers must have no gap.
 	log := s.Collection("db", "log")
 	first, next, err := log.Extent()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if logged != int64(next-first) {
-		t.Errorf("the log goes from %d to %d and has %d documents", first, next, logged)
+		t.Errorf("the log extends from %d to %d, but has %d documents", first, next, logged)
 	}
 	return lost
 }
 
-// TestBarrierIsFree counts syncs: none if nothing was written, and one for all that wait
-// together.
+// TestBarrierIsFree counts syncs: none if nothing was written, and one for all callers that wait together.
 func TestBarrierIsFree(t *testing.T) {
 	var syncs atomic.Int64
 	hold := make(chan struct{})
@@ -281,7 +280,7 @@ func TestBarrierIsFree(t *testing.T) {
 		t.Errorf("%d syncs with nothing written", n)
 	}
 
-	// During one sync, all further callers wait for one more.
+	// All callers that arrive during a sync share the next one.
 	held.Store(true)
 	before = syncs.Load()
 	insert(t, c, bson.D{id(0)})
@@ -304,12 +303,12 @@ func TestBarrierIsFree(t *testing.T) {
 	cancel()
 	insert(t, c, bson.D{id(2)})
 	if err := s.Barrier(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("given up: %v", err)
+		t.Errorf("Barrier with a cancelled context: %v", err)
 	}
 }
 
-// TestDiskFails makes writes to the log fail. The store must report it once, and report nothing
-// as durable from then on.
+// TestDiskFails makes writes to the log fail. The store must report the failure once, and must not report
+// anything as durable afterwards.
 func TestDiskFails(t *testing.T) {
 	for name, kinds := range map[string][]errorfs.OpKind{
 		"write": {errorfs.OpFileWrite},
@@ -337,17 +336,17 @@ func TestDiskFails(t *testing.T) {
 			broken.Store(true)
 			insert(t, c, bson.D{id(1)})
 			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
-				t.Errorf("a barrier on a broken disk: %v", err)
+				t.Errorf("Barrier on a broken disk: %v", err)
 			}
 			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
-				t.Errorf("another one: %v", err)
+				t.Errorf("second Barrier: %v", err)
 			}
 			if err := c.Insert(bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrClosed) {
-				t.Errorf("a write: %v", err)
+				t.Errorf("Insert after the failure: %v", err)
 			}
-			<-deaths // may follow the failed barrier
+			<-deaths // Fatal may be called after the barrier fails
 			if n := len(deaths); n != 0 {
-				t.Errorf("Fatal was called %d times more", n)
+				t.Errorf("Fatal was called %d more times", n)
 			}
 		})
 	}
@@ -358,7 +357,7 @@ func TestOneProcessOnly(t *testing.T) {
 	s := open(t, fs)
 	if second, err := storage.Open("store", storage.Options{FS: fs, Logf: t.Logf}); err == nil {
 		shut(t, second)
-		t.Error("opened twice")
+		t.Error("the store was opened twice")
 	}
 	shut(t, s)
 }

@@ -15,10 +15,10 @@ import (
 	"juju/state/mongo/embedded/mongoerr"
 )
 
-// ErrDamaged is the error of a file that doesn't contain what was written to it.
+// ErrDamaged is matched by errors about a file that doesn't contain what was written to it.
 var ErrDamaged = errors.New("the store is damaged")
 
-// A Damage is a log that was on disk and is no longer intact.
+// A Damage reports a log that was on disk and is no longer intact.
 type Damage struct {
 	File string
 	// At is the first wrong byte; all bytes up to Synced had reached the disk.
@@ -31,8 +31,7 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Is(target error) bool { return target == ErrDamaged }
 
-// damaged converts an error of Pebble about a damaged file to an error for clients; other errors are returned
-// unchanged.
+// damaged converts Pebble's corruption errors to errors for clients, and returns other errors unchanged.
 func damaged(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {
 		return err
@@ -60,7 +59,7 @@ const logBlock = 32 << 10
 
 var chunkHeaders = [...]int64{0, 7, 7, 7, 7, 11, 11, 11, 11, 19, 19, 19, 19}
 
-// firstBad returns the offset of the first broken chunk below the given end; -1 if there is none.
+// firstBad returns the offset of the first broken chunk below the given end, or -1.
 func firstBad(r io.Reader, name string, end int64) (int64, error) {
 	number, _ := strconv.ParseUint(strings.TrimSuffix(name, ".log"), 10, 64)
 	buf := make([]byte, logBlock)
@@ -80,9 +79,9 @@ func firstBad(r io.Reader, name string, end int64) (int64, error) {
 	return -1, nil
 }
 
-// badChunk is firstBad within one block.
+// badChunk is firstBad for one block.
 func badChunk(block []byte, number uint32) int {
-	// A closed log ends with a chunk of the next number.
+	// A closed log ends with a chunk that has the next log's number.
 	trailer := string(binary.LittleEndian.AppendUint32([]byte{0, 0, 0, 0, 0, 0, 5}, number+1))
 	for i := 0; i < len(block); {
 		rest := block[i:]

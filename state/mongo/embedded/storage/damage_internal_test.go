@@ -8,7 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Every byte of a log counts up to the synced length, and none after it.
+// TestFirstBad checks that firstBad notices a change to any byte up to the synced length; later bytes don't
+// matter.
 func TestFirstBad(t *testing.T) {
 	fs := vfs.NewMem()
 	db, err := pebble.Open("", &pebble.Options{FS: fs, FormatMajorVersion: pebble.FormatNewest})
@@ -52,15 +53,15 @@ func TestFirstBad(t *testing.T) {
 			return at
 		}
 		if at := bad(len(data)); at != -1 {
-			t.Fatalf("%s: byte %d of a whole log", name, at)
+			t.Fatalf("%s: found damage at byte %d of an intact log", name, at)
 		}
 		if at := bad(len(data) + 1); at != int64(len(data)) {
-			t.Errorf("%s: a log that has lost a byte: %d", name, at)
+			t.Errorf("%s: found damage at byte %d of a log that lost its last byte", name, at)
 		}
 		for i := range data {
 			data[i] ^= 0x41
 			if at := bad(len(data)); at < 0 || at > int64(i) {
-				t.Errorf("%s: byte %d of %d is another: found %d", name, i, len(data), at)
+				t.Errorf("%s: changed byte %d of %d, found damage at %d", name, i, len(data), at)
 			}
 			data[i] ^= 0x41
 			seen++

@@ -41,7 +41,7 @@ func files(t *testing.T, fs vfs.FS) map[string][]byte {
 	return all
 }
 
-// disk makes a file system of files.
+// disk returns a file system with the given files.
 func disk(t *testing.T, all map[string][]byte) vfs.FS {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -53,7 +53,7 @@ func disk(t *testing.T, all map[string][]byte) vfs.FS {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Write(slices.Clone(data)); err != nil { // it may change its argument
+		if _, err := f.Write(slices.Clone(data)); err != nil { // Write may change its argument
 			t.Fatal(err)
 		}
 		f.Close()
@@ -61,7 +61,7 @@ func disk(t *testing.T, all map[string][]byte) vfs.FS {
 	return fs
 }
 
-// content is a digest of all documents, or why they can't be read.
+// content returns a digest of all documents, or the error from reading them.
 func content(fs vfs.FS, repair bool) (sum string, err error) {
 	s, err := storage.Open("store", storage.Options{FS: fs, Repair: repair, MemTableSize: 64 << 10, Logf: quiet,
 		Fatal: func(err error) { panic(err) }})
@@ -73,7 +73,7 @@ func content(fs vfs.FS, repair bool) (sum string, err error) {
 	for _, name := range []string{"c", "log"} {
 		c := s.Collection("db", name)
 		if c == nil {
-			return "", fmt.Errorf("collection %s is gone", name)
+			return "", fmt.Errorf("collection %s is missing", name)
 		}
 		scan := c.Scan(plan.Plan{Scans: everything.Scans}, nil)
 		for {
@@ -84,7 +84,7 @@ func content(fs vfs.FS, repair bool) (sum string, err error) {
 			digest.Write(doc)
 		}
 		if err != nil {
-			return "", err // a scan that fails has released everything
+			return "", err // a failed scan has released its resources
 		}
 		if _, _, err := scan.Pause(); err != nil {
 			return "", err
@@ -93,8 +93,8 @@ func content(fs vfs.FS, repair bool) (sum string, err error) {
 	return string(digest.Sum(nil)), s.Check(context.Background())
 }
 
-// rottable is a store with documents in a log, and perhaps in tables, all of them on disk; it was
-// closed, or lost power right after the last barrier.
+// rottable returns the files of a store with documents in a log, and perhaps in tables, all of them on disk.
+// The store was closed, or lost power right after the last barrier.
 func rottable(t *testing.T, docs int, closed bool) map[string][]byte {
 	t.Helper()
 	mem := vfs.NewCrashableMem()
@@ -120,8 +120,8 @@ func rottable(t *testing.T, docs int, closed bool) map[string][]byte {
 	return files(t, mem)
 }
 
-// TestBitRot changes one byte at a time. Whatever byte it is, the store must contain what it did,
-// or report damage: acknowledged writes must never silently disappear.
+// TestBitRot changes one byte at a time. Whichever byte it is, the store must have the same content, or
+// report damage: acknowledged writes must never silently disappear.
 func TestBitRot(t *testing.T) {
 	flips := 60 // for each kind of file
 	switch {
@@ -130,7 +130,7 @@ func TestBitRot(t *testing.T) {
 	case testing.Short():
 		flips = 8
 	}
-	inLogs := 0 // detected; a closed store's log may have little that is not in its tables too
+	inLogs := 0 // damage detected; a closed store's log may hold little that isn't also in its tables
 	for _, test := range []struct {
 		docs   int
 		closed bool
@@ -158,7 +158,7 @@ func TestBitRot(t *testing.T) {
 				got, err := content(disk(t, all), false)
 				switch {
 				case err == nil && got != want:
-					t.Errorf("%d documents, closed %v: byte %d of %d of %s: the content has changed in silence", test.docs, test.closed, i, len(data), name)
+					t.Errorf("%d documents, closed %v: byte %d of %d of %s: the content changed silently", test.docs, test.closed, i, len(data), name)
 				case err == nil:
 					harmless[kind]++
 				case !errors.Is(err, storage.ErrDamaged) && !strings.HasPrefix(name, "OPTIONS"):
@@ -173,12 +173,12 @@ func TestBitRot(t *testing.T) {
 		inLogs += refused[".log"]
 	}
 	if inLogs == 0 {
-		t.Error("no damage of a log was seen")
+		t.Error("no damage to a log was detected")
 	}
 }
 
-// A damaged log can be opened without what was written from the damage on, which stays in a file
-// beside it.
+// TestRepair opens a store with a damaged log. The writes from the damage onwards are discarded, but the
+// original log stays in a file next to it.
 func TestRepair(t *testing.T) {
 	all := rottable(t, 300, true)
 	name := slices.Max(slices.Collect(func(yield func(string) bool) {
@@ -201,7 +201,7 @@ func TestRepair(t *testing.T) {
 	defer shut(t, s)
 	check(t, s)
 	if n := count(t, s.Collection("db", "c")); n < 150 || n >= 300 {
-		t.Errorf("%d documents are left of 300", n)
+		t.Errorf("%d of 300 documents are left", n)
 	}
 	insert(t, s.Collection("db", "c"), bson.D{id("new")})
 	f, err := fs.Open("store/" + name + ".damaged")

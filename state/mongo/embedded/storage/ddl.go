@@ -54,7 +54,7 @@ func (c *Collection) CreateIndex(want *Index) (bool, error) {
 	return true, s.commit(b)
 }
 
-// build fills an index, piece by piece.
+// build fills an index, in batches.
 func (c *Collection) build(ix *Index) error {
 	scan := c.Natural()
 	defer scan.Pause()
@@ -79,7 +79,7 @@ func (c *Collection) build(ix *Index) error {
 		if err := c.enter(b, ix, &e, record[spaceSize:], doc); err != nil {
 			return err
 		}
-		// The check of the next document must see the keys of a unique index.
+		// The uniqueness check of the next document must see these keys.
 		if ix.Unique || b.Len() > 1<<20 {
 			if err := c.flush(&b); err != nil {
 				return err
@@ -111,7 +111,7 @@ func (c *Collection) flush(b **pebble.Batch) error {
 	return err
 }
 
-// DropIndexes removes indexes; _id_ can't be removed.
+// DropIndexes removes the indexes that drop selects, except for _id_.
 func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
 	c.store.ddl.Lock()
 	defer c.store.ddl.Unlock()
@@ -141,7 +141,7 @@ func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
 // Stats are a collection's sizes, computed by a scan.
 type Stats struct {
 	Documents, Bytes int64
-	// IndexBytes is the bytes of index keys, by index.
+	// IndexBytes is the size of each index's keys in bytes, by index name.
 	IndexBytes map[string]int64
 }
 

@@ -8,17 +8,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A disk is the file system below Pebble. If a file can't be written, it ends the store, and Pebble never sees that
-// error: it would retry forever, or panic with its locks held, or continue with an inconsistent list of files. The disk
-// also records how far each log is synced, so that a damaged log can be distinguished from one whose end never reached
-// the disk.
+// A disk is the file system below Pebble. If a file can't be written, the disk fails the store and hides the
+// error from Pebble, which would otherwise retry forever, panic with its locks held, or continue with an
+// inconsistent list of files. The disk also records how far each log is synced, so that a damaged log can be
+// distinguished from one whose end never reached the disk.
 type disk struct {
 	vfs.FS
 	store  *Store
 	synced *synced
 }
 
-// wrote returns the result of a write. If the write failed, it ends the store and never returns.
+// wrote returns the result of a write. If the write failed, it fails the store and never returns.
 func (d *disk) wrote(err error) error {
 	if err == nil {
 		return nil

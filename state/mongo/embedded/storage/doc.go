@@ -12,9 +12,9 @@
 // the encodings of the fields' values, followed by the record key unless the index is unique; its values are the record
 // keys.
 //
-// A change of one document and its index entries is one batch, and so atomic in memory, on disk and for readers.
-// Changes of one document are serialised by one of many locks, chosen by the record key; documents with different locks
-// don't wait for each other, and readers never wait.
+// A change to one document and its index entries is one batch, so it is atomic in memory, on disk and for
+// readers. Changes to one document are serialised by one of many locks, chosen by the record key; documents
+// with different locks don't wait for each other, and readers never wait.
 //
 // Writes are acknowledged before they are on disk. Barrier waits until all writes acknowledged before it are.
 package storage

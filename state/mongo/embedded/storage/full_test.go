@@ -18,7 +18,7 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// full lists which operations fail on a full disk.
+// full maps what hits the full disk first to the operations that then fail.
 var full = map[string]func(errorfs.Op) bool{
 	"the log's next block": func(op errorfs.Op) bool {
 		// errorfs doesn't see writes to a file that is reused.
@@ -42,8 +42,8 @@ var full = map[string]func(errorfs.Op) bool{
 	"everything": func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite },
 }
 
-// TestFullDisk fills the disk during writes. The store must report it at once and release all
-// waiting callers, and once there is space again everything that was on disk must be there.
+// TestFullDisk fills the disk during writes. The store must report it immediately and release all waiting
+// callers. Once there is space again, everything that was on disk must still be there.
 func TestFullDisk(t *testing.T) {
 	for where, is := range full {
 		t.Run(where, func(t *testing.T) {
@@ -77,24 +77,24 @@ func TestFullDisk(t *testing.T) {
 				}
 			}()
 			if err := <-died; !errors.Is(err, syscall.ENOSPC) {
-				t.Errorf("the store died of %v", err)
+				t.Errorf("the store failed with %v", err)
 			}
 			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
-				t.Errorf("a barrier: %v", err)
+				t.Errorf("Barrier of a failed store: %v", err)
 			}
 			if err := c.Insert(bsontest.RawDocument(bson.D{id(-1)})); !errors.Is(err, storage.ErrClosed) {
-				t.Errorf("a write: %v", err)
+				t.Errorf("Insert into a failed store: %v", err)
 			}
 			if err := s.Close(); !errors.Is(err, storage.ErrClosed) {
-				t.Errorf("closing: %v", err)
+				t.Errorf("Close of a failed store: %v", err)
 			}
 			want := safe.Load()
 			left := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rand.New(rand.NewPCG(1, 2))})
 			if len(died) > 0 {
-				t.Errorf("it died again, of %v", <-died)
+				t.Errorf("the store failed again, with %v", <-died)
 			}
 
-			// The disk is still full when the next process begins.
+			// The disk is still full when the next process starts.
 			stillFull := errorfs.Wrap(left, errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && full["everything"](op) && !strings.HasSuffix(op.Path, "LOCK") {
 					return syscall.ENOSPC
@@ -104,20 +104,20 @@ func TestFullDisk(t *testing.T) {
 			again := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 2))})
 			if _, err := storage.Open("store", storage.Options{FS: stillFull, Logf: quiet,
 				Fatal: func(err error) { t.Errorf("fatal: %v", err) }}); !errors.Is(err, syscall.ENOSPC) {
-				t.Errorf("opened on a full disk: %v", err)
+				t.Errorf("Open on a full disk: %v", err)
 			}
 
 			s = tiny(t, again)
 			defer shut(t, s)
 			check(t, s)
 			if n := count(t, s.Collection("db", "c")); n < want {
-				t.Errorf("%d documents are left of %d that were on disk", n, want)
+				t.Errorf("%d documents are left of the %d that were on disk", n, want)
 			}
 		})
 	}
 }
 
-// count counts documents, which must be numbered without a gap.
+// count counts the documents, which must be numbered without gaps.
 func count(t testing.TB, c *storage.Collection) int64 {
 	t.Helper()
 	n := int64(0)
@@ -131,7 +131,7 @@ func count(t testing.TB, c *storage.Collection) int64 {
 			break
 		}
 		if v, _ := raw.Get(doc, "_id"); int64(v.AsInt64()) != n {
-			t.Fatalf("document %d is not there", n)
+			t.Fatalf("document %d is missing", n)
 		}
 		n++
 	}

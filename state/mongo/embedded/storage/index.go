@@ -24,7 +24,7 @@ type Index struct {
 	Sparse bool
 
 	space uint32
-	multi atomic.Bool // some document has several keys
+	multi atomic.Bool // multikey: some document has several keys
 }
 
 var idFields = []query.Field{{Path: "_id"}}
@@ -170,7 +170,7 @@ func (e *entries) has(key []byte) bool {
 	return ok
 }
 
-// indexing is the changes of all indexes caused by one change of a document.
+// indexing holds the changes to all indexes caused by one change to a document.
 type indexing struct {
 	changes []indexChange
 	n       int // changes in use
@@ -185,8 +185,8 @@ type indexChange struct {
 
 var indexings = sync.Pool{New: func() any { return new(indexing) }}
 
-// prepare adds to b the index changes from old's keys to new's; either document may be nil. It fails if another
-// document has one of the new keys of a unique index. Until release, no other document can get one.
+// prepare adds to b the index changes from old's keys to new's; either document may be nil. It fails if
+// another document has one of the new keys of a unique index. Until release, no other document can take one.
 func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, record, old, new []byte) error {
 	w.store, w.n, w.stripes = c.store, 0, w.stripes[:0]
 	flagged := false

@@ -13,12 +13,12 @@ import (
 // setAside is the suffix of a log that a repair has replaced.
 const setAside = ".damaged"
 
-// cutLog truncates a damaged log where the damage begins, and sets aside the logs after it, because their contents
-// depend on the lost ones. The original logs are kept beside them.
+// cutLog truncates a damaged log where the damage begins, and sets aside the logs after it, because their
+// contents depend on the lost ones. The original logs are kept next to them.
 func cutLog(opts Options, dir string, d *Damage) error {
 	fs := opts.FS
 	if path.Ext(d.File) != ".log" {
-		return fmt.Errorf("%w; only a log of writes can be repaired: restore the store from a backup", d)
+		return fmt.Errorf("%w; only a write-ahead log can be repaired: restore the store from a backup", d)
 	}
 	names, err := fs.List(dir)
 	if err != nil {
@@ -42,7 +42,7 @@ func cutLog(opts Options, dir string, d *Damage) error {
 		}
 		opts.Logf("store: the writes in %s from byte %d on are discarded; %d bytes of it had reached the disk", name, d.At, d.Synced)
 	}
-	// It records bytes that have been cut off.
+	// The SYNCED file still covers the bytes that were cut off.
 	if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ var natural = plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}}
 // Natural returns a scan of all documents in storage order.
 func (c *Collection) Natural() *Scan { return c.Scan(natural, nil) }
 
-// Scan returns a scan for a plan of the PlanIndexes of these indexes.
+// Scan returns a scan for a plan made from PlanIndexes of the same indexes.
 func (c *Collection) Scan(p plan.Plan, indexes []*Index) *Scan {
 	s := &Scan{c: c, plan: p, indexes: indexes}
 	if p.Repeats {
@@ -94,8 +94,8 @@ func (s *Scan) Next() (record, doc []byte, err error) {
 	return nil, nil, nil
 }
 
-// stillThere returns an error if the index that has just ended was dropped, because the scan may have ended early. A
-// dropped collection just ends.
+// stillThere returns an error if the index was dropped during its scan, which may therefore have ended early.
+// A scan of a dropped collection just ends.
 func (s *Scan) stillThere() error {
 	ix := s.index()
 	if ix == nil || s.c.dropped.Load() || slices.Contains(s.c.Indexes(), ix) {
@@ -104,7 +104,7 @@ func (s *Scan) stillThere() error {
 	return mongoerr.New(mongoerr.QueryPlanKilled, "index %s was dropped", ix.Name)
 }
 
-// turned returns the index of the n-th range in reading order.
+// turned returns the position of the current range among n ranges, which a reverse scan reads from the last.
 func (s *Scan) turned(n int) int {
 	if s.plan.Reverse {
 		return n - 1 - s.within
@@ -168,7 +168,7 @@ func (s *Scan) fetch(short []byte) (record, doc []byte, err error) {
 	return s.key, doc, nil
 }
 
-// first reports whether a record that may occur several times hasn't been returned yet.
+// first reports whether the scan reaches a record for the first time.
 func (s *Scan) first(record []byte) bool {
 	if s.seen == nil {
 		return true

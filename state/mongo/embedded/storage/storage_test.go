@@ -26,8 +26,8 @@ func open(t testing.TB, fs vfs.FS) *storage.Store {
 	return openWith(t, storage.Options{FS: fs})
 }
 
-// openWith opens a store that fails the test when it logs or dies, unless the options say
-// otherwise.
+// openWith opens a store. Unless the options say otherwise, the test fails if the store logs a message or
+// fails.
 func openWith(t testing.TB, o storage.Options) *storage.Store {
 	t.Helper()
 	if o.Logf == nil {
@@ -43,7 +43,7 @@ func openWith(t testing.TB, o storage.Options) *storage.Store {
 	return s
 }
 
-// quiet is a log that is not read.
+// quiet discards log messages.
 func quiet(string, ...any) {}
 
 // fresh opens an empty store for the duration of a test.
@@ -93,7 +93,7 @@ func insert(t testing.TB, c *storage.Collection, doc bson.D) {
 	}
 }
 
-// found returns the _ids that a query finds, in a plan's order, as text.
+// found returns the _ids of the documents that match a query, as text, in the plan's order.
 func found(t testing.TB, c *storage.Collection, f *query.Filter, p plan.Plan, pause bool) []string {
 	t.Helper()
 	var out []string
@@ -141,8 +141,8 @@ var kinds = []*storage.Index{
 	{Name: "b-a.0-desc", Fields: []query.Field{{Path: "b"}, {Path: "ab", Desc: true}}},
 }
 
-// TestIndexesFindTheSame runs the same queries on a collection with an index and on the whole
-// collection: both must find the same, in the promised order.
+// TestIndexesFindTheSame runs the same queries through an index and on the whole collection. Both must find
+// the same documents, and a sorted plan must return them in order.
 func TestIndexesFindTheSame(t *testing.T) {
 	rounds := 30
 	if testing.Short() {
@@ -172,7 +172,7 @@ func TestIndexesFindTheSame(t *testing.T) {
 	}
 }
 
-// value picks a value of some document, or one near it.
+// value picks a value from a document, or a random one.
 func value(r *rand.Rand, c *storage.Collection) any {
 	if r.IntN(3) == 0 {
 		return bsontest.Value(r, 1)
@@ -214,7 +214,7 @@ func compare(t *testing.T, r *rand.Rand, c *storage.Collection) {
 	}
 	f, err := query.Compile(bsontest.RawDocument(q))
 	if err != nil {
-		return // a regular expression as an operand, say
+		return // for example, an operand is a regular expression
 	}
 	var order query.Sort
 	if r.IntN(3) == 0 {
@@ -251,15 +251,14 @@ func inOrder(t *testing.T, c *storage.Collection, f *query.Filter, p plan.Plan, 
 		}
 		key := order.AppendKey(nil, doc)
 		if bytes.Compare(last, key) > 0 {
-			t.Errorf("plan %+v does not sort by %+v", p, order)
+			t.Errorf("plan %+v does not return the order %+v", p, order)
 			return
 		}
 		last = key
 	}
 }
 
-// TestIndexesFollow changes documents concurrently. In the end every index agrees with the
-// documents.
+// TestIndexesFollow changes documents concurrently. Afterwards every index must agree with the documents.
 func TestIndexesFollow(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
@@ -291,7 +290,7 @@ func TestIndexesFollow(t *testing.T) {
 	some := false
 	duplicates.Range(func(any, any) bool { some = true; return false })
 	if !some {
-		t.Error("no two ever wanted the same unique key: the test is too easy")
+		t.Error("there were no duplicate keys: the test is too easy")
 	}
 	// No two documents have the same u.
 	seen := map[string]string{}
@@ -328,7 +327,7 @@ func churn(r *rand.Rand, c *storage.Collection) error {
 	})
 }
 
-// TestUniqueUnderRace inserts many documents with one unique key concurrently; one succeeds.
+// TestUniqueUnderRace concurrently inserts documents with the same unique key; exactly one must succeed.
 func TestUniqueUnderRace(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
@@ -348,14 +347,14 @@ func TestUniqueUnderRace(t *testing.T) {
 		}
 		wg.Wait()
 		if len(won) != 1 {
-			t.Errorf("%d won", len(won))
+			t.Errorf("%d inserts succeeded, want 1", len(won))
 		}
 	}
 	check(t, s)
 }
 
-// TestReadersSeeWholeDocuments has a document with two equal fields, one of them indexed; no
-// reader sees them differ.
+// TestReadersSeeWholeDocuments updates a document with two equal fields, one of them indexed; no reader may
+// see them differ.
 func TestReadersSeeWholeDocuments(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
@@ -386,7 +385,7 @@ func TestReadersSeeWholeDocuments(t *testing.T) {
 		n, _ := raw.Get(doc, "n")
 		m, _ := raw.Get(doc, "m")
 		if !n.Equal(m) {
-			t.Fatalf("saw %s", bsoncore.Document(doc))
+			t.Fatalf("the fields differ: %s", bsoncore.Document(doc))
 		}
 	}
 	close(stop)

@@ -14,22 +14,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Options are those of a Store.
+// Options configure a Store.
 type Options struct {
-	// FS is the file system; nil is the disk.
+	// FS is the file system; nil means the disk.
 	FS vfs.FS
-	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
+	// CacheSize is how many bytes of files are kept in memory; 0 means 32 MiB.
 	CacheSize int64
-	// MemTableSize is the bytes of writes collected before they become a file; 0 is 4 MiB. The
-	// log takes about five times that.
+	// MemTableSize is how many bytes of writes are buffered before they become a file; 0 means 4 MiB. The log
+	// takes about five times that.
 	MemTableSize uint64
-	// Logf receives messages for an operator.
+	// Logf receives messages for the operator.
 	Logf func(format string, args ...any)
-	// Fatal is called with an error after which nothing is durable any more: a file couldn't be
-	// written. It should not return.
+	// Fatal is called with the error when a file can't be written; nothing is durable from then on. It should
+	// not return.
 	Fatal func(error)
-	// Repair opens a store whose log is damaged: it drops what was written from the damage on,
-	// and reports to Logf how much that was.
+	// Repair opens a store with a damaged log by discarding all writes from the damage onwards, and reports
+	// to Logf how much that was.
 	Repair bool
 }
 
@@ -44,13 +44,13 @@ type Store struct {
 	synced *synced
 	spare  spare
 
-	// dead is why the store has failed; ended is closed once it is set. A failure before Open has
-	// returned is Open's error.
+	// dead is the error that made the store fail; ended is closed once it is set. If the store fails during
+	// Open, Open returns the error.
 	dead  atomic.Pointer[error]
 	ended chan struct{}
 	open  atomic.Bool
 
-	// ddl is held while collections are created and dropped; mu guards the map.
+	// ddl is locked while collections are created and dropped; mu guards the map.
 	ddl         sync.Mutex
 	mu          sync.RWMutex
 	collections map[string]map[string]*Collection
@@ -59,7 +59,7 @@ type Store struct {
 	docsExamined, keysExamined atomic.Int64
 }
 
-// ErrClosed is the error of a Store after a file couldn't be written.
+// ErrClosed is returned by a Store that has failed because a file couldn't be written.
 var ErrClosed = errors.New("the store has failed")
 
 const (
@@ -69,7 +69,7 @@ const (
 	keySpace      byte = 0x10
 )
 
-// Open opens the store in dir, and creates it if it does not exist. It fails if another process has it open.
+// Open opens the store in dir, creating it if it does not exist. It fails if another process has it open.
 func Open(dir string, opts Options) (*Store, error) {
 	if opts.FS == nil {
 		opts.FS = vfs.Default
@@ -114,7 +114,8 @@ func open(dir string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openPebble returns Pebble's error, or the disk's: on a full disk Pebble's Open retries forever.
+// openPebble opens the database. It also returns when the disk fails, because Pebble's Open retries forever
+// on a full disk.
 func (s *Store) openPebble(dir string) error {
 	type opened struct {
 		db  *pebble.DB
@@ -166,8 +167,8 @@ func (s *Store) pebbleOptions() *pebble.Options {
 	return po
 }
 
-// Close waits for running barriers and closes the files. Readers and writers must have ended. It doesn't close a store
-// that has failed, because Pebble can't be closed then, and the process is about to exit.
+// Close waits for running barriers and closes the files. Readers and writers must have finished. It doesn't
+// close a store that has failed, because Pebble can't be closed then, and the process is about to exit.
 func (s *Store) Close() (err error) {
 	defer func() {
 		if p := recover(); p != nil { // a reader that found damage may have left an iterator open
@@ -184,7 +185,7 @@ func (s *Store) Close() (err error) {
 	return nil
 }
 
-// DiskUsage returns the bytes of the store's files.
+// DiskUsage returns the size of the store's files in bytes.
 func (s *Store) DiskUsage() uint64 { return s.db.Metrics().DiskSpaceUsage() }
 
 // Examined returns the numbers of documents and index keys that all scans have read since the start.
@@ -192,7 +193,7 @@ func (s *Store) Examined() (docs, keys int64) {
 	return s.docsExamined.Load(), s.keysExamined.Load()
 }
 
-// fail reports that the store has failed.
+// fail marks the store as failed. The first call also calls Fatal if the store is open.
 func (s *Store) fail(err error) {
 	if !s.dead.CompareAndSwap(nil, &err) {
 		return
@@ -211,7 +212,7 @@ func (s *Store) failed() error {
 	return nil
 }
 
-// commit applies a batch and returns when readers see it. It is on disk only after a barrier.
+// commit applies a batch and returns when readers can see it. The batch is on disk only after a barrier.
 func (s *Store) commit(b *pebble.Batch) error {
 	s.sync.underway.Add(1)
 	err := s.safely(func() error { return b.Commit(pebble.NoSync) })
@@ -223,8 +224,8 @@ func (s *Store) commit(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// safely calls write, which writes through Pebble, unless the store has failed. A panic in Pebble ends the store too,
-// because it leaves locks held.
+// safely calls write, which writes through Pebble, unless the store has failed. A panic in Pebble also fails
+// the store, because it leaves locks held.
 func (s *Store) safely(write func() error) (err error) {
 	if err := s.failed(); err != nil {
 		return err
@@ -241,7 +242,7 @@ func (s *Store) safely(write func() error) (err error) {
 	return s.failed()
 }
 
-// get calls with with the value of a key, which it must not retain, or nil.
+// get calls with with the value of key, or nil if there is none. with must not retain the value.
 func (s *Store) get(key []byte, with func([]byte) error) error {
 	v, closer, err := s.db.Get(key)
 	if err == pebble.ErrNotFound {
@@ -267,12 +268,12 @@ func (s *Store) appendGet(dst, key []byte) ([]byte, bool, error) {
 	return dst, true, closer.Close()
 }
 
-// spaceKey returns the prefix of a space, or the full key of a key in it.
+// spaceKey appends to dst the prefix of all keys in a space.
 func spaceKey(dst []byte, space uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, keySpace), space)
 }
 
-// stripe returns the lock for a key, which other keys share.
+// stripe returns the number of the lock for a key; other keys may share it.
 func (s *Store) stripe(key []byte) int {
 	return int(maphash.Bytes(s.seed, key) % uint64(len(s.locks)))
 }
@@ -290,7 +291,7 @@ func (l logger) Fatalf(format string, args ...any) {
 	select {}
 }
 
-// openFiles returns how many files the store keeps open, leaving most for connections.
+// openFiles returns how many files the store may keep open; most descriptors are left for connections.
 func openFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -126,7 +126,7 @@ func (s *synced) forget(name string) {
 	delete(s.bytes, name)
 }
 
-// verify reads a log as far as it is known to be on disk.
+// verify checks the part of a log that is known to be on disk.
 func (s *synced) verify(name string, f vfs.File) error {
 	s.mu.Lock()
 	bytes := s.bytes[name]
