@@ -1,11 +1,11 @@
-// Package link is an in-process connection: both its ends are net.Conns, and what is written to
-// one is read from the other.
+// Package link implements an in-process connection: two net.Conns, each of which reads what is written to the
+// other.
 //
-// net.Pipe would not do. Its Write waits for the reader, and mgo holds its socket's lock while it
-// writes, the lock that its reader needs to receive an answer: two ends that write at once would
-// deadlock. So a Write here never waits; the bytes go to a buffer that grows. The protocol bounds
-// it: a client sends a few requests and then waits for the answers.
+// net.Pipe isn't suitable: its Write waits for the reader, and mgo holds its socket's lock while it writes,
+// but its reader needs that lock to receive a reply. Two ends that write at the same time would deadlock. So
+// Write never waits here; it appends to a buffer that grows. The protocol bounds the buffer: a client sends a
+// few requests and then waits for the replies.
 //
-// There are no goroutines and no sockets, so a link works in a testing/synctest bubble, whose
-// clock advances when both ends wait.
+// A link uses no goroutines and no sockets, so it works in a testing/synctest bubble, whose clock advances
+// when both ends wait.
 package link

@@ -10,10 +10,9 @@ import (
 
 // Pipe returns the two ends of a new connection.
 //
-// Read waits for data and returns io.EOF once the other end was closed and all its data has been
-// read. Write never waits; it fails with io.ErrClosedPipe when the other end is closed. Both fail
-// with net.ErrClosed after the end's own Close and with os.ErrDeadlineExceeded after its
-// deadline.
+// Read waits for data, and returns io.EOF once the other end is closed and all its data has been read. Write
+// never waits; it fails with io.ErrClosedPipe when the other end is closed. Both fail with net.ErrClosed
+// after Close on their own end, and with os.ErrDeadlineExceeded after its deadline.
 func Pipe() (client, server net.Conn) {
 	there, back := newStream(), newStream()
 	return &conn{in: back, out: there}, &conn{in: there, out: back}
@@ -50,14 +49,14 @@ type addr struct{}
 func (addr) Network() string { return "memory" }
 func (addr) String() string  { return "in-memory" }
 
-// kept is the size of the buffer that an empty stream keeps, in bytes. It is that of a small
-// batch of documents; a connection that once carried a large answer frees its memory.
+// kept is the largest buffer that an empty stream keeps, in bytes. It fits a small batch of documents; a
+// connection that once carried a large reply frees its memory.
 const kept = 16 << 10
 
 // stream is one direction of a connection.
 type stream struct {
 	mu   sync.Mutex
-	wake sync.Cond // broadcast when a waiting read should look again
+	wake sync.Cond // broadcast when a waiting read should check again
 
 	data []byte // data[from:] is unread
 	from int
@@ -66,9 +65,9 @@ type stream struct {
 	readDeadline, writeDeadline time.Time
 	waiting                     int // reads in wake.Wait
 
-	// timer, if armed, wakes the waiting reads at due. Only a read that starts to wait sets it,
-	// and it is never moved back: mgo sets a new deadline for each message, so most deadlines are
-	// replaced long before they pass, and a read that is woken early just looks again.
+	// timer, if armed, wakes the waiting reads at due. Only a read that starts to wait sets it, and it is
+	// never postponed: mgo sets a new deadline for each message, so most deadlines are replaced long before
+	// they pass, and a read that is woken early just checks again.
 	timer *time.Timer
 	armed bool
 	due   time.Time
@@ -122,7 +121,7 @@ func (s *stream) write(b []byte) (int, error) {
 		return 0, nil
 	}
 	if s.from > 0 && s.from >= len(s.data)-s.from && len(s.data)+len(b) > cap(s.data) {
-		// At least half of it was read: move the rest down instead of growing.
+		// At least half of the data has been read: move the rest to the front instead of growing.
 		s.data = s.data[:copy(s.data, s.data[s.from:])]
 		s.from = 0
 	}
@@ -133,7 +132,7 @@ func (s *stream) write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// empty discards the bytes that were read.
+// empty discards the bytes that have been read.
 func (s *stream) empty() {
 	s.from = 0
 	if cap(s.data) > kept {

@@ -15,7 +15,7 @@ import (
 	"juju/state/mongo/embedded/link"
 )
 
-// TestConn is the standard test of a net.Conn.
+// TestConn runs the standard tests for a net.Conn.
 func TestConn(t *testing.T) {
 	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
 		a, b := link.Pipe()
@@ -23,8 +23,7 @@ func TestConn(t *testing.T) {
 	})
 }
 
-// TestWriteNeverWaits is why this package exists: both ends may write everything before either
-// reads.
+// TestWriteNeverWaits tests what this package exists for: both ends can write everything before either reads.
 func TestWriteNeverWaits(t *testing.T) {
 	a, b := link.Pipe()
 	defer a.Close()
@@ -41,13 +40,13 @@ func TestWriteNeverWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, big) {
-			t.Fatal("what was read is not what was written")
+			t.Fatal("the data read differs from the data written")
 		}
 	}
 }
 
-// TestInterleaved writes and reads portions of odd sizes, so that the buffer is moved, emptied
-// and grown at every position, and checks the order of bytes.
+// TestInterleaved writes and reads chunks of odd sizes, so that the buffer is moved, emptied and grown at
+// every position, and checks the order of bytes.
 func TestInterleaved(t *testing.T) {
 	a, b := link.Pipe()
 	defer a.Close()
@@ -82,7 +81,7 @@ func TestInterleaved(t *testing.T) {
 	a.Close()
 	rest, err := io.ReadAll(b)
 	if err != nil || read+len(rest) != written {
-		t.Fatalf("%d of %d bytes came through: %v", read+len(rest), written, err)
+		t.Fatalf("received %d of %d bytes: %v", read+len(rest), written, err)
 	}
 }
 
@@ -92,7 +91,7 @@ func TestClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Close()
-	a.Close() // a second time does nothing
+	a.Close() // a second Close does nothing
 
 	if _, err := a.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("read after Close: %v", err)
@@ -111,7 +110,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestDeadlineOnBubbleClock: a deadline passes by the clock of a synctest bubble; a waiting read
+// TestDeadlineOnBubbleClock checks that a deadline follows the clock of a synctest bubble. A waiting read
 // must let that clock advance.
 func TestDeadlineOnBubbleClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -129,7 +128,7 @@ func TestDeadlineOnBubbleClock(t *testing.T) {
 	})
 }
 
-// TestDeadlineMoves changes the deadline during a waiting read, in both directions.
+// TestDeadlineMoves changes the deadline while a read is waiting, in both directions.
 func TestDeadlineMoves(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -167,8 +166,8 @@ func TestDeadlineMoves(t *testing.T) {
 	}
 }
 
-// TestNoGoroutineStays opens and abandons connections in a bubble, which wouldn't end if one of
-// them left a goroutine.
+// TestNoGoroutineStays opens and abandons connections in a bubble, which wouldn't end if one of them leaked a
+// goroutine.
 func TestNoGoroutineStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 100 {

@@ -12,8 +12,8 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// FuzzRead reads random bytes. Refusals are errors; a message that is accepted contains documents
-// that an independent decoder accepts too, and is written back as the same bytes.
+// FuzzRead reads random bytes. Read must reject them with an error, or return a message that encodes to the
+// same bytes, and whose documents an independent decoder accepts too.
 func FuzzRead(f *testing.F) {
 	one, all := doc(f, bson.M{"ping": 1}), everyType(f)
 	f.Add(wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Query: all, Fields: one}))
@@ -34,7 +34,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			var malformed *wire.Error
 			if errors.As(err, &malformed) && malformed.Framed && len(raw) < int(head.Length) {
-				t.Fatalf("%d bytes of %d make a whole message: %v", len(raw), head.Length, err)
+				t.Fatalf("%d of %d bytes were taken for a whole message: %v", len(raw), head.Length, err)
 			}
 			return
 		}
@@ -62,7 +62,7 @@ func FuzzRead(f *testing.F) {
 			for _, s := range msg.Sequences {
 				check(t, s.Documents...)
 			}
-			// Sections may be in any order, so only their sum is the same.
+			// Sections may be in any order, so only their total length is the same.
 			again := wire.AppendSections(nil, head.RequestID, head.ResponseTo, *msg)
 			if len(again) != int(head.Length) {
 				t.Fatalf("read %d bytes, wrote %d", head.Length, len(again))

@@ -14,9 +14,8 @@ const maxDepth = 200
 
 // validate validates the document at the start of b, which is nested in depth others, and returns its length.
 //
-// bsoncore's own Validate stops at the first level, and uses a length of zero as index -1. Decoding into values would
-// work, at many times the cost.
-// decoding into values would work, at many times the cost.
+// bsoncore's own Validate stops at the first level, and uses a length of zero as index -1. Decoding into
+// values would work, but at many times the cost.
 func validate(b []byte, depth int) (int, error) {
 	if depth >= maxDepth {
 		return 0, malformed("documents nest deeper than %d", maxDepth)
@@ -120,7 +119,7 @@ func binarySize(b []byte) (int, error) {
 		return 0, malformed("binary data of %d bytes, %d are left", n, len(b))
 	}
 	if b[4] == bson.TypeBinaryBinaryOld {
-		// This kind repeats its length inside.
+		// This subtype repeats its length inside.
 		inner, err := length(b[5 : 5+n])
 		if err != nil {
 			return 0, err

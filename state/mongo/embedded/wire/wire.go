@@ -103,9 +103,9 @@ type Reply struct {
 	Documents []bsoncore.Document
 }
 
-// Error is a malformed message. Framed is set if the message was nevertheless read to its end: then the receiver can
-// reply with an error and continue to use the connection. Otherwise the start of the next message is unknown, and the
-// connection must be closed.
+// Error reports a malformed message. Framed is set if the message was nevertheless read to its end: then the
+// receiver can reply with an error and continue to use the connection. Otherwise the start of the next
+// message is unknown, and the connection must be closed.
 type Error struct {
 	Reason string
 	Framed bool
@@ -146,7 +146,7 @@ func Read(r io.Reader, max int32) (Header, any, error) {
 	return head, msg, nil
 }
 
-// ReadAnswer is Read for a reply, a *Reply or a *Msg.
+// ReadAnswer is like Read, but reads a reply: a *Reply or a *Msg.
 func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
 	head, body, err := readFrame(r, max)
 	if err != nil {
@@ -159,7 +159,7 @@ func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
 	case OpMsg:
 		msg, err = parseMsg(head, body)
 	default:
-		err = malformed("op code %d is no answer", head.OpCode)
+		err = malformed("op code %d is not a reply", head.OpCode)
 	}
 	if err != nil {
 		return head, nil, err
@@ -183,7 +183,7 @@ func readFrame(r io.Reader, max int32) (Header, []byte, error) {
 		OpCode:     int32(binary.LittleEndian.Uint32(raw[12:])),
 	}
 	if head.Length < HeaderSize || head.Length > max {
-		return head, nil, &Error{Reason: fmt.Sprintf("length %d is not within %d and %d", head.Length, HeaderSize, max)}
+		return head, nil, &Error{Reason: fmt.Sprintf("length %d is not between %d and %d", head.Length, HeaderSize, max)}
 	}
 	size := int(head.Length) - HeaderSize
 	if size <= trusted {

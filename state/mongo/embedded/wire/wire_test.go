@@ -32,7 +32,7 @@ func doc(t testing.TB, v any) bsoncore.Document {
 // exhaustAllowed is a flag of a Msg that a receiver may ignore.
 const exhaustAllowed = 1 << 16
 
-// everyType is a document with a value of each BSON type, nested too.
+// everyType returns a document with a value of each BSON type, at the top level and nested.
 func everyType(t testing.TB) bsoncore.Document {
 	t.Helper()
 	dec, err := primitive.ParseDecimal128("1.25")
@@ -56,7 +56,8 @@ func everyType(t testing.TB) bsoncore.Document {
 	return doc(t, append(fields, bson.E{Key: "doc", Value: fields}, bson.E{Key: "list", Value: bson.A{fields, bson.A{}}}))
 }
 
-// A message that is only announced takes next to no memory, however large it is said to be.
+// TestAnnouncedMessages checks that a message that is only announced takes almost no memory, whatever its
+// announced length.
 func TestAnnouncedMessages(t *testing.T) {
 	const count = 200
 	var head [wire.HeaderSize]byte
@@ -72,13 +73,13 @@ func TestAnnouncedMessages(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if each := (after.TotalAlloc - before.TotalAlloc) / (2 * count); each > 64<<10 {
-		t.Errorf("each takes %d bytes", each)
+		t.Errorf("each announced message takes %d bytes", each)
 	}
 }
 
 func TestRequestsRoundTrip(t *testing.T) {
 	one, two := doc(t, bson.M{"ping": 1}), everyType(t)
-	long := doc(t, bson.M{"a": strings.Repeat("x", 2<<20)}) // longer than what is allocated because of a header
+	long := doc(t, bson.M{"a": strings.Repeat("x", 2<<20)}) // longer than what is allocated for a header alone
 	for _, test := range []struct {
 		name   string
 		append func([]byte) []byte
@@ -111,7 +112,7 @@ func TestRequestsRoundTrip(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// The message is sent between two others, and arrives in pieces.
+			// The message is appended to other bytes, precedes another message, and arrives in pieces.
 			const before = "before"
 			raw := test.append([]byte(before))[len(before):]
 			r := iotest.HalfReader(bytes.NewReader(wire.AppendMsg(bytes.Clone(raw), 8, 0, one)))
@@ -161,7 +162,7 @@ func TestAnswersRoundTrip(t *testing.T) {
 	}
 }
 
-// message frames a body as Read expects it.
+// message frames a body the way Read expects it.
 func message(op int32, body ...[]byte) []byte {
 	raw := make([]byte, wire.HeaderSize)
 	for _, b := range body {
@@ -181,14 +182,14 @@ func le(vs ...int32) []byte {
 	return b
 }
 
-// field is a document of one field "a" with the given type and bytes.
+// field returns a document with one field, "a", of the given type and bytes.
 func field(kind byte, value ...byte) []byte {
 	b := le(int32(4 + 1 + 2 + len(value) + 1))
 	return append(append(append(b, kind, 'a', 0), value...), 0)
 }
 
-// TestMalformed reads messages whose length is right and whose content is malformed: each is
-// refused with its reason, and the next message is found.
+// TestMalformed reads messages with a correct length and malformed content. Each must be rejected with the
+// right reason, and the next message must be found.
 func TestMalformed(t *testing.T) {
 	ping := doc(t, bson.M{"ping": 1})
 	name := []byte("db.$cmd\x00")
@@ -248,7 +249,7 @@ func TestMalformed(t *testing.T) {
 				t.Fatalf("read %v, %v", msg, err)
 			}
 			if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %q does not say %q", err, test.want)
+				t.Errorf("error %q does not contain %q", err, test.want)
 			}
 			if head.RequestID != 7 {
 				t.Errorf("header is %+v", head)
@@ -272,8 +273,8 @@ func nested(depth int) []byte {
 	return b
 }
 
-// TestLength has a wrong length: nothing after it can be read, and nothing may be allocated
-// because of it.
+// TestLength reads messages with a wrong length. Nothing after the length can be read, and it must not cause
+// any allocation.
 func TestLength(t *testing.T) {
 	for _, length := range []int32{-1, 0, 15, 1001, 1 << 30} {
 		raw := append(le(length, 7, 0, wire.OpMsg), make([]byte, 100)...)
@@ -291,6 +292,6 @@ func TestLength(t *testing.T) {
 		t.Error(err)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > 8<<20 {
-		t.Errorf("48 MB announced and none sent cost %d bytes", n)
+		t.Errorf("announcing 48 MB and sending none allocated %d bytes", n)
 	}
 }
