@@ -15,7 +15,7 @@ type Filter struct {
 	branches   [][]Predicate
 	position   int
 
-	// Storage that suffices for most queries, to save allocations.
+	// Inline storage that suffices for most queries, to save allocations.
 	nodes [3]node
 	few   [3]Predicate
 }
@@ -103,8 +103,8 @@ func (f *Filter) Match(doc []byte) bool {
 	return f.root.match(doc)
 }
 
-// Position returns the position in an array at which the last Match found its value, or -1: the
-// meaning of $ in an update's path.
+// Position returns the array position at which the last Match found its value, or -1. $ in an update's path
+// refers to it.
 func (f *Filter) Position() int { return f.position }
 
 // Predicates returns conditions on single fields that every match satisfies.

@@ -15,11 +15,10 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// lungo is another implementation of MongoDB's queries, in memory and on decoded documents. Both
-// must agree on the operators that both have.
+// lungo is another implementation of MongoDB's queries, in memory and on decoded documents. The two must
+// agree on the operators that both support.
 
-// small returns random values that are similar enough to match sometimes, of types that lungo
-// has.
+// small returns random values that are similar enough to match sometimes, of types that lungo supports.
 func small(r *rand.Rand, depth int) any {
 	n := 11
 	if depth <= 0 {
@@ -138,9 +137,9 @@ func TestMatchesLikeLungo(t *testing.T) {
 	}
 }
 
-// disputed queries are those where we agree with MongoDB, and lungo doesn't: a document in an
-// array without a field has null there, and the size of an array doesn't count the arrays around
-// it.
+// disputed reports whether a query may be one on which lungo disagrees with MongoDB and with this package: a
+// document in an array counts as null for a field that it lacks, and $size doesn't count the arrays around an
+// array.
 func disputed(q bson.D) bool {
 	text := show(q)
 	return (strings.Contains(text, "null") || strings.Contains(text, "$size")) && strings.Contains(text, ".")

@@ -23,10 +23,10 @@ func splitPath(path string) []string {
 	return strings.Split(path, ".")
 }
 
-// walk calls to with every value of path in doc. An array along the path is entered through each of its documents, and
-// at a position if the path names one; for a document without the field, to is called with a missing value. An array at
-// the end of the path is passed as a whole. If to ends the walk, at, unless nil, is set to the position in the
-// outermost array.
+// walk calls to with every value of path in doc. In an array along the path, it follows each document, and
+// the element at a position if the path names one; for a document without the field, it calls to with a
+// missing value. It passes an array at the end of the path as a whole. If to ends the walk, at, unless nil,
+// is set to the position in the outermost array.
 func walk(doc []byte, path []string, to visitor, at *int) bool {
 	v, ok := raw.Get(doc, path[0])
 	if !ok {

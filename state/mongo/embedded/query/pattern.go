@@ -14,7 +14,8 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// pattern tests strings against a regular expression. It also holds for an equal regular expression as a value.
+// pattern tests strings against a regular expression. It also holds for a value that is the same regular
+// expression.
 type pattern struct {
 	re     *regexp.Regexp
 	self   bsoncore.Value

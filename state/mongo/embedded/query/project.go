@@ -51,7 +51,7 @@ func CompileProjection(spec []byte) (*Projection, error) {
 		}
 		path := string(e.Key)
 		if path == "" {
-			return nil, mongoerr.New(mongoerr.BadValue, "a projection names a field without a name")
+			return nil, mongoerr.New(mongoerr.BadValue, "a projection contains an empty field name")
 		}
 		if e.Value.Type == bson.TypeEmbeddedDocument {
 			inclusive, err := p.operator(path, e.Value.Data)

@@ -10,7 +10,7 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// parse parses a document in the form of MongoDB's shell.
+// parse parses a document in MongoDB's extended JSON.
 func parse(t *testing.T, text string) bson.D {
 	t.Helper()
 	var doc bson.D
@@ -20,7 +20,7 @@ func parse(t *testing.T, text string) bson.D {
 	return doc
 }
 
-// TestMatch has cases that lungo doesn't know, or answers differently.
+// TestMatch covers cases that lungo doesn't support, or handles differently.
 func TestMatch(t *testing.T) {
 	for _, test := range []struct {
 		query, doc string
@@ -84,7 +84,7 @@ func TestPosition(t *testing.T) {
 			t.Errorf("query %s, document %s: no match", test.query, test.doc)
 		}
 		if got := f.Position(); got != test.want {
-			t.Errorf("query %s, document %s: at %d, want %d", test.query, test.doc, got, test.want)
+			t.Errorf("query %s, document %s: position %d, want %d", test.query, test.doc, got, test.want)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestProject(t *testing.T) {
 		`{"": 1}`, `{"a.$": 0}`, `{"a.$": 1, "b.$": 1}`, `{"a": 1, "a.b": 1}`, `{"a.b": 1, "a": 1}`, `{"$a": 1}`, `{"a..b": 1}`, `{"a": {"$meta": "textScore"}}`,
 	} {
 		if _, err := query.CompileProjection(bsontest.RawDocument(parse(t, spec))); err == nil {
-			t.Errorf("%s: accepted", spec)
+			t.Errorf("%s: no error", spec)
 		}
 	}
 }

@@ -54,8 +54,7 @@ func isNull(v bsoncore.Value, exists bool) bool {
 	return !exists || v.Type == bson.TypeNull || v.Type == bson.TypeUndefined
 }
 
-// compared tests for values greater or smaller than one; it holds only for values of the same
-// class.
+// compared tests for values greater or smaller than a given one; it holds only for values of the same class.
 type compared struct {
 	op Op
 	v  bsoncore.Value
@@ -184,7 +183,7 @@ func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
 	case "$size":
 		n, ok := raw.Int(v)
 		if !ok || n < 0 {
-			return nil, false, mongoerr.New(mongoerr.BadValue, "$size needs a number that is whole and not negative")
+			return nil, false, mongoerr.New(mongoerr.BadValue, "$size needs a non-negative integer")
 		}
 		return size(n), true, nil
 	case "$type":
@@ -265,8 +264,8 @@ type Element struct {
 	one test
 }
 
-// CompileElement compiles the condition of a $pull: operators, a query for elements that are
-// documents, a regular expression, or a value.
+// CompileElement compiles the condition of a $pull: operators, a query for elements that are documents, a
+// regular expression, or a value.
 func CompileElement(v bsoncore.Value) (*Element, error) {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:

@@ -11,7 +11,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// An arrayFilter selects the elements of an array that $[name] stands for.
+// An arrayFilter selects the elements of an array that $[name] refers to.
 type arrayFilter struct {
 	name   string
 	filter *query.Filter

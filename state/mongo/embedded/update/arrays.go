@@ -212,7 +212,7 @@ func sortValues(list []bsoncore.Value, by bsoncore.Value) {
 	if by.Type == bson.TypeEmbeddedDocument {
 		order, err := query.CompileSort(by.Data)
 		if err != nil {
-			return // checkPush has excluded it
+			return // checkPush has ruled this out
 		}
 		key := func(v bsoncore.Value) []byte {
 			if v.Type != bson.TypeEmbeddedDocument {

@@ -92,7 +92,7 @@ func (c *container) remove(e *elem) {
 			continue
 		}
 		if c.array {
-			// The neighbours keep their positions.
+			// The other elements keep their positions.
 			c.elems[i] = elem{v: bsoncore.Value{Type: bson.TypeNull}}
 		} else {
 			c.elems = append(c.elems[:i], c.elems[i+1:]...)

@@ -132,8 +132,8 @@ func multiply(root *container, path []string, o *op, _ *Context) error {
 	}, func(a, b float64) float64 { return a * b }, multiplyDecimals)
 }
 
-// arithmetic computes in the wider of the two types. A 32-bit number is widened to 64 bits if necessary; beyond that,
-// integers fail instead of wrapping around.
+// arithmetic computes in the wider of the two types. 32-bit integers are widened to 64 bits if necessary;
+// 64-bit integers fail instead of wrapping around.
 func arithmetic(root *container, path []string, o *op, name string,
 	whole func(a, b int64) (int64, bool), float func(a, b float64) float64,
 	decimal func(a, b number) number) error {

@@ -15,7 +15,7 @@ import (
 	"juju/state/mongo/embedded/update"
 )
 
-// As in package query, lungo must have the same result.
+// As in package query, lungo must produce the same results.
 
 func small(r *rand.Rand, depth int) any {
 	n := 9
@@ -107,7 +107,7 @@ func operator(r *rand.Rand, i int) (string, any) {
 		if r.IntN(2) == 0 {
 			return "$addToSet", small(r, 1)
 		}
-		// For a missing field this makes an empty array, but not with lungo.
+		// An empty $each creates an empty array in a missing field, but not in lungo.
 		return "$addToSet", bson.D{{Key: "$each", Value: append(list(r, 0), "x")}}
 	case 9:
 		if r.IntN(2) == 0 {
@@ -132,7 +132,7 @@ func TestUpdatesLikeLungo(t *testing.T) {
 		insert := r.IntN(2) == 0
 		got, err := apply(doc, spec, insert)
 		if mongoerr.Is(err, mongoerr.ConflictingUpdateOperators) {
-			continue // lungo notices only with a document that shows it
+			continue // lungo detects a conflict only if the document exposes it
 		}
 		want, wantErr := lungoApply(doc, spec, insert)
 		switch {
@@ -145,7 +145,7 @@ func TestUpdatesLikeLungo(t *testing.T) {
 		}
 	}
 	if changed < n/10 {
-		t.Errorf("only %d of %d changed something: the test is too easy", changed, n)
+		t.Errorf("only %d of %d changed the document: the test is too easy", changed, n)
 	}
 }
 
@@ -168,7 +168,7 @@ func lungoApply(doc, spec bson.D, insert bool) (bson.D, error) {
 	if _, err := mongokit.Apply(d, nil, bsonkit.MustConvert(spec), insert, nil); err != nil {
 		return nil, err
 	}
-	// Through bytes, so that both have the same types.
+	// Go through bytes, so that both results have the same types.
 	var out bson.D
 	err := bson.Unmarshal(bsontest.RawDocument(*d), &out)
 	return out, err

@@ -38,7 +38,7 @@ type op struct {
 // An operator changes the value of path in the document.
 type operator func(root *container, path []string, o *op, with *Context) error
 
-// Context is the inputs of an update besides the document.
+// Context holds the inputs of an update besides the document.
 type Context struct {
 	// Position is the position at which the query matched in an array, or -1.
 	Position int
@@ -137,7 +137,7 @@ func (o *op) setPath(path string) error {
 		o.path = strings.Split(path, ".")
 	}
 	if len(o.path) > maxSteps {
-		return mongoerr.New(mongoerr.Overflow, "an update path of %d steps", len(o.path))
+		return mongoerr.New(mongoerr.Overflow, "an update path of %d steps is too long", len(o.path))
 	}
 	for i, step := range o.path {
 		switch {

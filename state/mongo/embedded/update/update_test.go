@@ -12,7 +12,7 @@ import (
 	"juju/state/mongo/embedded/update"
 )
 
-// parse parses a document in the form of MongoDB's shell.
+// parse parses a document in MongoDB's extended JSON.
 func parse(t *testing.T, text string) bson.D {
 	t.Helper()
 	var doc bson.D
@@ -22,7 +22,7 @@ func parse(t *testing.T, text string) bson.D {
 	return doc
 }
 
-// TestUpdate has cases that lungo doesn't know, or answers differently.
+// TestUpdate covers cases that lungo doesn't support, or handles differently.
 func TestUpdate(t *testing.T) {
 	for _, test := range []struct {
 		doc, spec, want string
@@ -103,7 +103,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// run applies an update to a document whose array was matched at its second element.
+// run applies an update to a document that a query matched at an array's second element.
 func run(t *testing.T, doc, spec string) ([]byte, error) {
 	t.Helper()
 	u, err := update.Compile(bsontest.RawDocument(parse(t, spec)))
@@ -124,7 +124,7 @@ func TestNoPosition(t *testing.T) {
 	}
 }
 
-// TestManyConflicts has so many changes that they aren't compared one by one.
+// TestManyConflicts compiles an update with too many changes to compare them one by one.
 func TestManyConflicts(t *testing.T) {
 	set := bson.D{}
 	for i := range 1000 {
@@ -160,7 +160,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestDeepPaths must neither take long nor nest without bound.
+// TestDeepPaths checks that deep paths neither take long nor nest without bound.
 func TestDeepPaths(t *testing.T) {
 	_, err := update.Compile(bsontest.RawDocument(bson.D{{Key: "$set", Value: bson.D{{Key: strings.Repeat("a.", 1000) + "a", Value: 1}}}}))
 	if !mongoerr.Is(err, mongoerr.Overflow) {
