@@ -57,7 +57,7 @@ func rank(v any) int {
 	panic(v)
 }
 
-// reference compares values the slow way: decoded, and numbers as fractions.
+// reference compares values the slow way: decoded, with numbers as fractions.
 func reference(a, b any) int {
 	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
 		return c
@@ -198,7 +198,7 @@ func TestOrder(t *testing.T) {
 		}
 		values = append(values, v)
 	}
-	// Neighbours of one type are rare among random values.
+	// Adjacent random values rarely have the same type.
 	byRank := map[int][]any{}
 	for _, v := range values {
 		byRank[rank(v)] = append(byRank[rank(v)], v)
@@ -226,7 +226,7 @@ func check(t *testing.T, a, b any) {
 		t.Errorf("%#v and %#v are encoded as %x and %x, which compare as %d, want %d", a, b, k, l, got, want)
 	}
 	if want != 0 && (bytes.HasPrefix(k, l) || bytes.HasPrefix(l, k)) {
-		t.Errorf("one of %#v and %#v begins with the other: %x, %x", a, b, k, l)
+		t.Errorf("the encoding of one of %#v and %#v is a prefix of the other's: %x, %x", a, b, k, l)
 	}
 	keys.Invert(k)
 	keys.Invert(l)
@@ -243,18 +243,18 @@ func TestOneKeyForOneNumber(t *testing.T) {
 	}
 	for _, v := range []any{int64(1), 1.0, decimal} {
 		if key := keys.Append(nil, bsontest.Raw(v)); !bytes.Equal(key, one) {
-			t.Errorf("%T 1 is %x, int32 1 is %x", v, key, one)
+			t.Errorf("%T 1 is encoded as %x, int32 1 as %x", v, key, one)
 		}
 	}
 	if len(one) > 6 {
-		t.Errorf("1 takes %d bytes", len(one))
+		t.Errorf("the encoding of 1 takes %d bytes", len(one))
 	}
 }
 
 func TestAfter(t *testing.T) {
 	for prefix, want := range map[string]string{"a": "b", "a\xff": "b", "a\xff\x00": "a\xff\x01", "\xff\xff": "", "": ""} {
 		if got := keys.After([]byte(prefix)); string(got) != want {
-			t.Errorf("after %q comes %q, want %q", prefix, got, want)
+			t.Errorf("After(%q) = %q, want %q", prefix, got, want)
 		}
 	}
 }

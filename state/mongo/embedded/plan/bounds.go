@@ -25,8 +25,8 @@ type interval struct {
 	lowIn, highIn bool
 }
 
-// boundsOf combines the predicates on path. An index with several keys per document can use only one predicate, because
-// no single element of an array has to satisfy two.
+// boundsOf combines the predicates on path. A multikey index can use only one predicate, because no single
+// element of an array has to satisfy two.
 func boundsOf(predicates []query.Predicate, path string, index *Index) bounds {
 	var b bounds
 	for i := range predicates {
@@ -91,7 +91,7 @@ func pointsOf(values []bsoncore.Value, sparse bool) (bounds, bool) {
 	for _, v := range values {
 		switch v.Type {
 		case bson.TypeArray:
-			// The keys are those of its elements, not its own.
+			// An array is indexed by its elements, not as a whole.
 			return bounds{}, false
 		case bson.TypeNull, bson.TypeUndefined:
 			if sparse {

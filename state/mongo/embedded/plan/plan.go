@@ -12,12 +12,12 @@ import (
 type Index struct {
 	Name   string
 	Fields []query.Field
-	// The keys of a unique index are only the fields' values, so that a key can be looked up;
-	// other keys continue with the document's.
+	// A unique index's keys consist only of the fields' values, so that a key can be looked up; other keys
+	// continue with the document's key.
 	Unique bool
 	// A sparse index omits documents that have none of the fields.
 	Sparse bool
-	// Multi is set if some document has several keys, for an array's elements.
+	// Multi is set for a multikey index: some document has several keys, for an array's elements.
 	Multi bool
 }
 
@@ -45,8 +45,8 @@ type Plan struct {
 	Repeats bool
 }
 
-// Choose makes a plan for a query. Indexes[0] contains every document once; it is the default.
-// hint, unless negative, is the index to use.
+// Choose makes a plan for a query. indexes[0] contains every document once; it is the default. hint, unless
+// negative, is the index to use.
 func Choose(f *query.Filter, order query.Sort, indexes []Index, hint int) Plan {
 	if order.Natural != 0 {
 		return Plan{Scans: []Scan{{Ranges: []Range{{}}}}, Reverse: order.Natural < 0, Sorted: true}
@@ -61,7 +61,7 @@ func Choose(f *query.Filter, order query.Sort, indexes []Index, hint int) Plan {
 	return best.plan(order, indexes)
 }
 
-// union plans each branch of an $or by itself.
+// union plans each branch of an $or separately.
 func union(f *query.Filter, indexes []Index) (Plan, bool) {
 	var p Plan
 	for _, branch := range f.Branches() {
@@ -120,7 +120,7 @@ func consider(predicates []query.Predicate, order query.Sort, index *Index) cand
 	var c candidate
 	fields := index.Fields
 	if index.Multi && len(fields) > 1 {
-		// One element of an array may satisfy one test, and another the next.
+		// One array element may satisfy the predicate on this field, and another one that on the next.
 		fields = fields[:1]
 	}
 	bounded := false
@@ -164,8 +164,8 @@ func consider(predicates []query.Predicate, order query.Sort, index *Index) cand
 	return c
 }
 
-// sorts reports whether the index returns the order, or its reverse. The index's first fields
-// have a single value each.
+// sorts reports whether the index returns the order, or its reverse. The first single fields of the index
+// have only one value each.
 func sorts(index *Index, order query.Sort, single int) (ok, reverse bool) {
 	if len(order.Fields) == 0 {
 		return false, false
