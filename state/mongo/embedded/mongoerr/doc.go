@@ -1,3 +1,3 @@
-// Package mongoerr has the error type of the embedded store: a message and one of MongoDB's numeric codes, which
-// drivers evaluate.
+// Package mongoerr defines the embedded store's error type: a message and one of MongoDB's numeric codes,
+// which drivers check.
 package mongoerr

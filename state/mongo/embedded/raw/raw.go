@@ -132,7 +132,7 @@ func Len(doc []byte) int {
 // Text returns the bytes of a string, symbol or piece of code.
 func Text(v bsoncore.Value) []byte { return v.Data[4 : len(v.Data)-1] }
 
-// Number returns a number as a float64; false for anything else.
+// Number returns a number as a float64, or false for anything else.
 func Number(v bsoncore.Value) (float64, bool) {
 	switch v.Type {
 	case bson.TypeInt32:
@@ -145,7 +145,7 @@ func Number(v bsoncore.Value) (float64, bool) {
 	return 0, false
 }
 
-// Int returns a number that is whole and fits into an int64.
+// Int returns a number as an int64, or false if it is not a number, not whole, or too large.
 func Int(v bsoncore.Value) (int64, bool) {
 	switch v.Type {
 	case bson.TypeInt32:
