@@ -13,8 +13,8 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A conn is a client's connection and the connection to the server that serves it. One goroutine forwards requests and
-// another one forwards replies, so that the end of either side is detected immediately.
+// A conn is a client's connection and the connection to the server that serves it. One goroutine forwards
+// requests and another one forwards replies, so the end of either side is detected immediately.
 type conn struct {
 	a        *Adapter
 	address  string
@@ -53,11 +53,11 @@ func (c *conn) serve() {
 	answers.Go(func() {
 		err := c.answers()
 		c.close()
-		c.gaveUp("the answers", err)
+		c.gaveUp("replies", err)
 	})
 	err := c.requests()
 	c.close()
-	c.gaveUp("the requests", err)
+	c.gaveUp("requests", err)
 	answers.Wait()
 }
 
@@ -103,7 +103,7 @@ func (c *conn) requests() error {
 
 const keptMemory = 64 << 10
 
-// nonsense replies to a malformed request. Its end is known, so the client may continue.
+// nonsense replies to a malformed request. If its end is known, the client may continue.
 func (c *conn) nonsense(head wire.Header, err error) error {
 	var malformed *wire.Error
 	if errors.As(err, &malformed) && malformed.Framed && (head.OpCode == wire.OpQuery || head.OpCode == wire.OpGetMore) {
@@ -149,7 +149,7 @@ func (c *conn) getMore(head wire.Header, g *wire.GetMore) error {
 	if err := c.send(a, body); err != nil || !a.last {
 		return err
 	}
-	// The server handles the two one after the other.
+	// The server handles the two in order.
 	if body, a, err = killCursors(c.body[:0], g.Collection, []int64{g.Cursor}); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (c *conn) send(a awaited, body []byte) error {
 	return write(c.server, c.out)
 }
 
-// answer replies to a request without the server, in order.
+// answer replies to a request without asking the server, in order.
 func (c *conn) answer(a awaited, reply wire.Reply) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,7 +227,7 @@ func (c *conn) answers() error {
 			return err
 		}
 		m, ok := answer.(*wire.Msg)
-		// A second reply to a request was never requested.
+		// The adapter never requests several replies.
 		if !ok || m.Flags&wire.MsgMoreToCome != 0 || len(m.Sequences) > 0 {
 			return errNonsense
 		}

@@ -20,16 +20,16 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// TestOrder has several requests on their way at once, of which the server is not
-// asked all. The replies come in the order of the requests, each to its own.
+// TestOrder sends several requests at once, not all of which reach the server. The
+// replies arrive in the order of the requests, each for its own request.
 func TestOrder(t *testing.T) {
 	_, client, server := connect(t, modern)
 	client.send(slices.Concat(
-		query(t, 11, "admin.$cmd", d{{"getnonce", 1}}), // what mgo begins with
+		query(t, 11, "admin.$cmd", d{{"getnonce", 1}}), // mgo's first request
 		query(t, 12, "db.$cmd", d{{"first", 1}}),
 		query(t, 13, "admin.$cmd", d{{"getnonce", 1}}),
-		query(t, 14, "db.c", d{{"$query", d{}}, {"$frob", 1}}), // refused here
-		query(t, 0, "admin.$cmd", d{{"logout", 1}}),            // mgo wants no answer
+		query(t, 14, "db.c", d{{"$query", d{}}, {"$frob", 1}}), // rejected by the adapter
+		query(t, 0, "admin.$cmd", d{{"logout", 1}}),            // mgo expects no reply
 		query(t, 15, "admin.$cmd", d{{"getnonce", 1}}),
 	))
 	for range 2 {
@@ -59,9 +59,8 @@ func firstKey(doc []byte) string {
 	return string(e.Key)
 }
 
-// TestCursorsAreKilledFromAnywhere kills cursors that another connection opened,
-// by each of the three ways to open one. Those that nobody knows, or that have
-// ended, are not worth a message.
+// TestCursorsAreKilledFromAnywhere kills cursors that another connection opened, in each
+// of the three ways to open one. Unknown and exhausted cursors cause no message.
 func TestCursorsAreKilledFromAnywhere(t *testing.T) {
 	f := newFake(t, modern)
 	ad := adapter.New(adapter.Options{Dial: f.dial, Logf: t.Logf})
@@ -102,7 +101,7 @@ func TestCursorsAreKilledFromAnywhere(t *testing.T) {
 	if want := "map[db.$cmd.listCollections:[23] db.c:[22] db.log:[21]]"; fmt.Sprint(killed) != want {
 		t.Errorf("killed %v, want %v", killed, want)
 	}
-	// No reply came of that, and a second time nothing is left to kill.
+	// That had no reply, and a second time nothing is left to kill.
 	two.send(wiretest.AppendKillCursors(nil, 10, wire.KillCursors{Cursors: []int64{21, 22, 23}}))
 	two.send(query(t, 11, "db.$cmd", d{{"ping", 1}}))
 	head, m := other.request()
@@ -111,12 +110,11 @@ func TestCursorsAreKilledFromAnywhere(t *testing.T) {
 	}
 	other.answer(head, d{{"ok", 1.0}})
 	if head, _ := two.reply(); head.ResponseTo != 11 {
-		t.Errorf("a reply to %d came", head.ResponseTo)
+		t.Errorf("got a reply to %d", head.ResponseTo)
 	}
 }
 
-// TestMoreForTheLastTime asks for more and no more after it, as a negative limit
-// does.
+// TestMoreForTheLastTime requests one last batch, with a negative limit.
 func TestMoreForTheLastTime(t *testing.T) {
 	_, client, server := connect(t, modern)
 	client.send(wiretest.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 5, Limit: -3}))
@@ -135,8 +133,8 @@ func TestMoreForTheLastTime(t *testing.T) {
 	}
 }
 
-// TestAStepDownEndsTheConnection: the answer still comes, and then the end. Other
-// failures end nothing.
+// TestAStepDownEndsTheConnection: the reply is still delivered, then the connection ends.
+// Other failures don't end it.
 func TestAStepDownEndsTheConnection(t *testing.T) {
 	for _, code := range []int32{91, 189, 10058, 10107, 11600, 11602, 13435, 13436, 11000, 64, 43, 0} {
 		for where, answer := range map[string]d{
@@ -167,8 +165,9 @@ func TestAStepDownEndsTheConnection(t *testing.T) {
 	}
 }
 
-// TestAPrimaryNoMore ends all connections to a server that has been primary, but for
-// the one by which that is learnt. One that never was is left alone.
+// TestAPrimaryNoMore: when a server is no longer primary, all connections to it end,
+// except the one that reported this. A server that never was primary keeps its
+// connections.
 func TestAPrimaryNoMore(t *testing.T) {
 	f := newFake(t, modern)
 	ad := adapter.New(adapter.Options{Dial: f.dial, Logf: t.Logf})
@@ -200,8 +199,8 @@ func TestAPrimaryNoMore(t *testing.T) {
 	more.reply()
 }
 
-// TestEnds has either side end the connection, in the middle of a request or not:
-// the other side sees it at once, and no goroutine is left.
+// TestEnds ends the connection from each side, in the middle of a request or not: the
+// other side sees it immediately, and no goroutine is left.
 func TestEnds(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		for _, who := range []string{"client", "server", "adapter"} {
@@ -238,8 +237,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestNonsenseOfTheServer ends the connection: what else would come can't be
-// trusted.
+// TestNonsenseOfTheServer ends the connection: whatever followed couldn't be trusted.
 func TestNonsenseOfTheServer(t *testing.T) {
 	ok := doc(t, d{{"ok", 1.0}})
 	tail := wire.AppendQuery(nil, 7, wire.Query{Flags: wire.QueryTailable, Collection: "db.c", Query: doc(t, d{})})
@@ -292,7 +290,7 @@ func TestNonsenseOfTheServer(t *testing.T) {
 	})
 }
 
-// TestGreetings has servers that won't do.
+// TestGreetings connects to unusable servers.
 func TestGreetings(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -344,7 +342,7 @@ func TestGreetings(t *testing.T) {
 	}
 }
 
-// TestAClientThatTakesNoAnswers is given up in the end.
+// TestAClientThatTakesNoAnswers is disconnected eventually.
 func TestAClientThatTakesNoAnswers(t *testing.T) {
 	_, client, server := connect(t, modern)
 	ping := query(t, 7, "db.$cmd", d{{"ping", 1}})

@@ -2,8 +2,9 @@ package adapter
 
 import "sync"
 
-// cursors maps the open cursors of one server to their collections. mgo kills a cursor by its id alone, possibly on
-// another connection than the one that opened it; the killCursors command requires the collection.
+// cursors maps the open cursors of one server to their collections. mgo kills a cursor by its id alone,
+// possibly on a different connection from the one that opened it; the killCursors command requires the
+// collection.
 type cursors struct {
 	mu   sync.Mutex
 	open map[int64]string
@@ -36,7 +37,7 @@ func (cs *cursors) remove(id int64) {
 	delete(cs.open, id)
 }
 
-// take removes and returns those of the cursors that are known, by namespace.
+// take removes and returns the known cursors among ids, by namespace.
 func (cs *cursors) take(ids []int64) map[string][]int64 {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -1,8 +1,8 @@
 // Package adapter connects mgo to a current MongoDB.
 //
-// mgo uses OP_QUERY, OP_GET_MORE and OP_KILL_CURSORS, which MongoDB no longer accepts since 5.1; OP_MSG replaced them
-// in 3.6. A connection of the adapter is one that mgo can use, backed by a connection to a server that carries only
-// OP_MSG:
+// mgo uses OP_QUERY, OP_GET_MORE and OP_KILL_CURSORS, which MongoDB has not accepted since 5.1; OP_MSG
+// replaced them in 3.6. The adapter provides connections that mgo can use, each backed by a connection to a
+// server that carries only OP_MSG:
 //
 //	a := adapter.New(adapter.Options{Dial: dial})
 //	session, err := mgo.DialWithInfo(&mgo.DialInfo{

@@ -30,7 +30,7 @@ func doc(t testing.TB, v any) bsoncore.Document {
 	return b
 }
 
-// A fake is a MongoDB whose answers are the test's: the test reads each message and answers it.
+// A fake is a MongoDB played by the test, which reads and answers each message.
 type fake struct {
 	t     testing.TB
 	hello d // the answer to the greeting, without ok
@@ -120,13 +120,13 @@ func (p *peer) answer(to wire.Header, body d) {
 func (p *peer) ended() {
 	p.t.Helper()
 	if b, err := p.in.ReadByte(); err == nil {
-		p.t.Errorf("a further byte %#x came", b)
+		p.t.Errorf("got another byte %#x", b)
 	} else if ne, ok := err.(net.Error); ok && ne.Timeout() {
 		p.t.Error("the connection has not ended")
 	}
 }
 
-// connect makes an adapter to a fake, and a connection through it.
+// connect creates an adapter to a fake, and a connection through it.
 func connect(t testing.TB, hello d) (ad *adapter.Adapter, client, server *peer) {
 	t.Helper()
 	f := newFake(t, hello)
@@ -146,7 +146,7 @@ func (f *fake) connect(ad *adapter.Adapter) (client, server *peer) {
 	return newPeer(f.t, nc), newPeer(f.t, <-f.conns)
 }
 
-// query is an OP_QUERY, on the wire.
+// query returns an encoded OP_QUERY.
 func query(t testing.TB, id int32, collection string, body any) []byte {
 	t.Helper()
 	return wire.AppendQuery(nil, id, wire.Query{Collection: collection, Limit: -1, Query: doc(t, body)})

@@ -37,7 +37,7 @@ func FuzzClient(f *testing.F) {
 				head, m, err := wire.Read(c, wire.MaxMessage)
 				var malformed *wire.Error
 				if errors.As(err, &malformed) {
-					t.Errorf("the server gets what can't be read: %v", err)
+					t.Errorf("the server gets a malformed message: %v", err)
 				}
 				if err != nil {
 					return
@@ -53,7 +53,8 @@ func FuzzClient(f *testing.F) {
 	})
 }
 
-// FuzzServer answers with random bytes. The client receives valid replies, and then the end.
+// FuzzServer answers with random bytes. The client must receive only valid replies, and then the
+// end of the connection.
 func FuzzServer(f *testing.F) {
 	f.Add(wire.AppendMsg(nil, 1, 2, doc(f, d{{"ok", 1.0}})))
 	f.Add(wire.AppendMsg(nil, 1, 2, doc(f, d{{"ok", 0.0}, {"code", 10107}, {"errmsg", "x"}})))
@@ -75,8 +76,8 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// exchange greets a client, sends its bytes, and plays the server. It returns when the connection
-// and everything that served it have ended.
+// exchange connects a client, sends its bytes, and plays the server. It returns once the
+// connection and everything that served it have ended.
 func exchange(t *testing.T, sent []byte, serve func(net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
 		ad := adapter.New(adapter.Options{Dial: func(context.Context, string) (net.Conn, error) {

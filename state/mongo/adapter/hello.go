@@ -16,8 +16,8 @@ import (
 // minWireVersion is the wire version of MongoDB 3.6, the first release with OP_MSG.
 const minWireVersion = 6
 
-// greet does the first exchange on a connection. It is the only request that every version of MongoDB accepts in the
-// same form, and the only one in which a client may identify itself.
+// greet performs the first exchange on a connection. It is the only request that every version of MongoDB
+// accepts in the same form, and the only one in which a client may identify itself.
 func (c *conn) greet(ctx context.Context) error {
 	// The wait ends with ctx, for whatever reason.
 	defer context.AfterFunc(ctx, func() { c.server.SetDeadline(time.Unix(1, 0)) })()

@@ -24,7 +24,7 @@ const (
 	aLocal               // answered by the adapter
 )
 
-// An awaited is a request without a reply so far.
+// An awaited is a request that has had no reply yet.
 type awaited struct {
 	kind   kind
 	client int32  // the client's id for the request, which the reply repeats; may be 0

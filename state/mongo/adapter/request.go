@@ -164,7 +164,7 @@ func find(dst []byte, db, collection string, q *wire.Query) (body []byte, a awai
 		dst = bsoncore.AppendInt64Element(dst, "skip", int64(q.Skip))
 	}
 	switch n := int64(q.Limit); {
-	case n < 0 || n == 1: // by tradition: exactly that many
+	case n < 0 || n == 1: // by OP_QUERY's definition: exactly that many
 		n = max(n, -n)
 		dst = bsoncore.AppendInt64Element(dst, "limit", n)
 		dst = bsoncore.AppendInt64Element(dst, "batchSize", n)

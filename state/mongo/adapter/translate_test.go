@@ -146,8 +146,8 @@ func show(docs []bsoncore.Document) string {
 	return strings.Join(out, "\n")
 }
 
-// TestRefusals sends messages without a translation: the adapter answers them, and the connection
-// continues.
+// TestRefusals sends messages that can't be translated: the adapter answers them, and the
+// connection stays open.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name string

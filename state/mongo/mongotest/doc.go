@@ -1,5 +1,5 @@
-// Package mongotest simulates a replica set of MongoDB, for tests of what must survive the loss of its primary, and has
-// the hooks of transactions for tests.
+// Package mongotest simulates a replica set of MongoDB, for tests of what must survive the loss of its
+// primary, and provides transaction hooks for tests.
 //
 //	set := mongotest.NewSet(t, 3)
 //	store, err := mongo.OpenURL(ctx, url, mongo.Options{Dial: set.Dial})

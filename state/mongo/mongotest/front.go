@@ -28,7 +28,7 @@ func (f *front) close() {
 	f.upstream.Close()
 }
 
-// serve executes one request after the other.
+// serve executes requests one at a time.
 func (f *front) serve() {
 	defer f.set.forget(f)
 	defer f.close()
@@ -41,7 +41,7 @@ func (f *front) serve() {
 		time.Sleep(f.set.RoundTrip)
 		var reply []byte
 		switch m := m.(type) {
-		case *wire.Query: // the greeting: the server refuses any other
+		case *wire.Query: // the greeting: the server rejects any other OP_QUERY
 			answer, ok := f.answer(m.Query)
 			if !ok {
 				return
@@ -62,7 +62,7 @@ func (f *front) serve() {
 	}
 }
 
-// The commands that a member accepts in any role, and the rest except getMore without a user.
+// A member accepts the open commands in any role and, except for getMore, without a login.
 var (
 	open   = []string{"getMore", "killCursors", "hello", "isMaster", "ismaster", "ping", "buildInfo", "buildinfo", "saslStart", "saslContinue", "logout"}
 	writes = []string{"insert", "update", "delete", "findAndModify"}
@@ -116,7 +116,8 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	return answer, ok
 }
 
-// stepDown behaves like 3.6: it rejects contradictory periods, and closes all connections of the member.
+// stepDown behaves like MongoDB 3.6: it rejects contradictory periods, and closes all connections of the
+// member.
 func (f *front) stepDown(body bsoncore.Document) (bsoncore.Document, bool) {
 	period, catchUp := int64(0), int64(10)
 	if v, ok := raw.Get(body, "replSetStepDown"); ok {

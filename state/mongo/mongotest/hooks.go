@@ -19,7 +19,7 @@ type Hooks struct {
 	rewrite func([]txn.Op) []txn.Op
 }
 
-// NewHooks returns the function Hooks of mongo.Options. Everyone who opens a database shares its hooks.
+// NewHooks returns a function for Hooks in mongo.Options. All openers of a database share its hooks.
 func NewHooks() func(database string) mongo.Hooks {
 	var mu sync.Mutex
 	all := map[string]*Hooks{}
@@ -36,8 +36,8 @@ func NewHooks() func(database string) mongo.Hooks {
 // HooksOf returns the hooks of a database whose store was opened with NewHooks.
 func HooksOf(db *mongo.Database) *Hooks { return db.Hooks.(*Hooks) }
 
-// Set makes each of the next attempts at a transaction pass through one of the hooks, in place of those set before. The
-// transactions that a hook runs pass through none.
+// Set makes each of the next attempts at a transaction pass through one of the hooks, which replace those set
+// before. Transactions run by a hook pass through none.
 func (h *Hooks) Set(hooks ...TestHook) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -57,7 +57,7 @@ func (m Mongod) atLeast(major, minor int) bool {
 // TakesOpQuery reports whether mgo can connect to it without the adapter.
 func (m Mongod) TakesOpQuery() bool { return !m.atLeast(5, 1) }
 
-// startBound limits the start and the end of a server.
+// startBound limits how long a server may take to start, and to stop.
 const startBound = 30 * time.Second
 
 // Start starts a server on an empty directory and returns its address. The server ends with the test.
@@ -124,8 +124,8 @@ func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 	return fmt.Sprintf("mongodb://%s/?replicaSet=%s", strings.Join(hosts, ","), Name)
 }
 
-// stepDown makes a primary step down for ten seconds, once another member has all its writes, for which it may wait
-// five: a server rejects a wait longer than the stepdown, and the default is ten.
+// stepDown makes a primary step down for ten seconds, once another member has all its writes, for which it
+// waits up to five: a server rejects a wait longer than the step-down, and the default is ten.
 var stepDown = bson.D{{Name: "replSetStepDown", Value: 10}, {Name: "secondaryCatchUpPeriodSecs", Value: 5}}
 
 // StepDown makes the primary of a replica set step down, whichever of the hosts it is. dial connects to them; nil is

@@ -38,7 +38,7 @@ type Set struct {
 	work    sync.WaitGroup
 	primary int // -1 while there is none
 	term    uint32
-	asked   int       // while there is none: how often a client has searched for one
+	asked   int       // how often clients have searched for a primary while there is none
 	down    int       // the member that is dead, or -1
 	elects  time.Time // the earliest time of the next election
 	fate    *Fate
@@ -47,7 +47,7 @@ type Set struct {
 	late    *late
 }
 
-// A late write has not been executed yet.
+// A late is a write that has not been executed yet.
 type late struct {
 	body bsoncore.Document
 	in   int // the number of other writes before it
@@ -142,8 +142,8 @@ func (s *Set) Restart() {
 	}
 }
 
-// Kill ends the primary like kill -9: all its connections are closed, and new ones fail. The others elect a primary
-// after the given time, or never if it is negative; a member killed earlier is back.
+// Kill ends the primary like kill -9: all its connections are closed, and new ones fail. The others elect a
+// primary after the given time, or never if it is negative; a member killed earlier comes back.
 func (s *Set) Kill(election time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,14 +201,14 @@ func (s *Set) doLate() {
 	s.late = nil
 	upstream, err := s.server.Dial()
 	if err != nil {
-		return // the test ends
+		return // the test is ending
 	}
 	f := &front{upstream: upstream}
 	f.forward(body)
 	upstream.Close()
 }
 
-// lose removes the primary at a write; if the client gets no reply, all its connections are closed.
+// lose removes the primary at a write; if the client gets no reply, all connections to it are closed.
 func (s *Set) lose(f Fate, body bsoncore.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
