@@ -15,7 +15,7 @@ import (
 )
 
 // TestAdapter runs the suite through the adapter on a server that accepts only OP_MSG, as MongoDB
-// does from 5.1 on: it would refuse a message that the adapter doesn't translate.
+// does from 5.1 on: it would reject a message that the adapter doesn't translate.
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Open("store", embedded.Options{FS: vfs.NewMem(), OnlyMsg: true, Logger: refusals{t}})
@@ -24,7 +24,7 @@ func TestAdapter(t *testing.T) {
 	}
 	a := adapter.New(adapter.Options{
 		Dial: func(context.Context, string) (net.Conn, error) { return server.Dial() },
-		Logf: func(format string, args ...any) { t.Errorf("the adapter says: "+format, args...) },
+		Logf: func(format string, args ...any) { t.Errorf("the adapter logged: "+format, args...) },
 	})
 	t.Cleanup(func() {
 		a.Close()
@@ -48,6 +48,6 @@ func dialThrough(t testing.TB, a *adapter.Adapter, address string) *mgo.Session 
 type refusals struct{ t testing.TB }
 
 func (r refusals) Infof(format string, args ...any) {
-	r.t.Error("the server says:", fmt.Sprintf(format, args...))
+	r.t.Error("the server logged:", fmt.Sprintf(format, args...))
 }
 func (r refusals) Errorf(format string, args ...any) { r.Infof(format, args...) }

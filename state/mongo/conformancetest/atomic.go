@@ -205,7 +205,7 @@ func testAtomicity(t *testing.T, s *store) {
 						return fmt.Errorf("document %d is %+v", doc.ID, doc)
 					}
 					if doc.A != doc.Z || first != doc.A || second.V != doc.A || len(doc.Pad) != doc.A%3000 {
-						return fmt.Errorf("document %d is of several writes: a %d, z %d, list %d %d, pad %d", doc.ID, doc.A, doc.Z, first, second.V, len(doc.Pad))
+						return fmt.Errorf("document %d mixes several writes: a %d, z %d, list %d %d, pad %d", doc.ID, doc.A, doc.Z, first, second.V, len(doc.Pad))
 					}
 				}
 				if err := iter.Close(); err != nil {

@@ -24,7 +24,7 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// onDisk opens an embedded store in a directory of the benchmark's.
+// onDisk opens an embedded store in a temporary directory of the benchmark.
 func onDisk(b *testing.B) *embedded.Server {
 	b.Helper()
 	return openIn(b, b.TempDir())
@@ -44,7 +44,7 @@ func openIn(b *testing.B, dir string) *embedded.Server {
 	return server
 }
 
-// fill inserts n documents that resemble units into c: some fields, one of which, key, is worth
+// fill inserts n unit-like documents into c: they have some fields, one of which, key, is worth
 // an index. Ten documents share each key.
 func fill(b *testing.B, c *mgo.Collection, n int) {
 	b.Helper()
@@ -78,14 +78,13 @@ func unit(i int) bson.D {
 	}
 }
 
-// slots is how many transactions of a model run at once; others wait before they begin. Barriers
-// are waited for outside.
+// slots is how many transactions of a model run concurrently; others wait before they begin.
+// Waiting for a barrier takes no slot.
 const slots = 8
 
-// BenchmarkTransactions runs transactions of two operations, each with an
-// assertion, on two of 5,000 documents. With the barrier each writer waits
-// until its transaction is on disk. The time of one fsync on the same disk is
-// reported beside it.
+// BenchmarkTransactions runs transactions of two operations, each with an assertion, on two of
+// 5,000 documents. With the barrier each writer waits until its transaction is on disk. The
+// time of one fsync on the same disk is reported alongside.
 func BenchmarkTransactions(b *testing.B) {
 	for _, barrier := range []bool{false, true} {
 		for _, writers := range []int{1, 8, 64} {
@@ -167,8 +166,8 @@ func fsync(b *testing.B) time.Duration {
 	return took[len(took)/2]
 }
 
-// BenchmarkFind looks documents up, one by _id or the ten of one key by an
-// index, among 5,000 and among 100,000.
+// BenchmarkFind looks up documents among 5,000 and among 100,000: one by _id, or the ten of one
+// key by an index.
 func BenchmarkFind(b *testing.B) {
 	for _, docs := range []int{5000, 100_000} {
 		dir := b.TempDir()
@@ -203,9 +202,9 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports how much more memory the process takes for a store of
-// 100,000 documents and one index, and what it takes on disk. The documents were
-// all written and read by the process, so its caches are as full as they get.
+// BenchmarkMemory reports how much more memory the process needs for a store of 100,000
+// documents and one index, and the size on disk. The process has written and read all the
+// documents, so its caches are as full as they get.
 func BenchmarkMemory(b *testing.B) {
 	const docs = 100_000
 	for b.Loop() {
@@ -243,14 +242,14 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// resident returns how many bytes of memory the process has from the system, after it returned
-// what it could. The heap alone would not do: part of the store's caches is outside of it.
+// resident returns the process's resident memory in bytes, after it has returned what it could
+// to the system. The heap size isn't enough: part of the store's caches is outside the heap.
 func resident(b *testing.B) int64 {
 	b.Helper()
 	debug.FreeOSMemory()
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		b.Skip("the memory of a process is read from Linux's /proc")
+		b.Skip("reading a process's memory size requires Linux's /proc")
 	}
 	var size, pages int64
 	if _, err := fmt.Sscan(string(statm), &size, &pages); err != nil {
@@ -259,9 +258,8 @@ func resident(b *testing.B) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// BenchmarkWriteDuringScan reports the 99th percentile of a write's time while
-// a client reads 100,000 documents over and over, as a multiple of what it is
-// with no such client.
+// BenchmarkWriteDuringScan reports the 99th percentile of write latency while a client reads
+// 100,000 documents repeatedly, as a multiple of the latency without that client.
 func BenchmarkWriteDuringScan(b *testing.B) {
 	const docs, writes = 100_000, 5000
 	server := onDisk(b)
@@ -294,8 +292,7 @@ func BenchmarkWriteDuringScan(b *testing.B) {
 					return
 				default:
 				}
-				// No field is called none, so each document is looked at and
-				// none is sent.
+				// No field is called none, so each document is examined and none is sent.
 				if n, err := c.Find(bson.D{{Name: "none", Value: 1}}).Count(); n != 0 || err != nil {
 					b.Error(n, err)
 					return
@@ -314,9 +311,9 @@ func BenchmarkWriteDuringScan(b *testing.B) {
 	}
 }
 
-// BenchmarkServed is what a client of a plain server sees, over TCP: an update by
-// _id, and a transaction of two operations, one after another. JUJUD may name a
-// program to measure instead, as its `mongod`.
+// BenchmarkServed measures what a client of a plain server sees over TCP: updates by _id, and
+// transactions of two operations, one after another. $JUJUD may name a program whose `mongod`
+// is measured instead.
 func BenchmarkServed(b *testing.B) {
 	address := served(b)
 	for _, concern := range []struct {

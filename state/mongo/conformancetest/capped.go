@@ -8,7 +8,7 @@ import (
 	"gopkg.in/mgo.v2"
 )
 
-// capped makes a capped collection that holds at most max documents.
+// capped creates a capped collection that holds at most max documents.
 func (s *store) capped(t *testing.T, max int) *mgo.Collection {
 	t.Helper()
 	c := s.fresh(t)
@@ -32,16 +32,16 @@ func testCapped(t *testing.T, s *store) {
 		down := ids(t, c.Find(nil).Sort("-$natural").Batch(3))
 		slices.Reverse(down)
 		if !slices.Equal(down, want) {
-			t.Errorf("in natural order from the end, turned: %v", down)
+			t.Errorf("in reverse natural order, reversed: %v", down)
 		}
 		if n, err := c.Count(); n != 10 || err != nil {
 			t.Errorf("count is %d, %v", n, err)
 		}
 		if got := ids(t, c.FindId(14)); len(got) > 0 {
-			t.Errorf("a document that was pushed out is found by _id")
+			t.Errorf("an evicted document is found by _id")
 		}
-		must(t, c.Insert(D{{"_id", 3}})) // and its _id is free
-		// The order is that of insertion, whatever the _ids say.
+		must(t, c.Insert(D{{"_id", 3}})) // its _id is free again
+		// The order is insertion order, whatever the _ids are.
 		if got := ids(t, c.Find(nil).Sort("-$natural").Limit(2)); !slices.Equal(got, []int{3, 24}) {
 			t.Errorf("the last two are %v, want [3 24]", got)
 		}
@@ -80,9 +80,9 @@ func testCapped(t *testing.T, s *store) {
 	})
 }
 
-// wakeBound bounds how long a tail takes to see an insert. The server holds a tail for a second
-// before it answers without documents, so a client that polls would have a mean of half that; the
-// bound is far above a wake-up and below a second round.
+// wakeBound limits how long a tail takes to see an insert. The server holds a tail for a second
+// before it answers without documents, so a polling client would wait half of that on average;
+// the bound is far above a wake-up and below a second round.
 const wakeBound = 700 * time.Millisecond
 
 // next is one step of a tail.
@@ -92,8 +92,8 @@ type next struct {
 	when time.Time
 }
 
-// follow reads a tail in a goroutine until it ends, at the latest with the test: its session must
-// not be closed during a read.
+// follow reads a tail in a goroutine until the tail ends, or the test does: its session must not
+// be closed during a read.
 func follow(t *testing.T, iter *mgo.Iter) <-chan next {
 	t.Helper()
 	steps := make(chan next, 1000)
@@ -129,7 +129,7 @@ func step(t *testing.T, steps <-chan next) next {
 	case n := <-steps:
 		return n
 	case <-time.After(20 * time.Second):
-		t.Fatal("the tail gave nothing for 20 s")
+		t.Fatal("the tail returned nothing for 20 s")
 		return next{}
 	}
 }
@@ -142,7 +142,7 @@ func wantStep(t *testing.T, steps <-chan next, id int) {
 }
 
 func testTail(t *testing.T, s *store) {
-	// tail opens one on a connection of its own, which is closed with the test.
+	// tail opens a tail on its own connection, which is closed when the test ends.
 	tail := func(t *testing.T, c *mgo.Collection, query any, timeout time.Duration) *mgo.Iter {
 		return s.again(t).db.C(c.Name).Find(query).Sort("$natural").Tail(timeout)
 	}
@@ -153,7 +153,7 @@ func testTail(t *testing.T, s *store) {
 		wantStep(t, steps, 1)
 		wantStep(t, steps, 2)
 		for id := 3; id <= 8; id++ {
-			// The waits differ, so that an insert falls into each part of the server's second.
+			// The waits differ, so that inserts fall into each part of the server's second.
 			idle := time.Duration(id) * 37 * time.Millisecond
 			<-time.After(idle)
 			start := time.Now()
@@ -211,7 +211,7 @@ func testTail(t *testing.T, s *store) {
 			}
 		}
 		if doc.ID != 2 {
-			t.Errorf("then came %d", doc.ID)
+			t.Errorf("the next document is %d", doc.ID)
 		}
 		must(t, iter.Close())
 	})
@@ -243,8 +243,8 @@ func testTail(t *testing.T, s *store) {
 		for i := 10; i < 40; i++ {
 			must(t, c.Insert(D{{"_id", i}}))
 		}
-		// It may have some documents in hand; then it must end, and not go on
-		// after a gap as if nothing were missing.
+		// It may have some documents buffered; after them it must end, not continue after a gap
+		// as if nothing were missing.
 		last := doc.ID
 		for iter.Next(&doc) {
 			if doc.ID != last+1 {
@@ -257,9 +257,9 @@ func testTail(t *testing.T, s *store) {
 		}
 	})
 	t.Run("of what is empty", func(t *testing.T) {
-		// MongoDB ends a tail at once that finds nothing ("Tailable Cursors" of
-		// its manual); to wait, as for any other place, is as good. Either way
-		// a client that tails again sees the first document.
+		// MongoDB immediately ends a tail that finds nothing ("Tailable Cursors" in its manual);
+		// waiting, as at any other position, is fine too. Either way a client that tails again
+		// sees the first document.
 		c := s.capped(t, 10)
 		iter := tail(t, c, nil, 200*time.Millisecond)
 		var doc struct {
@@ -344,16 +344,16 @@ func testTail(t *testing.T, s *store) {
 		}
 		select {
 		case err := <-ended:
-			// MongoDB 3.6 does not end the wait for inserts, only what comes after it; and
-			// who waits may then be told of a time in which nothing came. After that there
-			// is no such cursor.
+			// MongoDB 3.6 doesn't interrupt the wait for inserts, only what follows it; the
+			// waiting client may then get an empty batch. After that the cursor no longer
+			// exists.
 			if err == nil {
 				err = more()
 			}
-			// Whether it had begun to wait when the kill came decides which.
+			// Which one depends on whether it had begun to wait when it was killed.
 			wantCode(t, err, codeCursorNotFound, codeCursorKilled, codeInterrupted)
 		case <-time.After(20 * time.Second):
-			t.Error("it went on for 20 s after it was killed, though it was to wait for 5 s at the most")
+			t.Error("it was still waiting 20 s after it was killed, although its limit was 5 s")
 		}
 	})
 	t.Run("of a collection that isn't capped", func(t *testing.T) {

@@ -60,7 +60,7 @@ func testBulk(t *testing.T, s *store) {
 		b.Remove(D{{"_id", 2}})
 		b.RemoveAll(D{{"n", 11}})
 		r, err := b.Run()
-		// mgo counts as matched what was removed and upserted too.
+		// mgo also counts removed and upserted documents as matched.
 		if err != nil || r.Matched != 7 || r.Modified != 4 {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -96,9 +96,9 @@ func testLimits(t *testing.T, s *store) {
 		must(t, c.Insert(D{{"_id", "large"}, {"pad", pad}}))
 		var doc struct{ Pad string }
 		if err := c.FindId("large").One(&doc); err != nil || len(doc.Pad) != len(pad) {
-			t.Errorf("%d bytes came back, %v", len(doc.Pad), err)
+			t.Errorf("got %d bytes back, %v", len(doc.Pad), err)
 		}
-		// It can't grow beyond the limit, and stays whole if that is tried.
+		// It can't grow beyond the limit, and an attempt leaves it unchanged.
 		if err := c.UpdateId("large", D{{"$set", D{{"more", pad[:2<<20]}}}}); err == nil {
 			t.Errorf("it grew to 17 MiB")
 		}
@@ -109,8 +109,8 @@ func testLimits(t *testing.T, s *store) {
 		must(t, c.RemoveId("large"))
 	})
 	t.Run("a document too large", func(t *testing.T) {
-		// The server may disconnect, and mgo gives a connection to others until it has noticed;
-		// so this session is the test's own.
+		// The server may disconnect, and until mgo notices, it gives the connection to others;
+		// so the test uses its own session.
 		if err := s.again(t).db.C("c").Insert(D{{"_id", "huge"}, {"pad", make([]byte, 17<<20)}}); err == nil {
 			t.Errorf("a document of 17 MiB was stored")
 		}
@@ -137,7 +137,7 @@ func testLimits(t *testing.T, s *store) {
 		}
 	})
 	t.Run("a long key", func(t *testing.T) {
-		// An _id may be long; MongoDB bounds indexed keys at 1 kB up to 4.0.
+		// An _id may be long; MongoDB up to 4.0 limits indexed keys to 1 kB.
 		key := strings.Repeat("k", 900)
 		must(t, c.Insert(D{{"_id", key}}, D{{"_id", key + "x"}}))
 		if n, err := c.FindId(key).Count(); n != 1 || err != nil {
@@ -248,7 +248,7 @@ func testCommands(t *testing.T, s *store) {
 		must(t, other.C("x").Insert(D{{"_id", 1}, {"in", "b"}}))
 		wantDoc(t, other.C("x"), D{{"_id", 1}, {"in", "b"}})
 		must(t, other.DropDatabase())
-		must(t, other.DropDatabase()) // dropping what isn't there is no error
+		must(t, other.DropDatabase()) // dropping a missing database is no error
 		wantDoc(t, s.db.C("x"), D{{"_id", 1}, {"in", "a"}})
 		if n, err := other.C("x").Count(); n != 0 || err != nil {
 			t.Errorf("%d after the drop, %v", n, err)
@@ -259,7 +259,7 @@ func testCommands(t *testing.T, s *store) {
 		}
 	})
 	t.Run("a made-up _id", func(t *testing.T) {
-		// The server gives one where the client didn't, and puts it first.
+		// The server adds an _id if the client didn't, and puts it first.
 		must(t, s.db.Run(D{{"insert", "ids"}, {"documents", A{D{{"a", 1}}}}}, nil))
 		var doc D
 		must(t, s.db.C("ids").Find(nil).One(&doc))
@@ -272,21 +272,21 @@ func testCommands(t *testing.T, s *store) {
 	t.Run("names that aren't allowed", func(t *testing.T) {
 		for _, name := range []string{"", "a b", "a/b", "a.b", `a\b`, `a"b`, "a$b", strings.Repeat("x", 64)} {
 			if err := s.session.DB(name).C("c").Insert(D{{"_id", 1}}); err == nil && name != "" {
-				t.Errorf("a database named %q", name)
+				t.Errorf("it accepts a database named %q", name)
 				s.session.DB(name).DropDatabase()
 			}
 			s.session.Refresh()
 		}
 		for _, name := range []string{"a$b", "system.x\x00"} {
 			if err := s.db.C(name).Insert(D{{"_id", 1}}); err == nil {
-				t.Errorf("a collection named %q", name)
+				t.Errorf("it accepts a collection named %q", name)
 			}
 			s.session.Refresh()
 		}
 	})
 	t.Run("pipelined", func(t *testing.T) {
-		// Many goroutines of one session share one connection: answers must
-		// find their questions.
+		// Many goroutines of one session share one connection: replies must reach their
+		// requests.
 		c := s.db.C("pipelined")
 		for i := range 20 {
 			must(t, c.Insert(D{{"_id", i}, {"v", fmt.Sprint(i)}}))

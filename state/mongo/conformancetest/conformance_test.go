@@ -32,7 +32,7 @@ func memory(t testing.TB) *embedded.Server {
 	return server
 }
 
-// connect opens a session with a server of this process, over no network.
+// connect opens a session with a server in this process, without a network.
 func connect(t testing.TB, server *embedded.Server) *mgo.Session {
 	t.Helper()
 	return dial(t, &mgo.DialInfo{
@@ -58,8 +58,8 @@ func TestEmbedded(t *testing.T) {
 	conformancetest.Run(t, func(t testing.TB) *mgo.Session { return connect(t, server) })
 }
 
-// TestMongod runs the suite on a real MongoDB: the one that MONGOD names, or
-// that which is on PATH.
+// TestMongod runs the suite on a real MongoDB: the one named by $MONGOD, or else the one
+// on PATH.
 func TestMongod(t *testing.T) {
 	t.Parallel()
 	mongod := mongotest.FindMongod(t)
@@ -67,7 +67,7 @@ func TestMongod(t *testing.T) {
 	t.Cleanup(a.Close)
 	t.Run("Direct", func(t *testing.T) {
 		if !mongod.TakesOpQuery() {
-			t.Skipf("MongoDB %d.%d takes no OP_QUERY", mongod.Major, mongod.Minor)
+			t.Skipf("MongoDB %d.%d does not accept OP_QUERY", mongod.Major, mongod.Minor)
 		}
 		address := mongod.Start(t)
 		conformancetest.Run(t, func(t testing.TB) *mgo.Session { return dial(t, &mgo.DialInfo{Addrs: []string{address}}) })
@@ -78,7 +78,7 @@ func TestMongod(t *testing.T) {
 	})
 }
 
-// buildJujud builds jujud and puts it into a directory of the test's.
+// buildJujud builds jujud in a temporary directory of the test.
 func buildJujud(t *testing.T) (jujud string) {
 	t.Helper()
 	jujud = filepath.Join(t.TempDir(), "jujud")
@@ -90,8 +90,8 @@ func buildJujud(t *testing.T) (jujud string) {
 	return jujud
 }
 
-// asMongod makes a mongod of a script that calls jujud, in a directory of its own,
-// for PATH.
+// asMongod writes a script that calls jujud as an executable named mongod, in its own
+// directory, for PATH.
 func asMongod(t *testing.T, script string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// batch is what find and getMore answer.
+// batch is the reply to find and getMore.
 type batch struct {
 	Cursor struct {
 		ID    int64 `bson:"id"`
@@ -47,7 +47,7 @@ func testCursors(t *testing.T, s *store) {
 		}
 	})
 	t.Run("large documents", func(t *testing.T) {
-		// A batch is cut by its size too: 18 documents of 1 MB need two.
+		// A batch is limited by its size too: 18 documents of 1 MB need two.
 		big := s.fresh(t)
 		pad := strings.Repeat("x", 1<<20)
 		for i := range 18 {
@@ -82,7 +82,7 @@ func testCursors(t *testing.T, s *store) {
 		if len(b.Cursor.First) != 5 || b.Cursor.ID == 0 || b.Cursor.NS != s.db.Name+".c" {
 			t.Fatalf("find gave %+v", b)
 		}
-		// The cursor belongs to the server: another connection may go on with it.
+		// The cursor belongs to the server: another connection may continue it.
 		b, err := more(s.again(t), b.Cursor.ID, 3)
 		if err != nil || len(b.Cursor.Next) != 3 || b.Cursor.Next[0].ID != 5 {
 			t.Fatalf("getMore gave %+v, %v", b, err)
@@ -101,7 +101,7 @@ func testCursors(t *testing.T, s *store) {
 		}
 		_, err = more(s, 123456789, 0)
 		wantCode(t, err, codeCursorNotFound)
-		// A batch of none is a cursor and no document.
+		// With a batch size of 0 the reply is a cursor and no document.
 		b = batch{}
 		must(t, s.db.Run(D{{"find", "c"}, {"batchSize", 0}}, &b))
 		if b.Cursor.ID == 0 || len(b.Cursor.First) != 0 {
@@ -125,8 +125,8 @@ func testCursors(t *testing.T, s *store) {
 		wantCode(t, err, codeCursorNotFound)
 	})
 	t.Run("closed early", func(t *testing.T) {
-		// mgo sends OP_KILL_CURSORS, on whichever connection it has at hand,
-		// and waits for no answer; so look until the cursor is gone.
+		// mgo sends OP_KILL_CURSORS on any connection that it has, and doesn't wait; so
+		// poll until the cursor is gone.
 		b := find(t)
 		iter := s.db.C("c").NewIter(s.again(t).session, nil, b.Cursor.ID, nil)
 		must(t, iter.Close())
@@ -137,12 +137,13 @@ func testCursors(t *testing.T, s *store) {
 				break
 			}
 			if b.Cursor.ID == 0 {
-				t.Fatal("the cursor went on to its end")
+				t.Fatal("the cursor continued to its end")
 			}
 		}
 	})
 	t.Run("while documents change", func(t *testing.T) {
-		// What is there the whole time is seen once, whatever goes on beside it.
+		// A document that exists the whole time is seen once, whatever happens
+		// concurrently.
 		iter := c.Find(D{{"_id", D{{"$lt", n}}}}).Batch(10).Iter()
 		seen := map[int]int{}
 		var doc struct {
@@ -176,7 +177,7 @@ func testCursors(t *testing.T, s *store) {
 		must(t, d.DropCollection())
 		for iter.Next(&doc) {
 		}
-		iter.Close() // an error or an end, but it comes
+		iter.Close() // it may fail, but must return
 		must(t, s.session.Ping())
 	})
 	t.Run("many at once", func(t *testing.T) {
@@ -192,14 +193,14 @@ func testCursors(t *testing.T, s *store) {
 		}
 		must(t, s.db.Run(D{{"killCursors", "c"}, {"cursors", open}}, nil))
 		if _, err := more(s, open[0], 1); err == nil {
-			t.Error("a killed cursor lives")
+			t.Error("a killed cursor still works")
 		}
 	})
 	t.Run("of another collection", func(t *testing.T) {
 		b := find(t)
 		err := s.db.Run(D{{"getMore", b.Cursor.ID}, {"collection", "d"}}, nil)
 		if err == nil {
-			t.Error("a cursor goes on under another collection's name")
+			t.Error("a cursor works under another collection's name")
 		}
 		must(t, s.db.Run(D{{"killCursors", "c"}, {"cursors", []int64{b.Cursor.ID}}}, nil))
 	})

@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/mongo/writeconcern"
 )
 
-// driveFaithful tests that the server never ignores a part of a request: it does what a client
-// asks for, or refuses it with MongoDB's code.
+// driveFaithful tests that the server never ignores part of a request: it does what the client
+// asks for, or rejects the request with MongoDB's code.
 func driveFaithful(t *testing.T, ctx context.Context, db *mongo.Database) {
 	c := db.Collection("c")
 	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: bson.A{1, 5, 9}},
@@ -28,7 +28,7 @@ func driveFaithful(t *testing.T, ctx context.Context, db *mongo.Database) {
 	t.Run("unacknowledged", func(t *testing.T) {
 		w0 := db.Collection("w0", options.Collection().SetWriteConcern(writeconcern.Unacknowledged()))
 		for i := range 20 {
-			// Were one answered, the next request would get that answer.
+			// If one were answered, the next request would get that answer.
 			if _, err := w0.InsertOne(ctx, bson.D{e("_id", i%10)}); err != nil && !errors.Is(err, mongo.ErrUnacknowledgedWrite) {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func driveFaithful(t *testing.T, ctx context.Context, db *mongo.Database) {
 		}
 		var reply bson.M
 		if err := db.RunCommand(ctx, bson.D{e("insert", "w0"), e("documents", one(e("_id", 1))), e("writeConcern", bson.D{e("w", 0)})}).Decode(&reply); err != nil || len(reply) != 1 {
-			t.Errorf("an answer to what wants none: %v, error %v", reply, err)
+			t.Errorf("an unacknowledged write was answered: %v, error %v", reply, err)
 		}
 	})
 
@@ -73,7 +73,7 @@ func driveFaithful(t *testing.T, ctx context.Context, db *mongo.Database) {
 			t.Fatal(err)
 		}
 		if len(doc.A) != 3 || doc.A[0] != 2 || doc.A[1] != 100 || doc.A[2] != 100 || doc.B[0].N != 1 || doc.B[1].N != 20 {
-			t.Errorf("it is %+v", doc)
+			t.Errorf("got %+v", doc)
 		}
 		refused(t, set("a.$[x]", 1, bson.D{e("y", 1)}), 2, "No array filter found for identifier 'x' in path 'a.$[x]'")
 		refused(t, set("n", 1, bson.D{e("y", 1)}), 9, "The array filter for identifier 'y' was not used in the update")
@@ -150,7 +150,7 @@ func driveFaithful(t *testing.T, ctx context.Context, db *mongo.Database) {
 	})
 }
 
-// refused wants an error of MongoDB's.
+// refused fails the test unless err is this error of MongoDB.
 func refused(t *testing.T, err error, code int, words string) {
 	t.Helper()
 	var of mongo.ServerError

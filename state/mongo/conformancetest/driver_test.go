@@ -88,7 +88,7 @@ func driveCRUD(t *testing.T, ctx context.Context, db *mongo.Database) {
 	if many := must[*mongo.InsertManyResult](t)(c.InsertMany(ctx, docs)); len(many.InsertedIDs) != 500 {
 		t.Errorf("inserted %d", len(many.InsertedIDs))
 	}
-	// The driver counts documents by an aggregation, and estimates by count.
+	// The driver counts documents with an aggregation, and estimates their number with count.
 	if n := must[int64](t)(c.EstimatedDocumentCount(ctx)); n != 501 {
 		t.Errorf("%d documents", n)
 	}
@@ -205,7 +205,7 @@ func driveCursors(t *testing.T, ctx context.Context, db *mongo.Database) {
 	if err := cur.Err(); err != nil || next != 39 {
 		t.Errorf("ended before %d: %v", next, err)
 	}
-	// Closed early, a cursor is gone: killCursors, on whatever connection.
+	// A cursor that is closed early is gone: the driver sends killCursors, on any connection.
 	cur = must[*mongo.Cursor](t)(c.Find(ctx, bson.D{}, options.Find().SetBatchSize(2)))
 	id := cur.ID()
 	if id == 0 || !cur.Next(ctx) {
@@ -324,7 +324,7 @@ func driveRefusals(t *testing.T, ctx context.Context, db *mongo.Database) {
 		t.Helper()
 		var refused mongo.ServerError
 		if !errors.As(err, &refused) {
-			t.Errorf("%s: %v, want a refusal by the server", what, err)
+			t.Errorf("%s: %v, want an error from the server", what, err)
 			return
 		}
 		for _, w := range want {
@@ -334,7 +334,7 @@ func driveRefusals(t *testing.T, ctx context.Context, db *mongo.Database) {
 		}
 		t.Errorf("%s: %v, want code %v", what, err, want)
 	}
-	// There are no pipelines, and no store may act as if there were.
+	// Pipelines aren't supported, and no store may act as if they were.
 	_, err := c.Aggregate(ctx, mongo.Pipeline{{{Key: "$match", Value: bson.D{}}}})
 	code("aggregate", err, 59)
 	_, err = c.Watch(ctx, mongo.Pipeline{})
@@ -348,7 +348,7 @@ func driveRefusals(t *testing.T, ctx context.Context, db *mongo.Database) {
 	_, err = c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}})
 	code("a duplicate", err, 11000)
 
-	// This server has no transactions over several documents.
+	// This server doesn't support multi-document transactions.
 	session, err := db.Client().StartSession()
 	if err == nil {
 		defer session.EndSession(ctx)
@@ -357,9 +357,9 @@ func driveRefusals(t *testing.T, ctx context.Context, db *mongo.Database) {
 		})
 	}
 	if err == nil {
-		t.Error("a transaction was taken")
+		t.Error("a transaction was accepted")
 	}
 	if err := c.FindOne(ctx, bson.D{{Key: "_id", Value: 2}}).Err(); err != mongo.ErrNoDocuments {
-		t.Errorf("what a refused transaction wrote: %v", err)
+		t.Errorf("a document of a rejected transaction: %v", err)
 	}
 }

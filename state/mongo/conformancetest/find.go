@@ -8,8 +8,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// fruits are the documents that the queries of this file search. They are few and odd: each
-// differs from the others in one thing that a query may get wrong.
+// fruits are the documents that the queries of this file search. They are few and unusual: each differs
+// from the others in one thing that a query may get wrong.
 var fruits = []any{
 	D{{"_id", 1}, {"n", 1}, {"s", "apple"}, {"tags", A{"red", "fruit"}}, {"d", D{{"x", 1}, {"y", 2}}},
 		{"items", A{D{{"k", "a"}, {"q", 1}}, D{{"k", "b"}, {"q", 5}}}}},
@@ -146,8 +146,8 @@ func testFind(t *testing.T, s *store) {
 	runQueries(t, c)
 }
 
-// testFindWithIndex runs the same queries with indexes on all their fields: an index must not
-// change an answer.
+// testFindWithIndex runs the same queries with indexes on all their fields: an index must not change a
+// result.
 func testFindWithIndex(t *testing.T, s *store) {
 	for _, keys := range [][]string{
 		{"n"}, {"s"}, {"tags"}, {"d"}, {"d.x"}, {"items.k"}, {"items.q"}, {"deep.er.est"}, {"-n", "s"}, {"s", "n"}, {"tags.0"},
@@ -158,7 +158,7 @@ func testFindWithIndex(t *testing.T, s *store) {
 		}
 		t.Run(name, func(t *testing.T) {
 			c := s.fresh(t)
-			// Half the documents are there before the index, half come after.
+			// Half the documents are inserted before the index is created, half after.
 			must(t, c.Insert(fruits[:4]...))
 			must(t, c.EnsureIndexKey(keys...))
 			must(t, c.Insert(fruits[4:]...))
@@ -173,7 +173,7 @@ func testFindRefusals(t *testing.T, s *store) {
 	for _, test := range []struct {
 		name  string
 		query any
-		codes []int // 0 is to find nothing
+		codes []int // 0 means that nothing is found
 	}{
 		{"unknown operator", D{{"n", D{{"$frob", 1}}}}, []int{codeBadValue}},
 		{"unknown operator after a known one", D{{"n", D{{"$gt", 0}, {"$frob", 1}}}}, []int{codeBadValue}},
@@ -204,7 +204,7 @@ func testFindRefusals(t *testing.T, s *store) {
 			refused(c.Find(test.query).One(nil))
 			n, err := c.Find(test.query).Count()
 			if refused(err); n != 0 {
-				t.Errorf("it counts %d", n)
+				t.Errorf("the count is %d", n)
 			}
 			_, err = c.RemoveAll(test.query)
 			refused(err)
@@ -212,9 +212,9 @@ func testFindRefusals(t *testing.T, s *store) {
 			refused(err)
 			_, err = c.Find(test.query).Apply(mgo.Change{Update: D{{"$set", D{{"hit", true}}}}}, nil)
 			refused(err)
-			// Refused means nothing happened.
+			// A rejected update changes nothing.
 			if n, err := c.Find(D{{"hit", nil}}).Count(); n != len(fruits) || err != nil {
-				t.Errorf("%d documents are as they were, %v, want %d", n, err, len(fruits))
+				t.Errorf("%d documents are unchanged, %v, want %d", n, err, len(fruits))
 			}
 		})
 	}
@@ -245,7 +245,8 @@ func testSortSkipLimit(t *testing.T, s *store) {
 		}{
 			{"by _id, downwards", c.Find(nil).Sort("-_id"), []int{6, 5, 4, 3, 2, 1}},
 			{"by a field", c.Find(nil).Sort("b"), []int{6, 5, 3, 1, 2, 4}},
-			// What is missing sorts as null; an array by its least element, or its greatest when downwards.
+			// A missing field sorts as null; an array by its least element, or its greatest in descending
+			// order.
 			{"by a field, then another", c.Find(nil).Sort("a", "b"), []int{4, 6, 5, 2, 3, 1}},
 			{"by a field downwards, then another", c.Find(nil).Sort("-a", "b"), []int{6, 3, 1, 5, 2, 4}},
 			{"mixed", c.Find(nil).Sort("a", "-b"), []int{4, 6, 2, 5, 1, 3}},
@@ -331,12 +332,12 @@ func testCountDistinct(t *testing.T, s *store) {
 		want  A
 	}{
 		{"n", D{{"_id", D{{"$lte", 3}}}}, A{1, int64(2), 3.5}},
-		{"n", D{{"_id", D{{"$in", A{1, 6}}}}}, A{1, 10}}, // an array counts by its elements
+		{"n", D{{"_id", D{{"$in", A{1, 6}}}}}, A{1, 10}}, // an array contributes its elements
 		{"tags", D{{"_id", D{{"$in", A{1, 3, 4}}}}}, A{"fruit", "red"}},
 		{"items.k", nil, A{"a", "b"}},
 		{"d.x", nil, A{1, 2}},
 		{"n", D{{"_id", 4}}, A{nil}},
-		{"n", D{{"_id", 5}}, nil}, // missing is no value
+		{"n", D{{"_id", 5}}, nil}, // a missing field has no value
 		{"none", nil, nil},
 	} {
 		for _, indexed := range []bool{false, true} {
@@ -344,7 +345,7 @@ func testCountDistinct(t *testing.T, s *store) {
 			if err := c.Find(test.query).Distinct(test.key, &got); err != nil {
 				t.Errorf("distinct %s of %v: %v", test.key, test.query, err)
 			}
-			// MongoDB may read the values off an index, in which a field that is missing is null.
+			// MongoDB may read the values from an index, in which a missing field is null.
 			fromIndex := indexed && test.query == nil && sameSet(got, append(A{nil}, test.want...))
 			if !sameSet(got, test.want) && !fromIndex {
 				t.Errorf("distinct %s of %v is %v, want %v", test.key, test.query, got, test.want)

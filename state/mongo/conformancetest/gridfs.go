@@ -25,7 +25,7 @@ func testGridFS(t *testing.T, s *store) {
 		f, err := fs.Create(name)
 		must(t, err)
 		f.SetMeta(D{{"a.b", D{{"$x", 1}}}})
-		// In odd portions, as a network would.
+		// In odd-sized pieces, as from a network.
 		for rest := content; len(rest) > 0; {
 			n := min(len(rest), 1+rng.Intn(200000))
 			if _, err := f.Write(rest[:n]); err != nil {
@@ -40,7 +40,7 @@ func testGridFS(t *testing.T, s *store) {
 		must(t, err)
 		got, err := io.ReadAll(f)
 		if err != nil || !bytes.Equal(got, content) {
-			t.Errorf("%q: %d bytes of %d came back, %v", name, len(got), len(content), err)
+			t.Errorf("%q: got %d bytes of %d back, %v", name, len(got), len(content), err)
 		}
 		sum := md5.Sum(content)
 		if f.Size() != int64(len(content)) || f.MD5() != hex.EncodeToString(sum[:]) {
@@ -102,6 +102,6 @@ func testGridFS(t *testing.T, s *store) {
 		t.Error("an aborted file closed without an error")
 	}
 	if n, err := fs.Find(bson.M{"filename": "given up"}).Count(); n != 0 || err != nil {
-		t.Errorf("%d files were given up and are there, %v", n, err)
+		t.Errorf("%d aborted files exist, %v", n, err)
 	}
 }

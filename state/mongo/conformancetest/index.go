@@ -47,11 +47,11 @@ func testIndexes(t *testing.T, s *store) {
 			}
 		}
 	}
-	// Again, past mgo's memory of what it has made, does nothing.
+	// Creating it again, without mgo's index cache, does nothing.
 	s.session.ResetIndexCache()
 	must(t, c.EnsureIndexKey("a"))
 	want("_id_", "a_1", "b.c_-1_a_1", "mine")
-	// With other options, or another key by its name, it is refused.
+	// With other options, or another key under its name, it is rejected.
 	s.session.ResetIndexCache()
 	wantCode(t, c.EnsureIndex(mgo.Index{Key: []string{"a"}, Unique: true}), codeIndexOptions, codeIndexKeySpecs)
 	s.session.ResetIndexCache()
@@ -68,7 +68,7 @@ func testIndexes(t *testing.T, s *store) {
 	must(t, s.db.Run(D{{"dropIndexes", "c"}, {"index", "*"}}, nil))
 	want("_id_")
 
-	// Indexes go with their collection.
+	// Indexes are dropped with their collection.
 	must(t, c.EnsureIndex(mgo.Index{Key: []string{"a"}, Unique: true}))
 	must(t, c.DropCollection())
 	s.session.ResetIndexCache()
@@ -78,8 +78,8 @@ func testIndexes(t *testing.T, s *store) {
 	t.Run("upkeep", func(t *testing.T) { testIndexUpkeep(t, s) })
 }
 
-// testIndexUpkeep changes documents in all ways, and then compares the answer of an index with
-// that of a full scan.
+// testIndexUpkeep changes documents in all ways, and then compares the results of an index
+// with those of a full scan.
 func testIndexUpkeep(t *testing.T, s *store) {
 	c := s.db.C("upkeep")
 	must(t, c.EnsureIndexKey("a"))
@@ -107,10 +107,10 @@ func testIndexUpkeep(t *testing.T, s *store) {
 	for _, v := range []any{0, 1, 2, 3, 4, 5, 6, 7, "0", "x", nil} {
 		for _, field := range []string{"a", "l"} {
 			by := ids(t, c.Find(D{{field, v}}).Sort("_id"))
-			// $where isn't there; a query that no index can answer is.
+			// The embedded store has no $where; no index can answer this query.
 			scan := ids(t, c.Find(D{{"$nor", A{D{{field, D{{"$ne", v}}}}}}}).Sort("_id"))
 			if !slices.Equal(by, scan) {
-				t.Errorf("%s %v: the index says %v, the documents %v", field, v, by, scan)
+				t.Errorf("%s %v: the index finds %v, the scan %v", field, v, by, scan)
 			}
 		}
 	}
@@ -142,8 +142,8 @@ func testUniqueIndexes(t *testing.T, s *store) {
 		_, err := c.Upsert(D{{"_id", 3}}, D{{"$set", D{{"a", "x"}}}})
 		dup(t, err)
 		wantDoc(t, c, D{{"_id", 2}, {"a", "y"}})
-		must(t, c.UpdateId(1, D{{"$set", D{{"a", "x"}, {"b", 1}}}})) // its own key is free to it
-		// A key is free as soon as its document has gone or changed.
+		must(t, c.UpdateId(1, D{{"$set", D{{"a", "x"}, {"b", 1}}}})) // it may keep its own key
+		// A key is free as soon as its document is removed or changed.
 		must(t, c.UpdateId(1, D{{"$set", D{{"a", "z"}}}}))
 		must(t, c.Insert(D{{"_id", 3}, {"a", "x"}}))
 		must(t, c.RemoveId(2))
@@ -161,7 +161,7 @@ func testUniqueIndexes(t *testing.T, s *store) {
 		must(t, c.EnsureIndex(mgo.Index{Key: []string{"a"}, Unique: true, Sparse: true}))
 		must(t, c.Insert(D{{"_id", 1}}, D{{"_id", 2}}, D{{"_id", 3}, {"a", 1}}))
 		dup(t, c.Insert(D{{"_id", 4}, {"a", 1}}))
-		// And a query that such an index can't answer still finds all.
+		// A query that such an index can't answer still finds all.
 		if got := ids(t, c.Find(nil).Sort("a", "_id")); !slices.Equal(got, []int{1, 2, 3}) {
 			t.Errorf("sorted by the sparse field: %v", got)
 		}
@@ -187,7 +187,7 @@ func testUniqueIndexes(t *testing.T, s *store) {
 	t.Run("elements", func(t *testing.T) {
 		c := s.fresh(t)
 		must(t, c.EnsureIndex(unique("a")))
-		must(t, c.Insert(D{{"_id", 1}, {"a", A{1, 2, 2}}})) // within one document it may repeat
+		must(t, c.Insert(D{{"_id", 1}, {"a", A{1, 2, 2}}})) // a value may repeat within one document
 		dup(t, c.Insert(D{{"_id", 2}, {"a", 2}}))
 		dup(t, c.Insert(D{{"_id", 2}, {"a", A{5, 1}}}))
 		must(t, c.Insert(D{{"_id", 2}, {"a", A{3}}}))
@@ -200,7 +200,7 @@ func testUniqueIndexes(t *testing.T, s *store) {
 		wantCode(t, c.EnsureIndex(unique("a")), codeDuplicateKey)
 		indexes, err := c.Indexes()
 		if err != nil || len(indexes) != 1 {
-			t.Errorf("%d indexes, %v, want that on _id alone", len(indexes), err)
+			t.Errorf("%d indexes, %v, want only the one on _id", len(indexes), err)
 		}
 		must(t, c.Insert(D{{"_id", 3}, {"a", 1}}))
 	})
@@ -208,7 +208,7 @@ func testUniqueIndexes(t *testing.T, s *store) {
 		c := s.fresh(t)
 		must(t, c.EnsureIndexKey("a", "b"))
 		must(t, c.Insert(D{{"_id", 1}, {"a", A{1}}, {"b", 1}}, D{{"_id", 2}, {"a", 1}, {"b", A{1}}}))
-		// "Multikey Indexes" of the manual: at most one field of a document may be an array.
+		// "Multikey Indexes" in the manual: at most one field of a document may be an array.
 		wantCode(t, c.Insert(D{{"_id", 3}, {"a", A{1}}, {"b", A{1}}}), 171, 10088)
 	})
 }

@@ -19,7 +19,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// TestJujud has jujud serve the store as a process.
+// TestJujud runs the store as a jujud process.
 func TestJujud(t *testing.T) {
 	t.Parallel()
 	jujud := buildJujud(t)
@@ -36,8 +36,8 @@ func TestJujud(t *testing.T) {
 	})
 }
 
-// proxied is a mongod that takes nothing but OP_MSG, and mongo-proxy before it on
-// the port that was asked for. They end together.
+// proxied is a mongod that accepts only OP_MSG, behind mongo-proxy on the requested port. They
+// end together.
 const proxied = `
 jujud=%q
 while [ $# -gt 0 ]; do
@@ -86,12 +86,12 @@ func start(t *testing.T, jujud, dir string, flags ...string) *process {
 	if p.addr, ok = strings.CutPrefix(strings.TrimSpace(line), "waiting for connections on "); err != nil || !ok {
 		p.Process.Kill()
 		p.Wait()
-		t.Fatalf("jujud mongod said %q, %v\n%s", line, err, p.errs.Bytes())
+		t.Fatalf("jujud mongod printed %q, %v\n%s", line, err, p.errs.Bytes())
 	}
 	return p
 }
 
-// end sends a signal and waits for the process to be gone.
+// end sends a signal and waits for the process to exit.
 func (p *process) end(t *testing.T, sig os.Signal) error {
 	t.Helper()
 	if err := p.Process.Signal(sig); err != nil {
@@ -110,9 +110,9 @@ func (p *process) end(t *testing.T, sig os.Signal) error {
 	}
 }
 
-// testKeepsItsData ends jujud in each way and starts it again: everything that it answered is
-// there, with clients connected or not. A kill may lose the last 100 ms of writes, as MongoDB's
-// may, but none that asked for the journal.
+// testKeepsItsData stops jujud in each way and restarts it: everything that it acknowledged is
+// still there, whether clients were connected or not. A kill may lose the last 100 ms of writes,
+// as on MongoDB, but none that requested the journal.
 func testKeepsItsData(t *testing.T, jujud string) {
 	dir := t.TempDir()
 	inserted := 0
@@ -129,7 +129,7 @@ func testKeepsItsData(t *testing.T, jujud string) {
 		}
 		c := session.DB("test").C("kept")
 		if n, err := c.Count(); n != inserted || err != nil {
-			t.Fatalf("%d documents of %d are there, %v", n, inserted, err)
+			t.Fatalf("found %d documents of %d, %v", n, inserted, err)
 		}
 		for range 20 {
 			if err := c.Insert(bson.M{"_id": inserted}); err != nil {
@@ -143,7 +143,7 @@ func testKeepsItsData(t *testing.T, jujud string) {
 			t.Errorf("ended by %v: %v\n%s", run.signal, err, p.errs.Bytes())
 		}
 	}
-	// Two on one directory would ruin it.
+	// Two processes on one directory would corrupt it.
 	p := start(t, jujud, dir)
 	out, err := exec.Command(jujud, "mongod", "--dbpath", dir, "--port", "0").CombinedOutput()
 	if err == nil || !bytes.HasPrefix(out, []byte("ERROR cannot open the store")) {
@@ -154,16 +154,16 @@ func testKeepsItsData(t *testing.T, jujud string) {
 	}
 }
 
-// testMgoTransactionSuite runs the tests of mgo/txn, including its simulations, on our mongod.
-// The seed is in the output of a failing test; MGO_TXN_SEED sets it.
+// testMgoTransactionSuite runs the tests of mgo/txn, including its simulations, on jujud's
+// mongod. The seed is in the output of a failing test; MGO_TXN_SEED sets it.
 //
-// One test of the suite takes two minutes, in which it sleeps. Except in a soak it is left to
-// "stashed at once" of TestEmbedded, which is the same in small.
+// One test of the suite sleeps for two minutes. Except in a soak it is replaced by "stashed at
+// once" of TestEmbedded, a smaller version of it.
 //
 // mgo itself skips another, TestTxnQueueStressTest, without -flaky: when transactions on the same
-// documents are delayed for long, two clients of mgo/txn may order them differently, and an
-// update is lost. It fails on MongoDB, as a comment in it says, and here; each single answer of
-// the store in such a run was right.
+// documents are delayed for long, two mgo/txn clients may order them differently, and an update
+// is lost. It fails on MongoDB, as a comment in it says, and here; every single reply of the
+// store in such a run was correct.
 func testMgoTransactionSuite(t *testing.T, path string, fast bool) {
 	seeds, duration := 1, "200ms" // the suite's own default
 	switch {
@@ -187,8 +187,8 @@ func testMgoTransactionSuite(t *testing.T, path string, fast bool) {
 		}
 		t.Run("seed "+seed, func(t *testing.T) {
 			t.Logf("go test gopkg.in/mgo.v2/txn -seed %s -duration %s", seed, duration)
-			// Killed is the whole group, so that a suite that hangs or panics
-			// leaves no mongod behind.
+			// The whole process group is killed, so a suite that hangs or panics leaves no mongod
+			// behind.
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			args := []string{"test", "-v", "-vet=off", "-count=1", "gopkg.in/mgo.v2/txn", "-seed", seed, "-duration", duration, "-check.v"}
@@ -213,7 +213,7 @@ func testMgoTransactionSuite(t *testing.T, path string, fast bool) {
 	}
 }
 
-// tail is the end of a long output.
+// tail returns the end of a long output.
 func tail(out []byte) []byte {
 	const most = 20000
 	if len(out) > most {

@@ -22,7 +22,7 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// faults is a Logger that records the server's own faults.
+// faults is a Logger that records the server's internal errors.
 type faults struct {
 	mu   sync.Mutex
 	said []string
@@ -36,7 +36,7 @@ func (f *faults) Errorf(format string, args ...any) {
 	f.said = append(f.said, fmt.Sprintf(format, args...))
 }
 
-// suspicious opens a store that fails the test if the server logs a fault of its own, as it does
+// suspicious opens a store that fails the test if the server logs an internal error, as it does
 // when a request makes it panic.
 func suspicious(t *testing.T) *embedded.Server {
 	t.Helper()
@@ -50,13 +50,13 @@ func suspicious(t *testing.T) *embedded.Server {
 			t.Error(err)
 		}
 		for _, s := range log.said[:min(len(log.said), 3)] {
-			t.Errorf("the server said: %s", s)
+			t.Errorf("the server logged: %s", s)
 		}
 	})
 	return server
 }
 
-// odd are values that few commands expect anywhere.
+// odd returns values that few commands expect anywhere.
 func odd(t *testing.T) []any {
 	dec, err := primitive.ParseDecimal128("1E+6000")
 	if err != nil {
@@ -102,7 +102,7 @@ func variants(doc bson.D, values []any, yield func(bson.D)) {
 	}
 }
 
-// client is a bare connection that sends commands and reads answers.
+// client is a bare connection that sends commands and reads replies.
 type client struct {
 	t    *testing.T
 	conn net.Conn
@@ -142,8 +142,8 @@ func (c *client) run(cmd bson.D) bson.M {
 	return reply
 }
 
-// TestOddCommands sends every command with each of its fields wrong in every way at hand. The
-// server may refuse or accept it; it must answer, and must not log a fault of its own.
+// TestOddCommands sends every command with each of its fields wrong in every way that variants
+// makes. The server may reject or accept it; it must reply, and must not log an internal error.
 func TestOddCommands(t *testing.T) {
 	t.Parallel()
 	server := suspicious(t)
@@ -199,7 +199,7 @@ func TestOddCommands(t *testing.T) {
 	for _, cmd := range commands {
 		seed()
 		if reply := c.run(cmd); reply["ok"] != 1.0 && cmd[0].Key != "getMore" && cmd[0].Key != "update" {
-			t.Errorf("%v itself is refused: %v", cmd, reply)
+			t.Errorf("%v itself is rejected: %v", cmd, reply)
 		}
 		variants(cmd, values, func(d bson.D) {
 			if len(d) == 0 {
@@ -207,7 +207,7 @@ func TestOddCommands(t *testing.T) {
 			}
 			sent++
 			if reply := c.run(d); reply["code"] == int32(1) {
-				t.Errorf("%v broke it: %v", d, reply)
+				t.Errorf("%v caused an internal error: %v", d, reply)
 			}
 		})
 	}
@@ -269,6 +269,6 @@ func TestNoise(t *testing.T) {
 		conn.Close()
 	}
 	if reply := witness.run(bson.D{{Key: "count", Value: "c"}}); reply["ok"] != 1.0 {
-		t.Errorf("in the end: %v", reply)
+		t.Errorf("after all of them: %v", reply)
 	}
 }

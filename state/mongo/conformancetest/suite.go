@@ -11,12 +11,12 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// Dial opens a session with the store under test, which the suite closes. It ends the test if it
-// can't.
+// Dial opens a session with the store under test; the suite closes it. On failure it calls
+// t.Fatal.
 type Dial func(t testing.TB) *mgo.Session
 
-// Run runs every test of the suite, each as a subtest, on the store that dial reaches. With
-// -short the loads are halved; no test is left out.
+// Run runs every test of the suite, each as a subtest, on the store that dial connects to.
+// With -short the loads are halved; no test is skipped.
 func Run(t *testing.T, dial Dial) {
 	for _, subject := range []struct {
 		name string
@@ -55,7 +55,7 @@ func Run(t *testing.T, dial Dial) {
 	}
 }
 
-// store is what a test works with: a session, and a database of its own.
+// store is what a test works with: a session, and its own database.
 type store struct {
 	t       *testing.T
 	dial    Dial
@@ -93,7 +93,7 @@ func (s *store) again(t *testing.T) *store {
 	return &store{t: t, dial: s.dial, session: session, db: session.DB(s.db.Name)}
 }
 
-// fresh returns an empty collection, made for a subtest.
+// fresh returns an empty collection for a subtest.
 func (s *store) fresh(t *testing.T) *mgo.Collection {
 	t.Helper()
 	c := s.db.C(fmt.Sprintf("c%d", opened.Add(1)))
@@ -129,7 +129,7 @@ const (
 	codeDuplicateKey       = 11000
 )
 
-// code returns MongoDB's error code in an error of mgo's, or 0.
+// code returns MongoDB's error code in an mgo error, or 0.
 func code(err error) int {
 	var last *mgo.LastError
 	var query *mgo.QueryError
@@ -170,7 +170,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// load is n, or half of it with -short.
+// load returns n, or half of it with -short.
 func load(n int) int {
 	if testing.Short() {
 		return n / 2
@@ -178,9 +178,9 @@ func load(n int) int {
 	return n
 }
 
-// D is a document with its fields in order, as bson.D is, and A a list of
-// values. They are types of our own so that the tables of the tests may leave
-// out the field names of their elements, which go vet grants local types only.
+// D is a document with ordered fields, like bson.D, and A is a list of values. They are
+// local types so that test tables may leave out the field names of elements, which go vet
+// allows only for local types.
 type (
 	D []E
 	E struct {
@@ -190,7 +190,7 @@ type (
 	A = []any
 )
 
-// GetBSON makes a bson.D of it for mgo.
+// GetBSON converts it to a bson.D for mgo.
 func (d D) GetBSON() (any, error) {
 	out := make(bson.D, len(d))
 	for i, e := range d {
@@ -212,7 +212,7 @@ func (d *D) SetBSON(r bson.Raw) error {
 	return nil
 }
 
-// raw is the BSON of a document.
+// raw returns the BSON of a document.
 func raw(t testing.TB, v any) bson.Raw {
 	t.Helper()
 	b, err := bson.Marshal(v)
@@ -239,8 +239,8 @@ func only(t testing.TB, c *mgo.Collection, id any) bson.Raw {
 	return r
 }
 
-// wantDoc fails the test unless the document with want's _id is want to the
-// byte: the fields, their order and their types.
+// wantDoc fails the test unless the document with want's _id equals want byte for byte:
+// the fields, their order and their types.
 func wantDoc(t testing.TB, c *mgo.Collection, want any) {
 	t.Helper()
 	w := raw(t, want)

@@ -17,7 +17,7 @@ import (
 var oneByOne sync.Mutex
 
 // testTransactions is a basic test of mgo/txn on the store, one operation at a time; mgo's own
-// suite, which TestMgoTransactionSuite runs, is the thorough one.
+// suite, which TestJujud runs, is the thorough one.
 func testTransactions(t *testing.T, s *store) {
 	oneByOne.Lock()
 	defer oneByOne.Unlock()
@@ -86,12 +86,12 @@ func testOperations(t *testing.T, s *store) {
 	run(txn.ErrAborted, txn.Op{C: "units", Id: "a/0", Assert: txn.DocMissing})
 	run(nil, txn.Op{C: "units", Id: "a/0", Assert: D{{"life", "dying"}}, Remove: true})
 	wantFields(t, units, "a/0", nil)
-	// What was removed can be made again, and removed again, through the stash.
+	// A removed document can be inserted and removed again, through the stash.
 	for range 3 {
 		run(nil, txn.Op{C: "units", Id: "a/0", Assert: txn.DocMissing, Insert: D{{"life", "alive"}}})
 		run(nil, txn.Op{C: "units", Id: "a/0", Assert: txn.DocExists, Remove: true})
 	}
-	run(nil, // several operations on one document, in their order
+	run(nil, // several operations on one document, in order
 		txn.Op{C: "units", Id: "a/0", Insert: D{{"n", 1}}},
 		txn.Op{C: "units", Id: "a/0", Update: D{{"$inc", D{{"n", 1}}}}},
 		txn.Op{C: "units", Id: "a/0", Update: D{{"$push", D{{"l", "x"}}}}})
@@ -103,14 +103,14 @@ func testOperations(t *testing.T, s *store) {
 	if revno.Revno < 2 {
 		t.Errorf("txn-revno is %d", revno.Revno)
 	}
-	// Nothing is left in the middle.
+	// No transaction is left unfinished.
 	if n, err := s.db.C("txns").Find(D{{"s", D{{"$in", A{1, 2, 3, 4}}}}}).Count(); n != 0 || err != nil {
 		t.Errorf("%d transactions are unfinished, %v", n, err)
 	}
 }
 
 // testInterrupted stops transactions at each step, as a crash would, and has them completed by
-// name or by the next transaction on the same document.
+// id, by ResumeAll, or by the next transaction on the same document.
 func testInterrupted(t *testing.T, s *store) {
 	defer txn.SetChaos(txn.Chaos{})
 	for _, aborts := range []bool{false, true} {
@@ -192,7 +192,7 @@ func testPurgeMissing(t *testing.T, s *store) {
 	txn.SetChaos(txn.Chaos{})
 	must(t, tc.RemoveId(first))
 	if err := runner.Run(ops[:1], "", nil); err == nil {
-		t.Fatal("a transaction passed by one that is lost")
+		t.Fatal("a transaction ran in spite of a lost one")
 	}
 	must(t, runner.PurgeMissing(c.Name))
 	must(t, runner.ResumeAll())
@@ -214,8 +214,8 @@ func testChangeLog(t *testing.T, s *store) {
 	}
 }
 
-// testTransfers has eight workers move money between few accounts at once: the sum doesn't
-// change, no account is overdrawn, and each transfer is recorded once.
+// testTransfers has eight workers move money between few accounts concurrently: the sum
+// doesn't change, no account is overdrawn, and each transfer is recorded once.
 func testTransfers(t *testing.T, s *store) {
 	const accounts, start = 3, 100
 	tc, c := s.fresh(t), s.fresh(t)
@@ -252,13 +252,13 @@ func testTransfers(t *testing.T, s *store) {
 		moves += doc.Moves
 	}
 	if sum != accounts*start || int64(moves) != moved.Load() {
-		t.Errorf("the sum is %d, want %d; %d moves, %d were said to be made", sum, accounts*start, moves, moved.Load())
+		t.Errorf("the sum is %d, want %d; %d moves, %d reported", sum, accounts*start, moves, moved.Load())
 	}
 }
 
-// testStash has eight workers insert and remove the same few documents, delayed at random, so
-// that transactions meet documents on their way into or out of the stash. One insert of a
-// document succeeds, and one removal.
+// testStash has eight workers insert and remove the same few documents, with random delays, so
+// that transactions meet documents on their way into or out of the stash. One insert and one
+// removal of each document succeed.
 func testStash(t *testing.T, s *store) {
 	txn.SetChaos(txn.Chaos{SlowdownChance: 0.3, Slowdown: 3 * time.Millisecond})
 	defer txn.SetChaos(txn.Chaos{})

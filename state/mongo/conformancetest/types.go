@@ -12,9 +12,9 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// values has one of each type that BSON has, in the order in which MongoDB
-// sorts them ("Comparison/Sort Order" of its manual). Arrays sort by their
-// elements and are left out.
+// values holds one value of each BSON type, in the order in which MongoDB sorts them
+// ("Comparison/Sort Order" in its manual). Arrays sort by their elements and are left
+// out.
 func values(t testing.TB) []any {
 	t.Helper()
 	dec, err := bson.ParseDecimal128("1.50")
@@ -39,8 +39,8 @@ func values(t testing.TB) []any {
 	}
 }
 
-// testTypes stores a value of each type and gets the same bytes back, by every
-// way a document can come back, and finds it by the value.
+// testTypes stores a value of each type, gets the same bytes back in every way a document
+// can be returned, and finds it by the value.
 func testTypes(t *testing.T, s *store) {
 	c := s.db.C("c")
 	all := append(values(t), bson.Symbol("a"), bson.Undefined, math.NaN(), A{}, A{1, A{2, "x"}, D{}}, D{{"", ""}, {"a b", A{nil}}})
@@ -52,7 +52,7 @@ func testTypes(t *testing.T, s *store) {
 		}
 		wantDoc(t, c, doc)
 
-		// Through an update that leaves it alone, and one that puts it there.
+		// Through an update that leaves it alone, and one that sets it.
 		must(t, c.UpdateId(i, D{{"$set", D{{"last", false}}}}))
 		doc[3].Value = false
 		wantDoc(t, c, doc)
@@ -77,7 +77,7 @@ func testTypes(t *testing.T, s *store) {
 		}
 		for i, v := range all {
 			if v == bson.Undefined {
-				continue // a query by it is an error, or finds null, as releases go
+				continue // a query by it fails or finds null, depending on the release
 			}
 			if re, ok := v.(bson.RegEx); ok {
 				v = D{{"$in", A{re}}} // as one of the strings it matches, or itself
@@ -124,10 +124,10 @@ func testTypeOrder(t *testing.T, s *store) {
 		down := ids(t, c.Find(nil).Sort("-v"))
 		slices.Reverse(down)
 		if !slices.Equal(down, want) {
-			t.Errorf("sorted downwards, then turned %v (indexed: %v)", down, indexed)
+			t.Errorf("sorted descending, then reversed %v (indexed: %v)", down, indexed)
 		}
 	}
-	// _id is an index of its own, which may hold all but a few types.
+	// _id has its own index, which may hold all but a few types.
 	d := s.db.C("d")
 	want = nil
 	for _, i := range shuffled(len(all)) {
@@ -160,7 +160,8 @@ func testTypeOrder(t *testing.T, s *store) {
 	wantCode(t, d.Insert(D{{"_id", bson.RegEx{Pattern: "a"}}}), codeInvalidIDField, codeBadValue)
 }
 
-// shuffled is 0 to n-1 in an order that is neither up nor down, the same each time.
+// shuffled returns 0 to n-1 in an order that is neither ascending nor descending, the
+// same each time.
 func shuffled(n int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -184,7 +185,7 @@ func testNumbersAreOneKey(t *testing.T, s *store) {
 		{0, int64(0), 0.0, math.Copysign(0, -1), dec("0"), dec("-0")},
 		{-7, int64(-7), -7.0},
 		{0.5, dec("0.5"), dec("0.50")},
-		{0.1}, {dec("0.1")}, // a float can't be a tenth
+		{0.1}, {dec("0.1")}, // a float can't represent a tenth
 		{int64(big), float64(big)}, {int64(big + 1)}, {int64(big + 2), float64(big + 2)}, {int64(-big - 1)}, {int64(-big), float64(-big)},
 		{int64(math.MaxInt64)}, {float64(1 << 63)}, {int64(math.MinInt64), float64(-1 << 63)},
 		{1e300}, {-1e300}, {5e-324}, {-5e-324},
@@ -226,8 +227,8 @@ func testNumbersAreOneKey(t *testing.T, s *store) {
 	}
 }
 
-// testDocumentsAsKeys: a document that is a key is known by the order of its
-// fields too, as mgo/txn's stash counts on with {c, id}.
+// testDocumentsAsKeys: a document used as a key is identified by the order of its fields
+// too, which mgo/txn's stash relies on with {c, id}.
 func testDocumentsAsKeys(t *testing.T, s *store) {
 	c := s.db.C("c")
 	keys := []any{
@@ -259,8 +260,8 @@ func testDocumentsAsKeys(t *testing.T, s *store) {
 	}
 }
 
-// testStrangeFieldNames: below the first level a field may have any name, as
-// mgo/txn's documents do, which hold other documents' updates.
+// testStrangeFieldNames: below the first level a field may have any name, as in mgo/txn's
+// documents, which hold updates of other documents.
 func testStrangeFieldNames(t *testing.T, s *store) {
 	c := s.db.C("c")
 	ops := A{
@@ -275,8 +276,8 @@ func testStrangeFieldNames(t *testing.T, s *store) {
 	must(t, c.UpdateId(1, D{{"$set", D{{"s", 3}}}}))
 	doc[1].Value = 3
 	wantDoc(t, c, doc)
-	// Before 5.0 MongoDB refuses by DollarPrefixedFieldName to put such a name
-	// into a document that is there already (storage_validation.cpp).
+	// Before 5.0 MongoDB rejects putting such a name into an existing document, with
+	// DollarPrefixedFieldName (storage_validation.cpp).
 	for _, test := range []struct {
 		update D
 		want   D
@@ -293,7 +294,7 @@ func testStrangeFieldNames(t *testing.T, s *store) {
 		wantDoc(t, c, test.want)
 	}
 
-	// A dotted name is no path: what is stored under it isn't found by it.
+	// A dotted name is no path: a query by it doesn't find what is stored under it.
 	must(t, c.Insert(D{{"_id", 2}, {"in", D{{"a.b", 1}}}}, D{{"_id", 3}, {"in", D{{"a", D{{"b", 1}}}}}}))
 	if got := ids(t, c.Find(D{{"in.a.b", 1}})); !slices.Equal(got, []int{3}) {
 		t.Errorf("by a path: %v, want [3]", got)
@@ -302,7 +303,7 @@ func testStrangeFieldNames(t *testing.T, s *store) {
 	if got := ids(t, c.Find(D{{"in.a.b", 1}})); !slices.Equal(got, []int{3}) {
 		t.Errorf("by an indexed path: %v, want [3]", got)
 	}
-	// Names of any length; an object of many fields keeps their order.
+	// Names may have any length; a document with many fields keeps their order.
 	wide := D{{"_id", 4}, {strings.Repeat("n", 5000), 1}}
 	for i := range 500 {
 		wide = append(wide, E{fmt.Sprintf("f%d", (i*7)%500), i})

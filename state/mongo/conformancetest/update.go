@@ -8,8 +8,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// updates each start from a document, apply an update and look at every byte
-// of the outcome. The _id, 1, is left out of both.
+// updates each start from a document, apply an update and compare every byte of the
+// result. Both documents omit the _id, 1.
 var updates = []struct {
 	name         string
 	from, update D
@@ -116,7 +116,7 @@ func testUpdate(t *testing.T, s *store) {
 				}},
 			} {
 				if len(test.update) == 0 && way.name == "findAndModify" {
-					continue // mgo leaves an empty update out, which asks for nothing
+					continue // mgo omits an empty update, and the command then requests nothing
 				}
 				_, err := c.RemoveAll(nil)
 				must(t, err)
@@ -132,8 +132,8 @@ func testUpdate(t *testing.T, s *store) {
 	}
 }
 
-// testUpdateRefusals sends updates that can't be made; the document must be
-// what it was, to the byte.
+// testUpdateRefusals sends invalid updates; the document must stay the same, byte for
+// byte.
 func testUpdateRefusals(t *testing.T, s *store) {
 	c := s.db.C("c")
 	from := D{{"_id", 1}, {"n", 1}, {"s", "x"}, {"a", A{1, D{{"b", 1}}}}, {"d", D{{"x", 1}}}, {"null", nil}}
@@ -184,8 +184,8 @@ func testUpdateRefusals(t *testing.T, s *store) {
 		wantDoc(t, c, from)
 	})
 	t.Run("the positional operator", func(t *testing.T) {
-		// It isn't among what state uses; a store has it or refuses it, but
-		// never makes a field whose name is "$".
+		// state doesn't use it; a store supports or rejects it, but never creates a field
+		// named "$".
 		err := c.Update(D{{"_id", 1}, {"a", 1}}, D{{"$set", D{{"a.$", 9}}}})
 		if err == nil {
 			wantDoc(t, c, D{{"_id", 1}, {"n", 1}, {"s", "x"}, {"a", A{9, D{{"b", 1}}}}, {"d", D{{"x", 1}}}, {"null", nil}})
@@ -196,7 +196,7 @@ func testUpdateRefusals(t *testing.T, s *store) {
 	})
 }
 
-// testUpdateResults looks at what an update says it did.
+// testUpdateResults checks what an update reports.
 func testUpdateResults(t *testing.T, s *store) {
 	c := s.db.C("c")
 	for i := 1; i <= 4; i++ {
@@ -220,7 +220,7 @@ func testUpdateResults(t *testing.T, s *store) {
 		{D{{"even", true}}, D{{"$set", D{{"even", true}}}}, 2, 0},
 		{D{}, D{{"$set", D{{"even", true}}}}, 4, 2},
 		{D{{"n", 99}}, D{{"$set", D{{"even", true}}}}, 0, 0},
-		// Counted while it is made, an update must not meet its own work.
+		// While counting, an update must not come across its own changes.
 		{D{{"n", D{{"$gt", 0}}}}, D{{"$inc", D{{"n", 100}}}}, 4, 4},
 	} {
 		info, err := c.UpdateAll(test.query, test.update)
@@ -271,7 +271,7 @@ func testRemove(t *testing.T, s *store) {
 	if err != nil || info.Removed != 0 {
 		t.Errorf("remove in no collection: %+v, %v", info, err)
 	}
-	must(t, c.Insert(D{{"_id", 1}})) // and its key is free again
+	must(t, c.Insert(D{{"_id", 1}})) // its key is free again
 }
 
 func testUpsert(t *testing.T, s *store) {
@@ -332,7 +332,7 @@ func testUpsert(t *testing.T, s *store) {
 	wantCode(t, err, codeImmutableField)
 	_, err = c.Upsert(D{{"_id", id}, {"k", 9}}, D{{"$set", D{{"n", 1}}}})
 	if !mgo.IsDup(err) {
-		t.Errorf("an upsert that finds nothing, of an _id that is there: %v, want a duplicate", err)
+		t.Errorf("an upsert that finds nothing, with an existing _id: %v, want a duplicate", err)
 	}
 	if n, err := c.Count(); n != 1 || err != nil {
 		t.Errorf("%d documents, %v, want 1", n, err)
@@ -384,7 +384,7 @@ func testFindAndModify(t *testing.T, s *store) {
 			t.Errorf("%s of nothing: %v, want mgo.ErrNotFound", name, err)
 		}
 	}
-	// An upsert that asks for the old document gets none.
+	// An upsert that requests the old document gets none.
 	if _, err := c.FindId(6).Apply(mgo.Change{Update: inc, Upsert: true}, nil); err != nil {
 		t.Errorf("upsert of the old: %v", err)
 	}
@@ -392,7 +392,7 @@ func testFindAndModify(t *testing.T, s *store) {
 	must(t, c.EnsureIndex(mgo.Index{Key: []string{"n"}, Unique: true}))
 	_, err := c.FindId(5).Apply(mgo.Change{Update: D{{"$set", D{{"n", 100}}}}}, nil)
 	if !mgo.IsDup(err) {
-		t.Errorf("a change into a duplicate: %v", err)
+		t.Errorf("an update to a duplicate key: %v", err)
 	}
 	wantDoc(t, c, D{{"_id", 5}, {"n", 1}})
 }
