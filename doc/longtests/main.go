@@ -1,10 +1,10 @@
-// Longtests prints the tests that -short makes smaller or skips, as arguments of go test. After `make race`, which
-// runs all others in full, only these are left to run; `make check` uses it so that nothing runs twice.
+// Longtests prints the tests that -short shrinks or skips, as arguments for go test. After `make race`, which
+// runs all other tests in full, only these remain; `make check` uses it to avoid running anything twice.
 //
 //	go test $(go run ./doc/longtests [TEST...])
 //
-// Each TEST is the name of one more test to print. A test is printed if it calls testing.Short, or a function of its
-// package's tests that does; a method is taken to be called wherever its type is named.
+// Each TEST names an additional test to print. A test is printed if it calls testing.Short, or a function in
+// its package's tests that does. A method counts as called wherever its type is named.
 package main
 
 import (
@@ -59,7 +59,7 @@ func run(more []string) error {
 	return nil
 }
 
-// addCalls adds the functions of a file, each with the names that it uses.
+// addCalls adds the functions in a file, each with the names it uses.
 func addCalls(functions map[string][]string, path string) error {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -79,8 +79,8 @@ func addCalls(functions map[string][]string, path string) error {
 	return nil
 }
 
-// addUse adds the name that a node of a function is, and reports whether to look into the node. Of a selection it adds
-// no field or method, whose name says nothing about what is called.
+// addUse adds the name that a node in a function refers to, and reports whether to descend into the node. It
+// skips the field or method of a selector, because that name alone does not show what is called.
 func addUse(functions map[string][]string, name string, n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.SelectorExpr:
@@ -110,7 +110,7 @@ func typeName(t ast.Expr) string {
 	return ""
 }
 
-// reaching returns the functions that use a name themselves, or another function that does.
+// reaching returns the functions that use a name directly, or call another function that does.
 func reaching(functions map[string][]string, name string) map[string]bool {
 	reach := map[string]bool{name: true}
 	for grown := -1; grown != len(reach); {

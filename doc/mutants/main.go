@@ -4,13 +4,13 @@
 //
 //	go run ./doc/mutants [-n 60] [-seed 1] [-by ./worker/uniter] ./worker/uniter/operation
 //
-// All mutants of a package are compiled into one test binary, and an environment variable activates one of them. So a
-// mutant costs a run of its tests, but no build.
+// All mutants of a package are compiled into one test binary, and an environment variable activates one of
+// them, so each mutant costs a run of its tests but no build.
 //
-// These are the mutants: conditions are negated (except those that only check an error, or only decide whether something
-// is logged), comparisons and logical operators are replaced by their neighbours, and statements (except log messages)
-// are left out. So is each element of a bson.D, a field that a transaction asserts or sets, or that a query selects. A
-// bson.D passed by name is emptied.
+// The mutants are: negated conditions (except those that only check an error, or only decide whether to log),
+// comparisons and logical operators replaced by their neighbours, and omitted statements (except log
+// messages). Each element of a bson.D is omitted as well: a field that a transaction asserts or sets, or that
+// a query selects. A bson.D passed by name is emptied.
 package main
 
 import (
@@ -80,7 +80,7 @@ func measure(ctx context.Context, pattern, by string, n int, seed uint64, atOnce
 		return false, err
 	}
 	if len(sample) == 0 {
-		return false, errors.New("there is nothing to mutate")
+		return false, errors.New("nothing to mutate")
 	}
 	noticed := len(sample) - len(survivors)
 	fmt.Printf("%s: %d of %d mutants noticed (%d %%), of %d; seed %d\n", pkg.path, noticed, len(sample),

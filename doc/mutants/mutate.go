@@ -17,12 +17,12 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A mutant is one change of the code.
+// A mutant is a single change to the code.
 type mutant struct {
 	id    int
 	place string // file:line
 	what  string
-	file  string // its path
+	file  string // the file's path
 	line  int
 }
 
@@ -35,7 +35,7 @@ type goPackage struct {
 	edits     map[string][]edit // by file
 }
 
-// An edit wraps the text between two offsets of a file. Edits nest.
+// An edit wraps the text between two offsets in a file. Edits nest.
 type edit struct {
 	from, to      int
 	before, after string
@@ -85,8 +85,8 @@ func (p *goPackage) mutants() (all []mutant) {
 	return all
 }
 
-// countCases maps the conditions of a switch to the line of the switch: the line of a case is covered only when the
-// case is taken.
+// countCases maps the conditions of a switch to the switch's line, because the line of a case is covered only
+// if the case is taken.
 func (p *goPackage) countCases(f *ast.File, lines map[token.Pos]int) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		s, ok := n.(*ast.SwitchStmt)
@@ -141,10 +141,10 @@ func (p *goPackage) inFunc(body *ast.BlockStmt, add adder) {
 			text := p.source(n.X) + " " + other.String() + " " + p.source(n.Y)
 			add(n.Pos(), n.End(), fmt.Sprintf("%s for %s: %s", other, n.Op, p.text(n)),
 				func(id int) (string, string) {
-					// The operands are written twice, but evaluated only once.
+					// The operands appear twice, but are evaluated only once.
 					return fmt.Sprintf("func() bool { if isMutant(%d) { return %s }; return ", id, text), " }()"
 				})
-			// The operands are not mutated themselves: the mutant would be in only one of the two copies.
+			// Don't mutate the operands themselves: the mutant would be in only one of the two copies.
 			return false
 		case *ast.BlockStmt:
 			p.leaveOut(n.List, add)
@@ -171,7 +171,7 @@ func (p *goPackage) inFunc(body *ast.BlockStmt, add adder) {
 	})
 }
 
-// leaveOut adds the mutants that leave out a statement of a list.
+// leaveOut adds the mutants that omit one statement of a list.
 func (p *goPackage) leaveOut(list []ast.Stmt, add adder) {
 	for _, s := range list {
 		switch n := s.(type) {
@@ -213,13 +213,14 @@ func (p *goPackage) isPlainBool(e ast.Expr) bool {
 	return t == types.Typ[types.Bool] || t == types.Typ[types.UntypedBool]
 }
 
-// isDocument reports whether an expression is a document of the store's, a bson.D.
+// isDocument reports whether an expression is a bson.D, a document of the store.
 func (p *goPackage) isDocument(e ast.Expr) bool {
 	t, ok := p.loaded.TypesInfo.Types[e].Type.(*types.Named)
 	return ok && t.Obj().Name() == "D" && t.Obj().Pkg() != nil && t.Obj().Pkg().Name() == "bson"
 }
 
-// ends reports whether a statement ends its function, as panic does: without it the compiler would miss a return.
+// ends reports whether a statement ends its function, as panic does: without it the compiler would report a
+// missing return.
 func (p *goPackage) ends(s ast.Stmt) bool {
 	e, ok := s.(*ast.ExprStmt)
 	if !ok {
@@ -241,7 +242,7 @@ func (p *goPackage) source(n ast.Node) string {
 	return string(source[from.Offset:to.Offset])
 }
 
-// helper is the code with which a package's mutants check whether they are active.
+// helper is the code by which a package's mutants check whether they are active.
 const helper = `
 import (
 	mutantos "os"
@@ -264,10 +265,11 @@ func inMutant[S ~[]E, E any](id, i int, list S) S {
 }
 `
 
-// binaries are the test binaries of a package: cover measures the coverage of tests, and mutants contains all mutants.
+// binaries are the test binaries of a package: cover measures test coverage, and mutants contains all
+// mutants.
 type binaries struct{ dir, cover, mutants string }
 
-// build compiles the tests of the package, and of another unless that is "", with the package's mutants.
+// build compiles the package's tests, and those of package by unless it is "", with the package's mutants.
 func (p *goPackage) build(ctx context.Context, dir, by string) (all []binaries, err error) {
 	overlay, err := p.overlay(dir)
 	if err != nil {
@@ -294,7 +296,7 @@ func (p *goPackage) build(ctx context.Context, dir, by string) (all []binaries, 
 	return all, nil
 }
 
-// overlay writes the package's files with all mutants, and returns the file for the option -overlay.
+// overlay writes the package's files with all mutants, and returns the file to pass to -overlay.
 func (p *goPackage) overlay(dir string) (string, error) {
 	replace := map[string]string{}
 	for n, file := range slices.Sorted(maps.Keys(p.edits)) {
@@ -324,7 +326,7 @@ func (p *goPackage) overlay(dir string) (string, error) {
 	return path, nil
 }
 
-// apply makes edits, the inner ones of those that nest within the outer.
+// apply makes edits. Where they nest, inner edits are inside outer ones.
 func apply(source string, edits []edit) string {
 	type insertion struct {
 		at, order int
@@ -335,7 +337,7 @@ func apply(source string, edits []edit) string {
 	for i, e := range edits {
 		all = append(all, insertion{e.from, i, e.before}, insertion{e.to, -i, e.after})
 	}
-	// At one place, the ends come before the beginnings, the inner ends before the outer.
+	// At the same offset, ends come before beginnings, and inner ends before outer ones.
 	slices.SortStableFunc(all, func(a, b insertion) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
 	var out strings.Builder
 	last := 0

@@ -61,7 +61,7 @@ func cover(ctx context.Context, all []binaries, pkg string, atOnce int) ([]test,
 	return slices.DeleteFunc(tests, func(t test) bool { return len(t.lines) == 0 }), err
 }
 
-// covers runs a test and returns it with its coverage of a package. A test that fails without any mutant covers
+// covers runs a test and returns it with its coverage of a package. A test that fails without a mutant covers
 // nothing.
 func (t test) covers(ctx context.Context, pkg string) (test, error) {
 	file := t.binaries.cover + t.name
@@ -95,7 +95,8 @@ func (t test) covers(ctx context.Context, pkg string) (test, error) {
 	return t, nil
 }
 
-// try runs, for each mutant, the tests that cover it, the fastest first. It returns the mutants that no test detected.
+// try runs, for each mutant, the tests that cover it, fastest first. It returns the mutants that no test
+// detected.
 func try(ctx context.Context, sample []mutant, tests []test, atOnce int) (survivors []mutant, err error) {
 	slices.SortFunc(tests, func(a, b test) int { return int(a.took - b.took) })
 	var mu sync.Mutex
@@ -120,7 +121,7 @@ func try(ctx context.Context, sample []mutant, tests []test, atOnce int) (surviv
 	return survivors, err
 }
 
-// tried runs the tests that cover the mutant, those of each binary together.
+// tried runs the tests that cover the mutant, grouped by binary.
 func (m mutant) tried(ctx context.Context, tests []test) (covered, noticed bool) {
 	type group struct {
 		first test
@@ -149,7 +150,7 @@ func (m mutant) tried(ctx context.Context, tests []test) (covered, noticed bool)
 	return covered, false
 }
 
-// run runs tests of the test's package in their short sizes, with a mutant active unless that is "".
+// run runs tests of the test's package in short mode, with one mutant active unless that is "".
 func (t test) run(
 	ctx context.Context, binary, mutant string, bound time.Duration, names []string, args ...string,
 ) (ok bool, out string) {
