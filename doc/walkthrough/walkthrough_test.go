@@ -1,4 +1,4 @@
-// Package walkthrough_test follows the first change that hacking.md describes.
+// Package walkthrough_test follows the first change described in hacking.md.
 package walkthrough_test
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A block is a fenced block of hacking.md: a file in full, a diff of one, or commands.
+// A block is a fenced block in hacking.md: a complete file, a diff, or commands.
 type block struct {
 	line int
 	kind string // go, txt, diff or sh
@@ -19,8 +19,8 @@ type block struct {
 	text string
 }
 
-// TestWalkThrough makes the changes of hacking.md in a copy of the tree and runs its commands, as a
-// reader would. In short mode it only makes the changes.
+// TestWalkThrough makes the changes of hacking.md in a copy of the tree and runs its commands, as a reader
+// would. In short mode it only makes the changes.
 func TestWalkThrough(t *testing.T) {
 	text, err := os.ReadFile("../hacking.md")
 	if err != nil {
@@ -51,7 +51,7 @@ func TestWalkThrough(t *testing.T) {
 	}
 }
 
-// fencedBlocks returns the blocks between ``` lines. The first line of each has its kind and, but for
+// fencedBlocks returns the blocks between ``` lines. The first line of each names its kind and, except for
 // commands, the path of the file.
 func fencedBlocks(text string) (all []block, err error) {
 	var open *block
@@ -74,12 +74,12 @@ func fencedBlocks(text string) (all []block, err error) {
 	return all, nil
 }
 
-// apply writes the block's file below root, or changes it as the diff says.
+// apply writes the block's file below root, or applies the diff to it.
 func (b block) apply(root string) error {
 	path := filepath.Join(root, b.path)
 	if b.kind != "diff" {
 		if _, err := os.Stat(path); err == nil {
-			return fmt.Errorf("%s is there already", b.path)
+			return fmt.Errorf("%s already exists", b.path)
 		}
 		return os.WriteFile(path, []byte(b.text), 0o666)
 	}
@@ -91,7 +91,7 @@ func (b block) apply(root string) error {
 	for line := range strings.Lines(b.text) {
 		mark, rest := line[0], line[1:]
 		if _, partial, ok := strings.Cut(rest, "\t…"); ok {
-			rest = partial // a line of which only the end is shown
+			rest = partial // only the end of the line is shown
 		}
 		switch mark {
 		case '-':
@@ -105,15 +105,15 @@ func (b block) apply(root string) error {
 			return fmt.Errorf("a line of the diff begins with %q", mark)
 		}
 	}
-	// A last line of which only the beginning is shown ends with "…".
+	// If only the beginning of the last line is shown, it ends with "…".
 	from, to := strings.TrimSuffix(before.String(), "…\n"), strings.TrimSuffix(after.String(), "…\n")
 	if n := strings.Count(string(text), from); n != 1 {
-		return fmt.Errorf("%s has %d times what the diff changes, want once", b.path, n)
+		return fmt.Errorf("%s contains %d times what the diff changes, want once", b.path, n)
 	}
 	return os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o666)
 }
 
-// copyTree copies the sources of the module.
+// copyTree copies the module's sources.
 func copyTree(t *testing.T, to string) {
 	t.Helper()
 	from := filepath.Join("..", "..")
@@ -152,7 +152,7 @@ func runLines(t *testing.T, dir string, b block) {
 	for line := range strings.Lines(b.text) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Dir = dir
-		// The flags of the Makefile, so that the copy uses the same compiled packages; vet has its own target.
+		// These are the Makefile's flags, so the copy shares the build cache; vet has its own target.
 		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -vet=off", "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		if err != nil || strings.Contains(string(out), "no tests to run") {

@@ -142,14 +142,14 @@ func TestLifeOfAStoreAndItsPages(t *testing.T) {
 		t.Errorf("keyvalue get: %q, %v", out, err)
 	}
 
-	// A hook without changes restarts nothing.
+	// A hook that changes nothing restarts nothing.
 	before := []int{store.pid(), web0.pid(), web1.pid()}
 	store.run("config-changed")
 	web0.run("config-changed")
 	web0.relation("store:0", "changed", "store/0")
 	web1.run("start")
 	if after := []int{store.pid(), web0.pid(), web1.pid()}; fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Errorf("got processes %v, want still %v", after, before)
+		t.Errorf("got processes %v, want %v unchanged", after, before)
 	}
 
 	// After all programs are killed, the next hook restarts them, and the count continues.
@@ -167,7 +167,7 @@ func TestLifeOfAStoreAndItsPages(t *testing.T) {
 		t.Errorf("page: %s", body)
 	}
 
-	// Without a relation there is no count; with a new relation it continues.
+	// Without a relation there is no count; a new relation continues it.
 	unrelate(0, store, web0, web1)
 	store.wantStatus("active: at ADDR:7379, clients: 0")
 	web0.wantStatus("blocked: at http://ADDR:8080/; no relation to a store")
@@ -224,7 +224,7 @@ func TestLifeOfAStoreAndItsPages(t *testing.T) {
 		pid := u.pid()
 		u.run("stop")
 		u.run("stop") // it may be retried
-		// A zombie has no executable any more.
+		// A zombie no longer has an executable.
 		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); pid == 0 || err == nil {
 			t.Errorf("process %d of %s runs %q after stop", pid, u.name, exe)
 		}
@@ -233,7 +233,7 @@ func TestLifeOfAStoreAndItsPages(t *testing.T) {
 		}
 		u.run("config-changed")
 		if pid := u.pid(); pid != 0 {
-			t.Errorf("config-changed after stop has started process %d of %s", pid, u.name)
+			t.Errorf("config-changed after stop started process %d of %s", pid, u.name)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestHookFailures(t *testing.T) {
 		t.Errorf("open ports: %q", ports)
 	}
 	other.Close()
-	page.run("config-changed") // as juju resolved would
+	page.run("config-changed") // as after juju resolved
 	page.wantNoStore()
 }
 
@@ -313,8 +313,8 @@ func TestStopIgnoresAReusedPID(t *testing.T) {
 	}
 }
 
-// The program does not inherit the hook's credentials or output. It keeps the rest of the
-// environment, by which juju identifies the unit's processes.
+// The program does not inherit the hook's credentials or output. It keeps the rest of the environment,
+// which juju uses to identify the unit's processes.
 func TestProgramIsDetachedFromTheHook(t *testing.T) {
 	bin, world := buildPrograms(t), t.TempDir()
 	store := newStore(t, world, bin, "store/0", 9)
@@ -334,7 +334,7 @@ func TestProgramIsDetachedFromTheHook(t *testing.T) {
 		}
 	}
 	if target, err := os.Readlink(proc + "fd/1"); err == nil && strings.HasPrefix(target, "pipe:") {
-		t.Errorf("the hook's output is held open: %s", target)
+		t.Errorf("the program holds the hook's output open: %s", target)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Charms whose hooks install packages need machines of their own. These tests run the functions of
-// their hooks instead, with files in the unit's directory and fakes for the packages' commands. The
-// map has shell code that sets this up, by charm.
+// Charms whose hooks install packages need dedicated machines. These tests only run the functions
+// of their hooks, with files in the unit's directory and fakes for the packages' commands. The map
+// has shell code that sets this up, by charm.
 var packaged = map[string]string{
 	"postgresql": "settings=$STATE; mkdir -p $STATE/conf.d\n" + `sql() { tee -a "$STATE/sql" | sed -n "$ANSWERS"; }`,
 	"guestbook":  "conf=$STATE/conf",
@@ -156,7 +156,7 @@ func TestGuestbookWaitsForItsDatabase(t *testing.T) {
 		}
 	}
 
-	// It is only restarted for a change.
+	// The server is restarted only for a change.
 	u.write("state/systemctl", "", 0o644)
 	u.mustCall("apply")
 	u.wantFile("state/systemctl", "enable --quiet --now guestbook")
@@ -198,7 +198,7 @@ func TestPostgresqlClientsFollowTheRelation(t *testing.T) {
 
 	u.related("db:5", "my-app/0", "my-app/1", "my-app/2")
 	set(t, world, 5, "my-app/0", "private-address=10.0.0.1")
-	set(t, world, 5, "my-app/1", "private-address=10.0.0.2") // the third has not set its address yet
+	set(t, world, 5, "my-app/1", "private-address=10.0.0.2") // the third unit has not set its address yet
 	apply()
 	u.wantFile("state/pg_hba.conf", local+"\nhost juju_my_app juju_my_app 10.0.0.1/32 scram-sha-256\n"+
 		"host juju_my_app juju_my_app 10.0.0.2/32 scram-sha-256")
@@ -233,7 +233,7 @@ func TestPostgresqlClientsFollowTheRelation(t *testing.T) {
 		t.Errorf("allowed: %q; password %q", got, published("password"))
 	}
 	if sql := u.read("state/sql"); strings.Contains(sql, "ROLE") {
-		t.Errorf("the database is created again: %s", sql)
+		t.Errorf("the database was created again: %s", sql)
 	}
 
 	// In a new relation, the service gets its old database with a new password.

@@ -1,5 +1,5 @@
-// Package charms_test tests the example charms. Each charm is a directory that can be deployed
-// as it is, once "make charms" has built its program into bin/.
+// Package charms_test tests the example charms. Each charm is a directory that can be deployed as
+// is, once "make charms" has built its program into bin/.
 //
 // The tests run the charms' hooks as a unit agent does, with fake hook tools.
 package charms_test
@@ -58,7 +58,7 @@ type unit struct {
 	t     *testing.T
 	name  string // "web/0"
 	dir   string // the agent's directory
-	addr  string // a loopback address of its own
+	addr  string // its own loopback address
 	world string // the directory of relation settings, shared by all units of a test
 }
 
@@ -146,7 +146,8 @@ func (u *unit) read(name string) string {
 
 func (u *unit) config(key, value string) { u.write("state/config/"+key, value, 0o644) }
 
-// related sets the members of a relation of the unit, or removes the relation if there are none.
+// related sets the members of one of the unit's relations, or removes the relation if there are
+// none.
 func (u *unit) related(id string, members ...string) {
 	name, number, _ := strings.Cut(id, ":")
 	ids := id
@@ -158,7 +159,7 @@ func (u *unit) related(id string, members ...string) {
 }
 
 // try runs a hook as an agent does: in its own process group, which is killed after the hook, and
-// with an output that must not be held open.
+// with an output that the hook must not leave open.
 func (u *unit) try(hook string, env ...string) error {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -175,7 +176,7 @@ func (u *unit) try(hook string, env ...string) error {
 		"STATE=" + filepath.Join(u.dir, "state"),
 		"WORLD=" + u.world,
 	}, env...)
-	cmd.WaitDelay = 5 * time.Second // then an output that is held open is an error
+	cmd.WaitDelay = 5 * time.Second // after that, an output still open is an error
 	out, err := cmd.CombinedOutput()
 	if cmd.Process != nil {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

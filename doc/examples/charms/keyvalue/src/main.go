@@ -120,7 +120,8 @@ func serve(ctx context.Context, listen, data string, logCommands bool, stdout io
 	}
 	defer listener.Close()
 	logger.Printf("listening on %s, %d keys", listener.Addr(), len(st.values))
-	// The hook that started us reads until our standard output is closed.
+	// The hook that started this process reads its standard output until that is
+	// closed.
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
 	stdout.Close()
 	s := &server{store: st, log: logger, logCommands: logCommands}

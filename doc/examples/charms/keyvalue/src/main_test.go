@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// The test binary is also the program, so that a test can kill it.
+// The test binary is also the program, because a test must be able to kill it.
 func TestMain(m *testing.M) {
 	if os.Getenv("KEYVALUE_TEST_PROGRAM") != "" {
 		main()
@@ -198,8 +198,8 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// A store that is killed under load has every change that it has acknowledged, and at most one
-// more per client.
+// A store killed under load has every change that it acknowledged, and at most one more per
+// client.
 func TestKill(t *testing.T) {
 	rounds := 6
 	if testing.Short() {
@@ -227,7 +227,7 @@ func TestKill(t *testing.T) {
 		for i, want := range answered {
 			got, err := ask(addr, fmt.Sprintf("GET n%d", i))
 			if want > 0 && (err != nil || got != fmt.Sprint(want) && got != fmt.Sprint(want+1)) {
-				t.Errorf("client %d: last answer was %d, but the store has %s, %v", i, want, got, err)
+				t.Errorf("client %d: the last answer was %d, but the store has %s, %v", i, want, got, err)
 			}
 			if _, err := fmt.Sscan(got, &answered[i]); err != nil && want > 0 {
 				t.Error(err)

@@ -16,8 +16,8 @@ import (
 const (
 	maxLine  = 64 << 10        // bytes per command
 	maxKey   = 256             // bytes
-	maxConns = 256             // further clients wait
-	maxIdle  = 5 * time.Minute // between the commands of a client
+	maxConns = 256             // more clients must wait
+	maxIdle  = 5 * time.Minute // between a client's commands
 	maxWrite = 10 * time.Second
 )
 
@@ -59,7 +59,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	}
 }
 
-// client answers one client, command by command.
+// client serves one client, command by command.
 func (s *server) client(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	// An idle client must not delay the shutdown.
@@ -94,7 +94,7 @@ func (s *server) reply(conn net.Conn, answer string) error {
 	return err
 }
 
-// do performs a command and returns the answer.
+// do executes a command and returns the answer.
 func (s *server) do(command string) string {
 	verb, rest, _ := strings.Cut(command, " ")
 	key, value, hasValue := strings.Cut(rest, " ")

@@ -22,11 +22,11 @@ type store struct {
 	file   *os.File
 	size   int64 // of the valid records
 	values map[string]string
-	broken error // if not nil, why writes are no longer possible
+	broken error // if not nil, why the store can't be written to
 }
 
 // openStore opens or creates the file, and locks it until close. A crash can leave the last record
-// torn: it was not acknowledged, and is dropped. Any other damage is an error.
+// torn; that record was never acknowledged, and is dropped. Any other damage is an error.
 func openStore(path string) (*store, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *store) load(path string) error {
 	if err := s.compact(path); err != nil {
 		return err
 	}
-	// Sync in any case: values that were read, but may not be on disk, will be served as if they
+	// Always sync: values that were read may not be on disk yet, but will be served as if they
 	// were. The same goes for the file's name.
 	if err := errors.Join(s.file.Truncate(s.size), s.file.Sync()); err != nil {
 		return err
@@ -104,7 +104,8 @@ func (s *store) compact(path string) error {
 	return nil
 }
 
-// isAt reports whether file is the one at path. It is not if compact has replaced it meanwhile.
+// isAt reports whether file is the one at path. It is not if compact has replaced it since it was
+// opened.
 func isAt(file *os.File, path string) (bool, error) {
 	opened, err := file.Stat()
 	if err != nil {
@@ -156,7 +157,7 @@ func (s *store) set(key, value string) error {
 	return s.write(key, value)
 }
 
-// incr adds one to an integer, which is 0 if the key has no value, and returns the result.
+// incr adds one to an integer, which counts as 0 if the key has no value, and returns the result.
 func (s *store) incr(key string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +171,7 @@ func (s *store) incr(key string) (int64, error) {
 	return n + 1, s.write(key, strconv.FormatInt(n+1, 10))
 }
 
-// write requires mu. So at most one record is not yet synced, and only that one can be torn.
+// write requires mu, so at most one record is unsynced, and only that one can be torn.
 func (s *store) write(key, value string) error {
 	if s.broken != nil {
 		return fmt.Errorf("cannot write after an earlier failure: %w", s.broken)
@@ -184,7 +185,7 @@ func (s *store) write(key, value string) error {
 		return err
 	}
 	if err := s.file.Sync(); err != nil {
-		// Only reopening the file can tell what is on disk now.
+		// Only reopening the file can show what is on disk now.
 		s.broken = err
 		return err
 	}

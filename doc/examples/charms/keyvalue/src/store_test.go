@@ -48,7 +48,7 @@ func TestValuesSurviveReopening(t *testing.T) {
 	}
 	s.close()
 	if err := s.set("late", "x"); err == nil {
-		t.Error("a closed store has accepted a value")
+		t.Error("a closed store accepted a value")
 	}
 	s = mustOpen(t, path)
 	for key, want := range map[string]string{"one": "uno", "two": "", "k": awkward, "n": "2"} {
@@ -68,7 +68,7 @@ func TestTornRecord(t *testing.T) {
 	for cut := range len(last) {
 		tails := [][]byte{[]byte(last[:cut])}
 		if cut > 0 {
-			zeroed := []byte(last) // only its end has reached the disk
+			zeroed := []byte(last) // only its end reached the disk
 			clear(zeroed[:cut])
 			tails = append(tails, zeroed)
 		}
@@ -136,8 +136,8 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// The file is copied whenever an answer is about to be sent, as if the server crashed there. A
-// store opened on each copy must have every change up to that answer.
+// The file is copied just before each answer is sent, as if the server crashed there. A store
+// opened on any of the copies must have every change up to that answer.
 func TestCrashBetweenSetAndReply(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data")

@@ -83,7 +83,8 @@ func (p *page) serve(ctx context.Context, listen string, stdout io.WriteCloser) 
 		store = "store " + p.Store
 	}
 	p.log.Printf("listening on %s, %s", listener.Addr(), store)
-	// The hook that started us reads until our standard output is closed.
+	// The hook that started this process reads its standard output until that is
+	// closed.
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
 	stdout.Close()
 

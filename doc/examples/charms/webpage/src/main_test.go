@@ -118,7 +118,7 @@ func TestTwoUnitsShareACount(t *testing.T) {
 	two, _ := startPage(t, "--title", "Hello", "--unit", "web/1", "--store", store.Addr().String(), "--key", "visits:web")
 	for i, url := range []string{one, two, one, one, two} {
 		if n := visits(t, url); n != fmt.Sprint(i+1) {
-			t.Errorf("visit %d is counted as %s", i+1, n)
+			t.Errorf("visit %d was counted as %s", i+1, n)
 		}
 	}
 	// These don't count as visits.
@@ -130,7 +130,7 @@ func TestTwoUnitsShareACount(t *testing.T) {
 		t.Errorf("POST: %d", status)
 	}
 	if n := visits(t, one); n != "6" {
-		t.Errorf("the sixth visit is counted as %s", n)
+		t.Errorf("the sixth visit was counted as %s", n)
 	}
 	_, body := fetch(t, "GET", one)
 	for _, want := range []string{"<h1>Hello &amp; &lt;welcome&gt;</h1>", `<span id="unit">web/0</span>`} {

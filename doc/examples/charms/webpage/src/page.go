@@ -72,8 +72,8 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(body.Bytes())
 }
 
-// countVisit increments the count in the store and returns it. It does not retry: if only the
-// answer was lost, the visit has been counted.
+// countVisit increments the count in the store and returns it. It does not retry, because the
+// visit may have been counted even if the answer was lost.
 func countVisit(ctx context.Context, store, key string) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
