@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every behaviour in behaviours.txt has a test, and every test that it names exists.
+// Every behaviour in behaviours.txt names tests, and all of them exist.
 func TestEveryBehaviourHasATest(t *testing.T) {
 	text, err := os.ReadFile("behaviours.txt")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A fault breaks one behaviour on purpose, to see that a test finds it.
+// A fault deliberately breaks one behaviour, to check that a test detects it.
 type fault struct {
 	line      int
 	behaviour string // its number in behaviours.txt
@@ -56,20 +56,20 @@ func readFaults(t *testing.T) []fault {
 	return faults
 }
 
-// plant returns the file with the fault.
+// plant returns the file with the fault in it.
 func (f fault) plant() ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join("..", f.file))
 	if err != nil {
 		return nil, err
 	}
 	if n := bytes.Count(text, []byte(f.old)); f.old == "" || n != 1 {
-		return nil, fmt.Errorf("%s has %d times:\n%s", f.file, n, f.old)
+		return nil, fmt.Errorf("%s contains %d times:\n%s", f.file, n, f.old)
 	}
 	return bytes.Replace(text, []byte(f.old), []byte(f.new), 1), nil
 }
 
-// faultBound is how long one test may run with a fault: a fault may make it hang, and then it has
-// found the fault.
+// faultBound is how long a test may run with a fault. If the fault makes it hang, the timeout
+// counts as detection.
 const faultBound = 3 * time.Minute
 
 // survives runs the fault's test with the fault in place, and returns an error unless the test
@@ -99,11 +99,11 @@ func (f fault) survives(t *testing.T) error {
 	if !isTest {
 		folder, name = "cmd/juju", "TestSystem/"+strings.TrimSuffix(filepath.Base(f.test), ".txtar")
 	}
-	// The programs that a test builds have the fault too. A test finds it at its usual size.
+	// Programs built by a test contain the fault too. Tests run at their usual size.
 	env := append(os.Environ(), "GOFLAGS=-trimpath -overlay="+overlay, "JUJU_SOAK=")
 	binary := filepath.Join(dir, "planted.test")
 	if out, err := buildTest(root, env, "-o", binary, "./"+folder); err != nil {
-		return fmt.Errorf("it does not build: %v\n%s", err, out)
+		return fmt.Errorf("the test does not build: %v\n%s", err, out)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), faultBound+time.Minute)
 	defer cancel()
@@ -113,7 +113,7 @@ func (f fault) survives(t *testing.T) error {
 	out, err := cmd.CombinedOutput()
 	switch text := string(out); {
 	case err == nil:
-		return fmt.Errorf("%s does not find it:\n%s", f.test, out)
+		return fmt.Errorf("%s does not detect it:\n%s", f.test, out)
 	case strings.Contains(text, "--- FAIL: ") || strings.Contains(text, "panic: test timed out"):
 		return nil
 	}
@@ -122,7 +122,7 @@ func (f fault) survives(t *testing.T) error {
 
 var builds sync.Mutex
 
-// buildTest builds a test binary, one at a time, because a build uses all processors.
+// buildTest builds a test binary, one at a time, because each build uses all processors.
 func buildTest(root string, env []string, args ...string) ([]byte, error) {
 	builds.Lock()
 	defer builds.Unlock()
@@ -131,7 +131,7 @@ func buildTest(root string, env []string, args ...string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// TestFaultsCanBePlanted checks each fault against the code and behaviours.txt without running
+// TestFaultsCanBePlanted checks each fault against the code and behaviours.txt, without running
 // its test.
 func TestFaultsCanBePlanted(t *testing.T) {
 	text, err := os.ReadFile("behaviours.txt")
@@ -161,7 +161,8 @@ func TestFaultsCanBePlanted(t *testing.T) {
 	}
 }
 
-// Each fault of faults.txt is found by its test. Unless at full size, only the first is planted.
+// Each fault in faults.txt is detected by its test. Only the first is planted unless JUJU_SOAK is
+// set.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	faults := readFaults(t)
 	if os.Getenv("JUJU_SOAK") == "" {

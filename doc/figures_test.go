@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The last column of the first table in figures.md names a benchmark and its package, which exist.
+// The last column of the first table in figures.md names a benchmark and its package, which must
+// exist.
 func TestFiguresNameBenchmarks(t *testing.T) {
 	text, err := os.ReadFile("figures.md")
 	if err != nil {
@@ -20,7 +21,7 @@ func TestFiguresNameBenchmarks(t *testing.T) {
 	if len(rows) < 2 {
 		t.Fatal("figures.md has no table")
 	}
-	for _, row := range rows[1:] { // after the heading
+	for _, row := range rows[1:] { // skip the heading
 		name, folder, ok := strings.Cut(strings.Trim(row[1], "`"), " ./")
 		files, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
 		if !ok || err != nil || len(files) == 0 {

@@ -18,9 +18,9 @@ const module = "juju"
 
 // layers is doc/layers.txt.
 type layers struct {
-	may  map[string][]string // package or pattern → what it may import
-	deps map[string][]string // binary → what it must not hold
-	only map[string][]string // pattern → imports that belong there alone
+	may  map[string][]string // package or pattern → its allowed imports
+	deps map[string][]string // binary → packages it must not contain
+	only map[string][]string // pattern → imports allowed only there
 }
 
 func readLayers(text string) (layers, error) {
@@ -59,8 +59,8 @@ func matches(pattern, pkg string) bool {
 	return pattern == pkg
 }
 
-// row returns the most specific line for a package: its own, or that of the nearest
-// folder above it.
+// row returns the most specific line for a package: its own, or that of its nearest
+// ancestor.
 func (l layers) row(pkg string) (string, bool) {
 	if _, ok := l.may[pkg]; ok {
 		return pkg, true
@@ -76,7 +76,7 @@ func (l layers) row(pkg string) (string, bool) {
 	return "", false
 }
 
-// check returns what is wrong with one package's imports.
+// check returns the violations among a package's imports.
 func (l layers) check(pkg string, imports []string) []string {
 	var wrong []string
 	row, ok := l.row(pkg)
@@ -97,7 +97,7 @@ func (l layers) check(pkg string, imports []string) []string {
 		}
 		allowed := slices.ContainsFunc(l.may[row], func(p string) bool { return matches(p, ours) })
 		if !allowed && strings.HasPrefix(ours, folder+"/") {
-			// Below the same folder, without a line of its own.
+			// A package below the same folder, without its own line.
 			to, _ := l.row(ours)
 			allowed = to == row
 		}
@@ -156,7 +156,8 @@ func TestImportsFollowTheLayers(t *testing.T) {
 		for _, w := range l.check(pkg, p.Imports) {
 			t.Error(w)
 		}
-		// Tests may use any of ours, but the store's libraries stay in state.
+		// Tests may import any package of the module, but the store's libraries stay in
+		// state.
 		for _, imp := range append(p.TestImports, p.XTestImports...) {
 			if !strings.HasPrefix(imp, module+"/") {
 				for _, w := range l.check(pkg, []string{imp}) {
@@ -180,8 +181,9 @@ func TestSmallBinariesHoldNoStore(t *testing.T) {
 	}
 }
 
-// misnamed returns the packages of test support that are not named so, and the other way
-// round. inPrograms has the packages that a program contains.
+// misnamed returns the test-support packages whose names don't say so, and the packages
+// that are wrongly named as test support. inPrograms has the packages contained in
+// programs.
 func misnamed(all []listed, inPrograms map[string]bool) []string {
 	var wrong []string
 	for _, p := range all {
@@ -216,7 +218,7 @@ func TestTestSupportIsNamedSo(t *testing.T) {
 		{ImportPath: "juju/state/entitytest", Name: "entitytest", GoFiles: []string{"a.go"}},
 	}
 	if wrong := misnamed(planted, map[string]bool{"juju/state/entitytest": true}); len(wrong) != len(planted) {
-		t.Errorf("of %d misnamed packages were found: %q", len(planted), wrong)
+		t.Errorf("planted %d misnamed packages, found %q", len(planted), wrong)
 	}
 }
 
@@ -237,7 +239,7 @@ func TestPlantedImportsAreFound(t *testing.T) {
 		}
 	}
 	if wrong := l.check("worker/uniter/resolver", []string{"juju/worker/uniter", "juju/hooks"}); len(wrong) > 0 {
-		t.Errorf("what is allowed was refused: %v", wrong)
+		t.Errorf("allowed imports were rejected: %v", wrong)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestMakefileNamesTests that exist: a renamed test would drop out of its target without a word.
+// TestMakefileNamesTests checks that the tests named in the Makefile exist: a renamed test would
+// silently drop out of its target.
 func TestMakefileNamesTests(t *testing.T) {
 	text, err := os.ReadFile("../Makefile")
 	if err != nil {
@@ -18,7 +19,7 @@ func TestMakefileNamesTests(t *testing.T) {
 	}
 	names := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(text), -1)
 	if len(names) == 0 {
-		t.Fatal("the Makefile names no test")
+		t.Fatal("the Makefile names no tests")
 	}
 	all := testNames(t)
 	for _, name := range names {
@@ -28,7 +29,8 @@ func TestMakefileNamesTests(t *testing.T) {
 	}
 }
 
-// TestMakefileListsTargets in two columns, and every target that is to be used is in the list.
+// TestMakefileListsTargets checks that make help is aligned in two columns and lists every
+// public target.
 func TestMakefileListsTargets(t *testing.T) {
 	out, err := exec.Command("make", "--no-print-directory", "-C", "..", "help").CombinedOutput()
 	if err != nil {
@@ -52,7 +54,7 @@ func TestMakefileListsTargets(t *testing.T) {
 	}
 }
 
-// testNames returns the names of all test functions of the module.
+// testNames returns the names of all test functions in the module.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)

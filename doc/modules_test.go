@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// A requirement is one that go.mod states.
+// A requirement is a requirement in go.mod.
 type requirement struct {
 	Path     string
 	Indirect bool
 }
 
 // untidy returns what `go mod tidy` would change in these requirements. imported has the modules
-// that our packages and tests import, unneeded those that no package needs.
+// that the module's packages and tests import; unneeded has those that no package needs.
 func untidy(requirements []requirement, imported, unneeded map[string]bool) []string {
 	var wrong []string
 	required := map[string]bool{}
@@ -41,11 +41,11 @@ func untidy(requirements []requirement, imported, unneeded map[string]bool) []st
 	return wrong
 }
 
-// The test does not call `go mod tidy -diff`, which downloads 100 MB for the tests of our
+// TestGoModIsTidy does not call `go mod tidy -diff`, which downloads 100 MB for the tests of
 // dependencies.
 func TestGoModIsTidy(t *testing.T) {
-	// go test runs the test again when a file that it reads has changed, but not when one that go
-	// mod reads has.
+	// go test reruns a cached test if a file it read has changed, but does not track the files
+	// that the go command reads.
 	if _, err := os.ReadFile("../go.mod"); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestGoModIsTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	unneeded := map[string]bool{}
-	why := []string{"mod", "why", "-m", "-vendor"} // -vendor leaves out the tests of dependencies
+	why := []string{"mod", "why", "-m", "-vendor"} // -vendor omits the tests of dependencies
 	for _, r := range mod.Require {
 		why = append(why, r.Path)
 	}
@@ -70,11 +70,12 @@ func TestGoModIsTidy(t *testing.T) {
 	planted := []requirement{{"unneeded", true}, {"imported", true}, {"not/imported", false}}
 	imported := map[string]bool{"imported": true, "not/required": true}
 	if wrong := untidy(planted, imported, map[string]bool{"unneeded": true}); len(wrong) != 4 {
-		t.Errorf("of 4 planted faults were found: %q", wrong)
+		t.Errorf("planted 4 faults, found %q", wrong)
 	}
 }
 
-// importedModules returns the modules of the packages that ours and their tests import.
+// importedModules returns the modules of the packages imported by the module's packages and
+// tests.
 func importedModules(t *testing.T) map[string]bool {
 	t.Helper()
 	type module struct {
@@ -109,7 +110,7 @@ func importedModules(t *testing.T) map[string]bool {
 	return imported
 }
 
-// goRun returns the output of the go command at the root of the module.
+// goRun returns the output of a go command run at the root of the module.
 func goRun(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command("go", args...)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestBlocksCanBePasted: of a block of commands that a user pastes as a whole, each line runs. So no command but the
-// last one waits for the user, or reads the lines after it as its input. Lines below a title that names a list
-// of examples, as in cli.md, are not one block.
+// TestBlocksCanBePasted checks that every line runs when a user pastes a block of commands as a whole: only
+// the last command may wait for the user or read the following lines as its input. The lists of examples in
+// cli.md are not such blocks.
 func TestBlocksCanBePasted(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	if err != nil {
@@ -32,17 +32,16 @@ func TestBlocksCanBePasted(t *testing.T) {
 			}
 			seen++
 			if next := strings.TrimSpace(lines[i+1]); takesOver(command) && next != "" && next != "```" {
-				t.Errorf("%s:%d: when this block is pasted, %q keeps the lines after it from running", page, i+1, line)
+				t.Errorf("%s:%d: when this block is pasted, %q keeps the following lines from running", page, i+1, line)
 			}
 		}
 	}
 	if seen == 0 {
-		t.Error("the documents have no command")
+		t.Error("the documents have no commands")
 	}
 }
 
-// takesOver reports whether a command of juju, on a terminal, does not end by itself or reads what is
-// typed.
+// takesOver reports whether a juju command, on a terminal, does not exit by itself or reads what is typed.
 func takesOver(command string) bool {
 	has := func(flag string) bool { return regexp.MustCompile(`\s` + flag + `\b`).MatchString(command) }
 	switch name, _, _ := strings.Cut(command, " "); name {

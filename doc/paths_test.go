@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPathsInDocumentsExist: what the documents call a file or a folder of the repository is one. A
-// path may have a * for any text.
+// TestPathsInDocumentsExist checks that each file and folder of the repository named in the documents exists.
+// A path may contain * as a wildcard.
 func TestPathsInDocumentsExist(t *testing.T) {
 	path := regexp.MustCompile("`((?:agent|apiserver|charm|cmd|doc|hooks|provider|state|worker)/[a-zA-Z0-9_./*-]+)`|" +
 		`\]\(([a-zA-Z.][a-zA-Z0-9_./-]*)\)`)
@@ -22,7 +22,7 @@ func TestPathsInDocumentsExist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// hacking.md's first change makes files that are not there yet, in blocks.
+		// The blocks of hacking.md's first change create files that don't exist yet.
 		prose := regexp.MustCompile("(?s)\n```.*?\n```").ReplaceAllString(string(text), "")
 		for _, m := range path.FindAllStringSubmatch(prose, -1) {
 			seen++
@@ -36,12 +36,12 @@ func TestPathsInDocumentsExist(t *testing.T) {
 		}
 	}
 	if seen == 0 {
-		t.Error("the documents name no path")
+		t.Error("the documents name no paths")
 	}
 }
 
-// TestArchitectureIsFoundByTheWords that a reader looks for: each word leads to files, and what is named there beside a
-// path to Go is in that file.
+// TestArchitectureIsFoundByTheWords checks that the words readers search for lead to files in
+// architecture.md, and that each identifier named there with a path to a Go file is in that file.
 func TestArchitectureIsFoundByTheWords(t *testing.T) {
 	text, err := os.ReadFile("architecture.md")
 	if err != nil {
@@ -50,18 +50,18 @@ func TestArchitectureIsFoundByTheWords(t *testing.T) {
 	for _, word := range []string{"departure", "model config", "a new cloud", "destroy", "hook order"} {
 		row := regexp.MustCompile(`(?m)^\| \*\*` + word + `\*\*.*$`).FindString(string(text))
 		if !regexp.MustCompile("`[a-z]+/[a-z/]+\\.go`").MatchString(row) {
-			t.Errorf("architecture.md does not say where to look for %q", word)
+			t.Errorf("architecture.md does not say where to find %q", word)
 		}
 		for _, m := range regexp.MustCompile("`([A-Za-z]+)` (?:in|of) `([a-z/]+\\.go)`").FindAllStringSubmatch(row, -1) {
 			code, err := os.ReadFile(filepath.Join("..", m[2]))
 			if err != nil || !regexp.MustCompile(`\b`+m[1]+`\b`).Match(code) {
-				t.Errorf("architecture.md looks for %s in %s, where it is not: %v", m[1], m[2], err)
+				t.Errorf("architecture.md names %s in %s, which does not contain it: %v", m[1], m[2], err)
 			}
 		}
 	}
 }
 
-// TestContentsOfDocuments: the list at the top of a long document has every heading, in order.
+// TestContentsOfDocuments checks that the contents list of each long document has every heading, in order.
 func TestContentsOfDocuments(t *testing.T) {
 	for _, document := range []string{"charms.md", "decisions.md"} {
 		text, err := os.ReadFile(document)
@@ -76,7 +76,7 @@ func TestContentsOfDocuments(t *testing.T) {
 			listed = append(listed, m[1])
 		}
 		if !slices.Equal(parts, listed) {
-			t.Errorf("%s has the parts %q, and lists %q", document, parts, listed)
+			t.Errorf("%s has the headings %q, but lists %q", document, parts, listed)
 		}
 	}
 }
