@@ -2,8 +2,8 @@ package limits
 
 import "juju/state/entity"
 
-// MaxAtOnce is the maximum number of units or machines that one request can add. A command adds no more unless it is
-// forced, because a typo could start thousands of agents.
+// MaxAtOnce is the maximum number of units or machines that one request can add. A command adds more only if
+// it is forced, because a typo could start thousands of agents.
 const MaxAtOnce = 100
 
 // CheckAtOnce returns an Invalid error if a request adds more than MaxAtOnce units or machines.

@@ -10,12 +10,12 @@ import (
 // A Limit bounds one value that agents, users or clouds send to the controller. The API server
 // checks it when a request arrives; later layers don't check again.
 type Limit struct {
-	Of   string // what is limited, as shown in errors
+	Of   string // what is limited, for errors
 	Max  int
 	Unit string // of Max
 }
 
-// The limits. They allow what real charms do, and prevent one agent from filling a document of the store
+// The limits. They allow what real charms do, but keep one agent from filling a document of the store
 // (16 MiB) or a model's status.
 var (
 	// Name is for names, ids, URLs and other text without a limit of its own.
@@ -98,8 +98,8 @@ func CheckPlain(what, s string) error {
 	return nil
 }
 
-// Cut returns s in a form that CheckText accepts. It is for text that can't usefully be rejected, such
-// as a cloud's errors or the contents of an old database.
+// Cut returns s in a form that CheckText accepts. It is for text that must not be rejected, such as a
+// cloud's errors or the contents of an old database.
 func (l Limit) Cut(s string) string {
 	if l.CheckText(s) == nil {
 		return s

@@ -10,7 +10,8 @@ import (
 	"juju/state/entity"
 )
 
-// Any status can be made to fit the limits, and any damaged one can be shown.
+// FitStatus makes any status fit the limits, and MendStatus makes any damaged
+// one presentable.
 func TestFitAndMendStatus(t *testing.T) {
 	t.Parallel()
 	deep := any("x")
@@ -42,7 +43,7 @@ func TestFitAndMendStatus(t *testing.T) {
 			t.Errorf("%s: mended twice: %q", name, again.Message)
 		}
 		if s.Status == "" || len(s.Status) > StatusWord.Max {
-			continue // our agents never send those
+			continue // agents never send those
 		}
 		if err := CheckStatus(FitStatus(s)); err != nil {
 			t.Errorf("%s: fitted status is rejected: %v", name, err)
@@ -54,7 +55,7 @@ func TestFitAndMendStatus(t *testing.T) {
 	}
 }
 
-// The error of a limit says what is limited, the limit, and the actual size.
+// The error of a limit names the limited value, the limit, and the actual size.
 func TestLimitsNameThemselves(t *testing.T) {
 	t.Parallel()
 	for _, l := range All {
@@ -79,7 +80,7 @@ func TestLimitsNameThemselves(t *testing.T) {
 		"fe80::1%a\nhost ssh-rsa AAAA", "fe80::1%\x1b[2J", "fe80::1%$(reboot)", "fe80::1%a b", "fe80::1%`x`", "fe80::1%ä",
 		"fe80::1%averylonginterface"} {
 		if CheckAddresses([]string{address}) == nil {
-			t.Errorf("%q is accepted as an address", address)
+			t.Errorf("%q was accepted as an address", address)
 		}
 	}
 	for _, h := range []entity.Hardware{{Arch: "amd64", Zone: "eu-west-1a"}, {Zone: "rack/2"}, {}} {
@@ -89,7 +90,7 @@ func TestLimitsNameThemselves(t *testing.T) {
 	}
 	for _, text := range []string{"$(reboot)", "a\u202eb", "a;b", "`x`", "a b"} {
 		if CheckHardware(entity.Hardware{Zone: text}) == nil || CheckHardware(entity.Hardware{Arch: text}) == nil {
-			t.Errorf("%q is accepted in hardware", text)
+			t.Errorf("%q was accepted in hardware", text)
 		}
 	}
 }

@@ -2,8 +2,8 @@ package limits
 
 import "juju/state/entity"
 
-// CheckHookChanges returns an Invalid error for changes that can't be stored regardless of what is
-// already stored.
+// CheckHookChanges returns an Invalid error for changes that can't be stored, whatever is already
+// stored.
 func CheckHookChanges(c entity.HookChanges) error {
 	for _, relations := range []map[int]map[string]string{c.Relations, c.Applications} {
 		if err := List.Check(len(relations)); err != nil {

@@ -34,7 +34,7 @@ func CheckStatus(s entity.Status) error {
 }
 
 // FitStatus returns the status in a form that CheckStatus accepts. A hook's last line and a cloud's
-// error can be anything: long texts are cut, and other data that can't be stored is omitted.
+// error can be anything: it cuts long texts, and omits other data that can't be stored.
 func FitStatus(s entity.Status) entity.Status {
 	s.Message = StatusMessage.Cut(s.Message)
 	if _, err := checkData(s.Data, 0); err == nil {
@@ -144,7 +144,7 @@ func WritableTime(t time.Time) bool {
 	return year >= 0 && year <= 9999
 }
 
-// StatusDamage returns why a stored status can't be shown unchanged, or "".
+// StatusDamage returns why a stored status can't be shown unchanged, or "" if it can.
 func StatusDamage(s entity.Status) string {
 	if s.Since.IsZero() || WritableTime(s.Since) {
 		if err := CheckStatus(s); err != nil {
@@ -155,8 +155,8 @@ func StatusDamage(s entity.Status) string {
 	return fmt.Sprintf("since: the year %d", s.Since.UTC().Year())
 }
 
-// MendStatus removes what can't be shown from a status and notes that in its message, so that one
-// damaged status doesn't hide all others.
+// MendStatus removes from a status whatever can't be shown, and notes that in its message, so that
+// one damaged status doesn't hide all others.
 func MendStatus(s entity.Status) entity.Status {
 	damage := StatusDamage(s)
 	if damage == "" {

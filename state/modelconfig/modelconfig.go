@@ -331,7 +331,8 @@ func (s Setting) Plain(value string) any {
 	return value
 }
 
-// Parse checks settings from a user and returns them in their stored form, or the error for the first key that has one.
+// Parse checks settings from a user and returns them in their stored form, or the error for the first invalid
+// key.
 func Parse(given map[string]string) (map[string]string, error) {
 	config := make(map[string]string, len(given))
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -350,8 +351,8 @@ func Parse(given map[string]string) (map[string]string, error) {
 // (juju-http-proxy).
 var ProxyKinds = []string{"http", "https", "ftp"}
 
-// CheckProxies returns an Invalid error if a model would have proxies both for all programs and only for charms, which
-// are mutually exclusive. set is the changed settings, and rest the others.
+// CheckProxies returns an Invalid error if a model would have proxies both for all programs and only for
+// charms, which are mutually exclusive. set has the changed settings, rest the others.
 func CheckProxies(set, rest map[string]string) error {
 	first := func(prefix string) (key string, changes bool) {
 		for _, kind := range ProxyKinds {

@@ -66,7 +66,7 @@ func TestSettingsOfHooks(t *testing.T) {
 	config = New(map[string]string{key: "90s", "http-proxy": "p", "machine-lock-exempt": "a, web"},
 		"jammy")
 	if !config.LockExempt("web") || config.LockExempt("we") || config.LockExempt("") {
-		t.Error("services other than web and a are exempt, or web is not")
+		t.Error("only web and a must be exempt")
 	}
 	if got := config.UpdateStatusInterval(); got != 90*time.Second || config.Values()["http-proxy"] != "p" {
 		t.Errorf("the interval is %v, the values are %v", got, config.Values())
