@@ -17,8 +17,9 @@ import (
 	"juju/state/mongo"
 )
 
-// A blobDoc records which models refer to an archive, which is stored once for all of them. File is never reused: if an
-// archive loses its last reference and is added again before its file is deleted, it gets a new file.
+// A blobDoc records which models refer to an archive, which is stored once for all of them. File is never
+// reused: an archive that loses its last reference and is added again before its file is deleted gets a new
+// file.
 type blobDoc struct {
 	SHA256 string   `bson:"_id"`
 	File   string   `bson:"file"`
@@ -109,7 +110,7 @@ func (c *Controller) keepBlob(ctx context.Context, model string,
 		return "", 0, err
 	}
 	return sum, size, c.files(func(fs *mgo.GridFS) error {
-		// Two processes may both write it, which is harmless.
+		// Two processes may both write the file, which is harmless.
 		if n, err := fs.Find(bson.D{{"filename", file}}).Count(); err != nil || n > 0 {
 			return err
 		}
@@ -238,8 +239,8 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	return nil
 }
 
-// deleteFiles deletes all files with a name: two processes may both have written one. It deletes their contents first,
-// because the contents could not be found without the files if it were interrupted.
+// deleteFiles deletes all files with a name: two processes may both have written one. It deletes their
+// contents first, because after an interruption the contents could not be found without the files.
 func deleteFiles(fs *mgo.GridFS, name string) error {
 	var files []struct {
 		ID any `bson:"_id"`
@@ -251,7 +252,7 @@ func deleteFiles(fs *mgo.GridFS, name string) error {
 		if _, err := fs.Chunks.RemoveAll(bson.D{{"files_id", f.ID}}); err != nil {
 			return err
 		}
-		if _, err := fs.Files.RemoveAll(bson.D{{"_id", f.ID}}); err != nil { // unless another controller did it
+		if _, err := fs.Files.RemoveAll(bson.D{{"_id", f.ID}}); err != nil { // unless another controller did
 			return err
 		}
 	}

@@ -14,14 +14,14 @@ import (
 	"juju/state/schema"
 )
 
-// unruled maps collections that need no rules to the reasons.
+// unruled maps the collections that need no rules to the reasons.
 var unruled = map[string]string{
 	modelLeftoversC: "their models are removed",
 	loginsC:         "login times; written outside transactions, and nothing depends on them",
 }
 
-// fields are the collections and fields that the rules read. Every collection is either here and has rules, or is in
-// unruled.
+// fields has the collections and fields that the rules read. Every collection is either here and has rules,
+// or is in unruled.
 var fields = map[string][]string{
 	modelsC:           {"name", "owner", "step"},
 	modelNamesC:       {"model"},
@@ -117,7 +117,7 @@ func judgeModelRow(v *check.View, id string) *check.Wrong {
 	return nil
 }
 
-// judgeModelName finds names that are reserved but that no model has.
+// judgeModelName finds names that are reserved but not used by any model.
 func judgeModelName(v *check.View, id string) *check.Wrong {
 	n := v.Get(modelNamesC, id)
 	if n == nil {

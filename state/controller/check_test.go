@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	stray   = "deadbeef-0bad-400d-8000-4b1d0d06f00d" // a UUID that no model has
+	stray   = "deadbeef-0bad-400d-8000-4b1d0d06f00d" // no model has this UUID
 	keptFor = statetest.Admin + "#default"
 )
 
 // A damage is a manual change to the controller's own records.
 type damage struct {
-	collection string // "" if it does not change a record
+	collection string // "" if no record changes
 	what       string
 	do         func(w *world, c *mgo.Collection) error
 	finding    string
@@ -91,7 +91,8 @@ var damages = []damage{
 	}, "charms.chunks 0123456789abcdef01234567: no file has this content", false},
 }
 
-// onlyAlone names the damages that could also be another controller's unfinished work.
+// onlyAlone names the damages that could also be the unfinished work of another
+// controller.
 var onlyAlone = []string{"an archive without a charm", "content without a file"}
 
 // other returns the UUID of the model that holds the controller's machines.
@@ -107,7 +108,8 @@ func (w *world) other() string {
 	return ""
 }
 
-// The controller's own records are checked, and the databases and archives of its models.
+// The controller's own records are checked, as are the databases and archives of its
+// models.
 func TestCheckController(t *testing.T) {
 	for _, d := range damages {
 		t.Run(d.what, func(t *testing.T) {

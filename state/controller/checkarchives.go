@@ -24,8 +24,8 @@ func (c *Controller) archiveRules(ctx context.Context) []check.Rule {
 	}
 }
 
-// judgeReference finds references from models that do not exist, or that have no charm that uses the archive, as a
-// rejected deployment leaves behind.
+// judgeReference finds references from models that do not exist, or that have no charm using the archive. A
+// rejected deployment leaves such references behind.
 func (c *Controller) judgeReference(ctx context.Context) func(*check.View, string) *check.Wrong {
 	return func(v *check.View, sum string) *check.Wrong {
 		b := v.Get(blobsC, sum)
@@ -98,8 +98,9 @@ func (c *Controller) fileNames(v *check.View) []string {
 	})
 }
 
-// judgeFile finds files that no archive has. An archive's record is written before its file, and the file is marked for
-// deletion when the record is removed. If charms need the file, it's the archive's record that is missing.
+// judgeFile finds files that belong to no archive. An archive's record is written before its file, and the
+// file is marked for deletion when the record is removed. If charms need the file, it is the archive's record
+// that is missing.
 func (c *Controller) judgeFile(ctx context.Context) func(*check.View, string) *check.Wrong {
 	return func(v *check.View, name string) *check.Wrong {
 		if v.Get(oldFilesC, name) != nil || len(v.Where(blobsC, "file", name)) > 0 || !slices.Contains(c.fileNames(v), name) {
@@ -147,8 +148,8 @@ func (c *Controller) sumOf(name string) (sum string, err error) {
 	return sum, err
 }
 
-// strayChunks returns the ids, in hex, of files of which only the content exists, because writing or deleting them was
-// interrupted.
+// strayChunks returns the ids, in hex, of files of which only the content exists, because writing or deleting
+// them was interrupted.
 func (c *Controller) strayChunks(v *check.View) []string {
 	return check.Remembered(v, "chunks", func() (ids []string) {
 		v.Fail(c.files(func(fs *mgo.GridFS) error {

@@ -45,7 +45,7 @@ type Controller struct {
 	// alone is set if no other process can have the store open.
 	alone bool
 
-	// adding is read-locked while a charm is added, and write-locked while looking for unused archives.
+	// adding is read-locked while a charm is added, and write-locked during the search for unused archives.
 	adding sync.RWMutex
 
 	mu      sync.Mutex
@@ -156,7 +156,7 @@ func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, erro
 		c.Close()
 		return nil, fmt.Errorf("cannot open the controller: %w", err)
 	}
-	// Finish the transactions that a crash interrupted before anyone sees them.
+	// Finish the transactions that a crash interrupted before anyone sees their data.
 	if err := c.db.ResumeTransactions(ctx, c.leftBefore()); err != nil {
 		c.Close()
 		return nil, err
@@ -168,8 +168,8 @@ func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, erro
 	return c, nil
 }
 
-// leftBefore returns the time before which unfinished transactions are abandoned: no process is working on them. If no
-// other process can have the database open, all are.
+// leftBefore returns the time before which unfinished transactions are abandoned, because no process is
+// working on them. If no other process can have the database open, all are.
 func (c *Controller) leftBefore() time.Time {
 	if c.alone {
 		return time.Unix(math.MaxUint32, 0) // the latest time that a transaction's id can hold
@@ -233,11 +233,11 @@ func (c *Controller) Name() string { return c.doc.Name }
 // Cloud returns the kind of the controller's cloud, such as "dummy".
 func (c *Controller) Cloud() string { return c.doc.Cloud }
 
-// Began records the start of a request in its context, for the Barrier at its end. On MongoDB, Barrier fails if the
-// primary was lost in between, because data that the request read may be rolled back.
+// Began records the start of a request in its context, for the Barrier at its end. On MongoDB, Barrier fails
+// if the primary was lost meanwhile, because data that the request read may be rolled back.
 func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
 
-// Barrier waits until everything written before is on disk.
+// Barrier waits until all earlier writes are on disk.
 func (c *Controller) Barrier(ctx context.Context) error { return c.store.Barrier(ctx) }
 
 // ResumeTransactions is State.ResumeTransactions for the controller's database.

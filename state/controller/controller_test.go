@@ -11,8 +11,8 @@ import (
 	"juju/state/statetest"
 )
 
-// Initialize can be run again after an interruption. Here nothing is left to do, and nothing is done
-// twice.
+// Initialize can be run again after an interruption. Here nothing is left to do, and nothing is
+// repeated.
 func TestControllerInitializationResumes(t *testing.T) {
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
 	if err != nil {

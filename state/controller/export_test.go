@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Checked returns the collections that have rules, and why the others have none.
+// Checked returns the collections that have rules, and the reasons why the
+// others have none.
 func Checked() (ruled []string, unruledBecause map[string]string) {
 	return slices.Collect(maps.Keys(fields)), unruled
 }

@@ -90,8 +90,8 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 		}
 		o.Assert(usersC, owner.ID, bson.D{{"removed", false}})
 		if len(same) == 0 {
-			// The unique index alone is not enough: mgo/txn treats a duplicate key as an insert that was already
-			// applied.
+			// The unique index alone is not enough: mgo/txn treats a duplicate key as an insert that was
+			// already applied.
 			o.Insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
 			o.Insert(modelsC, row.UUID, row)
 			return nil
@@ -245,15 +245,15 @@ func (c *Controller) Model(ctx context.Context, id string) (*state.State, error)
 	if err != nil || !opened {
 		return st, err
 	}
-	// The row may have changed while the model was being opened, when there was nothing to close.
+	// The row may have changed while the model was being opened, before there was anything to close.
 	if _, err := c.readyRow(id); err != nil {
 		return nil, errors.Join(err, c.dropRemade(row.UUID))
 	}
 	return st, nil
 }
 
-// dropRemade drops the database of a model that was removed while it was being opened, because opening creates missing
-// collections. A database that has not been removed yet is left alone.
+// dropRemade drops the database of a model that was removed while it was being opened, because opening
+// recreates missing collections. It leaves alone a database that has not been removed yet.
 func (c *Controller) dropRemade(uuid string) error {
 	if left, err := state.ReadRemnant(c.store, uuid); err != nil || left.There {
 		return err
@@ -261,8 +261,8 @@ func (c *Controller) dropRemade(uuid string) error {
 	return c.store.Drop(uuid)
 }
 
-// open returns the open model of a row, and whether this call opened it. Only one call at a time opens a model, because
-// opening resumes unfinished transactions, which must not be those of another call.
+// open returns the open model of a row, and whether this call opened it. Only one call at a time opens a
+// model, because opening resumes unfinished transactions, which must not belong to another call.
 func (c *Controller) open(ctx context.Context, row ModelRow) (st *state.State, opened bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

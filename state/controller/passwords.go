@@ -84,7 +84,7 @@ func (c *Controller) CheckUser(ctx context.Context, name, password string) (User
 		return User{}, err
 	}
 	if err != nil || !doc.stands() {
-		// Take as long as for an existing user, so that the time doesn't reveal whether the user exists.
+		// Take as long as for an existing user, so that timing doesn't reveal whether the user exists.
 		c.hasher.Pretend(password)
 		return User{}, secret.Refused()
 	}

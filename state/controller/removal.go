@@ -106,9 +106,10 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	return err
 }
 
-// takeRemnant copies what the removal needs to know from the database of a model to its row: whether the model was
-// destroyed with force, and which filesystems still have to be destroyed. Both can change until the last process has
-// closed the model, which happens after its row becomes removing; and the database is dropped before the row.
+// takeRemnant copies what the removal must know from a model's database to its row: whether the model was
+// destroyed with force, and which filesystems still have to be destroyed. Both can change until the last
+// process has closed the model, which happens after its row becomes removing, and the database is dropped
+// before the row.
 func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
 	said, err := state.ReadRemnant(c.store, row.UUID)
 	if err != nil || !said.There {

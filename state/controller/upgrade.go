@@ -93,7 +93,7 @@ func referToOldBlob(ctx context.Context, db *mongo.Database, model, sum string) 
 		if n, err := db.Count("models", isReady); err != nil {
 			return err
 		} else if n == 0 {
-			return mongo.ErrNothing // the model was removed in the meantime
+			return mongo.ErrNothing // the model was removed meanwhile
 		}
 		err := db.Get("blobs", sum, &doc, "archive "+sum)
 		o.Assert("models", model, isReady)

@@ -228,8 +228,8 @@ func (c *Controller) changeUser(ctx context.Context, name string, set func(userD
 	})
 }
 
-// keepSuperuser asserts, for a change that leaves a superuser unable to act as one, that another can log
-// in: someone must be able to undo it.
+// keepSuperuser asserts, for a change that leaves a superuser unable to act as one, that another superuser
+// can log in, because someone must be able to undo the change.
 func (c *Controller) keepSuperuser(o *mongo.Ops, doc userDoc, fields bson.D) error {
 	after := doc
 	for _, f := range fields {
@@ -276,7 +276,7 @@ func (c *Controller) DisableUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// EnableUser enables a disabled user, who gets the same rights back.
+// EnableUser enables a disabled user, who regains the same rights.
 func (c *Controller) EnableUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
 		if !d.Disabled {

@@ -68,7 +68,7 @@ func TestUserLifecycle(t *testing.T) {
 	}
 }
 
-// A registration key sets one password, and is invalid once another was set.
+// A registration key sets one password, and becomes invalid once any password is set.
 func TestRegistration(t *testing.T) {
 	w := newWorld(t)
 	key, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bob", DisplayName: "Bob"})
@@ -226,8 +226,8 @@ func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
 		`user "bob" is the only superuser who can log in`)
 }
 
-// Several superusers change each other's rights concurrently: each change succeeds or fails, and a
-// superuser is left.
+// Several superusers change each other's rights concurrently: each change succeeds or fails, and at
+// least one superuser remains.
 func TestConcurrentGrantsAndRevokes(t *testing.T) {
 	w := newWorld(t)
 	names := []string{statetest.Admin, "ann", "bob"}
@@ -274,7 +274,7 @@ func TestConcurrentGrantsAndRevokes(t *testing.T) {
 			}
 		}
 		if left == 0 {
-			t.Fatalf("no superuser is left in round %d", round)
+			t.Fatalf("no superuser remains in round %d", round)
 		}
 	}
 }
