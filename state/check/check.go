@@ -22,7 +22,7 @@ var logger = loggo.GetLogger("juju.state.check")
 
 // A Rule checks one document of a collection.
 type Rule struct {
-	Of string // the collection of the documents
+	Of string // the documents' collection
 	// IDs returns the ids to check; if nil, those of the existing documents.
 	IDs   func(v *View) []string
 	Judge func(v *View, id string) *Wrong
@@ -33,8 +33,8 @@ type Wrong struct {
 	Where  DocID
 	What   string
 	Repair string // describes Ops or Act; "" if there is no repair
-	// Ops repair it, provided that everything that was read is unchanged; each is for a different document. Inconsistencies
-	// that result from the repair are separate findings.
+	// Ops repair it, provided that everything that was read is unchanged; each is for a different document.
+	// Inconsistencies caused by the repair are separate findings.
 	Ops []txn.Op
 	Act func(context.Context) error // repairs it outside transactions
 }
@@ -143,9 +143,9 @@ const (
 	confirmPause = time.Millisecond
 )
 
-// confirm checks a document again, on live data. It checks twice, and returns the result if everything that it read was
-// the same both times and no transaction was in progress on it. A document that keeps changing is treated as correct; a
-// later check finds it.
+// confirm checks a document again, on live data. It checks twice, and returns the result if everything that
+// it read was the same both times and no transaction was in progress on it. A document that keeps changing is
+// treated as correct; a later check will find it.
 func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View, error) {
 	pause := confirmPause
 	for try := range confirmTries {

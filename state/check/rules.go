@@ -7,19 +7,19 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// Insert returns the finding of a missing document, and its repair, which writes it.
+// Insert returns the finding of a missing document; the repair writes it.
 func Insert(where DocID, what, repair string, doc any) *Wrong {
 	return &Wrong{Where: where, What: what, Repair: repair,
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Insert: doc}}}
 }
 
-// Update returns the finding of a document with incorrect content, and its repair, which changes it.
+// Update returns the finding of a document with incorrect content; the repair changes it.
 func Update(where DocID, what, repair string, change bson.D) *Wrong {
 	return &Wrong{Where: where, What: what, Repair: repair,
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Update: change}}}
 }
 
-// Remove returns the finding of a document that must not exist, and its repair, which removes it.
+// Remove returns the finding of a document that must not exist; the repair removes it.
 func Remove(where DocID, what, repair string) *Wrong {
 	return &Wrong{Where: where, What: what, Repair: repair,
 		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Remove: true}}}

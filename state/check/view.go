@@ -58,7 +58,7 @@ func (r Row) Texts(field string) (all []string) {
 	return all
 }
 
-// AsNumber converts a number, whose type depends on the store and on manual changes.
+// AsNumber converts a number, whose type depends on the store and on manual edits.
 func AsNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:

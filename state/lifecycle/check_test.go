@@ -6,7 +6,7 @@ import (
 	"juju/state/entity"
 )
 
-// checkTables returns the errors in the tables of moves and references: a move that goes back or is
+// checkTables returns the errors in the tables of moves and references: a move that is backward or
 // duplicated; a life that no move leaves; a kind that is never removed; and a reference that has no
 // actor or collection, whose target has no moves, or that bars being alive.
 func checkTables(moves []Move, refs []Ref) []error {

@@ -119,8 +119,8 @@ func names(refs []Ref) string {
 }
 
 // A service with relations becomes Dying and is removed with the last of them. The transaction that
-// makes it Dying asserts that it still has one, because otherwise nothing would remove the service.
-// The transaction that removes a service asserts that nothing refers to it.
+// makes it Dying asserts that it still has a relation, because otherwise nothing would remove the
+// service. The transaction that removes a service asserts that nothing refers to it.
 func TestPlanAsserts(t *testing.T) {
 	for holders, want := range map[string]struct{ some, none string }{
 		"relations": {"relations", ""},

@@ -2,7 +2,7 @@ package lifecycle
 
 import "juju/state/entity"
 
-// An Actor is what makes a move.
+// An Actor makes moves.
 type Actor string
 
 // The actors. The Deployer of a principal is its machine's agent; that of a subordinate is its principal's agent. LastRef
@@ -32,7 +32,7 @@ const (
 	ModelDying    Guard = "its model is dying"
 )
 
-// Short names for the lives, so that the tables read as tables.
+// Short names for the lives, to keep the tables readable.
 const (
 	alive = entity.Alive
 	dying = entity.Dying
@@ -51,7 +51,7 @@ type Move struct {
 
 // Moves lists every legal move. State rejects all others.
 var Moves = []Move{
-	{Model, alive, dying, User, Unguarded}, // nothing can be added from now on
+	{Model, alive, dying, User, Unguarded}, // nothing can be added any more
 	{Model, dying, dead, Controller, Unguarded},
 	{Model, dead, gone, Controller, Unguarded}, // with its database
 

@@ -9,8 +9,8 @@ import (
 // A Goal is how far an actor wants to move an entity.
 type Goal string
 
-// The goals. ToDestroy starts the removal of an entity and takes it as far as nothing bars it. ToDead records that its
-// work is done. ToRemove removes it from state.
+// The goals. ToDestroy starts the removal of an entity and takes it as far as nothing bars it. ToDead records
+// that its work is done. ToRemove removes it from state.
 const (
 	ToDestroy Goal = "destroy"
 	ToDead    Goal = "ensure dead"
@@ -108,7 +108,7 @@ func reached(goal Goal, life entity.Life) bool {
 	return life == entity.Gone
 }
 
-// movesToward returns the actor's moves from a life toward a goal, the farthest first.
+// movesToward returns the actor's moves from a life toward a goal, farthest first.
 func movesToward(kind Kind, goal Goal, by Actor, life entity.Life) []Move {
 	var found []Move
 	for _, m := range Moves {
@@ -127,8 +127,8 @@ func movesToward(kind Kind, goal Goal, by Actor, life entity.Life) []Move {
 	return found
 }
 
-// bars returns the references that keep an entity with these facts from reaching a life. Force destroys the sources that
-// refuse a plain destruction, so they don't bar a forced one.
+// bars returns the references that keep an entity with these facts from reaching a life. Force destroys the
+// sources that refuse a plain destruction, so those don't bar a forced one.
 func (f Facts) bars(kind Kind, to entity.Life) []Ref {
 	all := Bars(kind, to)
 	if to == entity.Dying && f.holds(Forced) {

@@ -78,7 +78,7 @@ var Refs = []Ref{
 		`relation %q has unit %q in scope`},
 }
 
-// Does reports whether By names the actor.
+// Does reports whether By includes the actor.
 func (r Ref) Does(a Actor) bool { return slices.Contains(r.By, a) }
 
 // Reaches reports whether destroying the target with this strength destroys the sources too. Force also destroys

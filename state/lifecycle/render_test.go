@@ -35,7 +35,7 @@ func renderTables() string {
 	return b.String()
 }
 
-// verbs are the texts for the verbs in the table.
+// verbs has the texts for the verbs in the table.
 var verbs = map[Verb]string{
 	Refuse:  "bars it; by force, is destroyed too",
 	Await:   "is awaited",
