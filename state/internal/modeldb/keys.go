@@ -8,9 +8,9 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// The keys of maps that users and agents choose may contain what MongoDB forbids or cuts
-// off in a field's name. Only this file escapes and unescapes them: every string comes
-// back unchanged, and no two share a field.
+// The keys of maps that users and agents choose may contain what MongoDB forbids or
+// truncates in a field's name. Only this file escapes and unescapes them: every string is
+// restored unchanged, and no two share a field.
 //
 // "." and "$" are stored as their full-width forms, as in the first version. Everything
 // else that needs escaping, including those full-width forms, is stored as its bytes in hex,
@@ -87,7 +87,7 @@ func UnescapeKey(field string) string {
 	return b.String()
 }
 
-// isPlainKey reports whether a key needs no escaping, like nearly all.
+// isPlainKey reports whether a key needs no escaping, which is true of nearly all keys.
 func isPlainKey(key string) bool {
 	for i := range len(key) {
 		if c := key[i]; c == 0 || c == '.' || c == '$' || c >= utf8.RuneSelf {

@@ -29,13 +29,13 @@ type Birth struct {
 	Born time.Time `bson:"born,omitempty"`
 }
 
-// A Cleanup is work that a transaction leaves for later, because it is unbounded, or because it is the task of an agent
-// that may be disconnected. It is idempotent; its document is removed when it is done.
+// A Cleanup is work that a transaction leaves for later, because it is unbounded, or because it is the task
+// of an agent that may be disconnected. It is idempotent; its document is removed when it is done.
 type Cleanup struct {
 	ID   string `bson:"_id"`
 	Kind string `bson:"kind"`
 	Arg  string `bson:"arg"`
-	// Of a destruction that is passed on.
+	// The destruction that the cleanup passes on.
 	Strength entity.Strength `bson:"strength,omitempty"`
 	Deadline time.Time       `bson:"deadline,omitempty"`
 }
@@ -49,7 +49,7 @@ const (
 	CleanupStorage  = "storage"  // destroy a storage instance after its last unit
 	CleanupLease    = "lease"    // delete a removed service's lease, outside transactions
 	CleanupTasks    = "tasks"    // cancel the tasks of a removed unit
-	CleanupArchive  = "archive"  // release a file of a resource if nothing uses it any more
+	CleanupArchive  = "archive"  // release a resource's file if nothing uses it any more
 	CleanupSettings = "settings" // delete a removed relation's settings, outside transactions
 )
 
@@ -76,7 +76,7 @@ type Leftover struct {
 	At         time.Time `bson:"at"`
 }
 
-// IsReleased reports whether the filesystem is kept for the user, who has requested that for the storage or its model.
+// IsReleased reports whether the filesystem is kept for the user, as requested for the storage or its model.
 func (d Leftover) IsReleased(model Model) bool { return d.Release || model.Released }
 
 // Leftover returns the leftover as users see it.

@@ -29,16 +29,16 @@ type Machine struct {
 	Placement  string   `bson:"placement,omitempty"`
 	InstanceID string   `bson:"instance,omitempty"`
 	Nonce      string   `bson:"nonce,omitempty"`
-	// Addresses are those of the next two: the cloud's first. For a manual machine, those by which
+	// Addresses combines the next two, with the cloud's first. For a manual machine, those by which
 	// the user added it count as the cloud's.
 	Addresses      []string `bson:"addresses,omitempty"`
 	CloudAddresses []string `bson:"cloudaddresses,omitempty"`
-	HostAddresses  []string `bson:"hostaddresses,omitempty"` // by the machine's agent
+	HostAddresses  []string `bson:"hostaddresses,omitempty"` // from the machine's agent
 	HostKeys       []string `bson:"hostkeys,omitempty"`      // of its SSH server
 	// LostAddress is the address that units of the machine had when its instance was lost, until it
 	// gets a new one.
 	LostAddress string `bson:"lostaddress,omitempty"`
-	// Hardware is what the machine has, as status shows it, from the next two.
+	// Hardware combines the next two, as status shows it.
 	Hardware      string          `bson:"hardware,omitempty"`
 	CloudHardware entity.Hardware `bson:"cloudhardware,omitempty"`
 	HostHardware  entity.Hardware `bson:"hosthardware,omitempty"`
@@ -46,7 +46,7 @@ type Machine struct {
 	Reboot string `bson:"reboot,omitempty"`
 	// Retries counts the users' requests to retry starting the instance.
 	Retries int `bson:"retries,omitempty"`
-	// Clean machines never had a unit. New units are placed on them, unless they are
+	// Clean machines have never had a unit. New units are placed on them, unless they are
 	// containers.
 	Clean bool `bson:"clean"`
 	// ForUnits machines were created by deploy or add-unit. No user requested them
@@ -67,7 +67,7 @@ func (d *Machine) Merge() {
 	d.Hardware = d.KnownHardware().String()
 }
 
-// KnownHardware returns the machine's hardware as far as it is known.
+// KnownHardware returns what is known of the machine's hardware.
 func (d *Machine) KnownHardware() entity.Hardware {
 	if entity.IsManualInstance(d.InstanceID) {
 		return d.HostHardware.Or(d.CloudHardware)
@@ -75,7 +75,7 @@ func (d *Machine) KnownHardware() entity.Hardware {
 	return d.CloudHardware.Or(d.HostHardware)
 }
 
-// Observed merges the reports, and returns the fields that differ from those of before.
+// Observed merges the reports, and returns the fields that differ from before.
 func (d *Machine) Observed(before Machine) (change bson.D) {
 	d.Merge()
 	for _, f := range []struct {
@@ -102,7 +102,7 @@ func (d *Machine) Observed(before Machine) (change bson.D) {
 	return change
 }
 
-// Address returns the address that the machine's units publish to others; "" if there is none.
+// Address returns the address that the machine's units publish to others; "" if it has none.
 func (d Machine) Address() string {
 	if len(d.Addresses) > 0 {
 		return d.Addresses[0]
@@ -110,17 +110,17 @@ func (d Machine) Address() string {
 	return d.LostAddress
 }
 
-// A Ports holds the ports that units have open on a machine. It is inserted with the
-// first one, and removed with the machine.
+// A Ports holds the open ports of the units on a machine. It is inserted with the first one, and
+// removed with the machine.
 type Ports struct {
 	ID      string     `bson:"_id"` // a machine's id
 	Ports   []OpenPort `bson:"ports"`
 	Version int64      `bson:"version"`
 
-	Missing bool `bson:"-"` // there is no document yet
+	Missing bool `bson:"-"` // the document does not exist yet
 }
 
-// AsRead asserts that the document is as it was read.
+// AsRead asserts that the document is unchanged since it was read.
 func (d Ports) AsRead() any {
 	if d.Missing {
 		return txn.DocMissing

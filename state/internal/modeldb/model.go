@@ -9,7 +9,7 @@ import (
 	"juju/state/modelconfig"
 )
 
-// Model is the one document of the collection "model".
+// Model is the only document of the collection "model".
 type Model struct {
 	Living `bson:",inline"`
 	ID     string `bson:"_id"`
@@ -19,14 +19,14 @@ type Model struct {
 	Cloud  string `bson:"cloud"`
 	// Constraints apply to machines unless a service's or machine's own replace them.
 	Constraints string `bson:"constraints,omitempty"`
-	// Config has the settings that were set for this model, in their stored form.
+	// Config has the settings that are set for this model, in their stored form.
 	Config map[string]string `bson:"config,omitempty"`
 	// Released means that a user wants to keep the filesystems that are not destroyed yet.
 	Released bool `bson:"released,omitempty"`
 	// Binaries are the agent binaries that the model's agents should run; nil means the controller's.
 	Binaries *Binaries `bson:"programs,omitempty"`
-	// Imports grows with each filesystem that is imported, and Uploads with each addition of pending resources,
-	// so that each can assert that there was no other since it read the model.
+	// Imports grows with each import of a filesystem, and Uploads with each addition of pending resources, so
+	// that each operation can assert that no other ran since it read the model.
 	Imports int `bson:"imports,omitempty"`
 	Uploads int `bson:"uploads,omitempty"`
 }
@@ -45,8 +45,8 @@ func (d Model) Settings() modelconfig.Config { return modelconfig.New(d.Config, 
 // DefaultSeries returns the default series of machines.
 func (d Model) DefaultSeries() string { return d.Settings()[modelconfig.DefaultSeries].Value }
 
-// SeriesFor returns the series for a charm that supports these: the model's default if
-// the charm supports it or names none, else the charm's first.
+// SeriesFor returns the series for a charm that supports the given ones: the model's default if the charm
+// supports it or names none, else the charm's first.
 func (d Model) SeriesFor(charm []string) string {
 	series := d.DefaultSeries()
 	if len(charm) > 0 && !slices.Contains(charm, series) {
@@ -79,19 +79,17 @@ type Constraints struct {
 	Value string `bson:"value"` // in the users' notation
 }
 
-// An Annotations contains the annotations of an entity by users and their tools; Juju does not
-// use them. The document is inserted with the first annotation and removed with the entity.
-// The entity's count "annotations" is 1 from then on, because a removal reads the counts
-// anyway.
+// An Annotations contains the annotations of an entity by users and their tools; Juju does not use them. The
+// document is inserted with the first annotation and removed with the entity. From then on the entity's count
+// "annotations" is 1, because a removal reads the counts anyway.
 type Annotations struct {
 	Key         string            `bson:"_id"`
 	Annotations map[string]string `bson:"annotations"`
 	Version     int64             `bson:"version"`
 }
 
-// A Credential is the password hash of a machine's or unit's agent. It is inserted
-// with the agent's first password and removed with the entity. No password matches an
-// empty hash.
+// A Credential is the password hash of a machine's or unit's agent. It is inserted with the agent's first
+// password and removed with the entity. No password matches an empty hash.
 type Credential struct {
 	ID   string `bson:"_id"` // a tag
 	Hash string `bson:"hash"`

@@ -43,8 +43,8 @@ func (d Relation) Counterpart(service string) Endpoint {
 // roleOrder is the order of the endpoints in a key.
 var roleOrder = map[string]int{"requirer": 0, "provider": 1, "peer": 2}
 
-// NewRelation returns the document of a relation between endpoints. The relation has container scope if either endpoint
-// has.
+// NewRelation returns the document of a relation between endpoints. The relation has container scope if
+// either endpoint does.
 func NewRelation(id int, ends ...Endpoint) Relation {
 	slices.SortFunc(ends, func(a, b Endpoint) int { return roleOrder[a.Role] - roleOrder[b.Role] })
 	container := slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Scope == string(charm.ScopeContainer) })
@@ -58,9 +58,8 @@ func NewRelation(id int, ends ...Endpoint) Relation {
 	return Relation{Key: strings.Join(names, " "), ID: id, Endpoints: ends}
 }
 
-// A RelationEnd is one end of a relation. With it a service's relations can be found and
-// watched without reading those of other services. Its life and strength are the
-// relation's.
+// A RelationEnd is one end of a relation. It allows finding and watching a service's relations without
+// reading those of other services. Its life and strength are the relation's.
 type RelationEnd struct {
 	Service  string          `bson:"service"`
 	Relation string          `bson:"relation"`

@@ -23,10 +23,10 @@ type Service struct {
 	Stores map[string]entity.StorageConstraints `bson:"stores,omitempty"`
 	// Resources is the version of the service's resources; 0 before the first.
 	Resources int64  `bson:"resources,omitempty"`
-	Maker     string `bson:"maker,omitempty"` // identifies the AddService call that made it
+	Maker     string `bson:"maker,omitempty"` // identifies the AddService call that created it
 }
 
-// KeepsMinUnits asserts that the service's minimum is as it was read.
+// KeepsMinUnits asserts that the service's minimum is unchanged since it was read.
 func (d Service) KeepsMinUnits() bson.DocElem {
 	if d.MinUnits == 0 {
 		return bson.DocElem{Name: "minunits", Value: bson.D{{"$exists", false}}}
@@ -34,13 +34,12 @@ func (d Service) KeepsMinUnits() bson.DocElem {
 	return bson.DocElem{Name: "minunits", Value: d.MinUnits}
 }
 
-// TakesMachines is the count that a service has while its machines are destroyed with its units. It is a count because
-// the removal of a unit reads the counts anyway.
+// TakesMachines is the count that a service has while its machines are destroyed with its units. It is a
+// count because the removal of a unit reads the counts anyway.
 const TakesMachines = "machines"
 
-// A MinUnits exists while a service has a minimum number of units; the service's
-// document has the number. Each destruction of an Alive unit changes it, so that the
-// worker that watches it adds units if there are too few.
+// A MinUnits exists while a service has a minimum number of units, which is in the service's document. Each
+// destruction of an Alive unit changes it, to make the worker that watches it add units if there are too few.
 type MinUnits struct {
 	Service string `bson:"_id"`
 	// Token distinguishes this document from earlier ones of the service.
@@ -55,12 +54,12 @@ type Leader struct {
 	Service string `bson:"_id"`
 	Holder  string `bson:"holder"` // a unit, or "" while none leads
 	Epoch   int64  `bson:"epoch"`
-	// Token distinguishes this document from those of earlier services of the name.
+	// Token distinguishes this document from those of earlier services with the same name.
 	Token string `bson:"token"`
 }
 
-// A Charm holds the files of a charm that state reads. The archive is in the
-// controller's database, once for all models that have it: see blobDoc.
+// A Charm holds the files of a charm that state reads. The archive is in the controller's database, stored
+// once for all models that have it: see blobDoc.
 type Charm struct {
 	URL      string            `bson:"_id"`
 	Base     string            `bson:"base"` // the URL without the revision
@@ -75,13 +74,13 @@ type Charm struct {
 // does not trigger watches.
 type Settings struct {
 	ID       string `bson:"_id"`
-	Relation *int   `bson:"relation,omitempty"` // the relation's number, for the deletion of all of its settings
-	// Container is the principal whose scope of a container relation the settings are
-	// in.
+	Relation *int   `bson:"relation,omitempty"` // the relation's number, for deleting all of its settings
+	// Container is the principal that identifies the scope of a container relation to which the settings
+	// belong.
 	Container string         `bson:"container,omitempty"`
 	Settings  map[string]any `bson:"settings"`
 	Version   int64          `bson:"version"`
-	Absent    bool           `bson:"-"` // it is to be inserted
+	Absent    bool           `bson:"-"` // it will be inserted
 }
 
 // Texts returns settings whose values are all texts.
@@ -93,8 +92,8 @@ func (d Settings) Texts() map[string]string {
 	return texts
 }
 
-// Limit returns the size limit of the settings, well below the store's own limit. A transaction that the store refuses
-// to apply would never complete, and block all others on its documents.
+// Limit returns the size limit of the settings, well below the store's own limit. A transaction that the
+// store refuses to apply would never complete, and would block all others on its documents.
 func (d Settings) Limit() limits.Limit {
 	switch kind, _ := lifecycle.ParseKey(d.ID); kind {
 	case lifecycle.Relation:
@@ -105,14 +104,14 @@ func (d Settings) Limit() limits.Limit {
 	return limits.ServiceSettings
 }
 
-// A Resources contains the files of a service's resources, or those that a unit has fetched last.
+// A Resources contains the files of a service's resources, or those that a unit fetched last.
 type Resources struct {
 	ID      string                         `bson:"_id"`     // the owner's key
 	Files   map[string]entity.ResourceFile `bson:"files"`   // by the resource's name, escaped
 	Version int64                          `bson:"version"` // counts the changes
 }
 
-// File returns the file of a resource, nil if it has none. The document may be nil.
+// File returns the file of a resource; nil if it has none. The document may be nil.
 func (d *Resources) File(name string) *entity.ResourceFile {
 	if d == nil {
 		return nil

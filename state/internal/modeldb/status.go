@@ -13,7 +13,7 @@ import (
 )
 
 // A Status is a status that was set. The initial status of a unit or machine is not
-// stored: it follows from the entity.
+// stored, because it follows from the entity.
 type Status struct {
 	ID      string            `bson:"_id"`
 	Status  entity.StatusWord `bson:"status"`
@@ -23,14 +23,15 @@ type Status struct {
 	// Kept is set once the status is in the history. An initial status is added there
 	// when it is replaced.
 	Kept bool `bson:"kept,omitempty"`
-	// Version is that of a service's workload; it changes apart from the status.
+	// Version is the workload version of a service; it changes independently of the
+	// status.
 	Version string `bson:"version,omitempty"`
 
 	Unset bool `bson:"-"` // an initial status, which is not stored
 }
 
-// Mended returns the status with any damage repaired for display; the zero Status of a
-// missing document.
+// Mended returns the status with any damage repaired for display; the zero Status if
+// the document is missing.
 func (d Status) Mended() entity.Status {
 	if d.ID == "" {
 		return entity.Status{}
@@ -42,7 +43,7 @@ func NewStatus(key string, s entity.Status, now time.Time) Status {
 	if s.Since.IsZero() {
 		s.Since = now
 	}
-	// Truncate to MongoDB's precision, so that what is read equals what was written.
+	// Truncate to MongoDB's precision, so that reads return exactly what was written.
 	return Status{ID: key, Status: s.Status, Message: s.Message, Data: EscapeKeys(s.Data),
 		Since: s.Since.UTC().Truncate(time.Millisecond)}
 }
@@ -64,15 +65,15 @@ func FirstStatus(key string, its Birth) Status {
 // WaitsForMachine is the status message of a new unit.
 const WaitsForMachine = "waiting for machine"
 
-// InstanceRuns is the status of an instance without a report from the cloud.
+// InstanceRuns is the status of an instance that the cloud has not reported on.
 const InstanceRuns = "running"
 
-// Repeats reports whether a status says the same as the one before.
+// Repeats reports whether a status says the same as the previous one.
 func (d Status) Repeats(was Status) bool {
 	if d.Status != was.Status || d.Message != was.Message || len(d.Data) != len(was.Data) {
 		return false
 	}
-	// Numbers that were read may have other types than those to be written.
+	// Numbers read from the store may have other types than those to be written.
 	now, err1 := json.Marshal(d.Data)
 	then, err2 := json.Marshal(was.Data)
 	return len(d.Data) == 0 || err1 == nil && err2 == nil && bytes.Equal(now, then)

@@ -26,7 +26,7 @@ type Storage struct {
 // IsPersistent reports whether the storage outlives machines.
 func (d Storage) IsPersistent() bool { return d.Machine == "" }
 
-// IsReleased reports whether the filesystem is kept for the user, who has requested that for the instance or its model.
+// IsReleased reports whether the filesystem is kept for the user, as requested for the instance or its model.
 func (d Storage) IsReleased(model Model) bool {
 	return d.Release || d.IsPersistent() && model.Life != entity.Alive && !model.WithStorage
 }
@@ -46,16 +46,16 @@ type Attachment struct {
 	Birth       `bson:",inline"`
 	ID          string `bson:"_id"` // see AttachmentID
 	Unit        string `bson:"unit"`
-	Subordinate bool   `bson:"subordinate,omitempty"` // the unit is one
+	Subordinate bool   `bson:"subordinate,omitempty"` // the unit is a subordinate
 	Storage     string `bson:"storage"`
 	Machine     string `bson:"machine"`            // the unit's, or its principal's
 	Mount       string `bson:"mount"`              // where the charm wants the filesystem
 	Location    string `bson:"location,omitempty"` // its actual mount point; "" until it is attached
 }
 
-// Meets returns the storage that conflicts with an attachment's mount point: one that is already mounted there, or
-// would be hidden below it; or one that must be attached or detached first, because one is mounted inside the other.
-// others are the attachments on its machine.
+// Meets returns the storage that conflicts with an attachment's mount point. inUse is already mounted there,
+// or would be hidden below it; after must be attached or detached first, because one is mounted inside the
+// other. others are the attachments on its machine.
 func (d Attachment) Meets(others []Attachment) (inUse, after string) {
 	for _, other := range others {
 		there := other.Location != ""
@@ -81,8 +81,8 @@ type Pool struct {
 	Name       string            `bson:"_id"`
 	Provider   string            `bson:"provider"`
 	Attributes map[string]string `bson:"attributes,omitempty"`
-	// Grants grows with each transaction that uses the pool, so that a removal can assert that
-	// there was none since it read the pool.
+	// Grants grows with each transaction that uses the pool, so that a removal can assert that none ran since
+	// it read the pool.
 	Grants int `bson:"grants"`
 }
 

@@ -16,7 +16,7 @@ type Operation struct {
 	Enqueued time.Time `bson:"enqueued"`
 }
 
-// A Task is an action of a unit, or a command that runs there or on a machine. It outlives its
+// A Task is an action of a unit, or a command that runs on a unit or machine. It outlives its
 // receiver.
 type Task struct {
 	ID        string               `bson:"_id"` // see TaskID
@@ -24,7 +24,7 @@ type Task struct {
 	Operation string               `bson:"operation"`
 	Receiver  string               `bson:"unit"` // the unit, or the id of the machine
 	Name      string               `bson:"name"`
-	Params    string               `bson:"params"` // JSON: its keys are the charm's
+	Params    string               `bson:"params"` // JSON, because the charm chooses its keys
 	Parallel  bool                 `bson:"parallel,omitempty"`
 	Group     string               `bson:"group,omitempty"`
 	Status    entity.TaskStatus    `bson:"status"`
@@ -52,7 +52,7 @@ func rawJSON(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// On returns the receiver's name for users.
+// On returns the receiver's name as shown to users.
 func (d Task) On() string {
 	return fmt.Sprintf("%s %q", entity.ReceiverTag(d.Receiver).Kind, d.Receiver)
 }

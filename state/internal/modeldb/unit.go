@@ -13,10 +13,10 @@ type Unit struct {
 	Series    string          `bson:"series"`
 	Machine   string          `bson:"machine,omitempty"`   // "" unless it is a principal and assigned
 	Principal string          `bson:"principal,omitempty"` // "" unless it is a subordinate
-	CharmURL  string          `bson:"charm,omitempty"`     // the charm that it runs; the service has the one it should run
+	CharmURL  string          `bson:"charm,omitempty"`     // the charm it runs; the service has the charm it should run
 	Resolved  entity.Resolved `bson:"resolved,omitempty"`
-	// Started is set with the first status that the unit's agent reports and never
-	// unset: from then on only the agent can stop the unit cleanly.
+	// Started is set with the first status that the unit's agent reports and never unset: from
+	// then on only the agent can stop the unit cleanly.
 	Started bool `bson:"started"`
 	// Counted is how often the principal has entered a container relation while this
 	// subordinate existed for it.

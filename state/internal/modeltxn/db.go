@@ -27,7 +27,7 @@ type DB struct {
 	charms sync.Map // URL → *charm.Charm
 }
 
-// Now is the time with the store's precision.
+// Now is the current time in the store's precision.
 func (db *DB) Now() time.Time { return db.Clock().UTC().Truncate(time.Millisecond) }
 
 // Change runs a transaction on the model: see mongo.Runner.Change.
@@ -61,13 +61,13 @@ func (db *DB) AliveModel() (modeldb.Model, error) {
 	return doc, nil
 }
 
-// Machine reads a machine; the error is entity.NotFound if there is none.
+// Machine reads a machine; the error is entity.NotFound if it does not exist.
 func (db *DB) Machine(id string) (doc modeldb.Machine, err error) {
 	err = db.Get(modeldb.MachinesC, id, &doc, "machine "+id)
 	return doc, err
 }
 
-// Unit reads a unit; the error is entity.NotFound if there is none.
+// Unit reads a unit; the error is entity.NotFound if it does not exist.
 func (db *DB) Unit(name string) (doc modeldb.Unit, err error) {
 	err = db.Get(modeldb.UnitsC, name, &doc, fmt.Sprintf("unit %q", name))
 	return doc, err
@@ -82,25 +82,26 @@ func (db *DB) MachineOf(unit modeldb.Unit) (string, error) {
 	return principal.Machine, err
 }
 
-// Service reads a service; the error is entity.NotFound if there is none.
+// Service reads a service; the error is entity.NotFound if it does not exist.
 func (db *DB) Service(name string) (doc modeldb.Service, err error) {
 	err = db.Get(modeldb.ServicesC, name, &doc, fmt.Sprintf("service %q", name))
 	return doc, entity.WithHint(err, "To see what is in the model: juju status")
 }
 
-// Storage reads a storage instance; the error is entity.NotFound if there is none.
+// Storage reads a storage instance; the error is entity.NotFound if it does not exist.
 func (db *DB) Storage(id string) (doc modeldb.Storage, err error) {
 	err = db.Get(modeldb.StorageC, id, &doc, fmt.Sprintf("storage %q", id))
 	return doc, entity.WithHint(err, "To list the storage: juju storage")
 }
 
-// Relation reads a relation by its key; the error is entity.NotFound if there is none.
+// Relation reads a relation by its key; the error is entity.NotFound if it does not exist.
 func (db *DB) Relation(key string) (doc modeldb.Relation, err error) {
 	err = db.Get(modeldb.RelationsC, key, &doc, fmt.Sprintf("relation %q", key))
 	return doc, err
 }
 
-// RelationByID reads a relation by its number; the error is entity.NotFound if there is none.
+// RelationByID reads a relation by its number; the error is entity.NotFound if it does not
+// exist.
 func (db *DB) RelationByID(id int) (modeldb.Relation, error) {
 	var docs []modeldb.Relation
 	if err := db.All(modeldb.RelationsC, bson.D{{"id", id}}, &docs); err != nil {
@@ -184,7 +185,7 @@ func (db *DB) IDs(collection string, query bson.D) ([]string, error) {
 	return ids, err
 }
 
-// Leftovers reads the leftovers that match, in the natural order of what they are of.
+// Leftovers reads the leftovers that match, in the natural order of their entities.
 func (db *DB) Leftovers(query bson.D) ([]modeldb.Leftover, error) {
 	return sorted(db, modeldb.LeftoversC, query, func(d modeldb.Leftover) string { return d.Of })
 }
@@ -196,7 +197,7 @@ func sorted[D any](db *DB, collection string, query bson.D, name func(D) string)
 	return docs, err
 }
 
-// Constraints reads the constraints of a key; "" if there are none.
+// Constraints reads the constraints of a key; "" if it has none.
 func (db *DB) Constraints(key string) (string, error) {
 	var doc modeldb.Constraints
 	err := db.Get(modeldb.ConstraintsC, key, &doc, "constraints of "+key)

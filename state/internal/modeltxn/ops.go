@@ -12,9 +12,9 @@ import (
 	"juju/state/mongo"
 )
 
-// Ops collects the operations of one transaction on a model. All that concerns the counts of an
-// entity becomes a single operation, because mgo/txn checks the asserts of all operations
-// on a document before it applies any.
+// Ops collects the operations of one transaction on a model. All changes and asserts on an entity's counts
+// become a single operation, because mgo/txn checks the asserts of all operations on a document before it
+// applies any.
 type Ops struct {
 	mongo.Ops
 	counts map[string]*countOp
@@ -33,7 +33,7 @@ func (o *Ops) AssertLife(collection, id string, life entity.Life) {
 	o.Assert(collection, id, bson.D{{"life", life}})
 }
 
-// AssertModelAlive is part of every transaction that adds an entity.
+// AssertModelAlive must be part of every transaction that adds an entity.
 func (o *Ops) AssertModelAlive() { o.AssertLife(modeldb.ModelC, modeldb.ModelC, entity.Alive) }
 
 func (o *Ops) count(key string) *countOp {
@@ -46,8 +46,7 @@ func (o *Ops) count(key string) *countOp {
 	return c
 }
 
-// NewCounts inserts the counts of a new entity, all 0: one for each reference to its
-// kind.
+// NewCounts inserts the counts of a new entity, all 0: one for each reference to its kind.
 func (o *Ops) NewCounts(key string, kind lifecycle.Kind) {
 	c := o.count(key)
 	c.insert = true
@@ -77,8 +76,8 @@ func (o *Ops) Taken(key, name string) int {
 	return 0
 }
 
-// ExpectStep asserts the counts on which a step is based. gone is how many sources of
-// each reference this transaction removes.
+// ExpectStep asserts the counts on which a step is based. gone is how many sources of each reference this
+// transaction removes.
 func (o *Ops) ExpectStep(key string, step lifecycle.Step, gone map[string]int) {
 	for _, ref := range step.None {
 		if ref.IsCounted() {
@@ -92,7 +91,7 @@ func (o *Ops) ExpectStep(key string, step lifecycle.Step, gone map[string]int) {
 	}
 }
 
-// addCounts adds the operations on counts, once everything that concerns them is known.
+// addCounts adds the operations on counts, once all changes to them are known.
 func (o *Ops) addCounts() {
 	for _, key := range o.order {
 		c := o.counts[key]
@@ -152,7 +151,7 @@ var (
 
 const Exists = txn.DocExists
 
-// Unadvanced asserts that a number of the model's document, which only grows, is still what was read.
+// Unadvanced asserts that a number in the model's document, which only grows, still has the value read.
 func Unadvanced(field string, read int) bson.D {
 	if read == 0 {
 		return bson.D{{field, bson.D{{"$exists", false}}}}
@@ -160,13 +159,13 @@ func Unadvanced(field string, read int) bson.D {
 	return bson.D{{field, read}}
 }
 
-// Cleanup adds a cleanup of a kind that is only ever added once for an arg.
+// Cleanup adds a cleanup of a kind that is added at most once per arg.
 func (o *Ops) Cleanup(kind, arg string) {
 	o.Insert(modeldb.CleanupsC, kind+"-"+arg, modeldb.Cleanup{ID: kind + "-" + arg, Kind: kind, Arg: arg})
 }
 
-// WakeForce wakes the cleaner if it is to remove an entity by force and the cloud failed to destroy the entity's
-// resources: the cleaner need not wait for the cloud any longer.
+// WakeForce wakes the cleaner if it will remove an entity by force and the cloud failed to destroy the
+// entity's resources, because the cleaner need not wait for the cloud any longer.
 func (o *Ops) WakeForce(key string, l modeldb.Living, said entity.Status) {
 	if l.Forced() && said.Status == entity.StatusError {
 		o.Update(modeldb.CleanupsC, modeldb.ForceID(key), nil, bson.D{{"$inc", bson.D{{"woken", 1}}}})

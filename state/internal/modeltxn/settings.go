@@ -12,7 +12,7 @@ import (
 	"juju/state/limits"
 )
 
-// Settings reads the settings of a key, with their keys as users and charms chose them.
+// Settings reads the settings of a key, with their keys unescaped.
 func (db *DB) Settings(key string) (modeldb.Settings, error) {
 	var doc modeldb.Settings
 	err := db.Get(modeldb.SettingsC, key, &doc, fmt.Sprintf("settings %q", key))
@@ -20,8 +20,8 @@ func (db *DB) Settings(key string) (modeldb.Settings, error) {
 	return doc, err
 }
 
-// PutSettings merges changes into settings as ChangeSettings does; if there are none, it inserts
-// begin with the changes. It reports whether any value changes.
+// PutSettings merges changes into settings as ChangeSettings does, or, if there are none, inserts begin with
+// the changes. It reports whether any value changes.
 func (db *DB) PutSettings(o *Ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {
 	before := o.Len()
 	doc, err := db.Settings(begin.ID)
@@ -46,10 +46,9 @@ func EmptyDeletes(values map[string]string) map[string]any {
 	return changes
 }
 
-// ChangeSettings adds the operation that merges changes into settings that were just
-// read, or inserts those that are absent; a nil value deletes its key. It asserts the version, and
-// adds nothing if no value changes. The error is entity.Invalid for names that can't be stored, and beyond the
-// limit.
+// ChangeSettings adds the operation that merges changes into settings that were just read, or inserts absent
+// ones; a nil value deletes its key. It asserts the version, and adds nothing if no value changes. The error
+// is entity.Invalid for names that can't be stored and for settings that exceed the limit.
 func (o *Ops) ChangeSettings(doc modeldb.Settings, changes map[string]any) error {
 	set, unset := bson.M{}, bson.M{}
 	after := map[string]any{}
@@ -60,7 +59,7 @@ func (o *Ops) ChangeSettings(doc modeldb.Settings, changes map[string]any) error
 			return err
 		}
 	}
-	// Settings beyond the limit may still shrink.
+	// Settings that exceed the limit may still shrink.
 	if size := SettingsSize(after); size > SettingsSize(doc.Settings) {
 		if err := doc.Limit().Check(size); err != nil {
 			return err

@@ -34,8 +34,8 @@ func (db *DB) StatusDoc(key string) (modeldb.Status, error) {
 	return doc, err
 }
 
-// beginner returns the document of the unit, machine or storage whose initial status a key may
-// have; the zero DocID for other keys.
+// beginner returns the document of the unit, machine or storage whose initial status may be under key; the
+// zero DocID for other keys.
 func beginner(key string) check.DocID {
 	kind, id, _ := strings.Cut(key, "#")
 	id, part, _ := strings.Cut(id, "#")
@@ -50,7 +50,7 @@ func beginner(key string) check.DocID {
 	return check.DocID{}
 }
 
-// SetStatus replaces a status, and adds it to the history unless it equals the previous one. more adds further
+// SetStatus replaces a status, and adds it to the history unless it equals the previous one. more adds
 // operations to the transaction.
 func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more ...func(*Ops) error) error {
 	if s.Status == entity.StatusError && s.Message == "" {
@@ -86,8 +86,8 @@ func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more .
 	return nil
 }
 
-// ReplaceStatus replaces a status that was read and of which the assertion holds. The
-// caller adds it to the history.
+// ReplaceStatus replaces a status that was read and to which the assertion applies. The caller adds it to the
+// history.
 func (o *Ops) ReplaceStatus(was, doc modeldb.Status, assert any) {
 	if was.Unset {
 		owner := beginner(doc.ID)
@@ -103,8 +103,8 @@ func (o *Ops) ReplaceStatus(was, doc modeldb.Status, assert any) {
 // DropStatus removes a status that no longer applies.
 func (o *Ops) DropStatus(key string) { o.Remove(modeldb.StatusesC, key, nil) }
 
-// Remember adds a status to the history. The history is for people: it is a capped
-// collection, written outside transactions, and a failed write is only logged.
+// Remember adds a status to the history. The history is for people: it is a capped collection, written
+// outside transactions, and a failed write is only logged.
 func (db *DB) Remember(doc modeldb.Status) {
 	err := db.With(modeldb.HistoryC, func(c *mgo.Collection) error {
 		return c.Insert(modeldb.PastStatus{bson.NewObjectId(), doc.ID, doc.Status, doc.Message, doc.Mended().Cause(), doc.Since})
