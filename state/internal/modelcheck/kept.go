@@ -17,8 +17,8 @@ import (
 	"juju/state/lifecycle"
 )
 
-// kept adds to want the counts that do not count references: those of owned documents, and of machines that are
-// destroyed with a service.
+// kept adds to want the counts that do not count references: those of owned documents, and of machines that
+// are destroyed with a service.
 func (v *view) kept(e recorded, want bson.M) {
 	for _, doc := range lifecycle.RowOf(e.kind).Owns {
 		if doc.Held != lifecycle.Counted {
@@ -35,15 +35,15 @@ func (v *view) kept(e recorded, want bson.M) {
 	}
 }
 
-// judgeMinUnits finds services with a minimum number of units that lack the document that
-// is watched for it, and documents of services without a minimum.
+// judgeMinUnits finds services with a minimum number of units that lack the document watched for it, and such
+// documents of services without a minimum.
 func judgeMinUnits(v *view, service string) *check.Wrong {
 	s, watched := v.Get(modeldb.ServicesC, service), v.Get(modeldb.MinUnitsC, service) != nil
 	keeps := s.Life() == entity.Alive && s.Number("minunits") > 0
 	where := check.DocID{modeldb.MinUnitsC, service}
 	switch {
 	case s == nil || keeps == watched:
-		return nil // or for another rule
+		return nil // or another rule covers it
 	case keeps:
 		return check.Insert(where, "it is missing, so the service's minimum number of units is not kept", "write it",
 			modeldb.MinUnits{Service: service, Token: "mended"})
@@ -66,7 +66,7 @@ func (o Outside) judgeLease(v *view, id string) *check.Wrong {
 	}
 	for _, c := range v.Where(modeldb.CleanupsC, "kind", modeldb.CleanupLease) {
 		if strings.HasPrefix(c.Text("arg"), service+"#") {
-			return nil // the cleanup removes it
+			return nil // the cleanup will remove it
 		}
 	}
 	l, err := o.Leases.Read(id)
@@ -96,7 +96,7 @@ func (o Outside) judgeResources(v *view, key string) *check.Wrong {
 	doc := v.Get(modeldb.ResourcesC, key)
 	kind, service := lifecycle.ParseKey(key)
 	if doc == nil || kind != lifecycle.Service {
-		return nil // units only remember what they have fetched
+		return nil // a unit's document only records what it has fetched
 	}
 	files := doc.Doc("files")
 	for _, field := range slices.Sorted(maps.Keys(files)) {
@@ -162,10 +162,10 @@ func judgeOperation(v *view, id string) *check.Wrong {
 	return check.Remove(check.DocID{modeldb.OperationsC, id}, "it has no tasks", "remove it")
 }
 
-// importTime is longer than an import takes unless it is cut off.
+// importTime is longer than any uninterrupted import takes.
 const importTime = 2 * time.Minute
 
-// judgeImport finds imports that were cut off, and that nobody has repeated.
+// judgeImport finds imports that were interrupted and never repeated.
 func judgeImport(v *view, filesystem string) *check.Wrong {
 	doc := v.Get(modeldb.ImportsC, filesystem)
 	if began, _ := doc["began"].(time.Time); doc == nil || v.Now.Sub(began) < importTime {

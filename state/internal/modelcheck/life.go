@@ -40,7 +40,7 @@ func lifeRules() (rules []rule) {
 				if !ok || e.doc.Life() == entity.Alive {
 					return nil
 				}
-				v.Get(modeldb.CountsC, e.key()) // confirm sees a change of the references by it
+				v.Get(modeldb.CountsC, e.key()) // confirm detects a change of the references by it
 				return judge(v, e)
 			}})
 		}
@@ -107,8 +107,7 @@ func (v *view) lifeOf(ref lifecycle.Ref, s check.Row) entity.Life {
 	return entity.Gone
 }
 
-// judgeUnreferred finds entities that should have been removed with the last reference to
-// them.
+// judgeUnreferred finds entities that should have been removed with the last reference to them.
 func judgeUnreferred(v *view, e recorded) *check.Wrong {
 	if !lifecycle.May(e.kind, lifecycle.ToRemove, lifecycle.LastRef, entity.Dying) {
 		return nil
@@ -122,8 +121,7 @@ func judgeUnreferred(v *view, e recorded) *check.Wrong {
 		outOfState)
 }
 
-// judgeForced finds entities that were destroyed with force and that the cleaner will not
-// remove.
+// judgeForced finds entities that were destroyed with force but that the cleaner will not remove.
 func judgeForced(v *view, e recorded) *check.Wrong {
 	if e.doc.Strength() != entity.Force || e.kind == lifecycle.Model {
 		return nil
@@ -137,7 +135,7 @@ func judgeForced(v *view, e recorded) *check.Wrong {
 		modeldb.Cleanup{ID: where.ID, Kind: modeldb.CleanupForce, Arg: e.key(), Strength: entity.Force, Deadline: deadline})
 }
 
-// used returns the sequence and the number that a document's id was made from.
+// used returns the sequence and number from which a document's id was made.
 func used(collection string, r check.Row) (sequence string, number int) {
 	id := r.Text("_id")
 	switch collection {
@@ -185,7 +183,8 @@ func (v *view) usedNumbers() map[string]int {
 
 func sequences(v *view) []string { return slices.Sorted(maps.Keys(v.usedNumbers())) }
 
-// judgeSequence finds sequences that would return a used number. A sequence is always advanced before a number is used.
+// judgeSequence finds sequences that would return a used number. A sequence always advances before its number
+// is used.
 func judgeSequence(v *view, id string) *check.Wrong {
 	highest, ok := v.usedNumbers()[id]
 	next := v.Get(modeldb.SequenceC, id).Number("counter")

@@ -18,8 +18,8 @@ import (
 	"juju/state/schema"
 )
 
-// Fields are the collections of a model that rules read, and the fields that they
-// read; nil means all. A collection is listed either here or in Unruled.
+// Fields has the collections of a model that the rules read, and the fields they read;
+// nil means all. Every collection is either here or in Unruled.
 var Fields = map[string][]string{
 	modeldb.ModelC:       {"life"},
 	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses"},
@@ -51,7 +51,7 @@ var Fields = map[string][]string{
 	schema.Collection:    {"_id"},
 }
 
-// Unruled are the collections that need no rules, and why.
+// Unruled maps the collections that need no rules to the reasons.
 var Unruled = map[string]string{
 	modeldb.HistoryC:   "the past; bounded, and written outside transactions",
 	modeldb.BlocksC:    "each stands alone",
@@ -59,7 +59,7 @@ var Unruled = map[string]string{
 	modeldb.LeftoversC: "their entities are gone",
 }
 
-// Outside contains what the rules need besides the model's database.
+// Outside provides what the rules need besides the model's database.
 type Outside struct {
 	UUID     string
 	Leases   *lease.Leases
@@ -160,7 +160,7 @@ func modelPointers() []check.Pointer {
 }
 
 // relation finds a relation by its number. A relation that does not exist has no counts
-// either: they are inserted and removed with it.
+// either, because they are inserted and removed with it.
 func (v *view) relation(number int) check.DocID {
 	v.Get(modeldb.CountsC, modeldb.RelationKey(number))
 	for _, r := range v.Where(modeldb.RelationsC, "id", number) {
@@ -181,8 +181,8 @@ func ownerOfTag(tag string) check.DocID {
 	return check.DocID{modeldb.UnitsC, tag} // no unit has this name
 }
 
-// owner returns the entity that an owned document belongs to, by the form of its id;
-// false if the id has another form.
+// owner returns the entity that owns a document, according to the form of the document's
+// id; false if the id has another form.
 func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (check.DocID, bool) {
 	switch form {
 	case lifecycle.ByName:
@@ -206,7 +206,7 @@ func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (check.D
 	return check.DocID{lifecycle.RowOf(kind).In, name}, true
 }
 
-// ownerRules check that the owner of each owned document exists.
+// ownerRules check that each owned document's owner exists.
 func ownerRules() (rules []rule) {
 	seen := map[string]bool{}
 	of := func(collection string, form lifecycle.ID, kind lifecycle.Kind) {
@@ -272,11 +272,11 @@ func (v *view) hasCleanup(kind, arg string) bool {
 func (v *view) needsCleanup(where check.DocID, kind, arg, what string) *check.Wrong {
 	id := "check-" + kind + "-" + arg
 	v.Get(modeldb.CleanupsC, id)
-	return &check.Wrong{Where: where, What: what, Repair: "leave it to the cleaner", // in another document than where
+	return &check.Wrong{Where: where, What: what, Repair: "leave it to the cleaner", // not in the document at where
 		Ops: []txn.Op{{C: modeldb.CleanupsC, Id: id, Insert: modeldb.Cleanup{ID: id, Kind: kind, Arg: arg}}}}
 }
 
-// A recorded entity is an entity as a check reads it.
+// A recorded is an entity as a check reads it.
 type recorded struct {
 	kind lifecycle.Kind
 	id   string // of its document
@@ -307,7 +307,7 @@ func (v *view) entityIn(collection, id string) (e recorded, ok bool) {
 	return e, e.doc != nil
 }
 
-// String returns what users call the entity: "unit mysql/0".
+// String returns the name that users know the entity by: "unit mysql/0".
 func (e recorded) String() string {
 	switch e.kind {
 	case lifecycle.Principal, lifecycle.Subordinate:
@@ -350,7 +350,7 @@ func (e recorded) owned(doc lifecycle.Document) []string {
 	return nil // credentials are optional, and judgeEnds covers endpoints
 }
 
-// sources returns the documents that refer to an entity by a reference. They change only
+// sources returns the documents that refer to an entity by a reference. They only change
 // together with the entity's counts.
 func (v *view) sources(ref lifecycle.Ref, e recorded) []check.Row {
 	var all []check.Row

@@ -23,8 +23,8 @@ func noSettings(_ *view, id string, _ check.Row) any {
 	return modeldb.Settings{ID: id, Settings: map[string]any{}}
 }
 
-// remade makes the documents that every entity of a kind has, by collection, and what the
-// repair's message adds. judgeEnds makes relations' endpoints.
+// remade creates the documents that every entity of a kind has, by collection, with an
+// addition to the repair's message. judgeEnds creates relations' endpoints.
 var remade = map[string]struct {
 	empty func(v *view, id string, owner check.Row) any
 	mind  string
@@ -41,7 +41,7 @@ func deployerOf(r check.Row) entity.Tag {
 	return modeldb.Unit{Principal: r.Text("principal"), Machine: r.Text("machine")}.Deployer()
 }
 
-// ownedRules check that the documents exist that each entity always has.
+// ownedRules check that the documents that an entity always has exist.
 func ownedRules() (rules []rule) {
 	for _, collection := range livingC {
 		rules = append(rules, rule{of: collection, judge: func(v *view, owner string) *check.Wrong {
@@ -70,7 +70,7 @@ func ownedRules() (rules []rule) {
 	return rules
 }
 
-// judgeDeployment finds deployments under another deployer than the unit's.
+// judgeDeployment finds deployments whose deployer is not the unit's.
 func judgeDeployment(v *view, id string) *check.Wrong {
 	d := v.Get(modeldb.DeploymentsC, id)
 	if d == nil {
@@ -78,7 +78,7 @@ func judgeDeployment(v *view, id string) *check.Wrong {
 	}
 	u := v.Get(modeldb.UnitsC, d.Text("unit"))
 	if u == nil {
-		return nil // for another rule
+		return nil // another rule covers it
 	}
 	if is := deployerOf(u).String(); is != d.Text("parent") || id != is+"#"+d.Text("unit") {
 		return check.Remove(check.DocID{modeldb.DeploymentsC, id},
@@ -111,7 +111,7 @@ func judgeEnds(v *view, key string) *check.Wrong {
 	return nil
 }
 
-// judgeEndpoint finds endpoint documents that their relation does not have.
+// judgeEndpoint finds endpoint documents that don't belong to their relation.
 func judgeEndpoint(v *view, id string) *check.Wrong {
 	e := v.Get(modeldb.EndpointsC, id)
 	if e == nil {
@@ -119,7 +119,7 @@ func judgeEndpoint(v *view, id string) *check.Wrong {
 	}
 	r := v.Get(modeldb.RelationsC, e.Text("relation"))
 	if r == nil {
-		return nil // for another rule
+		return nil // another rule covers it
 	}
 	has := slices.ContainsFunc(r.Docs("endpoints"), func(end check.Row) bool {
 		return end.Text("service") == e.Text("service")
@@ -147,7 +147,7 @@ func judgeScope(v *view, id string) *check.Wrong {
 		modeldb.Settings{ID: key, Relation: &n, Container: containerOf(id), Settings: map[string]any{}})
 }
 
-// containerOf returns the principal in the id of a container relation's scope, "" for
+// containerOf returns the principal in the id of a container relation's scope, or "" for
 // other scopes.
 func containerOf(scope string) string {
 	prefix, _, _ := strings.Cut(scope, "#")
@@ -158,8 +158,8 @@ func containerOf(scope string) string {
 	return ""
 }
 
-// judgeSettings finds a relation's settings that the cleanup of relation settings would
-// not find.
+// judgeSettings finds settings of a relation that the cleanup of relation settings would
+// miss.
 func judgeSettings(v *view, id string) *check.Wrong {
 	s, n := v.Get(modeldb.SettingsC, id), relationOf(id)
 	if s == nil || n < 0 || s.Number("relation") == n && s["relation"] != nil {

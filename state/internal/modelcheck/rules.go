@@ -4,7 +4,7 @@ import (
 	"juju/state/check"
 )
 
-// A view is what the rules read. Its methods know the documents of this package.
+// A view is what the rules read. Its methods know this package's documents.
 type view struct{ *check.View }
 
 // A rule is a check.Rule for such a view.

@@ -30,7 +30,7 @@ func judgeStatus(v *view, id string) *check.Wrong {
 	var okSince bool
 	said.Since, okSince = s["since"].(time.Time)
 	if _, okMessage := s["message"].(string); !okMessage || !okSince || !ok && s["data"] != nil {
-		said.Data = map[string]any{"a field is of another type": said} // which no status may hold
+		said.Data = map[string]any{"a field is of another type": said} // which no status may contain
 	}
 	damage := limits.StatusDamage(said)
 	if damage == "" {

@@ -10,8 +10,8 @@ import (
 	"juju/state/internal/modeltxn"
 )
 
-// GoalState returns the units of a unit's service, and the related services with their units. For a container relation
-// it returns only the units in the same container. Peer relations have no entry, as in Juju.
+// GoalState returns the units of a unit's service, and the related services with their units. For a container
+// relation it returns only the units in the same container. Peer relations have no entry, as in Juju.
 func GoalState(db *modeltxn.DB, u modeldb.Unit) (entity.GoalState, error) {
 	goal, err := goalState(db, u)
 	if err != nil {

@@ -19,7 +19,7 @@ const maxHistory = 10000
 // History returns the status history of a unit or machine, oldest first, including the current status. The history of a
 // removed entity is kept for a while. The error is entity.NotFound if neither the entity nor a history of it exists.
 //
-// A model keeps a limited number of statuses, for all its entities together.
+// A model keeps a limited number of statuses, shared by all its entities.
 func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 	filter entity.HistoryFilter) ([]entity.PastStatus, error) {
 	kinds, err := historyKeys(kind, id)
@@ -34,8 +34,7 @@ func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 	if err != nil {
 		return nil, err
 	}
-	// The current status may be missing in the history: if it is an initial one, or if that
-	// write failed.
+	// The current status may be missing from the history if it is an initial one, or if writing it failed.
 	var present []modeldb.Status
 	for _, key := range keys {
 		if now, err := db.StatusDoc(key); err == nil {
@@ -53,7 +52,7 @@ func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 		}
 		its := modeldb.PastStatus{Key: now.ID, Status: now.Status, Message: now.Message, Cause: now.Mended().Cause(),
 			Since: now.Since}
-		// The history may have an older time: setting the same status again does not add an entry.
+		// The history may have an earlier time, because setting the same status again adds no entry.
 		last := modeldb.PastStatus{}
 		for _, d := range past {
 			if d.Key == now.ID {

@@ -17,8 +17,8 @@ var (
 // Match removes everything from a status that matches none of the patterns. A pattern is a
 // glob of names of services or units, a machine's id, "exposed", "not exposed", a status,
 // a port or an address. A matching subordinate keeps its principal, and a principal its
-// subordinates; a machine is kept with its units, a relation with either of its services.
-// Errors are entity.Invalid.
+// subordinates; a machine is kept with its units, and a relation with either of its
+// services. Errors are entity.Invalid.
 func Match(s *entity.ModelStatus, patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func Match(s *entity.ModelStatus, patterns []string) error {
 			}
 		}
 	}
-	// A subordinate service is kept if it matches or one of its units was kept.
+	// A subordinate service is kept if it matches or if one of its units was kept.
 	s.Services = slices.DeleteFunc(services, func(svc entity.ServiceStatus) bool {
 		if kept[svc.Name] {
 			return false
@@ -73,7 +73,7 @@ func Match(s *entity.ModelStatus, patterns []string) error {
 	return nil
 }
 
-// joinNot joins the words "not exposed" to one pattern, and rejects invalid patterns.
+// joinNot joins the words "not exposed" into one pattern, and rejects invalid patterns.
 func joinNot(patterns []string) ([]string, error) {
 	var all []string
 	for i := 0; i < len(patterns); i++ {
@@ -111,7 +111,7 @@ func serviceMatches(s entity.ServiceStatus, p string) bool {
 	return !strings.Contains(p, "/") && glob(p, s.Name)
 }
 
-// keepUnit returns the unit with the subordinates that are kept.
+// keepUnit returns the unit with only the subordinates to keep.
 func keepUnit(u entity.UnitStatus, patterns []string, whole bool) (entity.UnitStatus, bool) {
 	self := whole || anyMatches(patterns, func(p string) bool { return unitMatches(u, p) })
 	if self {

@@ -12,7 +12,7 @@ import (
 	"juju/state/internal/modeltxn"
 )
 
-// Read reads the full status of a model, in a fixed number of queries. Match selects from it.
+// Read reads the full status of a model, in a fixed number of queries. Match filters it.
 func Read(db *modeltxn.DB) (*entity.ModelStatus, error) {
 	all, err := readAll(db)
 	if err != nil {

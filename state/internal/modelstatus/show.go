@@ -12,7 +12,8 @@ import (
 	"juju/state/limits"
 )
 
-// status builds the status that users see. All derived values are derived here, so that all clients show the same.
+// status builds the status that users see. All derived values are computed here, so that all clients show the
+// same.
 func (a *everything) status(now time.Time) *entity.ModelStatus {
 	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
 		Version: a.model.AgentBinaries().Version,
@@ -200,8 +201,8 @@ func (a *everything) awaited(unit modeldb.Unit, machine, storage string) string 
 	return "agent initializing"
 }
 
-// awaitedStorage returns a storage instance of a unit that is not attached yet, and why if it is in error; "" if all
-// are attached. It prefers one in error.
+// awaitedStorage returns a storage instance of a unit that is not attached yet, and its error if it has one;
+// "" if all are attached. It prefers an instance in error.
 func (a *everything) awaitedStorage(unit string) (id, why string) {
 	if a.awaiting == nil {
 		a.awaiting = map[string][]string{}
@@ -222,8 +223,8 @@ func (a *everything) awaitedStorage(unit string) (id, why string) {
 	return id, ""
 }
 
-// openPorts returns the open ports of a unit on its machine, sorted, and the invalid ones
-// stored with them. It groups a machine's ports by unit once, for all of its units.
+// openPorts returns the open ports of a unit on its machine, sorted, and any invalid ones stored with them.
+// It groups a machine's ports by unit once, for all of its units.
 func (a *everything) openPorts(machine, unit string) (open, damaged []entity.PortRange) {
 	units, known := a.opened[machine]
 	if !known {
