@@ -104,7 +104,7 @@ func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
 	return x.uprooted(u, depth+1)
 }
 
-// waysOut describes what a user can do about a unit's failed hook, and the consequences of each.
+// waysOut describes how a user can deal with a unit's failed hook, and the consequences of each way.
 func (x *explainer) waysOut(u modeldb.Unit) (string, error) {
 	name := u.Name
 	ways := []string{"run the hook again: juju resolved " + name, "skip it: juju resolved --no-retry " + name}
@@ -152,7 +152,8 @@ func (x *explainer) workload(u modeldb.Unit, s entity.Status) {
 	x.add(reason)
 }
 
-// uprooted explains what the machine of a Dying unit is waiting for, if the instance of the unit's agent was lost.
+// uprooted explains what the machine of a Dying unit is waiting for, if the instance on which the unit's
+// agent ran was lost.
 func (x *explainer) uprooted(u modeldb.Unit, depth int) error {
 	by := u.Deployer()
 	if u.Life != entity.Dying || by.Kind != entity.KindMachine {
@@ -187,7 +188,7 @@ func (x *explainer) undeployed(u modeldb.Unit, depth int) error {
 	if err != nil {
 		return err
 	}
-	// The agent of a machine whose instance could not be started has not come up either.
+	// The agent of a machine whose instance failed to start has not come up either.
 	reason.Starting = !m.IsManager() && (status.Status == entity.StatusPending || m.InstanceID == "")
 	x.add(reason)
 	if x.seen[by] || m.Life != entity.Alive {
@@ -252,7 +253,7 @@ func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
 		if err != nil {
 			return err
 		}
-		if reason.Hint = retry; own != "" { // which may be what the cloud can't meet
+		if reason.Hint = retry; own != "" { // its constraints may be what the cloud can't meet
 			reason.Hint = fmt.Sprintf(`%s; with others in place of its constraints (%s): %[1]s --constraints "KEY=VALUE ..."`,
 				retry, own)
 		}
@@ -277,7 +278,7 @@ func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
 	return nil
 }
 
-// halted explains that a machine cannot act, if the cloud reports that its instance is not running.
+// halted explains that a machine can't act, if the cloud reports that its instance is not running.
 func (x *explainer) halted(m modeldb.Machine, depth int) error {
 	said, err := x.db.Status(modeldb.InstanceKey(m.ID))
 	if entity.IsNotFound(err) || err == nil && (said.Status == "" || said.Status == modeldb.InstanceRuns) {

@@ -17,12 +17,12 @@ import (
 	"juju/state/limits"
 )
 
-// explained is how many sources of an entity are named; the rest are counted.
+// explained is how many sources of an entity are named; the rest are only counted.
 const explained = 10
 
-// Entity returns why an entity has not started or has not been removed yet. It reads only the model: the caller adds
-// whether an agent is connected. The error is
-// entity.NotFound if the entity does not exist and has no leftovers.
+// Entity returns why an entity has not started or has not been removed yet. It reads only the model; the
+// caller adds whether an agent is connected. The error is entity.NotFound if the entity does not exist and
+// has no leftovers.
 func Entity(db *modeltxn.DB, tag entity.Tag) (entity.Explanation, error) {
 	x := &explainer{db: db, seen: map[entity.Tag]bool{}}
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
@@ -83,8 +83,8 @@ func leftovers(db *modeltxn.DB, tag entity.Tag) ([]entity.Leftover, error) {
 	return all, err
 }
 
-// Unsettled returns the tags of the entities that Entity has reasons for: those that are
-// Dying or Dead, and those that have not started.
+// Unsettled returns the tags of the entities for which Entity has reasons: those that are Dying or Dead, and
+// those that have not started.
 func Unsettled(db *modeltxn.DB) ([]entity.Tag, error) {
 	var tags []entity.Tag
 	note := func(ids []string, tag func(string) entity.Tag) {
@@ -166,10 +166,10 @@ func ofStorage(s modeldb.Storage) subject {
 	return subject{s.Living, lifecycle.Storage, s.ID, entity.StorageTag(s.ID)}
 }
 
-// An explainer collects the reasons for an entity, and for what it waits for.
+// An explainer collects the reasons for an entity and for the entities it waits for.
 type explainer struct {
 	db      *modeltxn.DB
-	seen    map[entity.Tag]bool // explained already: references may form a ring
+	seen    map[entity.Tag]bool // already explained: references may form a cycle
 	reasons []entity.Reason
 }
 
@@ -244,7 +244,7 @@ func each[D any](docs []D, as func(D) subject) []subject {
 	return all
 }
 
-// tagOfStatus returns the tag of the unit, machine or storage that a status is of.
+// tagOfStatus returns the tag of the unit, machine or storage whose status has this key.
 func tagOfStatus(key string) entity.Tag {
 	switch kind, name := lifecycle.ParseKey(key); kind {
 	case lifecycle.Principal:
@@ -262,7 +262,7 @@ type blocker struct {
 	tag   entity.Tag // zero if its own reasons don't matter
 	name  string     // as the reference's Why names it
 	since time.Time
-	// must is what must be done and by whom, for a source without reasons of its own.
+	// must is what must be done and by whom, for a source without its own reasons.
 	must entity.Reason
 }
 
@@ -284,7 +284,7 @@ func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err e
 				Text: fmt.Sprintf("the cleaner must take unit %q out of the relation", s.Unit)}
 		}
 		if e.kind != lifecycle.Relation {
-			// The unit must leave the relation, which need not be removed.
+			// The unit must leave the relation; the relation itself may remain.
 			r, err := x.db.RelationByID(s.Relation)
 			if entity.IsNotFound(err) {
 				continue
@@ -304,7 +304,7 @@ func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 	n, of := 0, e.tag
 	for _, ref := range lifecycle.Bars(e.kind, to) {
 		if ref.Alive && e.Life != entity.Alive {
-			continue // it is Dying already: another reference names the same sources
+			continue // it is already Dying: another reference names the same sources
 		}
 		all, err := x.blockers(ref, e)
 		if err != nil {
@@ -344,7 +344,8 @@ func (x *explainer) service(s modeldb.Service, depth int) error {
 	return err
 }
 
-// relation explains why a Dying relation has not been removed, or that an Alive one will be destroyed with its service.
+// relation explains why a Dying relation has not been removed, or that an Alive one will be destroyed with
+// its service.
 func (x *explainer) relation(r modeldb.Relation, depth int) error {
 	if r.Life != entity.Alive {
 		_, err := x.barred(ofRelation(r), entity.Gone, depth)

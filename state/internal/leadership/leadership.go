@@ -1,12 +1,11 @@
 // Package leadership decides which unit leads a service.
 //
-// Leadership is in two databases. The lease, in the controller's, says for how long no
-// other unit may lead a service. The leaders document, in the model's, says which unit
-// leads it, and is what a leader's writes assert. No transaction covers both, so a claim
-// takes the lease, then writes its holder and epoch to the leaders document, and only
-// then is granted. The epoch grows each time the lease is taken, and the document never
-// takes a lower one. So a leader that was held up, and does not know that it was
-// replaced, can't write once its successor leads.
+// Leadership is split across two databases. The lease, in the controller's, determines for how long no other
+// unit may lead a service. The leaders document, in the model's, names the unit that leads it, and is what a
+// leader's writes assert. No transaction covers both, so a claim takes the lease, then writes its holder and
+// epoch to the leaders document, and only then is granted. The epoch grows each time the lease is taken, and
+// the document never accepts a lower one. So a delayed leader that does not know it was replaced can't write
+// once its successor leads.
 package leadership
 
 import (
@@ -41,10 +40,9 @@ func refusedLeadership() error {
 	return entity.Errorf(entity.LeadershipRefused, "leadership claim denied")
 }
 
-// Claim makes the unit the leader of its service, or extends its leadership,
-// for at least d from the call. It returns the epoch to be named in writes that only a
-// leader may make. The error is entity.LeadershipRefused while another unit leads, and if
-// the unit is not Alive.
+// Claim makes the unit the leader of its service, or extends its leadership, for at least d from the call. It
+// returns the epoch to pass to writes that only a leader may make. The error is entity.LeadershipRefused
+// while another unit leads, and if the unit is not Alive.
 func (l Leadership) Claim(ctx context.Context, u modeldb.Unit, d time.Duration) (epoch int64, err error) {
 	if d < MinLease || d > MaxLease {
 		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d,
@@ -91,14 +89,13 @@ func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 		return 0, false, err
 	}
 	holds := held.Holder == u.Name
-	if holds && leader.Epoch < held.Epoch { // the claim was cut short after taking the lease
+	if holds && leader.Epoch < held.Epoch { // the claim was interrupted after taking the lease
 		return 0, false, l.becomeLeader(ctx, u, held.Epoch)
 	}
 	if holds && leader.Epoch == held.Epoch && leader.Holder == u.Name {
 		next := held.Doc
 		next.Beat++
-		// Never shorten an earlier claim, even if this request was overtaken by a later
-		// one.
+		// Never shorten an earlier claim, even if a later request overtook this one.
 		next.Duration = max(d, wholeMillis(held.Left))
 		done, err = l.Leases.Swap(ctx, held, next)
 		return held.Epoch, done, err
@@ -245,9 +242,8 @@ func (l Leadership) stepDown(ctx context.Context, u modeldb.Unit, epoch int64) e
 	})
 }
 
-// BlockUntilReleased waits until the leadership of a service is free:
-// no unit leads it, or its lease has expired. Another unit may still claim it before the
-// caller.
+// BlockUntilReleased waits until the leadership of a service is free: no unit leads it, or its lease has
+// expired. Another unit may still claim it before the caller does.
 func (l Leadership) BlockUntilReleased(ctx context.Context, service string) error {
 	sub := l.Hub.Subscribe(watcher.Doc(modeldb.LeadersC, service))
 	defer sub.Close()
@@ -258,7 +254,7 @@ func (l Leadership) BlockUntilReleased(ctx context.Context, service string) erro
 			return err
 		}
 		if held.Holder != holder {
-			// Watch before reading: the removal of the holder is a release too.
+			// Watch before reading: the removal of the holder counts as a release too.
 			sub.Drop(watcher.Doc(modeldb.UnitsC, holder))
 			holder = held.Holder
 			sub.Add(watcher.Doc(modeldb.UnitsC, holder))
@@ -283,7 +279,7 @@ func (l Leadership) BlockUntilReleased(ctx context.Context, service string) erro
 	}
 }
 
-// LeaveLease leaves the lease of a service that is removed to a cleanup.
+// LeaveLease adds a cleanup that removes the lease of a service being removed.
 func LeaveLease(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
 	doc, there, err := db.Leader(service)
 	if there {

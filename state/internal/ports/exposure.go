@@ -65,11 +65,11 @@ func exposedServices(db *modeltxn.DB) (map[string]bool, error) {
 	return exposed, err
 }
 
-// maxPeerAddresses is how many addresses of one machine the rules of others allow.
+// maxPeerAddresses is the maximum number of a machine's addresses that the rules of other machines allow.
 const maxPeerAddresses = 16
 
-// peerAddresses returns the machine's addresses that other machines allow. Agents are not trusted, so only a few
-// addresses are returned, and only those of single hosts.
+// peerAddresses returns the machine's addresses that other machines allow. Agents are not trusted, so it
+// returns only a few addresses, and only those of single hosts.
 func peerAddresses(d modeldb.Machine) (result []string) {
 	for _, text := range d.Addresses {
 		a, err := netip.ParseAddr(text)

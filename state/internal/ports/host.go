@@ -9,8 +9,8 @@ import (
 	"juju/state/modelconfig"
 )
 
-// HostExposure returns which of the ports opened by units on a machine, including subordinates, must be reachable from
-// outside, and which must not. The agent of a manual machine closes the latter itself.
+// HostExposure returns which of the ports opened by units on a machine, including subordinates, must be
+// reachable from outside, and which must not. The agent of a manual machine closes the latter itself.
 func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, error) {
 	var x entity.HostExposure
 	model, err := db.Model()
@@ -24,7 +24,7 @@ func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, erro
 	}
 	query := bson.D{{"_id", m.ID}}
 	if x.Mode == modelconfig.FirewallGlobal {
-		query = nil // a port that is exposed on one machine is open on all
+		query = nil // a port exposed on one machine is open on all
 	}
 	var docs []modeldb.Ports
 	if err := db.All(modeldb.PortsC, query, &docs); err != nil {
@@ -52,9 +52,9 @@ func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, erro
 	return x, err
 }
 
-// kept returns the ports that must stay reachable for the host's owner: SSH, at the default port and at the one with
-// which the user added the host, and DHCP. A unit that is not exposed must not lock the owner out by opening one
-// of them.
+// kept returns the ports that must stay reachable for the host's owner: DHCP, and SSH at the default port and
+// at the one with which the user added the host. A unit that is not exposed must not lock the owner out by
+// opening one of them.
 func kept(m modeldb.Machine) []entity.PortRange {
 	ssh := entity.ManualPort(m.Placement)
 	return []entity.PortRange{{From: 22, To: 22, Protocol: "tcp"}, {From: ssh, To: ssh, Protocol: "tcp"},

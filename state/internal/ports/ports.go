@@ -43,8 +43,8 @@ func Opened(db *modeltxn.DB, u modeldb.Unit) (map[string][]entity.PortRange, err
 	return open, nil
 }
 
-// Change opens and closes ports of a unit. It rejects a range that another unit has open, or that overlaps another
-// range of the unit.
+// Change opens and closes ports of a unit. It rejects a range that another unit has opened, or that overlaps
+// another range of the unit.
 func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, opened, closed []entity.PortRange) error {
 	id, err := db.MachineOf(u)
 	if err != nil {
@@ -67,8 +67,8 @@ func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, opened, closed []e
 	return nil
 }
 
-// changedPorts returns the open ports of a machine after a unit has closed and opened
-// some; nil if nothing changes.
+// changedPorts returns the open ports of a machine after a unit has closed and opened some; nil if nothing
+// changes.
 func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entity.PortRange) ([]modeldb.OpenPort, error) {
 	going := make(map[entity.PortRange]bool, len(closed))
 	for _, r := range closed {
@@ -77,7 +77,7 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 	after := slices.DeleteFunc(slices.Clone(before),
 		func(p modeldb.OpenPort) bool { return p.Unit == unit && going[p.Range()] })
 	changed := len(after) < len(before)
-	units := make(map[entity.PortRange]string, len(after)+len(opened)) // the unit that has a range open
+	units := make(map[entity.PortRange]string, len(after)+len(opened)) // the unit that has opened each range
 	there := make([]entity.PortRange, len(after))
 	own := 0
 	for i, p := range after {
@@ -111,7 +111,7 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 		return nil, nil
 	}
 	if len(after) > len(before) {
-		// A document beyond the limit may still shrink.
+		// A document that exceeds the limit may still shrink.
 		if err := cmp.Or(limits.UnitPorts.Check(own), limits.MachinePorts.Check(len(after))); err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 	"juju/state/mongo"
 )
 
-// read reads the resources document of a service or unit, nil if it has none.
+// read reads the resources document of a service or unit; nil if it has none.
 func read(db *modeltxn.DB, key string) (*modeldb.Resources, error) {
 	doc := &modeldb.Resources{}
 	err := db.Get(modeldb.ResourcesC, key, doc, "resources of "+key)
@@ -27,8 +27,8 @@ func read(db *modeltxn.DB, key string) (*modeldb.Resources, error) {
 	return doc, nil
 }
 
-// OfService returns the resources that a service's charm declares, sorted by name, with their
-// files, and which files the units have.
+// OfService returns the resources that a service's charm declares, sorted by name, with their files and with
+// the files that the units have.
 func OfService(db *modeltxn.DB, s modeldb.Service) (of entity.ResourcesOf, err error) {
 	if of.Resources, err = Declared(db, s); err != nil {
 		return of, err
@@ -115,7 +115,7 @@ func Give(db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta,
 		}
 		old := has.File(name)
 		if old != nil && old.Upload == ids[name] {
-			continue // done by an attempt whose response was lost
+			continue // an earlier attempt, whose response was lost, did it
 		}
 		doc, err := upload(db, s.Name, name, ids[name])
 		if err == nil && !doc.Stored {
@@ -137,15 +137,15 @@ func Give(db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta,
 	if len(files) > 0 {
 		version = putFiles(o, has, modeldb.ServiceKey(s.Name), files)
 	}
-	// Only then, so that the file has a record at all times.
+	// Do this last, so that the file has a record at all times.
 	for _, id := range taken {
 		o.Remove(modeldb.UploadsC, id, bson.D{{"stored", true}})
 	}
 	return version, nil
 }
 
-// SetFetched records in a transaction that a unit has fetched the file of a resource. It returns mongo.ErrNothing
-// if that is recorded.
+// SetFetched records in a transaction that a unit has fetched the file of a resource. It returns
+// mongo.ErrNothing if that is already recorded.
 func SetFetched(db *modeltxn.DB, o *modeltxn.Ops, unit, name string, file entity.ResourceFile) error {
 	key := modeldb.UnitKey(unit)
 	doc, err := read(db, key)
@@ -204,7 +204,7 @@ func Refers(db *modeltxn.DB, sum string) (bool, error) {
 
 // Uses reports whether a charm or a resource of the model uses the file with this SHA-256.
 func Uses(db *modeltxn.DB, sum string) (bool, error) {
-	// Resources come after uploads, which become resources.
+	// Read resources after uploads, because uploads become resources.
 	for _, by := range [][2]string{{modeldb.CharmsC, "sha256"}, {modeldb.UploadsC, "sha256"}} {
 		if n, err := db.Count(by[0], bson.D{{by[1], sum}}); err != nil || n > 0 {
 			return n > 0, err

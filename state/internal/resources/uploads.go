@@ -24,9 +24,9 @@ type Resources struct {
 	files Files
 }
 
-// Files stores the files of resources, each once.
+// Files stores the files of resources, one copy of each.
 type Files interface {
-	// Adding keeps files that nothing uses from being removed until done is called.
+	// Adding keeps unused files from being removed until done is called.
 	Adding() (done func())
 	// Keep stores a file, and returns its SHA-256 in hex and its size.
 	Keep(ctx context.Context, file io.ReadSeeker) (sum string, size int64, err error)
@@ -37,7 +37,7 @@ type Files interface {
 func Of(db *modeltxn.DB, files Files) Resources { return Resources{db, files} }
 
 // AddPending returns an id for each of the named resources of a service, which may not exist yet.
-// Store uploads a file under it, and the service gets it when it is added, or its charm or
+// Store uploads a file under the id, and the service gets it when it is added, or when its charm or
 // resources are set.
 //
 // A model has at most limits.PendingResources uploads that no service uses. Prune removes old ones.
@@ -54,7 +54,7 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 		if err := r.checkPending(len(names)); err != nil {
 			return err
 		}
-		// Of two concurrent additions, the later one sees the earlier one's.
+		// Of two concurrent additions, the later one sees the earlier one.
 		o.AssertModelAlive()
 		o.Update(modeldb.ModelC, modeldb.ModelC, modeltxn.Unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
 		for i, name := range names {
@@ -94,7 +94,7 @@ func upload(db *modeltxn.DB, service, name, id string) (doc modeldb.Upload, err 
 type Upload struct {
 	Service, Resource string
 	ID                string // of AddPending
-	User              string // who uploads it
+	User              string // the user who uploads it
 	SHA384            string // in hex; "" if the user does not know it
 }
 
@@ -116,7 +116,7 @@ func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 	}
 	file.User, file.Uploaded, file.Upload = to.User, r.db.Now(), to.ID
 	defer r.files.Adding()()
-	// Write the record first: recorded files are not removed.
+	// Write the record first, because recorded files are not removed.
 	if err := r.record(ctx, to, file); err != nil {
 		return err
 	}

@@ -11,14 +11,15 @@ import (
 const (
 	// knownFor is how long a correct password is remembered.
 	knownFor = time.Hour
-	// guesses is the maximum burst of wrong passwords for one user that are compared, and guessesPerSecond the
-	// sustained rate: about what the slow hash allows. Without the limit, guesses would bypass the slow hash.
+	// guesses is the maximum burst of wrong passwords for one user that are compared, and guessesPerSecond
+	// the sustained rate, roughly what the slow hash allows. Without the limit, guesses would bypass the slow
+	// hash.
 	guesses          = 1000
 	guessesPerSecond = 20
 )
 
-// Known caches correct passwords for a while, in memory and as a fast keyed hash, so that repeated logins neither need
-// the slow hash nor wait for those of others.
+// Known caches correct passwords for a while, in memory and as a fast keyed hash, so that repeated logins
+// neither need the slow hash nor wait for other users' hashes.
 type Known struct {
 	mu    sync.Mutex
 	key   []byte

@@ -7,8 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// HashRandom hashes a random password. It can't be guessed, so a fast hash is enough, and thousands of agents can log
-// in at once.
+// HashRandom hashes a random password. It can't be guessed, so a fast hash is enough, and thousands of agents
+// can log in concurrently.
 func HashRandom(password string) string {
 	sum := sha256.Sum256([]byte(password))
 	return hex.EncodeToString(sum[:])
@@ -20,8 +20,8 @@ func Stamp(hash string) string {
 	return string(sum[:8])
 }
 
-// Refused is the error for all failed logins, whatever the reason, so that it does not reveal which users or agents
-// exist.
+// Refused is the error for all failed logins, whatever the reason, because it must not reveal which users or
+// agents exist.
 func Refused() error {
 	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
 }

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// The default cost is at least what bcrypt's authors recommend, with a hash and without one.
+// The default cost is at least what bcrypt's authors recommend, with and without a stored
+// hash.
 func TestHash(t *testing.T) {
 	h := NewHasher(0)
 	hash, err := h.Hash("correct horse")

@@ -33,9 +33,9 @@ type NewTask struct {
 	Group    *string
 }
 
-// Enqueue adds an operation with tasks for units and machines in one transaction. A rejected task has an error at its
-// index in errs, and no id; if all are rejected, no operation is added. The parameters of an action get the charm's
-// defaults.
+// Enqueue adds an operation with tasks for units and machines in one transaction. A rejected task has an
+// error at its index in errs, and no id; if all are rejected, no operation is added. An action's parameters
+// get the charm's defaults.
 func (t Tasks) Enqueue(
 	ctx context.Context, tasks []NewTask,
 ) (operation string, ids []string, errs []error, err error) {
@@ -110,7 +110,7 @@ func (e *enqueueing) task(ctx context.Context, o *modeltxn.Ops, task NewTask) (m
 		return doc, err
 	}
 	params, err := spec.InsertDefaults(task.Params)
-	// If the given parameters are valid, the defaults are not checked, as in Juju.
+	// As in Juju, the defaults are not checked if the given parameters are valid.
 	if err == nil && spec.ValidateParams(task.Params) != nil {
 		err = spec.ValidateParams(params)
 	}

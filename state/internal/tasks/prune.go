@@ -42,7 +42,7 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// remove removes a completed task, and its operation if it was the last one.
+// remove removes a completed task, and also its operation if it has no other tasks.
 func (t Tasks) remove(ctx context.Context, doc modeldb.Task) error {
 	return t.db.Change(ctx, func(o *modeltxn.Ops) error {
 		beside, err := t.db.Count(modeldb.TasksC,

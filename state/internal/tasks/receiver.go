@@ -110,7 +110,7 @@ func Log(ctx context.Context, db *modeltxn.DB, receiver, id, message string) err
 	})
 }
 
-// CancelLeft cancels the tasks of a removed unit or machine. No more can be added.
+// CancelLeft cancels the tasks of a removed unit or machine, which can't get new ones.
 func CancelLeft(ctx context.Context, db *modeltxn.DB, receiver string) error {
 	docs, err := Of(db).unfinished(receiver)
 	if err != nil {
