@@ -176,13 +176,21 @@ func (c *conn) send(a awaited, body []byte) error {
 	c.body = body
 	c.out = wire.AppendMsg(c.out[:0], c.nextID, 0, body)
 	c.mu.Lock()
-	c.awaiting = append(c.awaiting, a)
-	full := len(c.awaiting) > maxAwaiting
+	err := c.await(a)
 	c.mu.Unlock()
-	if full {
-		return errors.New("the client reads no replies")
+	if err != nil {
+		return err
 	}
 	return write(c.server, c.out)
+}
+
+// await records that a reply is awaited. The caller holds c.mu.
+func (c *conn) await(a awaited) error {
+	c.awaiting = append(c.awaiting, a)
+	if len(c.awaiting) > maxAwaiting {
+		return errors.New("the client reads no replies")
+	}
+	return nil
 }
 
 // answer replies to a request without asking the server, in order.
@@ -194,8 +202,7 @@ func (c *conn) answer(a awaited, reply wire.Reply) error {
 	}
 	a.kind = aLocal
 	a.reply = wire.AppendReply(nil, 0, a.client, reply)
-	c.awaiting = append(c.awaiting, a)
-	return nil
+	return c.await(a)
 }
 
 // tell sends a reply to the client. The caller holds c.mu.

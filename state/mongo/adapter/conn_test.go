@@ -344,13 +344,20 @@ func TestGreetings(t *testing.T) {
 
 // TestAClientThatTakesNoAnswers is disconnected eventually.
 func TestAClientThatTakesNoAnswers(t *testing.T) {
-	_, client, server := connect(t, modern)
 	ping := query(t, 7, "db.$cmd", d{{"ping", 1}})
-	for range 10_001 {
-		if _, err := client.nc.Write(ping); err != nil {
-			break
-		}
+	for name, request := range map[string][]byte{
+		"the server must reply":   ping,
+		"the adapter has replied": query(t, 8, "admin.$cmd", d{{"getnonce", 1}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, client, _ := connect(t, modern)
+			client.send(ping)
+			for range 10_000 {
+				if _, err := client.nc.Write(request); err != nil {
+					break
+				}
+			}
+			client.ended()
+		})
 	}
-	client.ended()
-	_ = server
 }
