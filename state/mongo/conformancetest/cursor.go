@@ -110,6 +110,11 @@ func testCursors(t *testing.T, s *store) {
 		if _, err := more(s, b.Cursor.ID, 1); err != nil {
 			t.Error(err)
 		}
+		b = batch{}
+		must(t, s.db.Run(D{{"listIndexes", "c"}, {"cursor", D{{"batchSize", 1}}}}, &b))
+		if b.Cursor.ID != 0 || len(b.Cursor.First) != 1 {
+			t.Errorf("a list that fills its first batch: %+v", b)
+		}
 	})
 	t.Run("kill", func(t *testing.T) {
 		b := find(t)

@@ -37,11 +37,9 @@ func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 		return dst, false, nil
 	}
 	if cur.sel == nil {
-		if len(cur.fixed) == 0 {
-			return dst, false, nil
-		}
 		dst = append(dst, cur.fixed[0]...)
 		cur.fixed = cur.fixed[1:]
+		cur.left--
 		return dst, true, nil
 	}
 	for {
