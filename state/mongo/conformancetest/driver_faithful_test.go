@@ -146,6 +146,9 @@ func driveFaithful(t *testing.T, ctx context.Context, db *mongo.Database) {
 			must[*mongo.InsertOneResult](t)(d.InsertOne(ctx, bson.D{e("_id", test.id)}))
 			_, err := d.InsertOne(ctx, bson.D{e("_id", test.id)})
 			refused(t, err, 11000, "dup key: { : "+test.want+" }")
+			_, err = d.UpdateOne(ctx, bson.D{e("_id", test.id), e("other", 1)}, bson.D{e("$set", bson.D{e("n", 1)})},
+				options.Update().SetUpsert(true))
+			refused(t, err, 11000, "dup key: { : "+test.want+" }")
 		}
 	})
 }

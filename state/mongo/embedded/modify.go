@@ -152,7 +152,8 @@ func (r *request) change(coll *storage.Collection, m *modification, record []byt
 		if !m.filter.Match(old) {
 			if make {
 				// Inserting another document with this _id would fail.
-				return storage.Change{}, r.clash(coll, m)
+				id, _ := idOf(m.filter)
+				return storage.Change{}, coll.DuplicateKey("_id_", id)
 			}
 			return storage.Change{}, nil
 		}
@@ -197,12 +198,6 @@ func checkGrown(coll *storage.Collection, old, doc []byte) error {
 		return mongoerr.New(mongoerr.CannotGrowCapped, "Cannot change the size of a document in a capped collection: %d != %d", len(old), len(doc))
 	}
 	return nil
-}
-
-// clash returns the error of an upsert whose _id belongs to a document that doesn't match the rest of the query.
-func (r *request) clash(coll *storage.Collection, m *modification) error {
-	id, _ := idOf(m.filter)
-	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: _id_ dup key: { : %s }", coll.Namespace(), id)
 }
 
 // insertNew inserts the document of an upsert.

@@ -304,15 +304,24 @@ func (ch *indexChange) write(b *pebble.Batch, record []byte) {
 }
 
 func duplicate(c *Collection, ix *Index, doc []byte) error {
-	var shown []string
+	var key []bsoncore.Value
 	for _, f := range ix.Fields {
 		values, _ := query.Values(nil, doc, f.Path)
 		v := bsoncore.Value{Type: bson.TypeNull}
 		if len(values) > 0 {
 			v = values[0]
 		}
+		key = append(key, v)
+	}
+	return c.DuplicateKey(ix.Name, key...)
+}
+
+// DuplicateKey returns the error for a document whose key another document has in an index.
+func (c *Collection) DuplicateKey(index string, key ...bsoncore.Value) error {
+	var shown []string
+	for _, v := range key {
 		shown = append(shown, ": "+shell(v))
 	}
-	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s.%s index: %s dup key: { %s }",
-		c.db, c.name, ix.Name, strings.Join(shown, ", "))
+	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: { %s }",
+		c.Namespace(), index, strings.Join(shown, ", "))
 }
