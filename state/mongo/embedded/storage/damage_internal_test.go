@@ -2,11 +2,25 @@ package storage
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// TestSyncedOfManyLogs checks that the newest logs and the manifest are noted when there are too many for a slot.
+func TestSyncedOfManyLogs(t *testing.T) {
+	s := &synced{turn: 1, bytes: map[string]int64{"MANIFEST-000007": 7}}
+	for i := range 2 * maxLogs {
+		s.bytes[fmt.Sprintf("%06d.log", i)] = int64(i)
+	}
+	_, bytes, ok := decodeSlot(s.encodeSlot())
+	newest := fmt.Sprintf("%06d.log", 2*maxLogs-1)
+	if !ok || len(bytes) != maxLogs || bytes["MANIFEST-000007"] != 7 || bytes[newest] != 2*maxLogs-1 {
+		t.Errorf("decoded %v, %v", bytes, ok)
+	}
+}
 
 // TestFirstBad checks that firstBad notices a change to any byte up to the synced length; later bytes don't
 // matter.

@@ -86,7 +86,8 @@ func decodeSlot(buf []byte) (turn uint64, bytes map[string]int64, ok bool) {
 func (s *synced) encodeSlot() []byte {
 	buf := make([]byte, slotHeader, slotSize)
 	binary.LittleEndian.PutUint64(buf[4:], s.turn)
-	for _, name := range slices.Sorted(maps.Keys(s.bytes)) {
+	// If there is no room for all, the oldest logs are left out: their names sort before newer ones and the manifest's.
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.bytes))) {
 		if len(buf)+1+len(name)+8 > slotSize || buf[slotHeader-1] == maxLogs {
 			break
 		}
