@@ -1,5 +1,5 @@
 # Returns when the service is gone for good.
-lxc exec $1 -- timeout 60 sh -c "while [ -e /etc/systemd/system/jujud-machine-$2.service ] ||
+lxc exec $1 -- timeout 300 sh -c "while [ -e /etc/systemd/system/jujud-machine-$2.service ] ||
 	systemctl is-active -q jujud-machine-$2 || [ -e /var/lib/juju ]; do
 	sleep 0.2
 done
