@@ -30,9 +30,9 @@ func comparePayload(a, b bsoncore.Value) int {
 	case String, Code:
 		return bytes.Compare(raw.Text(a), raw.Text(b))
 	case Object:
-		return compareObjects(a.Data, b.Data)
+		return compareFields(a.Data, b.Data, true)
 	case Array:
-		return compareArrays(a.Data, b.Data)
+		return compareFields(a.Data, b.Data, false)
 	case Binary:
 		x, y := binary.LittleEndian.Uint32(a.Data), binary.LittleEndian.Uint32(b.Data)
 		if c := cmp.Compare(x, y); c != 0 {
@@ -57,12 +57,13 @@ func comparePayload(a, b bsoncore.Value) int {
 		if c := bytes.Compare(code, code2); c != 0 {
 			return c
 		}
-		return compareObjects(scope, scope2)
+		return compareFields(scope, scope2, true)
 	}
 	return 0 // MinKey, undefined, null, MaxKey
 }
 
-func compareObjects(a, b []byte) int {
+// compareFields compares the fields of objects, which are named, or the elements of arrays, whose names are numbers.
+func compareFields(a, b []byte, named bool) int {
 	x, y := raw.Elements(a), raw.Elements(b)
 	for {
 		e, more := x.Next()
@@ -78,29 +79,10 @@ func compareObjects(a, b []byte) int {
 		if c := cmp.Compare(classes[e.Value.Type], classes[f.Value.Type]); c != 0 {
 			return c
 		}
-		if c := bytes.Compare(e.Key, f.Key); c != 0 {
+		if c := bytes.Compare(e.Key, f.Key); named && c != 0 {
 			return c
 		}
 		if c := comparePayload(e.Value, f.Value); c != 0 {
-			return c
-		}
-	}
-}
-
-func compareArrays(a, b []byte) int {
-	x, y := raw.Elements(a), raw.Elements(b)
-	for {
-		e, more := x.Next()
-		f, more2 := y.Next()
-		switch {
-		case !more && !more2:
-			return 0
-		case !more:
-			return -1
-		case !more2:
-			return 1
-		}
-		if c := Compare(e.Value, f.Value); c != 0 {
 			return c
 		}
 	}
