@@ -92,20 +92,16 @@ func (s *Session) ControllerTarget(c *store.Contents) (Target, error) {
 
 // ReadTarget returns the store and the target controller.
 func (s *Session) ReadTarget() (*store.Store, Target, error) {
-	st, err := s.Store()
-	if err != nil {
-		return nil, Target{}, err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return nil, Target{}, err
-	}
-	t, err := s.ControllerTarget(contents)
-	return st, t, err
+	return s.read(s.ControllerTarget)
 }
 
 // ReadModelTarget returns the store and the target controller and model.
 func (s *Session) ReadModelTarget() (*store.Store, Target, error) {
+	return s.read(s.Target)
+}
+
+// read returns the store and the target that its contents determine.
+func (s *Session) read(target func(*store.Contents) (Target, error)) (*store.Store, Target, error) {
 	st, err := s.Store()
 	if err != nil {
 		return nil, Target{}, err
@@ -114,7 +110,7 @@ func (s *Session) ReadModelTarget() (*store.Store, Target, error) {
 	if err != nil {
 		return nil, Target{}, err
 	}
-	t, err := s.Target(contents)
+	t, err := target(contents)
 	return st, t, err
 }
 
