@@ -22,10 +22,8 @@ charms' hooks, and do not work elsewhere.`,
 		Example: `  juju help-tool
   juju help-tool relation-get`,
 		Annotations: cli.SeeAlso("deploy", "debug-log"),
+		Args:        cli.AtMost(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return cli.Usagef("unrecognized args: %q", args[1:])
-			}
 			table := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
 			for _, help := range hooktools.Helps() {
 				switch {

@@ -18,10 +18,8 @@ func versionCommand(s *cli.Session) *cobra.Command {
 		Example: `  juju version
   juju version --all`,
 		Annotations: cli.SeeAlso("status"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(_ *cobra.Command, _ []string) error {
 			return v.run()
 		},
 	}

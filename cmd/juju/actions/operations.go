@@ -31,10 +31,8 @@ finished operations are kept.`,
   juju operations --applications store --status failed,aborted
   juju operations --actions backup --limit 10 --format yaml`,
 		Annotations: cli.SeeAlso("show-operation", "show-task", "run-action", "run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			q.Services = append(q.Services, apps...)
 			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err

@@ -18,15 +18,13 @@ func ShowActionCommand(s *cli.Session) *cobra.Command {
 		Long:        `Show an action's description and parameters, as the service's charm defines them.`,
 		Example:     `  juju show-action store backup`,
 		Annotations: cli.SeeAlso("actions", "run-action"),
+		Args:        cli.AtMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 				return err
 			}
-			switch {
-			case len(args) == 1:
+			if len(args) == 1 {
 				return cli.Usagef("no action name specified")
-			case len(args) > 2:
-				return cli.Usagef("unrecognized args: %q", args[2:])
 			}
 			return cli.WithModel(cmd.Context(), s, func(api tasksAPI) error {
 				all, err := api.ServiceActions(cmd.Context(), args[0])

@@ -20,12 +20,10 @@ until the action has finished. The newer name is show-task.`,
 		Example: `  juju show-action-output 12
   juju show-action-output 12 --wait 10s`,
 		Annotations: cli.SeeAlso("show-task", "run-action"),
+		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
+			if len(args) == 0 {
 				return cli.Usagef("no action ID specified")
-			case len(args) > 1:
-				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			return showTask(cmd.Context(), s, wait, output, func(ctx context.Context, api tasksAPI) (string, error) {
 				return findTask(ctx, api, args[0])

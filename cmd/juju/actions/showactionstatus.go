@@ -21,10 +21,8 @@ newer name is operations.`,
 		Example: `  juju show-action-status
   juju show-action-status 12`,
 		Annotations: cli.SeeAlso("operations", "show-task"),
+		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return cli.Usagef("unrecognized args: %q", args[1:])
-			}
 			if err := cli.CheckFormat(output.Format, "yaml"); err != nil {
 				return err
 			}

@@ -23,7 +23,8 @@ model that has any; it requires a superuser.`,
   juju disabled-commands --all
   juju disabled-commands -m prod --format yaml`,
 		Annotations: cli.SeeAlso("disable-command", "enable-command", "enable-destroy-controller"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		Args:        cli.AtMost(0),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&d.all, "all", false, "list the disabled commands of all models")
 	d.output.Flags(cmd, "tabular", cli.ListFormats...)
@@ -51,10 +52,7 @@ type (
 	}
 )
 
-func (d *disabledCommands) run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return cli.Usagef("unrecognized args: %q", args)
-	}
+func (d *disabledCommands) run(ctx context.Context) error {
 	if err := cli.CheckListFormat(d.output.Format); err != nil {
 		return err
 	}

@@ -18,13 +18,11 @@ in another disabled set stays disabled.
 		Example: `  juju enable-command remove-object
   juju enable-command all -m prod`,
 		Annotations: cli.SeeAlso("disable-command", "disabled-commands"),
+		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := commandSet(args)
 			if err != nil {
 				return err
-			}
-			if len(args) > 1 {
-				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api blockAPI) error { return api.SwitchBlockOff(ctx, t) })

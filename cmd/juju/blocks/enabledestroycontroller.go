@@ -23,10 +23,8 @@ func EnableDestroyControllerCommand(s *cli.Session) *cobra.Command {
 destroyed while a model has disabled commands.`,
 		Example:     `  juju enable-destroy-controller`,
 		Annotations: cli.SeeAlso("disabled-commands", "enable-command", "destroy-environment"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.WithController(cmd.Context(), s,
 				func(_ cli.Target, api blockedModelsAPI) error { return api.RemoveBlocks(cmd.Context()) })
 		},

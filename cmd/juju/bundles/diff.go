@@ -25,6 +25,7 @@ the one that its units are on, or else with the model's machine of the same numb
   juju diff-bundle ./shop --overlay ./production.yaml --annotations
   juju diff-bundle ./shop --map-machines 3=7`,
 		Annotations: cli.SeeAlso("deploy", "export-bundle", "status"),
+		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&d.annotations, "annotations", false, "compare annotations too")
@@ -44,11 +45,8 @@ type diffBundle struct {
 }
 
 func (d *diffBundle) run(ctx context.Context, args []string) error {
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return cli.Usagef("no bundle specified")
-	case len(args) > 1:
-		return cli.Usagef("unrecognized args: %q", args[1:])
 	}
 	b, err := readBundle(args[0], d.overlays, charms.RepositoryOf(d.Session, d.repo))
 	if err != nil {

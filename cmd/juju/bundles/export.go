@@ -31,7 +31,8 @@ a local repository with these charms: juju deploy --repository.`,
 		Example: `  juju export-bundle
   juju export-bundle --filename shop.yaml`,
 		Annotations: cli.SeeAlso("deploy", "diff-bundle"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), args) },
+		Args:        cli.AtMost(0),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return e.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&e.file, "filename", "", "the `file` to write the bundle to")
 	cmd.Flags().BoolVar(&e.defaults, "include-charm-defaults", false, "include settings that have the charm's default")
@@ -71,10 +72,7 @@ type (
 	}
 )
 
-func (e *exportBundle) run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return cli.Usagef("unrecognized args: %q", args)
-	}
+func (e *exportBundle) run(ctx context.Context) error {
 	return cli.WithModel(ctx, e.Session, func(api readBundleAPI) error {
 		model, err := readModel(ctx, api, everyService, everyService)
 		if err != nil {

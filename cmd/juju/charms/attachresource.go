@@ -28,14 +28,13 @@ earlier file. The service's units run upgrade-charm and config-changed; their ho
 the file with resource-get. Uploading a file with the same content has no effect.`,
 		Example:     `  juju attach-resource web site=./site.tar.gz`,
 		Annotations: cli.SeeAlso("resources", "deploy", "upgrade-charm"),
+		Args:        cli.AtMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
 				return cli.Usagef("missing application name")
 			case len(args) == 1:
 				return cli.Usagef("no resource specified")
-			case len(args) > 2:
-				return cli.Usagef("unrecognized args: %q", args[2:])
 			}
 			if err := cli.CheckServices(args[:1]); err != nil {
 				return err

@@ -26,12 +26,11 @@ that it will get.`,
   juju resources web --details
   juju resources web/0 --format yaml`,
 		Annotations: cli.SeeAlso("attach-resource", "deploy", "status"),
+		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
 				return cli.Usagef("missing application or unit name")
-			case len(args) > 1:
-				return cli.Usagef("unrecognized args: %q", args[1:])
 			case !entity.IsValidUnit(args[0]) && !entity.IsValidService(args[0]):
 				return cli.Usagef("%q is neither a service nor a unit", args[0])
 			}

@@ -14,6 +14,16 @@ import (
 	"juju/state/limits"
 )
 
+// AtMost returns the check of a command that takes at most n arguments.
+func AtMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return WithHelp(cmd, Usagef("unrecognized args: %q", args[n:]))
+		}
+		return nil
+	}
+}
+
 func CheckServices(args []string) error {
 	if len(args) == 0 {
 		return Usagef("no service specified")

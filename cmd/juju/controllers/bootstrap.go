@@ -70,6 +70,7 @@ cleans up unless --keep-broken is given.`,
   juju bootstrap local prod --mongo-url @mongodb.url
   juju bootstrap lxd --bootstrap-constraints mem=4G`,
 		Annotations: cli.SeeAlso("destroy-environment", "add-model", "register", "whoami"),
+		Args:        cli.AtMost(2),
 		RunE:        func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&b.config, "config", nil,
@@ -153,9 +154,6 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 // params returns the parameters of bootstrap from its arguments and flags.
 func (b *bootstrap) params(args []string) (p clouds.BootstrapParams, err error) {
 	p = clouds.BootstrapParams{Cloud: clouds.Default, User: clouds.AdminUser}
-	if len(args) > 2 {
-		return p, cli.Usagef("unrecognized args: %q", args[2:])
-	}
 	if len(args) > 0 {
 		p.Cloud = args[0]
 	}

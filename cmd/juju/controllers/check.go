@@ -43,7 +43,8 @@ attached is attached again, with its data; "juju storage" shows when it is attac
   juju check --repair
   juju check -m prod --format json`,
 		Annotations: cli.SeeAlso("dump-db", "explain"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Args:        cli.AtMost(0),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&c.repair, "repair", false, "repair the problems, and print what was done")
 	c.output.Flags(cmd, "tabular", cli.ListFormats...)
@@ -68,10 +69,7 @@ type shownFinding struct {
 	Failed string `yaml:"failed,omitempty" json:"failed,omitempty"`
 }
 
-func (c *check) run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return cli.Usagef("unrecognized args: %q", args)
-	}
+func (c *check) run(ctx context.Context) error {
 	if err := cli.CheckListFormat(c.output.Format); err != nil {
 		return err
 	}

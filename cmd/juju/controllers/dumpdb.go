@@ -21,7 +21,8 @@ passwords and transaction metadata. Use it for debugging, or attach it to a bug 
 		Example: `  juju dump-db
   juju dump-db -m controller --format json -o dump.json`,
 		Annotations: cli.SeeAlso("check", "status"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		Args:        cli.AtMost(0),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	d.output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)
@@ -33,10 +34,7 @@ type dumpDB struct {
 	output cli.Output
 }
 
-func (d *dumpDB) run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return cli.Usagef("unrecognized args: %q", args)
-	}
+func (d *dumpDB) run(ctx context.Context) error {
 	if err := cli.CheckFormat(d.output.Format); err != nil {
 		return err
 	}

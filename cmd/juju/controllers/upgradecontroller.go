@@ -38,10 +38,8 @@ since the format of the controller's store may have changed.`,
   juju upgrade-controller
   juju upgrade-controller -c prod`,
 		Annotations: cli.SeeAlso("upgrade-model", "status", "version"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, t, err := s.ReadTarget()
 			if err != nil {
 				return err

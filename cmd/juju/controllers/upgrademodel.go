@@ -30,10 +30,8 @@ be upgraded or can't be. Agents of both versions work together meanwhile.`,
   juju upgrade-model
   juju upgrade-model -m prod:web`,
 		Annotations: cli.SeeAlso("upgrade-controller", "status", "version"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return u.run(cmd.Context())
 		},
 	}

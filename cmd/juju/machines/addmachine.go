@@ -52,6 +52,7 @@ installed elsewhere stays.`,
   juju add-machine zone=node2
   juju add-machine ssh:root@10.0.0.7`,
 		Annotations: cli.SeeAlso("destroy-machine", "deploy", "add-unit", "set-model-constraints"),
+		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "the number of machines")
@@ -119,9 +120,6 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 }
 
 func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
-	if len(args) > 1 {
-		return r, cli.Usagef("unrecognized args: %q", args[1:])
-	}
 	if r.Constraints, err = constraints.Parse(a.constraints); err != nil {
 		return r, cli.Usage(err)
 	}

@@ -25,10 +25,8 @@ availability zones and states.`,
 		Example: `  juju machines
   juju machines --format yaml`,
 		Annotations: cli.SeeAlso("status", "show-machine", "add-machine"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return m.run(cmd.Context(), nil)
 		},
 	}

@@ -24,7 +24,8 @@ asterisk marks the selected model.`,
 		Example: `  juju models
   juju models -c prod --format yaml`,
 		Annotations: cli.SeeAlso("switch", "show-model", "add-model"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
+		Args:        cli.AtMost(0),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return m.run(cmd.Context()) },
 	}
 	m.output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ControllerFlag(cmd)
@@ -74,10 +75,7 @@ type describeModelsAPI interface {
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
 }
 
-func (m *models) run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return cli.Usagef("unrecognized args: %q", args)
-	}
+func (m *models) run(ctx context.Context) error {
 	if err := cli.CheckListFormat(m.output.Format); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ model.`,
   juju show-model staging
   juju show-model prod:staging --format json`,
 		Annotations: cli.SeeAlso("models", "model-config", "status"),
+		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
 	}
 	m.output.Flags(cmd, "yaml", "yaml", "json")
@@ -47,9 +48,6 @@ type (
 )
 
 func (m *showModel) run(ctx context.Context, args []string) error {
-	if len(args) > 1 {
-		return cli.Usagef("unrecognized args: %q", args[1:])
-	}
 	if err := cli.CheckFormat(m.output.Format); err != nil {
 		return err
 	}

@@ -27,14 +27,12 @@ that was last selected there.`,
   juju switch prod:
   juju switch prod:staging`,
 		Annotations: cli.SeeAlso("models", "whoami"),
+		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return switchTo(cmd.Context(), s, args) },
 	}
 }
 
 func switchTo(ctx context.Context, s *cli.Session, args []string) error {
-	if len(args) > 1 {
-		return cli.Usagef("unrecognized args: %q", args[1:])
-	}
 	st, err := s.Store()
 	if err != nil {
 		return err

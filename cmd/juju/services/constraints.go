@@ -54,10 +54,8 @@ overridden by the service or add-machine.`,
 		Example: `  juju model-constraints
   juju model-constraints --format json`,
 		Annotations: cli.SeeAlso("set-model-constraints", "constraints"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (constraints.Value, error) {
 				return api.ModelConstraints(ctx)
 			})

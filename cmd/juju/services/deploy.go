@@ -84,6 +84,7 @@ The machines of a bundle are new, unless its units are already in the model or
   juju deploy ./shop --map-machines existing,3=7`,
 		Annotations: cli.SeeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "diff-bundle", "storage",
 			"attach-resource", "status"),
+		Args: cli.AtMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.changed = cmd.Flags().Changed
 			return d.run(cmd.Context(), args)
@@ -139,9 +140,6 @@ type deploy struct {
 func (d *deploy) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return cli.Usagef("no charm specified")
-	}
-	if len(args) > 2 {
-		return cli.Usagef("unrecognized args: %q", args[2:])
 	}
 	if bundles.IsBundle(args[0]) {
 		if len(args) > 1 {

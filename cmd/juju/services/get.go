@@ -26,6 +26,7 @@ are escaped, unless --format is given.`,
   juju get web title
   juju get web --format json`,
 		Annotations: cli.SeeAlso("set", "unset", "config"),
+		Args:        cli.AtMost(2),
 		RunE:        func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
 	}
 	g.output.Flags(cmd, "yaml", "yaml", "json")
@@ -39,9 +40,6 @@ type get struct {
 }
 
 func (g *get) run(ctx context.Context, args []string) error {
-	if len(args) > 2 {
-		return cli.Usagef("unrecognized args: %q", args[2:])
-	}
 	if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 		return err
 	}

@@ -21,15 +21,13 @@ keeps the units.`,
 		Example: `  juju set-min-units web 3
   juju set-min-units web 0`,
 		Annotations: cli.SeeAlso("add-unit", "destroy-unit"),
+		Args:        cli.AtMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
 				return err
 			}
-			switch {
-			case len(args) == 1:
+			if len(args) == 1 {
 				return cli.Usagef("no number of units specified")
-			case len(args) > 2:
-				return cli.Usagef("unrecognized args: %q", args[2:])
 			}
 			n, err := strconv.Atoi(args[1])
 			switch {

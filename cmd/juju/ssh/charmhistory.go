@@ -31,12 +31,11 @@ git show.`,
 		Example: `  juju charm-history web/0
   juju charm-history web/0 -n 3 --format yaml`,
 		Annotations: cli.SeeAlso("ssh", "debug-log", "upgrade-charm"),
+		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
 				return cli.Usagef("no unit name specified")
-			case len(args) > 1:
-				return cli.Usagef("unrecognized args: %q", args[1:])
 			case !cli.IsUnitTarget(args[0]):
 				return cli.Usage(entity.InvalidUnit(args[0]))
 			case size < 0:

@@ -35,10 +35,8 @@ their fingerprints and comments, or with --full the whole keys.
 		Example: `  juju ssh-keys
   juju ssh-keys --full`,
 		Annotations: cli.SeeAlso("add-ssh-key", "remove-ssh-key", "ssh"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.WithModel(cmd.Context(), s, func(api sshKeysAPI) error {
 				keys, err := api.SSHKeys(cmd.Context(), full)
 				if err != nil {

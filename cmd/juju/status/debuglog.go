@@ -33,7 +33,8 @@ it. A line must match one of the values of each flag that is given.`,
   juju debug-log -n 100 -i web/0 -i 'store*'
   juju debug-log -x machine-0 --include-module unit`,
 		Annotations: cli.SeeAlso("status", "show-status-log", "explain"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		Args:        cli.AtMost(0),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&d.query.IncludeEntity, "include", "i", nil, "show the lines of these `agents`")
@@ -73,10 +74,7 @@ type debugLog struct {
 // retryPause is the delay before reconnecting.
 const retryPause = time.Second
 
-func (d *debugLog) run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return cli.Usagef("unrecognized args: %q", args)
-	}
+func (d *debugLog) run(ctx context.Context) error {
 	if d.tail && d.noTail {
 		return cli.Usagef("setting --tail and --no-tail not valid")
 	}

@@ -29,10 +29,8 @@ Without arguments, explain every entity that is waiting for something.`,
   juju explain web store
   juju explain`,
 		Annotations: cli.SeeAlso("status", "debug-log", "resolved", "check"),
+		Args:        cli.AtMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 2 {
-				return cli.Usagef("unrecognized args: %q", args[2:])
-			}
 			if err := cli.CheckListFormat(out.Format); err != nil {
 				return err
 			}

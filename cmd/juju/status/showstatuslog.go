@@ -31,6 +31,7 @@ from the cloud (machine).`,
   juju show-status-log 3 --days 2
   juju show-status-log web/0 --from-date 2026-11-21 --utc`,
 		Annotations: cli.SeeAlso("status", "debug-log"),
+		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	f := cmd.Flags()
@@ -88,8 +89,6 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 	switch {
 	case len(args) == 0:
 		return tag, kind, cli.Usagef("no unit or machine specified")
-	case len(args) > 1:
-		return tag, kind, cli.Usagef("unrecognized args: %q", args[1:])
 	case entity.IsValidUnit(args[0]):
 		tag, kind = entity.UnitTag(args[0]), entity.HistoryUnit
 	case entity.IsValidMachine(args[0]):

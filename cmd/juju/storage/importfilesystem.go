@@ -23,12 +23,11 @@ storage-dir, the pool must have the same storage-dir.`,
 		Example: `  juju import-filesystem lxd default:juju-0f3c1a-data-0-2c6ee24b09 data
   juju import-filesystem local ~/.local/share/juju/local/local/released/MODEL/data-0 data`,
 		Annotations: cli.SeeAlso("storage", "attach-storage", "deploy", "remove-storage", "destroy-environment"),
+		Args:        cli.AtMost(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) < 3:
 				return cli.Usagef("import-filesystem requires a storage pool, provider ID, and storage name")
-			case len(args) > 3:
-				return cli.Usagef("unrecognized args: %q", args[3:])
 			case !entity.IsValidPool(args[0]):
 				return cli.Usagef("pool name %q not valid", args[0])
 			case !entity.IsValidStore(args[2]):

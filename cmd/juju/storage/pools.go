@@ -76,12 +76,10 @@ func RemoveStoragePoolCommand(s *cli.Session) *cobra.Command {
 removed while storage comes from it or a service's storage constraints use it.`,
 		Example:     `  juju remove-storage-pool fast`,
 		Annotations: cli.SeeAlso("storage-pools", "create-storage-pool", "remove-storage"),
+		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
+			if len(args) == 0 {
 				return cli.Usagef("pool removal requires storage pool name")
-			case len(args) > 1:
-				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api storageAPI) error { return api.RemoveStoragePool(ctx, args[0]) })

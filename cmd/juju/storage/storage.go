@@ -43,10 +43,8 @@ attached, and can be attached to a unit.`,
 		Example: `  juju storage
   juju storage --format yaml`,
 		Annotations: cli.SeeAlso("show-storage", "attach-storage", "storage-pools", "status"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}

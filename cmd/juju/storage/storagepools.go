@@ -18,10 +18,8 @@ outlives machines. Storage from rootfs is on a machine's disk, and is removed wi
 		Example: `  juju storage-pools
   juju storage-pools --provider rootfs --format yaml`,
 		Annotations: cli.SeeAlso("storage", "deploy", "add-storage", "create-storage-pool"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}

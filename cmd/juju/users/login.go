@@ -25,10 +25,8 @@ New users start with juju register.`,
 		Example: `  juju login
   juju login -u bob -c prod`,
 		Annotations: cli.SeeAlso("logout", "register", "change-user-password"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if user != "" && !entity.IsValidUser(user) {
 				return cli.Usage(entity.InvalidUser(user))
 			}

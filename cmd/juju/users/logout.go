@@ -23,10 +23,8 @@ cannot log in again.`,
 		Example: `  juju logout
   juju logout -c prod`,
 		Annotations: cli.SeeAlso("login", "change-user-password", "unregister"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return logout(cmd.Context(), s, force)
 		},
 	}

@@ -31,10 +31,8 @@ logout.`,
 		Example: `  juju register MIIB5AQDYm9iMBEWDzEyNy4wLjAuMToxNzA3MAQg
   juju register`,
 		Annotations: cli.SeeAlso("add-user", "login", "unregister"),
+		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return cli.Usagef("unrecognized args: %q", args[1:])
-			}
 			return register(cmd.Context(), s, args)
 		},
 	}

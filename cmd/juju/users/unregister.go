@@ -25,12 +25,10 @@ password for it. The controller itself is not affected.`,
 		Example: `  juju unregister prod
   juju unregister prod -y`,
 		Annotations: cli.SeeAlso("register", "logout", "destroy-environment"),
+		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef("no controller specified")
-			}
-			if len(args) > 1 {
-				return cli.Usagef("unrecognized args: %q", args[1:])
 			}
 			return unregister(cmd.Context(), s, args[0], yes)
 		},

@@ -24,6 +24,7 @@ its other users.`,
   juju users --all -c prod
   juju users staging --format yaml`,
 		Annotations: cli.SeeAlso("show-user", "add-user", "grant"),
+		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&u.all, "all", false, "include disabled users")
@@ -53,9 +54,6 @@ type shownModelUser struct {
 }
 
 func (u *users) run(ctx context.Context, args []string) error {
-	if len(args) > 1 {
-		return cli.Usagef("unrecognized args: %q", args[1:])
-	}
 	if err := cli.CheckListFormat(u.output.Format); err != nil {
 		return err
 	}

@@ -17,10 +17,8 @@ func WhoamiCommand(s *cli.Session) *cobra.Command {
 		Long:        "Show the selected controller and model, and the user that you are logged in as.",
 		Example:     `  juju whoami`,
 		Annotations: cli.SeeAlso("switch", "login", "models"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("unrecognized args: %q", args)
-			}
+		Args:        cli.AtMost(0),
+		RunE: func(_ *cobra.Command, _ []string) error {
 			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
