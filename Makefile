@@ -82,10 +82,11 @@ lxd-down: ## remove what test-lxd has set up
 
 # These tests run programs that are built without the race detector, so they run in `make test` alone.
 PLAIN := TestSystem|TestJujud|TestPlantedFaultsAreFound
+# A program built with the race detector otherwise sleeps for a second before it exits.
 race: ## run the tests in short sizes under the race detector (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
 		echo "make race: the race detector needs a C compiler; install gcc, or set CC"; exit 1; }
-	CGO_ENABLED=1 $(GO) test $(AT_ONCE) -race -short -vet=off -timeout 30m -skip '^($(PLAIN))$$' $(TESTS)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(AT_ONCE) -race -short -vet=off -timeout 30m -skip '^($(PLAIN))$$' $(TESTS)
 
 # bson.D{{"name", value}} is how mgo is written, so vet does not look at composites.
 lint: ## check the formatting, run vet and staticcheck
