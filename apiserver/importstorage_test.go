@@ -203,7 +203,7 @@ func TestAnImportIsRepeatedAfterACrash(t *testing.T) {
 }
 
 // Of two imports of one filesystem at once one is refused, and does not give up what the other has.
-func TestTwoImportsAtOnce(t *testing.T) {
+func TestTwoConcurrentImports(t *testing.T) {
 	t.Parallel()
 	w, cloud, _ := releasedWorld(t)
 	ctx := t.Context()

@@ -113,7 +113,7 @@ func TestAccessLevels(t *testing.T) {
 }
 
 // A user who may not do something is told what that takes; a user who may do nothing is not.
-func TestDeniedUsersAreToldWhatItTakes(t *testing.T) {
+func TestPermissionErrorNamesTheMissingAccess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.addUser("bob")

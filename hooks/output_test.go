@@ -226,7 +226,7 @@ func TestOutputRunsAhead(t *testing.T) {
 
 // Between hooks the file is looked at as long as a process that one has left has it open, so that
 // its lines are logged soon, and no longer, so that an idle agent does nothing.
-func TestOutputIsLookedAtOnlyWhileItIsOpen(t *testing.T) {
+func TestOutputIsReadOnlyWhileItIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sleep := func(d time.Duration) {
 			time.Sleep(d)

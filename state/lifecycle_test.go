@@ -134,7 +134,7 @@ func (w *world) endMachine(id string) {
 	w.ok(m.Remove(w.ctx))
 }
 
-func TestUnreferencedServiceIsRemovedAtOnce(t *testing.T) {
+func TestUnreferencedServiceIsRemovedImmediately(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
@@ -184,7 +184,7 @@ func TestServiceIsRemovedWithItsLastUnit(t *testing.T) {
 	_ = again
 }
 
-func TestUnstartedUnitIsRemovedAtOnce(t *testing.T) {
+func TestUnstartedUnitIsRemovedImmediately(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))

@@ -9,7 +9,7 @@ import (
 
 // Units tell those related to them the address of their machine, also when that has changed, or when
 // the machine has another instance after its own was lost. An address that the charm has set stays.
-func TestUnitsTellTheirNewAddress(t *testing.T) {
+func TestUnitsPublishTheirNewAddress(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 1)

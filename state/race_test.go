@@ -159,7 +159,7 @@ func TestCancelledAddServiceAddsAllOrNothing(t *testing.T) {
 }
 
 // More units than one transaction adds follow in others, and are missing if one of these fails.
-func TestFailedAddServiceTellsOfItsUnits(t *testing.T) {
+func TestFailedAddServiceNamesItsUnits(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL)
 	ctx, cancel := context.WithCancel(w.ctx)

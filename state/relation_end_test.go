@@ -33,7 +33,7 @@ func (w *world) relationsOf(service string, want int) {
 	w.checkCounts()
 }
 
-func TestServiceWithRelationsButNoUnitsIsRemovedAtOnce(t *testing.T) {
+func TestServiceWithRelationsButNoUnitsIsRemovedImmediately(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	s := w.deploy("mysql", statetest.MySQL, 0)
@@ -78,7 +78,7 @@ func TestRelationIsDestroyedByItselfOrWithAService(t *testing.T) {
 	}
 }
 
-func TestRelationWithoutUnitsInScopeIsRemovedAtOnce(t *testing.T) {
+func TestRelationWithoutUnitsInScopeIsRemovedImmediately(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	w.deploy("mysql", statetest.MySQL, 1)

@@ -158,7 +158,7 @@ func TestPendingResourcesAreBounded(t *testing.T) {
 }
 
 // What others add at the same time counts.
-func TestPendingResourcesAddedAtOnceAreBounded(t *testing.T) {
+func TestPendingResourcesAddedConcurrentlyAreBounded(t *testing.T) {
 	w := newWorld(t)
 	add := func(n int) error {
 		names := make([]string, n)

@@ -248,7 +248,7 @@ func TestAHookAddsStorageOnce(t *testing.T) {
 		"attaching 2 storage instances brings the total to 4, exceeding the maximum of 3")
 }
 
-func TestAModelWithStorageIsDestroyedOnlyAsTold(t *testing.T) {
+func TestModelWithStorageIsDestroyedOnlyWithAStorageFlag(t *testing.T) {
 	w := storageWorld(t)
 	w.refused(w.st.Destroy(w.ctx, entity.Destruction{}), entity.PersistentStorage,
 		"The model has persistent storage remaining:\n\t2 filesystems")

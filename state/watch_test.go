@@ -258,7 +258,7 @@ func ended[T any](t *testing.T, events <-chan T) {
 }
 
 // The watches of an agent tell it of the model's settings too.
-func TestWatchesOfAgentsTellOfSettings(t *testing.T) {
+func TestWatchesOfAgentsReportSettings(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	machines, err := w.st.Watches().Machines(w.ctx)

@@ -107,7 +107,7 @@ func TestLogStaysWithinItsShare(t *testing.T) {
 
 // A reader that falls behind by whole segments is told so once, and misses nothing that is
 // still there.
-func TestSlowReaderIsToldWhatItMissed(t *testing.T) {
+func TestSlowReaderLearnsWhatItMissed(t *testing.T) {
 	s := open(t, t.TempDir(), 8_000)
 	add(t, s, 0, 1)
 	at := make(chan struct{})

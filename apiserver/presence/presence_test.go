@@ -100,7 +100,7 @@ func TestPresence(t *testing.T) {
 
 // Agents on an instance that does not run are lost at once, not after LostAfter. Those that are
 // connected are there, whatever the cloud says.
-func TestAgentsOfAHaltedInstanceAreLostAtOnce(t *testing.T) {
+func TestAgentsOfAHaltedInstanceAreLostImmediately(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[entity.StatusWord]string{
 		"running":            "started idle active",

@@ -103,7 +103,7 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 }
 
 // The bound of a request is the server's.
-func TestCheckAtOnce(t *testing.T) {
+func TestConcurrentChecks(t *testing.T) {
 	t.Parallel()
 	if limits.CheckAtOnce("units", limits.MaxAtOnce) != nil || limits.CheckAtOnce("units", limits.MaxAtOnce+1) == nil {
 		t.Error("the bound is not MaxAtOnce")

@@ -145,7 +145,7 @@ func TestAFilesystemMovesBetweenInstances(t *testing.T) {
 }
 
 // A filesystem is attached if the link leads to it and it exists.
-func TestWhatCountsAsAttached(t *testing.T) {
+func TestIsAttached(t *testing.T) {
 	d := newDisk(t)
 	id, other := d.made("data/0"), d.made("data/1")
 	link := d.attached(id, "one", "/srv/data")
@@ -216,7 +216,7 @@ func TestAFilesystemInTheDirectoryOfAPool(t *testing.T) {
 }
 
 // A filesystem can be created while the model's directory in the pool is removed with its last one.
-func TestFilesystemsInTheDirectoryOfAPoolAtOnce(t *testing.T) {
+func TestConcurrentFilesystemsInTheDirectoryOfAPool(t *testing.T) {
 	d := newDisk(t)
 	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{entity.PoolDir: t.TempDir()}}
 	var all errgroup.Group

@@ -193,7 +193,7 @@ func (l *changingLXD) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Filesystems can be attached to and detached from one container concurrently.
-func TestFilesystemsOfOneContainerAtOnce(t *testing.T) {
+func TestConcurrentFilesystemsOfOneContainer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lxd := &changingLXD{now: api.Instance{Name: "i"}}
 		lxd.now.Config = map[string]string{controllerKey: "c", modelKey: "m"}

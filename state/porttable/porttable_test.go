@@ -49,7 +49,7 @@ func TestPortTableAgainstModel(t *testing.T) {
 
 // Opening 32,000 ports one by one compares only a few ranges each time, not
 // all.
-func TestPortTableLooksAtFew(t *testing.T) {
+func TestPortTableReadsFew(t *testing.T) {
 	t.Parallel()
 	const n = 32_000
 	table := New(nil)

@@ -92,7 +92,7 @@ func TestATailEndsThoughEntriesKeepComing(t *testing.T) {
 }
 
 // A tail that waits for an entry, one second at a time, ends as soon as it is cancelled.
-func TestAWaitingTailEndsAtOnce(t *testing.T) {
+func TestWaitingTailEndsImmediately(t *testing.T) {
 	db := aLog(t)
 	shortest := patience
 	for range 3 { // a busy machine may delay some

@@ -267,7 +267,7 @@ func TestLeadKeepsItsPromise(t *testing.T) {
 	})
 }
 
-func TestAReleasedLeadershipIsTakenAtOnce(t *testing.T) {
+func TestReleasedLeadershipIsClaimedImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newController()
 		first, end := begin(t, c, web0)

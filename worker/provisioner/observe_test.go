@@ -59,7 +59,7 @@ func TestWhatTheCloudReportsIsRecorded(t *testing.T) {
 
 // An instance that the cloud does not list is told from one that is stopped as soon as that is seen, and
 // what is said of its successor or of its return replaces that.
-func TestAMissingInstanceIsRecordedAtOnce(t *testing.T) {
+func TestMissingInstanceIsRecordedImmediately(t *testing.T) {
 	model := newModel(entity.MachineInfo{ID: "1", InstanceID: "i-9", Status: entity.StatusStarted})
 	in := provider.Instance{ID: "i-9", MachineID: "1", Addresses: []string{"10.0.0.1"}, Status: "running"}
 	cloud := &fakeCloud{instances: []provider.Instance{in}}
@@ -84,7 +84,7 @@ func TestAMissingInstanceIsRecordedAtOnce(t *testing.T) {
 
 // An instance that has no address or does not run is looked at soon, then less and less often, until
 // it has and does.
-func TestAMachineThatIsNotSettledIsLookedAtSoon(t *testing.T) {
+func TestUnsettledMachineIsObservedSoon(t *testing.T) {
 	for name, missing := range map[string]func(*provider.Instance){
 		"no address":  func(in *provider.Instance) { in.Addresses = nil },
 		"not running": func(in *provider.Instance) { in.Status = "stopped" },

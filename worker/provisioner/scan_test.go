@@ -147,7 +147,7 @@ func TestAMachineRemovedWhileItsInstanceIsStopped(t *testing.T) {
 }
 
 // An error in a scan is reported as a failure of the worker, which juju explain shows, until a scan succeeds.
-func TestALookThatFailsIsAFailureOfTheWorker(t *testing.T) {
+func TestFailedObservationFailsTheWorker(t *testing.T) {
 	for what, fail := range map[string]func(*fakeModel, *fakeCloud, error){
 		"cannot list the cloud's instances: away": func(_ *fakeModel, c *fakeCloud, err error) { c.away = err },
 		"cannot stop stray instance i-7: away": func(_ *fakeModel, c *fakeCloud, err error) {
@@ -235,7 +235,7 @@ func TestStrayThatCannotBeStopped(t *testing.T) {
 }
 
 // An instance that is being started during a scan is not taken for a stray.
-func TestALookWhileAnInstanceStarts(t *testing.T) {
+func TestObservationWhileAnInstanceStarts(t *testing.T) {
 	model, cloud := newModel(pending("1")), &fakeCloud{}
 	cloud.onStart = func(context.Context, provider.StartParams) error { return nil }
 	story(t, model, cloud, func(c *Config) {
@@ -255,7 +255,7 @@ func TestALookWhileAnInstanceStarts(t *testing.T) {
 // An instance starts while a scan asks the cloud, and its machine is removed by force before
 // the scan ends. The scan must not conclude that the cloud does not have the instance: the
 // leftover stays, and the next scan stops the instance.
-func TestAForcedRemovalDuringALook(t *testing.T) {
+func TestForcedRemovalDuringAnObservation(t *testing.T) {
 	model, cloud := newModel(), &fakeCloud{}
 	model.config = modelconfig.New(map[string]string{modelconfig.HarvestMode: modelconfig.HarvestDestroyed}, "jammy")
 	story(t, model, cloud, func(c *Config) {
@@ -303,7 +303,7 @@ func (s slowStarts) StartInstance(ctx context.Context, p provider.StartParams) (
 	return in, err
 }
 
-func TestAnInstanceIsLostAfterTwoLooks(t *testing.T) {
+func TestInstanceIsLostAfterTwoObservations(t *testing.T) {
 	model := newModel(pending("1"), pending("2"), entity.MachineInfo{ID: "0", Manager: true, InstanceID: "controller"})
 	cloud := &fakeCloud{}
 	scans := &scans{}
@@ -335,7 +335,7 @@ func TestAnInstanceIsLostAfterTwoLooks(t *testing.T) {
 
 // When an agent is lost its instance may be lost too: the cloud is scanned immediately, and an
 // instance that is missing is replaced after no more than LostAfter.
-func TestAnAgentThatIsGoneBringsALook(t *testing.T) {
+func TestLostAgentTriggersAnObservation(t *testing.T) {
 	model := newModel(pending("1"))
 	cloud := &fakeCloud{}
 	scans := &scans{}

@@ -15,7 +15,7 @@ import (
 )
 
 // An agent that is told to stop waits for its hook, and says so. The hook's tools work meanwhile.
-func TestAgentToldToStopLetsItsHookFinish(t *testing.T) {
+func TestStoppedAgentLetsItsHookFinish(t *testing.T) {
 	r := newRig(t, map[string]string{"start": `
 		: >../started
 		while [ ! -e ../go ]; do sleep 0.01; done

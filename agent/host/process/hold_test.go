@@ -73,7 +73,7 @@ func TestHoldRefusesASecond(t *testing.T) {
 }
 
 // Processes that only look must not keep a process from starting.
-func TestHoldAmongLookers(t *testing.T) {
+func TestHoldWithConcurrentReaders(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	ctx, cancel := context.WithCancel(t.Context())

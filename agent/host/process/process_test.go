@@ -124,7 +124,7 @@ func TestStartFails(t *testing.T) {
 }
 
 // A process that is ready and ends at once counts as started.
-func TestStartOfAProcessThatEndsAtOnce(t *testing.T) {
+func TestStartOfAProcessThatEndsImmediately(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for range 20 {

@@ -165,10 +165,10 @@ func TestAStepDownEndsTheConnection(t *testing.T) {
 	}
 }
 
-// TestAPrimaryNoMore: when a server is no longer primary, all connections to it end,
+// TestPrimaryThatSteppedDown: when a server is no longer primary, all connections to it end,
 // except the one that reported this. A server that never was primary keeps its
 // connections.
-func TestAPrimaryNoMore(t *testing.T) {
+func TestPrimaryThatSteppedDown(t *testing.T) {
 	f := newFake(t, modern)
 	ad := adapter.New(adapter.Options{Dial: f.dial, Logf: t.Logf})
 	t.Cleanup(ad.Close)
@@ -342,8 +342,8 @@ func TestGreetings(t *testing.T) {
 	}
 }
 
-// TestAClientThatTakesNoAnswers is disconnected eventually.
-func TestAClientThatTakesNoAnswers(t *testing.T) {
+// TestClientThatReadsNoReplies is disconnected eventually.
+func TestClientThatReadsNoReplies(t *testing.T) {
 	ping := query(t, 7, "db.$cmd", d{{"ping", 1}})
 	for name, request := range map[string][]byte{
 		"the server must reply":   ping,

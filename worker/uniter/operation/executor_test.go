@@ -151,7 +151,7 @@ func TestOperationWaitsForRoomOnTheDisk(t *testing.T) {
 }
 
 // An agent that is told to stop commits what it has executed.
-func TestToldToStopBeforeCommit(t *testing.T) {
+func TestStopBeforeCommit(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := &script{}
