@@ -74,15 +74,15 @@ type cleanupPass struct {
 	due        time.Duration
 }
 
-// pass runs the cleanups that match a query in the order of their causes, which is that of their ids, except that those
-// that remove emptied machines run after those that remove units.
+// pass runs the cleanups that match a query by their turns, and within a turn in the order of their ids, which is that
+// of their causes for all but emptied machines.
 func (c Cleaner) pass(ctx context.Context, query bson.D) (p cleanupPass, err error) {
 	var docs []modeldb.Cleanup
 	if err := c.st.db.All(modeldb.CleanupsC, query, &docs); err != nil {
 		return p, err
 	}
 	slices.SortFunc(docs, func(a, b modeldb.Cleanup) int {
-		return cmp.Or(cmp.Compare(a.Last(), b.Last()), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Turn(), b.Turn()), cmp.Compare(a.ID, b.ID))
 	})
 	for _, doc := range docs {
 		if err := ctx.Err(); err != nil {

@@ -302,6 +302,22 @@ func TestMachineGoesByTheStrongestDestruction(t *testing.T) {
 	}
 }
 
+// A host goes with the last units of it and its containers, whichever unit has the lower number.
+func TestHostGoesAfterItsContainers(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	w.provision("0")
+	_, err := s.AddUnits(w.ctx, 1, []string{"lxd:0"})
+	w.ok(err)
+	for _, unit := range []string{"mysql/0", "mysql/1"} {
+		w.started(unit)
+		w.ok(w.unit(unit).Destroy(w.ctx, cleanly))
+		w.end(unit)
+	}
+	w.clean()
+	w.checkLives(map[string]entity.Life{"0": entity.Dying, "0/lxd/0": entity.Gone})
+}
+
 // What the cleaner owes to a service that is gone does not reach the next one of its name: here
 // the unit would go, and its machine with it, less strongly than the user has asked.
 func TestNextServiceOwesNothingForTheLastOne(t *testing.T) {

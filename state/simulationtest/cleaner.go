@@ -1,6 +1,7 @@
 package simulationtest
 
 import (
+	"cmp"
 	"slices"
 
 	"juju/state/entity"
@@ -17,17 +18,26 @@ func (m *Model) Clean() {
 	}
 }
 
-// pass pays all debts once, those of machines last.
+// pass pays all debts once, those of machines last, and of containers before their hosts.
 func (m *Model) pass() {
 	all := m.owed
 	m.owed = nil
-	for _, emptied := range []bool{false, true} {
-		for _, d := range all {
-			if d.emptied == emptied {
-				d.pay()
-			}
-		}
+	slices.SortStableFunc(all, func(a, b debt) int { return cmp.Compare(a.turn(), b.turn()) })
+	for _, d := range all {
+		d.pay()
 	}
+}
+
+// turn is smaller for debts that are paid earlier.
+func (d debt) turn() int {
+	if d.emptied == nil {
+		return 0
+	}
+	turn := 1000
+	for host := d.emptied.Host; host != nil; host = host.Host {
+		turn--
+	}
+	return turn
 }
 
 // Owed returns the number of debts that the cleaner must pay immediately.

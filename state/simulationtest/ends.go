@@ -9,7 +9,7 @@ import "juju/state/entity"
 type debt struct {
 	pay     func()
 	orphans *Relation // the relation whose orphans pay ends, if any
-	emptied bool      // pay ends a machine if it is empty
+	emptied *Machine  // the machine that pay ends if it is empty, if any
 }
 
 func (m *Model) owe(f func()) { m.owed = append(m.owed, debt{pay: f}) }
@@ -51,7 +51,7 @@ func (m *Model) removeUnit(u *Unit, d Destruction) {
 		if d.Strength <= u.Strength {
 			d.Strength, d.Deadline = u.Strength, u.Deadline
 		}
-		m.owed = append(m.owed, debt{pay: func() { m.endEmptied(x, d.alone()) }, emptied: true})
+		m.owed = append(m.owed, debt{pay: func() { m.endEmptied(x, d.alone()) }, emptied: x})
 	}
 	u.Life.Life = entity.Gone
 	m.owe(func() { m.cancelAll(u.Name) })

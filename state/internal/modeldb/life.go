@@ -2,6 +2,7 @@ package modeldb
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"juju/state/entity"
@@ -53,10 +54,14 @@ const (
 	CleanupSettings = "settings" // delete a removed relation's settings, outside transactions
 )
 
-// Last returns 1 for cleanups that must run after those for which it returns 0.
-func (d Cleanup) Last() int {
+// maxDepth exceeds the number of slashes in any machine's id.
+const maxDepth = 1000
+
+// Turn orders the cleanups of one pass: those with a smaller number run first. Emptied machines come last, after the
+// removals of units, and containers before their hosts, which they may leave empty.
+func (d Cleanup) Turn() int {
 	if d.Kind == CleanupEmptied {
-		return 1
+		return maxDepth - strings.Count(d.Arg, "/")
 	}
 	return 0
 }
