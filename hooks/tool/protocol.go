@@ -52,17 +52,26 @@ type content struct {
 	Error string `json:"error,omitempty"`
 }
 
+// encode returns v as a message: its length in four bytes, and JSON.
+func encode(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > MaxMessage {
+		return nil, fmt.Errorf("message of %d bytes is larger than %d", len(body), MaxMessage)
+	}
+	message := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(body)), uint32(len(body)))
+	return append(message, body...), nil
+}
+
 // writeMessage sends v in one Write.
 func writeMessage(w io.Writer, v any) error {
-	body, err := json.Marshal(v)
+	message, err := encode(v)
 	if err != nil {
 		return err
 	}
-	if len(body) > MaxMessage {
-		return fmt.Errorf("message of %d bytes is larger than %d", len(body), MaxMessage)
-	}
-	frame := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(body)), uint32(len(body)))
-	_, err = w.Write(append(frame, body...))
+	_, err = w.Write(message)
 	return err
 }
 

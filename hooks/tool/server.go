@@ -158,11 +158,15 @@ func (s *Server) serve(conn net.Conn) {
 		}
 		return c.Data, nil
 	})
-	conn.SetDeadline(time.Now().Add(requestTimeout))
-	if err := writeMessage(conn, answer{Reply: reply}); err != nil {
-		// Too long: still to be answered. Otherwise the tool is gone, and so is this.
-		writeMessage(conn, answer{Reply: Failure(err, "")})
+	message, err := encode(answer{Reply: reply})
+	if err != nil { // too long
+		if message, err = encode(answer{Reply: Failure(err, "")}); err != nil {
+			return
+		}
 	}
+	// The bound is the connection's alone: a large reply takes a busy machine seconds to encode.
+	conn.SetDeadline(time.Now().Add(requestTimeout))
+	conn.Write(message)
 }
 
 // Failure returns the reply of a tool that failed: the error and, on a line of its own, the
