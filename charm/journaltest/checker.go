@@ -88,6 +88,9 @@ func (c *Checker) Add(e Entry) error {
 		switch e.Word {
 		case "end":
 			u.last.ended, u.last.code = true, e.Args[0]
+			if u.last.task != "" {
+				u.reportTo(&c.wrong, e.Line)("task-alone", "task %s while %s runs", u.last.task, u.last)
+			}
 		case "set":
 			relation := relationNumber(e.Args[0])
 			u.last.sets[relation] = e.Args[1]

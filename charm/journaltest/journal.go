@@ -97,6 +97,7 @@ type hook struct {
 	code        string
 	killed      bool                 // its agent was killed after it started
 	mayBeKilled bool                 // its agent may have been killed before the hook wrote begin
+	task        string               // a task that started before such a hook ended
 	sets        map[string]string    // relation number → value
 	saw         map[[2]string]string // {relation, remote} → value
 }

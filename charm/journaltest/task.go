@@ -12,7 +12,7 @@ func (c *Checker) task(u *unit, e Entry) {
 		wrong("task-once", "task %s again", id)
 	case u.task != "":
 		wrong("task-alone", "task %s while task %s runs", id, u.task)
-	case u.last != nil && !u.last.ended && !u.last.killed:
+	case u.last != nil && !u.last.ended && !u.last.killed && !u.last.mayBeKilled:
 		wrong("task-alone", "task %s while %s runs", id, u.last)
 	case settled.last == nil && !uncertain && (!settled.started || settled.upgraded || settled.stopped):
 		wrong("task-place", "task %s (start has run: %v, upgrade-charm was last: %v, stop has run: %v)", id,
@@ -20,6 +20,9 @@ func (c *Checker) task(u *unit, e Entry) {
 	}
 	if settled.last == nil && !uncertain { // while a hook is in error, only tasks run
 		c.turn(settled, "tasks", e.Line, wrong)
+	}
+	if u.last != nil && u.last.mayBeKilled && !u.last.ended {
+		u.last.task = id // the hook must have been killed, so it never ends
 	}
 	delete(u.queued, id)
 	c.tasks[[2]string{u.name, id}] = true
