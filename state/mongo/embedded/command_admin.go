@@ -14,7 +14,10 @@ import (
 )
 
 // version is the MongoDB release that this server imitates.
-const version = "3.6.0"
+const version = "4.0.0"
+
+// setName is the name of the replica set that the server presents itself as.
+const setName = "embedded"
 
 // anything accepts all fields. It is for commands whose fields only describe the client.
 func anything(string, bsoncore.Value) (bool, error) { return true, nil }
@@ -33,8 +36,17 @@ func (r *request) isMaster() error {
 	r.out = bsoncore.AppendInt32Element(r.out, "maxWriteBatchSize", maxWrites)
 	r.out = bsoncore.AppendDateTimeElement(r.out, "localTime", time.Now().UnixMilli())
 	r.out = bsoncore.AppendInt32Element(r.out, "minWireVersion", 0)
-	r.out = bsoncore.AppendInt32Element(r.out, "maxWireVersion", 6)
+	r.out = bsoncore.AppendInt32Element(r.out, "maxWireVersion", 7)
 	r.out = bsoncore.AppendBooleanElement(r.out, "readOnly", false)
+	// Drivers use sessions and transactions only on members of a replica set; this is one of one member.
+	me := r.conn.address()
+	r.out = bsoncore.AppendStringElement(r.out, "setName", setName)
+	r.out = bsoncore.AppendInt32Element(r.out, "setVersion", 1)
+	r.out = bsoncore.AppendBooleanElement(r.out, "secondary", false)
+	r.out = bsoncore.AppendArrayElement(r.out, "hosts", bsoncore.NewArrayBuilder().AppendString(me).Build())
+	r.out = bsoncore.AppendStringElement(r.out, "primary", me)
+	r.out = bsoncore.AppendStringElement(r.out, "me", me)
+	r.out = bsoncore.AppendInt32Element(r.out, "logicalSessionTimeoutMinutes", int32(sessionTimeout.Minutes()))
 	return nil
 }
 
@@ -51,7 +63,7 @@ func (r *request) buildInfo() error {
 	r.out = bsoncore.AppendStringElement(r.out, "version", version)
 	r.out = bsoncore.AppendStringElement(r.out, "gitVersion", "")
 	r.out = bsoncore.AppendArrayElement(r.out, "versionArray", bsoncore.BuildArray(nil,
-		raw.Int32(3), raw.Int32(6), raw.Int32(0), raw.Int32(0)))
+		raw.Int32(4), raw.Int32(0), raw.Int32(0), raw.Int32(0)))
 	r.out = bsoncore.AppendInt32Element(r.out, "bits", 64)
 	r.out = bsoncore.AppendBooleanElement(r.out, "debug", false)
 	r.out = bsoncore.AppendInt32Element(r.out, "maxBsonObjectSize", wire.MaxDocument)

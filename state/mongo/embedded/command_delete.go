@@ -13,7 +13,7 @@ func (r *request) delete() error {
 		return err
 	}
 	n := 0
-	err = w.each(func(_ int, doc bsoncore.Document) error {
+	err = r.writeEach(w, func(_ int, doc bsoncore.Document) error {
 		o, err := r.deleteOne(w.collection, doc)
 		n += o.matched
 		return err

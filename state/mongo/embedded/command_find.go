@@ -11,6 +11,7 @@ import (
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/query"
 	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
 	"juju/state/mongo/embedded/wire"
 )
 
@@ -23,7 +24,8 @@ type find struct {
 	single              bool  // close the cursor after the first batch
 	tailable, await     bool
 	forever             bool
-	deadline            time.Time // of an OP_QUERY; zero for none
+	tx                  *storage.Txn // that reads, or nil
+	deadline            time.Time    // of an OP_QUERY; zero for none
 }
 
 // firstBatch is the default size of the first batch in documents.
@@ -47,15 +49,18 @@ func (f *find) open(c *conn, db, collection string, late func() error) (*cursor,
 	if coll == nil {
 		return nil, nil
 	}
-	cur := &cursor{namespace: coll.Namespace(), show: show, skip: f.skip, left: -1, await: f.await, forever: f.forever}
+	cur := &cursor{namespace: coll.Namespace(), tx: f.tx, show: show, skip: f.skip, left: -1, await: f.await, forever: f.forever}
 	if f.limit > 0 {
 		cur.left = f.limit
 	}
 	if f.tailable {
+		if f.tx != nil {
+			return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot use tailable cursors in a transaction")
+		}
 		cur.tail, err = newTail(coll, filter, order)
 		return cur, err
 	}
-	ch := choice{filter: filter, order: order, hint: f.hint, mem: &c.found}
+	ch := choice{tx: f.tx, filter: filter, order: order, hint: f.hint, mem: &c.found}
 	if f.limit > 0 {
 		ch.limit = f.skip + f.limit
 	}
@@ -98,7 +103,7 @@ func (r *request) find() error {
 	if err != nil {
 		return err
 	}
-	f := find{batch: -1}
+	f := find{batch: -1, tx: r.tx}
 	if err := r.fields(f.field); err != nil {
 		return err
 	}
@@ -222,7 +227,7 @@ func (r *request) getMore() error {
 		d = time.Duration(wait) * time.Millisecond
 	}
 	b := r.conn.emptyBatch()
-	id, err = r.conn.fetch(id, namespace, b, n, d)
+	id, err = r.conn.fetch(r.tx, id, namespace, b, n, d)
 	if err != nil {
 		return err
 	}
@@ -237,14 +242,17 @@ func firstValue(doc []byte) bsoncore.Value {
 }
 
 // fetch reads a batch from an open cursor. It returns the cursor's id, or 0 after the last batch.
-func (c *conn) fetch(id int64, namespace string, b *batch, n int64, wait time.Duration) (int64, error) {
-	cur, err := c.s.cursors.take(id, namespace)
+func (c *conn) fetch(tx *storage.Txn, id int64, namespace string, b *batch, n int64, wait time.Duration) (int64, error) {
+	cur, err := c.s.cursors.take(tx, id, namespace)
 	if err != nil {
 		return 0, err
 	}
 	more := false
 	defer func() { c.s.cursors.release(cur, more) }()
-	if cur.tail != nil {
+	if cur.stream != nil {
+		err = cur.stream.wait(c, cur, b, n, wait)
+		more = err == nil && !cur.stream.invalid
+	} else if cur.tail != nil {
 		if !cur.await {
 			wait = 0
 		}
@@ -383,7 +391,7 @@ func (c *conn) legacyGetMore(g *wire.GetMore) (wire.Reply, error) {
 		n = -n
 	}
 	b := c.emptyBatch()
-	id, err := c.fetch(g.Cursor, g.Collection, b, n, awaitTime)
+	id, err := c.fetch(nil, g.Cursor, g.Collection, b, n, awaitTime)
 	if mongoerr.Is(err, mongoerr.CursorNotFound) || mongoerr.Is(err, mongoerr.CappedPositionLost) || mongoerr.Is(err, mongoerr.QueryPlanKilled) {
 		return wire.Reply{Flags: wire.ReplyCursorNotFound | wire.ReplyAwaitCapable}, nil
 	}

@@ -17,7 +17,7 @@ func (r *request) insert() error {
 		return err
 	}
 	n := int32(0)
-	err = w.each(func(_ int, doc bsoncore.Document) error {
+	err = r.writeEach(w, func(_ int, doc bsoncore.Document) error {
 		err := r.insertOne(w.collection, doc)
 		if err == nil {
 			n++
@@ -41,15 +41,27 @@ func (r *request) insertOne(collection string, doc []byte) error {
 	for i := 0; i < attempts; i++ {
 		coll := r.s.store.Collection(r.db, collection)
 		if coll == nil {
-			if coll, err = r.s.store.Ensure(r.db, collection); err != nil {
+			if coll, err = r.ensure(collection); err != nil {
 				return err
 			}
 		}
-		if err = coll.Insert(doc); !errors.Is(err, storage.ErrDropped) {
+		if err = coll.Insert(r.tx, doc); !errors.Is(err, storage.ErrDropped) {
 			return err
 		}
 	}
 	return mongoerr.New(mongoerr.WriteConflict, "collection %s.%s keeps being dropped", r.db, collection)
+}
+
+// ensure returns a collection, and creates it outside transactions if necessary.
+func (r *request) ensure(collection string) (*storage.Collection, error) {
+	if coll := r.s.store.Collection(r.db, collection); coll != nil {
+		return coll, nil
+	}
+	if r.inTxn {
+		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Cannot create namespace %s.%s in multi-document transaction.", r.db, collection)
+	}
+	return r.s.store.Ensure(r.db, collection)
 }
 
 func checkInsert(doc []byte) error {

@@ -78,6 +78,7 @@ func (r *request) each(name string, ch choice, do func(doc []byte) error) error 
 	if coll == nil {
 		return nil
 	}
+	ch.tx = r.tx
 	sel, err := newSelection(coll, ch, r.late)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ func (r *request) update() error {
 	var matched, modified int
 	upserted := bsoncore.NewArrayBuilder()
 	n := 0
-	err = w.each(func(i int, doc bsoncore.Document) error {
+	err = r.writeEach(w, func(i int, doc bsoncore.Document) error {
 		o, err := r.updateOne(w.collection, doc)
 		matched, modified = matched+o.matched, modified+o.modified
 		if o.upserted.Type != 0 {

@@ -59,17 +59,18 @@ func (r *request) writing(list string) (*writing, error) {
 	return w, nil
 }
 
-// each calls write for each write of a command. A failed write is recorded, and ends the command if it is ordered; a
+// writeEach calls write for each write of a command. A failed write is recorded, and ends the command if it is ordered; a
 // fatal error is returned immediately.
-func (w *writing) each(write func(index int, doc bsoncore.Document) error) error {
+func (r *request) writeEach(w *writing, write func(index int, doc bsoncore.Document) error) error {
 	for i, doc := range w.list {
 		err := write(i, doc)
 		if err == nil {
 			continue
 		}
-		if fatal(err) {
+		if fatal(err) || r.tx != nil && conflicts(err) {
 			return err
 		}
+		r.failed = r.inTxn
 		w.errors = append(w.errors, writeError{i, err})
 		if w.ordered {
 			break
@@ -91,6 +92,20 @@ func (r *request) appendWriteErrors(w *writing) {
 			AppendString("errmsg", e.Message).Build())
 	}
 	r.out = bsoncore.AppendArrayElement(r.out, "writeErrors", list.Build())
+}
+
+// conflicts reports whether an error ends a transaction, rather than being that of one write in it.
+func conflicts(err error) bool {
+	var e *mongoerr.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case mongoerr.WriteConflict, mongoerr.SnapshotUnavailable, mongoerr.LockTimeout, mongoerr.TransactionTooLarge,
+		mongoerr.OperationNotSupportedInTransaction:
+		return true
+	}
+	return false
 }
 
 // fatal reports whether an error ends the whole command.

@@ -31,6 +31,14 @@ type conn struct {
 	batch                    batch
 }
 
+// address returns the address at which the client has reached the server; within a process there is none.
+func (c *conn) address() string {
+	if a, ok := c.nc.LocalAddr().(*net.TCPAddr); ok {
+		return a.String()
+	}
+	return "127.0.0.1:27017"
+}
+
 // A message is a message read from the connection, or the error from reading it.
 type message struct {
 	head wire.Header
@@ -239,7 +247,7 @@ func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc b
 			err = c.panicked(p)
 		}
 		if err != nil {
-			r.out = appendError(r.out[:0], err)
+			r.out = appendError(r.out[:0], err, r.labels(err)...)
 		} else {
 			r.out, _ = bsoncore.AppendDocumentEnd(bsoncore.AppendDoubleElement(r.out, "ok", 1), 0)
 		}
@@ -256,13 +264,14 @@ func coded(err error) *mongoerr.Error {
 	return mongoerr.From(err)
 }
 
-func appendError(dst []byte, err error) []byte {
+func appendError(dst []byte, err error, labels ...string) []byte {
 	e := coded(err)
 	start, dst := bsoncore.ReserveLength(dst)
 	dst = bsoncore.AppendDoubleElement(dst, "ok", 0)
 	dst = bsoncore.AppendStringElement(dst, "errmsg", e.Message)
 	dst = bsoncore.AppendInt32Element(dst, "code", int32(e.Code))
 	dst = bsoncore.AppendStringElement(dst, "codeName", e.Code.String())
+	dst = appendLabels(dst, labels)
 	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
 	return dst
 }

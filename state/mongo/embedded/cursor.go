@@ -7,6 +7,7 @@ import (
 
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/query"
+	"juju/state/mongo/embedded/storage"
 )
 
 // A cursor is a query whose results are fetched in batches. It belongs to the server: any connection may fetch from it
@@ -14,14 +15,16 @@ import (
 type cursor struct {
 	id        int64
 	namespace string
+	tx        *storage.Txn // that opened it, or nil
 	sel       *selection
 	show      *query.Projection
 	skip      int64
 	left      int64    // documents that may still be returned; -1 for all
 	fixed     [][]byte // a fixed list, instead of sel
 
-	tail  *tail // set for a tailable cursor
-	await bool
+	tail   *tail         // set for a tailable cursor
+	stream *changeStream // set for a change stream
+	await  bool
 
 	// Guarded by the registry's lock.
 	busy     bool
@@ -169,7 +172,7 @@ func (cs *cursors) reap() {
 }
 
 // take reserves a cursor for one fetch, after which the caller must release it.
-func (cs *cursors) take(id int64, namespace string) (*cursor, error) {
+func (cs *cursors) take(tx *storage.Txn, id int64, namespace string) (*cursor, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cur := cs.open[id]
@@ -178,6 +181,8 @@ func (cs *cursors) take(id int64, namespace string) (*cursor, error) {
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
 	case cur.namespace != namespace:
 		return nil, mongoerr.New(mongoerr.Unauthorized, "Requested getMore on namespace '%s', but cursor belongs to a different namespace %s", namespace, cur.namespace)
+	case cur.tx != tx:
+		return nil, mongoerr.New(mongoerr.CursorOfTransaction, "Cannot run getMore on cursor %d outside the transaction that created it", id)
 	case cur.busy:
 		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor with id %d is in use", id)
 	}

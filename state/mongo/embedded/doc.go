@@ -7,10 +7,13 @@
 //		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return server.Dial() },
 //	})
 //
-// It behaves like MongoDB 3.6: it supports many of that version's commands, operators and error codes, and
-// rejects the rest with the code that MongoDB uses for unknown ones.
+// It behaves like a MongoDB 4.0 that is the only member of a replica set: it supports many of that version's commands,
+// operators and error codes, and rejects the rest with the code that MongoDB uses for unknown ones. Of aggregation it
+// has change streams only.
 //
-// Every change to a single document is atomic. Writes are acknowledged before they reach the disk; Barrier
+// Every change to a single document is atomic, and so is a transaction. The store remembers each session's last
+// transaction or retryable write, in the same batch as its changes, so a client that repeats one because it missed the
+// reply does nothing twice, even after a restart. Change streams resume within one run of the server. Writes are acknowledged before they reach the disk; Barrier
 // waits until they have. Clients request that with j: true or w: "majority", and Options.SyncEvery bounds the
 // delay of all other writes.
 //

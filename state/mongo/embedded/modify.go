@@ -44,7 +44,7 @@ func (r *request) modify(collection string, m *modification, multi bool) (o outc
 	for i := 0; i < attempts; i++ {
 		coll := r.s.store.Collection(r.db, collection)
 		if coll == nil && m.upsert {
-			if coll, err = r.s.store.Ensure(r.db, collection); err != nil {
+			if coll, err = r.ensure(collection); err != nil {
 				return o, err
 			}
 		}
@@ -59,7 +59,7 @@ func (r *request) modify(collection string, m *modification, multi bool) (o outc
 		} else {
 			o, err = r.modifyOne(coll, m)
 		}
-		if errors.Is(err, storage.ErrDropped) || m.upsert && mongoerr.Is(err, mongoerr.DuplicateKey) && o.matched == 0 {
+		if errors.Is(err, storage.ErrDropped) || r.tx == nil && m.upsert && mongoerr.Is(err, mongoerr.DuplicateKey) && o.matched == 0 {
 			continue
 		}
 		return o, err
@@ -72,7 +72,7 @@ func (r *request) modify(collection string, m *modification, multi bool) (o outc
 
 // modifyOne changes the first document that matches.
 func (r *request) modifyOne(coll *storage.Collection, m *modification) (o outcome, err error) {
-	sel, err := newSelection(coll, choice{filter: m.filter, order: m.order, hint: m.hint}, r.late)
+	sel, err := newSelection(coll, choice{tx: r.tx, filter: m.filter, order: m.order, hint: m.hint}, r.late)
 	if err != nil {
 		return o, err
 	}
@@ -104,7 +104,7 @@ func (r *request) modifyOne(coll *storage.Collection, m *modification) (o outcom
 // modifyAll changes every document that matches. It collects their keys first, because a change that moves a
 // document in an index could otherwise be applied to it twice.
 func (r *request) modifyAll(coll *storage.Collection, m *modification) (o outcome, err error) {
-	sel, err := newSelection(coll, choice{filter: m.filter, hint: m.hint}, r.late)
+	sel, err := newSelection(coll, choice{tx: r.tx, filter: m.filter, hint: m.hint}, r.late)
 	if err != nil {
 		return o, err
 	}
@@ -133,7 +133,9 @@ func (r *request) modifyAll(coll *storage.Collection, m *modification) (o outcom
 
 // change changes the document of a record if it exists and matches. If make is set, it inserts a missing document.
 func (r *request) change(coll *storage.Collection, m *modification, record []byte, make bool, o *outcome) error {
-	return coll.Modify(record, func(old []byte) (storage.Change, error) {
+	before := *o
+	return coll.Modify(r.tx, record, func(old []byte) (storage.Change, error) {
+		*o = before // an earlier call was in vain
 		if old == nil {
 			if !make {
 				return storage.Change{}, nil
@@ -179,7 +181,7 @@ func (r *request) change(coll *storage.Collection, m *modification, record []byt
 			return storage.Change{}, err
 		}
 		o.modified++
-		return storage.Change{New: doc}, nil
+		return storage.Change{New: doc, Replaced: m.update.Replaces()}, nil
 	})
 }
 
@@ -206,7 +208,7 @@ func (r *request) insertNew(coll *storage.Collection, m *modification, o *outcom
 	if err != nil {
 		return err
 	}
-	if err := coll.Insert(doc); err != nil {
+	if err := coll.Insert(r.tx, doc); err != nil {
 		return err
 	}
 	id, _ := raw.Get(doc, "_id")

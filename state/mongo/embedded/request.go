@@ -11,6 +11,7 @@ import (
 
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
 	"juju/state/mongo/embedded/wire"
 )
 
@@ -23,6 +24,11 @@ type request struct {
 	name      string // of the command, as sent
 	body      []byte
 	sequences []wire.Sequence
+	// session is set for a command of a transaction and for a retryable write, which run in tx; inTxn is set for the
+	// former, and failed if one of its writes failed.
+	session       *session
+	tx            *storage.Txn
+	inTxn, failed bool
 	// out is the reply being built; commands append fields to it.
 	out []byte
 
@@ -42,35 +48,39 @@ type command struct {
 
 // commands holds all commands by name, which is the first key of a request.
 var commands = map[string]command{
-	"ismaster":        {name: "ismaster", run: (*request).isMaster, admin: true},
-	"isMaster":        {name: "isMaster", run: (*request).isMaster, admin: true},
-	"hello":           {name: "hello", run: (*request).isMaster, admin: true},
-	"getnonce":        {name: "getnonce", run: (*request).getNonce, admin: true},
-	"buildInfo":       {name: "buildInfo", run: (*request).buildInfo, admin: true},
-	"buildinfo":       {name: "buildinfo", run: (*request).buildInfo, admin: true},
-	"ping":            {name: "ping", run: (*request).ping, admin: true},
-	"serverStatus":    {name: "serverStatus", run: (*request).serverStatus, admin: true},
-	"listDatabases":   {name: "listDatabases", run: (*request).listDatabases, admin: true},
-	"find":            {name: "find", run: (*request).find},
-	"getMore":         {name: "getMore", run: (*request).getMore},
-	"killCursors":     {name: "killCursors", run: (*request).killCursors},
-	"insert":          {name: "insert", run: (*request).insert},
-	"update":          {name: "update", run: (*request).update},
-	"delete":          {name: "delete", run: (*request).delete},
-	"findAndModify":   {name: "findAndModify", run: (*request).findAndModify},
-	"findandmodify":   {name: "findandmodify", run: (*request).findAndModify},
-	"count":           {name: "count", run: (*request).count},
-	"distinct":        {name: "distinct", run: (*request).distinct},
-	"create":          {name: "create", run: (*request).create},
-	"drop":            {name: "drop", run: (*request).drop},
-	"dropDatabase":    {name: "dropDatabase", run: (*request).dropDatabase},
-	"createIndexes":   {name: "createIndexes", run: (*request).createIndexes},
-	"dropIndexes":     {name: "dropIndexes", run: (*request).dropIndexes},
-	"deleteIndexes":   {name: "deleteIndexes", run: (*request).dropIndexes},
-	"listIndexes":     {name: "listIndexes", run: (*request).listIndexes},
-	"listCollections": {name: "listCollections", run: (*request).listCollections},
-	"collStats":       {name: "collStats", run: (*request).collStats},
-	"collstats":       {name: "collstats", run: (*request).collStats},
+	"ismaster":          {name: "ismaster", run: (*request).isMaster, admin: true},
+	"isMaster":          {name: "isMaster", run: (*request).isMaster, admin: true},
+	"hello":             {name: "hello", run: (*request).isMaster, admin: true},
+	"getnonce":          {name: "getnonce", run: (*request).getNonce, admin: true},
+	"buildInfo":         {name: "buildInfo", run: (*request).buildInfo, admin: true},
+	"buildinfo":         {name: "buildinfo", run: (*request).buildInfo, admin: true},
+	"ping":              {name: "ping", run: (*request).ping, admin: true},
+	"serverStatus":      {name: "serverStatus", run: (*request).serverStatus, admin: true},
+	"listDatabases":     {name: "listDatabases", run: (*request).listDatabases, admin: true},
+	"find":              {name: "find", run: (*request).find},
+	"getMore":           {name: "getMore", run: (*request).getMore},
+	"aggregate":         {name: "aggregate", run: (*request).aggregate},
+	"killCursors":       {name: "killCursors", run: (*request).killCursors},
+	"insert":            {name: "insert", run: (*request).insert},
+	"update":            {name: "update", run: (*request).update},
+	"delete":            {name: "delete", run: (*request).delete},
+	"findAndModify":     {name: "findAndModify", run: (*request).findAndModify},
+	"findandmodify":     {name: "findandmodify", run: (*request).findAndModify},
+	"count":             {name: "count", run: (*request).count},
+	"distinct":          {name: "distinct", run: (*request).distinct},
+	"create":            {name: "create", run: (*request).create},
+	"drop":              {name: "drop", run: (*request).drop},
+	"dropDatabase":      {name: "dropDatabase", run: (*request).dropDatabase},
+	"createIndexes":     {name: "createIndexes", run: (*request).createIndexes},
+	"dropIndexes":       {name: "dropIndexes", run: (*request).dropIndexes},
+	"deleteIndexes":     {name: "deleteIndexes", run: (*request).dropIndexes},
+	"commitTransaction": {name: "commitTransaction", run: (*request).commitTransaction},
+	"abortTransaction":  {name: "abortTransaction", run: (*request).abortTransaction},
+	"endSessions":       {name: "endSessions", run: (*request).endSessions},
+	"listIndexes":       {name: "listIndexes", run: (*request).listIndexes},
+	"listCollections":   {name: "listCollections", run: (*request).listCollections},
+	"collStats":         {name: "collStats", run: (*request).collStats},
+	"collstats":         {name: "collstats", run: (*request).collStats},
 }
 
 func (r *request) run() error {
@@ -86,7 +96,7 @@ func (r *request) run() error {
 			return err
 		}
 	}
-	if err := cmd.run(r); err != nil {
+	if err := r.inSession(cmd); err != nil {
 		return err
 	}
 	if r.barrier {
@@ -162,7 +172,8 @@ func (r *request) fields(with func(key string, v bsoncore.Value) (bool, error)) 
 // general parses the fields that any command may have.
 func (r *request) general(key string, v bsoncore.Value) (bool, error) {
 	switch key {
-	case "$db", "lsid", "$clusterTime", "$readPreference", "comment", "$comment", "readConcern", "apiVersion":
+	case "$db", "lsid", "$clusterTime", "$readPreference", "comment", "$comment", "readConcern", "apiVersion",
+		"txnNumber", "startTransaction", "autocommit", "stmtId", "stmtIds":
 		return true, nil
 	case "maxTimeMS":
 		d, err := maxTime(v)
@@ -174,8 +185,6 @@ func (r *request) general(key string, v bsoncore.Value) (bool, error) {
 		return true, r.writeConcern(v)
 	case "collation":
 		return true, checkCollation(v)
-	case "txnNumber", "startTransaction", "autocommit":
-		return true, mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
 	}
 	return false, nil
 }

@@ -19,6 +19,7 @@ import (
 // A selection iterates over the documents that match a query, in the query's order.
 type selection struct {
 	coll   *storage.Collection
+	tx     *storage.Txn // that reads, or nil
 	filter *query.Filter
 	late   func() error // called periodically
 
@@ -47,6 +48,7 @@ const maxSorted = 100 << 20
 
 // choice holds the parameters of a selection.
 type choice struct {
+	tx     *storage.Txn // that reads, or nil
 	filter *query.Filter
 	order  query.Sort
 	hint   bsoncore.Value
@@ -58,7 +60,12 @@ type choice struct {
 
 // newSelection plans a query. The caller must call pause on the selection when done.
 func newSelection(coll *storage.Collection, ch choice, late func() error) (*selection, error) {
-	sel := &selection{coll: coll, filter: ch.filter, late: late}
+	sel := &selection{coll: coll, tx: ch.tx, filter: ch.filter, late: late}
+	if ch.tx != nil {
+		if err := ch.tx.Check(coll); err != nil {
+			return nil, err
+		}
+	}
 	if id, ok := idOf(ch.filter); ok && !coll.Options().Capped && ch.hint.Type == 0 {
 		sel.byID, sel.mem = coll.Record(id), ch.mem
 		return sel, nil
@@ -71,7 +78,7 @@ func newSelection(coll *storage.Collection, ch choice, late func() error) (*sele
 		return nil, err
 	}
 	p := plan.Choose(ch.filter, ch.order, indexes, hint)
-	sel.scan = coll.Scan(p, list)
+	sel.scan = coll.Scan(ch.tx, p, list)
 	if p.Sorted {
 		return sel, nil
 	}
@@ -163,7 +170,7 @@ func (sel *selection) single() (record, doc []byte, err error) {
 	if sel.mem == nil {
 		sel.mem = new([]byte)
 	}
-	doc, ok, err := sel.coll.Get((*sel.mem)[:0], sel.byID)
+	doc, ok, err := sel.coll.Get(sel.tx, (*sel.mem)[:0], sel.byID)
 	if err != nil || !ok {
 		return nil, nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
@@ -55,10 +56,12 @@ type Options struct {
 
 // A Server is an open store and its connections.
 type Server struct {
-	opts    Options
-	store   *storage.Store
-	cursors cursors
-	started time.Time
+	opts     Options
+	store    *storage.Store
+	cursors  cursors
+	sessions sessions
+	started  time.Time
+	run      uint64 // a random number, which the tokens of change streams contain
 
 	ctx    context.Context // cancelled by Close
 	cancel context.CancelFunc
@@ -103,7 +106,7 @@ func Open(dir string, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, store: store, started: time.Now(), conns: map[*conn]bool{}}
+	s := &Server{opts: opts, store: store, started: time.Now(), run: rand.Uint64(), conns: map[*conn]bool{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.cursors.init(opts.CursorTimeout)
 	if opts.SyncEvery > 0 {
@@ -224,7 +227,9 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.cancel()
+	s.store.Quit()
 	s.work.Wait()
+	s.sessions.close()
 	s.cursors.close()
 	return s.store.Close()
 }

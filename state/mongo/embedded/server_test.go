@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 		{d{{Key: "findAndModify", Value: "c"}}, 9},
 		{d{{Key: "findAndModify", Value: "c"}, {Key: "update", Value: d{{Key: "$foo", Value: d{{Key: "a", Value: 1}}}}}}, 9},
 		{d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{}}}, {Key: "writeConcern", Value: d{{Key: "w", Value: 3}}}}, 2},
-		{d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{}}}, {Key: "txnNumber", Value: int64(1)}}, 20},
+		{d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{}}}, {Key: "txnNumber", Value: int64(1)}}, 72},
 		{d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{}}}, 16},
 	} {
 		if got := c.code(test.cmd); got != test.want {

@@ -161,6 +161,7 @@ func (f *front) hello(answer bsoncore.Document) bsoncore.Document {
 		switch string(e.Key) {
 		case "ismaster", "isWritablePrimary":
 			doc = bsoncore.AppendBooleanElement(doc, string(e.Key), primary == f.member)
+		case "setName", "secondary", "hosts", "primary", "me": // of the server's own set
 		default:
 			doc = raw.AppendElem(doc, e.Key, e.Value)
 		}

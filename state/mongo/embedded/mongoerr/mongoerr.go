@@ -11,87 +11,110 @@ type Code int32
 
 // The codes that the store uses.
 const (
-	InternalError              Code = 1
-	BadValue                   Code = 2
-	FailedToParse              Code = 9
-	Unauthorized               Code = 13
-	TypeMismatch               Code = 14
-	Overflow                   Code = 15
-	InvalidLength              Code = 16
-	IllegalOperation           Code = 20
-	NamespaceNotFound          Code = 26
-	IndexNotFound              Code = 27
-	PathNotViable              Code = 28
-	ConflictingUpdateOperators Code = 40
-	CursorNotFound             Code = 43
-	NamespaceExists            Code = 48
-	MaxTimeMSExpired           Code = 50
-	DollarPrefixedFieldName    Code = 52
-	InvalidIDField             Code = 53
-	EmptyFieldName             Code = 56
-	CommandNotFound            Code = 59
-	ImmutableField             Code = 66
-	CannotCreateIndex          Code = 67
-	InvalidOptions             Code = 72
-	InvalidNamespace           Code = 73
-	IndexOptionsConflict       Code = 85
-	IndexKeySpecsConflict      Code = 86
-	OperationFailed            Code = 96
-	WriteConflict              Code = 112
-	ShutdownInProgress         Code = 91
-	CappedPositionLost         Code = 136
-	CannotIndexParallelArrays  Code = 171
-	QueryPlanKilled            Code = 175
-	InvalidIndexSpec           Code = 197
-	DataCorruptionDetected     Code = 270
-	CursorInUse                Code = 292
-	UnsupportedOpQueryCommand  Code = 352
-	CannotGrowCapped           Code = 10003
-	ObjectTooLarge             Code = 10334
-	DuplicateKey               Code = 11000
-	KeyTooLong                 Code = 17280
-	ResultTooLarge             Code = 17419
-	UnknownField               Code = 40415
+	InternalError                      Code = 1
+	BadValue                           Code = 2
+	FailedToParse                      Code = 9
+	Unauthorized                       Code = 13
+	TypeMismatch                       Code = 14
+	Overflow                           Code = 15
+	InvalidLength                      Code = 16
+	IllegalOperation                   Code = 20
+	NamespaceNotFound                  Code = 26
+	IndexNotFound                      Code = 27
+	PathNotViable                      Code = 28
+	ConflictingUpdateOperators         Code = 40
+	CursorNotFound                     Code = 43
+	NamespaceExists                    Code = 48
+	MaxTimeMSExpired                   Code = 50
+	DollarPrefixedFieldName            Code = 52
+	InvalidIDField                     Code = 53
+	EmptyFieldName                     Code = 56
+	CommandNotFound                    Code = 59
+	ImmutableField                     Code = 66
+	CannotCreateIndex                  Code = 67
+	InvalidOptions                     Code = 72
+	InvalidNamespace                   Code = 73
+	IndexOptionsConflict               Code = 85
+	IndexKeySpecsConflict              Code = 86
+	OperationFailed                    Code = 96
+	WriteConflict                      Code = 112
+	ShutdownInProgress                 Code = 91
+	CappedPositionLost                 Code = 136
+	CannotIndexParallelArrays          Code = 171
+	QueryPlanKilled                    Code = 175
+	InvalidIndexSpec                   Code = 197
+	LockTimeout                        Code = 24
+	ConflictingOperationInProgress     Code = 117
+	NoSuchTransaction                  Code = 251
+	TransactionTooOld                  Code = 225
+	TooManyLogicalSessions             Code = 261
+	CursorOfTransaction                Code = 50738
+	SnapshotUnavailable                Code = 246
+	TransactionCommitted               Code = 256
+	TransactionTooLarge                Code = 257
+	OperationNotSupportedInTransaction Code = 263
+	ChangeStreamFatalError             Code = 280
+	ChangeStreamHistoryLost            Code = 286
+	DataCorruptionDetected             Code = 270
+	CursorInUse                        Code = 292
+	UnsupportedOpQueryCommand          Code = 352
+	CannotGrowCapped                   Code = 10003
+	ObjectTooLarge                     Code = 10334
+	DuplicateKey                       Code = 11000
+	KeyTooLong                         Code = 17280
+	ResultTooLarge                     Code = 17419
+	UnrecognizedPipelineStage          Code = 40324
+	UnknownField                       Code = 40415
 )
 
 var names = map[Code]string{
-	InternalError:              "InternalError",
-	BadValue:                   "BadValue",
-	FailedToParse:              "FailedToParse",
-	Unauthorized:               "Unauthorized",
-	TypeMismatch:               "TypeMismatch",
-	Overflow:                   "Overflow",
-	InvalidLength:              "InvalidLength",
-	IllegalOperation:           "IllegalOperation",
-	NamespaceNotFound:          "NamespaceNotFound",
-	IndexNotFound:              "IndexNotFound",
-	PathNotViable:              "PathNotViable",
-	ConflictingUpdateOperators: "ConflictingUpdateOperators",
-	CursorNotFound:             "CursorNotFound",
-	NamespaceExists:            "NamespaceExists",
-	MaxTimeMSExpired:           "ExceededTimeLimit",
-	DollarPrefixedFieldName:    "DollarPrefixedFieldName",
-	InvalidIDField:             "InvalidIdField",
-	EmptyFieldName:             "EmptyFieldName",
-	CommandNotFound:            "CommandNotFound",
-	ImmutableField:             "ImmutableField",
-	CannotCreateIndex:          "CannotCreateIndex",
-	InvalidOptions:             "InvalidOptions",
-	InvalidNamespace:           "InvalidNamespace",
-	IndexOptionsConflict:       "IndexOptionsConflict",
-	IndexKeySpecsConflict:      "IndexKeySpecsConflict",
-	OperationFailed:            "OperationFailed",
-	WriteConflict:              "WriteConflict",
-	ShutdownInProgress:         "ShutdownInProgress",
-	CappedPositionLost:         "CappedPositionLost",
-	CannotIndexParallelArrays:  "CannotIndexParallelArrays",
-	QueryPlanKilled:            "QueryPlanKilled",
-	InvalidIndexSpec:           "InvalidIndexSpecificationOption",
-	DataCorruptionDetected:     "DataCorruptionDetected",
-	CursorInUse:                "CursorInUse",
-	UnsupportedOpQueryCommand:  "UnsupportedOpQueryCommand",
-	ObjectTooLarge:             "BSONObjectTooLarge",
-	DuplicateKey:               "DuplicateKey",
+	InternalError:                      "InternalError",
+	BadValue:                           "BadValue",
+	FailedToParse:                      "FailedToParse",
+	Unauthorized:                       "Unauthorized",
+	TypeMismatch:                       "TypeMismatch",
+	Overflow:                           "Overflow",
+	InvalidLength:                      "InvalidLength",
+	IllegalOperation:                   "IllegalOperation",
+	NamespaceNotFound:                  "NamespaceNotFound",
+	IndexNotFound:                      "IndexNotFound",
+	PathNotViable:                      "PathNotViable",
+	ConflictingUpdateOperators:         "ConflictingUpdateOperators",
+	CursorNotFound:                     "CursorNotFound",
+	NamespaceExists:                    "NamespaceExists",
+	MaxTimeMSExpired:                   "ExceededTimeLimit",
+	DollarPrefixedFieldName:            "DollarPrefixedFieldName",
+	InvalidIDField:                     "InvalidIdField",
+	EmptyFieldName:                     "EmptyFieldName",
+	CommandNotFound:                    "CommandNotFound",
+	ImmutableField:                     "ImmutableField",
+	CannotCreateIndex:                  "CannotCreateIndex",
+	InvalidOptions:                     "InvalidOptions",
+	InvalidNamespace:                   "InvalidNamespace",
+	IndexOptionsConflict:               "IndexOptionsConflict",
+	IndexKeySpecsConflict:              "IndexKeySpecsConflict",
+	OperationFailed:                    "OperationFailed",
+	WriteConflict:                      "WriteConflict",
+	ShutdownInProgress:                 "ShutdownInProgress",
+	CappedPositionLost:                 "CappedPositionLost",
+	CannotIndexParallelArrays:          "CannotIndexParallelArrays",
+	QueryPlanKilled:                    "QueryPlanKilled",
+	InvalidIndexSpec:                   "InvalidIndexSpecificationOption",
+	LockTimeout:                        "LockTimeout",
+	ConflictingOperationInProgress:     "ConflictingOperationInProgress",
+	NoSuchTransaction:                  "NoSuchTransaction",
+	TransactionTooOld:                  "TransactionTooOld",
+	SnapshotUnavailable:                "SnapshotUnavailable",
+	TransactionCommitted:               "TransactionCommitted",
+	TransactionTooLarge:                "TransactionTooLarge",
+	OperationNotSupportedInTransaction: "OperationNotSupportedInTransaction",
+	ChangeStreamFatalError:             "ChangeStreamFatalError",
+	ChangeStreamHistoryLost:            "ChangeStreamHistoryLost",
+	DataCorruptionDetected:             "DataCorruptionDetected",
+	CursorInUse:                        "CursorInUse",
+	UnsupportedOpQueryCommand:          "UnsupportedOpQueryCommand",
+	ObjectTooLarge:                     "BSONObjectTooLarge",
+	DuplicateKey:                       "DuplicateKey",
 }
 
 // String returns the name that MongoDB sends as codeName.

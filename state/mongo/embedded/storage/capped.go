@@ -70,7 +70,7 @@ func (c *Collection) push(doc []byte) error {
 	first, bytes := k.first, k.bytes
 	w := indexings.Get().(*indexing)
 	defer w.release()
-	if err := w.prepare(c, b, c.secondary(), record[spaceSize:], nil, doc); err != nil {
+	if err := w.prepare(c, nil, b, c.secondary(), record[spaceSize:], nil, doc); err != nil {
 		return errors.Join(err, b.Close())
 	}
 	for first < k.next && (bytes+int64(len(doc)) > c.opts.Size || c.opts.Max > 0 && int64(k.next-first) >= c.opts.Max) {
@@ -80,7 +80,7 @@ func (c *Collection) push(doc []byte) error {
 		}
 		first, bytes = first+1, bytes-n
 	}
-	if err := c.finish(b, record, nil, doc); err != nil {
+	if err := c.finish(b, record, nil, Change{New: doc}); err != nil {
 		return err
 	}
 	k.first, k.next, k.bytes = first, k.next+1, bytes+int64(len(doc))
@@ -90,7 +90,7 @@ func (c *Collection) push(doc []byte) error {
 
 // evict adds the removal of an old document to b, and returns its size.
 func (c *Collection) evict(b *pebble.Batch, record []byte) (int64, error) {
-	old, ok, err := c.store.appendGet(nil, record)
+	old, ok, err := c.store.appendGet(nil, nil, record)
 	if err != nil || !ok {
 		return 0, err
 	}

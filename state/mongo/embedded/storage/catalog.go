@@ -25,7 +25,7 @@ type CollectionOptions struct {
 
 // load reads the catalog, and removes the remains of unfinished index builds.
 func (s *Store) load() error {
-	if err := s.get([]byte{keyLastSpace}, func(v []byte) error {
+	if err := s.get(nil, []byte{keyLastSpace}, func(v []byte) error {
 		if v != nil {
 			s.lastSpace = binary.BigEndian.Uint32(v)
 		}
@@ -140,6 +140,7 @@ func (s *Store) Create(db, name string, opts CollectionOptions) (*Collection, er
 	if err := s.commit(b); err != nil {
 		return nil, err
 	}
+	s.altered(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(c)
@@ -166,6 +167,8 @@ func (s *Store) Drop(db, name string) (bool, error) {
 		return false, err
 	}
 	c.dropped.Store(true)
+	s.altered(c)
+	s.feed.add(func() []Event { return []Event{{Kind: Dropped, DB: db, Collection: name}} })
 	s.mu.Lock()
 	delete(s.collections[db], name)
 	if len(s.collections[db]) == 0 {

@@ -27,6 +27,8 @@ type Collection struct {
 	dropped atomic.Bool
 	indexes atomic.Pointer[[]*Index]
 	flags   sync.Mutex // held while saving the flags of indexes
+	// altered is the store's count of catalog changes at the last change to this collection.
+	altered atomic.Int64
 
 	capped capped
 }
@@ -89,12 +91,22 @@ func (c *Collection) Record(id bsoncore.Value) []byte {
 type Change struct {
 	New    []byte
 	Delete bool
+	// Replaced is set if the client sent New as a whole.
+	Replaced bool
 }
 
-// Modify changes or inserts the document with the given record key. It calls decide with the document, or nil
-// if there is none; the document can't change in any other way until Modify returns. A new document's _id
-// must match the record key. decide must not retain the document or use the store.
-func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, error)) error {
+// Modify changes or inserts the document with the given record key, in a transaction if tx is not nil. It calls decide
+// with the document, or nil if there is none; the document can't change in any other way until Modify returns. A new
+// document's _id must match the record key. decide must not retain the document or use the store. It is called again
+// if Modify had to wait for a transaction.
+func (c *Collection) Modify(tx *Txn, record []byte, decide func(old []byte) (Change, error)) error {
+	if tx != nil {
+		return tx.modify(c, record, decide)
+	}
+	return c.store.patiently(func() error { return c.modify(record, decide) })
+}
+
+func (c *Collection) modify(record []byte, decide func(old []byte) (Change, error)) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.dropped.Load() {
@@ -108,36 +120,50 @@ func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, erro
 	lock := &c.store.locks[c.store.stripe(record)]
 	lock.Lock()
 	defer lock.Unlock()
-	return c.store.get(record, func(old []byte) error {
+	if tx := lock.held[string(record)]; tx != nil {
+		return &heldError{tx}
+	}
+	return c.store.get(nil, record, func(old []byte) error {
 		ch, err := decide(old)
-		if err != nil || ch.New == nil && !ch.Delete {
+		if err != nil || ch.none() {
 			return err
 		}
-		return c.write(record, old, ch.New)
+		return c.write(record, old, ch)
 	})
 }
 
-// write replaces old by new, either of which may be nil.
-func (c *Collection) write(record, old, new []byte) error {
+// write changes a document, which may be nil.
+func (c *Collection) write(record, old []byte, ch Change) error {
 	b := c.store.db.NewBatch()
 	if indexes := c.secondary(); len(indexes) > 0 {
 		w := indexings.Get().(*indexing)
 		defer w.release()
-		if err := w.prepare(c, b, indexes, record[spaceSize:], old, new); err != nil {
+		if err := w.prepare(c, nil, b, indexes, record[spaceSize:], old, ch.New); err != nil {
 			return errors.Join(err, b.Close())
 		}
 	}
-	return c.finish(b, record, old, new)
+	return c.finish(b, record, old, ch)
 }
 
-func (c *Collection) finish(b *pebble.Batch, key, old, new []byte) error {
-	switch {
-	case new != nil:
-		_ = b.Set(key, new, nil)
-	case old != nil:
-		_ = b.Delete(key, nil)
+func (c *Collection) finish(b *pebble.Batch, key, old []byte, ch Change) error {
+	ch.write(b, key, old)
+	if err := c.store.commit(b); err != nil {
+		return err
 	}
-	return c.store.commit(b)
+	c.store.feed.add(func() []Event { return []Event{c.event(old, ch)} })
+	return nil
+}
+
+func (ch Change) none() bool { return ch.New == nil && !ch.Delete }
+
+// write adds the change of a document to w.
+func (ch Change) write(w writer, key, old []byte) {
+	switch {
+	case ch.New != nil:
+		_ = w.Set(key, ch.New, nil)
+	case old != nil:
+		_ = w.Delete(key, nil)
+	}
 }
 
 // saveFlags saves the multikey flags of all indexes; it is called before the change that sets one is applied.
@@ -150,16 +176,19 @@ func (c *Collection) saveFlags() error {
 	return c.store.commit(b)
 }
 
-// Insert inserts a document, which must have an _id.
-func (c *Collection) Insert(doc []byte) error {
+// Insert inserts a document, which must have an _id, in a transaction if tx is not nil.
+func (c *Collection) Insert(tx *Txn, doc []byte) error {
 	id, _ := raw.Get(doc, "_id")
 	if err := CheckID(id); err != nil {
 		return err
 	}
 	if c.opts.Capped {
+		if tx != nil {
+			return tx.refuseCapped(c)
+		}
 		return c.push(doc)
 	}
-	return c.Modify(c.Record(id), func(old []byte) (Change, error) {
+	return c.Modify(tx, c.Record(id), func(old []byte) (Change, error) {
 		if old != nil {
 			return Change{}, duplicate(c, c.Indexes()[0], doc)
 		}
@@ -205,7 +234,7 @@ func checkNested(doc []byte) error {
 	return nil
 }
 
-// Get appends the document under a record key to dst.
-func (c *Collection) Get(dst, record []byte) (doc []byte, ok bool, err error) {
-	return c.store.appendGet(dst, record)
+// Get appends the document under a record key, as tx sees it, to dst.
+func (c *Collection) Get(tx *Txn, dst, record []byte) (doc []byte, ok bool, err error) {
+	return c.store.appendGet(tx, dst, record)
 }

@@ -66,7 +66,7 @@ func TestCapped(t *testing.T) {
 	for i := range 25 {
 		insert(t, c, bson.D{id(100 - i), {Key: "k", Value: i}})
 	}
-	if err := c.Insert(bsontest.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
+	if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
 		t.Errorf("a duplicate _id: %v", err)
 	}
 	insert(t, c, bson.D{id(100), {Key: "k", Value: 25}}) // the first one has been evicted
@@ -120,7 +120,7 @@ func TestDrop(t *testing.T) {
 	if ok, err := s.Drop("db", "c"); ok || err != nil {
 		t.Errorf("second Drop: %v, %v", ok, err)
 	}
-	if err := c.Insert(bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrDropped) {
+	if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrDropped) {
 		t.Errorf("Insert into a dropped collection: %v", err)
 	}
 	if _, err := c.CreateIndex(kinds[1]); !errors.Is(err, storage.ErrDropped) {

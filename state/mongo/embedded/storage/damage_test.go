@@ -75,7 +75,7 @@ func content(fs vfs.FS, repair bool) (sum string, err error) {
 		if c == nil {
 			return "", fmt.Errorf("collection %s is missing", name)
 		}
-		scan := c.Scan(plan.Plan{Scans: everything.Scans}, nil)
+		scan := c.Scan(nil, plan.Plan{Scans: everything.Scans}, nil)
 		for {
 			var doc []byte
 			if _, doc, err = scan.Next(); doc == nil {

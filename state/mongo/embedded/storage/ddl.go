@@ -51,7 +51,9 @@ func (c *Collection) CreateIndex(want *Index) (bool, error) {
 	b = s.db.NewBatch()
 	_ = b.Delete(binary.BigEndian.AppendUint32([]byte{keyBuilding}, ix.space), nil)
 	_ = b.Set(c.catalogKey(), c.encode(), nil)
-	return true, s.commit(b)
+	err := s.commit(b)
+	s.altered(c)
+	return true, err
 }
 
 // build fills an index, in batches.
@@ -91,7 +93,7 @@ func (c *Collection) build(ix *Index) error {
 func (c *Collection) enter(b *pebble.Batch, ix *Index, e *entries, record, doc []byte) error {
 	for _, key := range e.list {
 		if ix.Unique {
-			if err := c.store.get(key, func(v []byte) error {
+			if err := c.store.get(nil, key, func(v []byte) error {
 				if v != nil {
 					return duplicate(c, ix, doc)
 				}
@@ -135,7 +137,9 @@ func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
 	}
 	c.setIndexes(keep)
 	_ = b.Set(c.catalogKey(), c.encode(), nil)
-	return n, c.store.commit(b)
+	err := c.store.commit(b)
+	c.store.altered(c)
+	return n, err
 }
 
 // Stats are a collection's sizes, computed by a scan.

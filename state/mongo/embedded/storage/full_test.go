@@ -65,7 +65,7 @@ func TestFullDisk(t *testing.T) {
 						isFull.Store(true)
 					}
 					doc := bson.D{id(i), {Key: "pad", Value: strings.Repeat("x", 200)}}
-					if c.Insert(bsontest.RawDocument(doc)) != nil {
+					if c.Insert(nil, bsontest.RawDocument(doc)) != nil {
 						return
 					}
 					if i%10 == 0 {
@@ -82,7 +82,7 @@ func TestFullDisk(t *testing.T) {
 			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("Barrier of a failed store: %v", err)
 			}
-			if err := c.Insert(bsontest.RawDocument(bson.D{id(-1)})); !errors.Is(err, storage.ErrClosed) {
+			if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(-1)})); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("Insert into a failed store: %v", err)
 			}
 			if err := s.Close(); !errors.Is(err, storage.ErrClosed) {
@@ -121,7 +121,7 @@ func TestFullDisk(t *testing.T) {
 func count(t testing.TB, c *storage.Collection) int64 {
 	t.Helper()
 	n := int64(0)
-	scan := c.Scan(plan.Plan{Scans: everything.Scans}, nil)
+	scan := c.Scan(nil, plan.Plan{Scans: everything.Scans}, nil)
 	for {
 		_, doc, err := scan.Next()
 		if err != nil {

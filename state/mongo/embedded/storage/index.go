@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/cockroachdb/pebble/v2"
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -186,8 +185,9 @@ type indexChange struct {
 var indexings = sync.Pool{New: func() any { return new(indexing) }}
 
 // prepare adds to b the index changes from old's keys to new's; either document may be nil. It fails if
-// another document has one of the new keys of a unique index. Until release, no other document can take one.
-func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, record, old, new []byte) error {
+// another document has one of the new keys of a unique index. Until release, or until tx ends if it is not nil, no
+// other document can take one.
+func (w *indexing) prepare(c *Collection, tx *Txn, b writer, indexes []*Index, record, old, new []byte) error {
 	w.store, w.n, w.stripes = c.store, 0, w.stripes[:0]
 	flagged := false
 	for _, ix := range indexes {
@@ -223,7 +223,11 @@ func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, rec
 			return err
 		}
 	}
-	if err := w.claim(c, new); err != nil {
+	claim := w.claim
+	if tx != nil {
+		claim = func(c *Collection, doc []byte) error { return w.claimIn(tx, c, doc) }
+	}
+	if err := claim(c, new); err != nil {
 		return err
 	}
 	for i := range w.changes[:w.n] {
@@ -252,13 +256,47 @@ func (w *indexing) claim(c *Collection, doc []byte) error {
 	for i := range w.changes[:w.n] {
 		ch := &w.changes[i]
 		for _, key := range ch.added() {
-			if err := c.store.get(key, func(v []byte) error {
+			if tx := c.store.unique[c.store.stripe(key)].held[string(key)]; tx != nil {
+				return &heldError{tx}
+			}
+			if err := c.store.get(nil, key, func(v []byte) error {
 				if v != nil {
 					return duplicate(c, ch.ix, doc)
 				}
 				return nil
 			}); err != nil {
 				return err
+			}
+		}
+	}
+	return nil
+}
+
+// claimIn is claim for a transaction, which holds the new keys of unique indexes, and the ones that it removes.
+func (w *indexing) claimIn(tx *Txn, c *Collection, doc []byte) error {
+	for i := range w.changes[:w.n] {
+		ch := &w.changes[i]
+		if !ch.ix.Unique {
+			continue
+		}
+		for _, key := range ch.added() {
+			if err := c.store.get(tx, key, func(v []byte) error {
+				if v != nil {
+					return duplicate(c, ch.ix, doc)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		for _, list := range [][][]byte{ch.old.list, ch.new.list} {
+			for _, key := range list {
+				if ch.old.has(key) && ch.new.has(key) {
+					continue
+				}
+				if err := tx.hold(&c.store.unique, key); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -290,7 +328,7 @@ func (ch *indexChange) added() [][]byte {
 	return out
 }
 
-func (ch *indexChange) write(b *pebble.Batch, record []byte) {
+func (ch *indexChange) write(b writer, record []byte) {
 	for _, key := range ch.old.list {
 		if !ch.new.has(key) {
 			_ = b.Delete(key, nil)

@@ -17,6 +17,7 @@ import (
 // A Scan is for one goroutine at a time.
 type Scan struct {
 	c       *Collection
+	tx      *Txn // whose view is read, or nil
 	plan    plan.Plan
 	indexes []*Index
 
@@ -24,7 +25,7 @@ type Scan struct {
 	last       []byte // the last key read in it; nil before the first
 	seen       map[string]bool
 
-	it   *pebble.Iterator
+	it   iterator
 	doc  []byte
 	key  []byte
 	docs int64 // documents examined since the last Pause
@@ -34,11 +35,11 @@ type Scan struct {
 var natural = plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}}
 
 // Natural returns a scan of all documents in storage order.
-func (c *Collection) Natural() *Scan { return c.Scan(natural, nil) }
+func (c *Collection) Natural() *Scan { return c.Scan(nil, natural, nil) }
 
-// Scan returns a scan for a plan made from PlanIndexes of the same indexes.
-func (c *Collection) Scan(p plan.Plan, indexes []*Index) *Scan {
-	s := &Scan{c: c, plan: p, indexes: indexes}
+// Scan returns a scan, of what tx sees, for a plan made from PlanIndexes of the same indexes.
+func (c *Collection) Scan(tx *Txn, p plan.Plan, indexes []*Index) *Scan {
+	s := &Scan{c: c, tx: tx, plan: p, indexes: indexes}
 	if p.Repeats {
 		s.seen = map[string]bool{}
 	}
@@ -146,7 +147,7 @@ func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	if ix == nil {
 		return s.fetch(r.Start)
 	}
-	record, ok, err := s.c.store.appendGet(nil, append(spaceKey(nil, ix.space), r.Start...))
+	record, ok, err := s.c.store.appendGet(s.tx, nil, append(spaceKey(nil, ix.space), r.Start...))
 	if err != nil || !ok {
 		return nil, nil, err
 	}
@@ -160,7 +161,7 @@ func (s *Scan) fetch(short []byte) (record, doc []byte, err error) {
 	if !s.first(s.key) {
 		return nil, nil, nil
 	}
-	doc, ok, err := s.c.Get(s.doc[:0], s.key)
+	doc, ok, err := s.c.Get(s.tx, s.doc[:0], s.key)
 	if !ok || err != nil {
 		return nil, nil, err
 	}
@@ -217,7 +218,7 @@ func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 	if bytes.Compare(opts.LowerBound, opts.UpperBound) >= 0 {
 		return false, nil
 	}
-	it, err := s.c.store.db.NewIter(&opts)
+	it, err := s.c.store.iter(s.tx, &opts)
 	if err != nil {
 		return false, fmt.Errorf("cannot read store: %w", damaged(err))
 	}

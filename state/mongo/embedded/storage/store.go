@@ -38,9 +38,10 @@ type Store struct {
 	db     *pebble.DB
 	opts   Options
 	seed   maphash.Seed
-	locks  [512]sync.Mutex // of documents
-	unique [512]sync.Mutex // of unique keys
+	locks  [512]stripe // of documents
+	unique [512]stripe // of unique keys
 	sync   barrier
+	feed   feed
 	synced *synced
 	spare  spare
 
@@ -49,12 +50,15 @@ type Store struct {
 	dead  atomic.Pointer[error]
 	ended chan struct{}
 	open  atomic.Bool
+	quit  chan struct{} // closed by Quit
 
 	// ddl is locked while collections are created and dropped; mu guards the map.
 	ddl         sync.Mutex
 	mu          sync.RWMutex
 	collections map[string]map[string]*Collection
 	lastSpace   uint32
+	// catalog counts the changes to collections and indexes.
+	catalog atomic.Int64
 
 	docsExamined, keysExamined atomic.Int64
 }
@@ -66,6 +70,7 @@ const (
 	keyCollection byte = 1
 	keyLastSpace  byte = 2
 	keyBuilding   byte = 3
+	keySession    byte = 4
 	keySpace      byte = 0x10
 )
 
@@ -93,7 +98,7 @@ func Open(dir string, opts Options) (*Store, error) {
 }
 
 func open(dir string, opts Options) (*Store, error) {
-	s := &Store{opts: opts, seed: maphash.MakeSeed(), collections: map[string]map[string]*Collection{}, ended: make(chan struct{})}
+	s := &Store{opts: opts, seed: maphash.MakeSeed(), collections: map[string]map[string]*Collection{}, ended: make(chan struct{}), quit: make(chan struct{})}
 	s.sync.store = s
 	s.spare = spare{fs: opts.FS, path: opts.FS.PathJoin(dir, spareName)}
 	var err error
@@ -242,9 +247,9 @@ func (s *Store) safely(write func() error) (err error) {
 	return s.failed()
 }
 
-// get calls with with the value of key, or nil if there is none. with must not retain the value.
-func (s *Store) get(key []byte, with func([]byte) error) error {
-	v, closer, err := s.db.Get(key)
+// get calls with with the value of key, or nil if there is none, as tx sees it. with must not retain the value.
+func (s *Store) get(tx *Txn, key []byte, with func([]byte) error) error {
+	v, closer, err := s.reader(tx).Get(key)
 	if err == pebble.ErrNotFound {
 		return with(nil)
 	}
@@ -255,9 +260,9 @@ func (s *Store) get(key []byte, with func([]byte) error) error {
 	return with(v)
 }
 
-// appendGet appends the value of a key to dst.
-func (s *Store) appendGet(dst, key []byte) ([]byte, bool, error) {
-	v, closer, err := s.db.Get(key)
+// appendGet appends the value of a key, as tx sees it, to dst.
+func (s *Store) appendGet(tx *Txn, dst, key []byte) ([]byte, bool, error) {
+	v, closer, err := s.reader(tx).Get(key)
 	if err == pebble.ErrNotFound {
 		return dst, false, nil
 	}

@@ -1,0 +1,453 @@
+package embedded
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/bson"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
+)
+
+// The time limits of sessions: an unused one is forgotten after sessionTimeout, and a transaction is aborted when it is
+// txnLifetime old. They are MongoDB's.
+const (
+	sessionTimeout = 30 * time.Minute
+	txnLifetime    = time.Minute
+)
+
+// maxSessions limits the number of sessions; beyond it new ones are refused.
+const maxSessions = 100_000
+
+// A session belongs to a client, which may use it on any connection, for one command at a time.
+type session struct {
+	id []byte
+
+	// Guarded by the registry's lock.
+	used  time.Time
+	users int
+
+	mu     sync.Mutex
+	known  bool  // number and reply have been read from the store
+	number int64 // of the newest transaction or retryable write; -1 for none
+	state  txnState
+	reply  []byte       // of the newest retryable write
+	txn    *storage.Txn // set while state is txnOpen
+	expiry *time.Timer  // aborts txn
+}
+
+type txnState int
+
+const (
+	txnNone txnState = iota // a retryable write
+	txnOpen
+	txnCommitted
+	txnAborted
+)
+
+// sessions is the registry of sessions, by id.
+type sessions struct {
+	mu     sync.Mutex
+	byID   map[string]*session
+	reaper *time.Timer
+	closed bool
+}
+
+// use returns the session with the given id, which the caller must give back to release.
+func (ss *sessions) use(id []byte, s *Server) (*session, error) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	one := ss.byID[string(id)]
+	if one == nil {
+		if len(ss.byID) >= maxSessions {
+			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions, "cannot add session into the cache: there are %d", maxSessions)
+		}
+		if ss.byID == nil {
+			ss.byID = map[string]*session{}
+		}
+		one = &session{id: bytes.Clone(id), number: -1}
+		ss.byID[string(id)] = one
+	}
+	one.users++
+	one.used = time.Now()
+	if ss.reaper == nil && !ss.closed {
+		ss.reaper = time.AfterFunc(sessionTimeout, func() { ss.reap(s) })
+	}
+	return one, nil
+}
+
+func (ss *sessions) release(one *session) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	one.users--
+	one.used = time.Now()
+}
+
+// reap ends the sessions that have been unused for too long.
+func (ss *sessions) reap(s *Server) {
+	var old [][]byte
+	ss.mu.Lock()
+	ss.reaper = nil
+	for id, one := range ss.byID {
+		if one.users == 0 && time.Since(one.used) >= sessionTimeout {
+			old = append(old, []byte(id))
+		}
+	}
+	if !ss.closed {
+		ss.reaper = time.AfterFunc(sessionTimeout/2, func() { ss.reap(s) })
+	}
+	ss.mu.Unlock()
+	if err := ss.end(s, old); err != nil {
+		s.opts.Logger.Errorf("cannot remove old sessions: %v", err)
+	}
+}
+
+// end ends sessions, and aborts their transactions.
+func (ss *sessions) end(s *Server, ids [][]byte) error {
+	var ended []*session
+	ss.mu.Lock()
+	for _, id := range ids {
+		if one := ss.byID[string(id)]; one != nil {
+			ended = append(ended, one)
+			delete(ss.byID, string(id))
+		}
+	}
+	ss.mu.Unlock()
+	for _, one := range ended {
+		one.mu.Lock()
+		one.abort()
+		one.mu.Unlock()
+	}
+	return s.store.Forget(ids...)
+}
+
+// close aborts all transactions.
+func (ss *sessions) close() {
+	ss.mu.Lock()
+	ss.closed = true
+	if ss.reaper != nil {
+		ss.reaper.Stop()
+	}
+	all := ss.byID
+	ss.byID = nil
+	ss.mu.Unlock()
+	for _, one := range all {
+		one.mu.Lock()
+		one.abort()
+		one.mu.Unlock()
+	}
+}
+
+// abort ends the session's transaction, if there is one. The caller holds mu.
+func (one *session) abort() {
+	if one.state == txnOpen {
+		one.txn.Abort()
+		one.over(txnAborted)
+	}
+}
+
+// over records the end of the session's transaction.
+func (one *session) over(state txnState) {
+	one.state, one.txn = state, nil
+	one.expiry.Stop()
+}
+
+// recall reads what the store remembers of the session, once. The caller holds mu.
+func (one *session) recall(s *Server) error {
+	if one.known {
+		return nil
+	}
+	r, err := s.store.Session(one.id)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		if one.number, one.reply, one.state = r.Number, r.Reply, txnCommitted; len(r.Reply) > 0 {
+			one.state = txnNone
+		}
+	}
+	one.known = true
+	return nil
+}
+
+// A sessionUse is what a command says about its session.
+type sessionUse struct {
+	id         []byte
+	number     int64
+	numbered   bool // it has a txnNumber
+	inTxn      bool // autocommit: false
+	start      bool // startTransaction: true
+	autocommit bool // autocommit is there
+}
+
+// inTransaction are the commands that a transaction may contain.
+var inTransaction = names("find", "getMore", "killCursors", "insert", "update", "delete", "findAndModify", "findandmodify",
+	"distinct", "aggregate", "commitTransaction", "abortTransaction")
+
+// retryable are the commands that may have a transaction number without a transaction.
+var retryable = names("insert", "update", "delete", "findAndModify", "findandmodify")
+
+// sessionOf parses the fields that concern the session.
+func sessionOf(body []byte) (u sessionUse, err error) {
+	it := raw.Elements(body)
+	it.Next()
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		switch string(e.Key) {
+		case "lsid":
+			doc, err := wantDocument("lsid", e.Value)
+			if err != nil {
+				return u, err
+			}
+			id, ok := raw.Get(doc, "id")
+			if !ok || id.Type != bson.TypeBinary || len(id.Data) != 4+1+16 {
+				return u, mongoerr.New(mongoerr.InvalidOptions, "lsid.id must be a UUID")
+			}
+			u.id = id.Data[4+1:]
+		case "txnNumber":
+			if u.number, err = wantInt("txnNumber", e.Value); err == nil && (e.Value.Type != bson.TypeInt64 || u.number < 0) {
+				err = mongoerr.New(mongoerr.InvalidOptions, "txnNumber must be a non-negative long")
+			}
+			u.numbered = true
+		case "autocommit":
+			u.autocommit, u.inTxn = true, !raw.Truthy(e.Value)
+		case "startTransaction":
+			if u.start = raw.Truthy(e.Value); !u.start {
+				err = mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
+			}
+		}
+		if err != nil {
+			return u, err
+		}
+	}
+	switch {
+	case u.numbered && u.id == nil:
+		err = mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
+	case u.autocommit && !u.inTxn:
+		err = mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
+	case u.inTxn && !u.numbered:
+		err = mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
+	case u.start && !u.inTxn:
+		err = mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=true requires specifying autocommit=false")
+	}
+	return u, err
+}
+
+// inSession runs a command that may be part of a session.
+func (r *request) inSession(cmd command) error {
+	u, err := sessionOf(r.body)
+	if err != nil {
+		return err
+	}
+	if u.id == nil {
+		return cmd.run(r)
+	}
+	one, err := r.s.sessions.use(u.id, r.s)
+	if err != nil {
+		return err
+	}
+	defer r.s.sessions.release(one)
+	if !u.numbered {
+		return cmd.run(r)
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if err := one.recall(r.s); err != nil {
+		return err
+	}
+	if u.number < one.number {
+		return mongoerr.New(mongoerr.TransactionTooOld,
+			"Cannot start transaction %d on session because a newer transaction %d has already started.", u.number, one.number)
+	}
+	r.session = one
+	if !u.inTxn {
+		return r.retryable(cmd, u.number)
+	}
+	if inTransaction[cmd.name] == "" {
+		err = mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", cmd.name)
+	} else {
+		err = r.transaction(cmd, u)
+	}
+	if (err != nil || r.failed) && cmd.name != "commitTransaction" {
+		one.abort()
+	}
+	return err
+}
+
+// transaction runs one command of a transaction.
+func (r *request) transaction(cmd command, u sessionUse) error {
+	one := r.session
+	ends := cmd.name == "commitTransaction" || cmd.name == "abortTransaction"
+	switch {
+	case u.start && ends:
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot start a transaction with %s", cmd.name)
+	case u.start && u.number == one.number:
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress,
+			"Only servers in a sharded cluster can start a new transaction at the active transaction number %d", u.number)
+	case u.start:
+		one.abort()
+		one.number, one.state, one.txn, one.reply = u.number, txnOpen, r.s.store.Begin(), nil
+		txn := one.txn
+		one.expiry = time.AfterFunc(txnLifetime, func() {
+			one.mu.Lock()
+			defer one.mu.Unlock()
+			if one.txn == txn {
+				one.abort()
+			}
+		})
+	case u.number != one.number:
+		return mongoerr.New(mongoerr.NoSuchTransaction,
+			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", u.number, one.number)
+	case one.state == txnAborted:
+		return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction %d has been aborted.", u.number)
+	case one.state == txnCommitted && cmd.name == "commitTransaction":
+		return cmd.run(r)
+	case one.state == txnCommitted:
+		return mongoerr.New(mongoerr.TransactionCommitted, "Transaction %d has been committed.", u.number)
+	case one.state != txnOpen:
+		return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction %d isn't in progress", u.number)
+	}
+	r.tx, r.inTxn = one.txn, true
+	return cmd.run(r)
+}
+
+// commitTransaction commits the session's transaction, or confirms that it was committed.
+func (r *request) commitTransaction() error {
+	if err := r.fields(anything); err != nil {
+		return err
+	}
+	one := r.session
+	if one == nil {
+		return mongoerr.New(mongoerr.NoSuchTransaction, "commitTransaction needs a transaction")
+	}
+	if one.state == txnCommitted {
+		return r.concern()
+	}
+	if err := r.concern(); err != nil {
+		return err
+	}
+	txn := one.txn
+	one.over(txnAborted)
+	if err := txn.Commit(&storage.SessionRecord{Session: one.id, Number: one.number}); err != nil {
+		return err
+	}
+	one.state = txnCommitted
+	return nil
+}
+
+// concern parses the write concern of a command whose other fields are ignored.
+func (r *request) concern() error {
+	if v, ok := raw.Get(r.body, "writeConcern"); ok {
+		return r.writeConcern(v)
+	}
+	return nil
+}
+
+func (r *request) abortTransaction() error {
+	if r.session == nil {
+		return mongoerr.New(mongoerr.NoSuchTransaction, "abortTransaction needs a transaction")
+	}
+	r.session.abort()
+	return nil
+}
+
+// retryable runs a write that the client may send again because it hasn't seen the reply. The write is a transaction of
+// its own, together with the record of its reply.
+func (r *request) retryable(cmd command, number int64) error {
+	one := r.session
+	if retryable[cmd.name] == "" {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "%s does not support a transaction number", cmd.name)
+	}
+	if number == one.number {
+		if one.state != txnNone {
+			return mongoerr.New(mongoerr.ConflictingOperationInProgress, "Transaction %d is not a retryable write", number)
+		}
+		r.out = append(r.out, one.reply...)
+		return r.concern()
+	}
+	one.abort()
+	start := len(r.out)
+	run := func() (*storage.SessionRecord, error) {
+		r.out = r.out[:start]
+		if err := cmd.run(r); err != nil {
+			return nil, err
+		}
+		return &storage.SessionRecord{Session: one.id, Number: number, Reply: bytes.Clone(r.out[start:])}, nil
+	}
+	var record *storage.SessionRecord
+	var err error
+	if name, nerr := r.collection(); nerr == nil && r.isCapped(name) {
+		// Transactions can't write to it.
+		if record, err = run(); err == nil {
+			err = r.s.store.Remember(record)
+		}
+	} else {
+		err = r.s.store.Atomically(func(tx *storage.Txn) (_ *storage.SessionRecord, err error) {
+			r.tx = tx
+			record, err = run()
+			return record, err
+		})
+		r.tx = nil
+	}
+	if err == nil {
+		one.number, one.state, one.reply = number, txnNone, record.Reply
+	}
+	return err
+}
+
+func (r *request) isCapped(name string) bool {
+	coll := r.s.store.Collection(r.db, name)
+	return coll != nil && coll.Options().Capped
+}
+
+// endSessions ends the sessions that the client no longer uses.
+func (r *request) endSessions() error {
+	v := firstValue(r.body)
+	if v.Type != bson.TypeArray {
+		return mongoerr.New(mongoerr.TypeMismatch, "endSessions must be an array")
+	}
+	var ids [][]byte
+	it := raw.Elements(v.Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		doc, err := wantDocument("endSessions", e.Value)
+		if err != nil {
+			return err
+		}
+		if id, ok := raw.Get(doc, "id"); ok && id.Type == bson.TypeBinary && len(id.Data) == 4+1+16 {
+			ids = append(ids, id.Data[4+1:])
+		}
+	}
+	return r.s.sessions.end(r.s, ids)
+}
+
+// labels returns the error labels of a failed command, which tell the client whether to repeat its transaction.
+func (r *request) labels(err error) []string {
+	if r.session == nil {
+		return nil
+	}
+	var e *mongoerr.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch e.Code {
+	case mongoerr.WriteConflict, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction, mongoerr.LockTimeout:
+		return []string{"TransientTransactionError"}
+	}
+	return nil
+}
+
+// appendLabels appends the error labels to a reply.
+func appendLabels(dst []byte, labels []string) []byte {
+	if len(labels) == 0 {
+		return dst
+	}
+	list := bsoncore.NewArrayBuilder()
+	for _, label := range labels {
+		list.AppendString(label)
+	}
+	return bsoncore.AppendArrayElement(dst, "errorLabels", list.Build())
+}
