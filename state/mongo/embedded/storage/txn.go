@@ -163,11 +163,11 @@ func (tx *Txn) hold(table *[512]stripe, key []byte) error {
 	st.Lock()
 	defer st.Unlock()
 	switch by := st.held[string(key)]; by {
+	case nil:
 	case tx:
 		return nil
 	default:
 		return &heldError{by}
-	case nil:
 	}
 	same := false
 	if err := tx.store.get(nil, key, func(now []byte) error {

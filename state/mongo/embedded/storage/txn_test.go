@@ -37,7 +37,7 @@ type openTxn struct {
 func TestTransactionsMatchAModel(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
-		rounds = 100
+		rounds = 30
 	}
 	for round := range rounds {
 		seed := rand.Uint64()
@@ -323,7 +323,11 @@ func TestWritesWaitForATransaction(t *testing.T) {
 // followed it, they are there.
 func TestPowerLossLeavesWholeTransactions(t *testing.T) {
 	const docs = 5
-	for run := range 40 {
+	runs := 40
+	if testing.Short() {
+		runs = 10
+	}
+	for run := range runs {
 		fs := vfs.NewCrashableMem()
 		s := open(t, fs)
 		c := create(t, s, "c", storage.CollectionOptions{})
