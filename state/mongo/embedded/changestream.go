@@ -72,6 +72,9 @@ func (r *request) aggregate() error {
 	}); err != nil {
 		return err
 	}
+	if r.inTxn && len(stages) > 0 {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Operation not permitted in transaction :: caused by :: $changeStream is not allowed")
+	}
 	for i, stage := range stages {
 		it := raw.Elements(stage)
 		e, _ := it.Next()
@@ -94,9 +97,6 @@ func (r *request) aggregate() error {
 	}
 	if len(stages) == 0 {
 		return mongoerr.New(mongoerr.UnrecognizedPipelineStage, "aggregate without $changeStream is not supported")
-	}
-	if r.inTxn {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Operation not permitted in transaction :: caused by :: $changeStream is not allowed")
 	}
 	namespace := r.db + ".$cmd.aggregate"
 	if st.collection != "" {
@@ -319,20 +319,12 @@ func (st *changeStream) wait(c *conn, cur *cursor, b *batch, n int64, d time.Dur
 		if err := st.read(b, n); err != nil || len(b.ends) > 0 || st.invalid {
 			return err
 		}
-		_, _, more, _ := st.store.Events(st.next)
-		if more == nil {
+		_, _, changed, _ := st.store.Events(st.next)
+		if changed == nil {
 			continue // there are new ones, or they are lost
 		}
-		select {
-		case <-more:
-		case <-timer.C:
-			return nil
-		case <-cur.killed:
-			return mongoerr.New(mongoerr.CursorNotFound, "cursor id %d was killed", cur.id)
-		case <-c.more():
-			return nil
-		case <-c.s.ctx.Done():
-			return c.s.ctx.Err()
+		if more, err := cur.waitFor(c, changed, timer.C); !more {
+			return err
 		}
 	}
 }

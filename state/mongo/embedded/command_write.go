@@ -67,7 +67,7 @@ func (r *request) writeEach(w *writing, write func(index int, doc bsoncore.Docum
 		if err == nil {
 			continue
 		}
-		if fatal(err) || r.tx != nil && conflicts(err) {
+		if fatal(err) || r.tx != nil && endsTxn(err) {
 			return err
 		}
 		r.failed = r.inTxn
@@ -94,18 +94,10 @@ func (r *request) appendWriteErrors(w *writing) {
 	r.out = bsoncore.AppendArrayElement(r.out, "writeErrors", list.Build())
 }
 
-// conflicts reports whether an error ends a transaction, rather than being that of one write in it.
-func conflicts(err error) bool {
-	var e *mongoerr.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case mongoerr.WriteConflict, mongoerr.SnapshotUnavailable, mongoerr.LockTimeout, mongoerr.TransactionTooLarge,
-		mongoerr.OperationNotSupportedInTransaction:
-		return true
-	}
-	return false
+// endsTxn reports whether an error ends a transaction, rather than being that of one write in it.
+func endsTxn(err error) bool {
+	return mongoerr.IsTransient(err) || mongoerr.Is(err, mongoerr.TransactionTooLarge) ||
+		mongoerr.Is(err, mongoerr.OperationNotSupportedInTransaction)
 }
 
 // fatal reports whether an error ends the whole command.

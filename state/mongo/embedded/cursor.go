@@ -99,6 +99,23 @@ func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
 	return more && cur.left != 0, err
 }
 
+// waitFor waits for changed. more is false if the wait ends for another reason: the time is over, the cursor is killed,
+// the server closes, or the client disconnects or sends another message.
+func (cur *cursor) waitFor(c *conn, changed <-chan struct{}, over <-chan time.Time) (more bool, err error) {
+	select {
+	case <-changed:
+		return true, nil
+	case <-over:
+		return false, nil
+	case <-cur.killed:
+		return false, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d was killed", cur.id)
+	case <-c.more():
+		return false, nil
+	case <-c.s.ctx.Done():
+		return false, c.s.ctx.Err()
+	}
+}
+
 // cursors is the registry of open cursors.
 type cursors struct {
 	mu      sync.Mutex

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"bytes"
-	"errors"
 	"sync"
 	"time"
 
@@ -119,9 +118,7 @@ func (ss *sessions) end(s *Server, ids [][]byte) error {
 	}
 	ss.mu.Unlock()
 	for _, one := range ended {
-		one.mu.Lock()
-		one.abort()
-		one.mu.Unlock()
+		one.end()
 	}
 	return s.store.Forget(ids...)
 }
@@ -137,10 +134,15 @@ func (ss *sessions) close() {
 	ss.byID = nil
 	ss.mu.Unlock()
 	for _, one := range all {
-		one.mu.Lock()
-		one.abort()
-		one.mu.Unlock()
+		one.end()
 	}
+}
+
+// end aborts the session's transaction, once no command uses it.
+func (one *session) end() {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	one.abort()
 }
 
 // abort ends the session's transaction, if there is one. The caller holds mu.
@@ -192,6 +194,15 @@ var inTransaction = names("find", "getMore", "killCursors", "insert", "update", 
 // retryable are the commands that may have a transaction number without a transaction.
 var retryable = names("insert", "update", "delete", "findAndModify", "findandmodify")
 
+// sessionID returns the UUID in a session's document, {id: UUID}, or nil.
+func sessionID(doc bsoncore.Document) []byte {
+	const head, size = 4 + 1, 16 // a binary's length and subtype; a UUID
+	if id, ok := raw.Get(doc, "id"); ok && id.Type == bson.TypeBinary && len(id.Data) == head+size {
+		return id.Data[head:]
+	}
+	return nil
+}
+
 // sessionOf parses the fields that concern the session.
 func sessionOf(body []byte) (u sessionUse, err error) {
 	it := raw.Elements(body)
@@ -203,11 +214,9 @@ func sessionOf(body []byte) (u sessionUse, err error) {
 			if err != nil {
 				return u, err
 			}
-			id, ok := raw.Get(doc, "id")
-			if !ok || id.Type != bson.TypeBinary || len(id.Data) != 4+1+16 {
+			if u.id = sessionID(doc); u.id == nil {
 				return u, mongoerr.New(mongoerr.InvalidOptions, "lsid.id must be a UUID")
 			}
-			u.id = id.Data[4+1:]
 		case "txnNumber":
 			if u.number, err = wantInt("txnNumber", e.Value); err == nil && (e.Value.Type != bson.TypeInt64 || u.number < 0) {
 				err = mongoerr.New(mongoerr.InvalidOptions, "txnNumber must be a non-negative long")
@@ -317,17 +326,11 @@ func (r *request) transaction(cmd command, u sessionUse) error {
 
 // commitTransaction commits the session's transaction, or confirms that it was committed.
 func (r *request) commitTransaction() error {
-	if err := r.fields(anything); err != nil {
-		return err
-	}
 	one := r.session
 	if one == nil {
 		return mongoerr.New(mongoerr.NoSuchTransaction, "commitTransaction needs a transaction")
 	}
-	if one.state == txnCommitted {
-		return r.concern()
-	}
-	if err := r.concern(); err != nil {
+	if err := r.concern(); err != nil || one.state == txnCommitted {
 		return err
 	}
 	txn := one.txn
@@ -417,8 +420,8 @@ func (r *request) endSessions() error {
 		if err != nil {
 			return err
 		}
-		if id, ok := raw.Get(doc, "id"); ok && id.Type == bson.TypeBinary && len(id.Data) == 4+1+16 {
-			ids = append(ids, id.Data[4+1:])
+		if id := sessionID(doc); id != nil {
+			ids = append(ids, id)
 		}
 	}
 	return r.s.sessions.end(r.s, ids)
@@ -426,18 +429,10 @@ func (r *request) endSessions() error {
 
 // labels returns the error labels of a failed command, which tell the client whether to repeat its transaction.
 func (r *request) labels(err error) []string {
-	if r.session == nil {
+	if r.session == nil || !mongoerr.IsTransient(err) {
 		return nil
 	}
-	var e *mongoerr.Error
-	if !errors.As(err, &e) {
-		return nil
-	}
-	switch e.Code {
-	case mongoerr.WriteConflict, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction, mongoerr.LockTimeout:
-		return []string{"TransientTransactionError"}
-	}
-	return nil
+	return []string{"TransientTransactionError"}
 }
 
 // appendLabels appends the error labels to a reply.

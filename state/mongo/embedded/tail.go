@@ -68,8 +68,7 @@ func (t *tail) read(cur *cursor, b *batch, n int64) error {
 	return nil
 }
 
-// wait is like read, but waits up to d if there are no new documents. It returns early when the cursor is
-// killed, the server closes, or the client disconnects or sends another message.
+// wait is like read, but waits up to d if there are no new documents.
 func (t *tail) wait(c *conn, cur *cursor, b *batch, n int64, d time.Duration) error {
 	var timer *time.Timer
 	for {
@@ -81,16 +80,8 @@ func (t *tail) wait(c *conn, cur *cursor, b *batch, n int64, d time.Duration) er
 			timer = time.NewTimer(d)
 			defer timer.Stop()
 		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return nil
-		case <-cur.killed:
-			return mongoerr.New(mongoerr.CursorNotFound, "cursor id %d was killed", cur.id)
-		case <-c.more():
-			return nil
-		case <-c.s.ctx.Done():
-			return c.s.ctx.Err()
+		if more, err := cur.waitFor(c, changed, timer.C); !more {
+			return err
 		}
 	}
 }

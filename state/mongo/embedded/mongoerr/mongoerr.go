@@ -148,6 +148,11 @@ func From(err error) *Error {
 	return &Error{Code: InternalError, Message: err.Error()}
 }
 
+// IsTransient reports whether err says that a transaction had no effect because of what others did, and may run again.
+func IsTransient(err error) bool {
+	return Is(err, WriteConflict) || Is(err, SnapshotUnavailable) || Is(err, LockTimeout) || Is(err, NoSuchTransaction)
+}
+
 // Is reports whether err has the given code.
 func Is(err error, code Code) bool {
 	var e *Error

@@ -223,11 +223,13 @@ func (w *indexing) prepare(c *Collection, tx *Txn, b writer, indexes []*Index, r
 			return err
 		}
 	}
-	claim := w.claim
+	var err error
 	if tx != nil {
-		claim = func(c *Collection, doc []byte) error { return w.claimIn(tx, c, doc) }
+		err = w.claimIn(tx, c, new)
+	} else {
+		err = w.claim(c, new)
 	}
-	if err := claim(c, new); err != nil {
+	if err != nil {
 		return err
 	}
 	for i := range w.changes[:w.n] {

@@ -237,7 +237,7 @@ func (s *Store) Atomically(write func(*Txn) (*SessionRecord, error)) error {
 			}
 			return tx.Commit(record)
 		})
-		if !mongoerr.Is(err, mongoerr.WriteConflict) && !mongoerr.Is(err, mongoerr.SnapshotUnavailable) && !mongoerr.Is(err, mongoerr.LockTimeout) {
+		if !mongoerr.IsTransient(err) {
 			return err
 		}
 	}
