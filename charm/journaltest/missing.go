@@ -11,14 +11,16 @@ func (c *Checker) Missing(line int) []Violation {
 	var all []Violation
 	for _, name := range c.Units() {
 		u := c.units[name]
-		c.missing(u.settled(c), u.reportTo(&all, line))
+		c.missing(u.settled(c), u.last != nil && u.last.failed(), u.reportTo(&all, line))
 	}
 	return all
 }
 
-// missing reports the hooks that a settled unit has yet to run.
-func (c *Checker) missing(u *unit, wrong report) {
+// missing reports the hooks that a settled unit has yet to run. failed means that its last hook failed: then a forced
+// upgrade may have followed, of which no hook tells.
+func (c *Checker) missing(u *unit, failed bool, wrong report) {
 	charms := c.charms[u.service]
+	unseen := failed && len(charms) > 0 && charms[len(charms)-1].forced
 	switch {
 	case u.last != nil && !u.last.ended && !u.last.killed:
 		wrong("one-at-a-time", "%s has not ended", u.last)
@@ -31,7 +33,7 @@ func (c *Checker) missing(u *unit, wrong report) {
 		wrong("config-changed-after-install", "config-changed has not run")
 	case !u.started:
 		wrong("start-after-config-changed", "start has not run")
-	case len(charms) > 0 && u.charm != "" && u.charm != charms[len(charms)-1].charm:
+	case len(charms) > 0 && u.charm != "" && u.charm != charms[len(charms)-1].charm && !unseen:
 		wrong("upgrade-charm-after-change", "the charm is still %s, not %s", u.charm, charms[len(charms)-1].charm)
 	case u.upgraded:
 		wrong("config-changed-after-upgrade-charm", "config-changed has not run")
