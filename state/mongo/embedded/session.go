@@ -57,6 +57,20 @@ type sessions struct {
 	closed bool
 }
 
+// restore registers the sessions of which the store has records, so that those whose clients don't come back are
+// forgotten in time.
+func (ss *sessions) restore(s *Server) error {
+	ids, err := s.store.Sessions()
+	for _, id := range ids {
+		one, err := ss.use(id, s)
+		if err != nil {
+			return err
+		}
+		ss.release(one)
+	}
+	return err
+}
+
 // use returns the session with the given id, which the caller must give back to release.
 func (ss *sessions) use(id []byte, s *Server) (*session, error) {
 	ss.mu.Lock()

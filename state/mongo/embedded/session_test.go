@@ -150,6 +150,30 @@ func TestLeftTransactionsAreAborted(t *testing.T) {
 	})
 }
 
+// The session of a client that has not come back since the server was restarted is forgotten in time.
+func TestSessionsAreForgottenAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := vfs.NewMem()
+		serve := func(use func(c *client)) {
+			s, err := embedded.Open("store", embedded.Options{FS: fs, Logger: testLog{t}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			use(connect(t, s))
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		serve(func(c *client) {
+			c.must(adding(0))
+			c.must(in(5, true, find))
+			c.must(in(5, false, commit))
+		})
+		serve(func(c *client) { time.Sleep(2 * time.Hour) })
+		serve(func(c *client) { c.must(in(1, true, find)) }) // otherwise it would be older than the newest
+	})
+}
+
 // A session that ends, and a server that closes, abort their transactions.
 func TestEndedSessionsAbort(t *testing.T) {
 	inBubble(t, embedded.Options{}, func(t *testing.T, s *embedded.Server) {

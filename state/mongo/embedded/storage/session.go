@@ -1,6 +1,9 @@
 package storage
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // A SessionRecord is what the store remembers of a client's session: the last transaction or retryable write, which
 // the client may repeat because it hasn't seen the reply. It is written in the same batch as the changes.
@@ -27,6 +30,15 @@ func (s *Store) Session(id []byte) (r *SessionRecord, err error) {
 		return nil
 	})
 	return r, err
+}
+
+// Sessions returns the ids of all sessions with a record.
+func (s *Store) Sessions() (ids [][]byte, err error) {
+	err = s.each(keySession, func(id, _ []byte) error {
+		ids = append(ids, bytes.Clone(id))
+		return nil
+	})
+	return ids, err
 }
 
 // Remember saves the record of a session.
