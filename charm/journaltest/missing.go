@@ -19,8 +19,10 @@ func (c *Checker) Missing(line int) []Violation {
 // missing reports the hooks that a settled unit has yet to run. failed means that its last hook failed: then a forced
 // upgrade may have followed, of which no hook tells.
 func (c *Checker) missing(u *unit, failed bool, wrong report) {
-	charms := c.charms[u.service]
-	unseen := failed && len(charms) > 0 && charms[len(charms)-1].forced
+	var newest version
+	if charms := c.charms[u.service]; len(charms) > 0 {
+		newest = charms[len(charms)-1]
+	}
 	switch {
 	case u.last != nil && !u.last.ended && !u.last.killed:
 		wrong("one-at-a-time", "%s has not ended", u.last)
@@ -33,8 +35,8 @@ func (c *Checker) missing(u *unit, failed bool, wrong report) {
 		wrong("config-changed-after-install", "config-changed has not run")
 	case !u.started:
 		wrong("start-after-config-changed", "start has not run")
-	case len(charms) > 0 && u.charm != "" && u.charm != charms[len(charms)-1].charm && !unseen:
-		wrong("upgrade-charm-after-change", "the charm is still %s, not %s", u.charm, charms[len(charms)-1].charm)
+	case newest.charm != "" && u.charm != "" && u.charm != newest.charm && !(failed && newest.forced):
+		wrong("upgrade-charm-after-change", "the charm is still %s, not %s", u.charm, newest.charm)
 	case u.upgraded:
 		wrong("config-changed-after-upgrade-charm", "config-changed has not run")
 	case u.config != "" && c.settings[u.service] != "" && u.config != c.settings[u.service]:
