@@ -106,13 +106,14 @@ func Open(dir string, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	left, err := store.Sessions()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot read the sessions: %w", err), store.Close())
+	}
 	s := &Server{opts: opts, store: store, started: time.Now(), run: rand.Uint64(), conns: map[*conn]bool{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.cursors.init(opts.CursorTimeout)
-	if err := s.sessions.restore(s); err != nil {
-		s.sessions.close()
-		return nil, errors.Join(fmt.Errorf("cannot read the sessions: %w", err), store.Close())
-	}
+	s.sessions.restore(left, s)
 	if opts.SyncEvery > 0 {
 		s.work.Add(1)
 		go s.keepSyncing()

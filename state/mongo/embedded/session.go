@@ -57,18 +57,14 @@ type sessions struct {
 	closed bool
 }
 
-// restore registers the sessions of which the store has records, so that those whose clients don't come back are
-// forgotten in time.
-func (ss *sessions) restore(s *Server) error {
-	ids, err := s.store.Sessions()
+// restore registers the sessions of which the store has records, however many, so that those whose clients don't come
+// back are forgotten in time.
+func (ss *sessions) restore(ids [][]byte, s *Server) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	for _, id := range ids {
-		one, err := ss.use(id, s)
-		if err != nil {
-			return err
-		}
-		ss.release(one)
+		ss.add(id, s)
 	}
-	return err
 }
 
 // use returns the session with the given id, which the caller must give back to release.
@@ -80,18 +76,24 @@ func (ss *sessions) use(id []byte, s *Server) (*session, error) {
 		if len(ss.byID) >= maxSessions {
 			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions, "cannot add session into the cache: there are %d", maxSessions)
 		}
-		if ss.byID == nil {
-			ss.byID = map[string]*session{}
-		}
-		one = &session{id: bytes.Clone(id), number: -1}
-		ss.byID[string(id)] = one
+		one = ss.add(id, s)
 	}
 	one.users++
 	one.used = time.Now()
+	return one, nil
+}
+
+// add registers a session. The caller holds mu.
+func (ss *sessions) add(id []byte, s *Server) *session {
+	if ss.byID == nil {
+		ss.byID = map[string]*session{}
+	}
+	one := &session{id: bytes.Clone(id), number: -1, used: time.Now()}
+	ss.byID[string(id)] = one
 	if ss.reaper == nil && !ss.closed {
 		ss.reaper = time.AfterFunc(sessionTimeout, func() { ss.reap(s) })
 	}
-	return one, nil
+	return one
 }
 
 func (ss *sessions) release(one *session) {

@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,20 +82,26 @@ func TestTransactionCodes(t *testing.T) {
 	}
 }
 
-// A client that has not seen the reply to a commit or to a retryable write sends it again, and it has happened once,
-// even if the server was restarted in between.
-func TestRepetitionsAfterARestart(t *testing.T) {
+// restarting returns a function that opens a store, which keeps its contents from one call to the next, for a client.
+func restarting(t *testing.T) func(use func(c *client)) {
 	fs := vfs.NewMem()
-	serve := func(use func(c *client)) {
+	return func(use func(c *client)) {
+		t.Helper()
 		s, err := embedded.Open("store", embedded.Options{FS: fs, Logger: testLog{t}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		use(connect(t, s))
-		if err := s.Close(); err != nil && !errors.Is(err, embedded.ErrClosed) {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A client that has not seen the reply to a commit or to a retryable write sends it again, and it has happened once,
+// even if the server was restarted in between.
+func TestRepetitionsAfterARestart(t *testing.T) {
+	serve := restarting(t)
 	inc := func(number int64, session byte) d {
 		return d{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{d{{Key: "q", Value: d{{Key: "_id", Value: 1}}},
 			{Key: "u", Value: d{{Key: "$inc", Value: d{{Key: "n", Value: 1}}}}}}}}, lsid(session), {Key: "txnNumber", Value: number}}
@@ -153,23 +158,13 @@ func TestLeftTransactionsAreAborted(t *testing.T) {
 // The session of a client that has not come back since the server was restarted is forgotten in time.
 func TestSessionsAreForgottenAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fs := vfs.NewMem()
-		serve := func(use func(c *client)) {
-			s, err := embedded.Open("store", embedded.Options{FS: fs, Logger: testLog{t}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			use(connect(t, s))
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		serve := restarting(t)
 		serve(func(c *client) {
 			c.must(adding(0))
 			c.must(in(5, true, find))
 			c.must(in(5, false, commit))
 		})
-		serve(func(c *client) { time.Sleep(2 * time.Hour) })
+		serve(func(*client) { time.Sleep(2 * time.Hour) })   // of the bubble
 		serve(func(c *client) { c.must(in(1, true, find)) }) // otherwise it would be older than the newest
 	})
 }
