@@ -117,6 +117,9 @@ func (r *request) openStream(st *changeStream, v bsoncore.Value) error {
 	if err != nil {
 		return err
 	}
+	if r.s.opts.Standalone {
+		return mongoerr.New(mongoerr.ChangeStreamNotSupported, "The $changeStream stage is only supported on replica sets")
+	}
 	st.next = st.store.Follow()
 	it := raw.Elements(options)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {

@@ -3,6 +3,7 @@ package embedded
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"time"
 
@@ -13,8 +14,20 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// version is the MongoDB release that this server imitates.
-const version = "4.0.0"
+// A release is a MongoDB release that the server imitates.
+type release struct {
+	major, minor int32
+	wire         int32 // the highest protocol version
+}
+
+func (s *Server) release() release {
+	if s.opts.Standalone {
+		return release{3, 6, 6}
+	}
+	return release{4, 0, 7}
+}
+
+func (r release) String() string { return fmt.Sprintf("%d.%d.0", r.major, r.minor) }
 
 // setName is the name of the replica set that the server presents itself as.
 const setName = "embedded"
@@ -36,8 +49,11 @@ func (r *request) isMaster() error {
 	r.out = bsoncore.AppendInt32Element(r.out, "maxWriteBatchSize", maxWrites)
 	r.out = bsoncore.AppendDateTimeElement(r.out, "localTime", time.Now().UnixMilli())
 	r.out = bsoncore.AppendInt32Element(r.out, "minWireVersion", 0)
-	r.out = bsoncore.AppendInt32Element(r.out, "maxWireVersion", 7)
+	r.out = bsoncore.AppendInt32Element(r.out, "maxWireVersion", r.s.release().wire)
 	r.out = bsoncore.AppendBooleanElement(r.out, "readOnly", false)
+	if r.s.opts.Standalone {
+		return nil
+	}
 	// Drivers use sessions and transactions only on members of a replica set; this is one of one member.
 	me := r.conn.address()
 	r.out = bsoncore.AppendStringElement(r.out, "setName", setName)
@@ -60,10 +76,11 @@ func (r *request) getNonce() error {
 }
 
 func (r *request) buildInfo() error {
-	r.out = bsoncore.AppendStringElement(r.out, "version", version)
+	is := r.s.release()
+	r.out = bsoncore.AppendStringElement(r.out, "version", is.String())
 	r.out = bsoncore.AppendStringElement(r.out, "gitVersion", "")
 	r.out = bsoncore.AppendArrayElement(r.out, "versionArray", bsoncore.BuildArray(nil,
-		raw.Int32(4), raw.Int32(0), raw.Int32(0), raw.Int32(0)))
+		raw.Int32(is.major), raw.Int32(is.minor), raw.Int32(0), raw.Int32(0)))
 	r.out = bsoncore.AppendInt32Element(r.out, "bits", 64)
 	r.out = bsoncore.AppendBooleanElement(r.out, "debug", false)
 	r.out = bsoncore.AppendInt32Element(r.out, "maxBsonObjectSize", wire.MaxDocument)
@@ -84,7 +101,7 @@ func (r *request) serverStatus() error {
 	current := len(r.s.conns)
 	r.s.mu.Unlock()
 	r.out = bsoncore.AppendStringElement(r.out, "host", host)
-	r.out = bsoncore.AppendStringElement(r.out, "version", version)
+	r.out = bsoncore.AppendStringElement(r.out, "version", r.s.release().String())
 	r.out = bsoncore.AppendStringElement(r.out, "process", "embedded")
 	r.out = bsoncore.AppendInt64Element(r.out, "pid", int64(os.Getpid()))
 	r.out = bsoncore.AppendDoubleElement(r.out, "uptime", up.Seconds())

@@ -36,6 +36,9 @@ type Options struct {
 	// OnlyMsg rejects the messages that OP_MSG replaced, except for the handshake, as MongoDB has done since
 	// 5.1.
 	OnlyMsg bool
+	// Standalone makes the server present itself as a MongoDB 3.6 outside a replica set, without transactions and
+	// change streams.
+	Standalone bool
 	// CacheSize is how many bytes of files are kept in memory; 0 means 32 MiB.
 	CacheSize int64
 	// MemTableSize is how many bytes of writes are buffered in memory before they are flushed to sorted

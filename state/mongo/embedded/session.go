@@ -271,6 +271,9 @@ func (r *request) inSession(cmd command) error {
 	if u.id == nil {
 		return cmd.run(r)
 	}
+	if u.numbered && r.s.opts.Standalone {
+		return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
+	}
 	one, err := r.s.sessions.use(u.id, r.s)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/bson"
@@ -65,8 +66,8 @@ func (f *front) serve() {
 // A member accepts the open commands in any role and, except for getMore, without a login.
 var (
 	open   = []string{"getMore", "killCursors", "hello", "isMaster", "ismaster", "ping", "buildInfo", "buildinfo", "saslStart", "saslContinue", "logout"}
-	writes = []string{"insert", "update", "delete", "findAndModify"}
-	reads  = []string{"find", "count", "distinct", "listCollections", "listIndexes", "listDatabases", "collStats", "serverStatus"}
+	writes = []string{"insert", "update", "delete", "findAndModify", "commitTransaction"}
+	reads  = []string{"find", "aggregate", "count", "distinct", "listCollections", "listIndexes", "listDatabases", "collStats", "serverStatus"}
 )
 
 // answer executes a command and returns the reply; false closes the connection.
@@ -97,10 +98,11 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	if name == "replSetStepDown" {
 		return f.stepDown(body)
 	}
+	defer f.note(name, body)
 	if !slices.Contains(writes, name) {
 		return f.forward(body)
 	}
-	fate, met := f.set.counts(name + " " + text(body, name))
+	fate, met := f.set.counts(strings.TrimSpace(name + " " + text(body, name)))
 	if met && !fate.Done {
 		return f.fail(fate, body)
 	}
@@ -108,12 +110,24 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	if ok && met {
 		return f.fail(fate, body)
 	}
-	if ok && name != "findAndModify" {
+	if ok && name != "findAndModify" && name != "commitTransaction" {
 		answer = with(answer, func(dst []byte) []byte {
 			return bsoncore.AppendObjectIDElement(dst, "electionId", election)
 		})
 	}
 	return answer, ok
+}
+
+// note tells the set, after a command, which transactions are open.
+func (f *front) note(name string, body bsoncore.Document) {
+	if _, inTxn := raw.Get(body, "autocommit"); !inTxn {
+		return
+	}
+	session, _ := raw.Get(body, "lsid")
+	number, _ := raw.Get(body, "txnNumber")
+	abort := bsoncore.NewDocumentBuilder().AppendInt32("abortTransaction", 1).AppendValue("lsid", session).
+		AppendValue("txnNumber", number).AppendBoolean("autocommit", false).AppendString("$db", "admin").Build()
+	f.set.begun(string(session.Data), abort, name == "commitTransaction" || name == "abortTransaction")
 }
 
 // stepDown behaves like MongoDB 3.6: it rejects contradictory periods, and closes all connections of the

@@ -45,6 +45,7 @@ type Set struct {
 	met     chan struct{} // closed when the fate occurs
 	failed  int           // fates that occurred
 	late    *late
+	open    map[string]bsoncore.Document // transactions by their sessions, with the command that aborts each
 }
 
 // A late is a write that has not been executed yet.
@@ -69,11 +70,23 @@ const Name = "played"
 // the test.
 func NewSet(t testing.TB, members int) *Set {
 	t.Helper()
-	server, err := embedded.Open("store", embedded.Options{FS: vfs.NewMem(), OnlyMsg: true})
+	return newSet(t, members, embedded.Options{})
+}
+
+// NewSet36 is NewSet with MongoDB 3.6, which has no transactions.
+func NewSet36(t testing.TB, members int) *Set {
+	t.Helper()
+	return newSet(t, members, embedded.Options{Standalone: true})
+}
+
+func newSet(t testing.TB, members int, o embedded.Options) *Set {
+	t.Helper()
+	o.FS, o.OnlyMsg = vfs.NewMem(), true
+	server, err := embedded.Open("store", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Set{server: server, fronts: map[*front]bool{}, term: 1, down: -1}
+	s := &Set{server: server, fronts: map[*front]bool{}, open: map[string]bsoncore.Document{}, term: 1, down: -1}
 	for i := range members {
 		s.hosts = append(s.hosts, fmt.Sprintf("127.0.0.1:%d", 101+i)) // nothing listens there
 	}
@@ -137,6 +150,7 @@ func (s *Set) Fail(f Fate) <-chan struct{} {
 func (s *Set) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.abortAll()
 	for f := range s.fronts {
 		f.close()
 	}
@@ -147,6 +161,7 @@ func (s *Set) Restart() {
 func (s *Set) Kill(election time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.abortAll()
 	if s.primary >= 0 {
 		s.down = s.primary
 	}
@@ -199,6 +214,30 @@ func (s *Set) counts(kind string) (f Fate, met bool) {
 func (s *Set) doLate() {
 	body := s.late.body
 	s.late = nil
+	s.execute(body)
+}
+
+// begun notes that a session's transaction is open, or has ended.
+func (s *Set) begun(session string, abort bsoncore.Document, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ended {
+		delete(s.open, session)
+	} else {
+		s.open[session] = abort
+	}
+}
+
+// abortAll aborts the open transactions, as a member does when it ceases to be primary. The caller holds mu.
+func (s *Set) abortAll() {
+	for _, abort := range s.open {
+		s.execute(abort)
+	}
+	clear(s.open)
+}
+
+// execute executes a command that no client waits for.
+func (s *Set) execute(body bsoncore.Document) {
 	upstream, err := s.server.Dial()
 	if err != nil {
 		return // the test is ending
@@ -215,6 +254,7 @@ func (s *Set) lose(f Fate, body bsoncore.Document) {
 	if f.Late {
 		s.late = &late{body: slices.Clone(body), in: 20}
 	}
+	s.abortAll()
 	member := s.primary
 	s.primary, s.asked = -1, 0
 	s.failed++

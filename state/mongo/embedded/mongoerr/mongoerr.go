@@ -65,6 +65,7 @@ const (
 	ResultTooLarge                     Code = 17419
 	UnrecognizedPipelineStage          Code = 40324
 	UnknownField                       Code = 40415
+	ChangeStreamNotSupported           Code = 40573
 )
 
 var names = map[Code]string{
