@@ -15,6 +15,8 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/watcher"
 )
 
 var logger = loggo.GetLogger("juju.state.mongo")
@@ -133,11 +135,9 @@ func (d *Database) Reading(collection string, f func(*mgo.Collection) error) err
 	return d.store.again(func() error { return d.With(collection, f) })
 }
 
-// Tail returns a session and the transaction log, for a tailer. The tailer must stop before the database is
-// closed; the caller closes the session.
-func (d *Database) Tail() (*mgo.Session, *mgo.Collection) {
-	session := d.session.Copy()
-	return session, session.DB(d.name).C(LogC)
+// Tail returns the source of the database's changes, for a tailer. The tailer must stop before the database is closed.
+func (d *Database) Tail() watcher.Source {
+	return watcher.Source{DB: d.session.Copy().DB(d.name), Log: LogC}
 }
 
 // Get reads the document with this id into doc. If it does not exist, the error is entity.NotFound and its text begins

@@ -39,13 +39,21 @@ func (t *Tailer) End() {
 	t.group.Wait()
 }
 
-// Tail follows the capped log of a database's transactions and publishes each document that one of them
-// changed, until ctx ends. Each time it finds its position, at the start and after losing a cursor, it makes
-// all watchers reread everything, so it never needs to know what it missed.
+// A Source announces the changes of a database.
+type Source struct {
+	DB  *mgo.Database // on a session of its own, which is closed afterwards
+	Log string        // the capped log of mgo/txn's transactions; if "", the server's change stream is followed
+	// Ignored is a field that transactions change in documents that they only assert.
+	Ignored string
+}
+
+// Tail follows a source and publishes each document that a transaction changed, until ctx ends. Each time it finds its
+// position, at the start and after losing a cursor, it makes all watchers reread everything, so it never needs to know
+// what it missed.
 //
-// open returns a session for Tail's exclusive use, and the log. Tail passes the barrier before it publishes
+// open returns a source for Tail's exclusive use. Tail passes the barrier before it publishes
 // anything, so no watcher acts on a change that a power loss could undo.
-func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) {
+func Tail(ctx context.Context, open func() Source, barrier func(context.Context) error, hub *Hub) {
 	const shortest, longest = 10 * time.Millisecond, 5 * time.Second
 	pause := shortest
 	for ctx.Err() == nil {
@@ -54,7 +62,7 @@ func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barr
 		if ctx.Err() != nil {
 			return
 		}
-		logger.Infof("restarting the tail of the transaction log: %v", err)
+		logger.Infof("following the changes anew: %v", err)
 		if time.Since(began) > longest {
 			pause = shortest
 		}
@@ -71,9 +79,13 @@ func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barr
 // outlives its context until the server notices that the cursor was killed, by at most awaitFor.
 const awaitFor = time.Second
 
-func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) error {
-	session, log := open()
-	defer session.Close()
+func tailOnce(ctx context.Context, open func() Source, barrier func(context.Context) error, hub *Hub) error {
+	source := open()
+	defer source.DB.Session.Close()
+	if source.Log == "" {
+		return streamOnce(ctx, source, barrier, hub)
+	}
+	log := source.DB.C(source.Log)
 	// The log may be long; the reset covers its existing entries. Entries written during the count may be
 	// reported twice.
 	n, err := log.Count()
