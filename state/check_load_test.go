@@ -108,6 +108,7 @@ func (w *world) loseTransaction(collection, id string) {
 // A document that waits for a lost transaction refuses changes to itself, and
 // only those, until it is repaired.
 func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
+	t.Setenv(statetest.StoreVariable, "standalone") // only mgo/txn has queues
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 3)
 	w.deploy("wordpress", statetest.Wordpress, 1)
@@ -167,6 +168,7 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 // Check finds a transaction that no process completes, and a repair completes
 // it.
 func TestStuckTransactionIsCompleted(t *testing.T) {
+	t.Setenv(statetest.StoreVariable, "standalone") // only mgo/txn has queues
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	id := bson.NewObjectIdWithTime(time.Now().Add(-time.Hour))

@@ -20,7 +20,7 @@ import (
 func openStore(t *testing.T, fs vfs.FS) *mongo.Store {
 	t.Helper()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks(),
-		Embedded: embedded.Options{FS: fs}})
+		Embedded: embedded.Options{FS: fs, Standalone: statetest.Standalone()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 	}
 	var doc bson.M
 	s.ok(db.Get(op.C, op.Id, &doc, op.C))
-	for _, own := range []string{"txn-queue", "txn-revno", "_id"} {
+	for _, own := range append(slices.Clone(mongo.TxnFields), "_id") {
 		delete(doc, own)
 	}
 	if fact == there {

@@ -15,6 +15,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/mongo"
 	"juju/state/simulationtest"
 )
 
@@ -158,8 +159,9 @@ func documents(st *state.State, collection string, query any, docs *[]simDoc) er
 
 func (s *shadow) put(c string, docs []simDoc) {
 	for i := range docs {
-		delete(docs[i].More, "txn-queue") // not part of the document itself
-		delete(docs[i].More, "txn-revno")
+		for _, field := range mongo.TxnFields { // not part of the document itself
+			delete(docs[i].More, field)
+		}
 		s.docs[c][docs[i].ID] = &docs[i]
 	}
 }

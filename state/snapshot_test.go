@@ -23,6 +23,7 @@ import (
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/mongotest"
+	"juju/state/statetest"
 )
 
 // A snapshot is everything that a store holds, as lines of database, collection
@@ -36,7 +37,7 @@ var capped = map[string]bool{"txns.log": true, "statushistory": true, "refusals"
 func newStore(t *testing.T, tap func(net.Conn) net.Conn) *mongo.Store {
 	t.Helper()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks(),
-		Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap}})
+		Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap, Standalone: statetest.Standalone()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func (s *scene) open(t *testing.T, tap func(net.Conn) net.Conn) {
 // open many.
 func small(fs vfs.FS, tap func(net.Conn) net.Conn, patience time.Duration) mongo.Options {
 	return mongo.Options{Hooks: mongotest.NewHooks(), Patience: patience,
-		Embedded: embedded.Options{FS: fs, Tap: tap, CacheSize: 1 << 20, MemTableSize: 256 << 10}}
+		Embedded: embedded.Options{FS: fs, Tap: tap, CacheSize: 1 << 20, MemTableSize: 256 << 10, Standalone: statetest.Standalone()}}
 }
 
 // close closes the store, if it is open.

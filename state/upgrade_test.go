@@ -36,8 +36,9 @@ func (s snapshot) docs(t *testing.T, collection string) (all []string) {
 		if err := driver.UnmarshalExtJSON([]byte(fields[2]), true, &doc); err != nil {
 			t.Fatal(err)
 		}
-		delete(doc, "txn-queue")
-		delete(doc, "txn-revno")
+		for _, field := range mongo.TxnFields {
+			delete(doc, field)
+		}
 		all = append(all, fmt.Sprint(fields[0], " ", doc))
 	}
 	slices.Sort(all)

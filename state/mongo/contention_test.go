@@ -37,7 +37,9 @@ func tooQuick(t *testing.T, err error) {
 }
 
 // TestAFactThatNeverHolds: a transaction is retried for half a minute and then abandoned.
-func TestAFactThatNeverHolds(t *testing.T) {
+func TestAFactThatNeverHolds(t *testing.T) { onBoth(t, aFactThatNeverHolds) }
+
+func aFactThatNeverHolds(t *testing.T, open opener) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
 		insert(t, db, doc{"a", 1})
@@ -60,7 +62,9 @@ func TestAFactThatNeverHolds(t *testing.T) {
 
 // TestEndlessContention comes from another process, so there is no queue to wait in: the
 // transaction ends within the time limit, or with its context.
-func TestEndlessContention(t *testing.T) {
+func TestEndlessContention(t *testing.T) { onBoth(t, endlessContention) }
+
+func endlessContention(t *testing.T, open opener) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
 		insert(t, db, doc{"a", 1})
@@ -87,7 +91,9 @@ func TestEndlessContention(t *testing.T) {
 
 // TestARefusedWriterSucceeds despite many others: what it read while it waited is out of date,
 // but what it reads on the retry stays valid until it has written.
-func TestARefusedWriterSucceeds(t *testing.T) {
+func TestARefusedWriterSucceeds(t *testing.T) { onBoth(t, aRefusedWriterSucceeds) }
+
+func aRefusedWriterSucceeds(t *testing.T, open opener) {
 	const writers = 200
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
@@ -153,7 +159,9 @@ func TestManyWritersOfFewDocuments(t *testing.T) {
 
 // TestASlowAttemptIsNotTheLast: a process that stalls for longer than its patience has made only
 // one attempt, and may retry.
-func TestASlowAttemptIsNotTheLast(t *testing.T) {
+func TestASlowAttemptIsNotTheLast(t *testing.T) { onBoth(t, aSlowAttemptIsNotTheLast) }
+
+func aSlowAttemptIsNotTheLast(t *testing.T, open opener) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
 		insert(t, db, doc{"a", 1})

@@ -137,7 +137,11 @@ func (d *Database) Reading(collection string, f func(*mgo.Collection) error) err
 
 // Tail returns the source of the database's changes, for a tailer. The tailer must stop before the database is closed.
 func (d *Database) Tail() watcher.Source {
-	return watcher.Source{DB: d.session.Copy().DB(d.name), Log: LogC}
+	source := watcher.Source{DB: d.session.Copy().DB(d.name), Ignored: assertedF}
+	if !d.store.transactions {
+		source.Log = LogC
+	}
+	return source
 }
 
 // Get reads the document with this id into doc. If it does not exist, the error is entity.NotFound and its text begins

@@ -9,16 +9,18 @@ import (
 )
 
 // DeleteUntouched deletes documents outside transactions. It is for documents that transactions wrote and
-// that nothing refers to any more. Each deletion asserts the transaction queue in which no unfinished
-// transaction was found, so a document that a transaction has modified in the meantime is kept. It returns
+// that nothing refers to any more. Each deletion asserts the counts of transactions, and the queue in which no
+// unfinished one was found, so a document that a transaction has modified in the meantime is kept. It returns
 // the number of documents kept.
 func (d *Database) DeleteUntouched(ctx context.Context, collection string, query bson.D) (left int, err error) {
 	var docs []struct {
-		ID    any      `bson:"_id"`
-		Queue []string `bson:"txn-queue"`
+		ID       any      `bson:"_id"`
+		Queue    []string `bson:"txn-queue"`
+		Revno    *int64   `bson:"txn-revno"`
+		Asserted *int64   `bson:"txn-asserted"`
 	}
 	err = d.Reading(collection, func(c *mgo.Collection) error {
-		return c.Find(query).Select(bson.D{{"_id", 1}, {"txn-queue", 1}}).All(&docs)
+		return c.Find(query).Select(bson.D{{"txn-queue", 1}, {revnoF, 1}, {assertedF, 1}}).All(&docs)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot list what to delete from %s: %w", collection, err)
@@ -35,9 +37,11 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 			left++
 			continue
 		}
-		same := bson.D{{"_id", doc.ID}, {"txn-queue", doc.Queue}}
-		if doc.Queue == nil {
-			same = bson.D{{"_id", doc.ID}, {"txn-queue", bson.D{{"$exists", false}}}}
+		same := bson.D{{"_id", doc.ID}, {"txn-queue", doc.Queue}, {revnoF, doc.Revno}, {assertedF, doc.Asserted}}
+		for i, there := range []bool{doc.Queue != nil, doc.Revno != nil, doc.Asserted != nil} {
+			if !there {
+				same[i+1].Value = bson.D{{"$exists", false}}
+			}
 		}
 		err = d.With(collection, func(c *mgo.Collection) error { return c.Remove(same) })
 		if IsNotFound(err) {

@@ -32,8 +32,9 @@ func (d *Database) Dump() (map[string][]json.RawMessage, error) {
 		}
 		slices.SortFunc(docs, func(a, b bson.M) int { return entity.CompareNatural(fmt.Sprint(a["_id"]), fmt.Sprint(b["_id"])) })
 		for _, doc := range docs {
-			delete(doc, "txn-revno")
-			delete(doc, "txn-queue")
+			for _, field := range TxnFields {
+				delete(doc, field)
+			}
 			for _, field := range Secrets {
 				if v, there := doc[field]; there && v != "" {
 					doc[field] = "(not shown)"

@@ -146,17 +146,36 @@ func (b *bank) progress(t *testing.T, more int64) {
 // or finds its connections closed. The work continues, and exactly the reported transfers are
 // made.
 func TestStepDowns(t *testing.T) {
-	// A transaction is inserted, put into its documents' queues, prepared, applied and logged.
-	steps := []string{"insert txns", "findAndModify c", "update txns", "update c", "insert txns.log"}
-	fates := []mongotest.Fate{
-		{At: "insert txns", Late: true}, {At: "findAndModify c", Done: true, Told: 11602}, {At: "update txns", Done: true}, {At: "update c", Told: 10107},
-	}
+	t.Run("transactions", func(t *testing.T) {
+		steps := []string{"update c", "insert transfers", "commitTransaction"}
+		fates := []mongotest.Fate{
+			{At: "update c", Told: 10107}, {At: "insert transfers", Done: true}, {At: "commitTransaction", Done: true},
+			{At: "commitTransaction", Done: true, Told: 11602}, {At: "commitTransaction"}, {At: "commitTransaction", Late: true},
+		}
+		if !testing.Short() {
+			fates = append(fates, mongotest.Fate{At: "insert transfers", Late: true}, mongotest.Fate{Done: true, Told: 189},
+				mongotest.Fate{At: "commitTransaction", Told: 91})
+		}
+		stepDowns(t, mongotest.NewSet(t, 3), steps, fates)
+	})
+	t.Run("mgo-txn", func(t *testing.T) {
+		// A transaction is inserted, put into its documents' queues, prepared, applied and logged.
+		steps := []string{"insert txns", "findAndModify c", "update txns", "update c", "insert txns.log"}
+		fates := []mongotest.Fate{
+			{At: "insert txns", Late: true}, {At: "findAndModify c", Done: true, Told: 11602}, {At: "update txns", Done: true}, {At: "update c", Told: 10107},
+		}
+		if !testing.Short() {
+			fates = append(fates, mongotest.Fate{At: "update txns", Late: true}, mongotest.Fate{Done: true, Told: 189}, mongotest.Fate{Told: 91})
+		}
+		stepDowns(t, mongotest.NewSet36(t, 3), steps, fates)
+	})
+}
+
+// stepDowns plays fates, and in a soak all of them at each of the steps.
+func stepDowns(t *testing.T, set *mongotest.Set, steps []string, fates []mongotest.Fate) {
 	rounds := 0
-	switch {
-	case os.Getenv("JUJU_SOAK") != "":
+	if os.Getenv("JUJU_SOAK") != "" {
 		rounds = 3
-	case !testing.Short():
-		fates = append(fates, mongotest.Fate{At: "update txns", Late: true}, mongotest.Fate{Done: true, Told: 189}, mongotest.Fate{Told: 91})
 	}
 	for range rounds {
 		for _, at := range steps {
@@ -165,7 +184,6 @@ func TestStepDowns(t *testing.T) {
 			}
 		}
 	}
-	set := mongotest.NewSet(t, 3)
 	_, db := openSet(t, set)
 	b := newBank(t, db, 6)
 	stop := b.work(t, 8)
@@ -243,7 +261,7 @@ func TestABarrierIsNotSure(t *testing.T) {
 
 // stepDown makes the primary step down at a write, which is retried on the next primary.
 func stepDown(t *testing.T, set *mongotest.Set, db *mongo.Database) {
-	failed := set.Fail(mongotest.Fate{At: "insert txns", After: 1, Told: 10107})
+	failed := set.Fail(mongotest.Fate{After: 1, Told: 10107})
 	insert(t, db, doc{"a", 1})
 	<-failed
 }

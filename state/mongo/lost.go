@@ -150,6 +150,9 @@ type bookkeeping struct {
 	Remove bson.ObjectId `bson:"txn-remove,omitempty"`
 }
 
+// TxnFields are the fields that transactions add to documents.
+var TxnFields = []string{"txn-queue", revnoF, "txn-insert", "txn-remove", assertedF}
+
 var bookkept = bson.D{{"txn-queue", 1}, {"txn-revno", 1}, {"txn-insert", 1}, {"txn-remove", 1}}
 
 // transactions returns the ids in the bookkeeping, and the malformed entries of the queue.

@@ -36,7 +36,7 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 		"an insert under way": {mongo.StashC, key, mark("txn-insert"), txn.Op{C: "c", Id: "new", Insert: bson.D{{"n", 1}}}, "c new"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, db := open(t)
+			_, db := openStandalone(t)
 			insert(t, db, doc{"a", 1})
 			insert(t, db, doc{"b", 1})
 			write(t, db, c.collection, func(col *mgo.Collection) error { _, err := col.UpsertId(c.id, c.damage); return err })
@@ -74,7 +74,7 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 // At worst the pruner fails; it doesn't panic.
 func TestAPrunerAndDamage(t *testing.T) {
 	for token, prunes := range map[string]bool{bson.NewObjectId().Hex() + "_0123abcd": true, "x": false} {
-		_, db := open(t)
+		_, db := openStandalone(t)
 		insert(t, db, doc{"a", 1})
 		write(t, db, "c", func(c *mgo.Collection) error {
 			return c.UpdateId("a", bson.D{{"$push", bson.D{{"txn-queue", token}}}})
@@ -103,7 +103,7 @@ func mend(t *testing.T, db *mongo.Database) (found []string) {
 
 // A mark left over after its insert or removal has ended would make mgo/txn process it forever.
 func TestAMarkThatStaysIsFound(t *testing.T) {
-	_, db := open(t)
+	_, db := openStandalone(t)
 	insert(t, db, doc{"a", 1})
 	var done struct {
 		ID bson.ObjectId `bson:"_id"`
@@ -132,7 +132,7 @@ func write(t *testing.T, db *mongo.Database, collection string, f func(*mgo.Coll
 // Transactions that a crash has left waiting for a lost one block others only until the resumer
 // runs.
 func TestAnUnfinishedTransactionThatWaitsForALostOneIsTakenBack(t *testing.T) {
-	_, db := open(t)
+	_, db := openStandalone(t)
 	insert(t, db, doc{"a", 1})
 	insert(t, db, doc{"b", 1})
 	write(t, db, "c", func(c *mgo.Collection) error {

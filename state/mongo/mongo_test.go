@@ -16,12 +16,28 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/mongo/embedded"
 	"juju/state/mongo/mongotest"
 )
 
 func open(t *testing.T) (*mongo.Store, *mongo.Database) {
 	t.Helper()
 	return openWith(t, mongo.Options{})
+}
+
+// openStandalone is open for a server without transactions, so that mgo/txn's are used.
+func openStandalone(t *testing.T) (*mongo.Store, *mongo.Database) {
+	t.Helper()
+	return openWith(t, mongo.Options{Embedded: embedded.Options{Standalone: true}})
+}
+
+// An opener opens the store and a database in it.
+type opener func(*testing.T) (*mongo.Store, *mongo.Database)
+
+// onBoth runs a test with the server's transactions and with mgo/txn's.
+func onBoth(t *testing.T, test func(*testing.T, opener)) {
+	t.Run("transactions", func(t *testing.T) { test(t, open) })
+	t.Run("mgo-txn", func(t *testing.T) { test(t, openStandalone) })
 }
 
 func openWith(t *testing.T, o mongo.Options) (*mongo.Store, *mongo.Database) {
@@ -72,6 +88,10 @@ func get(t *testing.T, db *mongo.Database, id string) doc {
 }
 
 func TestABuilderRunsAgainWhenItsFactsHaveChanged(t *testing.T) {
+	onBoth(t, aBuilderRunsAgainWhenItsFactsHaveChanged)
+}
+
+func aBuilderRunsAgainWhenItsFactsHaveChanged(t *testing.T, open opener) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 1})
 	attempts := []int{}
@@ -94,7 +114,9 @@ func TestABuilderRunsAgainWhenItsFactsHaveChanged(t *testing.T) {
 	}
 }
 
-func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) {
+func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) { onBoth(t, nothingToDoAndErrorsOfTheBuilder) }
+
+func nothingToDoAndErrorsOfTheBuilder(t *testing.T, open opener) {
 	_, db := open(t)
 	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return nil, mongo.ErrNothing }); err != nil {
 		t.Errorf("nothing to do: %v", err)
@@ -111,6 +133,10 @@ func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) {
 // A builder reads one document, others remove it and the one it refers to, and the builder
 // can't find the latter: it is called again.
 func TestABuilderRunsAgainWhenItFindsNothing(t *testing.T) {
+	onBoth(t, aBuilderRunsAgainWhenItFindsNothing)
+}
+
+func aBuilderRunsAgainWhenItFindsNothing(t *testing.T, open opener) {
 	_, db := open(t)
 	missing := func(what string) error { return entity.Errorf(entity.NotFound, "%s not found", what) }
 	for _, c := range []struct {
@@ -135,7 +161,9 @@ func TestABuilderRunsAgainWhenItFindsNothing(t *testing.T) {
 }
 
 // Many more writers than slots, all on one document: each succeeds.
-func TestWritersWaitInOrder(t *testing.T) {
+func TestWritersWaitInOrder(t *testing.T) { onBoth(t, writersWaitInOrder) }
+
+func writersWaitInOrder(t *testing.T, open opener) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 0})
 	const writers, each = 40, 5
@@ -158,7 +186,9 @@ func TestWritersWaitInOrder(t *testing.T) {
 	}
 }
 
-func TestACancelledRunGivesItsSlotBack(t *testing.T) {
+func TestACancelledRunGivesItsSlotBack(t *testing.T) { onBoth(t, aCancelledRunGivesItsSlotBack) }
+
+func aCancelledRunGivesItsSlotBack(t *testing.T, open opener) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 0})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -175,7 +205,7 @@ func TestACancelledRunGivesItsSlotBack(t *testing.T) {
 // that is prepared, and one that is being applied.
 func TestUnfinishedTransactionsAreResumed(t *testing.T) {
 	for _, state := range []int{1, 2, 4} {
-		_, db := open(t)
+		_, db := openStandalone(t)
 		insert(t, db, doc{"a", 1})
 		id := bson.NewObjectIdWithTime(time.Now().Add(-time.Minute))
 		err := db.With(mongo.TxnsC, func(c *mgo.Collection) error {
@@ -207,7 +237,7 @@ func TestUnfinishedTransactionsAreResumed(t *testing.T) {
 }
 
 func TestYoungTransactionsAreLeftToTheirRunners(t *testing.T) {
-	_, db := open(t)
+	_, db := openStandalone(t)
 	insert(t, db, doc{"a", 1})
 	err := db.With(mongo.TxnsC, func(c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": bson.NewObjectId(), "s": 1, "o": []bson.M{{"c": "c", "d": "a", "u": bson.M{"$set": bson.M{"n": 7}}}}})
@@ -224,7 +254,7 @@ func TestYoungTransactionsAreLeftToTheirRunners(t *testing.T) {
 }
 
 func TestAStuckTransactionHoldsUpNoOther(t *testing.T) {
-	_, db := open(t)
+	_, db := openStandalone(t)
 	insert(t, db, doc{"a", 1})
 	old := time.Now().Add(-time.Hour)
 	err := db.With(mongo.TxnsC, func(c *mgo.Collection) error {
@@ -245,7 +275,7 @@ func TestAStuckTransactionHoldsUpNoOther(t *testing.T) {
 }
 
 func TestDeletingSkipsDocumentsInTransactions(t *testing.T) {
-	_, db := open(t)
+	_, db := openStandalone(t)
 	for _, id := range []string{"a", "b", "c"} {
 		insert(t, db, doc{id, 1})
 	}
@@ -268,8 +298,50 @@ func TestDeletingSkipsDocumentsInTransactions(t *testing.T) {
 	}
 }
 
-func TestPruningRemovesOldFinishedTransactions(t *testing.T) {
+// between is a context that calls a function each time it is asked whether it has ended.
+type between struct {
+	context.Context
+	f func()
+}
+
+func (b between) Err() error {
+	b.f()
+	return b.Context.Err()
+}
+
+// A document that a transaction changes, or relies on, after it was listed for deletion is kept.
+func TestDeletingSkipsDocumentsThatChange(t *testing.T) { onBoth(t, deletingSkipsDocumentsThatChange) }
+
+func deletingSkipsDocumentsThatChange(t *testing.T, open opener) {
 	_, db := open(t)
+	run := func(ops ...txn.Op) {
+		if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return ops, nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	change := func(id string) txn.Op {
+		return txn.Op{C: "c", Id: id, Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"m", 1}}}}}
+	}
+	relies := func(id string) txn.Op { return txn.Op{C: "c", Id: id, Assert: bson.D{{"n", 1}}} }
+	for _, id := range []string{"changed", "asserted", "again", "untouched", "touched before"} {
+		insert(t, db, doc{id, 1})
+	}
+	write(t, db, "c", func(c *mgo.Collection) error { return c.Insert(doc{"outside", 1}) })
+	run(change("again"), relies("touched before"))
+	once := sync.OnceFunc(func() { run(change("changed"), relies("asserted"), change("again")) })
+	left, err := db.DeleteUntouched(between{t.Context(), once}, "c", bson.D{{"n", 1}})
+	if err != nil || left != 3 {
+		t.Errorf("%d are left (%v), want 3", left, err)
+	}
+	var is []string
+	write(t, db, "c", func(c *mgo.Collection) error { return c.Find(nil).Sort("_id").Distinct("_id", &is) })
+	if slices.Sort(is); !slices.Equal(is, []string{"again", "asserted", "changed"}) {
+		t.Errorf("%v are left", is)
+	}
+}
+
+func TestPruningRemovesOldFinishedTransactions(t *testing.T) {
+	_, db := openStandalone(t)
 	for i := range 20 {
 		insert(t, db, doc{fmt.Sprint(i), i})
 	}
@@ -289,7 +361,9 @@ func TestPruningRemovesOldFinishedTransactions(t *testing.T) {
 }
 
 // Close waits for current users of a database; later ones get the reason.
-func TestAClosingDatabaseWaitsForItsUsers(t *testing.T) {
+func TestAClosingDatabaseWaitsForItsUsers(t *testing.T) { onBoth(t, aClosingDatabaseWaitsForItsUsers) }
+
+func aClosingDatabaseWaitsForItsUsers(t *testing.T, open opener) {
 	store, db := open(t)
 	insert(t, db, doc{"a", 1})
 	gone := entity.Errorf(entity.NotFound, "gone")

@@ -41,7 +41,7 @@ func queue(t *testing.T, db *mongo.Database, id string) (tokens []string) {
 // its asserted document: finished transactions aren't read again.
 func TestManyInsertsIgnoreFinishedTransactions(t *testing.T) {
 	const n = 40
-	_, db := open(t)
+	_, db := openStandalone(t)
 	insert(t, db, doc{"count", 0})
 	insert(t, db, doc{"basis", 0})
 	cost := func(name string) int {
@@ -64,7 +64,7 @@ func TestManyInsertsIgnoreFinishedTransactions(t *testing.T) {
 // An unfinished transaction stays in a queue until it is completed, and a token without a
 // transaction until it is repaired.
 func TestOnlyFinishedTransactionsLeaveAQueue(t *testing.T) {
-	_, db := open(t)
+	_, db := openStandalone(t)
 	insert(t, db, doc{"count", 0})
 	insert(t, db, doc{"basis", 0})
 	// A runner was stopped between its first two steps.

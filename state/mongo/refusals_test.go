@@ -13,7 +13,9 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-func TestFailedAssertsAreDescribed(t *testing.T) {
+func TestFailedAssertsAreDescribed(t *testing.T) { onBoth(t, failedAssertsAreDescribed) }
+
+func failedAssertsAreDescribed(t *testing.T, open opener) {
 	_, db := open(t)
 	long := strings.Repeat("x", 1000)
 	err := db.Run(t.Context(), func(int) ([]txn.Op, error) {

@@ -42,7 +42,7 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	session.SetSafe(&mgo.Safe{WMode: "majority", J: true, WTimeout: int(u.wait / time.Millisecond)})
 	session.SetSocketTimeout(max(socketTimeout, 2*u.wait))
 	session.SetSyncTimeout(primaryTimeout)
-	s := &Store{options: o.withDefaults(), session: session, remote: a}
+	s := &Store{options: o.withDefaults(), session: session, remote: a, wait: u.wait}
 	s.commits = newGroupCommit(session.Copy(), u.wait)
 	s.outage = s.commits.outage
 	s.barrier = s.commits.barrier
@@ -51,6 +51,10 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 		s.Close()
 		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
 			"The user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.")
+	}
+	if s.transactions, err = s.hasTransactions(); err != nil {
+		s.Close()
+		return nil, err
 	}
 	return s, nil
 }

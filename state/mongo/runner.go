@@ -42,27 +42,38 @@ type Runner struct {
 	gate    gate // for all uses of the connections
 
 	patience time.Duration
+	wait     time.Duration // how long a commit may wait for the majority
+	majority bool          // a transaction is committed by the majority
 	// Hooks is the result of Options.Hooks for this runner, or nil.
 	Hooks Hooks
 }
 
 // A slot is the right to run one transaction, and a connection for it.
-type slot struct{ session *mgo.Session }
+type slot struct {
+	session *mgo.Session
+	server  *serverSession // nil if the server has no transactions
+}
 
 func newRunner(s *Store, name string) *Runner {
 	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage,
-		slots: &slotQueue{}, locks: s.locksOf(name), patience: s.options.Patience}
+		slots: &slotQueue{}, locks: s.locksOf(name), patience: s.options.Patience, wait: s.wait,
+		majority: s.transactions && s.outage != nil}
 	if s.options.Hooks != nil {
 		r.Hooks = s.options.Hooks(name)
 	}
 	for range slots {
-		r.all = append(r.all, &slot{s.session.Copy()})
+		one := &slot{session: s.session.Copy()}
+		if s.transactions {
+			one.server = newServerSession()
+		}
+		r.all = append(r.all, one)
 	}
 	r.slots.free = append(r.slots.free, r.all...)
 	return r
 }
 
 func (r *Runner) close() {
+	r.endSessions()
 	for _, s := range r.all {
 		s.session.Close()
 	}
@@ -88,6 +99,13 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 	for range elections {
 		ctx := Began(ctx)
 		applied, err := r.try(ctx, build)
+		if applied && r.majority {
+			// Whatever it asserted is as safe as its commit.
+			if whole != nil {
+				whole.applied.Store(true)
+			}
+			return nil
+		}
 		// A result of reads only, or an error, may depend on the writes of others.
 		barrier := r.barrier(ctx)
 		if errors.Is(barrier, errUnsure) && !applied {
@@ -148,6 +166,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			if derr := r.damaged(ops); derr != nil {
 				return false, derr
 			}
+		case errors.Is(err, errConflicted):
 		case passing(err):
 			logger.Infof("retrying a transaction of %s: %v", r.name, err)
 		default:
@@ -240,6 +259,9 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	defer r.slots.release(s)
 	if err := r.outage.refuses(); err != nil {
 		return err // earlier callers ran into the outage
+	}
+	if s.server != nil {
+		return r.runOnServer(s, ops)
 	}
 	id := bson.NewObjectId()
 	db := s.session.DB(r.name)

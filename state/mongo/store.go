@@ -25,7 +25,10 @@ type Store struct {
 	server  *embedded.Server
 	remote  *adapter.Adapter
 	commits *groupCommit
-	outage  *outage // nil for the embedded store
+	outage  *outage       // nil for the embedded store
+	wait    time.Duration // how long a write to a MongoDB may wait for the majority
+	// transactions is set if the server has transactions.
+	transactions bool
 
 	locksMu sync.Mutex
 	locks   map[string]*docLocks // by database
@@ -78,7 +81,12 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	session.SetMode(mgo.Strong, true)
 	session.SetSafe(&mgo.Safe{})
 	session.SetSocketTimeout(socketTimeout)
-	return &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, server: server}, nil
+	s := &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, server: server}
+	if s.transactions, err = s.hasTransactions(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // Barrier returns once everything written before the call is on disk. Callers must pass it before they report

@@ -145,8 +145,9 @@ func Rename(from, to string) func(context.Context, *mongo.Store, *mongo.Database
 		}
 		for _, doc := range docs {
 			id := fmt.Sprint(doc["_id"])
-			delete(doc, "txn-queue")
-			delete(doc, "txn-revno")
+			for _, field := range mongo.TxnFields {
+				delete(doc, field)
+			}
 			err := db.Change(ctx, func(o *mongo.Ops) error {
 				if n, err := db.Count(from, bson.D{{"_id", id}}); err != nil {
 					return err

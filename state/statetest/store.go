@@ -17,17 +17,21 @@ import (
 // state:
 //
 //	""              the embedded one, in memory
+//	standalone      the same without transactions of its own: mgo/txn's are used
 //	adapter         a simulated MongoDB, through the adapter
 //	mongodb://HOST  the MongoDB there, on loopback; each test drops all its databases
 const StoreVariable = "JUJU_TEST_STORE"
+
+// Standalone reports whether the embedded stores of tests are without transactions of their own.
+func Standalone() bool { return os.Getenv(StoreVariable) == "standalone" }
 
 // Store opens an empty store with mongotest's hooks. The caller closes it.
 func Store(t testing.TB, o mongo.Options) *mongo.Store {
 	t.Helper()
 	o.Hooks = mongotest.NewHooks()
 	switch kind := os.Getenv(StoreVariable); {
-	case kind == "":
-		o.Embedded = embedded.Options{FS: vfs.NewMem()}
+	case kind == "" || Standalone():
+		o.Embedded = embedded.Options{FS: vfs.NewMem(), Standalone: Standalone()}
 		store, err := mongo.OpenEmbedded("store", o)
 		if err != nil {
 			t.Fatal(err)

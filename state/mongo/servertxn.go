@@ -1,0 +1,434 @@
+package mongo
+
+import (
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+)
+
+// Where the server has transactions, the operations of a txn.Op list run in one of them, instead of through mgo/txn:
+// each document takes one statement, which finds it by its id and its asserts, and changes it. If a statement finds
+// fewer documents than it names, an assert doesn't hold, and the transaction is aborted. A document that is only
+// asserted is changed as well, in assertedF: a snapshot read alone would not conflict with others' changes.
+
+const (
+	// revnoF counts the changes of a document, as mgo/txn does. A document begins with a random number, so that a
+	// later document with the same id has others.
+	revnoF = "txn-revno"
+	// assertedF counts the transactions that asserted something about a document and did not change it.
+	assertedF = "txn-asserted"
+	// maxRevno limits the first number to what every client represents exactly.
+	maxRevno = 1 << 52
+)
+
+// MongoDB's codes of a transaction that another one has prevented, or that the server has lost: it had no effect, and
+// runs again. LockTimeout, WriteConflict, TransactionTooOld, SnapshotUnavailable, NoSuchTransaction.
+var conflictCodes = []int{24, 112, 225, 246, codeNoSuchTransaction}
+
+const (
+	codeNoSuchTransaction = 251
+	codeNotInTransaction  = 263 // OperationNotSupportedInTransaction
+	codeDuplicateKey      = 11000
+)
+
+// hasTransactions reports whether the server has transactions, by running one that reads a document: a MongoDB of 4.0
+// or later that is a member of a replica set, unless it still imitates an older one.
+func (s *Store) hasTransactions() (has bool, err error) {
+	err = s.again(func() error {
+		session := s.session.Copy()
+		defer session.Close()
+		one := newServerSession()
+		err := session.DB(barrierDB).Run(one.in(bson.D{{"find", barrierC}, {"limit", 1}}, true), nil)
+		if q, ok := err.(*mgo.QueryError); ok && !cutShort(err) && !slices.Contains(conflictCodes, q.Code) {
+			logger.Infof("the store has no transactions of its own, so mgo/txn's are used: %v", err)
+			return nil
+		}
+		if has = err == nil; has {
+			err = session.DB("admin").Run(one.in(bson.D{{"abortTransaction", 1}}, false), nil)
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("cannot tell whether the store has transactions: %w", err)
+	}
+	return has, nil
+}
+
+// A serverSession is a session of the server, in which transactions run one after another.
+type serverSession struct {
+	id     []byte // a UUID
+	number int64  // of the last transaction
+}
+
+func newServerSession() *serverSession {
+	id := make([]byte, 16)
+	rand.Read(id) // it never fails
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return &serverSession{id: id}
+}
+
+func (s *serverSession) doc() bson.D { return bson.D{{"id", bson.Binary{Kind: 4, Data: s.id}}} }
+
+// endSessions tells the server to forget the sessions of the slots. If it doesn't hear of it, it forgets them in time.
+func (r *Runner) endSessions() {
+	var ids []bson.D
+	for _, s := range r.all {
+		if s.server != nil && s.server.number > 0 {
+			ids = append(ids, s.server.doc())
+		}
+	}
+	if len(ids) == 0 || r.outage.refuses() != nil {
+		return
+	}
+	if err := r.session.DB("admin").Run(bson.D{{"endSessions", ids}}, nil); err != nil {
+		logger.Debugf("cannot end the sessions of %s: %v", r.name, err)
+	}
+}
+
+// in adds the fields to a command that make it part of the session's current transaction.
+func (s *serverSession) in(command bson.D, first bool) bson.D {
+	command = append(command, bson.DocElem{"lsid", s.doc()},
+		bson.DocElem{"txnNumber", s.number}, bson.DocElem{"autocommit", false})
+	if first {
+		command = append(command, bson.DocElem{"startTransaction", true},
+			bson.DocElem{"readConcern", bson.D{{"level", "snapshot"}}})
+	}
+	return command
+}
+
+// A statement is what a transaction does with one document.
+type statement struct {
+	kind       string // "delete", "update" or "insert"
+	collection string
+	doc        bson.Raw // of the command's list
+	required   bool     // it must find its document
+}
+
+// runOnServer runs ops in one transaction of the server. It returns txn.ErrAborted if an assert doesn't hold, and
+// errConflicted if the transaction had no effect and may run again.
+func (r *Runner) runOnServer(s *slot, ops []txn.Op) error {
+	statements, err := statementsOf(ops)
+	if err != nil {
+		return err
+	}
+	err = r.transact(s, statements)
+	if q, ok := err.(*mgo.QueryError); ok && q.Code == codeNotInTransaction {
+		if err = r.create(s.session.DB(r.name), ops); cutShort(err) {
+			return r.interrupted(s, err)
+		}
+		if err == nil {
+			err = r.transact(s, statements)
+		}
+	}
+	return err
+}
+
+// interrupted prepares a slot for its next transaction after the connection was lost before a commit, and returns the
+// error of this one.
+func (r *Runner) interrupted(s *slot, err error) error {
+	s.session.Refresh()
+	if r.outage == nil {
+		return err // only a test cuts a connection to the embedded store
+	}
+	r.outage.met(err)
+	return errConflicted
+}
+
+// transact runs statements in one transaction.
+func (r *Runner) transact(s *slot, statements []statement) error {
+	s.server.number++
+	db := s.session.DB(r.name)
+	for i, command := range commandsOf(statements) {
+		var result struct {
+			N      int
+			Errors []struct {
+				Code   int
+				ErrMsg string
+			} `bson:"writeErrors"`
+		}
+		err := db.Run(s.server.in(command.doc, i == 0), &result)
+		if err == nil && len(result.Errors) > 0 {
+			err = &mgo.QueryError{Code: result.Errors[0].Code, Message: result.Errors[0].ErrMsg}
+		}
+		switch {
+		case err == nil && result.N < command.required:
+			r.abort(s)
+			return txn.ErrAborted
+		case err != nil && cutShort(err):
+			// A server that lives on must not keep its documents until it is too old.
+			err = r.interrupted(s, err)
+			r.abort(s)
+			return err
+		case err != nil:
+			return inTransaction(err)
+		}
+	}
+	return r.commit(s)
+}
+
+// admin returns the database on which transactions end.
+func (s *slot) admin() *mgo.Database { return s.session.DB("admin") }
+
+// abort ends the session's transaction without effect.
+func (r *Runner) abort(s *slot) {
+	if err := s.admin().Run(s.server.in(bson.D{{"abortTransaction", 1}}, false), nil); err != nil {
+		logger.Debugf("cannot abort a transaction of %s: %v", r.name, err)
+		s.session.Refresh()
+	}
+}
+
+// commit commits the session's transaction. If the reply is lost, it commits it again, which tells whether it was
+// committed.
+func (r *Runner) commit(s *slot) error {
+	command := s.server.in(bson.D{{"commitTransaction", 1}}, false)
+	if r.outage != nil {
+		command = append(command, bson.DocElem{"writeConcern", bson.D{
+			{"w", "majority"}, {"j", true}, {"wtimeout", int(r.wait / time.Millisecond)}}})
+	}
+	once := func() error {
+		var result struct {
+			Concern struct {
+				Code   int
+				ErrMsg string
+			} `bson:"writeConcernError"`
+		}
+		err := s.admin().Run(command, &result)
+		if err == nil && result.Concern.Code != 0 {
+			err = &mgo.QueryError{Code: result.Concern.Code, Message: result.Concern.ErrMsg}
+		}
+		if cutShort(err) {
+			s.session.Refresh()
+		}
+		return err
+	}
+	if r.outage != nil {
+		return inTransaction(r.outage.bringThrough(once))
+	}
+	err := once()
+	if cutShort(err) {
+		err = once()
+	}
+	return inTransaction(err)
+}
+
+// create creates the collections of ops, which a transaction can't do before MongoDB 4.4.
+func (r *Runner) create(db *mgo.Database, ops []txn.Op) error {
+	for _, op := range ops {
+		if err := db.C(op.C).Create(&mgo.CollectionInfo{}); err != nil && !exists(err) {
+			return fmt.Errorf("cannot create %s.%s: %w", r.name, op.C, err)
+		}
+	}
+	return nil
+}
+
+// errConflicted is the error of a transaction that had no effect and may run again.
+var errConflicted = fmt.Errorf("another transaction has changed the same documents")
+
+// inTransaction translates the error of a transaction's command.
+func inTransaction(err error) error {
+	q, ok := err.(*mgo.QueryError)
+	switch {
+	case !ok:
+		return err
+	case slices.Contains(conflictCodes, q.Code):
+		return errConflicted
+	case q.Code == codeDuplicateKey:
+		return txn.ErrAborted
+	}
+	return err
+}
+
+// docOps are the operations on one document.
+type docOps struct {
+	collection string
+	id         any
+	asserts    []any
+	missing    bool // it must not exist before
+	exists     bool // it must exist before
+	now        presence
+	changes    []txn.Op
+}
+
+// presence is whether a document exists after the operations so far.
+type presence int
+
+const (
+	asBefore presence = iota
+	present
+	absent
+)
+
+// assert adds an assert. As in mgo/txn, that a document doesn't exist is asserted of what the operations before it
+// leave, and everything else of what there was before the transaction. It reports whether the assert can hold.
+func (d *docOps) assert(assert any) bool {
+	switch assert {
+	case nil:
+	case txn.DocMissing:
+		if d.now == present {
+			return false
+		}
+		d.missing = d.missing || d.now == asBefore
+	case txn.DocExists:
+		d.exists = true
+	default:
+		d.asserts, d.exists = append(d.asserts, assert), true
+	}
+	return !(d.missing && d.exists)
+}
+
+// statementsOf returns the statements for ops, or txn.ErrAborted if their asserts contradict each other.
+func statementsOf(ops []txn.Op) ([]statement, error) {
+	var docs []*docOps
+	byKey := map[string]*docOps{}
+	for _, op := range ops {
+		key := fmt.Sprintf("%s\x00%T\x00%v", op.C, op.Id, op.Id)
+		d := byKey[key]
+		if d == nil {
+			d = &docOps{collection: op.C, id: op.Id}
+			byKey[key] = d
+			docs = append(docs, d)
+		}
+		if op.Insert != nil && op.Assert != nil && op.Assert != txn.DocMissing {
+			return nil, fmt.Errorf("cannot insert %s %v: an insert can only assert txn.DocMissing", op.C, op.Id)
+		}
+		if !d.assert(op.Assert) {
+			return nil, txn.ErrAborted
+		}
+		switch {
+		case op.Insert != nil:
+			d.now = present
+		case op.Remove:
+			d.now = absent
+		case op.Update == nil:
+			continue
+		}
+		d.changes = append(d.changes, op)
+	}
+	var all []statement
+	for _, d := range docs {
+		list, err := d.statements()
+		if err != nil {
+			return nil, fmt.Errorf("cannot change %s %v: %w", d.collection, d.id, err)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+func (d *docOps) statements() (list []statement, err error) {
+	add := func(kind string, required bool, doc bson.D) {
+		var data []byte
+		if data, err = bson.Marshal(doc); err == nil {
+			list = append(list, statement{kind, d.collection, bson.Raw{Kind: 3, Data: data}, required})
+		}
+	}
+	query := bson.D{{"_id", d.id}}
+	required := d.exists
+	if len(d.asserts) > 0 {
+		query = append(query, bson.DocElem{"$and", d.asserts})
+	}
+	if d.exists && (len(d.changes) == 0 || d.changes[0].Insert != nil) {
+		add("update", true, bson.D{{"q", query}, {"u", bson.D{{"$inc", bson.D{{assertedF, int64(1)}}}}}})
+	}
+	if d.missing && (len(d.changes) == 0 || d.changes[0].Insert == nil) {
+		add("insert", true, bson.D{{"_id", d.id}}) // conflicts with whoever else inserts it
+		add("delete", true, bson.D{{"q", bson.D{{"_id", d.id}}}, {"limit", 1}})
+	}
+	for i, op := range d.changes {
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			query, required = bson.D{{"_id", d.id}}, false
+		}
+		switch {
+		case op.Remove:
+			add("delete", required, bson.D{{"q", query}, {"limit", 1}})
+		case op.Insert != nil:
+			doc, derr := asDoc(op.Insert)
+			if derr != nil {
+				return nil, derr
+			}
+			doc = slices.DeleteFunc(slices.Clone(doc), func(e bson.DocElem) bool { return e.Name == "_id" })
+			doc = append(doc, bson.DocElem{revnoF, 1 + mathrand.Int64N(maxRevno)})
+			if d.missing && i == 0 {
+				add("insert", true, append(bson.D{{"_id", d.id}}, doc...))
+			} else {
+				add("update", false, bson.D{{"q", query}, {"u", bson.D{{"$setOnInsert", doc}}}, {"upsert", true}})
+			}
+		default:
+			update, uerr := counted(op.Update)
+			if uerr != nil {
+				return nil, uerr
+			}
+			add("update", required, bson.D{{"q", query}, {"u", update}})
+		}
+	}
+	return list, err
+}
+
+// counted adds the increment of the revision number to an update.
+func counted(update any) (bson.D, error) {
+	doc, err := asDoc(update)
+	if err != nil {
+		return nil, err
+	}
+	doc = slices.Clone(doc)
+	for i, e := range doc {
+		if !strings.HasPrefix(e.Name, "$") {
+			return nil, fmt.Errorf("the update has the field %s instead of an operator", e.Name)
+		}
+		if e.Name == "$inc" {
+			inc, err := asDoc(e.Value)
+			if err != nil {
+				return nil, err
+			}
+			doc[i].Value = append(slices.Clone(inc), bson.DocElem{revnoF, int64(1)})
+			return doc, nil
+		}
+	}
+	return append(doc, bson.DocElem{"$inc", bson.D{{revnoF, int64(1)}}}), nil
+}
+
+// A serverCommand is a command of a transaction, and how many documents it must find.
+type serverCommand struct {
+	doc      bson.D
+	required int
+}
+
+// The limits of the statements of one command.
+const (
+	maxStatements     = 1000
+	maxStatementBytes = 8 << 20
+)
+
+// commandsOf combines statements that follow one another, on the same collection and of the same kind.
+func commandsOf(statements []statement) (list []serverCommand) {
+	lists := map[string]string{"insert": "documents", "update": "updates", "delete": "deletes"}
+	for len(statements) > 0 {
+		first := statements[0]
+		var docs []bson.Raw
+		bytes, required := 0, 0
+		for _, s := range statements {
+			if s.kind != first.kind || s.collection != first.collection || s.required != first.required ||
+				len(docs) == maxStatements || bytes > 0 && bytes+len(s.doc.Data) > maxStatementBytes {
+				break
+			}
+			docs = append(docs, s.doc)
+			bytes += len(s.doc.Data)
+			if s.required {
+				required++
+			}
+		}
+		list = append(list, serverCommand{bson.D{{first.kind, first.collection}, {lists[first.kind], docs}}, required})
+		statements = statements[len(docs):]
+	}
+	return list
+}
