@@ -145,7 +145,9 @@ soak-matrix: ## … each way to destroy each entity, in each state of its agents
 
 soak-store: ## … the store: power losses, kills, damaged files, random commands, elections
 	$(SOAK) $(store)
-	JUJU_TEST_STORE=adapter $(GO) test -vet=off -short -timeout 1h ./state ./state/controller
+	for store in adapter standalone; do \
+		JUJU_TEST_STORE=$$store $(GO) test -vet=off -short -timeout 1h ./state ./state/controller || exit 1; \
+	done
 
 soak-system: ## … whole systems, 200 cycles of deploy and destroy, random lives, 50,000 hooks
 	$(SOAK) -skip '^($(MATRIX)|$(FAULTS))' $(others)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"juju/state/statetest"
 )
 
 // simSizes returns the number of runs, and of steps in each. JUJU_SOAK_STEPS
@@ -59,6 +61,16 @@ func TestStateMatchesTheReferenceModel(t *testing.T) {
 	if row, n := total.fewest(); whole && n < 100 {
 		t.Errorf("%s was hit %d times, want 100", row, n)
 	}
+}
+
+// The same holds where the store has no transactions of its own.
+func TestStateMatchesTheReferenceModelWithMgoTxn(t *testing.T) {
+	if os.Getenv(statetest.StoreVariable) != "" {
+		t.Skip("the tests run on another store")
+	}
+	t.Setenv(statetest.StoreVariable, "standalone")
+	_, steps := simSizes(t)
+	simulate(t, simFirst(), steps/4, newRowCounts())
 }
 
 // simulate is one run: a series of models, each of which ends with an empty
