@@ -7,15 +7,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	jujutxn "github.com/juju/txn"
 	"gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -76,94 +73,6 @@ func unit(i int) bson.D {
 		{Name: "txn-queue", Value: []string{}},
 		{Name: "txn-revno", Value: int64(2)},
 	}
-}
-
-// slots is how many transactions of a model run concurrently; others wait before they begin.
-// Waiting for a barrier takes no slot.
-const slots = 8
-
-// BenchmarkTransactions runs transactions of two operations, each with an assertion, on two of
-// 5,000 documents. With the barrier each writer waits until its transaction is on disk. The
-// time of one fsync on the same disk is reported alongside.
-func BenchmarkTransactions(b *testing.B) {
-	for _, barrier := range []bool{false, true} {
-		for _, writers := range []int{1, 8, 64} {
-			b.Run(fmt.Sprintf("barrier=%v/writers=%d", barrier, writers), func(b *testing.B) {
-				benchTransactions(b, writers, barrier)
-			})
-		}
-	}
-}
-
-func benchTransactions(b *testing.B, writers int, barrier bool) {
-	const docs = 5000
-	server := onDisk(b)
-	session := connect(b, server)
-	defer session.Close()
-	db := session.DB("bench")
-	fill(b, db.C("units"), docs)
-	if err := db.C("txns.log").Create(&mgo.CollectionInfo{Capped: true, MaxBytes: 10 << 20}); err != nil {
-		b.Fatal(err)
-	}
-	slot := make(chan struct{}, slots)
-	var left atomic.Int64
-	left.Store(int64(b.N))
-	var wg sync.WaitGroup
-	b.ResetTimer()
-	for range writers {
-		wg.Go(func() {
-			session := session.Copy()
-			defer session.Close()
-			runner := jujutxn.NewRunner(jujutxn.RunnerParams{Database: session.DB("bench")})
-			for left.Add(-1) >= 0 {
-				i := rand.IntN(docs)
-				ops := []txn.Op{
-					{C: "units", Id: unitName(i), Assert: bson.D{{Name: "life", Value: 0}}, Update: bson.D{{Name: "$set", Value: bson.D{{Name: "machine", Value: "7"}}}}},
-					{C: "units", Id: unitName((i + 1) % docs), Assert: txn.DocExists, Update: bson.D{{Name: "$inc", Value: bson.D{{Name: "count", Value: 1}}}}},
-				}
-				slot <- struct{}{}
-				err := runner.RunTransaction(&jujutxn.Transaction{Ops: ops})
-				<-slot
-				if err == nil && barrier {
-					err = server.Barrier(b.Context())
-				}
-				if err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "txn/s")
-	if barrier {
-		b.ReportMetric(float64(fsync(b).Microseconds()), "fsync-µs")
-	}
-}
-
-// fsync returns the median time of a write of 4 KiB and its fsync.
-func fsync(b *testing.B) time.Duration {
-	b.Helper()
-	f, err := os.Create(filepath.Join(b.TempDir(), "fsync"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	var took []time.Duration
-	block := make([]byte, 4096)
-	for range 101 {
-		start := time.Now()
-		if _, err := f.Write(block); err != nil {
-			b.Fatal(err)
-		}
-		if err := f.Sync(); err != nil {
-			b.Fatal(err)
-		}
-		took = append(took, time.Since(start))
-	}
-	slices.Sort(took)
-	return took[len(took)/2]
 }
 
 // BenchmarkFind looks up documents among 5,000 and among 100,000: one by _id, or the ten of one
