@@ -80,8 +80,21 @@ func (c *Cloud) stop(ctx context.Context, names []string) error {
 	return g.Wait()
 }
 
+// stopAttempts is how often LXD is told to stop a container. It gives up after 30 seconds, which may not be enough for a
+// busy host.
+const stopAttempts = 4
+
 // remove deletes one container, whose lock the caller must hold; nil if it does not exist.
-func (c *Cloud) remove(ctx context.Context, name string) error {
+func (c *Cloud) remove(ctx context.Context, name string) (err error) {
+	for range stopAttempts {
+		if err = c.removeOnce(ctx, name); !stopTimedOut(err) {
+			break
+		}
+	}
+	return err
+}
+
+func (c *Cloud) removeOnce(ctx context.Context, name string) error {
 	i, err := c.instance(ctx, name)
 	if isNotFound(err) {
 		return nil
@@ -101,6 +114,12 @@ func (c *Cloud) remove(ctx context.Context, name string) error {
 		return nil
 	}
 	return err
+}
+
+// stopTimedOut reports whether LXD gave up stopping a container.
+func stopTimedOut(err error) bool {
+	var r *apiError
+	return errors.As(err, &r) && mentions(r.text, []string{`"stop" operation timed out`})
 }
 
 // isStopped reports whether a stop failed because the container is already stopped.

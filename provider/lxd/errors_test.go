@@ -248,6 +248,29 @@ func TestUnknownInstanceType(t *testing.T) {
 	}
 }
 
+// A container that LXD could not stop in time is stopped again, a bounded number of times.
+func TestSlowStopsAreRepeated(t *testing.T) {
+	for slow, deleted := range map[int]bool{0: true, 3: true, 4: false} {
+		stops, deletes := 0, 0
+		c := answeredBy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.Method {
+			case http.MethodPut:
+				if stops++; stops <= slow {
+					w.WriteHeader(http.StatusInternalServerError)
+					fmt.Fprint(w, `{"type":"error","error_code":500,"error":"Instance \"stop\" operation timed out after 30s"}`)
+					return
+				}
+			case http.MethodDelete:
+				deletes++
+			}
+			fmt.Fprint(w, `{"type":"sync","metadata":{"name":"i","status":"Running","status_code":103}}`)
+		}))
+		if err := c.remove(t.Context(), "i"); (err == nil) != deleted || deletes == 1 != deleted || stops != min(slow+1, 4) {
+			t.Errorf("%d slow stops: %d stops, %d deletions, error %v", slow, stops, deletes, err)
+		}
+	}
+}
+
 // A failed start is reported promptly, even if LXD can't delete the incomplete container.
 func TestAFailedStartIsReportedBeforeItsCleanUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
