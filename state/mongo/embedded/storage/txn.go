@@ -20,6 +20,7 @@ type Txn struct {
 	store   *Store
 	snap    *pebble.Snapshot
 	catalog int64             // the store's count of catalog changes at the snapshot
+	written int64             // the store's count of batches at the snapshot
 	changes map[string][]byte // by key; nil for a key that it has removed
 	events  []Event
 	bytes   int // of keys and values in changes
@@ -48,8 +49,8 @@ const lockPatience = 5 * time.Millisecond
 
 // Begin starts a transaction. The caller must end it with Commit or Abort.
 func (s *Store) Begin() *Txn {
-	catalog := s.catalog.Load() // before the snapshot, so that no change in between is missed
-	return &Txn{store: s, snap: s.db.NewSnapshot(), catalog: catalog,
+	catalog, written := s.catalog.Load(), s.sync.written.Load() // before the snapshot, so that no change in between is missed
+	return &Txn{store: s, snap: s.db.NewSnapshot(), catalog: catalog, written: written,
 		changes: map[string][]byte{}, done: make(chan struct{})}
 }
 
@@ -169,23 +170,11 @@ func (tx *Txn) hold(table *[512]stripe, key []byte) error {
 	default:
 		return &heldError{by}
 	}
-	same := false
-	if err := tx.store.get(nil, key, func(now []byte) error {
-		v, closer, err := tx.snap.Get(key)
-		if err == pebble.ErrNotFound {
-			same = now == nil
-			return nil
+	// A batch that changed the key was counted before its writer gave up the stripe or the key.
+	if tx.store.sync.written.Load() != tx.written {
+		if err := tx.compare(key); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("cannot read store: %w", damaged(err))
-		}
-		same = now != nil && bytes.Equal(v, now)
-		return closer.Close()
-	}); err != nil {
-		return err
-	}
-	if !same {
-		return errConflict
 	}
 	if st.held == nil {
 		st.held = map[string]*Txn{}
@@ -193,6 +182,26 @@ func (tx *Txn) hold(table *[512]stripe, key []byte) error {
 	st.held[string(key)] = tx
 	tx.held = append(tx.held, hold{st, string(key)})
 	return nil
+}
+
+// compare fails if a key has changed since the snapshot.
+func (tx *Txn) compare(key []byte) error {
+	return tx.store.get(nil, key, func(now []byte) error {
+		then, closer, err := tx.snap.Get(key)
+		switch {
+		case err == pebble.ErrNotFound:
+			if now != nil {
+				return errConflict
+			}
+			return nil
+		case err != nil:
+			return fmt.Errorf("cannot read store: %w", damaged(err))
+		case now == nil || !bytes.Equal(then, now):
+			_ = closer.Close() // it never fails
+			return errConflict
+		}
+		return closer.Close()
+	})
 }
 
 var errConflict = mongoerr.New(mongoerr.WriteConflict, "WriteConflict")
