@@ -352,12 +352,10 @@ func (d *docOps) statements() (list []statement, err error) {
 		case op.Remove:
 			add("delete", required, bson.D{{"q", query}, {"limit", 1}})
 		case op.Insert != nil:
-			doc, derr := asDoc(op.Insert)
+			doc, derr := inserted(op.Insert)
 			if derr != nil {
 				return nil, derr
 			}
-			doc = slices.DeleteFunc(slices.Clone(doc), func(e bson.DocElem) bool { return e.Name == "_id" })
-			doc = append(doc, bson.DocElem{revnoF, 1 + mathrand.Int64N(maxRevno)})
 			if d.missing && i == 0 {
 				add("insert", true, append(bson.D{{"_id", d.id}}, doc...))
 			} else {
@@ -372,6 +370,22 @@ func (d *docOps) statements() (list []statement, err error) {
 		}
 	}
 	return list, err
+}
+
+// inserted returns the fields of a document to insert, except for its id.
+func inserted(insert any) (bson.D, error) {
+	data, err := bson.Marshal(insert)
+	var fields bson.RawD
+	if err == nil {
+		err = bson.Unmarshal(data, &fields)
+	}
+	doc := make(bson.D, 0, len(fields)+1)
+	for _, f := range fields {
+		if f.Name != "_id" {
+			doc = append(doc, bson.DocElem{f.Name, f.Value})
+		}
+	}
+	return append(doc, bson.DocElem{revnoF, 1 + mathrand.Int64N(maxRevno)}), err
 }
 
 // counted adds the increment of the revision number to an update.
