@@ -166,7 +166,7 @@ func TestWritersWaitInOrder(t *testing.T) { onBoth(t, writersWaitInOrder) }
 func writersWaitInOrder(t *testing.T, open opener) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 0})
-	const writers, each = 40, 5
+	const writers, each = 64, 5
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
