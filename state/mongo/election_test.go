@@ -208,6 +208,21 @@ func stepDowns(t *testing.T, set *mongotest.Set, steps []string, fates []mongote
 	}
 }
 
+// TestTransactionsThatAreTooOld are aborted by the server between any two of their steps. They run again.
+func TestTransactionsThatAreTooOld(t *testing.T) {
+	set := mongotest.NewSet(t, 3)
+	_, db := openSet(t, set)
+	b := newBank(t, db, 6)
+	stop := b.work(t, 8)
+	defer stop()
+	for aborted := 0; aborted < 20; {
+		aborted += set.AbortTransactions()
+		b.progress(t, 1)
+	}
+	stop()
+	b.audit(t)
+}
+
 // TestARequestedStepDown: the server accepts the request, and the work continues. Another test
 // does the same to a real replica set, if there is one.
 func TestARequestedStepDown(t *testing.T) {

@@ -228,12 +228,21 @@ func (s *Set) begun(session string, abort bsoncore.Document, ended bool) {
 	}
 }
 
-// abortAll aborts the open transactions, as a member does when it ceases to be primary. The caller holds mu.
-func (s *Set) abortAll() {
+// AbortTransactions aborts the open transactions, as a member does with those that are too old. It returns their number.
+func (s *Set) AbortTransactions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.abortAll()
+}
+
+// abortAll is AbortTransactions. A member also does it when it ceases to be primary. The caller holds mu.
+func (s *Set) abortAll() int {
+	n := len(s.open)
 	for _, abort := range s.open {
 		s.execute(abort)
 	}
 	clear(s.open)
+	return n
 }
 
 // execute executes a command that no client waits for.
