@@ -15,10 +15,11 @@ import (
 // transactions on the same documents are delayed between its steps, two of its runners can give a document the same
 // revision, and one update is lost though both report success. (mgo's own TestTxnQueueStressTest, which it skips, shows
 // this.) The locks also keep runners from completing each other's transactions. Transactions that only assert a
-// document share its lock.
+// document share its lock. Transactions of the server don't: they would conflict, and run again and again.
 type docLocks struct {
-	mu   sync.Mutex
-	docs map[string]*docLock
+	exclusive bool // nothing is shared
+	mu        sync.Mutex
+	docs      map[string]*docLock
 }
 
 type docLock struct {
@@ -37,7 +38,7 @@ type holding struct {
 
 // acquire locks the documents of ops, in the same order for all callers.
 func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (*holding, error) {
-	h := &holding{l, weigh(ops), map[string]*docLock{}}
+	h := &holding{l, l.weigh(ops), map[string]*docLock{}}
 	for _, key := range slices.Sorted(maps.Keys(h.weights)) {
 		lock := l.get(key)
 		if err := lock.sem.Acquire(ctx, h.weights[key]); err != nil {
@@ -51,12 +52,12 @@ func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (*holding, error) 
 }
 
 // weigh returns the weight of the lock that ops need on each document.
-func weigh(ops []txn.Op) map[string]int64 {
+func (l *docLocks) weigh(ops []txn.Op) map[string]int64 {
 	weights := map[string]int64{}
 	for _, op := range ops {
 		key := fmt.Sprintf("%s\x00%v", op.C, op.Id)
 		weight := int64(1)
-		if op.Insert != nil || op.Update != nil || op.Remove {
+		if l.exclusive || op.Insert != nil || op.Update != nil || op.Remove {
 			weight = allReaders
 		}
 		weights[key] = max(weights[key], weight)
@@ -69,7 +70,7 @@ func (h *holding) covers(ops []txn.Op) bool {
 	if h == nil {
 		return false
 	}
-	for key, weight := range weigh(ops) {
+	for key, weight := range h.of.weigh(ops) {
 		if h.weights[key] < weight {
 			return false
 		}

@@ -30,18 +30,20 @@ func TestConflictingTransactionsAreSerialised(t *testing.T) {
 		says          string
 		first, second []txn.Op
 		waits         bool
+		exclusive     bool // the server's transactions are used
 	}{
-		{"two that change one document", write("a"), write("a"), true},
-		{"one that asserts what another changes", write("a"), read("a"), true},
-		{"one that changes what another asserts", read("a"), write("a"), true},
-		{"two that only assert", read("a"), read("a"), false},
-		{"different documents", write("a", "b"), write("c", "d"), false},
-		{"one document of many", write("a", "b", "c"), write("x", "c"), true},
-		{"an assert and a change of one document are a change", append(read("a"), write("a")...), read("a"), true},
-		{"one id in two collections", write("a"), []txn.Op{{C: "other", Id: "a", Update: bson.D{}}}, false},
+		{"two that change one document", write("a"), write("a"), true, false},
+		{"one that asserts what another changes", write("a"), read("a"), true, false},
+		{"one that changes what another asserts", read("a"), write("a"), true, false},
+		{"two that only assert", read("a"), read("a"), false, false},
+		{"two that only assert, in transactions of the server", read("a"), read("a"), true, true},
+		{"different documents", write("a", "b"), write("c", "d"), false, false},
+		{"one document of many", write("a", "b", "c"), write("x", "c"), true, false},
+		{"an assert and a change of one document are a change", append(read("a"), write("a")...), read("a"), true, false},
+		{"one id in two collections", write("a"), []txn.Op{{C: "other", Id: "a", Update: bson.D{}}}, false, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &docLocks{}
+			l := &docLocks{exclusive: c.exclusive}
 			held, err := l.acquire(t.Context(), c.first)
 			if err != nil {
 				t.Fatal(err)

@@ -42,7 +42,7 @@ func (s *Store) locksOf(database string) *docLocks {
 		s.locks = map[string]*docLocks{}
 	}
 	if s.locks[database] == nil {
-		s.locks[database] = &docLocks{}
+		s.locks[database] = &docLocks{exclusive: s.transactions}
 	}
 	return s.locks[database]
 }
