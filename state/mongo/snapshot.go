@@ -1,0 +1,192 @@
+package mongo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// A Form is what a collection is apart from its documents.
+type Form struct {
+	DB      string   `bson:"db"`
+	Name    string   `bson:"name"`
+	Options bson.D   `bson:"options"` // such as capped and size
+	Indexes []bson.D `bson:"indexes"` // as createIndexes takes them, except for that of _id
+}
+
+// String returns the collection's full name.
+func (f Form) String() string { return f.DB + "." + f.Name }
+
+// A Snapshot reads the whole store as it was at one moment.
+type Snapshot struct {
+	Forms []Form // of all collections, sorted
+
+	ctx     context.Context
+	session *mgo.Session
+	one     *serverSession
+	begun   bool
+}
+
+// snapshotAttempts limits how often a snapshot begins anew because a collection was created or removed.
+const snapshotAttempts = 5
+
+var errFormsChanged = errors.New("collections are created or removed all the time")
+
+// Snapshot calls f with a snapshot of all databases. A store without transactions is refused. A server ends a
+// transaction that is older than a minute, and so a snapshot; reading it then fails.
+func (s *Store) Snapshot(ctx context.Context, f func(*Snapshot) error) error {
+	if !s.transactions {
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot read the store at one moment: it has no transactions"),
+			"A MongoDB has them from version 4.0, in a replica set.")
+	}
+	for range snapshotAttempts {
+		if err := s.snapshot(ctx, f); err != errFormsChanged {
+			return err
+		}
+	}
+	return fmt.Errorf("cannot read the store at one moment: %w", errFormsChanged)
+}
+
+func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
+	session := s.session.Copy()
+	defer session.Close()
+	snap := &Snapshot{ctx: ctx, session: session, one: newServerSession()}
+	defer snap.end()
+	// Collections can't be listed in a transaction.
+	var err error
+	if snap.Forms, err = s.forms(session); err != nil {
+		return err
+	}
+	for _, form := range snap.Forms[:min(1, len(snap.Forms))] {
+		if _, err := snap.find(form, 1); err != nil {
+			return err
+		}
+	}
+	after, err := s.forms(session)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(snap.Forms, after) {
+		return errFormsChanged
+	}
+	return f(snap)
+}
+
+// forms returns the forms of all collections.
+func (s *Store) forms(session *mgo.Session) (forms []Form, err error) {
+	names, err := s.Databases()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		db := session.DB(name)
+		collections, err := list(db, "listCollections", 1)
+		if err != nil {
+			return nil, fmt.Errorf("cannot list the collections of %s: %w", name, s.Told(err))
+		}
+		for _, c := range collections {
+			form := Form{DB: name}
+			form.Name, _ = c.Map()["name"].(string)
+			form.Options, _ = c.Map()["options"].(bson.D)
+			if strings.HasPrefix(form.Name, "system.") {
+				continue
+			}
+			indexes, err := list(db, "listIndexes", form.Name)
+			if err != nil {
+				return nil, fmt.Errorf("cannot list the indexes of %s: %w", form, s.Told(err))
+			}
+			for _, index := range indexes {
+				if index.Map()["name"] != "_id_" {
+					form.Indexes = append(form.Indexes, slices.DeleteFunc(index, func(e bson.DocElem) bool { return e.Name == "ns" }))
+				}
+			}
+			forms = append(forms, form)
+		}
+	}
+	slices.SortFunc(forms, func(a, b Form) int { return cmp.Or(cmp.Compare(a.DB, b.DB), cmp.Compare(a.Name, b.Name)) })
+	return forms, nil
+}
+
+// maxListed is how many collections and indexes are listed, far more than there are.
+const maxListed = 100_000
+
+// list runs a command that lists collections or indexes.
+func list(db *mgo.Database, command string, of any) ([]bson.D, error) {
+	var reply struct {
+		Cursor struct {
+			First []bson.D `bson:"firstBatch"`
+		}
+	}
+	err := db.Run(bson.D{{command, of}, {"cursor", bson.D{{"batchSize", maxListed}}}}, &reply)
+	return reply.Cursor.First, err
+}
+
+// A snapBatch is a part of the documents that a cursor finds.
+type snapBatch struct {
+	Cursor struct {
+		ID    int64      `bson:"id"`
+		First []bson.Raw `bson:"firstBatch"`
+		Next  []bson.Raw `bson:"nextBatch"`
+	}
+}
+
+// find returns the first documents of a collection.
+func (s *Snapshot) find(form Form, n int) (*snapBatch, error) {
+	return s.run(form, bson.D{{"find", form.Name}, {"batchSize", n}})
+}
+
+// run runs a command of the snapshot's transaction.
+func (s *Snapshot) run(form Form, command bson.D) (*snapBatch, error) {
+	if err := context.Cause(s.ctx); err != nil {
+		return nil, err
+	}
+	b := &snapBatch{}
+	if err := s.session.DB(form.DB).Run(s.one.in(command, !s.begun), b); err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", form, err)
+	}
+	s.begun = true
+	return b, nil
+}
+
+// batchDocs is how many documents are asked for at a time. A reply has fewer if they are large.
+const batchDocs = 1000
+
+// Each calls f with each document of a collection.
+func (s *Snapshot) Each(form Form, f func(bson.Raw) error) error {
+	b, err := s.find(form, batchDocs)
+	for err == nil {
+		for _, doc := range append(b.Cursor.First, b.Cursor.Next...) {
+			if err := f(doc); err != nil {
+				return err
+			}
+		}
+		if b.Cursor.ID == 0 {
+			return nil
+		}
+		b, err = s.run(form, bson.D{{"getMore", b.Cursor.ID}, {"collection", form.Name}, {"batchSize", batchDocs}})
+	}
+	return err
+}
+
+// end ends the transaction and its session.
+func (s *Snapshot) end() {
+	if !s.begun {
+		return
+	}
+	err := s.session.DB("admin").Run(s.one.in(bson.D{{"abortTransaction", 1}}, false), nil)
+	if err == nil {
+		err = s.session.DB("admin").Run(bson.D{{"endSessions", []bson.D{s.one.doc()}}}, nil)
+	}
+	if err != nil {
+		logger.Debugf("cannot end a snapshot: %v", err)
+	}
+}
