@@ -27,6 +27,14 @@ func (c dummyCloud) Precheck(
 		Placement: at.Placement, Container: at.Container})
 }
 
+func (c dummyCloud) InstancesOf(ctx context.Context) (all []facades.CloudInstance, err error) {
+	instances, err := c.Instances(ctx)
+	for _, in := range instances {
+		all = append(all, facades.CloudInstance{ID: in.ID, Machine: in.MachineID})
+	}
+	return all, err
+}
+
 func (c dummyCloud) IsAttached(ctx context.Context, a entity.Attached) (bool, error) {
 	return c.IsFilesystemAttached(ctx, attachmentOf(a))
 }

@@ -213,6 +213,16 @@ func (c cloud) Precheck(ctx context.Context, series string, constraints constrai
 		Placement: at.Placement, Container: at.Container})
 }
 
+// InstancesOf implements facades.Cloud.
+func (c cloud) InstancesOf(ctx context.Context) ([]facades.CloudInstance, error) {
+	all, err := c.Instances(ctx)
+	instances := make([]facades.CloudInstance, len(all))
+	for i, in := range all {
+		instances[i] = facades.CloudInstance{ID: in.ID, Machine: in.MachineID}
+	}
+	return instances, err
+}
+
 // IsAttached implements facades.Cloud.
 func (c cloud) IsAttached(ctx context.Context, a entity.Attached) (bool, error) {
 	return c.IsFilesystemAttached(ctx, attachmentOf(a))

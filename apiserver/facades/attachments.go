@@ -13,11 +13,13 @@ import (
 )
 
 // checkAttachments compares the storage recorded as attached in a model with the storage that the cloud has attached to
-// the instances. With repair, missing storage is attached again.
-func (b *Backend) checkAttachments(ctx context.Context, st *state.State, repair bool) (found []entity.Finding, err error) {
+// the instances. With repair, missing storage is attached again. away is true if the cloud couldn't be asked.
+func (b *Backend) checkAttachments(
+	ctx context.Context, st *state.State, repair bool,
+) (found []entity.Finding, away bool, err error) {
 	recorded, err := st.Provisioning().Attached(ctx)
 	if err != nil || len(recorded) == 0 {
-		return nil, err
+		return nil, false, err
 	}
 	finding := func(a entity.Attached, format string, args ...any) entity.Finding {
 		return entity.Finding{Model: st.Name(), Where: "storage " + a.Storage, What: fmt.Sprintf(format, args...)}
@@ -70,7 +72,7 @@ func (b *Backend) checkAttachments(ctx context.Context, st *state.State, repair 
 		found = append(found, entity.Finding{Model: st.Name(), Where: "storage",
 			What: fmt.Sprintf("cannot check whether it is attached: %v", err)})
 	}
-	return found, nil
+	return found, err != nil, nil
 }
 
 // reattach detaches storage and marks it to be attached again, together with any storage mounted in it, which would

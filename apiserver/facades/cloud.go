@@ -26,6 +26,8 @@ type Cloud interface {
 	Precheck(ctx context.Context, series string, constraints constraints.Value, at Place) error
 	// CheckFirewall returns a NotSupported error if the cloud does not close its machines' ports.
 	CheckFirewall(ctx context.Context) error
+	// InstancesOf returns all instances that the cloud has for the model, in the order of their ids.
+	InstancesOf(ctx context.Context) ([]CloudInstance, error)
 	// IsAttached reports whether storage that is recorded as attached to an instance is attached to it. The error is
 	// NotProvisioned if the instance does not exist.
 	IsAttached(ctx context.Context, a entity.Attached) (bool, error)
@@ -39,6 +41,12 @@ type Cloud interface {
 	// ImportID returns the id with which Import can import a filesystem after the model has released it; "" if the
 	// filesystem is destroyed with its instance.
 	ImportID(id string) string
+}
+
+// A CloudInstance is an instance in a cloud.
+type CloudInstance struct {
+	ID      string
+	Machine string // that it was started for
 }
 
 // askCloud calls ask with the cloud of the caller's model, or of the controller's own model if the caller is connected

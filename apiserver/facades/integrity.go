@@ -37,10 +37,14 @@ func checkModel(ctx context.Context, c *Caller, p params.Entity, repair bool) (p
 		}
 	}
 	found, err := st.Check(ctx, repair)
+	away := false
 	if err == nil {
 		var lost []entity.Finding
-		lost, err = c.checkAttachments(ctx, st, repair)
+		lost, away, err = c.checkAttachments(ctx, st, repair)
 		found = append(found, lost...)
+	}
+	if err == nil && !away {
+		found = append(found, c.checkInstances(ctx, st)...)
 	}
 	return params.FindingsOf(found), err
 }
