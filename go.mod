@@ -5,6 +5,7 @@ go 1.26.0
 replace gopkg.in/mgo.v2 => github.com/juju/mgo v2.0.0-20201106044211-d9585b0b0d28+incompatible
 
 require (
+	filippo.io/age v1.3.2
 	github.com/256dpi/lungo v0.4.0
 	github.com/anishathalye/porcupine v1.0.0
 	github.com/canonical/lxd v0.0.0-20231002162033-38796399c135
@@ -33,6 +34,7 @@ require (
 
 require (
 	dario.cat/mergo v1.0.0 // indirect
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/DataDog/zstd v1.5.7 // indirect
 	github.com/Microsoft/go-winio v0.6.2 // indirect

@@ -342,6 +342,7 @@ func TestAccessToEndpoints(t *testing.T) {
 		"GET /charms":  "admin u0",
 		"GET /log":     "admin",
 		"POST /tools":  "", // only at the controller's own model
+		"GET /backups": "", // as well
 		"GET /applications/{service}/resources/{resource}": "admin",
 		"PUT /applications/{service}/resources/{resource}": "admin",
 		"GET /units/{unit}/resources/{resource}":           "u0",

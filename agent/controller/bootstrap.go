@@ -43,7 +43,8 @@ type Bootstrapped struct {
 	Controller string            `json:"controller-uuid"`
 	CACert     string            `json:"ca-cert"`
 	Addresses  []string          `json:"api-addresses"`
-	Models     map[string]string `json:"models"` // name → UUID
+	Models     map[string]string `json:"models"`             // name → UUID; OWNER/NAME → UUID of a restored controller
+	Password   string            `json:"password,omitempty"` // that a user was given by Restore
 }
 
 // DefaultModel is the name of the model that Bootstrap creates for the user.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/juju/loggo"
@@ -105,6 +106,8 @@ type running struct {
 	ctrl   *controller.Controller
 	logs   *logs.Store
 	server *apiserver.Server
+
+	backingUp sync.Mutex // held while a backup is being made
 }
 
 func (c *running) run(ctx context.Context) (err error) {
@@ -194,7 +197,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 		TLS: tls, Logs: c.logs, Addresses: c.conf.addresses, TempDir: c.own,
 		Config: facades.Config{
 			Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
-			Binaries: c.binaries, Upgrades: &upgrades{running: c}, ManualHosts: manual, Failures: c.failures.list,
+			Binaries: c.binaries, Upgrades: &upgrades{running: c}, Backups: backups{c}, ManualHosts: manual, Failures: c.failures.list,
 			Cloud: func(ctx context.Context, model string) (facades.Cloud, error) {
 				environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
 				return cloud{environ}, err

@@ -30,6 +30,7 @@ type Config struct {
 	Series      string      // the default for new models' machines
 	Binaries    *Binaries   // the agent binaries that new machines download; nil for none
 	Upgrades    Upgrades    // nil if the controller's binaries can't be replaced
+	Backups     Backups     // nil if the controller can't be backed up
 	ManualHosts ManualHosts // nil if the controller is not reachable from other hosts
 	// Cloud opens the cloud of a model; nil to skip all checks that need a cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)

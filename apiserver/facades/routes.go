@@ -120,5 +120,6 @@ func Endpoints() []Endpoint {
 		{"PUT", "/applications/{service}/resources/{resource}", Writer, Changes, serveResourceUpload},
 		{"GET", "/units/{unit}/resources/{resource}", UnitAgent, Reads, serveUnitResource},
 		{"POST", "/tools", Admin, Changes, serveBinariesUpload},
+		{"GET", "/backups", Admin, Reads, serveBackup},
 	}
 }

@@ -232,7 +232,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	// These commands make no calls, or none that the fakes can answer.
 	other := map[string]string{
 		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "",
-		"dump-db": "encodes as get does",
+		"dump-db": "encodes as get does", "create-backup": "", "verify-backup": "see TestHostileBackups", "restore-backup": "as well",
 		"version": "", "help": "", "help-tool": "", "keeper": "",
 	}
 	newTestUser := func(t *testing.T) *user {

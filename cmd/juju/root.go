@@ -7,6 +7,7 @@ import (
 
 	"juju/agent"
 	"juju/cmd/juju/actions"
+	"juju/cmd/juju/backups"
 	"juju/cmd/juju/blocks"
 	"juju/cmd/juju/bundles"
 	"juju/cmd/juju/charms"
@@ -84,7 +85,8 @@ services, relations and machines.`,
 		commands []*cobra.Command
 	}{
 		{"controllers", []*cobra.Command{controllers.BootstrapCommand(s), controllers.DestroyEnvironmentCommand(s), users.RegisterCommand(s),
-			users.UnregisterCommand(s), users.LoginCommand(s), users.LogoutCommand(s), users.WhoamiCommand(s), controllers.UpgradeControllerCommand(s)}},
+			users.UnregisterCommand(s), users.LoginCommand(s), users.LogoutCommand(s), users.WhoamiCommand(s), controllers.UpgradeControllerCommand(s),
+			backups.CreateCommand(s), backups.VerifyCommand(s), backups.RestoreCommand(s)}},
 		{"models", []*cobra.Command{models.AddModelCommand(s), models.ModelsCommand(s), models.ShowModelCommand(s), models.DestroyModelCommand(s),
 			models.SwitchCommand(s), models.ModelConfigCommand(s), controllers.UpgradeModelCommand(s)}},
 		{"services", []*cobra.Command{services.DeployCommand(s), bundles.DiffCommand(s), bundles.ExportCommand(s),

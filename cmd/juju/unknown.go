@@ -25,7 +25,7 @@ const (
 	noCrossModel  = "Relations across models are not implemented."
 	noBranches    = "Branches of a model are not implemented."
 	noSecrets     = "Secrets are not implemented."
-	noBackups     = "Backups are not implemented. You can copy the controller's directory while the controller is stopped."
+	noBackups     = "juju create-backup writes a backup to a file of yours, and juju restore-backup reads it from there."
 	noToolsStore  = "juju upgrade-controller upgrades a controller to the binaries installed next to juju."
 	noHub         = "There is no charm store: juju deploy takes a directory or a file."
 )
@@ -76,8 +76,7 @@ var absent = []absence{
 	{names: "credentials list-credentials add-credential update-credential update-credentials remove-credential " +
 		"show-credential " +
 		"show-credentials autoload-credentials default-credential set-default-credential set-credential", why: noCredentials},
-	{names: "create-backup download-backup list-backups backups show-backup upload-backup remove-backup restore-backup " +
-		"restore", why: noBackups},
+	{names: "download-backup list-backups backups show-backup upload-backup remove-backup restore", why: noBackups},
 	{names: "help-hook-commands help-action-commands",
 		why: "To show the help of a hook tool: juju help-tool TOOL"},
 	{names: "metrics collect-metrics set-meter-status sla budget budgets wallets plans agree agreements list-agreements"},

@@ -38,6 +38,30 @@ controller as JSON. It does not run the controller. juju bootstrap calls it.`,
 	return cmd
 }
 
+// restoreCommand creates a controller from a backup, for `juju restore-backup`.
+func restoreCommand() *cobra.Command {
+	var dir, user string
+	cmd := &cobra.Command{
+		Use:   "restore --dir DIR",
+		Short: "Create a controller from a backup (used by juju restore-backup)",
+		Long: `Create a controller in a directory from a backup, which it reads from standard input,
+decrypted. It prints what clients need to reach the controller as JSON. It does not run the
+controller. juju restore-backup calls it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			made, err := controller.Restore(cmd.Context(), dir, cmd.InOrStdin(), user, controller.Options{})
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(made)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
+	cmd.Flags().StringVar(&user, "reset-password", "", "give this `USER` a new password, and print it as well")
+	must(cmd.MarkFlagRequired("dir"))
+	return cmd
+}
+
 const dirUsage = "the directory of the controller's cloud; the controller's files are in DIR/controller"
 
 // controllerCommand runs a controller.

@@ -3,6 +3,7 @@ package clouds
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -40,6 +41,9 @@ type Home interface {
 	Prepare(ctx context.Context, params *BootstrapParams) error
 	// Create creates a controller; dir exists and is locked. If it fails or is killed, Destroy cleans up.
 	Create(ctx context.Context, dir string, params BootstrapParams, p *cli.Progress) (*Bootstrapped, error)
+	// Restore creates the controller of a backup; dir exists and is locked. user, if not "", gets a new password. It fails
+	// with NotSupported on clouds where a controller cannot be restored.
+	Restore(ctx context.Context, dir string, backup io.Reader, user string) (*Bootstrapped, error)
 	// Start starts a created controller, without waiting until it is up.
 	Start(ctx context.Context, dir, controller string) error
 	// Destroy stops a controller and removes everything that belongs to it, and dir. It keeps storage unless

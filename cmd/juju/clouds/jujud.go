@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -42,7 +43,8 @@ type (
 		Controller string            `json:"controller-uuid"`
 		CACert     string            `json:"ca-cert"`
 		Addresses  []string          `json:"api-addresses"`
-		Models     map[string]string `json:"models"` // UUID by name
+		Models     map[string]string `json:"models"`             // UUID by name, by OWNER/NAME for a restored controller
+		Password   string            `json:"password,omitempty"` // that a user was given, of a restored controller
 	}
 )
 
@@ -51,24 +53,47 @@ const (
 	DefaultModel = "default"
 )
 
-// createTimeout is how long jujud may take to create a controller.
-const createTimeout = 2 * time.Minute
+// createTimeout is how long jujud may take to create a controller, restoreTimeout from a backup.
+const (
+	createTimeout  = 2 * time.Minute
+	restoreTimeout = time.Hour
+)
 
-// runJujud runs `jujud bootstrap` to create a controller in dir.
-func runJujud(ctx context.Context, dir string, params BootstrapParams) (*Bootstrapped, error) {
-	path, err := binary("jujud")
+// bootstrapJujud runs `jujud bootstrap` to create a controller in dir.
+func bootstrapJujud(ctx context.Context, dir string, params BootstrapParams) (*Bootstrapped, error) {
+	input, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
-	input, err := json.Marshal(params)
+	out, err := runJujud(ctx, bytes.NewReader(input), "bootstrap", "--dir", dir)
+	if err != nil {
+		return nil, err
+	}
+	return readBootstrapped(out)
+}
+
+// restoreJujud runs `jujud restore` to create a controller in dir from a backup.
+func restoreJujud(ctx context.Context, dir string, backup io.Reader, user string) (*Bootstrapped, error) {
+	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
+	defer cancel()
+	out, err := runJujud(ctx, backup, "restore", "--dir", dir, "--reset-password", user)
+	if err != nil {
+		return nil, err
+	}
+	return readMade(out)
+}
+
+// runJujud runs a command of jujud that creates a controller, and returns its output.
+func runJujud(ctx context.Context, input io.Reader, args ...string) ([]byte, error) {
+	path, err := binary("jujud")
 	if err != nil {
 		return nil, err
 	}
 	out, errs := process.Kept{Max: process.MaxOutput}, process.Kept{Max: process.MaxOutput}
-	cmd := exec.CommandContext(ctx, path, "bootstrap", "--dir", dir)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &errs
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &out, &errs
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
@@ -77,17 +102,26 @@ func runJujud(ctx context.Context, dir string, params BootstrapParams) (*Bootstr
 		}
 		return nil, jujudError(errs.String(), err)
 	}
-	return readBootstrapped(out.Bytes())
+	return out.Bytes(), nil
 }
 
 // readBootstrapped parses the output of `jujud bootstrap`.
 func readBootstrapped(text []byte) (*Bootstrapped, error) {
+	made, err := readMade(text)
+	if err == nil && made.Models[DefaultModel] == "" {
+		return nil, fmt.Errorf("cannot use jujud's description of the new controller: it has no model %q", DefaultModel)
+	}
+	return made, err
+}
+
+// readMade parses jujud's description of a controller that it created.
+func readMade(text []byte) (*Bootstrapped, error) {
 	var made Bootstrapped
 	if err := json.Unmarshal(text, &made); err != nil {
 		return nil, fmt.Errorf("cannot read jujud's description of the new controller: %w", err)
 	}
-	if made.Controller == "" || len(made.Addresses) == 0 || made.Models[DefaultModel] == "" {
-		return nil, fmt.Errorf("cannot use jujud's description of the new controller: %s", bytes.TrimSpace(text))
+	if made.Controller == "" || len(made.Addresses) == 0 {
+		return nil, fmt.Errorf("cannot use jujud's description of the new controller: it has no UUID or no addresses")
 	}
 	return &made, nil
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,7 +89,42 @@ func (localCloud) Create(ctx context.Context, dir string, p BootstrapParams, _ *
 	if err != nil {
 		return nil, fmt.Errorf("cannot record the storage of earlier controllers: %w", err)
 	}
-	return runJujud(ctx, dir, p)
+	return bootstrapJujud(ctx, dir, p)
+}
+
+// Restore implements Home.
+func (localCloud) Restore(ctx context.Context, dir string, backup io.Reader, user string) (*Bootstrapped, error) {
+	made, err := restoreJujud(ctx, dir, backup, user)
+	if err != nil {
+		return nil, err
+	}
+	// The lost controller's keeper may run on. So may the controller, for the seconds in which it doesn't notice that
+	// its directory is gone; it would be taken for the restored one.
+	if err := process.Stop(ctx, local.KeeperDir(dir), restoreGrace); err != nil {
+		return nil, err
+	}
+	return made, awaitFree(ctx, made.Addresses[0])
+}
+
+// restoreGrace is how long what is left of a lost controller may take to end.
+const restoreGrace = 10 * time.Second
+
+// awaitFree waits until nothing listens at an address of this host.
+func awaitFree(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, restoreGrace)
+	defer cancel()
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		l, err := net.Listen("tcp", address)
+		if err == nil {
+			return l.Close()
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return entity.WithHint(fmt.Errorf("the controller is restored, but its address is in use: %w", err),
+				"End what listens there: ss -ltnp 'sport = :%s'\nThen any juju command starts the controller.", address[strings.LastIndex(address, ":")+1:])
+		}
+	}
 }
 
 // earlierName is the file that lists filesystems released by earlier controllers.

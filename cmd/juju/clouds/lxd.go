@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -174,6 +175,11 @@ func (lxdCloud) Create(
 		return nil, fmt.Errorf("cannot create the controller: %w", err)
 	}
 	return readBootstrapped(out)
+}
+
+// Restore implements Home: not yet.
+func (lxdCloud) Restore(context.Context, string, io.Reader, string) (*Bootstrapped, error) {
+	return nil, entity.Errorf(entity.NotSupported, "cannot restore the controller: its cloud is lxd, where that is not implemented")
 }
 
 // Start implements Home: the container starts it.

@@ -1,0 +1,2 @@
+// Package backups has the commands for backups of controllers.
+package backups
