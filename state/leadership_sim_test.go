@@ -263,7 +263,7 @@ func TestLeadersNeverOverlap(t *testing.T) {
 	seed := testSeed(t)
 	length := 2 * time.Hour
 	if testing.Short() {
-		length = 10 * time.Minute
+		length = 30 * time.Minute
 	} else if os.Getenv("JUJU_SOAK") != "" {
 		length = 100 * time.Hour
 	}
