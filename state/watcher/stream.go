@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -16,32 +15,21 @@ func streamOnce(ctx context.Context, source Source, barrier func(context.Context
 	if err != nil {
 		return fmt.Errorf("cannot follow the changes: %w", err)
 	}
-	var entries queue
-	entries.add(nil, true) // the stream is positioned, and misses nothing from now on
-	ctx, cancel := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	group.Go(func() {
-		defer cancel() // unpublished changes are covered by the next reset
-		entries.publish(ctx, barrier, hub)
+	return follow(ctx, iter, barrier, hub, func(ctx context.Context, entries *queue) error {
+		entries.add(nil, true) // the stream is positioned, and misses nothing from now on
+		var e event
+		for iter.Next(&e) {
+			entries.add(e.changes(source.Ignored), false)
+			e = event{}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := iter.Err(); err != nil {
+			return fmt.Errorf("cannot follow the changes: %w", err)
+		}
+		return fmt.Errorf("the cursor is dead")
 	})
-	group.Go(func() {
-		<-ctx.Done()
-		iter.Close() // unblocks its wait
-	})
-	defer group.Wait()
-	defer cancel()
-	var e event
-	for iter.Next(&e) {
-		entries.add(e.changes(source.Ignored), false)
-		e = event{}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err := iter.Err(); err != nil {
-		return fmt.Errorf("cannot follow the changes: %w", err)
-	}
-	return fmt.Errorf("the cursor is dead")
 }
 
 // openStream opens a change stream of a database.
@@ -56,7 +44,7 @@ func openStream(db *mgo.Database) (*mgo.Iter, error) {
 	err := db.Run(bson.D{{"aggregate", 1}, {"pipeline", []bson.D{
 		{{"$changeStream", bson.D{}}},
 		// Whole documents are not needed.
-		{{"$project", bson.D{{"operationType", 1}, {"ns", 1}, {"documentKey", 1}, {"updateDescription", 1}}}},
+		{{"$project", bson.D{{"ns", 1}, {"documentKey", 1}, {"updateDescription", 1}}}},
 	}}, {"cursor", bson.D{}}}, &reply)
 	if err != nil {
 		return nil, err
@@ -67,9 +55,8 @@ func openStream(db *mgo.Database) (*mgo.Iter, error) {
 
 // An event is an entry of a change stream.
 type event struct {
-	Operation string `bson:"operationType"`
-	NS        struct{ Coll string }
-	Key       struct {
+	NS  struct{ Coll string }
+	Key struct {
 		ID bson.Raw `bson:"_id"`
 	} `bson:"documentKey"`
 	Update struct {

@@ -93,6 +93,41 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 		return fmt.Errorf("cannot count the log: %w", err)
 	}
 	iter := log.Find(nil).Skip(max(0, n-1)).Tail(awaitFor)
+	return follow(ctx, iter, barrier, hub, func(ctx context.Context, entries *queue) error {
+		for first := true; ; first = false {
+			var entry bson.D
+			for iter.Next(&entry) {
+				// The log is never empty, so the first reply comes soon. From then on the cursor is positioned
+				// and misses nothing.
+				entries.add(parse(entry), first)
+				first, entry = false, nil
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := iter.Err(); err != nil {
+				return fmt.Errorf("cannot follow the log: %w", err)
+			}
+			if !iter.Timeout() {
+				return fmt.Errorf("the cursor is dead")
+			}
+			if first {
+				// The log has lost entries since the count: the cursor is past its end and would miss the next
+				// ones.
+				return fmt.Errorf("the log has become shorter")
+			}
+		}
+	})
+}
+
+// follow calls read, which queues what iter returns until ctx ends or it fails, and publishes what is queued.
+func follow(
+	ctx context.Context, iter *mgo.Iter, barrier func(context.Context) error, hub *Hub,
+	read func(context.Context, *queue) error,
+) error {
 	var entries queue
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
@@ -109,32 +144,7 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 		group.Wait()
 		iter.Close() // a cursor created meanwhile; its errors were handled
 	}()
-	for first := true; ; first = false {
-		var entry bson.D
-		for iter.Next(&entry) {
-			// The log is never empty, so the first reply comes soon. From then on the cursor is positioned
-			// and misses nothing.
-			entries.add(parse(entry), first)
-			first, entry = false, nil
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := iter.Err(); err != nil {
-			return fmt.Errorf("cannot follow the log: %w", err)
-		}
-		if !iter.Timeout() {
-			return fmt.Errorf("the cursor is dead")
-		}
-		if first {
-			// The log has lost entries since the count: the cursor is past its end and would miss the next
-			// ones.
-			return fmt.Errorf("the log has become shorter")
-		}
-	}
+	return read(ctx, &entries)
 }
 
 // parse parses an entry: {_id: txn id, collection: {d: [ids], r: [revnos]}, …}. No one watches documents
