@@ -102,16 +102,14 @@ func restore(ctx context.Context, dir string, r io.Reader, user string, o Option
 		}
 	}()
 	name, text, err := archive.Next()
-	if err != nil {
-		return nil, unfinished(err)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if name != configName {
+		return nil, entity.Errorf(entity.Invalid, "the backup does not begin with %s", configName)
 	}
 	var conf config
-	if name == configName {
-		err = json.Unmarshal(text, &conf)
-	} else {
-		err = entity.Errorf(entity.Invalid, "the backup has %s instead of %s", name, configName)
-	}
-	if err != nil {
+	if err := json.Unmarshal(text, &conf); err != nil {
 		return nil, err
 	}
 	store, err := makeStore(ctx, own, conf.Controller, "", o)
@@ -143,14 +141,6 @@ func checkNone(own string) error {
 		}
 	}
 	return nil
-}
-
-// unfinished returns the error for an entry that is expected and not there.
-func unfinished(err error) error {
-	if err == io.EOF {
-		return entity.Errorf(entity.Invalid, "the backup has no store")
-	}
-	return err
 }
 
 // openRestored opens the controller in a store, which also upgrades what an older version has stored, and completes its

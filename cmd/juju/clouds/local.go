@@ -121,8 +121,9 @@ func awaitFree(ctx context.Context, address string) error {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
+			_, port, _ := net.SplitHostPort(address)
 			return entity.WithHint(fmt.Errorf("the controller is restored, but its address is in use: %w", err),
-				"End what listens there: ss -ltnp 'sport = :%s'\nThen any juju command starts the controller.", address[strings.LastIndex(address, ":")+1:])
+				"End what listens there: ss -ltnp 'sport = :%s'\nThen any juju command starts the controller.", port)
 		}
 	}
 }
