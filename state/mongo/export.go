@@ -54,11 +54,11 @@ func (s *Snapshot) Export(add func(name string, data []byte) error) error {
 
 // Import writes an export into an empty store. next returns its entries, and io.EOF after the last one.
 func (s *Store) Import(ctx context.Context, next func() (name string, data []byte, err error)) error {
-	var l *Loader
+	var l *loader
 	for {
 		name, data, err := next()
 		if l != nil && (err == io.EOF || strings.HasSuffix(name, formSuffix)) {
-			if err := l.Finish(ctx); err != nil {
+			if err := l.finish(ctx); err != nil {
 				return err
 			}
 		}
@@ -70,7 +70,7 @@ func (s *Store) Import(ctx context.Context, next func() (name string, data []byt
 		case strings.HasSuffix(name, formSuffix):
 			var form Form
 			if err = bson.Unmarshal(data, &form); err == nil {
-				l, err = s.Load(form)
+				l, err = s.load(form)
 			}
 		case strings.HasSuffix(name, docsSuffix) && l != nil:
 			err = l.addAll(ctx, data)
@@ -84,7 +84,7 @@ func (s *Store) Import(ctx context.Context, next func() (name string, data []byt
 }
 
 // addAll adds documents that follow one another.
-func (l *Loader) addAll(ctx context.Context, data []byte) error {
+func (l *loader) addAll(ctx context.Context, data []byte) error {
 	data = bytes.Clone(data)
 	for len(data) > 0 {
 		size := 0
@@ -94,7 +94,7 @@ func (l *Loader) addAll(ctx context.Context, data []byte) error {
 		if size < 5 || size > len(data) {
 			return entity.Errorf(entity.Invalid, "a document of %s ends too early", l.form)
 		}
-		if err := l.Add(ctx, bson.Raw{Kind: 3, Data: data[:size:size]}); err != nil {
+		if err := l.add(ctx, bson.Raw{Kind: 3, Data: data[:size:size]}); err != nil {
 			return err
 		}
 		data = data[size:]

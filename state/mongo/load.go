@@ -7,21 +7,21 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// A Loader writes documents into a new collection of an empty store.
-type Loader struct {
+// A loader writes documents into a new collection of an empty store.
+type loader struct {
 	store *Store
 	form  Form
 	docs  []bson.Raw
 	bytes int
 }
 
-// Load creates a collection. Its documents follow through the Loader, and then Finish must be called.
-func (s *Store) Load(form Form) (*Loader, error) {
+// load creates a collection. Its documents follow through the loader, and then finish must be called.
+func (s *Store) load(form Form) (*loader, error) {
 	err := s.run(form.DB, append(bson.D{{"create", form.Name}}, form.Options...))
 	if err != nil {
 		return nil, fmt.Errorf("cannot create %s: %w", form, err)
 	}
-	return &Loader{store: s, form: form}, nil
+	return &loader{store: s, form: form}, nil
 }
 
 // run runs a command on a database.
@@ -40,8 +40,8 @@ func (s *Store) run(db string, command bson.D) error {
 	return nil
 }
 
-// Add writes a document, sooner or later. The document must not change afterwards.
-func (l *Loader) Add(ctx context.Context, doc bson.Raw) error {
+// add writes a document, sooner or later. The document must not change afterwards.
+func (l *loader) add(ctx context.Context, doc bson.Raw) error {
 	l.docs = append(l.docs, doc)
 	l.bytes += len(doc.Data)
 	if len(l.docs) < maxStatements && l.bytes < maxStatementBytes {
@@ -50,7 +50,7 @@ func (l *Loader) Add(ctx context.Context, doc bson.Raw) error {
 	return l.flush(ctx)
 }
 
-func (l *Loader) flush(ctx context.Context) error {
+func (l *loader) flush(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (l *Loader) flush(ctx context.Context) error {
 	return nil
 }
 
-// Finish writes the remaining documents and creates the indexes.
-func (l *Loader) Finish(ctx context.Context) error {
+// finish writes the remaining documents and creates the indexes.
+func (l *loader) finish(ctx context.Context) error {
 	if err := l.flush(ctx); err != nil || len(l.form.Indexes) == 0 {
 		return err
 	}

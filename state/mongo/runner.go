@@ -99,15 +99,12 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 	for range elections {
 		ctx := Began(ctx)
 		applied, err := r.try(ctx, build)
-		if applied && r.majority {
-			// Whatever it asserted is as safe as its commit.
-			if whole != nil {
-				whole.applied.Store(true)
-			}
-			return nil
+		// A result of reads only, or an error, may depend on the writes of others. What a transaction asserted is as
+		// safe as its commit.
+		var barrier error
+		if !applied || !r.majority {
+			barrier = r.barrier(ctx)
 		}
-		// A result of reads only, or an error, may depend on the writes of others.
-		barrier := r.barrier(ctx)
 		if errors.Is(barrier, errUnsure) && !applied {
 			continue // the data read may have been rolled back
 		}

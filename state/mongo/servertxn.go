@@ -51,7 +51,7 @@ func (s *Store) hasTransactions() (has bool, err error) {
 			return nil
 		}
 		if has = err == nil; has {
-			err = session.DB("admin").Run(one.in(bson.D{{"abortTransaction", 1}}, false), nil)
+			err = one.abort(session)
 		}
 		return err
 	})
@@ -76,6 +76,16 @@ func newServerSession() *serverSession {
 
 func (s *serverSession) doc() bson.D { return bson.D{{"id", bson.Binary{Kind: 4, Data: s.id}}} }
 
+// abort ends the session's transaction without effect.
+func (s *serverSession) abort(over *mgo.Session) error {
+	return over.DB("admin").Run(s.in(bson.D{{"abortTransaction", 1}}, false), nil)
+}
+
+// endSessions tells the server to forget sessions.
+func endSessions(over *mgo.Session, ids []bson.D) error {
+	return over.DB("admin").Run(bson.D{{"endSessions", ids}}, nil)
+}
+
 // endSessions tells the server to forget the sessions of the slots. If it doesn't hear of it, it forgets them in time.
 func (r *Runner) endSessions() {
 	var ids []bson.D
@@ -87,7 +97,7 @@ func (r *Runner) endSessions() {
 	if len(ids) == 0 || r.outage.refuses() != nil {
 		return
 	}
-	if err := r.session.DB("admin").Run(bson.D{{"endSessions", ids}}, nil); err != nil {
+	if err := endSessions(r.session, ids); err != nil {
 		logger.Debugf("cannot end the sessions of %s: %v", r.name, err)
 	}
 }
@@ -173,12 +183,9 @@ func (r *Runner) transact(s *slot, statements []statement) error {
 	return r.commit(s)
 }
 
-// admin returns the database on which transactions end.
-func (s *slot) admin() *mgo.Database { return s.session.DB("admin") }
-
-// abort ends the session's transaction without effect.
+// abort ends the slot's transaction without effect.
 func (r *Runner) abort(s *slot) {
-	if err := s.admin().Run(s.server.in(bson.D{{"abortTransaction", 1}}, false), nil); err != nil {
+	if err := s.server.abort(s.session); err != nil {
 		logger.Debugf("cannot abort a transaction of %s: %v", r.name, err)
 		s.session.Refresh()
 	}
@@ -199,7 +206,7 @@ func (r *Runner) commit(s *slot) error {
 				ErrMsg string
 			} `bson:"writeConcernError"`
 		}
-		err := s.admin().Run(command, &result)
+		err := s.session.DB("admin").Run(command, &result)
 		if err == nil && result.Concern.Code != 0 {
 			err = &mgo.QueryError{Code: result.Concern.Code, Message: result.Concern.ErrMsg}
 		}

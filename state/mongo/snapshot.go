@@ -182,9 +182,9 @@ func (s *Snapshot) end() {
 	if !s.begun {
 		return
 	}
-	err := s.session.DB("admin").Run(s.one.in(bson.D{{"abortTransaction", 1}}, false), nil)
+	err := s.one.abort(s.session)
 	if err == nil {
-		err = s.session.DB("admin").Run(bson.D{{"endSessions", []bson.D{s.one.doc()}}}, nil)
+		err = endSessions(s.session, []bson.D{s.one.doc()})
 	}
 	if err != nil {
 		logger.Debugf("cannot end a snapshot: %v", err)
